@@ -1,0 +1,47 @@
+"""The command line: thin, no logic. Each command calls one public function and prints its result."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from scalinglab.cli import reproduce, theory
+from scalinglab.errors import BadInput, ScalinglabError
+
+app = typer.Typer(
+    name="scalinglab",
+    help="Measure, explain and predict neural scaling laws.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(theory.app, name="theory")
+app.command("reproduce")(reproduce.reproduce)
+
+
+@app.callback()
+def options(
+    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
+) -> None:
+    """Measure, explain and predict neural scaling laws."""
+    # read in main(), where errors are caught
+
+
+def main() -> None:
+    """Run the command line: exit status 0 done, 1 failed, 2 bad input, 130 interrupted."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    except ScalinglabError as error:
+        if "--debug" in sys.argv:
+            raise
+        print(f"scalinglab: {error}", file=sys.stderr)
+        sys.exit(2 if isinstance(error, BadInput) else 1)
+
+
+if __name__ == "__main__":
+    main()

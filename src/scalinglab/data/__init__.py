@@ -1,0 +1,1 @@
+"""Image sets, teacher-student data, and views of them."""

@@ -1,0 +1,54 @@
+"""The errors that a user can meet, written for the person who reads them.
+
+Every message names the value, the rule that it breaks and the way out. The command line turns
+`BadInput` into exit status 2 and every other `ScalinglabError` into exit status 1, without a traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from types import ModuleType
+
+
+class ScalinglabError(Exception):
+    """Whatever this package raises on purpose."""
+
+
+class BadInput(ScalinglabError, ValueError):
+    """A value that cannot be used: the message says which, why, and what to do instead."""
+
+
+class NotConverged(ScalinglabError, ArithmeticError):
+    """A solver that did not reach its tolerance; no number is returned in its place."""
+
+
+class MissingExtra(ScalinglabError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+def require(module: str, extra: str, purpose: str) -> ModuleType:
+    """Import an optional package, or say what to install.
+
+    >>> require("json", "train", "reading").__name__
+    'json'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(
+            f"{purpose} needs the package {module.split('.')[0]!r}, which is not installed: "
+            f"pip install 'scalinglab[{extra}]'"
+        ) from error
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """The end of an error message about an unknown name: the nearest known one, or all of them.
+
+    >>> nearest("widht", ["width", "depth"])
+    "did you mean 'width'?"
+    """
+    known = sorted(choices)
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"choose from: {', '.join(known)}"

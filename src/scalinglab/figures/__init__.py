@@ -1,0 +1,1 @@
+"""Matplotlib figures from curves and laws."""

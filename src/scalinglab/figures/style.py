@@ -1,0 +1,87 @@
+"""One look for every figure: theory as lines, measurement as points with error bars, log axes.
+
+Use the functions here instead of `matplotlib.pyplot`: figures are made without a display, without global
+state, and the same on every machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+INK, MUTED, GRID = "#1c1c28", "#6b7280", "#e5e7eb"
+# distinct, readable in print and for colour-blind readers
+PALETTE = ("#2456a6", "#d1495b", "#2a9d8f", "#e09f3e", "#7b4fa3", "#5a8f29", "#0f8fb3", "#8c564b")
+SEQUENTIAL = "viridis"
+
+STYLE: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "figure.dpi": 120,
+    "savefig.bbox": "tight",
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "scalinglab",
+}
+
+
+def panels(
+    rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (4.2, 3.2), **kwargs: Any
+) -> tuple[Figure, np.ndarray]:
+    """A figure with a grid of axes, (rows, columns), each of `size` inches."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False, **kwargs)
+    return figure, axes
+
+
+def loglog(axis: Axes, x: str, y: str, title: str = "") -> Axes:
+    """Log-log axes with their labels."""
+    axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y, title=title)
+    return axis
+
+
+def colors(values: Any, cmap: str = SEQUENTIAL) -> list[Any]:
+    """A colour for each of the ordered values (sizes, say), from one sequential map."""
+    count = len(values)
+    return [mpl.colormaps[cmap](0.1 + 0.8 * i / max(count - 1, 1)) for i in range(count)]
+
+
+def points(axis: Axes, x: Any, y: Any, error: Any = None, **kwargs: Any) -> None:
+    """Measured points with one-standard-error bars."""
+    options = {
+        "fmt": "o",
+        "capsize": 0,
+        "elinewidth": 1.0,
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.4,
+    }
+    axis.errorbar(x, y, yerr=error, **{**options, **kwargs})
+
+
+def band(axis: Axes, x: Any, low: Any, high: Any, **kwargs: Any) -> None:
+    """A shaded interval."""
+    axis.fill_between(x, low, high, **{"alpha": 0.2, "linewidth": 0, **kwargs})
+
+
+def slope(axis: Axes, x: float, y: float, text: str, **kwargs: Any) -> None:
+    """Write a slope at its line."""
+    offset = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 8, "color": INK}
+    axis.annotate(text, (x, y), **{**offset, **kwargs})

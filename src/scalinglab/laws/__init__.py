@@ -1,0 +1,1 @@
+"""Laws: forms, fits, uncertainty, extrapolation, collapse, plans."""

@@ -1,0 +1,1 @@
+"""What can be read off a network: norms, margins, kernels, dimension, noise scale."""

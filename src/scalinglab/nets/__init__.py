@@ -1,0 +1,1 @@
+"""Network families, each with a width and a parameterization."""

@@ -1,0 +1,101 @@
+"""Bahri, Dyer, Kaplan, Lee, Sharma 2021: explaining neural scaling laws."""
+
+from scalinglab.papers.registry import Entry
+
+ENTRIES = (
+    Entry(
+        "bahri2021/fig1-top-left",
+        "variance-limited scaling with data of under-parameterized networks: exponent 1",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bahri2021/fig1-top-right",
+        "resolution-limited scaling with data of Wide ResNets",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bahri2021/fig1-bottom-left",
+        "resolution-limited scaling with width of ResNets",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bahri2021/fig1-bottom-right",
+        "variance-limited scaling with width of over-parameterized networks: exponent 1",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bahri2021/fig2-left",
+        "students interpolate the teacher between training points",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bahri2021/fig2-right",
+        "the exponent falls as 4/d with the dimension of the data manifold",
+        scales=("smoke", "laptop", "gpu"),
+    ),
+    Entry(
+        "bahri2021/fig3",
+        "random-feature models show all four scaling regimes",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "bahri2021/fig4-left",
+        "data and parameter exponents equal the spectral exponent",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "bahri2021/fig4-right",
+        "kernel spectra of pooled images decay as power laws",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "bahri2021/fig5",
+        "number of classes and input noise against the exponent",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bahri2021/figS1",
+        "loss and error, final and best, scale alike",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bahri2021/figS2",
+        "teacher-student loss against data for several dimensions",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bahri2021/figS3",
+        "cross-entropy against data for several image sets",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bahri2021/figS4",
+        "exponent of model size against dimension",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bahri2021/figS5",
+        "depth hardly matters for data scaling, width does",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bahri2021/figS6",
+        "duality of data and features",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "bahri2021/figS7",
+        "four regimes on learned features, low and tuned ridge",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "bahri2021/figS8",
+        "teacher targets scale better than real ones; partial sums of the spectrum",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "bahri2021/table1",
+        "the four-layer CNNs",
+        scales=("smoke", "laptop"),
+    ),
+)

@@ -1,0 +1,96 @@
+"""D'Amico, Bocchi, Negri 2025: implicit bias produces neural scaling laws in learning curves."""
+
+from scalinglab.papers.registry import Entry
+
+ENTRIES = (
+    Entry(
+        "damico2025/fig1",
+        "a free-norm perceptron follows the fixed-norm theory past the classical learning rules",
+        scales=("smoke", "laptop", "gpu"),
+    ),
+    Entry(
+        "damico2025/fig2a",
+        "fixed-norm error against sharpness at several loads, with scaling laws on both sides of the optimum",
+        scales=("smoke", "laptop", "gpu"),
+    ),
+    Entry(
+        "damico2025/fig2b",
+        "the fixed-norm curves collapse when rescaled by their optima",
+        scales=("smoke", "laptop", "gpu"),
+    ),
+    Entry(
+        "damico2025/fig3",
+        "early learning curves of deep networks fall on one power law of the spectral complexity",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "damico2025/fig4",
+        "whole learning curves collapse at large data size with the proper scalings",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "damico2025/fig5",
+        "two power laws combine to the known error-against-data law with two thresholds",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "damico2025/fig6-left",
+        "margin distribution of the storage problem, by theory",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "damico2025/fig6-right",
+        "margin distribution of a CNN on MNIST, normalised by spectral complexity",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "damico2025/fig7",
+        "the norm grows with time in a non-trivial way",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "damico2025/fig8",
+        "the collapse gives the exponents gamma_1 and gamma_2",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "damico2025/fig9",
+        "predicted power laws match the measured ones",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "damico2025/table1",
+        "predicted and measured exponents of error against data, nine model and data pairs",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "damico2025/table2",
+        "fitted exponents gamma_1 and gamma_2",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "damico2025/talk-relative-error",
+        "perceptron error relative to its zero-sharpness value",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "damico2025/talk-table1",
+        "the newer table of predicted and measured exponents",
+        scales=("smoke", "laptop"),
+    ),
+    Entry(
+        "damico2025/talk-weight-decay",
+        "the laws survive weight decay",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "damico2025/talk-sgd",
+        "the laws survive plain SGD",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "damico2025/talk-norms",
+        "the laws under other norms",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+)

@@ -1,0 +1,98 @@
+"""The registry of everything that can be made again: figures and tables of the source papers.
+
+An `Entry` names one figure or table, what it claims, the scales at which it runs, and the function that
+makes it (a dotted path, so that listing loads nothing). The function takes a scale and returns a
+`Reproduction`: the curves behind the figure, the figure, and a table of paper against measured.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scalinglab.errors import BadInput, nearest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from scalinglab.curves import Curves
+
+SCALES = {
+    "smoke": "seconds, to see that it works",
+    "laptop": "minutes on two cores",
+    "gpu": "under half an hour on one GPU",
+    "paper": "the original size",
+}
+PAPERS = ("demo", "damico2025", "bahri2021", "bordelon2024", "park2019", "hoffmann2022")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a reproduction's table.
+
+    Attributes:
+        quantity: what was measured, in words.
+        paper: the paper's number or statement; None where it gives none.
+        measured: ours.
+        error: one standard error of `measured`, where known.
+        agrees: whether they agree by the criterion in `note`; None where there is nothing to compare.
+        note: the criterion, or what explains a difference.
+    """
+
+    quantity: str
+    paper: float | str | None
+    measured: float | str
+    error: float | None = None
+    agrees: bool | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a figure's function returns."""
+
+    curves: Curves
+    figure: Figure | None
+    table: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One figure or table of a paper."""
+
+    key: str
+    claim: str
+    scales: tuple[str, ...] = ("smoke", "laptop")
+    make: str | None = None  # "package.module:function", None while it is not built
+
+    @property
+    def built(self) -> bool:
+        """Whether there is a function that makes it."""
+        return self.make is not None
+
+    def function(self) -> Callable[[str], Reproduction]:
+        """The function that makes it, loaded now."""
+        if self.make is None:
+            raise BadInput(f"{self.key} is not built yet; 'scalinglab reproduce list' shows what is")
+        module, name = self.make.split(":")
+        found: Any = getattr(importlib.import_module(module), name)
+        return found
+
+
+def entries() -> dict[str, Entry]:
+    """Every entry by its key, in the order of the papers."""
+    found: dict[str, Entry] = {}
+    for paper in PAPERS:
+        module = importlib.import_module(f"scalinglab.papers.{paper}")
+        found.update({entry.key: entry for entry in module.ENTRIES})
+    return found
+
+
+def entry(key: str) -> Entry:
+    """The entry of that key, or an error that names the nearest one."""
+    known = entries()
+    if key not in known:
+        raise BadInput(f"no figure or table {key!r}; {nearest(key, known)}")
+    return known[key]

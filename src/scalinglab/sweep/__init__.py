@@ -1,0 +1,1 @@
+"""Grids of settings and the engines that run them."""

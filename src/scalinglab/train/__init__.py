@@ -1,0 +1,1 @@
+"""Training: one setting gives one run's curves; many replicas at once."""
