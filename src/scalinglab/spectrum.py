@@ -37,6 +37,6 @@ class Spectrum:
     def power_law(
         cls, task_exponent: float = 1.5, spectral_exponent: float = 1.25, n_modes: int = 10_000
     ) -> Spectrum:
-        """λ_k = k^-b and λ_k w_k² = k^-a, with a the task and b the spectral exponent (bordelon2024, eq. 13)."""
+        """λ_k = k^-b and λ_k w_k² = k^-a, a the task, b the spectral exponent (bordelon2024)."""
         k = np.arange(1, n_modes + 1, dtype=float)
         return cls(k**-spectral_exponent, k**-task_exponent)
