@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from scalinglab.cli import reproduce, theory
+from scalinglab.cli import reproduce, simulate, theory
 from scalinglab.errors import BadInput, ScalinglabError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(theory.app, name="theory")
+app.add_typer(simulate.app, name="simulate")
 app.command("reproduce")(reproduce.reproduce)
 
 
