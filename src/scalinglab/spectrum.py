@@ -30,7 +30,8 @@ MOST_MODES = 50_000_000  # arrays longer than this are refused
 class Nodes:
     """A spectrum compressed to weighted nodes.
 
-    For f smooth in log λ, Σ_k f(λ_k) = Σ count·f(eigenvalues) and Σ_k λ_k w_k² f(λ_k) = Σ power·f(eigenvalues).
+    For f smooth in log λ, Σ_k f(λ_k) = Σ count·f(eigenvalues) and
+    Σ_k λ_k w_k² f(λ_k) = Σ power·f(eigenvalues).
 
     Attributes:
         eigenvalues: λ > 0 of each node, shape (n_nodes,).
