@@ -6,7 +6,8 @@ import sys
 
 import typer
 
-from scalinglab.cli import reproduce, simulate, theory
+from scalinglab import __version__
+from scalinglab.cli import report, reproduce, simulate, theory
 from scalinglab.errors import BadInput, ScalinglabError
 
 app = typer.Typer(
@@ -20,24 +21,31 @@ app = typer.Typer(
 app.add_typer(theory.app, name="theory")
 app.add_typer(simulate.app, name="simulate")
 app.command("reproduce")(reproduce.reproduce)
+app.command("report")(report.report)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"scalinglab {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
 def options(
     debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
 ) -> None:
     """Measure, explain and predict neural scaling laws."""
-    # read in main(), where errors are caught
+    # both are read elsewhere: --debug in main(), where errors are caught, --version in its callback
 
 
 def main() -> None:
     """Run the command line: exit status 0 done, 1 failed, 2 bad input, 130 interrupted."""
     try:
-        app()
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)
-    except ScalinglabError as error:
+        app()  # Typer itself answers wrong usage with 2 and Ctrl-C with 130
+    except (ScalinglabError, OSError) as error:
         if "--debug" in sys.argv:
             raise
         print(f"scalinglab: {error}", file=sys.stderr)

@@ -1,1 +1,29 @@
-"""The self-contained HTML report."""
+"""The report: one self-contained HTML page with interactive figures, tables and a reading in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import scalinglab
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+
+__all__ = ["build", "write"]
+
+
+def write(curves: Curves, path: str | Path = "report.html", title: str = "Learning curves") -> Path:
+    """Write the report on these curves to one HTML file and return its path."""
+    from scalinglab.report import page
+
+    return page.write(build(curves, title), path)
+
+
+def build(curves: Curves, title: str = "Learning curves", refresh: float | None = None) -> str:
+    """The report's page as text; with `refresh` (seconds) a page that loads itself again."""
+    from scalinglab.report import page, sections
+
+    if not len(curves):
+        raise BadInput("there is nothing to report: these curves have no rows")
+    found = [section(curves) for section in (sections.learning_curves, sections.against_norm, sections.runs)]
+    subtitle = f"{len(curves.runs)} runs, {len(curves)} checkpoints · scalinglab {scalinglab.__version__}"
+    return page.render(title, subtitle, [s for s in found if s is not None], refresh)

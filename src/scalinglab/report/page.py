@@ -1,0 +1,117 @@
+"""The page: sections of text, figures and tables in one HTML file that needs nothing else.
+
+Plotly's script is inlined once. A content policy in the page forbids every request to the network, so a
+report can be mailed, archived and opened years later.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scalinglab.errors import require
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Plot:
+    """An interactive figure with the words that say what it shows."""
+
+    figure: Any  # plotly.graph_objects.Figure
+    caption: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: prose (one string a paragraph), then figures, then tables."""
+
+    title: str
+    paragraphs: Sequence[str] = ()
+    plots: Sequence[Plot] = ()
+    tables: Sequence[tuple[str, pd.DataFrame]] = field(default=())
+
+    @property
+    def anchor(self) -> str:
+        """The name by which a link finds the section."""
+        return "".join(c if c.isalnum() else "-" for c in self.title.lower()).strip("-")
+
+
+def render(title: str, subtitle: str, sections: Sequence[Section], refresh: float | None = None) -> str:
+    """The whole page as text.
+
+    Args:
+        refresh: seconds after which a live page loads itself again; None for a page that stands still.
+    """
+    plotly = require("plotly.offline", "", "The report")
+    template = files("scalinglab.report").joinpath("page.html").read_text(encoding="utf-8")
+    figures: list[str] = []
+    body = "\n".join(_section(section, figures) for section in sections)
+    links = "".join(f'<a href="#{s.anchor}">{html.escape(s.title)}</a>' for s in sections)
+    parts = {
+        "title": html.escape(title),
+        "subtitle": html.escape(subtitle),
+        "links": links,
+        "body": body,
+        "refresh": f'<meta http-equiv="refresh" content="{refresh:g}">' if refresh else "",
+        "figures": "[" + ",".join(figures) + "]",
+        "plotly": plotly.get_plotlyjs(),
+    }
+    for name, text in parts.items():  # in this order: what the last ones bring in is not searched again
+        template = template.replace("{{" + name + "}}", text)
+    return template
+
+
+def write(page: str, path: str | Path) -> Path:
+    """Write the page whole or not at all."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(page, encoding="utf-8")
+    return partial.replace(path)
+
+
+def _section(section: Section, figures: list[str]) -> str:
+    parts = [f'<section id="{section.anchor}"><h2>{html.escape(section.title)}</h2>']
+    parts += [f"<p>{html.escape(text)}</p>" for text in section.paragraphs]
+    if section.plots:
+        parts.append('<div class="plots">')
+        for plot in section.plots:
+            parts.append(
+                f'<figure><div class="plot" id="plot-{len(figures)}" role="img" '
+                f'aria-label="{html.escape(plot.caption, quote=True)}"></div>'
+                f"<figcaption>{html.escape(plot.caption)}</figcaption></figure>"
+            )
+            figures.append(_json(plot.figure))
+        parts.append("</div>")
+    for caption, table in section.tables:
+        parts.append(f'<div class="table">{_table(caption, table)}</div>')
+    return "\n".join([*parts, "</section>"])
+
+
+def _json(figure: Any) -> str:
+    """A figure as JSON that can stand inside a script element."""
+    return json.dumps(json.loads(figure.to_json())).replace("</", "<\\/")
+
+
+def _table(caption: str, table: pd.DataFrame) -> str:
+    head = "".join(f"<th>{html.escape(str(c))}</th>" for c in table.columns)
+    rows = "\n".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell(v))}</td>" for v in row) + "</tr>"
+        for row in table.itertuples(index=False, name=None)
+    )
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def cell(value: Any) -> str:
+    """A table's cell as a person reads it."""
+    if isinstance(value, float):
+        return "–" if value != value else f"{value:.4g}"
+    return "–" if value is None else str(value)

@@ -1,0 +1,173 @@
+"""Interactive plots for the report: log-log axes, theory as lines, measurement as points."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import plotly.graph_objects as go
+
+from scalinglab.curves import Curves
+from scalinglab.figures.style import INK, PALETTE, colors
+
+LABELS = {
+    "test_error": "test error",
+    "train_error": "training error",
+    "test_loss": "test loss",
+    "train_loss": "training loss",
+    "norm": "norm (spectral complexity)",
+    "n_data": "training examples",
+    "n_params": "parameters",
+    "step": "step",
+    "epoch": "epoch",
+    "compute": "compute (FLOPs)",
+    "time": "time",
+}
+
+
+def label(column: str) -> str:
+    """The words for a column on an axis."""
+    return LABELS.get(column, column.replace("_", " "))
+
+
+def canvas(x: str, y: str, *, log_x: bool = True, log_y: bool = True) -> go.Figure:
+    """An empty figure with its axes."""
+    figure = go.Figure()
+    axis = {"showline": True, "linecolor": INK, "gridcolor": "#e5e7eb", "ticks": "outside", "zeroline": False}
+    log = {"type": "log"}
+    figure.update_layout(
+        template="none",
+        font={"family": "system-ui, DejaVu Sans, sans-serif", "size": 12, "color": INK},
+        margin={"l": 70, "r": 15, "t": 32, "b": 60},
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": "#9aa1ad", "activecolor": INK},
+        paper_bgcolor="rgba(0,0,0,0)",
+        xaxis={**axis, **(log if log_x else {}), "title": {"text": label(x)}},
+        yaxis={**axis, **(log if log_y else {}), "title": {"text": label(y)}},
+        legend={"font": {"size": 11}, "bgcolor": "rgba(255,255,255,0.7)"},
+        hovermode="closest",
+    )
+    return figure
+
+
+def finish(figure: go.Figure) -> go.Figure:
+    """Put ticks at 1, 2, 5 on log axes that span little, at powers of ten on those that span much."""
+    for letter in "xy":
+        axis = figure.layout[f"{letter}axis"]
+        values = [np.asarray(trace[letter], float) for trace in figure.data]
+        known = np.concatenate([v[np.isfinite(v) & (v > 0)] for v in values]) if values else np.array([])
+        if axis.type == "log" and known.size:
+            ticks = _ticks(known.min(), known.max())
+            axis.update(tickvals=ticks, ticktext=[_tick(t) for t in ticks])
+    return figure
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    span = math.log10(high / low)
+    steps = (1, 2, 3, 4, 5, 7) if span < 1 else (1, 2, 5) if span < 2.5 else (1,)
+    skip = max(1, math.ceil((last - first) / 8))
+    return [step * 10.0**k for k in range(first, last + 1, skip) for step in steps]
+
+
+def _tick(value: float) -> str:
+    if 1e-3 <= value < 1e5:
+        return f"{value:,.10g}"
+    power = math.floor(math.log10(value) + 1e-9)
+    digit = round(value / 10.0**power)
+    return ("" if digit == 1 else f"{digit}·") + f"10<sup>{power}</sup>"
+
+
+def by_size(curves: Curves, x: str, y: str, by: str) -> go.Figure:
+    """One line for each value of the setting `by`, coloured in its order; one-standard-error bands."""
+    frame = curves.frame
+    positive = bool((frame[[x, y]].dropna() > 0).to_numpy().all())
+    figure = canvas(x, y, log_x=bool((frame[x].dropna() > 0).all()), log_y=positive)
+    values = sorted(frame[by].dropna().unique())
+    for value, color in zip(values, map(_hex, colors(values)), strict=True):
+        part = frame[frame[by] == value].dropna(subset=[x, y])
+        if part.empty:
+            continue
+        name = f"{value:g}" if isinstance(value, (int, float, np.number)) else str(value)
+        stderr = part.get(f"{y}_stderr")
+        if stderr is not None and stderr.notna().any():
+            _band(figure, part[x], part[y] - stderr, part[y] + stderr, color, name)
+        line(figure, part[x], part[y], name, color, mode="lines+markers", group=name)
+    figure.update_layout(legend={"title": {"text": label(by)}})
+    return finish(figure)
+
+
+def line(
+    figure: go.Figure,
+    x: Any,
+    y: Any,
+    name: str,
+    color: str = INK,
+    *,
+    mode: str = "lines",
+    dash: str = "solid",
+    group: str | None = None,
+) -> None:
+    """Add a line, with markers where measured."""
+    figure.add_scatter(
+        x=np.asarray(x, float),
+        y=np.asarray(y, float),
+        name=name,
+        legendgroup=group,
+        mode=mode,
+        line={"color": color, "width": 1.8, "dash": dash},
+        marker={"size": 4.5, "color": color},
+        hovertemplate="%{x:.4g}, %{y:.4g}" + f"<extra>{name}</extra>",
+    )
+
+
+def points(
+    figure: go.Figure, x: Any, y: Any, error: Any = None, name: str = "measured", color: str = PALETTE[0]
+) -> None:
+    """Add measured points with one-standard-error bars."""
+    bars = None if error is None else {"array": np.nan_to_num(np.asarray(error, float)), "width": 0}
+    figure.add_scatter(
+        x=np.asarray(x, float),
+        y=np.asarray(y, float),
+        error_y=bars,
+        name=name,
+        mode="markers",
+        marker={"size": 7, "color": color, "line": {"color": "white", "width": 0.8}},
+        hovertemplate="%{x:.4g}, %{y:.4g}" + f"<extra>{name}</extra>",
+    )
+
+
+def band(
+    figure: go.Figure, x: Any, low: Any, high: Any, color: str = INK, name: str = "95 % interval"
+) -> None:
+    """Add a shaded interval with an entry in the legend."""
+    _band(figure, x, low, high, color, name, legend=True)
+
+
+def _band(
+    figure: go.Figure, x: Any, low: Any, high: Any, color: str, name: str, legend: bool = False
+) -> None:
+    x, low, high = (np.asarray(v, float) for v in (x, low, high))
+    tiny = np.nanmin(high[high > 0]) * 1e-3 if np.any(high > 0) else 0.0  # a log axis shows no zero
+    figure.add_scatter(
+        x=np.concatenate([x, x[::-1]]),
+        y=np.concatenate([high, np.maximum(low, tiny)[::-1]]),
+        fill="toself",
+        fillcolor=_translucent(color),
+        line={"width": 0},
+        mode="lines",
+        name=name,
+        legendgroup=name,
+        showlegend=legend,
+        hoverinfo="skip",
+    )
+
+
+def _hex(color: Any) -> str:
+    return str(mpl.colors.to_hex(color))
+
+
+def _translucent(color: str, alpha: float = 0.16) -> str:
+    red, green, blue = (int(255 * c) for c in mpl.colors.to_rgb(color))
+    return f"rgba({red},{green},{blue},{alpha})"

@@ -1,0 +1,75 @@
+"""The report renders every figure in a real browser, without errors and without the network."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from tests.browser import Browser, needs_browser
+
+
+def learning_curves(sizes=(50, 100, 200, 400), seeds=3) -> sl.Curves:
+    """Curves that follow error = norm^-0.4 until data run out."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for n_data in sizes:
+        for seed in range(seeds):
+            for step in np.unique(np.geomspace(1, 1000, 25).astype(int)):
+                norm = 5 * step**0.8 * np.exp(0.02 * rng.normal())
+                ceiling = n_data / 2
+                error = 0.9 * (1 + norm) ** -0.4 * (1 + 0.05 * norm / ceiling) * np.exp(0.01 * rng.normal())
+                rows.append((n_data, seed, step, norm, error, 2 * error))
+    columns = ["n_data", "seed", "step", "norm", "test_error", "test_loss"]
+    return sl.Curves(pd.DataFrame(rows, columns=columns).assign(model="toy"), source="simulate")
+
+
+@needs_browser
+@pytest.mark.browser
+def test_page_renders_every_figure_without_errors_or_requests(tmp_path: Path):
+    path = sl.report.write(learning_curves(), tmp_path / "report.html")
+    with Browser() as browser:
+        browser.open(path)
+        browser.wait_for("document.querySelectorAll('.plot').length > 0 && document.readyState == 'complete'")
+        plots = browser.evaluate("document.querySelectorAll('.plot').length")
+        browser.wait_for(f"document.querySelectorAll('.plot .main-svg .cartesianlayer').length >= {plots}")
+        assert plots >= 4
+        drawn = "[...document.querySelectorAll('.plot')].filter(p => p.querySelector('.trace')).length"
+        assert browser.evaluate(drawn) == plots
+        assert browser.errors() == []
+        assert browser.requests() == []
+
+
+@needs_browser
+@pytest.mark.browser
+def test_the_browser_would_see_an_error_and_a_request(tmp_path: Path):
+    page = tmp_path / "bad.html"
+    page.write_text("<script>fetch('http://localhost:9/'); throw Error('seen')</script><p>here</p>")
+    with Browser() as browser:
+        browser.open(page)
+        browser.wait_for("document.querySelector('p')")
+        browser.evaluate("new Promise(r => setTimeout(r, 300))")
+        assert any("seen" in error for error in browser.errors())
+        assert browser.requests() == ["http://localhost:9/"]
+
+
+def test_page_stands_alone_and_escapes_what_it_shows():
+    curves = learning_curves(seeds=1)
+    named = sl.Curves(curves.frame.assign(model="</script><b>x</b>"), source="simulate")
+    page = sl.report.build(named, title="a < b & c")
+    assert "a &lt; b &amp; c" in page
+    assert "</script><b>" not in page
+    assert page.count("</script>") == 2  # Plotly and the figures, inlined
+    assert "src=" not in page.split("<script>")[0]
+
+
+def test_curves_without_norm_or_time_still_make_a_report():
+    curves = sl.Curves({"n_data": [10, 100, 1000], "test_error": [0.5, 0.3, 0.2]})
+    assert "Runs" in sl.report.build(curves)
+
+
+def test_empty_curves_are_refused():
+    with pytest.raises(BadInput, match="nothing to report"):
+        sl.report.build(learning_curves().select(n_data=-1))
