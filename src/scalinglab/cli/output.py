@@ -68,6 +68,7 @@ def write(document: Mapping[str, Any], table: pd.DataFrame, out: Path) -> None:
 
 def show(document: Mapping[str, Any], table: pd.DataFrame, title: str = "", rows: int = 40) -> None:
     """Print scalars as lines and the table below them, thinned to `rows` lines."""
+    import pandas as pd
     from rich.console import Console
     from rich.table import Table
 
@@ -79,7 +80,8 @@ def show(document: Mapping[str, Any], table: pd.DataFrame, title: str = "", rows
         return
     printed = Table(title=title or None, title_justify="left")
     for column in table.columns:
-        printed.add_column(str(column), justify="right")
+        text = not pd.api.types.is_numeric_dtype(table[column])
+        printed.add_column(str(column), justify="left" if text else "right", no_wrap=not text)
     keep = np.unique(np.linspace(0, len(table) - 1, min(rows, len(table))).astype(int))
     for values in table.iloc[keep].itertuples(index=False, name=None):
         printed.add_row(*map(cell, values))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scalinglab.cli.output import Json, Out, emit
+
+if TYPE_CHECKING:
+    from scalinglab.papers import Entry
+
+COLUMNS = ["key", "claim", "scales", "built"]
 
 
 def reproduce(
@@ -31,10 +36,12 @@ def reproduce(
     from scalinglab.papers.results import cells
 
     if key == "list":
-        known = papers.entries().values()
-        rows = [(e.key, "yes" if e.built else "not yet", ", ".join(e.scales), e.claim) for e in known]
-        table = pd.DataFrame(rows, columns=["key", "built", "scales", "claim"])
-        emit({"entries": table.to_dict("records")}, table, as_json=as_json, out=out)
+        known = list(papers.entries().values())
+        if as_json or out is not None:
+            table = pd.DataFrame([(e.key, e.claim, e.scales, e.built) for e in known], columns=COLUMNS)
+            emit({"entries": table.to_dict("records")}, table, as_json=as_json, out=out)
+        else:
+            _print_list(known)
         return
     made = papers.reproduce(key, scale, results)
     table = pd.DataFrame(
@@ -42,3 +49,26 @@ def reproduce(
     )
     document = {"key": key, "scale": scale, "folder": str(results / key / scale)}
     emit({**document, "table": table.to_dict("records")}, table, as_json=as_json, out=out)
+
+
+def _print_list(known: list[Entry]) -> None:
+    """One block a paper: what is built first to the eye, the claim in full."""
+    from itertools import groupby
+
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    for paper, group in groupby(known, key=lambda entry: entry.key.split("/")[0]):
+        table = Table(title=paper, title_justify="left", title_style="bold", box=None, pad_edge=False)
+        for name in ("key", "built", "up to"):
+            table.add_column(name, no_wrap=True)
+        table.add_column("claim")
+        for entry in group:
+            mark = "[green]yes[/]" if entry.built else "[dim]not yet[/]"
+            table.add_row(entry.key, mark, entry.scales[-1], entry.claim)
+        console.print(table, "")
+    built = sum(entry.built for entry in known)
+    console.print(
+        f"{built} of {len(known)} are built. scalinglab reproduce KEY --scale smoke|laptop|gpu|paper"
+    )
