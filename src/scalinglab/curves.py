@@ -32,6 +32,7 @@ SETTING = (
     "task_exponent", "spectral_exponent", "load", "sharpness", "ensemble", "bags", "noise", "ridge",
 )  # fmt: skip
 PROGRESS = ("step", "epoch", "examples", "compute", "time")
+OUTCOME = ("status", "diverged")  # how the run ended: neither chosen nor measured
 SOURCES = ("theory", "simulate", "train", "read")
 
 
@@ -104,7 +105,7 @@ class Curves:
         text = [
             c
             for c in self.frame.columns
-            if c not in IDENTITY and c not in PROGRESS and not _numeric(self.frame[c])
+            if c not in (*IDENTITY, *PROGRESS, *OUTCOME) and not _numeric(self.frame[c])
         ]
         return [c for c in self.frame.columns if c in SETTING or c in self.settings or c in text]
 
@@ -116,7 +117,7 @@ class Curves:
     @property
     def measurement_columns(self) -> list[str]:
         """Columns that were measured (or computed) at each checkpoint."""
-        other = {*IDENTITY, *PROGRESS, *self.setting_columns}
+        other = {*IDENTITY, *PROGRESS, *OUTCOME, *self.setting_columns}
         return [c for c in self.frame.columns if c not in other]
 
     @property
@@ -261,11 +262,7 @@ class Curves:
         path = Path(path)
         if not path.exists():
             raise BadInput(f"{path} does not exist")
-        frame = _format(path, _READERS)(path)
-        for original in columns.values():
-            if original not in frame:
-                raise BadInput(f"{path} has no column {original!r}; {nearest(original, frame.columns)}")
-        return Curves(frame.rename(columns={v: k for k, v in columns.items()}))
+        return Curves(rename(_format(path, _READERS)(path), columns, path))
 
     # --- for people ------------------------------------------------------------------------------
 
@@ -281,6 +278,14 @@ class Curves:
 
     def _repr_html_(self) -> str:
         return f"<pre>{self!r}</pre>" + str(self.frame.head(10).to_html())
+
+
+def rename(frame: pd.DataFrame, columns: Mapping[str, str], path: str | Path) -> pd.DataFrame:
+    """Give columns their standard names: `columns` maps the standard name to the one in `path`."""
+    for original in columns.values():
+        if original not in frame:
+            raise BadInput(f"{path} has no column {original!r}; {nearest(original, frame.columns)}")
+    return frame.rename(columns={original: standard for standard, original in columns.items()})
 
 
 def _run_names(frame: pd.DataFrame, columns: list[str]) -> list[str]:

@@ -1,0 +1,29 @@
+"""Store: curves on disk, in a folder that any number of processes write at once.
+
+- `live/<run>.jsonl`: a run in progress, one line a checkpoint, appended as they come; its writer holds a
+  file lock, so a run whose writer was killed is told from one that is still going.
+- `sealed/<run>.parquet`: a finished run, written under another name, synced and renamed: it is there
+  whole or not at all.
+- `sealed/pack-*.parquet`: many finished runs in one file, which `compact` makes.
+
+Nothing runs in between, no server and no index: the folder is the whole truth, and pandas, polars and
+DuckDB read ``sealed/*.parquet`` where it lies. A run is named by the hash of its setting, so that a sweep
+started again does only what is missing.
+
+>>> import tempfile
+>>> store = Store(tempfile.mkdtemp())
+>>> with store.start({"n_data": 100, "seed": 0}) as run:
+...     run.append({"step": 1, "test_error": 0.5})
+...     run.append({"step": 2, "test_error": 0.4})
+>>> store.done({"n_data": 100, "seed": 0}), len(store.curves())
+(True, 2)
+"""
+
+from __future__ import annotations
+
+from scalinglab.store.files import RunBusy, StoreError, StoreWarning
+from scalinglab.store.folder import Store
+from scalinglab.store.live import RunWriter
+from scalinglab.store.record import Record
+
+__all__ = ["Record", "RunBusy", "RunWriter", "Store", "StoreError", "StoreWarning"]

@@ -1,0 +1,122 @@
+"""The few things the store asks of a file system: locks, and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from scalinglab.errors import ScalinglabError
+
+
+class StoreError(ScalinglabError, OSError):
+    """The store could not do what was asked; what it held before is intact."""
+
+
+class RunBusy(StoreError):
+    """Another process is writing this run."""
+
+
+class StoreWarning(UserWarning):
+    """A file of the store cannot be read and was left out."""
+
+
+_WAY_OUT = {
+    errno.ENOSPC: "free some space, then resume",
+    errno.EDQUOT: "your quota is used up: free some space, then resume",
+    errno.EFBIG: "the file may not grow any more: raise the limit, then resume",
+    errno.EACCES: "you may not write there: choose another folder or change its permissions",
+    errno.EPERM: "you may not write there: choose another folder or change its permissions",
+    errno.EROFS: "the file system is read-only: choose another folder",
+    errno.ENOTDIR: "a file stands where a folder is needed: choose another path",
+}
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn a failure to write into a message that says what is safe and what to do."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        way_out = _WAY_OUT.get(error.errno or 0, "everything stored before is intact")
+        raise StoreError(f"cannot write {path}: {error.strerror or error}; {way_out}") from error
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Write a file under a temporary name, sync it, and rename it: it appears whole or not at all.
+
+    The temporary name starts with a dot, which readers of Parquet folders skip. Only one process may
+    write a given path at a time; the caller's lock sees to that.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            write(partial)
+            with partial.open("rb+") as file:
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder last through a power cut, where the system can."""
+    with contextlib.suppress(OSError):  # not every file system, nor Windows, lets a folder be opened
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def lock(descriptor: int, path: Path, wait: bool = False) -> bool:
+    """Take the lock of an open file; False where another process holds it.
+
+    The system drops the lock when its holder dies, however it dies.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return _lock_windows(descriptor, wait)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        raise StoreError(
+            f"cannot lock {path}: {error.strerror}; the store needs a file system with file locks"
+        ) from error
+
+
+def _lock_windows(descriptor: int, wait: bool) -> bool:
+    import msvcrt
+
+    os.lseek(descriptor, 2**40, os.SEEK_SET)  # a byte far beyond the data: Windows locks are mandatory
+    try:
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)  # type: ignore
+        return True
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock on `path` (made where it is missing), waiting for it if need be."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        while not lock(descriptor, path, wait=True):
+            pass  # Windows gives up after ten seconds
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,130 @@
+"""What the store knows about a run beside its rows: the setting, how it ended, and what made it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scalinglab import __version__
+from scalinglab.errors import BadInput
+
+SEALED = ("done", "diverged", "failed")
+PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "torch")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run.
+
+    Attributes:
+        run: its name, the hash of the setting.
+        setting: everything that was chosen for it.
+        status: `running`, `unfinished` (its writer is gone), `done`, `diverged` or `failed`.
+        source: `theory`, `simulate`, `train` or `read`.
+        experiment: the study it belongs to, if any.
+        meta: version, environment and hardware that made it, and whatever the writer added.
+        started, finished: seconds since 1970; finished is None while it is not sealed.
+        rows: its number of checkpoints.
+        diverged: the step (or other progress) at which it diverged.
+        error: the traceback of a failed run.
+    """
+
+    run: str
+    setting: dict[str, Any] = field(default_factory=dict)
+    status: str = "unfinished"
+    source: str = "train"
+    experiment: str | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+    started: float | None = None
+    finished: float | None = None
+    rows: int = 0
+    diverged: float | None = None
+    error: str | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the run took."""
+        return None if self.started is None or self.finished is None else self.finished - self.started
+
+    def columns(self) -> dict[str, Any]:
+        """What stands in every row of the run: identity, setting, outcome."""
+        flat = {"run": self.run, "source": self.source, "experiment": self.experiment}
+        flat |= {name: flatten(value) for name, value in self.setting.items() if name not in flat}
+        flat |= {"status": self.status}
+        return flat | ({"diverged": self.diverged} if self.status == "diverged" else {})
+
+
+def as_setting(setting: Any) -> dict[str, Any]:
+    """A setting as a plain dictionary; dataclasses welcome."""
+    if is_dataclass(setting) and not isinstance(setting, type):
+        setting = asdict(setting)
+    if not isinstance(setting, Mapping):
+        raise BadInput(f"a setting is a dictionary or a dataclass, not {type(setting).__name__}")
+    if wrong := [key for key in setting if not isinstance(key, str) or not key]:
+        raise BadInput(f"a setting's names are text, not {wrong[0]!r}")
+    return dict(setting)
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON can hold."""
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(v) for v in value]
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def flatten(value: Any) -> Any:
+    """A setting's value as one cell of the table: lists and dictionaries become their text."""
+    value = plain(value)
+    return str(value) if isinstance(value, (list, dict)) else value
+
+
+@cache
+def environment() -> dict[str, Any]:
+    """The version, environment and hardware of this process, as every run keeps them."""
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        "version": __version__,
+        "packages": versions,
+        "system": f"{platform.system()} {platform.machine()}",
+        "host": platform.node(),
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "gpu": _gpu(),
+    }
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _gpu() -> str | None:
+    torch = sys.modules.get("torch")  # asked only where somebody else has loaded it
+    try:
+        return torch.cuda.get_device_name(0) if torch and torch.cuda.is_available() else None
+    except Exception:  # a broken driver must not stop a run on the CPU
+        return None
