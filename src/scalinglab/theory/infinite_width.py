@@ -1,0 +1,182 @@
+r"""Kernels of infinitely wide fully connected networks, in closed form.
+
+A network of L hidden layers in the parameterization h⁽ˡ⁺¹⁾ = σ_w W φ(h⁽ˡ⁾)/√width + σ_b b, all weights
+standard normal, becomes a Gaussian process as its width grows, with the covariance (NNGP)
+
+    K⁽⁰⁾(x, x') = σ_b² + σ_w² x·x'/dimension,
+    K⁽ˡ⁺¹⁾ = σ_b² + σ_w² E[φ(u) φ(u')],   (u, u') ~ N(0, K⁽ˡ⁾),
+
+and gradient descent moves it as kernel regression with the neural tangent kernel (NTK)
+
+    Θ⁽⁰⁾ = K⁽⁰⁾,   Θ⁽ˡ⁺¹⁾ = K⁽ˡ⁺¹⁾ + σ_w² Θ⁽ˡ⁾ E[φ'(u) φ'(u')].
+
+Both expectations are elementary for ReLU (arc-cosine kernels) and for erf. These are the kernels of
+random fully connected networks in bahri2021, Figs. 3, 4 and S8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from scalinglab.errors import BadInput, NotConverged, nearest
+
+# σ_w² at which signals neither die nor explode with depth, without biases
+CRITICAL_WEIGHT_VARIANCE = {"relu": 2.0, "erf": np.pi / 4}
+
+Moments = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Both kernels between two sets of inputs, each of shape (len(x), len(other))."""
+
+    nngp: np.ndarray
+    ntk: np.ndarray
+
+
+def kernels(
+    x: np.ndarray,
+    other: np.ndarray | None = None,
+    *,
+    depth: int = 1,
+    activation: str = "relu",
+    weight_variance: float | None = None,
+    bias_variance: float = 0.0,
+) -> Kernels:
+    """NNGP and NTK of a network with `depth` hidden layers.
+
+    Args:
+        x: inputs, shape (n, dimension).
+        other: the second set of inputs, shape (m, dimension); `x` itself where not given.
+        depth: number of hidden layers, 0 for a linear model.
+        activation: "relu" or "erf".
+        weight_variance: σ_w²; the critical one where not given (2 for ReLU, π/4 for erf).
+        bias_variance: σ_b².
+
+    Returns:
+        The two kernels, shape (n, m) each.
+    """
+    if activation not in _MOMENTS:
+        raise BadInput(f"activation {activation!r} is unknown; {nearest(activation, _MOMENTS)}")
+    if depth < 0 or depth != int(depth):
+        raise BadInput(f"depth {depth} must be a whole number of hidden layers, 0 or more")
+    weight = CRITICAL_WEIGHT_VARIANCE[activation] if weight_variance is None else float(weight_variance)
+    if weight <= 0 or bias_variance < 0:
+        raise BadInput(f"weight_variance {weight} must be positive and bias_variance {bias_variance} not negative")
+    first, second = _inputs(x), _inputs(x if other is None else other)
+    if first.shape[1] != second.shape[1]:
+        raise BadInput(f"inputs of {first.shape[1]} and {second.shape[1]} dimensions have no common kernel")
+
+    moments, dimension = _MOMENTS[activation], first.shape[1]
+    nngp = bias_variance + weight * first @ second.T / dimension
+    rows = bias_variance + weight * np.einsum("id,id->i", first, first) / dimension  # K(x, x)
+    columns = bias_variance + weight * np.einsum("id,id->i", second, second) / dimension
+    ntk = nngp.copy()
+    for _ in range(int(depth)):
+        if other is None:
+            # acos loses half the digits where an input meets itself, unless its correlation is 1 to the bit
+            np.fill_diagonal(nngp, rows)
+        product, derivative = moments(nngp, rows, columns)
+        nngp = bias_variance + weight * product
+        ntk = nngp + weight * ntk * derivative
+        rows = bias_variance + weight * moments(rows, rows, rows)[0]
+        columns = bias_variance + weight * moments(columns, columns, columns)[0]
+    return Kernels(nngp, ntk)
+
+
+def nngp(x: np.ndarray, other: np.ndarray | None = None, **network: object) -> np.ndarray:
+    """The NNGP kernel alone; see `kernels`."""
+    return kernels(x, other, **network).nngp  # type: ignore[arg-type]
+
+
+def ntk(x: np.ndarray, other: np.ndarray | None = None, **network: object) -> np.ndarray:
+    """The neural tangent kernel alone; see `kernels`."""
+    return kernels(x, other, **network).ntk  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Regression:
+    """Kernel regression on a training set.
+
+    Attributes:
+        mean: predictions at the test inputs, shape (m,) or (m, outputs).
+        coefficients: (K + ridge)⁻¹ y, shape of the targets.
+        variance: posterior variance at the test inputs, shape (m,), where their K(x, x) was given.
+    """
+
+    mean: np.ndarray
+    coefficients: np.ndarray
+    variance: np.ndarray | None = None
+
+
+def regression(
+    kernel: np.ndarray,
+    targets: np.ndarray,
+    cross: np.ndarray,
+    ridge: float = 0.0,
+    diagonal: np.ndarray | None = None,
+) -> Regression:
+    """Kernel regression f(x) = K(x, X) (K(X, X) + ridge)⁻¹ y.
+
+    With the NTK and ridge 0 this is the infinitely wide network trained to the end by gradient flow from
+    zero output; with the NNGP and ridge σ² it is the Bayesian posterior with noise of variance σ².
+
+    Args:
+        kernel: K(X, X) of the training inputs, shape (n, n).
+        targets: shape (n,) or (n, outputs).
+        cross: K(x, X), shape (m, n).
+        ridge: added to the diagonal, not multiplied by n.
+        diagonal: K(x, x), shape (m,), where the posterior variance is wanted.
+    """
+    if ridge < 0:
+        raise BadInput(f"ridge {ridge} must not be negative")
+    matrix = np.array(kernel, float)
+    matrix.flat[:: len(matrix) + 1] += ridge
+    try:
+        factor = linalg.cho_factor(matrix, lower=True)
+    except linalg.LinAlgError as error:
+        raise NotConverged(
+            "the kernel matrix is not positive definite in double precision: drop repeated inputs "
+            f"or give a ridge above {1e-14 * np.trace(kernel):.1e}"
+        ) from error
+    coefficients = linalg.cho_solve(factor, np.asarray(targets, float))
+    variance = None
+    if diagonal is not None:
+        half = linalg.solve_triangular(factor[0], np.asarray(cross, float).T, lower=True)
+        variance = np.asarray(diagonal, float) - np.einsum("nm,nm->m", half, half)
+    return Regression(cross @ coefficients, coefficients, variance)
+
+
+def _inputs(x: np.ndarray) -> np.ndarray:
+    array = np.asarray(x, float)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise BadInput(f"inputs of shape {array.shape} must be a table (n, dimension); flatten images first")
+    return array
+
+
+def _outer(kernel: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """K(x, x) K(x', x') for a table of pairs, or for the pairs themselves where `kernel` is a vector."""
+    return rows * columns if kernel.ndim == 1 else np.outer(rows, columns)
+
+
+def _relu(kernel: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """E[φφ'] = √(K K')(sin θ + (π−θ) cos θ)/2π and E[φ'φ'] = (π−θ)/2π, cos θ the correlation."""
+    scale = np.sqrt(_outer(kernel, rows, columns))
+    cosine = np.clip(kernel / np.where(scale > 0, scale, 1.0), -1.0, 1.0)
+    angle = np.pi - np.arccos(cosine)
+    sine = np.sqrt((1 - cosine) * (1 + cosine))
+    return scale * (sine + angle * cosine) / (2 * np.pi), angle / (2 * np.pi)
+
+
+def _erf(kernel: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """E[φφ'] = (2/π) asin(2K/√((1+2K)(1+2K'))) and E[φ'φ'] = (4/π)/√((1+2K)(1+2K') − 4K²)."""
+    product = _outer(kernel, 1 + 2 * rows, 1 + 2 * columns)
+    sine = np.clip(2 * kernel / np.sqrt(product), -1.0, 1.0)
+    return 2 / np.pi * np.arcsin(sine), 4 / np.pi / np.sqrt(product - 4 * kernel**2)
+
+
+_MOMENTS: dict[str, Moments] = {"relu": _relu, "erf": _erf}
