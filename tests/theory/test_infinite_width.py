@@ -72,7 +72,9 @@ def test_wide_finite_networks_concentrate_on_the_kernels(activation):
             + (back2 @ back2.T) * (weight * z1 @ z1.T / width + bias)
             + (back1 @ back1.T) * (weight * x @ x.T / 3 + bias)
         )
-    found = infinite_width.kernels(x, depth=2, activation=activation, weight_variance=weight, bias_variance=bias)
+    found = infinite_width.kernels(
+        x, depth=2, activation=activation, weight_variance=weight, bias_variance=bias
+    )
     for samples, exact in ((nngp, found.nngp), (ntk, found.ntk)):
         error = np.std(samples, 0, ddof=1) / np.sqrt(networks)
         assert np.all(np.abs(np.mean(samples, 0) - exact) < 4 * error + 3 / width * exact.max())

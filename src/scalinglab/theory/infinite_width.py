@@ -66,7 +66,9 @@ def kernels(
         raise BadInput(f"depth {depth} must be a whole number of hidden layers, 0 or more")
     weight = CRITICAL_WEIGHT_VARIANCE[activation] if weight_variance is None else float(weight_variance)
     if weight <= 0 or bias_variance < 0:
-        raise BadInput(f"weight_variance {weight} must be positive and bias_variance {bias_variance} not negative")
+        raise BadInput(
+            f"weight_variance {weight} must be positive and bias_variance {bias_variance} not negative"
+        )
     first, second = _inputs(x), _inputs(x if other is None else other)
     if first.shape[1] != second.shape[1]:
         raise BadInput(f"inputs of {first.shape[1]} and {second.shape[1]} dimensions have no common kernel")
