@@ -46,7 +46,7 @@ def test_a_reproduction_is_kept_whole_and_read_again(tmp_path: Path, monkeypatch
     assert record["command"] == "scalinglab reproduce demo/fake --scale smoke"
     assert record["table"][0]["measured"] == 0.301
     assert "| exponent | 0.3 | 0.301 ± 0.002 | yes |" in (folder / "table.md").read_text()
-    assert len(sl.read(folder / "curves.parquet")) == 2
+    assert len(sl.read(folder)) == 2
 
 
 def test_a_scale_that_a_figure_does_not_have_is_refused(tmp_path: Path):

@@ -1,6 +1,6 @@
 """Run an entry of the registry and keep what it made.
 
-Under ``results/<paper>/<figure>/<scale>/``: ``curves.parquet``, ``figure.png``, ``figure.pdf``,
+Under ``results/<paper>/<figure>/<scale>/``: a store with the curves, ``figure.png``, ``figure.pdf``,
 ``table.md`` and ``record.json`` (the table with the command, version, hardware and time that made it).
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import scalinglab
 from scalinglab.errors import BadInput
 from scalinglab.papers.registry import SCALES, Reproduction, Row, entry
+from scalinglab.store import Store
 
 
 def reproduce(key: str, scale: str = "laptop", results: str | Path = "results") -> Reproduction:
@@ -37,7 +39,8 @@ def keep(made: Reproduction, key: str, scale: str, results: Path, seconds: float
     """Write a reproduction into its folder and return the folder."""
     folder = results / key / scale
     folder.mkdir(parents=True, exist_ok=True)
-    made.curves.write(folder / "curves.parquet")
+    shutil.rmtree(folder / "sealed", ignore_errors=True)  # the curves of an earlier time
+    Store(folder).add(made.curves, reproduces=key, scale=scale)
     if made.figure is not None:
         for ending in ("png", "pdf"):
             made.figure.savefig(folder / f"figure.{ending}", dpi=150)
