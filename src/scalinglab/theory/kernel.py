@@ -18,6 +18,7 @@ cost does not depend on the number of modes.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -153,7 +154,7 @@ def _solve(
     some = n > 0
     scaled = np.zeros_like(n)  # κ̂ = κ/n
     scaled[some] = effective_ridge(nodes, n[some], ridge[some])
-    resolved, kept = _shares(nodes, scaled)
+    resolved, kept = shares(nodes, scaled)
     variance = (resolved * kept) @ nodes.count  # Σ s(1 − s): 1 − γ without the cancellation
     modes = n_modes(nodes)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -171,7 +172,7 @@ def n_modes(nodes: Nodes) -> float:
     return float(np.rint(nodes.count.sum()))
 
 
-def _shares(nodes: Nodes, scaled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def shares(nodes: Nodes, scaled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """s = λ/(κ̂ + λ) and 1 − s, shape (*κ̂.shape, n_nodes), neither as a difference."""
     total = scaled[..., None] + nodes.eigenvalues
     return nodes.eigenvalues / total, scaled[..., None] / total
@@ -199,28 +200,46 @@ def effective_ridge(nodes: Nodes, n: np.ndarray, ridge: np.ndarray) -> np.ndarra
     # Σ(1 − s) = missing + ridge/κ̂ − spare where most modes are resolved, Σ s = n − ridge/κ̂ where few are
     high = np.log((nodes.count @ nodes.eigenvalues + ridge) / n)
     low = np.log(np.maximum(missing / (nodes.count / nodes.eigenvalues).sum(), ridge / n))
-    u = np.where(few, high - 0.5, (low + high) / 2)
-    for _ in range(200):
+
+    def excess(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         scaled = np.exp(u)
-        resolved, kept = _shares(nodes, scaled)
-        sum_resolved, sum_kept = resolved @ nodes.count, kept @ nodes.count + spare
+        resolved, kept = shares(nodes, scaled)
         slope, extra = (resolved * kept) @ nodes.count, ridge / scaled
-        right = np.where(few, sum_resolved + extra, missing + extra)
-        left = np.where(few, n, sum_kept)
-        value = np.log(left / right)  # grows with u
+        left = np.where(few, n, kept @ nodes.count + spare)
+        right = np.where(few, resolved @ nodes.count, missing) + extra
         growth = np.where(few, (slope + extra) / right, slope / left + extra / right)
+        return np.log(left / right), growth
+
+    found[open_] = np.exp(increasing_root(excess, low, high, np.where(few, high - 0.5, (low + high) / 2)))
+    return found
+
+
+def increasing_root(
+    function: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    low: np.ndarray,
+    high: np.ndarray,
+    start: np.ndarray,
+) -> np.ndarray:
+    """The zeros of many increasing functions at once: Newton's method, bisection where it leaves the bracket.
+
+    Args:
+        function: gives the values and the derivatives at a point, elementwise.
+        low: where each function is zero or less.
+        high: where each function is zero or more.
+        start: the first point, between them.
+    """
+    u, moved = start, np.full(np.shape(start), np.inf)
+    for _ in range(200):
+        value, growth = function(u)
         low, high = np.where(value < 0, u, low), np.where(value > 0, u, high)
         step = u - value / growth
         new = np.where((step >= low) & (step <= high), step, (low + high) / 2)
-        moved = np.abs(new - u)
-        u = new
+        moved, u = np.abs(new - u), new
         if (moved < 4e-16 * (1 + np.abs(u))).all() or (np.abs(value) < 2e-16).all():
-            break
-    else:
-        if not (moved < 1e-12 * (1 + np.abs(u))).all():
-            raise NotConverged(f"κ did not converge at n_data = {n[np.argmax(moved)]}")
-    found[open_] = np.exp(u)
-    return found
+            return u
+    if not (moved < 1e-12 * (1 + np.abs(u))).all():  # what is left is round-off dancing in the last digits
+        raise NotConverged(f"the effective ridge did not converge; the last step was {moved.max():.1e}")
+    return u
 
 
 # --- the best ridge -----------------------------------------------------------------------------------
@@ -262,7 +281,7 @@ def _best_ridge(nodes: Nodes, n: float, sigma: float) -> float:
 
     def terms(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The loss, and a number with the sign of its derivative."""
-        resolved, kept = _shares(nodes, np.exp(u))
+        resolved, kept = shares(nodes, np.exp(u))
         free = (n - resolved @ nodes.count + (resolved * kept) @ nodes.count) / n  # 1 − γ
         bias = kept**2 @ nodes.power + sigma**2
         growth = 2 * (kept**2 * resolved) @ nodes.power
@@ -283,7 +302,7 @@ def _best_ridge(nodes: Nodes, n: float, sigma: float) -> float:
         scaled = math.exp(grid[i])
     else:
         scaled = math.exp(brentq(derivative, low, high, xtol=1e-14, rtol=1e-14))
-    return max(scaled * (n - float(_shares(nodes, np.array(scaled))[0] @ nodes.count)), 0.0)
+    return max(scaled * (n - float(shares(nodes, np.array(scaled))[0] @ nodes.count)), 0.0)
 
 
 # --- large n ------------------------------------------------------------------------------------------
