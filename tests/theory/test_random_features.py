@@ -172,7 +172,7 @@ def test_surface_is_the_final_loss_of_gradient_flow(n_data, n_params, noise):
     [(30, 120, 0.0), (120, 30, 0.0), (30, 120, 0.3), (120, 30, 0.3), (60, 60, 0.1), (150, 120, 0.2)],
 )
 def test_surface_lies_within_the_error_bars_of_simulation(n_data, n_params, ridge):
-    """200 draws of data, projection and noise for a power-law spectrum, in both regimes, with and without ridge."""
+    """200 draws of data, projection and noise, in both regimes, with and without a ridge."""
     spectrum, noise, draws = Spectrum.power_law(1.8, 1.3, n_modes=200), 0.3, 200
     lam = spectrum.eigenvalues
     rng = RNG(n_data + n_params)
