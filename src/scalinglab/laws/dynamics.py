@@ -1,0 +1,171 @@
+"""Dynamical scaling laws: how error falls with the norm of a network, and how its optimum moves with data.
+
+From curves ε(λ) of test error against norm at several data sizes P (damico2025, sections 3–4, App. D):
+
+    early phase     ε      = k₁ λ^−γ₁        (eq. 3; the same for every P, up to an elbow)
+    optimum         λ_opt  = k₂ P^γ₂         (eq. 4)
+    collapse        ε/ε_opt = Φ(λ/λ_opt)     (eq. 5; at large P)
+    so              ε_opt  ∝ P^−γ,  γ = γ₁ γ₂   (eq. 6 between its thresholds)
+
+No window is chosen by hand. Every curve is smoothed on log axes (`smoothing`), and then
+
+- its *optimum* is the smallest error; where along the norm it lies is uncertain when the curve is flat
+  there, and that uncertainty is found by resampling (runs where there are several, else residuals);
+- its *power-law window* is the stretch around the steepest descent in which the local slope is at least half
+  of the steepest; the window ends at the *elbow*;
+- γ₁ is the mean over sizes of the least-squares slopes in the windows, with the error of that mean (App. D);
+- γ_measured is the slope of ln ε_opt against ln P over all sizes (App. D, Fig. 9);
+- γ₂ comes from the collapse. If eq. 5 holds, the norm λ_u at which the error is u times its optimum grows as
+  P^γ₂ for *every* u, not for the optimum u = 1 alone. Averaging ln λ_u over all levels that every curve
+  passes between its window and its optimum gives a position of the curve that a flat or noisy minimum does
+  not blur; γ₂ is its slope against ln P. This is the least-squares collapse along the norm, in closed form.
+  The slope of the raw optima is kept beside it as `gamma_2_optimum`.
+
+The average over levels uses the heights ε_opt that γ_measured is fitted to, so γ₁γ₂ and γ_measured are not
+independent: their agreement tests that the early phase is one power law and that the curves collapse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.laws.rescaling import collapse_curves
+from scalinglab.laws.shape import LEVELS, Exponent, crossings, line, optimum, power_law_window
+from scalinglab.laws.sizes import size_curves
+
+
+@dataclass(frozen=True)
+class Dynamical:
+    """The dynamical laws of one model on one data set.
+
+    Attributes:
+        table: one row a size: `size`, the optimum (`x_optimum` with `_low` and `_high` at one standard error,
+            `y_optimum` with `_error`), the window (`window_low`, `elbow`), its `slope` with `_error`, the
+            `position` that the collapse gives, `kind` (overfits or saturates) and `resolved`.
+        gamma_1, gamma_2: exponents of the early phase and of the optimal norm.
+        gamma_predicted: γ₁γ₂; error by propagation.
+        gamma_measured: exponent of the smallest error against size.
+        gamma_2_optimum: γ₂ from the positions of the raw optima alone.
+        sigma: √(σ_pred² + σ_meas²), the scale on which the two are compared.
+        collapse_from: the smallest size from which the curves fall on one master curve; None where none do.
+        level_exponents: (levels, 2) the level ln u and the exponent of λ_u there: flat where eq. 5 holds.
+    """
+
+    table: pd.DataFrame
+    gamma_1: Exponent
+    gamma_2: Exponent
+    gamma_predicted: Exponent
+    gamma_measured: Exponent
+    gamma_2_optimum: Exponent
+    sigma: float
+    collapse_from: float | None
+    level_exponents: np.ndarray
+
+    @property
+    def agrees(self) -> bool:
+        """Whether γ₁γ₂ and γ_measured differ by less than sigma."""
+        return abs(self.gamma_predicted.value - self.gamma_measured.value) < self.sigma
+
+    @property
+    def elbow(self) -> np.ndarray:
+        """(sizes,) the norm at which each curve leaves its power law."""
+        return self.table["elbow"].to_numpy()
+
+    def summary(self) -> str:
+        """The exponents as a person reads them."""
+        sizes, verdict = int(self.table["resolved"].sum()), "agree" if self.agrees else "do not agree"
+        held = "none" if self.collapse_from is None else f"{self.collapse_from:g}"
+        lines = [
+            f"gamma_1          {self.gamma_1}   early phase, mean of {sizes} sizes",
+            f"gamma_2          {self.gamma_2}   norm of the optimum against size, from the collapse",
+            f"                 {self.gamma_2_optimum}   from the raw optima alone",
+            f"gamma_predicted  {self.gamma_predicted}   gamma_1 · gamma_2",
+            f"gamma_measured   {self.gamma_measured}   smallest error against size",
+            f"sigma            {self.sigma:.3g}   they {verdict} within it",
+            f"collapse from    {held}",
+        ]
+        return "\n".join(lines)
+
+
+def dynamical(
+    curves: Curves | pd.DataFrame,
+    x: str = "norm",
+    y: str = "test_error",
+    size: str = "n_data",
+    seed: int = 0,
+) -> Dynamical:
+    r"""Fit the dynamical scaling laws of curves y(x) at several sizes.
+
+    Args:
+        curves: one model on one data set; several runs of a size (seeds) are averaged.
+        x: what grows during training: a norm.
+        y: what falls: an error or a loss, positive.
+        size: the column that tells the curves apart.
+        seed: of the resampling behind the uncertainty of the optima.
+
+    Raises:
+        BadInput: fewer than three sizes, or none with a falling part that stands out of its noise.
+    """
+    found = size_curves(curves, x, y, size)
+    generator = np.random.default_rng(seed)
+    optima = [optimum(curve, generator) for curve in found]
+    windows = [power_law_window(curve) for curve in found]
+    resolved = np.array([w.resolved for w in windows])
+    if resolved.sum() < 3:
+        raise BadInput(
+            f"only {int(resolved.sum())} of {len(found)} sizes have a falling part that stands out of their "
+            f"noise: no power law of {y} against {x} can be read off; train longer or average more seeds"
+        )
+    used = [curve for curve, keep in zip(found, resolved, strict=True) if keep]
+    logs = np.log([curve.size for curve in found])
+    slopes = np.array([w.slope for w in windows])[resolved]
+    gamma_1 = Exponent(float(slopes.mean()), float(slopes.std(ddof=1) / np.sqrt(slopes.size)))
+    top = min(w.drop for w, keep in zip(windows, resolved, strict=True) if keep)
+    levels = np.linspace(0.0, top, LEVELS)
+    norms = np.array([crossings(curve, levels) for curve in used])
+    each = np.array([line(logs[resolved], column).value for column in norms.T])
+    sampled = line(logs[resolved], norms.mean(axis=1))
+    # where the exponent depends on the level the collapse is imperfect: that is part of the error
+    gamma_2 = Exponent(sampled.value, float(np.hypot(sampled.error, each.std())))
+    height = np.array([o.y for o in optima])
+    measured = line(logs, height)
+    direct = line(logs, np.array([o.x for o in optima]))
+    predicted = gamma_1.value * gamma_2.value
+    predicted_error = abs(predicted) * np.hypot(gamma_1.error / gamma_1.value, gamma_2.error / gamma_2.value)
+    position = np.full(len(found), np.nan)
+    position[resolved] = np.exp(norms.mean(axis=1))
+    centred = norms.mean(axis=1)
+    held = collapse_curves(used, centred, np.array([o.y for o, k in zip(optima, resolved) if k]))
+    table = pd.DataFrame(
+        {
+            "size": [curve.size for curve in found],
+            "x_optimum": np.exp([o.x for o in optima]),
+            "x_optimum_low": np.exp([o.x_low for o in optima]),
+            "x_optimum_high": np.exp([o.x_high for o in optima]),
+            "y_optimum": np.exp(height),
+            "y_optimum_error": np.exp(height) * [o.y_error for o in optima],
+            "window_low": np.exp([w.low for w in windows]),
+            "elbow": np.exp([w.high for w in windows]),
+            "slope": [w.slope for w in windows],
+            "slope_error": [w.slope_error for w in windows],
+            "position": position,
+            "kind": [o.kind for o in optima],
+            "resolved": resolved,
+        }
+    )
+    return Dynamical(
+        table=table,
+        gamma_1=gamma_1,
+        gamma_2=gamma_2,
+        gamma_predicted=Exponent(float(predicted), float(predicted_error)),
+        gamma_measured=Exponent(-measured.value, measured.error),
+        gamma_2_optimum=direct,
+        sigma=float(np.hypot(predicted_error, measured.error)),
+        collapse_from=held.holds_from,
+        level_exponents=np.column_stack([levels, each]),
+    )

@@ -1,0 +1,120 @@
+"""From a table of runs to one curve per size: what `collapse` and `dynamical` start from.
+
+The runs of one size (its seeds) are put on one grid of ln x and averaged; each point carries the standard
+error of that mean. Points are dropped, and counted, where x or y is missing or not positive: both live on
+log axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import IDENTITY, PROGRESS, Curves
+from scalinglab.errors import BadInput, nearest
+from scalinglab.laws.smoothing import Smooth, smooth
+
+FEWEST_POINTS = 6
+
+
+@dataclass(frozen=True)
+class SizeCurve:
+    """The mean curve of one size, in logs.
+
+    Attributes:
+        size: the data size (or whatever the curves are told apart by).
+        x, y: (n,) ln x ascending and ln of the mean y over the runs.
+        stderr: (n,) standard error of y over runs; None where there is one run, or the table is an average.
+        runs: (r, n) ln y of the single runs on the same grid (NaN outside a run's range).
+        smoothed: the curve without its noise.
+        dropped: rows left out because x or y was missing or not positive.
+    """
+
+    size: float
+    x: np.ndarray
+    y: np.ndarray
+    stderr: np.ndarray | None
+    runs: np.ndarray = field(repr=False)
+    smoothed: Smooth = field(repr=False)
+    dropped: int = 0
+
+
+def size_curves(
+    curves: Curves | pd.DataFrame, x: str, y: str, size: str, fewest_sizes: int = 3
+) -> list[SizeCurve]:
+    """One mean curve for each size, smallest first."""
+    table = curves if isinstance(curves, Curves) else Curves(curves)
+    frame = table.frame
+    for column in (x, y, size):
+        if column not in frame:
+            raise BadInput(f"no column {column!r} in these curves; {nearest(column, frame.columns)}")
+    _one_experiment(table, size)
+    made, short = [], []
+    for value, rows in frame.dropna(subset=[size]).groupby(size, sort=True):
+        curve = _mean_curve(float(value), rows, x, y)
+        if curve is None:
+            short.append(float(value))
+        else:
+            made.append(curve)
+    if len(made) < fewest_sizes:
+        few = f" ({size} = {', '.join(f'{s:g}' for s in short)} have fewer)" if short else ""
+        raise BadInput(
+            f"{len(made)} sizes with {FEWEST_POINTS} usable points or more{few}: a law across sizes needs "
+            f"at least {fewest_sizes}; is {size!r} the column that tells the curves apart?"
+        )
+    return made
+
+
+def _one_experiment(table: Curves, size: str) -> None:
+    """A law is about one model on one data set; say so where the table holds several."""
+    settings = [c for c in table.setting_columns if c not in (size, "seed") and c not in PROGRESS]
+    for column in settings:
+        if (table.frame.groupby(size)[column].nunique() > 1).any():
+            found = ", ".join(map(str, list(table.frame[column].unique())[:5]))
+            raise BadInput(
+                f"the curves differ in {column!r} ({found}) at the same {size}: "
+                f"select one, as in curves.select({column}=…)"
+            )
+
+
+def _mean_curve(size: float, rows: pd.DataFrame, x: str, y: str) -> SizeCurve | None:
+    parts = []
+    usable = rows[[x, y]].apply(pd.to_numeric, errors="coerce")
+    good = (usable > 0).all(axis=1) & np.isfinite(usable).all(axis=1)
+    keys = [c for c in (IDENTITY[0], "seed") if c in rows]
+    for _, run in rows[good].groupby(keys, dropna=False, sort=False):
+        # a norm may stand still between two checkpoints: one x, one value
+        one = run.groupby(x, sort=True)[y].mean()
+        if len(one) >= 2:
+            parts.append((np.log(one.index.to_numpy(float)), np.log(one.to_numpy(float))))
+    if not parts:
+        return None
+    if len(parts) == 1:
+        grid, mean = parts[0]
+        single, stderr = mean[None], None
+    else:
+        grid, single = _common_grid(parts)
+        present = np.isfinite(single).sum(axis=0)
+        level = np.nanmean(np.exp(single), axis=0)
+        mean = np.log(level)
+        spread = np.nanstd(np.exp(single), axis=0, ddof=0) * np.sqrt(present / np.maximum(present - 1, 1))
+        stderr = spread / level / np.sqrt(present)
+    if grid.size < FEWEST_POINTS:
+        return None
+    return SizeCurve(size, grid, mean, stderr, single, smooth(grid, mean), int((~good).sum()))
+
+
+def _common_grid(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """All runs of a size on one grid of ln x that at least half of them reach."""
+    starts, ends = np.sort([p[0][0] for p in parts]), np.sort([p[0][-1] for p in parts])
+    half = len(parts) // 2
+    low, high = starts[half], ends[len(parts) - 1 - half]
+    if high <= low:
+        low, high = starts[0], ends[-1]
+    count = int(np.clip(np.median([p[0].size for p in parts]), 2, 200))
+    grid = np.linspace(low, high, count)
+    single = np.array([np.interp(grid, a, b, left=np.nan, right=np.nan) for a, b in parts])
+    keep = np.isfinite(single).any(axis=0)
+    return grid[keep], single[:, keep]

@@ -1,0 +1,44 @@
+"""Curves with known exponents: ε = P^−γ φ(λ/P^γ₂), φ(z) = z^−γ₁ (1 + z^4)^((γ₁+rise)/4), under a plateau."""
+
+import numpy as np
+import pandas as pd
+
+
+def family(
+    sizes,
+    gamma_1=0.5,
+    gamma_2=1.0,
+    rise=0.1,
+    *,
+    seeds=1,
+    noise=0.0,
+    points=40,
+    spikes=0.0,
+    plateau=0.9,
+    seed=0,
+):
+    """γ = γ₁γ₂ exactly, so that the early phase does not depend on the size."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for size in sizes:
+        norm_optimum = 10.0 * (size / sizes[0]) ** gamma_2
+        for replica in range(seeds):
+            norm = np.geomspace(0.02 * norm_optimum, 30.0 * norm_optimum, points)
+            norm *= np.exp(0.05 * random.standard_normal()) if seeds > 1 else 1.0
+            z = norm / norm_optimum
+            law = 0.3 * norm**-gamma_1 * (1 + z**4) ** ((gamma_1 + rise) / 4)
+            error = 1 / (1 / law**4 + 1 / plateau**4) ** 0.25
+            error *= np.exp(noise * random.standard_normal(points))
+            error *= np.where(random.random(points) < spikes, 1.5, 1.0)
+            rows.append(
+                pd.DataFrame(
+                    {
+                        "n_data": size,
+                        "seed": replica,
+                        "step": range(points),
+                        "norm": norm,
+                        "test_error": error,
+                    }
+                )
+            )
+    return pd.concat(rows, ignore_index=True)
