@@ -4,7 +4,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic import family
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
@@ -12,6 +11,7 @@ from scalinglab.laws.dynamics import dynamical
 from scalinglab.laws.rescaling import collapse
 from scalinglab.laws.shape import optimum
 from scalinglab.laws.sizes import size_curves
+from tests.laws.synthetic import family
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16000, 32000)
 DATA = Path(os.environ.get("SCALINGLAB_DATA", Path(__file__).parents[3] / "shared" / "data"))
