@@ -1,0 +1,80 @@
+"""`build`: a network by the name of its family, at any width and in any parameterization."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from scalinglab.errors import BadInput, nearest
+from scalinglab.nets import convnets, perceptrons
+from scalinglab.nets.parameterization import Network, initialize, parameterize
+
+FAMILIES: dict[str, Callable[..., nn.Module]] = {
+    "mlp": perceptrons.mlp,
+    "lenet": convnets.lenet,
+    "cnn": convnets.cnn,
+    "myrtle": convnets.myrtle,
+}
+
+
+def build(
+    name: str,
+    input_shape: tuple[int, ...],
+    n_classes: int,
+    width: float = 1.0,
+    depth: int | None = None,
+    parameterization: str = "standard",
+    batch_norm: bool | None = None,
+    initialization: str = "critical",
+    seed: int | None = None,
+    **options: Any,
+) -> Network:
+    """Build a network.
+
+    Args:
+        name: A family: "mlp", "lenet", "cnn", "myrtle", "resnet", "wide_resnet", "vit".
+        input_shape: Shape of one input, (channels, height, width) for images.
+        n_classes: Number of logits.
+        width: Widening factor. It multiplies every hidden layer of the family's base; for "lenet" the
+            factor is width/2 and for "wide_resnet" it is the k of d-k, as in park2019.
+        depth: Hidden layers of an mlp, d of a wide resnet, blocks of a vit; None takes the family's own.
+        parameterization: "standard", "ntk" or "mup" (see `scalinglab.nets.parameterization`).
+        batch_norm: None takes the family's own: with it for residual networks, without for the others.
+        initialization: "critical" (park2019: Gaussian, σ0² = 2), "torch" (PyTorch's default) or
+            "damico2025" (what its authors used for their cnn, resnet and vit).
+        seed: Seed of the initial weights; None uses PyTorch's global generator.
+        options: What only this family takes, e.g. `shape` (mlp), `variant` (cnn), `dropout`.
+
+    Returns:
+        A module that maps (n, *input_shape) to logits (n, n_classes).
+    """
+    if name not in FAMILIES:
+        raise BadInput(f"unknown network {name!r}: {nearest(name, FAMILIES)}")
+    family = FAMILIES[name]
+    shape = tuple(int(side) for side in input_shape)
+    if not shape or min(shape) < 1:
+        raise BadInput(f"input_shape = {input_shape}: give the shape of one input, e.g. (3, 32, 32)")
+    if n_classes < 1:
+        raise BadInput(f"n_classes = {n_classes}: a network needs at least one output")
+    if not width > 0:
+        raise BadInput(f"width = {width}: the widening factor must be positive")
+    if depth is not None and depth < 1:
+        raise BadInput(f"depth = {depth}: give a positive number of layers, or leave it out")
+    if name == "mlp" and "hidden" not in options and width > 64:
+        raise BadInput(
+            f"width = {width:g} is a factor on the 128 hidden units of an mlp, {round(128 * width)} units: "
+            f"for {width:g} units write hidden={round(width)}; if the factor is meant, add hidden=128"
+        )
+    known = [p.name for p in inspect.signature(family).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in known:
+            raise BadInput(f"{name} takes no option {option!r}: {nearest(option, known)}")
+    model = Network(family(shape, n_classes, width, depth, batch_norm, **options), shape)
+    with torch.device("meta"):
+        base = Network(family(shape, n_classes, 1.0, depth, batch_norm, **options), shape)
+    parameterize(model, base, parameterization, initialization, name)
+    return initialize(model, seed)

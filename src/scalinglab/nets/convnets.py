@@ -1,0 +1,188 @@
+"""Plain convolutional networks: LeNet-5 of park2019, the CNNs of damico2025 and bahri2021, Myrtle."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torch import nn
+
+from scalinglab.errors import BadInput, nearest
+from scalinglab.nets.layers import BatchNorm, Conv, Dense
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One form of the cnn: 3×3 convolutions, a max-pool 2 after some of them, dense layers."""
+
+    channels: tuple[int, ...]
+    pool_after: tuple[int, ...]  # counted from 1
+    hidden: tuple[int, ...]  # dense layers before the last
+    dropout: float = 0.0
+    padding: int = 1
+
+
+CNN_VARIANTS = {
+    "damico2025": Variant((32, 64, 128), (2,), (512,)),  # MNIST and CIFAR-10
+    "damico2025-cifar100": Variant((64, 128, 256, 512), (2, 4), (1024, 512), dropout=0.1),
+    # table 1 of bahri2021; trained in Keras, whose convolutions are not padded
+    "bahri2021": Variant((50, 100, 100), (1, 2), (64,), padding=0),  # CIFAR-10, MNIST, Fashion-MNIST
+    "bahri2021-cifar100": Variant((50, 100, 200), (1, 2), (256,), padding=0),
+    "bahri2021-svhn": Variant((64, 64), (1, 2), (128,), padding=0),
+}
+MYRTLE = {5: (2, 1, 1), 7: (2, 2, 2), 10: (3, 3, 3)}  # convolutions in each of the three stages
+
+
+def lenet(
+    input_shape: tuple[int, ...],
+    n_classes: int,
+    width: float,
+    depth: int | None,
+    batch_norm: bool | None,
+    *,
+    pool: str = "average",
+    dropout: float = 0.0,
+) -> nn.Module:
+    """LeNet-5 with all channels and dense layers multiplied by width/2: width 2 is LeNet-5 itself.
+
+    Args:
+        input_shape: (channels, height, width); 28-pixel images are padded to 32 as in the original.
+        n_classes: Number of logits.
+        width: The w of CNN_w in park2019.
+        depth: Fixed by the architecture; leave it out.
+        batch_norm: After every affine map but the last, before its ReLU (no biases then).
+        pool: "average" (the original's subsampling) or "max".
+        dropout: Probability, before the dense layers.
+    """
+    _no_depth("lenet", depth)
+    if pool not in ("average", "max"):
+        raise BadInput(f"unknown pool {pool!r} of a lenet: choose 'average' or 'max'")
+    channels, height, breadth = _image("lenet", input_shape)
+    first, second, third, fourth = (max(1, round(n * width / 2)) for n in (6, 16, 120, 84))
+    padding = 2 if min(height, breadth) < 32 else 0
+    sides = [((side + 2 * padding - 4) // 2 - 4) // 2 for side in (height, breadth)]
+    if min(sides) < 1:
+        raise BadInput(
+            f"images of {height}×{breadth} pixels are too small for a lenet: give it 12×12 or more"
+        )
+    down = nn.AvgPool2d if pool == "average" else nn.MaxPool2d
+    bias = not batch_norm
+    drop = [nn.Dropout(dropout)] if dropout else []
+    return nn.Sequential(
+        Conv(channels, first, 5, padding=padding, bias=bias), *_activation(first, batch_norm), down(2),
+        Conv(first, second, 5, bias=bias), *_activation(second, batch_norm), down(2),
+        nn.Flatten(),
+        Dense(second * sides[0] * sides[1], third, bias=bias), *_activation(third, batch_norm), *drop,
+        Dense(third, fourth, bias=bias), *_activation(fourth, batch_norm), *drop,
+        Dense(fourth, n_classes),
+    )  # fmt: skip
+
+
+def cnn(
+    input_shape: tuple[int, ...],
+    n_classes: int,
+    width: float,
+    depth: int | None,
+    batch_norm: bool | None,
+    *,
+    variant: str | None = None,
+    dropout: float | None = None,
+) -> nn.Module:
+    """3×3 convolutions with ReLU and max-pooling, then dense layers.
+
+    Args:
+        input_shape: (channels, height, width).
+        n_classes: Number of logits.
+        width: Factor on all channels and hidden dense layers.
+        depth: Fixed by the variant; leave it out.
+        batch_norm: After every affine map but the last, before its ReLU (no biases then).
+        variant: One of `CNN_VARIANTS`; a paper's name alone picks the form it used for this number of
+            classes. None is "damico2025".
+        dropout: Probability before the dense layers after the first; None takes the variant's.
+    """
+    _no_depth("cnn", depth)
+    variant = variant or "damico2025"
+    if f"{variant}-cifar100" in CNN_VARIANTS and n_classes >= 100:
+        variant += "-cifar100"
+    if variant not in CNN_VARIANTS:
+        raise BadInput(f"unknown variant {variant!r} of a cnn: {nearest(variant, CNN_VARIANTS)}")
+    form = CNN_VARIANTS[variant]
+    dropout = form.dropout if dropout is None else dropout
+    n_in, height, breadth = _image("cnn", input_shape)
+    layers: list[nn.Module] = []
+    for position, base in enumerate(form.channels, start=1):
+        n_out = max(1, round(base * width))
+        layers += [
+            Conv(n_in, n_out, 3, padding=form.padding, bias=not batch_norm),
+            *_activation(n_out, batch_norm),
+        ]
+        height, breadth = (side + 2 * form.padding - 2 for side in (height, breadth))
+        if position in form.pool_after:
+            layers.append(nn.MaxPool2d(2))
+            height, breadth = height // 2, breadth // 2
+        n_in = n_out
+    if min(height, breadth) < 1:
+        raise BadInput(
+            f"images of {input_shape[1]}×{input_shape[2]} pixels are too small for the cnn {variant!r}"
+        )
+    layers.append(nn.Flatten())
+    n_in *= height * breadth
+    for base in form.hidden:
+        n_out = max(1, round(base * width))
+        layers += [Dense(n_in, n_out, bias=not batch_norm), *_activation(n_out, batch_norm)]
+        layers += [nn.Dropout(dropout)] if dropout else []
+        n_in = n_out
+    return nn.Sequential(*layers, Dense(n_in, n_classes))
+
+
+def myrtle(
+    input_shape: tuple[int, ...],
+    n_classes: int,
+    width: float,
+    depth: int | None,
+    batch_norm: bool | None,
+    *,
+    channels: int = 8,
+) -> nn.Module:
+    """The Myrtle network (Shankar et al. 2020) that bahri2021 trains with 8 channels in figure 1.
+
+    Args:
+        input_shape: (channels, height, width), sides divisible by 8 and at least 8.
+        n_classes: Number of logits.
+        width: Factor on `channels`.
+        depth: 5, 7 or 10 layers with weights (5).
+        batch_norm: After every convolution (no biases then).
+        channels: Channels at width 1.
+    """
+    depth = 5 if depth is None else depth
+    if depth not in MYRTLE:
+        raise BadInput(f"a myrtle network has depth 5, 7 or 10, not {depth}")
+    n_in, height, breadth = _image("myrtle", input_shape)
+    if height % 8 or breadth % 8:
+        raise BadInput(
+            f"a myrtle network halves its images three times: {height}×{breadth} is not divisible by 8"
+        )
+    layers: list[nn.Module] = []
+    n_out = max(1, round(channels * width))
+    for repeats in MYRTLE[depth]:
+        for _ in range(repeats):
+            layers += [Conv(n_in, n_out, 3, padding=1, bias=not batch_norm), *_activation(n_out, batch_norm)]
+            n_in = n_out
+        layers.append(nn.AvgPool2d(2))
+    layers += [nn.AvgPool2d((height // 8, breadth // 8)), nn.Flatten()]
+    return nn.Sequential(*layers, Dense(n_in, n_classes))
+
+
+def _activation(n: int, batch_norm: bool | None) -> list[nn.Module]:
+    return [BatchNorm(n), nn.ReLU()] if batch_norm else [nn.ReLU()]
+
+
+def _image(family: str, input_shape: tuple[int, ...]) -> tuple[int, int, int]:
+    if len(input_shape) != 3 or math.prod(input_shape) < 1:
+        raise BadInput(f"a {family} takes images, input_shape = (channels, height, width), not {input_shape}")
+    return input_shape[0], input_shape[1], input_shape[2]
+
+
+def _no_depth(family: str, depth: int | None) -> None:
+    if depth is not None:
+        raise BadInput(f"the depth of a {family} is fixed: leave depth={depth} out")
