@@ -1,1 +1,44 @@
-"""Laws: forms, fits, uncertainty, extrapolation, collapse, plans."""
+"""Laws: forms, fits, uncertainty, extrapolation, collapse, plans.
+
+`fit` takes a form and points and gives a `Law`; `surface.fit` does it for L(n_params, n_data). Names are
+loaded when they are first used; no module here has the name of a function that is offered here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scalinglab.laws import forms, uncertainty
+    from scalinglab.laws.dynamics import dynamical
+    from scalinglab.laws.fitting import Certificate, Interval, Law, fit
+    from scalinglab.laws.form import Form, Parameter
+    from scalinglab.laws.forms import register
+    from scalinglab.laws.rescaling import collapse
+    from scalinglab.laws.uncertainty import bootstrap
+
+__all__ = [
+    "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical", "fit", "forms",
+    "register", "uncertainty",
+]  # fmt: skip
+
+_HOME = {
+    "bootstrap": "uncertainty", "collapse": "rescaling", "dynamical": "dynamics", "Form": "form",
+    "Parameter": "form", "register": "forms",
+}  # fmt: skip
+_MODULES = ("forms", "uncertainty")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'scalinglab.laws' has no attribute {name!r}")
+    if name in _MODULES:
+        return importlib.import_module(f"scalinglab.laws.{name}")
+    value = getattr(importlib.import_module(f"scalinglab.laws.{_HOME.get(name, 'fitting')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

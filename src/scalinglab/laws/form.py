@@ -1,0 +1,161 @@
+"""What a form is: a family of curves y = f(x; parameters), as data.
+
+A `Form` holds its parameters with bounds, which of them enter linearly, where a fit starts, and one function
+that broadcasts. `scalinglab.laws.forms` has those that come with the package and the registry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput, nearest
+
+Start = Callable[[np.ndarray, np.ndarray], Any]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a form.
+
+    Attributes:
+        name: a word.
+        low, high: bounds; the ends are allowed.
+        linear: the form is linear in it (y = Σ linear_j · basis_j(x)), so that a fit solves for it.
+        log: a fit steps in its logarithm; for positive scales.
+        start: values from which a fit starts where the parameter is not linear, or a function of (x, y).
+    """
+
+    name: str
+    low: float = -np.inf
+    high: float = np.inf
+    linear: bool = False
+    log: bool = False
+    start: Sequence[float] | Start = (1.0,)
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise BadInput(f"parameter {self.name!r}: low={self.low:g} must be below high={self.high:g}")
+        if self.log and self.low < 0:
+            raise BadInput(f"parameter {self.name!r} is stepped in its logarithm: give low=0 or more")
+
+    def starts(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The values from which a fit starts, inside the bounds."""
+        values = self.start(x, y) if callable(self.start) else self.start
+        return np.clip(np.atleast_1d(np.asarray(values, float)), self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Form:
+    """A family of curves.
+
+    Attributes:
+        name: what `fit` and the command line call it.
+        equation: as a person reads it.
+        parameters: in the order in which `function` takes them after x.
+        function: (x, *parameters) -> y; plain NumPy that broadcasts.
+        exponent: the parameter that is the law's exponent, a function of all of them, or None.
+        derived: (parameters by name) -> further quantities by name, such as thresholds.
+        complete: (x, y, starts by name) -> start values, by name, of parameters that follow from the others.
+        gradient: (x, *parameters) -> the derivatives of `function` by each parameter; without it a fit takes
+            differences, which costs more calls.
+        variables: what x is; a surface has two or more, and its function takes x of shape (variables, …).
+        doc: one line on where it comes from.
+        held: parameters that `bounded` holds at a value.
+    """
+
+    name: str
+    equation: str
+    parameters: tuple[Parameter, ...]
+    function: Callable[..., Any]
+    exponent: str | Callable[[Mapping[str, Any]], Any] | None = None
+    derived: Callable[[Mapping[str, float]], dict[str, float]] | None = None
+    complete: Callable[[Any, Any, Mapping[str, Any]], dict[str, Any]] | None = None
+    gradient: Callable[..., tuple[Any, ...]] | None = None
+    variables: tuple[str, ...] = ("x",)
+    doc: str = ""
+    held: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names):
+            raise BadInput(f"form {self.name!r} names a parameter twice: {', '.join(self.names)}")
+        if isinstance(self.exponent, str) and self.exponent not in self.names:
+            raise BadInput(
+                f"form {self.name!r}: exponent={self.exponent!r}; {nearest(self.exponent, self.names)}"
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters' names in order."""
+        return tuple(p.name for p in self.parameters)
+
+    def __call__(self, x: Any, *values: Any, **named: Any) -> Any:
+        """The curve at x, for parameters in order or by name."""
+        if named:
+            if wrong := [n for n in named if n not in self.names]:
+                raise BadInput(
+                    f"form {self.name!r} has no parameter {wrong[0]!r}; {nearest(wrong[0], self.names)}"
+                )
+            values = (*values, *(named[n] for n in self.names[len(values) :]))
+        return self.function(np.asarray(x, float), *values)
+
+    def get_exponent(self, values: Mapping[str, Any]) -> Any:
+        """The exponent that these parameters give, None where the form has none."""
+        if self.exponent is None:
+            return None
+        return values[self.exponent] if isinstance(self.exponent, str) else self.exponent(values)
+
+    def bounded(self, bounds: Mapping[str, tuple[float, float]]) -> Form:
+        """The same form with other bounds; ``(v, v)`` holds a parameter at v."""
+        if not bounds:
+            return self
+        for name, (low, high) in bounds.items():
+            if name not in self.names:
+                raise BadInput(
+                    f"bounds for {name!r}: {self.name} has no such parameter; {nearest(name, self.names)}"
+                )
+            if not low <= high:
+                raise BadInput(f"bounds of {name!r}: low={low:g} must not exceed high={high:g}")
+        held = {n: float(low) for n, (low, high) in bounds.items() if low == high}
+        free = []
+        for p in self.parameters:
+            if p.name in bounds and p.name not in held:
+                low, high = map(float, bounds[p.name])
+                p = replace(p, low=low, high=high, log=p.log and low >= 0)
+            if p.name not in held:
+                # beside a parameter held at a value other than zero, "linear" would need a constant term
+                free.append(replace(p, linear=p.linear and not any(held.values())))
+        return replace(
+            self, parameters=tuple(free), function=_holding(self, held), exponent=_exponent(self, held),
+            derived=_also(self.derived, held), complete=_completing(self, held), held={**self.held, **held},
+            gradient=None if held else self.gradient,
+        )  # fmt: skip
+
+
+def _holding(form: Form, held: Mapping[str, float]) -> Callable[..., Any]:
+    def function(x: Any, *values: Any) -> Any:
+        free = iter(values)
+        return form.function(x, *(held[n] if n in held else next(free) for n in form.names))
+
+    return function if held else form.function
+
+
+def _also(function: Any, held: Mapping[str, float]) -> Any:
+    return (lambda values: function({**values, **held})) if function and held else function
+
+
+def _exponent(form: Form, held: Mapping[str, float]) -> Any:
+    name = form.exponent
+    if isinstance(name, str):
+        return (lambda values: held[name]) if name in held else name
+    return _also(name, held)
+
+
+def _completing(form: Form, held: Mapping[str, float]) -> Any:
+    given = form.complete
+    if given is None or not held:
+        return given
+    return lambda x, y, starts: {k: v for k, v in given(x, y, {**starts, **held}).items() if k not in held}

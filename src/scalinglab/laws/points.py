@@ -1,0 +1,137 @@
+"""The points of a fit: checked before anything is fitted, with messages for the person who has the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points that can be fitted, ordered by x.
+
+    Attributes:
+        x: (n,), or (variables, n) for a surface.
+        y: (n,).
+        error: one standard error of every y, where known.
+        weight: (n,), what a residual's square is multiplied by.
+        runs: (n,), which run every point comes from; points of one run are not independent.
+        notes: what a reader should know about the data.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    error: np.ndarray | None
+    weight: np.ndarray
+    runs: np.ndarray
+    notes: tuple[str, ...]
+
+    @property
+    def sizes(self) -> int:
+        """How many different x there are."""
+        return np.unique(self.x, axis=-1).shape[-1]
+
+    @property
+    def blocked(self) -> bool:
+        """Whether some run has more than one point."""
+        return len(np.unique(self.runs)) < len(self.runs)
+
+
+def check(
+    x: Any,
+    y: Any,
+    *,
+    names: tuple[str, ...] = ("x",),
+    error: Any = None,
+    weights: Any = None,
+    runs: Any = None,
+    log: bool = True,
+    missing: str = "raise",
+) -> Points:
+    """Turn what a user gave into points, or say what is wrong with it.
+
+    Args:
+        missing: "raise" on missing values, infinities and (in logs) values that are not positive, or
+            "drop" them with a note.
+    """
+    if missing not in ("raise", "drop"):
+        raise BadInput(f"missing={missing!r} must be 'raise' or 'drop'")
+    columns = [_column(v, n) for v, n in zip(x if len(names) > 1 else [x], names, strict=True)]
+    measured = _column(y, "y")
+    count = len(measured)
+    for values, name in zip(columns, names, strict=True):
+        if len(values) != count:
+            raise BadInput(f"{name} has {len(values)} values and y has {count}: give one of each per point")
+    errors = None if error is None else _same(_column(error, "error"), count, "error")
+    weight = np.ones(count) if weights is None else _same(_column(weights, "weights"), count, "weights")
+    labels = np.arange(count) if runs is None else _same(np.asarray(runs).ravel(), count, "runs")
+    notes: list[str] = []
+
+    bad = _bad(measured, "y", log)
+    for values, name in zip(columns, names, strict=True):
+        bad |= _bad(values, name, True)
+    if errors is not None:
+        bad |= _bad(errors, "error", True)
+    bad |= _bad(weight, "weights", False)
+    if bad:
+        if missing == "raise":
+            raise BadInput(_complaint(bad))
+        notes.append(f"{len(bad)} of {count} points dropped: {'; '.join(sorted(set(bad.values())))}")
+    if np.any(weight < 0):
+        raise BadInput(f"weights must not be negative; the smallest is {weight.min():g}")
+    keep = np.array([i not in bad for i in range(count)], bool) & (weight > 0)
+    if not keep.any():
+        raise BadInput(f"no usable point among {count}: {_complaint(bad) if bad else 'every weight is 0'}")
+    table = np.array(columns)[:, keep]
+    measured, weight, labels = measured[keep], weight[keep], labels[keep]
+    errors = None if errors is None else errors[keep]
+    if np.all(table.max(axis=1) == table.min(axis=1)):
+        what = ", ".join(f"{n} = {v:g}" for n, v in zip(names, table[:, 0], strict=True))
+        raise BadInput(f"all {len(measured)} points have the same size, {what}: a law needs several sizes")
+    order = np.lexsort(table[::-1])
+    table, measured, weight, labels = table[:, order], measured[order], weight[order], labels[order]
+    errors = None if errors is None else errors[order]
+    pairs = np.unique(np.vstack([table, measured]), axis=1).shape[1]
+    if pairs < len(measured):
+        notes.append(
+            f"{len(measured) - pairs} points are exact copies of another and count again; "
+            "drop them if they were read twice"
+        )
+    return Points(table[0] if len(names) == 1 else table, measured, errors, weight, labels, tuple(notes))
+
+
+def _column(values: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(values, float).ravel()
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"{name} must hold numbers: {error}") from error
+
+
+def _same(values: np.ndarray, count: int, name: str) -> np.ndarray:
+    if len(values) != count:
+        raise BadInput(f"{name} has {len(values)} values and y has {count}: give one of each per point")
+    return values
+
+
+def _bad(values: np.ndarray, name: str, positive: bool) -> dict[int, str]:
+    """Rows that cannot be used, with the reason."""
+    bad = {}
+    for i in np.flatnonzero(~np.isfinite(values)):
+        bad[int(i)] = f"{name} is {'missing' if np.isnan(values[i]) else 'infinite'}"
+    if positive:
+        for i in np.flatnonzero(values <= 0):
+            bad[int(i)] = f"{name} is not positive"
+    return bad
+
+
+def _complaint(bad: dict[int, str]) -> str:
+    rows = sorted(bad)
+    named = "; ".join(f"point {i}: {bad[i]}" for i in rows[:3]) + ("; …" if len(rows) > 3 else "")
+    way = "drop them (missing='drop', on the command line --drop-bad) or correct them"
+    if any(reason == "y is not positive" for reason in bad.values()):
+        way += "; values of y that may be zero or negative can be fitted with space='raw'"
+    return f"{len(rows)} point{'s' if len(rows) > 1 else ''} cannot be used ({named}): {way}"
