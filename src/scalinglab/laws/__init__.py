@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from scalinglab.laws.uncertainty import bootstrap
 
 __all__ = [
-    "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical", "fit", "forms",
-    "register", "uncertainty",
+    "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical", "fit",
+    "forms", "register", "uncertainty",
 ]  # fmt: skip
 
 _HOME = {
