@@ -24,6 +24,11 @@ def build(curves: Curves, title: str = "Learning curves", refresh: float | None 
 
     if not len(curves):
         raise BadInput("there is nothing to report: these curves have no rows")
-    found = [section(curves) for section in (sections.learning_curves, sections.against_norm, sections.runs)]
+    found = [
+        *sections.dynamical_laws(curves),
+        sections.learning_curves(curves),
+        sections.against_norm(curves),
+        sections.runs(curves),
+    ]
     subtitle = f"{len(curves.runs)} runs, {len(curves)} checkpoints · scalinglab {scalinglab.__version__}"
     return page.render(title, subtitle, [s for s in found if s is not None], refresh)

@@ -79,7 +79,7 @@ def _tick(value: float) -> str:
     return ("" if digit == 1 else f"{digit}·") + f"10<sup>{power}</sup>"
 
 
-def by_size(curves: Curves, x: str, y: str, by: str) -> go.Figure:
+def by_size(curves: Curves, x: str, y: str, by: str, mode: str = "lines+markers") -> go.Figure:
     """One line for each value of the setting `by`, coloured in its order; one-standard-error bands."""
     frame = curves.frame
     positive = bool((frame[[x, y]].dropna() > 0).to_numpy().all())
@@ -93,7 +93,7 @@ def by_size(curves: Curves, x: str, y: str, by: str) -> go.Figure:
         stderr = part.get(f"{y}_stderr")
         if stderr is not None and stderr.notna().any():
             _band(figure, part[x], part[y] - stderr, part[y] + stderr, color, name)
-        line(figure, part[x], part[y], name, color, mode="lines+markers", group=name)
+        line(figure, part[x], part[y], name, color, mode=mode, group=name)
     figure.update_layout(legend={"title": {"text": label(by)}})
     return finish(figure)
 

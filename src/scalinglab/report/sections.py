@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 
+from scalinglab import laws
 from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.report import reading
 from scalinglab.report.page import Plot, Section
-from scalinglab.report.plots import by_size, label
+from scalinglab.report.plots import by_size, canvas, finish, label, line, points
 
 PROGRESS = ("epoch", "step", "time", "examples", "compute")
 MEASURES = ("test_error", "test_loss", "train_error", "train_loss")
@@ -89,3 +93,85 @@ def runs(curves: Curves, limit: int = 200) -> Section:
         said.append(f"The first {limit} are listed.")
     table = table.reset_index(drop=True).sort_values(names, kind="stable").head(limit)
     return Section("Runs", said, tables=[("", table)])
+
+
+def dynamical_laws(curves: Curves) -> list[Section]:
+    """The laws of error against norm and data: the reading, the exponents, the collapse, the power laws."""
+    if size_column(curves) != "n_data" or not {"norm", "test_error"} <= set(curves.frame.columns):
+        return []
+    try:
+        found = laws.dynamical(curves)
+        master = laws.collapse(curves, by="position")
+    except BadInput as reason:
+        return [Section("The laws", [f"No dynamical law can be read off these curves: {reason}."])]
+    rows = [
+        ("γ₁: error against norm, early in training", found.gamma_1),
+        ("γ₂: norm of the optimum against data", found.gamma_2),
+        ("γ₁·γ₂: predicted, error against data", found.gamma_predicted),
+        ("γ: measured, best error against data", found.gamma_measured),
+    ]
+    table = pd.DataFrame(
+        [(name, e.value, e.error, reading.interval(e)) for name, e in rows],
+        columns=["exponent", "value", "standard error", "95 % interval"],
+    )
+    columns = ["size", "x_optimum", "y_optimum", "y_optimum_error", "elbow", "slope", "kind"]
+    names = ["training examples", "optimal norm", "best error", "± error", "elbow", "early slope", "after the optimum"]
+    optima = found.table[columns].set_axis(names, axis=1)
+    held = "none" if master.holds_from is None else f"{master.holds_from:g} examples up"
+    return [
+        Section("In words", reading.of_dynamical(found), tables=[("Exponents", table)]),
+        Section(
+            "The collapse",
+            [f"Each curve divided by its own optimum. The dashed line is the master curve; it holds from {held}."],
+            [Plot(collapsed(master), "Test error against norm, both in units of the optimum.")],
+        ),
+        Section(
+            "The laws",
+            ["Points are the optima of the curves above, with one standard error; lines are the fitted power laws."],
+            [
+                Plot(error_against_data(found), "The best test error against the number of training examples."),
+                Plot(norm_against_data(found), "The norm of the network at its best, against training examples."),
+            ],
+            [("The optimum of every size", optima)],
+        ),
+    ]
+
+
+def collapsed(master: laws.Collapse) -> go.Figure:
+    """Rescaled curves with the master curve."""
+    frame = master.rescaled.rename(columns={"size": "n_data"})
+    columns = {"x": "norm / norm at the optimum", "y": "error / smallest error"}
+    renamed = Curves(frame.rename(columns=columns), settings=["n_data"])
+    figure = by_size(renamed, columns["x"], columns["y"], "n_data", mode="markers")
+    line(figure, master.x, master.y, "master curve", dash="dash")
+    return finish(figure)
+
+
+def error_against_data(found: laws.Dynamical) -> go.Figure:
+    """Best error against data, with the measured and the predicted power law."""
+    table = found.table
+    figure = canvas("n_data", "test_error")
+    points(figure, table["size"], table["y_optimum"], table["y_optimum_error"], "best of each size")
+    for exponent, name, dash in (
+        (found.gamma_measured, "measured", "solid"), (found.gamma_predicted, "predicted γ₁·γ₂", "dash"),
+    ):  # fmt: skip
+        law = _through(table["size"], table["y_optimum"], -exponent.value)
+        line(figure, table["size"], law, f"{name}: slope −{exponent.value:.2f} ± {exponent.error:.2f}", dash=dash)
+    return finish(figure)
+
+
+def norm_against_data(found: laws.Dynamical) -> go.Figure:
+    """Optimal norm against data with its power law."""
+    table = found.table
+    figure = canvas("n_data", "norm")
+    points(figure, table["size"], table["x_optimum"], name="optimum of each size")
+    known = table["position"].notna()
+    law = _through(table["size"][known], table["x_optimum"][known], found.gamma_2.value)
+    line(figure, table["size"][known], law, f"slope {found.gamma_2.value:.2f} ± {found.gamma_2.error:.2f}")
+    return finish(figure)
+
+
+def _through(x: pd.Series, y: pd.Series, slope: float) -> np.ndarray:
+    """The power law of that slope through the middle of the points, in logs."""
+    log_x = np.log(x.to_numpy(float))
+    return np.asarray(np.exp(np.log(y.to_numpy(float)).mean() + slope * (log_x - log_x.mean())))

@@ -1,0 +1,55 @@
+"""The result in plain language: what a person would say who has looked at the numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scalinglab.laws import Exponent
+from scalinglab.laws.dynamics import Dynamical
+
+
+def interval(exponent: Exponent) -> str:
+    """A 95 % interval as text."""
+    low, high = exponent.value - 1.96 * exponent.error, exponent.value + 1.96 * exponent.error
+    return f"{low:.3g} … {high:.3g}"
+
+
+def of_dynamical(found: Dynamical) -> list[str]:
+    """What the dynamical laws say, one paragraph a thought."""
+    smallest, largest = found.table.iloc[0], found.table.iloc[-1]
+    fewer = 1 - 2.0**-found.gamma_measured.value
+    paragraphs = [
+        f"From {smallest['size']:,.0f} to {largest['size']:,.0f} training examples the best test error falls from "
+        f"{smallest['y_optimum']:.2g} to {largest['y_optimum']:.2g}, about as the power "
+        f"−{found.gamma_measured.value:.2f} of the data: twice the data removes {100 * fewer:.0f} % of the errors.",
+        f"Early in training the error depends on the norm of the network alone, as the power "
+        f"−{found.gamma_1.value:.2f} of it, however much data there is. More data lets training follow this "
+        f"line further: the norm at which the error is smallest grows as the power {found.gamma_2.value:.2f} "
+        "of the data.",
+    ]
+    product = (
+        f"The two together predict an exponent of {found.gamma_predicted.value:.2f} ± "
+        f"{found.gamma_predicted.error:.2f} for error against data; the direct fit gives "
+        f"{found.gamma_measured.value:.2f} ± {found.gamma_measured.error:.2f}. "
+    )
+    if found.agrees:
+        product += "They agree within their uncertainty: how the network learns in time explains how it scales."
+    else:
+        product += (
+            "They do not agree within their uncertainty: on this range the curves are not one shape shifted "
+            "along the norm, so the exponents should not be carried far beyond it."
+        )
+    paragraphs.append(product)
+    paragraphs.append(_collapse(found))
+    return paragraphs
+
+
+def _collapse(found: Dynamical) -> str:
+    sizes = found.table["size"].to_numpy()
+    if found.collapse_from is None:
+        return "The rescaled curves do not fall on one master curve: they are still changing shape with size."
+    inside = int(np.sum(sizes >= found.collapse_from))
+    return (
+        f"Rescaled by their optima, the curves fall on one master curve from {found.collapse_from:,.0f} "
+        f"examples up ({inside} of {sizes.size} sizes)."
+    )
