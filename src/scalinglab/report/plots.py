@@ -63,6 +63,16 @@ def finish(figure: go.Figure) -> go.Figure:
     return figure
 
 
+def legend_above(figure: go.Figure) -> go.Figure:
+    """Put a legend of few long entries above the plot instead of beside it."""
+    figure.update_layout(
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        margin={"t": 75},
+        modebar={"orientation": "v"},
+    )
+    return figure
+
+
 def _ticks(low: float, high: float) -> list[float]:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     span = math.log10(high / low)

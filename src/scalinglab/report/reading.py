@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalinglab.laws import Exponent
 from scalinglab.laws.dynamics import Dynamical
+from scalinglab.laws.shape import Exponent
 
 
 def interval(exponent: Exponent) -> str:
@@ -19,13 +19,13 @@ def of_dynamical(found: Dynamical) -> list[str]:
     smallest, largest = found.table.iloc[0], found.table.iloc[-1]
     fewer = 1 - 2.0**-found.gamma_measured.value
     paragraphs = [
-        f"From {smallest['size']:,.0f} to {largest['size']:,.0f} training examples the best test error falls from "
-        f"{smallest['y_optimum']:.2g} to {largest['y_optimum']:.2g}, about as the power "
-        f"−{found.gamma_measured.value:.2f} of the data: twice the data removes {100 * fewer:.0f} % of the errors.",
-        f"Early in training the error depends on the norm of the network alone, as the power "
-        f"−{found.gamma_1.value:.2f} of it, however much data there is. More data lets training follow this "
-        f"line further: the norm at which the error is smallest grows as the power {found.gamma_2.value:.2f} "
-        "of the data.",
+        f"From {smallest['size']:,.0f} to {largest['size']:,.0f} training examples the best test error falls "
+        f"from {smallest['y_optimum']:.2g} to {largest['y_optimum']:.2g}, about as the power "
+        f"−{found.gamma_measured.value:.2f} of the data: twice the data removes {100 * fewer:.0f} % of the "
+        "errors.",
+        f"Early in training the error falls as the power −{found.gamma_1.value:.2f} of the norm, "
+        "with nearly the same curve for every size. More data lets training follow it further: the norm at "
+        f"which the error is smallest grows as the power {found.gamma_2.value:.2f} of the data.",
     ]
     product = (
         f"The two together predict an exponent of {found.gamma_predicted.value:.2f} ± "
@@ -33,7 +33,9 @@ def of_dynamical(found: Dynamical) -> list[str]:
         f"{found.gamma_measured.value:.2f} ± {found.gamma_measured.error:.2f}. "
     )
     if found.agrees:
-        product += "They agree within their uncertainty: how the network learns in time explains how it scales."
+        product += (
+            "They agree within their uncertainty: how the network learns in time explains how it scales."
+        )
     else:
         product += (
             "They do not agree within their uncertainty: on this range the curves are not one shape shifted "

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from scalinglab import laws
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
+from scalinglab.laws.dynamics import Dynamical, dynamical
+from scalinglab.laws.rescaling import Collapse, collapse
 from scalinglab.report import reading
 from scalinglab.report.page import Plot, Section
-from scalinglab.report.plots import by_size, canvas, finish, label, line, points
+from scalinglab.report.plots import by_size, canvas, finish, label, legend_above, line, points
 
 PROGRESS = ("epoch", "step", "time", "examples", "compute")
 MEASURES = ("test_error", "test_loss", "train_error", "train_loss")
@@ -100,8 +101,8 @@ def dynamical_laws(curves: Curves) -> list[Section]:
     if size_column(curves) != "n_data" or not {"norm", "test_error"} <= set(curves.frame.columns):
         return []
     try:
-        found = laws.dynamical(curves)
-        master = laws.collapse(curves, by="position")
+        found = dynamical(curves)
+        master = collapse(curves, by="position")
     except BadInput as reason:
         return [Section("The laws", [f"No dynamical law can be read off these curves: {reason}."])]
     rows = [
@@ -115,29 +116,42 @@ def dynamical_laws(curves: Curves) -> list[Section]:
         columns=["exponent", "value", "standard error", "95 % interval"],
     )
     columns = ["size", "x_optimum", "y_optimum", "y_optimum_error", "elbow", "slope", "kind"]
-    names = ["training examples", "optimal norm", "best error", "± error", "elbow", "early slope", "after the optimum"]
+    names = [
+        "training examples",
+        "optimal norm",
+        "best error",
+        "± error",
+        "elbow",
+        "early slope",
+        "after the optimum",
+    ]
     optima = found.table[columns].set_axis(names, axis=1)
-    held = "none" if master.holds_from is None else f"{master.holds_from:g} examples up"
+    held = "for no three sizes" if master.holds_from is None else f"from {master.holds_from:g} examples up"
     return [
         Section("In words", reading.of_dynamical(found), tables=[("Exponents", table)]),
         Section(
             "The collapse",
-            [f"Each curve divided by its own optimum. The dashed line is the master curve; it holds from {held}."],
+            [f"Each curve divided by its own optimum. The dashed master curve holds {held}."],
             [Plot(collapsed(master), "Test error against norm, both in units of the optimum.")],
         ),
         Section(
             "The laws",
-            ["Points are the optima of the curves above, with one standard error; lines are the fitted power laws."],
+            ["Points are the optima of the curves, with one standard error; lines are fitted power laws."],
             [
-                Plot(error_against_data(found), "The best test error against the number of training examples."),
-                Plot(norm_against_data(found), "The norm of the network at its best, against training examples."),
+                Plot(
+                    error_against_data(found), "The best test error against the number of training examples."
+                ),
+                Plot(
+                    norm_against_data(found),
+                    "The norm of the network at its best, against training examples.",
+                ),
             ],
             [("The optimum of every size", optima)],
         ),
     ]
 
 
-def collapsed(master: laws.Collapse) -> go.Figure:
+def collapsed(master: Collapse) -> go.Figure:
     """Rescaled curves with the master curve."""
     frame = master.rescaled.rename(columns={"size": "n_data"})
     columns = {"x": "norm / norm at the optimum", "y": "error / smallest error"}
@@ -147,7 +161,7 @@ def collapsed(master: laws.Collapse) -> go.Figure:
     return finish(figure)
 
 
-def error_against_data(found: laws.Dynamical) -> go.Figure:
+def error_against_data(found: Dynamical) -> go.Figure:
     """Best error against data, with the measured and the predicted power law."""
     table = found.table
     figure = canvas("n_data", "test_error")
@@ -156,11 +170,17 @@ def error_against_data(found: laws.Dynamical) -> go.Figure:
         (found.gamma_measured, "measured", "solid"), (found.gamma_predicted, "predicted γ₁·γ₂", "dash"),
     ):  # fmt: skip
         law = _through(table["size"], table["y_optimum"], -exponent.value)
-        line(figure, table["size"], law, f"{name}: slope −{exponent.value:.2f} ± {exponent.error:.2f}", dash=dash)
+        line(
+            figure,
+            table["size"],
+            law,
+            f"{name}: slope −{exponent.value:.2f} ± {exponent.error:.2f}",
+            dash=dash,
+        )
     return finish(figure)
 
 
-def norm_against_data(found: laws.Dynamical) -> go.Figure:
+def norm_against_data(found: Dynamical) -> go.Figure:
     """Optimal norm against data with its power law."""
     table = found.table
     figure = canvas("n_data", "norm")
@@ -168,7 +188,7 @@ def norm_against_data(found: laws.Dynamical) -> go.Figure:
     known = table["position"].notna()
     law = _through(table["size"][known], table["x_optimum"][known], found.gamma_2.value)
     line(figure, table["size"][known], law, f"slope {found.gamma_2.value:.2f} ± {found.gamma_2.error:.2f}")
-    return finish(figure)
+    return finish(legend_above(figure))
 
 
 def _through(x: pd.Series, y: pd.Series, slope: float) -> np.ndarray:
