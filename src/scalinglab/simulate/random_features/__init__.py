@@ -1,0 +1,12 @@
+"""Random feature models at finite size: trained to convergence (`static`), and along training (`dynamic`)."""
+
+from scalinglab.simulate.random_features.features import FeaturePool, GaussianPool, relu_features
+from scalinglab.simulate.random_features.static import nested_loss, sweep
+
+__all__ = [
+    "FeaturePool",
+    "GaussianPool",
+    "nested_loss",
+    "relu_features",
+    "sweep",
+]
