@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 import uuid
 import warnings
@@ -15,12 +16,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scalinglab.curves import IDENTITY, OUTCOME, SOURCES, Curves, run_name
+from scalinglab.curves import IDENTITY, OUTCOME, SOURCES, Curves, plain, run_name
 from scalinglab.errors import BadInput, nearest
 from scalinglab.store import live, sealed
 from scalinglab.store.files import StoreError, StoreWarning, locked
 from scalinglab.store.live import Row, RunWriter
-from scalinglab.store.record import Record, as_setting, environment, plain
+from scalinglab.store.record import Record, as_setting, environment
 
 PACK_ROWS = 2_000_000  # packs larger than this are left alone when others are merged
 
@@ -90,7 +91,7 @@ class Store:
         run = run_name(values)
         record = Record(
             run=run, setting=plain(values), source=source, experiment=experiment,
-            meta=environment() | plain(meta), started=time.time(),
+            meta=environment() | _faithful(meta), started=time.time(),
         )  # fmt: skip
         path = self._live / f"{run}.jsonl"
         writer = RunWriter(path, live.take(path), record, self._seal)
@@ -126,7 +127,11 @@ class Store:
             settings = [c for c in curves.setting_columns if c in frame]
             first = frame.groupby("run", sort=False).first()
             sizes = frame.groupby("run", sort=False).size()
-            common = {"meta": environment() | plain(meta), "started": time.time(), "finished": time.time()}
+            common = {
+                "meta": environment() | _faithful(meta),
+                "started": time.time(),
+                "finished": time.time(),
+            }
             records = []
             for run in names:
                 row = {k: plain(v) for k, v in first.loc[run].items() if not pd.isna(v)}
@@ -359,6 +364,11 @@ class Store:
                 if problem:
                     self._problems[str(path)] = problem
         return found
+
+
+def _faithful(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """What goes with a run, as JSON keeps it; anything else by its text."""
+    return dict(json.loads(json.dumps(plain(meta), default=str)))
 
 
 def _rows(footer: sealed.Footer) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import time
 import traceback
@@ -19,10 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from scalinglab.curves import PROGRESS
+from scalinglab.curves import PROGRESS, json_line, plain
 from scalinglab.errors import BadInput
 from scalinglab.store.files import RunBusy, StoreError, lock, writing
-from scalinglab.store.record import SEALED, Record, plain
+from scalinglab.store.record import SEALED, Record
 
 Row = dict[str, Any]
 _RESERVED = ("run", "source", "experiment", "status", "diverged")
@@ -124,7 +123,7 @@ class RunWriter:
         self.record, self.rows, self._end = record, rows, end
 
     def _write(self, values: Mapping[str, Any]) -> None:
-        line = memoryview(encode(values))
+        line = memoryview((json_line(values) + "\n").encode())
         with writing(self.path):
             try:
                 self._file.seek(self._end)
@@ -138,27 +137,11 @@ class RunWriter:
         self._end += len(line)
 
 
-def encode(values: Mapping[str, Any]) -> bytes:
-    """A flat dictionary as one line of strict JSON."""
-    cells = (f"{json.dumps(name)}: {_cell(value)}" for name, value in values.items())
-    return ("{" + ", ".join(cells) + "}\n").encode()
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float) and not math.isfinite(value):
-        return "null" if math.isnan(value) else ("1e999" if value > 0 else "-1e999")
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(str(k))}: {_cell(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_cell, value)) + "]"
-    return json.dumps(value)
-
-
 def _check(row: Mapping[str, Any], record: Record) -> Row:
     """The row as plain numbers and text, or a clear error."""
     checked: Row = {}
     for name, value in row.items():
-        value = value.item() if hasattr(value, "item") and getattr(value, "size", None) != 0 else plain(value)
+        value = _scalar(value)
         if name in record.setting or name in _RESERVED:
             if name in _RESERVED or value != plain(record.setting[name]):
                 raise BadInput(
@@ -166,14 +149,22 @@ def _check(row: Mapping[str, Any], record: Record) -> Row:
                     + (f" and is {record.setting[name]!r}" if name in record.setting else "")
                 )
             continue
-        if not isinstance(name, str) or isinstance(value, (list, dict)):
+        if not isinstance(name, str) or not isinstance(value, (str, int, float, type(None))):
             raise BadInput(f"run {record.run}: {name}={value!r} in a row; a cell holds one number or text")
-        if name.endswith("_error") and isinstance(value, (int, float)) and value > 1:
+        if name in ("train_error", "test_error") and isinstance(value, (int, float)) and value > 1:
             raise BadInput(f"run {record.run}: {name}={value:g}: errors are fractions; divide percent by 100")
         checked[name] = value
     if not checked:
         raise BadInput(f"run {record.run}: a row needs at least one value")
     return checked
+
+
+def _scalar(value: Any) -> Any:
+    """NumPy's and torch's single numbers as Python's."""
+    try:
+        return value.item() if hasattr(value, "item") else plain(value)
+    except (ValueError, RuntimeError, TypeError):  # more than one number in it
+        return plain(value.tolist())
 
 
 def parse(data: bytes, run: str) -> tuple[Record | None, list[Row], int, str | None]:

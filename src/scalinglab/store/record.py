@@ -12,9 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from scalinglab import __version__
+from scalinglab.curves import IDENTITY, OUTCOME, PROGRESS, json_line, plain
 from scalinglab.errors import BadInput
 
 SEALED = ("done", "diverged", "failed")
@@ -69,28 +68,18 @@ def as_setting(setting: Any) -> dict[str, Any]:
         setting = asdict(setting)
     if not isinstance(setting, Mapping):
         raise BadInput(f"a setting is a dictionary or a dataclass, not {type(setting).__name__}")
-    if wrong := [key for key in setting if not isinstance(key, str) or not key]:
-        raise BadInput(f"a setting's names are text, not {wrong[0]!r}")
+    for name in setting:
+        if not isinstance(name, str) or not name:
+            raise BadInput(f"a setting's names are text, not {name!r}")
+        if name in (*IDENTITY, *OUTCOME, *PROGRESS):
+            raise BadInput(f"{name!r} cannot be a setting: the table uses this name for something else")
     return dict(setting)
-
-
-def plain(value: Any) -> Any:
-    """A value that JSON can hold."""
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(v) for v in value]
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
 def flatten(value: Any) -> Any:
     """A setting's value as one cell of the table: lists and dictionaries become their text."""
     value = plain(value)
-    return str(value) if isinstance(value, (list, dict)) else value
+    return json_line(value) if isinstance(value, (list, dict)) else value
 
 
 @cache

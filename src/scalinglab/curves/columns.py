@@ -1,0 +1,125 @@
+"""The columns of the table: their roles, tidy types, and the names of runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from datetime import date
+from enum import Enum
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.errors import BadInput, nearest
+
+IDENTITY = ("run", "source", "experiment")
+SETTING = (
+    "model", "dataset", "n_data", "n_params", "width", "depth", "parameterization", "optimizer",
+    "learning_rate", "batch_size", "momentum", "weight_decay", "seed",
+    "task_exponent", "spectral_exponent", "load", "sharpness", "ensemble", "bags", "noise", "ridge",
+)  # fmt: skip
+PROGRESS = ("step", "epoch", "examples", "compute", "time")
+OUTCOME = ("status", "diverged")  # how the run ended: neither chosen nor measured
+NUMBERS = ("train_error", "test_error", "train_loss", "test_loss", "norm", "n_data", "n_params")
+SOURCES = ("theory", "simulate", "train", "read")
+
+
+def run_name(setting: Mapping[str, Any]) -> str:
+    """The name of a run: a hash of its setting, the same on every machine and in every session.
+
+    Missing values do not count, and 100 and 100.0 are the same.
+
+    >>> run_name({"n_data": 100, "seed": 0}) == run_name({"seed": 0.0, "n_data": 100, "noise": None})
+    True
+    """
+    known = {name: _canonical(value, name) for name, value in setting.items() if not is_missing(value)}
+    text = json.dumps(known, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _canonical(value: Any, name: str) -> Any:
+    value = plain(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, list):
+        return [_canonical(v, name) for v in value]
+    if isinstance(value, dict):
+        return {k: _canonical(v, name) for k, v in value.items()}
+    if isinstance(value, (str, int, float, bool, type(None))):
+        return value
+    raise BadInput(
+        f"setting {name}={value!r} is a {type(value).__name__}; "
+        "a setting holds numbers, text, true or false, lists and dictionaries of these"
+    )
+
+
+def plain(value: Any) -> Any:
+    """The value in the types that JSON knows, as far as that can be done faithfully."""
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, PurePath):
+        return str(value)
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for nothing: None, NaN, pandas' NA."""
+    return value is None or value is pd.NA or (isinstance(value, (float, np.floating)) and math.isnan(value))
+
+
+def run_names(frame: pd.DataFrame, columns: list[str]) -> np.ndarray:
+    """The name of each row's run, from its settings; each distinct setting is hashed once."""
+    if not columns or frame.empty:
+        return np.full(len(frame), run_name({}), dtype=object)
+    group = frame.groupby(columns, dropna=False, sort=False).ngroup().to_numpy()
+    _, first = np.unique(group, return_index=True)
+    distinct = frame[columns].iloc[first].to_dict("records")
+    return np.array([run_name(setting) for setting in distinct], dtype=object)[group]
+
+
+def is_numeric(column: pd.Series) -> bool:
+    """Whether a column holds numbers (or true and false)."""
+    return bool(pd.api.types.is_numeric_dtype(column))
+
+
+def tidy(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns as NumPy numbers or text: nullable, categorical and mixed columns are turned into these."""
+    changed = {}
+    for name in frame.columns:
+        column = frame[name]
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            column = changed[name] = column.astype(column.cat.categories.dtype)
+        extension = isinstance(column.dtype, pd.api.extensions.ExtensionDtype)
+        if extension and pd.api.types.is_numeric_dtype(column):
+            whole = not column.isna().any()
+            changed[name] = column.to_numpy(column.dtype.numpy_dtype if whole else float, na_value=np.nan)
+        elif column.dtype == object:
+            kinds = set(map(type, column[column.notna()]))
+            if all(issubclass(kind, (int, float, np.number, np.bool_)) for kind in kinds):
+                changed[name] = pd.to_numeric(column.astype(float) if column.isna().any() else column)
+            elif kinds & {list, tuple, dict}:
+                changed[name] = column.map(_cell)
+    return frame.assign(**changed) if changed else frame
+
+
+def _cell(value: Any) -> Any:
+    """Lists and dictionaries, which a table cannot group by, as their JSON text."""
+    return json.dumps(plain(value)) if isinstance(value, (list, tuple, dict)) else value
+
+
+def rename(frame: pd.DataFrame, columns: Mapping[str, str], path: str | Path) -> pd.DataFrame:
+    """Give columns their standard names: `columns` maps the standard name to the one in `path`."""
+    for original in columns.values():
+        if original not in frame:
+            raise BadInput(f"{path} has no column {original!r}; {nearest(original, map(str, frame.columns))}")
+    return frame.rename(columns={original: standard for standard, original in columns.items()})

@@ -1,0 +1,125 @@
+"""Tables in files: Parquet, CSV and JSON lines.
+
+Values come back as they were: floats with all their digits, text that looks like a number as text,
+missing as null. JSON has no infinity; it is written as 1e999, which JSON readers take for it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from scalinglab.errors import BadInput
+
+_SETTINGS = b"scalinglab.settings"  # in a Parquet file: the columns that were declared as settings
+_TEXT = {"run": str, "source": str, "experiment": str}
+_OLD_PANDAS = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
+_EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS else {}  # the default since 3.1
+
+
+def json_line(values: Mapping[str, Any] | list[Any]) -> str:
+    """A dictionary (or list) as one line of strict JSON: NaN is null, infinity 1e999."""
+    try:
+        return json.dumps(values, allow_nan=False)
+    except ValueError:
+        return _json(values)
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "null" if math.isnan(value) else ("1e999" if value > 0 else "-1e999")
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(str(k))}: {_json(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_json, value)) + "]"
+    return json.dumps(value)
+
+
+def write_table(frame: pd.DataFrame, settings: Iterable[str], path: Path) -> None:
+    """Write by the ending; the file appears whole or not at all."""
+    write = by_ending(path, {".parquet": _write_parquet, ".csv": _write_csv, **_jsonl(_write_lines)})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        write(frame, tuple(settings), partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_table(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Read by the ending; also the columns declared as settings, where the format keeps them."""
+    read = by_ending(path, {".parquet": _read_parquet, ".csv": _read_csv, **_jsonl(_read_lines)})
+    if not path.exists():
+        raise BadInput(f"{path} does not exist")
+    try:
+        return read(path)
+    except BadInput:
+        raise
+    except (OSError, ValueError) as error:  # Arrow's and pandas' parsers raise one of these
+        raise BadInput(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+
+
+def by_ending(path: Path, table: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
+    """The entry for a file's ending."""
+    if path.suffix.lower() not in table:
+        raise BadInput(f"{path}: unknown ending {path.suffix!r}; use one of {', '.join(table)}")
+    return table[path.suffix.lower()]
+
+
+def _jsonl(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    return {".jsonl": function, ".ndjson": function}
+
+
+def _write_parquet(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    metadata = {**(table.schema.metadata or {}), _SETTINGS: json.dumps(settings).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
+
+
+def _read_parquet(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        table = file.read()
+    return table.to_pandas(), tuple(json.loads((table.schema.metadata or {}).get(_SETTINGS, b"[]")))
+
+
+def _write_csv(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    csv.write_csv(pa.Table.from_pandas(frame, preserve_index=False), path)  # pandas takes forty times longer
+
+
+def _read_csv(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    # a run's hash may look like a number: 1234e567
+    return pd.read_csv(path, dtype=_TEXT, **_EXACT), ()
+
+
+def _write_lines(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> None:
+    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame]
+    names = list(map(str, frame.columns))
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json_line(dict(zip(names, row))) + "\n" for row in zip(*columns))
+
+
+def _read_lines(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    rows = []
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                rows.append(dict(json.loads(line)))
+            except (ValueError, TypeError) as error:
+                raise BadInput(f"{path}, line {number} is not a JSON object: {line[:60]!r}") from error
+    return pd.DataFrame(rows), ()

@@ -1,0 +1,318 @@
+"""The table itself: what users hold in their hands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves.columns import (
+    IDENTITY,
+    OUTCOME,
+    PROGRESS,
+    SETTING,
+    SOURCES,
+    is_missing,
+    is_numeric,
+    rename,
+    run_names,
+    tidy,
+)
+from scalinglab.curves.files import read_table, write_table
+from scalinglab.curves.resample import make_grid, on_grid, running_mean
+from scalinglab.curves.validate import validate
+from scalinglab.errors import BadInput, nearest
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Curves:
+    """Learning curves as a table.
+
+    Args:
+        frame: columns by name; anything that `pandas.DataFrame` takes.
+        settings: names of columns that are settings although they are not in the standard list.
+
+    Where `run` is missing it is made from the setting columns. The table is validated and copied: a
+    `Curves` is never changed, every method returns a new one.
+    """
+
+    frame: pd.DataFrame
+    settings: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        data: pd.DataFrame | Mapping[str, Any],
+        *,
+        settings: Iterable[str] = (),
+        source: str | None = None,
+        experiment: str | None = None,
+    ) -> None:
+        try:
+            frame = pd.DataFrame(data).reset_index(drop=True)
+        except ValueError as error:
+            raise BadInput(f"these columns do not make a table: {error}") from error
+        if not frame.columns.is_unique:
+            raise BadInput(f"two columns are called {frame.columns[frame.columns.duplicated()][0]!r}")
+        if source is not None and source not in SOURCES:
+            raise BadInput(f"source={source!r}: {nearest(source, SOURCES)}")
+        given = {"source": source, "experiment": experiment}
+        frame = tidy(frame.assign(**{name: value for name, value in given.items() if value is not None}))
+        settings = tuple(dict.fromkeys(settings))
+        if unknown := [name for name in settings if name not in frame]:
+            raise BadInput(f"settings={unknown} are not columns; {nearest(unknown[0], frame.columns)}")
+        if wrong := [name for name in settings if name in (*IDENTITY, *PROGRESS, *OUTCOME)]:
+            raise BadInput(f"settings={wrong} have another role already and cannot be settings")
+        object.__setattr__(self, "frame", frame)
+        object.__setattr__(self, "settings", settings)
+        if "run" not in frame:
+            named = [*self.setting_columns, *(name for name in IDENTITY[1:] if name in frame)]
+            frame.insert(0, "run", run_names(frame, named))
+        validate(self)
+
+    # --- roles -----------------------------------------------------------------------------------
+
+    @property
+    def setting_columns(self) -> list[str]:
+        """Columns that are constant in a run: the standard ones, those declared, and text columns."""
+        free = [c for c in self.frame.columns if c not in (*IDENTITY, *PROGRESS, *OUTCOME)]
+        return [c for c in free if c in SETTING or c in self.settings or not is_numeric(self.frame[c])]
+
+    @property
+    def progress_columns(self) -> list[str]:
+        """Columns that say how far a run has come."""
+        return [c for c in self.frame.columns if c in PROGRESS]
+
+    @property
+    def measurement_columns(self) -> list[str]:
+        """Columns that were measured (or computed) at each checkpoint."""
+        other = {*IDENTITY, *PROGRESS, *OUTCOME, *self.setting_columns}
+        return [c for c in self.frame.columns if c not in other]
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of the runs, in order of appearance."""
+        return list(self.frame["run"].unique())
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        """One column as an array."""
+        return self.frame[self._known(column)].to_numpy()
+
+    def _known(self, *columns: str) -> str:
+        for column in columns:
+            if column not in self.frame:
+                raise BadInput(f"no column {column!r} in these curves; {nearest(column, self.frame.columns)}")
+        return columns[0]
+
+    def _like(self, frame: pd.DataFrame) -> Curves:
+        return Curves(frame, settings=[name for name in self.settings if name in frame])
+
+    # --- working with them -----------------------------------------------------------------------
+
+    def select(self, **conditions: Any) -> Curves:
+        """Rows that meet every condition.
+
+        A condition is a value, a list of values, a `slice(low, high)` (both ends included), or a function
+        from the column to a mask.
+
+        >>> c = Curves({"n_data": [10, 10, 20], "step": [1, 2, 1], "test_error": [0.5, 0.4, 0.3]})
+        >>> len(c.select(n_data=10)), len(c.select(test_error=slice(None, 0.4)))
+        (2, 2)
+        """
+        mask = pd.Series(True, index=self.frame.index)
+        for column, condition in conditions.items():
+            self._known(column)
+            mask &= _matches(self.frame[column], condition)
+        return self._like(self.frame[mask])
+
+    def average(self, over: str | Sequence[str] = "seed", at: str | None = None) -> Curves:
+        """Mean over a setting: each measurement m becomes m and m_stderr, with the number of rows in count.
+
+        Args:
+            over: the setting, or several, whose values are averaged out.
+            at: the column at whose equal values runs are averaged; the first progress column they have
+                where not given. After ``interpolate("norm")`` this is ``at="norm"``.
+
+        The standard error is null where only one run has the value; nulls do not enter the mean.
+        """
+        names = [over] if isinstance(over, str) else list(over)
+        for name in names:
+            self._known(name)
+            if name not in self.setting_columns:
+                raise BadInput(f"cannot average over {name!r}: it is not a setting of these curves")
+        keys = [c for c in self.setting_columns if c not in names]
+        keys += [c for c in IDENTITY[1:] if c in self.frame]
+        frame = self.frame[keys].copy()
+        if at is not None:
+            frame["_value"] = self.frame[self._known(at)]
+        elif self.progress_columns:
+            frame["_column"], frame["_value"] = self._main_progress()
+        if frame.columns.empty:
+            raise BadInput(
+                f"nothing is left to group by once {over} is averaged out; keep a setting or a step"
+            )
+        group = frame.groupby(list(frame.columns), dropna=False, sort=False).ngroup().to_numpy()
+        measured = [c for c in self.measurement_columns if c != at]
+        together = [c for c in (*self.progress_columns, at) if c is not None and c not in keys]
+        groups = self.frame[measured].groupby(group, sort=False)
+        count = groups.count()
+        spread = groups.std(ddof=1) / np.sqrt(count.where(count > 0))
+        parts = [
+            self.frame[keys].groupby(group, sort=False).nth(0).reset_index(drop=True),
+            self.frame[list(dict.fromkeys(together))].groupby(group, sort=False).mean(),
+            groups.mean(), spread.add_suffix("_stderr"), groups.size().rename("count"),
+        ]  # fmt: skip
+        averaged = pd.concat(parts, axis=1)
+        if len(averaged) == len(self) > 1 and len(self.frame[names].drop_duplicates()) > 1:
+            raise BadInput(
+                f"no two rows differ in {over} alone: bring the runs to common checkpoints "
+                "with interpolate(x), then average(at=x)"
+            )
+        return self._like(averaged)
+
+    def best(self, y: str = "test_error", smooth: int = 0) -> Curves:
+        """The best checkpoint of every run: the row at which `y` is smallest, the earliest of equals.
+
+        Args:
+            y: what is minimised.
+            smooth: half-width, in checkpoints, of the running mean that is minimised instead of the raw
+                values, so that one lucky checkpoint does not win. The row returned holds raw values.
+
+        A run in which `y` is null throughout has no best checkpoint and no row.
+        """
+        self._known(y)
+        if smooth < 0:
+            raise BadInput(f"smooth={smooth} must be 0 (raw) or a positive number of checkpoints")
+        run, order = self._ordered()
+        values = self.frame[y].to_numpy(float)[order]
+        smoothed = running_mean(values, run[order], smooth)
+        # by run, then value; sorting is stable, so the earliest of equals comes first and nulls last
+        ranked = np.lexsort((smoothed, run[order]))
+        first = ranked[np.unique(run[order][ranked], return_index=True)[1]]
+        return self._like(self.frame.iloc[order[first[~np.isnan(smoothed[first])]]])
+
+    def _ordered(self) -> tuple[np.ndarray, np.ndarray]:
+        """The number of each row's run, and the order by run and progress."""
+        run, _ = pd.factorize(self.frame["run"])
+        progress = self._main_progress()[1] if self.progress_columns else np.zeros(len(run))
+        return run, np.lexsort((progress, run))
+
+    def _main_progress(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each row the first progress column that it has, by number, and the value there."""
+        table = self.frame[[name for name in PROGRESS if name in self.frame]].to_numpy(float)
+        column = (~np.isnan(table)).argmax(axis=1)
+        return column, table[np.arange(len(table)), column]
+
+    def interpolate(self, x: str, at: Sequence[float] | np.ndarray | int = 50, log: bool = True) -> Curves:
+        """Every run on one common grid of `x`, by linear interpolation (of ln y against ln x where `log`).
+
+        Args:
+            x: the column that becomes the grid, `step` or `norm` say; runs are ordered by it, and rows of a
+                run that share an x are averaged.
+            at: the grid, or its number of points between the smallest and largest x present.
+            log: interpolate against ln x, and in ln y for columns that are positive in the whole run.
+
+        Outside a run's own range the value is null: nothing is extrapolated.
+        """
+        self._known(x)
+        if x not in (*self.progress_columns, *self.measurement_columns):
+            raise BadInput(f"{x!r} does not change within a run; interpolate along a step or a measurement")
+        values = self.frame[x].to_numpy(float)
+        grid = make_grid(x, values[np.isfinite(values)], at, log)
+        varying = [c for c in (*self.progress_columns, *self.measurement_columns) if c != x]
+        table = self.frame[varying].to_numpy(float)
+        run, _ = pd.factorize(self.frame["run"])
+        order = np.argsort(run, kind="stable")
+        starts = np.flatnonzero(np.diff(run[order], prepend=-1))
+        parts = [on_grid(grid, values[rows], table[rows], log) for rows in np.split(order, starts[1:])]
+        keep = self.frame[[c for c in self.frame.columns if c != x and c not in varying]]
+        frame = keep.iloc[np.repeat(order[starts], len(grid))].reset_index(drop=True)
+        frame[x] = np.tile(grid, len(parts))
+        columns = pd.DataFrame(np.concatenate(parts), columns=varying)
+        return self._like(pd.concat([frame, columns], axis=1))
+
+    @staticmethod
+    def concat(parts: Iterable[Curves]) -> Curves:
+        """Many tables as one; columns are united by name, what a part lacks is null."""
+        parts = list(parts)
+        if not parts:
+            raise BadInput("nothing to concatenate: give at least one Curves")
+        names = list(dict.fromkeys(name for part in parts for name in part.frame.columns))
+        # a column that is null throughout must not decide the type of the others
+        frames = [part.frame.dropna(axis=1, how="all") for part in parts if len(part)] or [parts[0].frame]
+        settings = [name for part in parts for name in part.settings]
+        return Curves(pd.concat(frames, ignore_index=True).reindex(columns=names), settings=settings)
+
+    # --- files -----------------------------------------------------------------------------------
+
+    def write(self, path: str | Path) -> Path:
+        """Write to `.parquet`, `.csv` or `.jsonl`, by the ending; the file appears whole or not at all."""
+        write_table(self.frame, self.settings, Path(path))
+        return Path(path)
+
+    @staticmethod
+    def read(path: str | Path, *, settings: Iterable[str] = (), **columns: str) -> Curves:
+        """Read a file that `write` wrote, or any table.
+
+        Args:
+            path: a `.parquet`, `.csv` or `.jsonl` file.
+            settings: columns that are settings although they are not in the standard list. Parquet files
+                remember them, the other formats do not.
+            columns: what a column is called there, as in ``n_data="train_size"``.
+        """
+        frame, declared = read_table(Path(path))
+        return Curves(rename(frame, columns, path), settings=[*declared, *settings])
+
+    # --- for people ------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        varied = [c for c in self.setting_columns if self.frame[c].nunique(dropna=False) > 1]
+        lines = [f"Curves: {_number(len(self.runs), 'run')}, {_number(len(self), 'row')}"]
+        if "status" in self.frame:
+            kinds = self.frame.drop_duplicates("run")["status"].value_counts()
+            lines[0] += f" ({', '.join(f'{number} {kind}' for kind, number in kinds.items())})"
+        for title, names in (
+            ("settings", varied), ("progress", self.progress_columns), ("measured", self.measurement_columns)
+        ):  # fmt: skip
+            shown = [_describe(self.frame[c]) for c in names[:8]]
+            more = [f"and {len(names) - 8} more"] if len(names) > 8 else []
+            if names:
+                lines.append(f"  {title}: " + ", ".join(shown + more))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{self!r}</pre>" + str(self.frame.head(10).to_html())
+
+
+def _matches(column: pd.Series, condition: Any) -> pd.Series:
+    if callable(condition):
+        function: Callable[[pd.Series], Any] = condition
+        return pd.Series(function(column), index=column.index).astype(bool)
+    if isinstance(condition, slice):
+        low = True if condition.start is None else column >= condition.start
+        high = True if condition.stop is None else column <= condition.stop
+        return pd.Series(True, index=column.index) & low & high
+    if isinstance(condition, (list, tuple, set, np.ndarray)):
+        return column.isin(list(condition))
+    return column.isna() if is_missing(condition) else column == condition
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _describe(column: pd.Series) -> str:
+    values = column.dropna()
+    if values.empty:
+        return f"{column.name} (empty)"
+    if is_numeric(column):
+        low, high = values.min(), values.max()
+        return f"{column.name} {low:g}" if low == high else f"{column.name} {low:g}…{high:g}"
+    kinds = list(values.unique())
+    return f"{column.name} {', '.join(map(str, kinds[:3]))}{'…' if len(kinds) > 3 else ''}"

@@ -1,0 +1,81 @@
+"""What a table of curves must satisfy, and the errors that say what to change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves.columns import NUMBERS, is_numeric
+from scalinglab.errors import BadInput
+
+if TYPE_CHECKING:
+    from scalinglab.curves.table import Curves
+
+
+def validate(curves: Curves) -> None:
+    """Raise `BadInput` where a role is missing, a value has the wrong kind, or a row stands twice."""
+    frame = curves.frame
+    if frame.empty:
+        return
+    for column in (*curves.progress_columns, *(c for c in frame.columns if c in NUMBERS)):
+        if not is_numeric(frame[column]):
+            example = next((v for v in frame[column] if isinstance(v, str)), frame[column].iloc[0])
+            raise BadInput(f"{column} must hold numbers, not {example!r}")
+    if not curves.measurement_columns:
+        raise BadInput(f"no measurement among the columns {_listed(frame)}: give one, such as test_error")
+    if not curves.progress_columns and not curves.setting_columns:
+        raise BadInput(
+            f"no setting and no progress among the columns {_listed(frame)}: "
+            "give one to plot against, such as n_data or step"
+        )
+    if frame["run"].isna().any():
+        raise BadInput(
+            f"row {int(frame['run'].isna().argmax())} has no run: name it, or leave the column out"
+        )
+    for column in ("train_error", "test_error"):
+        if column in frame and (worst := frame[column].max()) > 1:
+            raise BadInput(
+                f"{column} reaches {worst:g}: errors are fractions between 0 and 1; divide percent by 100"
+            )
+    _validate_constant(curves)
+    _validate_distinct(curves)
+
+
+def _validate_constant(curves: Curves) -> None:
+    """A setting has one value in a run; text that changes within a run is no measurement either."""
+    run, names = pd.factorize(curves.frame["run"])
+    _, first = np.unique(run, return_index=True)
+    for column in curves.setting_columns:
+        codes, _ = pd.factorize(curves.frame[column], use_na_sentinel=False)
+        changed = codes != codes[first][run]
+        if not changed.any():
+            continue
+        row = int(changed.argmax())
+        here, before = curves.frame[column].iloc[row], curves.frame[column].iloc[first[run[row]]]
+        way_out = (
+            "a setting has one value in a run, so rename the column if it was measured"
+            if is_numeric(curves.frame[column])
+            else "a measurement must be a number, so drop the column or make it one"
+        )
+        raise BadInput(
+            f"{column} changes within run {names[run[row]]}, from {before!r} to {here!r}: {way_out}"
+        )
+
+
+def _validate_distinct(curves: Curves) -> None:
+    """Each checkpoint of a run stands once."""
+    if not curves.progress_columns:
+        return
+    keys = ["run", *curves.progress_columns]
+    placed = curves.frame.loc[curves.frame[keys[1:]].notna().any(axis=1), keys]
+    if (repeated := placed.duplicated()).any():
+        row = placed.loc[repeated.idxmax()].dropna().to_dict()
+        raise BadInput(
+            f"two rows for the same run and checkpoint, {row}: name the setting that tells them apart"
+        )
+
+
+def _listed(frame: pd.DataFrame) -> str:
+    return ", ".join(str(c) for c in frame.columns if c != "run")

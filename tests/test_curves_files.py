@@ -1,0 +1,99 @@
+"""Curves in files come back as they were."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import scalinglab as sl
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+
+FORMATS = ("parquet", "csv", "jsonl")
+AWKWARD = {
+    "run": ["1234567890123456", "1234567890123456", "12e4567890123456"],
+    "model": ["cnn", "cnn", "007, \"quoted\" ∞"],
+    "step": [1, 2, 1],
+    "examples": [2**60 + 1, 2**60 + 3, 0],
+    "test_loss": [0.1 + 0.2, np.nan, 5e-324],
+    "norm": [np.inf, -np.inf, 1.7976931348623157e308],
+    "stable": [True, False, True],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_file_gives_back_every_value_exactly(tmp_path, ending):
+    table = Curves(AWKWARD)
+    path = table.write(tmp_path / "new" / f"curves.{ending}")
+    back = sl.read(path)
+    pd.testing.assert_frame_equal(back.frame, table.frame, check_exact=True)
+    assert [p.name for p in path.parent.iterdir()] == [path.name]  # nothing left beside it
+
+
+numbers = st.one_of(st.none(), st.floats(allow_nan=False), st.integers(-(2**53), 2**53))
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=st.lists(numbers, min_size=1, max_size=6), text=st.text("abc,;\"'0e.\n", min_size=1))
+def test_any_values_survive_the_way_to_disk(tmp_path, ending, values, text):
+    if not text.strip("0e.\n"):
+        text += "x"  # a CSV cannot tell the text 007 from the number
+    table = Curves({"step": range(len(values)), "norm": values, "model": text, "test_loss": 1.0})
+    back = Curves.read(table.write(tmp_path / f"curves.{ending}"))
+    np.testing.assert_array_equal(back["norm"].astype(float), table["norm"].astype(float))
+    assert back.runs == table.runs
+    assert set(back["model"]) == {text}
+
+
+def test_parquet_remembers_declared_settings_and_others_take_them(tmp_path):
+    table = Curves({"step": [1, 1], "patience": [3, 4], "norm": [1.0, 2.0]}, settings=["patience"])
+    assert Curves.read(table.write(tmp_path / "a.parquet")).settings == ("patience",)
+    path = table.write(tmp_path / "a.csv")
+    assert Curves.read(path, settings=["patience"]).setting_columns == ["patience"]
+
+
+def test_columns_of_a_foreign_file_are_renamed(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("train_size,err\n100,0.5\n200,0.4\n")
+    table = sl.read(path, n_data="train_size", test_error="err")
+    assert table["n_data"].tolist() == [100, 200]
+    with pytest.raises(BadInput, match="no column 'train_sise'; did you mean 'train_size'"):
+        sl.read(path, n_data="train_sise")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.xlsx", "", "unknown ending '.xlsx'"),
+        ("b.parquet", "not parquet at all", "b.parquet cannot be read"),
+        ("c.csv", "", "c.csv cannot be read"),
+        ("d.jsonl", '{"step": 1, "norm": 2}\n[oops\n', "d.jsonl, line 2 is not a JSON object"),
+    ],
+)
+def test_unreadable_files_are_named_with_the_reason(tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(BadInput, match=message):
+        sl.read(tmp_path / name)
+
+
+def test_missing_files_and_folders_that_are_no_store_are_named(tmp_path):
+    with pytest.raises(BadInput, match=r"nowhere\.csv does not exist"):
+        sl.read(tmp_path / "nowhere.csv")
+    with pytest.raises(BadInput, match="is a folder, but not a store"):
+        sl.read(tmp_path)
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = Curves({"step": [1], "norm": [1.0]}).write(tmp_path / "a.jsonl")
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("scalinglab.curves.files.json_line", fail)
+    with pytest.raises(OSError, match="disk full"):
+        Curves({"step": [2], "norm": [2.0]}).write(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
