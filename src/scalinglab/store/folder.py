@@ -127,17 +127,16 @@ class Store:
             settings = [c for c in curves.setting_columns if c in frame]
             first = frame.groupby("run", sort=False).first()
             sizes = frame.groupby("run", sort=False).size()
-            common = {
-                "meta": environment() | _faithful(meta),
-                "started": time.time(),
-                "finished": time.time(),
-            }
+            context, now = environment() | _faithful(meta), time.time()
             records = []
             for run in names:
                 row = {k: plain(v) for k, v in first.loc[run].items() if not pd.isna(v)}
-                identity = {"source": row.get("source", "read"), "experiment": row.get("experiment")}
-                setting = {name: row[name] for name in settings if name in row}
-                records.append(Record(run, setting, "done", rows=int(sizes[run]), **identity, **common))
+                record = Record(
+                    run, {name: row[name] for name in settings if name in row}, "done",
+                    source=row.get("source", "read"), experiment=row.get("experiment"),
+                    meta=context, started=now, finished=now, rows=int(sizes[run]),
+                )  # fmt: skip
+                records.append(record)
             table = pa.Table.from_pandas(frame.drop(columns="status", errors="ignore"), preserve_index=False)
             table = table.append_column("status", pa.array(["done"] * len(frame)))
             sealed.write(self._pack(), table, records)
