@@ -43,7 +43,7 @@ def test_spectral_and_21_norm_equal_those_of_the_dense_matrix(geometry):
     weight = kernel(geometry, out=4)
     matrices = torch.stack([dense_matrix(w, geometry) for w in weight])
     found = spectral_norm(weight, geometry, tolerance=1e-8)
-    torch.testing.assert_close(found.norm, torch.linalg.matrix_norm(matrices, 2), rtol=1e-10, atol=0)
+    torch.testing.assert_close(found.norm, torch.linalg.matrix_norm(matrices, 2), rtol=1e-8, atol=0)
     torch.testing.assert_close(rows_norm(weight, geometry), matrices.norm(dim=2).sum(1), rtol=1e-12, atol=0)
 
 
@@ -65,7 +65,7 @@ def test_circular_convolution_agrees_with_the_fourier_transform():
     transforms = np.fft.fft2(weight.numpy(), s=geometry.image).transpose(0, 3, 4, 1, 2)
     expected = np.linalg.norm(transforms, ord=2, axis=(-2, -1)).max((1, 2))
     found = spectral_norm(weight, geometry, tolerance=1e-8)
-    np.testing.assert_allclose(found.norm, expected, rtol=1e-10)
+    np.testing.assert_allclose(found.norm, expected, rtol=1e-8)
 
 
 def test_result_is_a_lower_bound_within_its_tolerance():

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch.nn.grad import conv2d_input
 
 from scalinglab.errors import BadInput, NotConverged
 
@@ -52,32 +51,26 @@ class ConvGeometry:
 
 
 def conv_apply(weight: Tensor, x: Tensor, geometry: ConvGeometry) -> Tensor:
-    """A x for each replica: x of shape (replicas, channels, height, width)."""
-    replicas = len(weight)
-    padded = _pad(x, geometry, tuple(weight.shape[-2:]))
-    out = F.conv2d(
-        padded.reshape(1, -1, *padded.shape[-2:]),
-        weight.reshape(-1, *weight.shape[2:]),
-        stride=geometry.stride,
-        dilation=geometry.dilation,
-        groups=replicas * geometry.groups,
-    )
-    return out.reshape(replicas, weight.shape[1], *out.shape[-2:])
+    """A x for each replica, (replicas, output channels, positions), for images x."""
+    kernel = (weight.shape[-2], weight.shape[-1])
+    padded = _pad(x, geometry, kernel)
+    patches = F.unfold(padded, kernel, dilation=geometry.dilation, stride=geometry.stride)
+    replicas, groups = len(weight), geometry.groups
+    patches = patches.reshape(replicas * groups, -1, patches.shape[-1])
+    out = weight.reshape(replicas * groups, weight.shape[1] // groups, -1) @ patches
+    return out.reshape(replicas, weight.shape[1], -1)
 
 
 def conv_adjoint(weight: Tensor, y: Tensor, geometry: ConvGeometry) -> Tensor:
-    """Aᵀ y for each replica: y of shape (replicas, output channels, height, width)."""
-    replicas, kernel = len(weight), tuple(weight.shape[-2:])
+    """Aᵀ y for each replica: y of shape (replicas, output channels, positions)."""
+    kernel = (weight.shape[-2], weight.shape[-1])
+    replicas, groups = len(weight), geometry.groups
+    matrix = weight.reshape(replicas * groups, weight.shape[1] // groups, -1)
+    patches = matrix.mT @ y.reshape(replicas * groups, weight.shape[1] // groups, -1)
     left, right, top, bottom = geometry.sides(kernel)
     size = (geometry.image[0] + top + bottom, geometry.image[1] + left + right)
-    back: Tensor = conv2d_input(  # type: ignore[no-untyped-call]
-        (1, replicas * geometry.channels, *size),
-        weight.reshape(-1, *weight.shape[2:]),
-        y.reshape(1, -1, *y.shape[-2:]),
-        stride=geometry.stride,
-        dilation=geometry.dilation,
-        groups=replicas * geometry.groups,
-    ).reshape(replicas, geometry.channels, *size)
+    patches = patches.reshape(replicas, -1, patches.shape[-1])
+    back = F.fold(patches, size, kernel, dilation=geometry.dilation, stride=geometry.stride)
     if geometry.padding_mode == "zeros":
         return back[..., top : size[0] - bottom, left : size[1] - right]
     # the transpose of any padding, by differentiating it
@@ -121,10 +114,9 @@ def spectral_norm(
 ) -> Spectral:
     """‖A‖_σ for each replica, by Lanczos iteration on AᵀA with full reorthogonalisation.
 
-    It stops when the residual ‖AᵀA v − σ² v‖ proves a singular value within `tolerance` of the result,
-    relatively (the true distance is far smaller, as the square of the residual over the spectral gap). A
-    start that is warm is mixed with a random direction, so that it cannot hold on to a singular vector
-    that another has overtaken.
+    It stops when the residual ‖AᵀA v − σ² v‖ and the gap to the next singular value bound the relative
+    distance to a singular value by `tolerance`. A warm start is mixed with a random
+    direction, so that it cannot hold on to a singular vector that another has overtaken.
 
     Args:
         weight: (replicas, out, in) for dense layers, (replicas, out, in / groups, height, width) for
@@ -192,10 +184,7 @@ def _lanczos(
         length = image.norm(dim=1)
         off.append(length)
         if step % 4 == 0 or step == limit:  # not at every step: a look waits for the device
-            top, ritz = _top_ritz(diagonal, off[:-1])
-            # the relative error of σ is half that of σ²
-            error = 0.5 * length.double().cpu() * ritz[:, -1].abs() / top.clamp_min(1e-300)
-            error = torch.where(top > 0, error, torch.zeros_like(error))
+            top, ritz, error = _top_ritz(diagonal, off)
             if bool((error <= tolerance).all()) or step == size:
                 right = (ritz[:, None, :].to(weight) @ known).squeeze(1)
                 return Spectral(top.sqrt().to(weight.device), right, error.to(weight.device), step)
@@ -207,14 +196,26 @@ def _lanczos(
     )
 
 
-def _top_ritz(diagonal: list[Tensor], off: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """Largest eigenvalue and its vector of the tridiagonal matrices, on the CPU in float64."""
+def _top_ritz(diagonal: list[Tensor], off: list[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    """Largest eigenvalue of the tridiagonal matrices, its vector, and the relative error of its root.
+
+    An eigenvalue of AᵀA lies within the residual r of the Ritz value θ; and within r²/(θ − λ) of it, with
+    λ the next eigenvalue (Kato and Temple), for which the next Ritz value plus its residual stands.
+    """
     matrix = torch.diag_embed(torch.stack(diagonal, 1).double().cpu())
-    if off:
-        between = torch.stack(off, 1).double().cpu()
-        matrix = matrix + torch.diag_embed(between, 1) + torch.diag_embed(between, -1)
+    between = torch.stack(off, 1).double().cpu()
+    if len(diagonal) > 1:
+        matrix = matrix + torch.diag_embed(between[:, :-1], 1) + torch.diag_embed(between[:, :-1], -1)
     values, vectors = torch.linalg.eigh(matrix)
-    return values[:, -1].clamp_min(0), vectors[..., -1]
+    top = values[:, -1].clamp_min(0)
+    residuals = between[:, -1:] * vectors[:, -1].abs()
+    error = residuals[:, -1]
+    if len(diagonal) > 1:
+        gap = top - values[:, -2] - residuals[:, -2]
+        error = torch.where(gap > error, error.square() / gap.clamp_min(1e-300), error)
+    # the relative error of σ is half that of σ²
+    error = torch.where(top > 0, 0.5 * error / top.clamp_min(1e-300), torch.zeros_like(error))
+    return top, vectors[..., -1], error
 
 
 def _normal_product(

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.nets import convnets, perceptrons
+from scalinglab.nets import convnets, perceptrons, resnets, transformers
 from scalinglab.nets.parameterization import Network, initialize, parameterize
 
 FAMILIES: dict[str, Callable[..., nn.Module]] = {
@@ -18,7 +18,12 @@ FAMILIES: dict[str, Callable[..., nn.Module]] = {
     "lenet": convnets.lenet,
     "cnn": convnets.cnn,
     "myrtle": convnets.myrtle,
+    "resnet": resnets.resnet,
+    "wide_resnet": resnets.wide_resnet,
+    "vit": transformers.vit,
 }
+# the width that `mup` starts from, where it coincides with `standard`; 1 for the other families
+BASE_WIDTH = {"lenet": 2.0, "wide_resnet": 2.0}
 
 
 def build(
@@ -75,6 +80,7 @@ def build(
             raise BadInput(f"{name} takes no option {option!r}: {nearest(option, known)}")
     model = Network(family(shape, n_classes, width, depth, batch_norm, **options), shape)
     with torch.device("meta"):
-        base = Network(family(shape, n_classes, 1.0, depth, batch_norm, **options), shape)
+        base_width = BASE_WIDTH.get(name, 1.0)
+        base = Network(family(shape, n_classes, base_width, depth, batch_norm, **options), shape)
     parameterize(model, base, parameterization, initialization, name)
     return initialize(model, seed)

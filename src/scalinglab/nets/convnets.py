@@ -57,7 +57,7 @@ def lenet(
     _no_depth("lenet", depth)
     if pool not in ("average", "max"):
         raise BadInput(f"unknown pool {pool!r} of a lenet: choose 'average' or 'max'")
-    channels, height, breadth = _image("lenet", input_shape)
+    channels, height, breadth = image_sides("lenet", input_shape)
     first, second, third, fourth = (max(1, round(n * width / 2)) for n in (6, 16, 120, 84))
     padding = 2 if min(height, breadth) < 32 else 0
     sides = [((side + 2 * padding - 4) // 2 - 4) // 2 for side in (height, breadth)]
@@ -108,7 +108,7 @@ def cnn(
         raise BadInput(f"unknown variant {variant!r} of a cnn: {nearest(variant, CNN_VARIANTS)}")
     form = CNN_VARIANTS[variant]
     dropout = form.dropout if dropout is None else dropout
-    n_in, height, breadth = _image("cnn", input_shape)
+    n_in, height, breadth = image_sides("cnn", input_shape)
     layers: list[nn.Module] = []
     for position, base in enumerate(form.channels, start=1):
         n_out = max(1, round(base * width))
@@ -157,7 +157,7 @@ def myrtle(
     depth = 5 if depth is None else depth
     if depth not in MYRTLE:
         raise BadInput(f"a myrtle network has depth 5, 7 or 10, not {depth}")
-    n_in, height, breadth = _image("myrtle", input_shape)
+    n_in, height, breadth = image_sides("myrtle", input_shape)
     if height % 8 or breadth % 8:
         raise BadInput(
             f"a myrtle network halves its images three times: {height}×{breadth} is not divisible by 8"
@@ -177,7 +177,8 @@ def _activation(n: int, batch_norm: bool | None) -> list[nn.Module]:
     return [BatchNorm(n), nn.ReLU()] if batch_norm else [nn.ReLU()]
 
 
-def _image(family: str, input_shape: tuple[int, ...]) -> tuple[int, int, int]:
+def image_sides(family: str, input_shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """Channels, height and width of images, or `BadInput`."""
     if len(input_shape) != 3 or math.prod(input_shape) < 1:
         raise BadInput(f"a {family} takes images, input_shape = (channels, height, width), not {input_shape}")
     return input_shape[0], input_shape[1], input_shape[2]

@@ -1,7 +1,7 @@
 """How weights are drawn and scaled with width: standard, NTK and maximal update.
 
 With n the fan-in of a layer (channels × kernel area for a convolution), σ0² = 2, and r the width of a
-layer relative to the same layer at width 1:
+layer relative to the same layer at the family's base width (1; 2 for lenet and wide_resnet):
 
 | scheme | multiplier | bias multiplier | weight variance | learning rate, SGD | learning rate, Adam |
 | --- | --- | --- | --- | --- | --- |
@@ -11,8 +11,8 @@ layer relative to the same layer at width 1:
 | mup, hidden layers | 1 | 1 | σ0²/n | 1 | 1/r_in |
 | mup, readout | 1/r_in | 1 | σ0² r_in/n | r_in | 1 |
 
-Biases start at zero. `mup` is table 8 of Yang et al., "Tensor Programs V" (2022), with width 1 as its
-base, where it coincides with `standard`; its learning rates come from `learning_rate_scales`.
+Biases start at zero. `mup` is table 8 of Yang et al., "Tensor Programs V" (2022); at the base width
+it coincides with `standard`; its learning rates come from `learning_rate_scales`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Network(nn.Module):
 
 
 def parameterize(model: Network, base: Network, scheme: str, initialization: str, family: str) -> None:
-    """Set multipliers, draws and learning-rate scales of `model`, whose width-1 form is `base`."""
+    """Set multipliers, draws and learning-rate scales of `model`, whose form at the base width is `base`."""
     if scheme not in SCHEMES:
         raise BadInput(f"unknown parameterization {scheme!r}: {nearest(scheme, SCHEMES)}")
     if initialization not in INITIALIZATIONS:
@@ -91,7 +91,7 @@ def parameterize(model: Network, base: Network, scheme: str, initialization: str
         if isinstance(module, (Dense, Conv)):
             _layer(model, name, module, bases[name], scheme, initialization, family, name == last)
         elif isinstance(module, Attention) and scheme == "mup":
-            # tensor programs V: logits over the head dimension, equal to 1/√ of it at width 1
+            # tensor programs V: logits over the head dimension, equal to 1/√ of it at the base width
             module.scale *= math.sqrt(bases[name].query.in_features / module.query.in_features)  # type: ignore[union-attr,arg-type]
     for name, parameter in model.named_parameters():
         if name not in model.draws:  # gains, shifts, embeddings
@@ -113,7 +113,7 @@ def _layer(
     fan_in, fan_out = _fans(layer)
     base_in, base_out = _fans(base)  # type: ignore[arg-type]
     ratio_in, ratio_out = fan_in / base_in, fan_out / base_out
-    variance, multiplier, bias_multiplier = getattr(layer, "gain", 2.0) / fan_in, 1.0, 1.0
+    variance, multiplier, bias_multiplier = layer.gain / fan_in, 1.0, 1.0
     rates, bias_rates = (1.0, 1.0), (1.0, 1.0)
     if scheme == "ntk":
         multiplier = bias_multiplier = 1 / math.sqrt(fan_in)
