@@ -18,11 +18,13 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
+from scipy.special import stdtrit
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, nearest
 
 ORDER = 20  # Gauss nodes a panel: 1e-12 for functions with poles 0.3 rad away from the spectrum
 PANEL = 2.0  # ratio of the eigenvalues at the two ends of a panel
+STRETCHES = 6  # of a tail whose slopes are compared
 MOST_MODES = 50_000_000  # arrays longer than this are refused
 
 
@@ -45,6 +47,16 @@ class Nodes:
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
+
+
+@dataclass(frozen=True)
+class TailExponent:
+    """The exponent of a tail k^-value over the modes of `window`, with its interval."""
+
+    value: float
+    low: float
+    high: float
+    window: tuple[int, int]
 
 
 class Spectrum:
@@ -94,6 +106,53 @@ class Spectrum:
             raise BadInput(f"mode k = {k}: k runs from 1 to n_modes = {self.n_modes}")
         return int(k) - 1
 
+    def cumulative_power(self, k: int | np.ndarray) -> np.ndarray:
+        """C(k), the share of the target's power in the first k modes (bordelon2024, section 6).
+
+        Modes are in the order given, which for measured spectra is that of falling eigenvalues.
+        """
+        return self._power_up_to(self._counts(k)) / self.total_power
+
+    def _power_up_to(self, k: np.ndarray) -> np.ndarray:
+        return np.append(0.0, np.cumsum(self.target_power))[k]
+
+    def _counts(self, k: int | np.ndarray) -> np.ndarray:
+        counts = np.asarray(k)
+        if not ((counts >= 0) & (counts <= self.n_modes) & (counts == np.floor(counts))).all():
+            raise BadInput(f"k = {k} must be whole numbers from 0 to n_modes = {self.n_modes}")
+        return counts.astype(int)
+
+    def tail_exponent(
+        self, of: str = "eigenvalues", window: tuple[int, int] | None = None, level: float = 0.95
+    ) -> TailExponent:
+        """The exponent of a power-law tail, with an interval: b of λ_k ~ k^-b, or a of λ_k w_k² ~ k^-a.
+
+        The window is cut into stretches of equal length in log k; each has its own slope, the exponent is
+        their mean and the interval is Student's: it says how well one exponent describes the window. The
+        task exponent is read off the sums 1 − C(k) ~ k^-(a−1), which do not suffer from modes without power.
+
+        Args:
+            of: "eigenvalues" or "target_power".
+            window: first and last mode, both included; from 1 % to 10 % of the modes where not given.
+            level: of the interval.
+        """
+        if of not in ("eigenvalues", "target_power"):
+            raise BadInput(f"no tail of {of!r}; {nearest(of, ('eigenvalues', 'target_power'))}")
+        first, last = window or (max(2, self.n_modes // 100), max(self.n_modes // 10, 2))
+        if not 1 <= first < last <= self.n_modes or last < first + STRETCHES:
+            raise BadInput(
+                f"window ({first}, {last}) must hold at least {STRETCHES + 1} of the {self.n_modes} modes"
+            )
+        k = np.arange(first, last + 1)
+        if of == "eigenvalues":
+            values, shift = np.sort(self.eigenvalues)[::-1][first - 1 : last], 0.0
+        else:
+            values, shift = self.total_power - self._power_up_to(k), 1.0
+        slopes = _local_slopes(np.log(k), np.log(np.maximum(values, np.finfo(float).tiny)))
+        half = float(stdtrit(len(slopes) - 1, (1 + level) / 2)) * slopes.std(ddof=1) / len(slopes) ** 0.5
+        value = shift - float(slopes.mean())
+        return TailExponent(value, value - float(half), value + float(half), (first, last))
+
     @cached_property
     def total_power(self) -> float:
         """Σ_k λ_k w_k², the loss of the zero predictor."""
@@ -127,6 +186,37 @@ class Spectrum:
         PowerLaw(task_exponent=1.5, spectral_exponent=1.25, n_modes=1000000000)
         """
         return PowerLaw(task_exponent, spectral_exponent, n_modes)
+
+    @staticmethod
+    def white(n_modes: int, eigenvalue: float = 1.0, target_power: float = 1.0) -> Spectrum:
+        """The same eigenvalue and the same target power in every mode."""
+        return Spectrum(np.full(n_modes, float(eigenvalue)), np.full(n_modes, float(target_power)))
+
+    @staticmethod
+    def from_kernel(matrix: np.ndarray, targets: np.ndarray) -> Spectrum:
+        """The spectrum of a measured kernel matrix, and of the targets in its eigenvectors.
+
+        With K(X, X)/n = Σ λ_k u_k u_kᵀ over n inputs, the target power of a mode is (u_k·y)²/n, summed over
+        outputs, so that all modes together hold the mean of y². Eigenvalues below the round-off of the
+        largest carry no information: their modes are dropped and their power with them (`total_power`
+        against the mean of y² shows how much; add it to the noise).
+
+        Args:
+            matrix: K(x_i, x_j), symmetric, shape (n, n).
+            targets: y, shape (n,) or (n, outputs).
+
+        Returns:
+            Modes in the order of falling eigenvalues.
+        """
+        kernel, y = np.asarray(matrix, float), np.asarray(targets, float)
+        if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or len(y) != len(kernel):
+            raise BadInput(f"kernel matrix {kernel.shape} and targets {y.shape} must be (n, n) and (n, ...)")
+        if not np.allclose(kernel, kernel.T, rtol=1e-6, atol=1e-9 * np.abs(kernel).max()):
+            raise BadInput("the kernel matrix is not symmetric; give (K + K.T)/2 if that is meant")
+        values, vectors = np.linalg.eigh(kernel / len(kernel))
+        power = np.sum((vectors.T @ y.reshape(len(y), -1)) ** 2, axis=1) / len(y)
+        keep = np.flatnonzero(values > len(values) * np.finfo(float).eps * values[-1])[::-1]
+        return Spectrum(values[keep], power[keep])
 
 
 class PowerLaw(Spectrum):
@@ -172,6 +262,21 @@ class PowerLaw(Spectrum):
         number = float(self._index(k) + 1)
         return number**-self.spectral_exponent, number**-self.task_exponent
 
+    def _power_up_to(self, k: np.ndarray) -> np.ndarray:
+        def partial_sum(count: int) -> float:
+            return PowerLaw(self.task_exponent, self.spectral_exponent, count).total_power if count else 0.0
+
+        return np.vectorize(partial_sum, otypes=[float])(k)
+
+    def tail_exponent(
+        self, of: str = "eigenvalues", window: tuple[int, int] | None = None, level: float = 0.95
+    ) -> TailExponent:
+        """The exponent it was made with, exact."""
+        if of not in ("eigenvalues", "target_power"):
+            raise BadInput(f"no tail of {of!r}; {nearest(of, ('eigenvalues', 'target_power'))}")
+        value = self.spectral_exponent if of == "eigenvalues" else self.task_exponent
+        return TailExponent(value, value, value, window or (1, self.n_modes))
+
     @cached_property
     def _nodes(self) -> Nodes:
         k, count = (np.concatenate(parts) for parts in zip(*self._panels()))
@@ -191,6 +296,15 @@ class PowerLaw(Spectrum):
             f"PowerLaw(task_exponent={self.task_exponent:g}, "
             f"spectral_exponent={self.spectral_exponent:g}, n_modes={self._n_modes})"
         )
+
+
+def _local_slopes(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Slopes of y over x on stretches of equal length in x, by least squares weighted evenly in x."""
+    edges = np.linspace(x[0], x[-1], STRETCHES + 1)
+    grid = np.linspace(edges[:-1], edges[1:], 20)  # (20, stretches): evenly in x, whatever the points
+    fine = np.interp(grid, x, y)
+    centred = grid - grid.mean(0)
+    return np.sum(centred * fine, 0) / np.sum(centred**2, 0)
 
 
 def _check(values: np.ndarray, holds: np.ndarray, name: str, rule: str) -> None:

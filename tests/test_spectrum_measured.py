@@ -1,0 +1,91 @@
+"""Spectra measured on kernels: modes, tails and cumulative power."""
+
+import numpy as np
+import pytest
+
+from scalinglab import Spectrum
+from scalinglab.errors import BadInput
+from scalinglab.theory import infinite_width, kernel
+
+
+def test_white_spectrum_is_flat():
+    spectrum = Spectrum.white(7, eigenvalue=2.0, target_power=0.5)
+    assert spectrum.trace == pytest.approx(14)
+    assert spectrum.total_power == pytest.approx(3.5)
+
+
+def test_kernel_spectrum_holds_the_mean_square_of_the_targets():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(40, 5)), rng.normal(size=(40, 3))
+    matrix = infinite_width.ntk(x, depth=2)
+    spectrum = Spectrum.from_kernel(matrix, y)
+    assert spectrum.total_power == pytest.approx((y**2).sum() / 40)
+    assert spectrum.trace == pytest.approx(np.trace(matrix) / 40)
+    assert (np.diff(spectrum.eigenvalues) <= 0).all()
+    assert spectrum.n_modes == 40
+
+
+def test_modes_without_information_are_dropped():
+    features = np.random.default_rng(0).normal(size=(30, 4))
+    y = features @ np.arange(4.0)
+    spectrum = Spectrum.from_kernel(features @ features.T, y)
+    assert spectrum.n_modes == 4
+    assert spectrum.total_power == pytest.approx((y**2).mean())
+
+
+def test_measured_spectrum_predicts_kernel_regression_on_the_same_inputs():
+    """Real data in small: the theory on the measured spectrum against fits on random subsets (60 draws)."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(600, 6))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    y = np.tanh(3 * x[:, 0]) + x[:, 1] * x[:, 2]
+    matrix = infinite_width.nngp(x, depth=1, bias_variance=0.1)
+    predicted = kernel.learning_curve(Spectrum.from_kernel(matrix, y), 60, ridge=0.01).loss
+    losses = []
+    for _ in range(60):
+        train = rng.choice(600, 60, replace=False)
+        fit = infinite_width.regression(matrix[np.ix_(train, train)], y[train], matrix[:, train], ridge=0.01)
+        losses.append(np.mean((fit.mean - y) ** 2))
+    error = np.std(losses, ddof=1) / np.sqrt(60)
+    assert error < 0.05 * predicted
+    assert np.mean(losses) == pytest.approx(float(predicted), abs=3 * error + 0.1 * predicted)
+
+
+def test_tail_exponents_cover_the_truth_and_widen_with_noise():
+    k = np.arange(1, 20_001.0)
+    rng = np.random.default_rng(0)
+    clean = Spectrum(k**-1.4, k**-1.9)
+    assert clean.tail_exponent().value == pytest.approx(1.4, abs=1e-3)
+    rough = Spectrum(
+        np.sort(k**-1.4 * np.exp(0.3 * rng.normal(size=20_000)))[::-1], k**-1.9 * rng.chisquare(1, 20_000)
+    )
+    found = rough.tail_exponent()
+    assert found.low < 1.4 < found.high
+    assert found.high - found.low < 0.2
+    # the missing modes steepen the sums a little: within 1/10 of the modes they matter by a few per cent
+    assert rough.tail_exponent("target_power", window=(20, 200)).value == pytest.approx(1.9, abs=0.1)
+    law = Spectrum.power_law(1.9, 1.4, n_modes=10**9)
+    assert law.tail_exponent().value == 1.4
+    assert law.tail_exponent("target_power").value == 1.9
+
+
+def test_cumulative_power_of_a_billion_modes_agrees_with_direct_sums():
+    k = np.array([0, 1, 10, 1000])
+    explicit = Spectrum(np.arange(1, 1001) ** -1.3, np.arange(1, 1001) ** -1.8)
+    law = Spectrum.power_law(1.8, 1.3, n_modes=1000)
+    np.testing.assert_allclose(law.cumulative_power(k), explicit.cumulative_power(k), rtol=1e-12)
+    assert explicit.cumulative_power(1000) == pytest.approx(1)
+    assert Spectrum.power_law(2.0, 1.3, n_modes=10**9).cumulative_power(1) == pytest.approx(6 / np.pi**2)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(BadInput, match="not symmetric"):
+        Spectrum.from_kernel(np.triu(np.ones((3, 3))), np.ones(3))
+    with pytest.raises(BadInput, match=r"\(n, n\)"):
+        Spectrum.from_kernel(np.eye(3), np.ones(4))
+    with pytest.raises(BadInput, match="did you mean 'target_power'"):
+        Spectrum.power_law().tail_exponent("target_pwer")
+    with pytest.raises(BadInput, match="at least 7"):
+        Spectrum.white(100).tail_exponent(window=(3, 5))
+    with pytest.raises(BadInput, match="whole numbers from 0"):
+        Spectrum.white(10).cumulative_power(11)
