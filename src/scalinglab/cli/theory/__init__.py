@@ -10,3 +10,7 @@ app = typer.Typer(help="Solve the exactly solvable models.", no_args_is_help=Tru
 @app.callback()
 def options() -> None:
     """Solve the exactly solvable models."""
+
+
+# each module adds its commands to `app`
+from scalinglab.cli.theory import kernel  # noqa: E402, F401
