@@ -10,24 +10,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scalinglab.laws import forms, uncertainty
+    from scalinglab.laws import forms, plan, surface, uncertainty
     from scalinglab.laws.dynamics import dynamical
     from scalinglab.laws.fitting import Certificate, Interval, Law, fit
     from scalinglab.laws.form import Form, Parameter
     from scalinglab.laws.forms import register
+    from scalinglab.laws.noise import optimal_noise
     from scalinglab.laws.rescaling import collapse
     from scalinglab.laws.uncertainty import bootstrap
 
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical", "fit",
-    "forms", "register", "uncertainty",
+    "forms", "optimal_noise", "plan", "register", "surface", "uncertainty",
 ]  # fmt: skip
 
 _HOME = {
     "bootstrap": "uncertainty", "collapse": "rescaling", "dynamical": "dynamics", "Form": "form",
-    "Parameter": "form", "register": "forms",
+    "Parameter": "form", "optimal_noise": "noise", "register": "forms",
 }  # fmt: skip
-_MODULES = ("forms", "uncertainty")
+_MODULES = ("forms", "plan", "surface", "uncertainty")
 
 
 def __getattr__(name: str) -> Any:

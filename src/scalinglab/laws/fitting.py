@@ -124,6 +124,13 @@ class Law:
             return _robust_scale(r, len(self.form.parameters))
         return float(np.sqrt(np.sum(r**2) / self.freedom)) if self.freedom > 0 else float("nan")
 
+    @property
+    def variance(self) -> float:
+        """What the inverse of JᵀJ is multiplied by in the parameters' covariance: E ψ²/(E ψ')²."""
+        r = self.problem.residuals(self.coordinates[None])[0]
+        inside = float(np.average(np.abs(r) <= self.delta, weights=self.problem.count[0]))
+        return self.scale / max(inside, 1 / len(r))
+
     # --- how sure it is --------------------------------------------------------------------------
 
     def interval(
@@ -191,7 +198,7 @@ class Law:
         lines.append(f"  scatter      {self.scatter:.3g} {unit} with {self.freedom} degrees of freedom")
         c = self.certificate
         lines.append(
-            f"  certificate  objective {c.objective:.6g}; {c.agree * c.starts:.0f} of {c.starts} starts agree"
+            f"  certificate  objective {c.objective:.6g}; {c.agree:.0%} of {c.starts} starts agree"
             f"; condition {c.condition:.2g}" + ("" if c.converged else "; NOT at rest")
         )
         if c.at_bound:
@@ -239,7 +246,7 @@ def fit(
         x: sizes (positive); for a surface a tuple of arrays in the order of `form.variables`.
         y: what was measured.
         error: one standard error of each y; points then count by 1/error².
-        weights: what each point's squared residual is multiplied by, beside `error`.
+        weights: how often each point counts: what its ρ(r) is multiplied by.
         runs: the run that each point comes from, for the bootstrap.
         loss: "huber" (outliers count linearly) or "squared".
         delta: Huber's threshold in units of the residual; by default 1.345 standard deviations, found
@@ -324,16 +331,12 @@ def fit_points(
 
 def problem_of(form: Form, data: Points, log: bool, delta: float) -> solve.Problem:
     """The fitting problem of one data set."""
-    return solve.Problem(form, data.x, data.y[None], _weights(data, log)[None], log, delta)
-
-
-def _weights(data: Points, log: bool) -> np.ndarray:
-    weight = np.sqrt(data.weight)
+    weight = np.ones_like(data.y)
     if data.error is not None:
         relative = data.error / data.y if log else data.error
         # relative to a typical error, so that residuals keep their unit
-        weight = weight * np.exp(np.mean(np.log(relative))) / relative
-    return weight
+        weight = np.exp(np.mean(np.log(relative))) / relative
+    return solve.Problem(form, data.x, data.y[None], weight[None], data.weight[None], log, delta)
 
 
 def _robust_scale(r: np.ndarray, count: int) -> float:
@@ -357,7 +360,7 @@ def _law(
         starts=len(minimum.objective),
         agree=float(np.mean(reached)),
         converged=bool(minimum.converged[index]),
-        condition=_condition(problem.jacobian(z[None])[0][:, ~held]),
+        condition=_condition(problem.jacobian(z[None])[0][:, ~held] * np.sqrt(problem.count[0])[:, None]),
         at_bound=tuple(n for n, at in zip(form.names, held, strict=True) if at),
     )
     freedom = len(data.y) - len(form.parameters)
@@ -373,10 +376,10 @@ def _scale(problem: solve.Problem, z: np.ndarray, freedom: int) -> float:
     r = problem.residuals(z[None])[0]
     if freedom < 1:
         return float("nan")
-    pull = np.clip(r, -problem.delta, problem.delta)
-    inside = max(float(np.mean(np.abs(r) <= problem.delta)), 1 / len(r))
+    pull, count = np.clip(r, -problem.delta, problem.delta), problem.count[0]
+    inside = max(float(np.average(np.abs(r) <= problem.delta, weights=count)), 1 / len(r))
     correction = 1 + (len(r) - freedom) / len(r) * (1 - inside) / inside  # Huber 1981, section 7.6
-    return float(np.sum(pull**2) / freedom / inside * correction)
+    return float(np.sum(count * pull**2) / freedom / inside * correction)
 
 
 def _condition(jacobian: np.ndarray) -> float:

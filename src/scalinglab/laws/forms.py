@@ -26,6 +26,7 @@ function that broadcasts. `register` adds one:
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -271,6 +272,8 @@ def get(form: str | Form) -> Form:
         return form
     if match := re.fullmatch(r"broken_power_law_(\d+)", form):
         return broken_power_law(int(match[1]))
+    if form not in FORMS:
+        importlib.import_module("scalinglab.laws.surfaces")  # registers the forms of several variables
     if form not in FORMS:
         raise BadInput(f"no form {form!r}; {nearest(form, FORMS)}")
     return FORMS[form]

@@ -18,7 +18,7 @@ class Points:
         x: (n,), or (variables, n) for a surface.
         y: (n,).
         error: one standard error of every y, where known.
-        weight: (n,), what a residual's square is multiplied by.
+        weight: (n,), how often a point counts.
         runs: (n,), which run every point comes from; points of one run are not independent.
         notes: what a reader should know about the data.
     """

@@ -1,7 +1,8 @@
 """Least squares and Huber fits of one form to many data sets at once.
 
-A fit minimises Σ_i ρ(r_i) with r_i = w_i (g(f(x_i; θ)) - g(y_i)), where g is the logarithm or the identity
-and ρ is r²/2, or Huber's r²/2 for |r| < δ and δ(|r| - δ/2) beyond. Two steps:
+A fit minimises Σ_i c_i ρ(r_i) with r_i = w_i (g(f(x_i; θ)) - g(y_i)), g the logarithm or the identity: w is
+one over the point's error, c how often it counts, and ρ is r²/2, or Huber's r²/2 for |r| < δ and δ(|r| - δ/2)
+beyond. Two steps:
 
 1. `grid_starts`: on a grid of the nonlinear parameters the linear ones are solved for, by weighted least
    squares within their bounds (variable projection), and the best nodes are kept.
@@ -52,7 +53,8 @@ class Problem:
         form: the family of curves.
         x: (n,), or (variables, n) for a surface.
         y: (sets, n) or (1, n).
-        weight: (sets, n) or (1, n), multiplies residuals; zero drops a point from a set.
+        weight: (sets, n) or (1, n), multiplies residuals.
+        count: (sets, n) or (1, n), multiplies ρ; zero drops a point from a set.
         log: residuals of logarithms instead of raw values.
         delta: Huber's threshold, infinity for squares.
         pull: a pseudo-measurement, not subject to Huber's threshold.
@@ -63,6 +65,7 @@ class Problem:
     x: np.ndarray
     y: np.ndarray
     weight: np.ndarray
+    count: np.ndarray
     log: bool = True
     delta: float = np.inf
     pull: Pull | None = None
@@ -72,7 +75,10 @@ class Problem:
         """The same problem for some of the data sets, repeated as asked."""
         y = self.y if self.y.shape[0] == 1 else self.y[rows]
         weight = self.weight if self.weight.shape[0] == 1 else self.weight[rows]
-        return replace(self, y=y, weight=weight, rows=rows if self.rows is None else self.rows[rows])
+        count = self.count if self.count.shape[0] == 1 else self.count[rows]
+        return replace(
+            self, y=y, weight=weight, count=count, rows=rows if self.rows is None else self.rows[rows]
+        )
 
     # --- coordinates -----------------------------------------------------------------------------
 
@@ -112,7 +118,7 @@ class Problem:
                 r = np.log(np.where(curve > 0, curve, np.nan)) - np.log(self.y)
             else:
                 r = curve - self.y
-            r = np.where(self.weight > 0, r * self.weight, 0.0)
+            r = np.where(self.count > 0, r * self.weight, 0.0)
             if self.pull is not None:
                 r = np.concatenate([r, self._pulled(z)[:, None]], axis=1)
         return np.where(np.isfinite(r), r, np.inf)
@@ -130,6 +136,13 @@ class Problem:
         return np.r_[np.full(count, self.delta), [np.inf] * (self.pull is not None)]
 
     @property
+    def counts(self) -> np.ndarray:
+        """How often every residual counts."""
+        if self.pull is None:
+            return self.count
+        return np.concatenate([self.count, np.ones((len(self.count), 1))], axis=1)
+
+    @property
     def robust(self) -> bool:
         """Whether large residuals count less than their square."""
         return bool(np.isfinite(self.delta))
@@ -144,7 +157,7 @@ class Problem:
                 rho = np.where(
                     size <= delta, rho, np.where(np.isfinite(delta), delta, 0) * (size - 0.5 * delta)
                 )
-            return np.sum(np.where(np.isfinite(rho), rho, np.inf), axis=-1)
+            return np.sum(np.where(np.isfinite(rho), rho * self.counts, np.inf), axis=-1)
 
     def jacobian(self, z: np.ndarray) -> np.ndarray:
         """∂r/∂z, (sets, n, p): from the form's gradient where it has one, else by differences."""
@@ -158,7 +171,7 @@ class Problem:
             slopes = np.stack(columns, axis=-1) * np.where(self.logs, values, 1.0)[:, None]
             if self.log:
                 slopes = slopes / self.curve(z)[..., None]
-            slopes = slopes * np.where(self.weight > 0, self.weight, 0.0)[..., None]
+            slopes = slopes * self.weight[..., None]
         slopes = np.where(np.isfinite(slopes), slopes, 0.0)
         if self.pull is not None:
             pulled = self._differences(z, only_pull=True)
@@ -236,7 +249,7 @@ def project(problem: Problem, nodes: np.ndarray, linear: list[int]) -> np.ndarra
     Bounded solutions are found by trying every subset of parameters held at their lower bound.
     """
     form, y = problem.form, problem.y[0]
-    weight = problem.weight[0] / (y if problem.log else 1.0)
+    weight = problem.weight[0] * np.sqrt(problem.count[0]) / (y if problem.log else 1.0)
     basis = []
     for j in linear:
         unit = nodes.copy()
@@ -330,11 +343,9 @@ def _step(
     problem: Problem, z: np.ndarray, r: np.ndarray, damping: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> np.ndarray:
     jacobian = problem.jacobian(z)
-    weight = (
-        np.minimum(1.0, problem.thresholds / np.maximum(np.abs(r), TINY))
-        if problem.robust
-        else np.ones_like(r)
-    )
+    weight = np.broadcast_to(problem.counts, r.shape)
+    if problem.robust:
+        weight = weight * np.minimum(1.0, problem.thresholds / np.maximum(np.abs(r), TINY))
     gradient = ((weight * r)[:, None] @ jacobian)[:, 0]
     hessian = jacobian.transpose(0, 2, 1) @ (weight[..., None] * jacobian)
     # a parameter at its bound that wants to leave stays there
@@ -358,7 +369,7 @@ def polish(problem: Problem, z: np.ndarray) -> tuple[np.ndarray, float]:
     def value(point: np.ndarray) -> tuple[float, np.ndarray]:
         point = np.clip(point, low, high)[None]
         r = problem.residuals(point)
-        pull = np.clip(r, -problem.delta, problem.delta)
+        pull = np.clip(r, -problem.delta, problem.delta) * problem.count
         gradient = np.einsum(
             "np,n->p", problem.jacobian(point)[0], np.where(np.isfinite(pull[0]), pull[0], 0)
         )

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -186,7 +186,7 @@ class Bootstrap:
 
     def interval(self, x: Any, level: float = 0.95) -> Interval:
         """The interval of the law at x, by expanded percentiles."""
-        ends = np.quantile(self.predict(x), self._tails(level), axis=0)
+        ends = np.quantile(self.predict(x), self.tails(level), axis=0)
         return Interval(*(float(e) if np.ndim(e) == 0 else e for e in ends))
 
     def parameter_intervals(self, level: float = 0.95) -> dict[str, Interval]:
@@ -194,14 +194,15 @@ class Bootstrap:
         columns = {n: self.values[:, j] for j, n in enumerate(self.law.form.names)}
         if (exponent := self.law.form.get_exponent({**columns, **self.law.form.held})) is not None:
             columns["exponent"] = np.broadcast_to(exponent, len(self.values))
-        tails = self._tails(level)
+        tails = self.tails(level)
         return {n: Interval(*map(float, np.quantile(c, tails))) for n, c in columns.items()}
 
     def errors(self) -> dict[str, float]:
         """One standard error of every parameter."""
         return {n: float(np.std(self.values[:, j], ddof=1)) for j, n in enumerate(self.law.form.names)}
 
-    def _tails(self, level: float) -> list[float]:
+    def tails(self, level: float) -> list[float]:
+        """The two percentiles, as fractions, between which the interval lies."""
         # resampling G runs understates spread by √(1 - 1/G) and uses Gaussian tails; Hesterberg (2015)
         # widens the percentiles so that a mean of G values gets exactly Student's interval
         widened = stats.norm.cdf(-np.sqrt(self.runs / (self.runs - 1)) * level_quantile(level, self.runs - 1))
@@ -217,7 +218,7 @@ def bootstrap(law: Law, draws: int = 1000, seed: int = 0, scheme: str = "auto") 
         scheme: "resample" draws whole runs with replacement, for runs that cover several sizes each;
             "wild" keeps every size and flips the residuals of whole runs at random (with their leverage
             corrected), for runs that sit at one size each, where drawing runs would lose sizes; "auto"
-            takes the one that fits.
+            takes the one that fits. With ten runs a parameter and more, sizes are not lost.
     """
     data = law.points
     labels, which = np.unique(data.runs, return_inverse=True)
@@ -226,22 +227,21 @@ def bootstrap(law: Law, draws: int = 1000, seed: int = 0, scheme: str = "auto") 
     if len(labels) < 3:
         raise BadInput(f"a bootstrap over runs needs at least 3 runs, these points come from {len(labels)}")
     if scheme == "auto":
-        scheme = "resample" if _cover_sizes(data.x, which) else "wild"
+        many = len(labels) >= 10 * len(law.form.parameters)
+        scheme = "resample" if many or _cover_sizes(data.x, which) else "wild"
     rng = np.random.default_rng(seed)
     problem = law.problem
     if scheme == "resample":
         drawn = rng.integers(len(labels), size=(draws, len(labels)))
         counts = np.zeros((draws, len(labels)))
         np.add.at(counts, (np.repeat(np.arange(draws), len(labels)), drawn.ravel()), 1)
-        problem = solve.Problem(
-            law.form, data.x, problem.y, problem.weight * np.sqrt(counts[:, which]), law.log, law.delta
-        )
+        problem = replace(problem, count=problem.count * counts[:, which])
     elif scheme == "wild":
         flips = rng.choice([-1.0, 1.0], size=(draws, len(labels)))[:, which]
         noise = flips * law.residuals / np.sqrt(np.maximum(1 - _leverage(law), 0.05))
         fitted = law.predict(data.x)
         y = fitted * np.exp(noise) if law.log else fitted + noise
-        problem = solve.Problem(law.form, data.x, y, problem.weight, law.log, law.delta)
+        problem = replace(problem, y=y)
     else:
         raise BadInput(f"scheme={scheme!r} must be 'auto', 'resample' or 'wild'")
     found = solve.minimise(problem, np.tile(law.coordinates, (draws, 1)), iterations=100)
@@ -258,7 +258,7 @@ def _cover_sizes(x: np.ndarray, which: np.ndarray) -> bool:
 
 def _leverage(law: Law) -> np.ndarray:
     """The diagonal of the hat matrix of the linearised fit."""
-    jacobian = law.problem.jacobian(law.coordinates[None])[0]
+    jacobian = law.problem.jacobian(law.coordinates[None])[0] * np.sqrt(law.problem.count[0])[:, None]
     size = np.maximum(np.linalg.norm(jacobian, axis=0), solve.TINY)
     q, _ = np.linalg.qr(jacobian / size)
     return np.sum(q**2, axis=1)
