@@ -1,0 +1,52 @@
+"""The teacher–student perceptron with logistic loss: exact learning curves, optimum, margins, rules.
+
+D'Amico, Bocchi and Negri 2025, section 2 and appendix A. A student on the sphere learns α examples per weight
+by minimising the logistic loss of sharpness λ (eq. 1); as λ grows it goes from Hebb's rule past a nearly
+Bayes-optimal point to maximal stability. Under the plain logistic loss, λ is the norm ‖w‖/√N.
+"""
+
+from scalinglab.theory.perceptron.margins import (
+    MarginDistribution,
+    margin_density,
+    margin_distribution,
+    storage_margin_density,
+    storage_margin_distribution,
+    storage_stability,
+)
+from scalinglab.theory.perceptron.rules import (
+    LearningRule,
+    asymptotic_error,
+    bayes,
+    gibbs,
+    hebb,
+    max_stability,
+)
+from scalinglab.theory.perceptron.solution import (
+    FixedNorm,
+    Optimum,
+    fixed_norm,
+    intermediate_error,
+    master_curve,
+    optimal_sharpness,
+)
+
+__all__ = [
+    "FixedNorm",
+    "LearningRule",
+    "MarginDistribution",
+    "Optimum",
+    "asymptotic_error",
+    "bayes",
+    "fixed_norm",
+    "gibbs",
+    "hebb",
+    "intermediate_error",
+    "margin_density",
+    "margin_distribution",
+    "master_curve",
+    "max_stability",
+    "optimal_sharpness",
+    "storage_margin_density",
+    "storage_margin_distribution",
+    "storage_stability",
+]

@@ -1,0 +1,37 @@
+"""What the perceptron functions accept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+from scalinglab.theory.perceptron.saddle import LOADS
+
+
+def load_array(load: Any, low: float = LOADS[0], high: float = LOADS[1], why: str = "") -> np.ndarray:
+    """Loads as floats, or an error that names the first one outside the range."""
+    loads = np.asarray(load, float)
+    bad = ~((loads >= low) & (loads <= high))
+    if bad.any():
+        reason = why or "the range in which the solution was checked to be accurate"
+        raise BadInput(f"load={loads[bad].flat[0]:g} must lie between {low:g} and {high:g}: {reason}")
+    return loads
+
+
+def sharpness_array(sharpness: Any, finite: bool = False) -> np.ndarray:
+    """Sharpnesses as floats: zero or more, infinity where the function has that limit."""
+    values = np.asarray(sharpness, float)
+    bad = ~(values >= 0)
+    if bad.any():
+        raise BadInput(
+            f"sharpness={values[bad].flat[0]:g} must be 0 (Hebb's rule), positive, or infinity "
+            "(maximal stability)"
+        )
+    if finite and np.isinf(values).any():
+        raise BadInput(
+            "sharpness=inf has no density: a finite share of the margins then equals the stability; "
+            "pass a large finite sharpness, or use max_stability or storage_stability"
+        )
+    return values
