@@ -40,7 +40,7 @@ def perceptron(
         found = theory.fixed_norm(loads, best.sharpness)
     else:
         found = theory.fixed_norm(loads[:, None], grid(sharpness or ""))
-    columns = ("load", "sharpness", "error", "overlap", "slope", "stability")
+    columns = ("load", "sharpness", "error", "overlap", "stability")
     table = pd.DataFrame({name: np.ravel(getattr(found, name)) for name in columns})
     if best is not None:
         table.insert(3, "above_bayes", table["error"] / theory.bayes(loads).error - 1)
@@ -48,7 +48,7 @@ def perceptron(
     document = {
         "model": "teacher-student perceptron, logistic loss at fixed norm",
         **{name: table[name].to_numpy() for name in table},
-        **{name: np.ravel(getattr(found, name)) for name in ("load_slope", "x", "log_x")},
+        **{name: np.ravel(getattr(found, name)) for name in ("slope", "load_slope", "x", "log_x")},
         "rules": {"load": loads, **{rule: getattr(theory, rule)(loads).error for rule in rules}},
     }
     emit(document, table, as_json=as_json, out=out, title="error at fixed norm")

@@ -148,15 +148,18 @@ def _distribution(
     load: np.ndarray, sharpness: np.ndarray, margin: np.ndarray, skew: np.ndarray, scale: np.ndarray
 ) -> MarginDistribution:
     shape = margin.shape
-    flat = [np.ravel(a) for a in (margin, np.maximum(sharpness, 1e-20), scale, skew)]
-    at = saddle.nodes(*flat[:3], saddle.REACH)
-    weight = at.weight * np.exp(-0.5 * at.field**2) / saddle.ROOT_2PI * 2 * ndtr(flat[3][:, None] * at.field)
-    steepness = 2 * flat[1][:, None]
+    flat_margin, flat_scale, flat_skew = margin.ravel(), scale.ravel(), skew.ravel()
+    flat_sharpness = np.maximum(sharpness.ravel(), 1e-20)
+    at = saddle.nodes(flat_margin, flat_sharpness, flat_scale, saddle.REACH)
+    weight = (
+        at.weight * np.exp(-0.5 * at.field**2) / saddle.ROOT_2PI * 2 * ndtr(flat_skew[:, None] * at.field)
+    )
+    steepness = 2 * flat_sharpness[:, None]
     loss = 2 * np.logaddexp(0, -steepness * (at.field + at.pull)) / steepness
-    overlap = flat[3] / np.sqrt(1 + flat[3] ** 2)
+    overlap = flat_skew / np.sqrt(1 + flat_skew**2)
     mean = np.sqrt(2 / np.pi) * overlap + (weight * at.pull).sum(axis=-1)
     # at zero sharpness V(Δ) = −Δ + ln 2/λ: the constant is infinite and is left out
-    train_loss = np.where(flat[1] <= 1e-20, -mean, (weight * loss).sum(axis=-1))
+    train_loss = np.where(flat_sharpness <= 1e-20, -mean, (weight * loss).sum(axis=-1))
     return MarginDistribution(
         load,
         sharpness,
