@@ -24,6 +24,7 @@ from scalinglab.errors import BadInput, nearest
 
 ORDER = 20  # Gauss nodes a panel: 1e-12 for functions with poles 0.3 rad away from the spectrum
 PANEL = 2.0  # ratio of the eigenvalues at the two ends of a panel
+KEPT = 256  # spectra of up to so many modes are not compressed
 STRETCHES = 6  # of a tail whose slopes are compared
 MOST_MODES = 50_000_000  # arrays longer than this are refused
 
@@ -163,13 +164,23 @@ class Spectrum:
         """Σ_k λ_k."""
         return math.fsum(self.nodes().count * self.nodes().eigenvalues)
 
-    def nodes(self) -> Nodes:
-        """The spectrum compressed to a few hundred weighted nodes (short spectra: every mode, exact)."""
-        return self._nodes
+    def nodes(self, order: int = ORDER) -> Nodes:
+        """The spectrum compressed to a few hundred weighted nodes; spectra of up to 256 modes keep every one.
+
+        Args:
+            order: Gauss nodes a panel; more than the default only for functions with poles nearer to the
+                spectrum than 0.3 rad, or for fast oscillating ones.
+        """
+        if order not in self._compressed:
+            self._compressed[order] = self._compress(order)
+        return self._compressed[order]
 
     @cached_property
-    def _nodes(self) -> Nodes:
-        return _compress(self.eigenvalues, self.target_power)
+    def _compressed(self) -> dict[int, Nodes]:
+        return {}
+
+    def _compress(self, order: int) -> Nodes:
+        return _compress(self.eigenvalues, self.target_power, order)
 
     def __repr__(self) -> str:
         return f"Spectrum(n_modes={self.n_modes}, total_power={self.total_power:.6g}, trace={self.trace:.6g})"
@@ -277,17 +288,18 @@ class PowerLaw(Spectrum):
         value = self.spectral_exponent if of == "eigenvalues" else self.task_exponent
         return TailExponent(value, value, value, window or (1, self.n_modes))
 
-    @cached_property
-    def _nodes(self) -> Nodes:
-        k, count = (np.concatenate(parts) for parts in zip(*self._panels()))
+    def _compress(self, order: int) -> Nodes:
+        k, count = (np.concatenate(parts) for parts in zip(*self._panels(order)))
         return Nodes(k**-self.spectral_exponent, count, count * k**-self.task_exponent)
 
-    def _panels(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _panels(self, order: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        if self._n_modes <= KEPT:
+            order = KEPT
         ratio = PANEL ** (1 / max(1.0, self.spectral_exponent))  # PANEL in λ, and in k for flat spectra
         first = 1
         while first <= self._n_modes:
             last = min(max(math.ceil(first * ratio) - 1, first), self._n_modes)
-            k, count = _uniform_gauss(last - first + 1)
+            k, count = uniform_gauss(last - first + 1, order)
             yield first + k, count
             first = last + 1
 
@@ -315,36 +327,38 @@ def _check(values: np.ndarray, holds: np.ndarray, name: str, rule: str) -> None:
         )
 
 
-def _uniform_gauss(size: int) -> tuple[np.ndarray, np.ndarray]:
+def uniform_gauss(size: int, order: int = ORDER) -> tuple[np.ndarray, np.ndarray]:
     """Gauss quadrature of Σ_{j=0}^{size−1} δ(x − j): nodes and weights (Gram's discrete polynomials)."""
-    if size <= ORDER:
+    if size <= order:
         return np.arange(size, dtype=float), np.ones(size)
-    j = np.arange(1, ORDER, dtype=float)
+    j = np.arange(1, order, dtype=float)
     off_diagonal = j * np.sqrt((1 - (j / size) ** 2) / (4 * (4 * j**2 - 1)))  # in units of `size`
-    x, vectors = eigh_tridiagonal(np.zeros(ORDER), off_diagonal)
+    x, vectors = eigh_tridiagonal(np.zeros(order), off_diagonal)
     return (size - 1) / 2 + size * x, size * vectors[0] ** 2
 
 
-def _compress(values: np.ndarray, power: np.ndarray) -> Nodes:
+def _compress(values: np.ndarray, power: np.ndarray, order: int) -> Nodes:
     """Nodes of any spectrum: in each panel of λ the Gauss quadrature of the modes and that of the power."""
-    order = np.argsort(values)[::-1]
-    values, power = values[order], power[order]
+    if len(values) <= KEPT:
+        return Nodes(values, np.ones(len(values)), power)
+    descending = np.argsort(values)[::-1]
+    values, power = values[descending], power[descending]
     panel = np.floor(np.log(values[0] / values) / math.log(PANEL))
     parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
     for group in np.split(np.arange(len(values)), np.flatnonzero(np.diff(panel)) + 1):
         members, weight = values[group], power[group]
-        if len(group) <= 2 * ORDER:  # two quadratures would not be shorter
+        if len(group) <= 2 * order:  # two quadratures would not be shorter
             parts.append((members, np.ones(len(group)), weight))
             continue
-        modes, count = _gauss(members, np.ones(len(group)))
+        modes, count = _gauss(members, np.ones(len(group)), order)
         parts.append((modes, count, np.zeros(len(modes))))
         if weight.any():
-            modes, weight = _gauss(members, weight)
+            modes, weight = _gauss(members, weight, order)
             parts.append((modes, np.zeros(len(modes)), weight))
     return Nodes(*(np.concatenate(column) for column in zip(*parts)))
 
 
-def _gauss(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _gauss(x: np.ndarray, weight: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
     """Gauss quadrature of Σ_i weight_i δ(x − x_i) by Lanczos with full reorthogonalisation."""
     centre, half = (x[0] + x[-1]) / 2, abs(x[0] - x[-1]) / 2 or 1.0
     scaled, total = (x - centre) / half, float(weight.sum())
@@ -357,7 +371,7 @@ def _gauss(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         for _ in range(2):
             next_ = next_ - known.T @ (known @ next_)
         length = float(np.linalg.norm(next_))
-        if len(basis) == ORDER or length < 1e-13:  # the second: no more than len(basis) distinct values
+        if len(basis) == order or length < 1e-13:  # the second: no more than len(basis) distinct values
             break
         off_diagonal.append(length)
         basis.append(next_ / length)

@@ -1,0 +1,79 @@
+"""``scalinglab theory dmft``: losses of random features along training."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import typer
+
+from scalinglab.cli.output import Json, Out, emit, grid
+from scalinglab.cli.theory import app
+from scalinglab.cli.theory.kernel import (
+    Modes,
+    Noise,
+    SpectralExponent,
+    SpectrumFile,
+    TaskExponent,
+    _spectrum,
+)
+from scalinglab.errors import BadInput
+
+
+@app.command("dmft")
+def dmft(
+    task_exponent: TaskExponent = 1.5,
+    spectral_exponent: SpectralExponent = 1.25,
+    n_modes: Modes = 1e4,
+    spectrum: SpectrumFile = None,
+    n_params: Annotated[
+        float, typer.Option(help="N, random features; inf for the kernel itself.")
+    ] = math.inf,
+    n_data: Annotated[float, typer.Option(help="P, examples; inf for the population.")] = math.inf,
+    times: Annotated[str, typer.Option(help="5, 1,2,4 or low:high:points (log).")] = "1:1e6:100",
+    noise: Noise = 0.0,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Count steps of gradient descent instead of the time of flow.")
+    ] = None,
+    momentum: Annotated[float, typer.Option(help="β of gradient flow, μ of gradient descent.")] = 0.0,
+    batch_size: Annotated[
+        float | None, typer.Option(help="Fresh examples a step: one-pass SGD; needs --learning-rate.")
+    ] = None,
+    ensemble: Annotated[float, typer.Option(help="Initialisations averaged; inf allowed.")] = 1,
+    bags: Annotated[float, typer.Option(help="Data sets averaged; inf allowed.")] = 1,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """Test and train loss of random features against time, size and data (bordelon2024).
+
+    Example: `scalinglab theory dmft --n-params 64 --n-data 128 --times 1:1e6:100`
+    """
+    import numpy as np
+
+    from scalinglab.theory import dmft as theory
+
+    at = grid(times)
+    dynamics: theory.GradientFlow | theory.GradientDescent | theory.OnePassSGD
+    if learning_rate is None and batch_size is not None:
+        raise BadInput(f"--batch-size {batch_size:g}: one-pass SGD needs --learning-rate too")
+    if learning_rate is None:
+        dynamics = theory.GradientFlow(momentum)
+    elif batch_size is None:
+        dynamics = theory.GradientDescent(learning_rate, momentum)
+    elif momentum:
+        raise BadInput(f"--momentum {momentum:g}: one-pass SGD is solved without momentum")
+    else:
+        dynamics = theory.OnePassSGD(learning_rate, batch_size)
+    if learning_rate is not None:
+        at = np.unique(np.round(at))
+    modes = _spectrum(spectrum, task_exponent, spectral_exponent, n_modes)
+    found = theory.solve(modes, at, n_params, n_data, noise, dynamics, ensemble, bags)
+    document = {
+        "spectrum": repr(modes),
+        "n_params": n_params, "n_data": n_data, "noise": noise, "dynamics": str(dynamics),
+        "ensemble": ensemble, "bags": bags, "stable": found.stable,
+        "time": found.times, "test_loss": found.test_loss, "train_loss": found.train_loss,
+        "gap": found.gap, "bias": found.bias, "variance_params": found.variance_params,
+        "variance_data": found.variance_data, "variance_both": found.variance_both,
+    }  # fmt: skip
+    emit(document, as_json=as_json, out=out, title="random features along training")

@@ -1,0 +1,207 @@
+"""The training dynamics that the theory solves, each as a filter of the frequency s.
+
+The residual weights follow v(t) = f_t(−K) v(0) with K = (AᵀA/N)(ΨᵀΨ/P), and f_t is entire in s:
+
+- gradient flow, dv/dt = s v: f = e^{st} (bordelon2024, eq. 7);
+- with momentum, β v'' + v' = s v and v'(0) = 0: f = (p₊ e^{p₋t} − p₋ e^{p₊t})/(p₊ − p₋), β p² + p = s (126);
+- gradient descent, v(t+1) = (1 + ηs) v(t): f = (1 + ηs)^t (121);
+- with momentum, v(t+1) = (1 + μ + ηs) v(t) − μ v(t−1), from the two roots of z + μ/z = 1 + μ + ηs (129).
+
+So one solution of the theory in s serves all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+
+NEGLIGIBLE = 40.0  # e^-40 is below the round-off of everything that it is compared with
+
+
+class Dynamics(Protocol):
+    """What the solver needs to know of a way to train."""
+
+    @property
+    def discrete(self) -> bool:
+        """Whether time counts steps."""
+        ...
+
+    def filter(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """f_t(s), shape (times, s)."""
+        ...
+
+    def impulse(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """g_t(s), the response at lag t to a unit gradient, shape (times, s)."""
+        ...
+
+    def frequency(self, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The s whose filter grows as e^{rate·t} at late times, and ds/d rate."""
+        ...
+
+    def rate(self, s: float) -> float:
+        """The inverse of `frequency` near s = 0, for real s."""
+        ...
+
+    def settled(self, time: float, largest: float) -> bool:
+        """Whether after `time` only the slow end of the spectrum [0, largest] is still moving."""
+        ...
+
+    def stable(self, largest: float) -> bool:
+        """Whether training converges when the largest eigenvalue of K is `largest`."""
+        ...
+
+
+@dataclass(frozen=True)
+class GradientFlow:
+    """Gradient flow in the time of eq. 7; momentum is β of (β ∂²ₜ + ∂ₜ) v = −K v, eq. 126."""
+
+    momentum: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.momentum < math.inf:
+            raise BadInput(
+                f"momentum = {self.momentum}: the β of gradient flow must be 0 or more, and finite"
+            )
+
+    discrete = False
+
+    def _roots(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        root = np.sqrt(1 + 4 * self.momentum * s + 0j)
+        slow = 2 * s / (1 + root)
+        return slow, -1 / self.momentum - slow
+
+    def filter(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """f_t(s), shape (times, s)."""
+        t = np.asarray(times, float)[:, None]
+        if self.momentum == 0:
+            return np.exp(s * t)
+        slow, fast = self._roots(s)
+        return (slow * np.exp(fast * t) - fast * np.exp(slow * t)) / _apart(slow - fast)
+
+    def impulse(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """g_t(s), the response at lag t to a unit gradient, shape (times, s)."""
+        t = np.asarray(times, float)[:, None]
+        if self.momentum == 0:
+            return np.exp(s * t)
+        slow, fast = self._roots(s)
+        return (np.exp(slow * t) - np.exp(fast * t)) / (self.momentum * _apart(slow - fast))
+
+    def frequency(self, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """s = p + β p² and its derivative."""
+        return rate * (1 + self.momentum * rate), 1 + 2 * self.momentum * rate
+
+    def rate(self, s: float) -> float:
+        """The slow root p of β p² + p = s."""
+        return 2 * s / (1 + math.sqrt(max(0.0, 1 + 4 * self.momentum * s)))
+
+    def settled(self, time: float, largest: float) -> bool:
+        """Whether after `time` only the slow end of the spectrum [0, largest] is still moving."""
+        return largest * time >= 50 and time >= 2 * NEGLIGIBLE * self.momentum
+
+    def stable(self, largest: float) -> bool:
+        """Gradient flow always converges."""
+        return True
+
+
+@dataclass(frozen=True)
+class GradientDescent:
+    """Gradient descent in steps: v ← v − η K v (121), with heavy-ball momentum μ (128).
+
+    Learning rate times step is the time of gradient flow, as long as η times the largest eigenvalue of K
+    stays well below 2.
+    """
+
+    learning_rate: float
+    momentum: float = 0.0
+
+    def __post_init__(self) -> None:
+        _positive_rate(self.learning_rate)
+        if not 0 <= self.momentum < 1:
+            raise BadInput(f"momentum = {self.momentum}: μ of gradient descent must be in [0, 1)")
+
+    discrete = True
+
+    def _roots(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The two roots of z² − (1 + μ + ηs) z + μ = 0, the larger first."""
+        middle = (1 + self.momentum + self.learning_rate * s) / 2 + 0j
+        root = np.sqrt(middle - math.sqrt(self.momentum)) * np.sqrt(middle + math.sqrt(self.momentum))
+        large = np.where(np.abs(middle + root) >= np.abs(middle - root), middle + root, middle - root)
+        return large, self.momentum / large
+
+    def filter(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """f_t(s), shape (times, s)."""
+        t = np.asarray(times, float)[:, None]
+        if self.momentum == 0:
+            return np.exp(t * np.log1p(self.learning_rate * s + 0j))
+        large, small = self._roots(s)
+        between = _apart(large - small)
+        return ((large - self.momentum) * large**t + (self.momentum - small) * small**t) / between
+
+    def impulse(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """g_t(s), the response at lag t ≥ 1 to a unit gradient (0 at lag 0), shape (times, s)."""
+        t = np.asarray(times, float)[:, None]
+        if self.momentum == 0:
+            inner = self.filter(s, np.maximum(times, 1) - 1)
+            return np.where(t > 0, self.learning_rate * inner, 0)
+        large, small = self._roots(s)
+        return self.learning_rate * (large**t - small**t) / _apart(large - small)
+
+    def frequency(self, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """s = (z − 1)(z − μ)/(ηz) with z = e^rate, and its derivative."""
+        z, away = np.exp(rate), np.expm1(rate)
+        s = away * (1 - self.momentum / z) / self.learning_rate
+        return s, (z - self.momentum / z) / self.learning_rate
+
+    def rate(self, s: float) -> float:
+        """log of the larger root z."""
+        large, _ = self._roots(np.array(complex(s)))
+        return float(np.log(np.abs(large)))
+
+    def settled(self, time: float, largest: float) -> bool:
+        """Whether after `time` only the slow end of the spectrum [0, largest] is still moving."""
+        if time < 12 or self.learning_rate * largest * time < 50 * (1 - self.momentum):
+            return False
+        fastest = [math.sqrt(self.momentum)] if self.momentum else []
+        ends, _ = self._roots(np.array([complex(-largest)]))
+        if ends[0].real < 0:
+            fastest.append(float(np.abs(ends[0])))
+        return all(magnitude < math.exp(-NEGLIGIBLE / time) for magnitude in fastest)
+
+    def stable(self, largest: float) -> bool:
+        """η λ < 2 (1 + μ) for the largest eigenvalue of K."""
+        return self.learning_rate * largest < 2 * (1 + self.momentum)
+
+
+@dataclass(frozen=True)
+class OnePassSGD:
+    """Stochastic gradient descent on `batch_size` fresh examples a step, never seen again (App. J.3)."""
+
+    learning_rate: float
+    batch_size: float
+
+    def __post_init__(self) -> None:
+        _positive_rate(self.learning_rate)
+        if not self.batch_size >= 1:
+            raise BadInput(f"batch_size = {self.batch_size} must be 1 or more")
+
+    discrete = True
+
+    @property
+    def mean(self) -> GradientDescent:
+        """What it does on average: gradient descent on the population."""
+        return GradientDescent(self.learning_rate)
+
+
+def _positive_rate(value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise BadInput(f"learning_rate = {value} must be a positive number")
+
+
+def _apart(difference: np.ndarray) -> np.ndarray:
+    """Two roots that coincide, moved apart by too little to see."""
+    return np.where(np.abs(difference) < 1e-12, 1e-12, difference)

@@ -1,0 +1,184 @@
+"""L(time, n_params, n_data): test and train loss, bias and variances of random features while they train.
+
+The model of bordelon2024: features ψ with ⟨ψ_k ψ_l⟩ = λ_k δ_kl, a target Σ w_k ψ_k plus noise of variance σ²,
+a student that sees N random projections of ψ and P examples, trained by
+
+    dv/dt = −(AᵀA/N)(ΨᵀΨ/P) v   (eq. 7)
+
+for the residual weights v. Test loss Σ λ_k v_k² + σ², train loss the mean square over the P examples. The
+dynamical mean-field theory is exact for large N, P and M (and without M where Σ λ_k is finite, App. F).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+from scalinglab.spectrum import PowerLaw, Spectrum
+from scalinglab.theory.dmft import sgd
+from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow, OnePassSGD
+from scalinglab.theory.dmft.problem import Problem, Responses
+
+if TYPE_CHECKING:
+    from scalinglab.curves import Curves
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Losses along training; arrays of the shape of `times`.
+
+    Attributes:
+        times: as asked for: continuous, or steps of a discrete dynamics.
+        test_loss: of the mean of ensemble × bags models, σ² included.
+        train_loss: of the ensemble that shares a bag, on the data of that bag.
+        bias: Σ λ_k w_k² H_k², the loss of infinitely many models on as many data sets, without σ² (18).
+        variance_params: what infinitely many initialisations remove (data held fixed on average).
+        variance_data: what infinitely many data sets remove.
+        variance_both: the interaction; test_loss of one model is the sum of all four and σ².
+        gap: test minus train loss of one model (17).
+        stable: False where the learning rate is too large and the loss grows without end.
+    """
+
+    times: np.ndarray
+    test_loss: np.ndarray
+    train_loss: np.ndarray
+    bias: np.ndarray
+    variance_params: np.ndarray
+    variance_data: np.ndarray
+    variance_both: np.ndarray
+    gap: np.ndarray
+    n_params: float
+    n_data: float
+    noise: float
+    ensemble: float
+    bags: float
+    dynamics: Dynamics | OnePassSGD
+    stable: bool
+    spectrum: Spectrum = field(repr=False)
+
+    def transfer(self, k: int | np.ndarray) -> np.ndarray:
+        """H_k(t) = ⟨v_k(t)⟩/w_k, what is left of mode k on average; k from 1, shape times (+ shape of k)."""
+        modes = np.atleast_1d(np.asarray(k))
+        values = np.array([self.spectrum.mode(int(one))[0] for one in modes.ravel()])
+        found = self._problem.transfer(values).reshape(*self.times.shape, *modes.shape)
+        return found if np.ndim(k) else found[..., 0]
+
+    def responses(self) -> Responses:
+        """The response functions at lags `times`."""
+        return self._problem.responses()
+
+    @cached_property
+    def _problem(self) -> Problem:
+        mean = self.dynamics.mean if isinstance(self.dynamics, OnePassSGD) else self.dynamics
+        n_data = math.inf if isinstance(self.dynamics, OnePassSGD) else self.n_data
+        return Problem(self.spectrum, np.ravel(self.times), self.n_params, n_data, mean)
+
+    def curves(self) -> Curves:
+        """The same as a table, one row a time."""
+        from scalinglab.curves import Curves
+
+        setting: dict[str, object] = {
+            "model": "random features", "n_params": self.n_params, "n_data": self.n_data,
+            "noise": self.noise, "ensemble": self.ensemble, "bags": self.bags,
+            "optimizer": type(self.dynamics).__name__,
+        }  # fmt: skip
+        for name in ("learning_rate", "momentum", "batch_size"):
+            if hasattr(self.dynamics, name):
+                setting[name] = getattr(self.dynamics, name)
+        if isinstance(self.spectrum, PowerLaw):
+            setting["task_exponent"] = self.spectrum.task_exponent
+            setting["spectral_exponent"] = self.spectrum.spectral_exponent
+        measured = ("test_loss", "train_loss", "bias", "variance_params", "variance_data", "variance_both")
+        columns = {name: np.ravel(getattr(self, name)) for name in (*measured, "gap")}
+        return Curves({**setting, "time": np.ravel(self.times), **columns}, source="theory")
+
+    def summary(self) -> str:
+        """The solution in a few lines."""
+        times, test, train = (np.ravel(x) for x in (self.times, self.test_loss, self.train_loss))
+        best = int(np.argmin(test))
+        return (
+            f"random features, {self.spectrum!r}: n_params {self.n_params:g}, n_data {self.n_data:g}, "
+            f"noise {self.noise:g}, {self.dynamics}\n"
+            f"time {times[-1]:g}: test loss {test[-1]:.6g}, train loss {train[-1]:.6g}\n"
+            f"smallest test loss {test[best]:.6g} at time {times[best]:g}"
+        )
+
+
+def solve(
+    spectrum: Spectrum,
+    times: float | np.ndarray,
+    n_params: float = math.inf,
+    n_data: float = math.inf,
+    noise: float = 0.0,
+    dynamics: Dynamics | OnePassSGD | None = None,
+    ensemble: float = 1,
+    bags: float = 1,
+) -> Solution:
+    """Losses at the given times, to a relative accuracy of about 1e-10.
+
+    Args:
+        spectrum: eigenvalues and target power; a power law of 10⁹ modes costs no more than one of 10⁴.
+        times: any, 0 included, in any order; whole steps where the dynamics is discrete.
+        n_params: N, the number of random features; inf for the kernel itself.
+        n_data: P, the number of examples; inf for the population.
+        noise: σ, the standard deviation of the label noise; test_loss includes σ².
+        dynamics: GradientFlow() where not given; GradientDescent(η, μ) or OnePassSGD(η, batch_size).
+        ensemble: initialisations whose predictions are averaged (inf allowed).
+        bags: data sets whose predictions are averaged (inf allowed).
+
+    >>> import scalinglab as sl
+    >>> found = solve(sl.Spectrum.power_law(1.5, 1.25), [0, 1e6], n_params=64, n_data=128)
+    >>> found.test_loss.round(4)
+    array([2.5924, 0.3964])
+    """
+    dynamics = GradientFlow() if dynamics is None else dynamics
+    flat = check_times(times, dynamics.discrete)
+    for name, value in (("n_params", n_params), ("n_data", n_data), ("ensemble", ensemble), ("bags", bags)):
+        least = 0 if name.startswith("n_") else 1
+        if not value > 0 or value < least:
+            raise BadInput(
+                f"{name} = {value} must be {'positive' if least == 0 else '1 or more'}; inf is allowed"
+            )
+    if not (math.isfinite(noise) and noise >= 0):
+        raise BadInput(f"noise = {noise}: the standard deviation must be zero or more")
+    shape = np.shape(times)
+    if isinstance(dynamics, OnePassSGD):
+        parts, stable = sgd.losses(spectrum, flat, n_params, n_data, noise, dynamics)
+    else:
+        problem = Problem(spectrum, flat, n_params, n_data, dynamics)
+        parts, stable = problem.losses(noise, ensemble), problem.stable
+    test = (
+        parts["bias"]
+        + parts["variance_params"] / ensemble
+        + parts["variance_data"] / bags
+        + parts["variance_both"] / (ensemble * bags)
+        + noise**2
+    )
+    if ensemble == bags == 1:
+        test = parts["single"] + noise**2  # without the round-off of the decomposition
+    names = ("train_loss", "bias", "variance_params", "variance_data", "variance_both", "gap")
+    arrays = {name: parts[name].reshape(shape) for name in names}
+    return Solution(
+        times=np.asarray(times, float), test_loss=test.reshape(shape), **arrays,
+        n_params=float(n_params), n_data=float(n_data), noise=float(noise),
+        ensemble=float(ensemble), bags=float(bags), dynamics=dynamics, stable=stable, spectrum=spectrum,
+    )  # fmt: skip
+
+
+def check_times(times: float | np.ndarray, discrete: bool) -> np.ndarray:
+    """Times as a flat array, refused where they are negative, not finite, or not whole steps."""
+    flat = np.ravel(np.asarray(times, float))
+    if not np.all(np.isfinite(flat) & (flat >= 0)):
+        wrong = flat[~(np.isfinite(flat) & (flat >= 0))][0]
+        raise BadInput(f"time {wrong}: times must be finite and zero or more; final() gives t → ∞")
+    if discrete and np.any(flat != np.round(flat)):
+        wrong = flat[flat != np.round(flat)][0]
+        raise BadInput(
+            f"time {wrong}: discrete dynamics count whole steps; np.unique(np.round(times)) gives them"
+        )
+    return flat
