@@ -7,10 +7,10 @@ import json
 import time
 import uuid
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 import pyarrow as pa
@@ -23,6 +23,7 @@ from scalinglab.store.files import StoreError, StoreWarning, locked
 from scalinglab.store.live import Row, RunWriter
 from scalinglab.store.record import Record, as_setting, environment
 
+T = TypeVar("T")
 PACK_ROWS = 2_000_000  # packs larger than this are left alone when others are merged
 
 
@@ -282,17 +283,29 @@ class Store:
     def _pack(self) -> Path:
         return self._sealed / f"pack-{uuid.uuid4().hex[:16]}.parquet"
 
+    def _pack_names(self) -> list[str]:
+        return sorted(path.name for path in self._sealed.glob("pack-*.parquet"))
+
     def _packs(self) -> dict[str, sealed.Footer]:
         """The packs that can be read and that no other pack replaces."""
         found = {}
-        for path in sorted(self._sealed.glob("pack-*.parquet")):
+        for name in self._pack_names():
             try:
-                found[path.name] = self._footer(path)
-            except FileNotFoundError:
-                continue
+                found[name] = self._footer(self._sealed / name)
             except sealed.Unreadable as error:
-                self._problems[str(path)] = str(error)
+                self._problems[str(self._sealed / name)] = str(error)
         return {name: footer for name, footer in found.items() if name not in _replaced(found)}
+
+    def _steady(self, look: Callable[[], T]) -> T:
+        """Look at the sealed files while no compaction moves runs from one file into another."""
+        for attempt in range(100):
+            names = self._pack_names()
+            with contextlib.suppress(FileNotFoundError):  # moved under our eyes: look again
+                found = look()
+                if names == self._pack_names():
+                    return found
+            time.sleep(0.001 * attempt)
+        raise StoreError(f"{self.path} changes faster than it can be read")
 
     def _footer(self, path: Path) -> sealed.Footer:
         state = path.stat()
@@ -311,17 +324,18 @@ class Store:
 
     def _ended(self, run: str) -> str | None:
         """How a sealed run ended, `unreadable` where its file is damaged, None where it is not sealed."""
-        for _ in range(2):  # a compaction may move the run between the two looks
-            try:
-                return self._footer(self._single(run)).records[run].status
-            except FileNotFoundError:
-                pass
-            except (sealed.Unreadable, KeyError):
-                return "unreadable"
-            for footer in self._packs().values():
-                if run in footer.records:
-                    return footer.records[run].status
-        return None
+
+        def look() -> str | None:
+            path = self._single(run)
+            if path.exists():
+                try:
+                    return self._footer(path).records[run].status
+                except (sealed.Unreadable, KeyError):
+                    return "unreadable"
+            packs = self._packs().values()
+            return next((footer.records[run].status for footer in packs if run in footer.records), None)
+
+        return self._steady(look)
 
     def _load(self, paths: list[Path], rows: bool) -> tuple[dict[str, Record], list[pa.Table], list[Path]]:
         """Records and tables of sealed files, and the files that could be read; a run counts once."""
@@ -344,14 +358,11 @@ class Store:
         return records, tables, read
 
     def _read_sealed(self, rows: bool) -> tuple[dict[str, Record], list[pa.Table]]:
-        for attempt in range(50):
-            paths = self._singles()
-            paths += [self._sealed / name for name in self._packs()]
-            try:
-                return self._load(paths, rows)[:2]
-            except FileNotFoundError:  # a compaction removed a file while we read: look again
-                time.sleep(0.01 * attempt)
-        raise StoreError(f"{self.path} changes faster than it can be read")
+        def look() -> tuple[dict[str, Record], list[pa.Table]]:
+            paths = [*self._singles(), *(self._sealed / name for name in self._packs())]
+            return self._load(paths, rows)[:2]
+
+        return self._steady(look)
 
     def _read_live(self) -> dict[str, tuple[Record, list[Row]]]:
         """Running and unfinished runs. Read before the sealed ones, so that none is missed on its way."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from scalinglab.curves import PROGRESS, json_line, plain
+from scalinglab.curves import PROGRESS, SETTING, json_line, plain
 from scalinglab.errors import BadInput
 from scalinglab.store.files import RunBusy, StoreError, lock, writing
 from scalinglab.store.record import SEALED, Record
@@ -39,6 +39,7 @@ class RunWriter:
         self.path = path
         self.record = record
         self.rows: list[Row] = []
+        self.constant = {name: plain(value) for name, value in record.setting.items()}
         self._file = os.fdopen(descriptor, "r+b", buffering=0)
         self._end = 0
         self._seal = seal
@@ -60,7 +61,7 @@ class RunWriter:
         """
         if self.closed:
             raise BadInput(f"run {self.run} is closed; start or resume it to append")
-        checked = _check({**(row or {}), **values}, self.record)
+        checked = _check({**(row or {}), **values}, self)
         self._write(checked)
         self.rows.append(checked)
 
@@ -121,6 +122,7 @@ class RunWriter:
         with writing(self.path):
             self._file.truncate(end)
         self.record, self.rows, self._end = record, rows, end
+        self.constant |= {name: row[name] for row in rows for name in row if name in SETTING}
 
     def _write(self, values: Mapping[str, Any]) -> None:
         line = memoryview((json_line(values) + "\n").encode())
@@ -137,25 +139,31 @@ class RunWriter:
         self._end += len(line)
 
 
-def _check(row: Mapping[str, Any], record: Record) -> Row:
-    """The row as plain numbers and text, or a clear error."""
+def _check(row: Mapping[str, Any], writer: RunWriter) -> Row:
+    """The row as plain numbers, or a clear error: one bad row would spoil the whole table."""
+    run, constant = writer.run, writer.constant
     checked: Row = {}
     for name, value in row.items():
         value = _scalar(value)
-        if name in record.setting or name in _RESERVED:
-            if name in _RESERVED or value != plain(record.setting[name]):
+        if name in _RESERVED:
+            raise BadInput(f"run {run}: a row cannot set {name!r}, the store does")
+        if name in constant or name in SETTING:
+            if value != constant.setdefault(name, value):
                 raise BadInput(
-                    f"run {record.run}: {name}={value!r} in a row, but {name} belongs to the whole run"
-                    + (f" and is {record.setting[name]!r}" if name in record.setting else "")
+                    f"run {run}: {name}={value!r} in a row, but {name} is a setting, constant in a run, "
+                    f"and was {constant[name]!r}; give what changes another name"
                 )
-            continue
-        if not isinstance(name, str) or not isinstance(value, (str, int, float, type(None))):
-            raise BadInput(f"run {record.run}: {name}={value!r} in a row; a cell holds one number or text")
-        if name in ("train_error", "test_error") and isinstance(value, (int, float)) and value > 1:
-            raise BadInput(f"run {record.run}: {name}={value:g}: errors are fractions; divide percent by 100")
+            if name in writer.record.setting:
+                continue
+        elif not isinstance(name, str) or not isinstance(value, (int, float, type(None))):
+            raise BadInput(
+                f"run {run}: {name}={value!r} in a row; a cell holds one number, text belongs to the setting"
+            )
+        elif name in ("train_error", "test_error") and value is not None and value > 1:
+            raise BadInput(f"run {run}: {name}={value:g}: errors are fractions; divide percent by 100")
         checked[name] = value
     if not checked:
-        raise BadInput(f"run {record.run}: a row needs at least one value")
+        raise BadInput(f"run {run}: a row needs at least one value")
     return checked
 
 

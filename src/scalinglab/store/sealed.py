@@ -1,16 +1,18 @@
 """Finished runs as Parquet: one file a run, or a pack of many, each with its records in the footer.
 
-A footer holds ``{"runs": {name: record}, "metas": [...], "replaces": [...]}``: environments are shared by
-many runs and kept once; a pack names the packs that it takes the place of, so that a crash between
-writing the new one and removing the old ones shows no run twice and brings none back.
-Pages carry checksums, so that a flipped bit is an error and not a number.
+A footer holds ``{"runs": {name: record}, "metas": [...], "columns": [...], "replaces": [...]}``:
+environments are shared by many runs and kept once; a pack names the packs that it takes the place of, so
+that a crash between writing the new one and removing the old ones shows no run twice and brings none back.
+Pages and footer carry checksums, so that a flipped bit is an error and not a number.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from scalinglab.curves import PROGRESS
+from scalinglab.curves import PROGRESS, SETTING
 from scalinglab.store.files import write_whole
 from scalinglab.store.record import Record
 
@@ -45,7 +47,11 @@ def write(path: Path, table: pa.Table, records: Iterable[Record], replaces: Iter
         entry = asdict(record)
         entry["meta"] = metas.setdefault(_dumps(entry["meta"]), len(metas))
         runs[entry.pop("run")] = entry
-    footer = {"format": 1, "runs": runs, "metas": [json.loads(m) for m in metas], "replaces": [*replaces]}
+    footer = {
+        "format": 1, "columns": table.column_names, "runs": runs,
+        "metas": [json.loads(meta) for meta in metas], "replaces": [*replaces],
+    }  # fmt: skip
+    text = _dumps(footer).encode()
 
     def to(partial: Path) -> None:
         with (
@@ -55,48 +61,66 @@ def write(path: Path, table: pa.Table, records: Iterable[Record], replaces: Iter
             ) as writer,
         ):
             writer.write_table(table)
-            writer.add_key_value_metadata({_KEY: _dumps(footer).encode()})
+            writer.add_key_value_metadata({_KEY: b"%08x" % zlib.crc32(text) + text})
 
     write_whole(path, to)
 
 
 def read_footer(path: Path) -> Footer:
     """The records of a sealed file."""
-    try:
-        footer = json.loads(pq.read_metadata(path).metadata[_KEY])
+    with _reading():
+        metadata = pq.read_metadata(path)
+        text = metadata.metadata[_KEY]
+        if int(text[:8], 16) != zlib.crc32(text[8:]):
+            raise ValueError("the checksum of the footer is wrong")
+        footer = json.loads(text[8:])
         metas = footer["metas"]
         records = {
             run: Record(run=run, **{**entry, "meta": metas[entry["meta"]]})
             for run, entry in footer["runs"].items()
         }
+        if metadata.schema.names != footer["columns"]:
+            raise ValueError("the columns are not those that were written")
+        if metadata.num_rows != sum(record.rows for record in records.values()):
+            raise ValueError("the number of rows is not the one that was written")
         return Footer(records, tuple(footer["replaces"]))
-    except FileNotFoundError:
-        raise
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError, IndexError) as error:
-        raise Unreadable(_reason(error)) from error
 
 
 def read_table(path: Path) -> pa.Table:
     """The rows of a sealed file, every page checked."""
+    with _reading(), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        table = file.read().replace_schema_metadata(None)
+        table.validate(full=True)
+        return table
+
+
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            return file.read().replace_schema_metadata(None)
+        yield
     except FileNotFoundError:
         raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise Unreadable(_reason(error)) from error
+    except Exception as error:  # whatever a parser meets in a damaged file
+        lines = str(error).splitlines() or ["unreadable"]
+        raise Unreadable(f"{type(error).__name__}: {lines[0]}"[:300]) from error
 
 
 def to_table(record: Record, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """A run's rows as a table; a checkpoint written twice counts once, the later one."""
+    """A run's rows as a table; a checkpoint written twice counts once, the later one.
+
+    A standard setting that the rows bring, `n_params` say, holds for the whole run.
+    """
     latest: dict[Any, Mapping[str, Any]] = {}
     for number, row in enumerate(rows):
         progress = tuple(row.get(name) for name in PROGRESS)
         latest[progress if any(p is not None for p in progress) else number] = row
     names = dict.fromkeys(name for row in latest.values() for name in row)
-    constant = {k: v for k, v in record.columns().items() if k not in names}
+    constant = record.columns()
+    constant |= {name: row[name] for row in latest.values() for name in row if name in SETTING}
     columns = {name: _array([value] * len(latest)) for name, value in constant.items()}
-    columns |= {name: _array([row.get(name) for row in latest.values()]) for name in names}
+    columns |= {
+        name: _array([row.get(name) for row in latest.values()]) for name in names if name not in columns
+    }
     return pa.table(columns)
 
 
@@ -152,7 +176,3 @@ def _shape(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 def _dumps(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'unreadable'}"[:300]
