@@ -70,6 +70,19 @@ def test_curves_without_norm_or_time_still_make_a_report():
     assert "Runs" in sl.report.build(curves)
 
 
+def test_curves_of_sizes_alone_get_their_law_with_its_interval():
+    sizes = np.geomspace(100, 1e5, 8)
+    curves = sl.Curves({"n_data": sizes, "test_error": 3 * sizes**-0.5 + 0.05})
+    page = sl.report.build(curves)
+    row = next(line for line in page.splitlines() if "<td>exponent</td>" in line)
+    assert "<td>0.5</td>" in row
+
+
+def test_what_cannot_be_fitted_is_said_and_not_hidden():
+    flat = sl.Curves({"n_data": [100, 200], "test_error": [0.3, 0.2]})
+    assert "No law was fitted" in sl.report.build(flat)
+
+
 def test_empty_curves_are_refused():
     with pytest.raises(BadInput, match="nothing to report"):
         sl.report.build(learning_curves().select(n_data=-1))

@@ -12,10 +12,11 @@ import plotly.graph_objects as go
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.dynamics import Dynamical, dynamical
+from scalinglab.laws.fitting import fit
 from scalinglab.laws.rescaling import Collapse, collapse
 from scalinglab.report import reading
 from scalinglab.report.page import Plot, Section
-from scalinglab.report.plots import by_size, canvas, finish, label, legend_above, line, points
+from scalinglab.report.plots import band, by_size, canvas, finish, label, legend_above, line, points
 
 PROGRESS = ("epoch", "step", "time", "examples", "compute")
 MEASURES = ("test_error", "test_loss", "train_error", "train_loss")
@@ -94,6 +95,34 @@ def runs(curves: Curves, limit: int = 200) -> Section:
         said.append(f"The first {limit} are listed.")
     table = table.reset_index(drop=True).sort_values(names, kind="stable").head(limit)
     return Section("Runs", said, tables=[("", table)])
+
+
+def size_law(curves: Curves) -> Section | None:
+    """The best value of every run against its size, with a power law and its 95 % interval."""
+    by = size_column(curves)
+    y = next((c for c in MEASURES if c in curves.frame and curves.frame[c].notna().any()), None)
+    if by is None or y is None:
+        return None
+    best = curves.best(y).frame.groupby(by)[y]
+    table = pd.DataFrame({"mean": best.mean(), "error": best.sem(), "runs": best.size()}).reset_index()
+    title = f"{label(y)} against {label(by)}".capitalize()
+    figure = canvas(by, y)
+    points(figure, table[by], table["mean"], table["error"], "best of each size")
+    try:
+        law = fit("power_law_offset", table[by].to_numpy(float), table["mean"].to_numpy(float))
+    except BadInput as reason:
+        return Section(title, [f"No law was fitted: {reason}."], [Plot(finish(figure), title)])
+    grid = np.geomspace(table[by].min(), table[by].max(), 60)
+    low, high = law.interval(grid)
+    band(figure, grid, low, high)
+    line(figure, grid, law.predict(grid), f"{law.form.equation}")
+    rows = [(name, value, *law.parameter_intervals[name]) for name, value in law.parameters.items()]
+    fitted = pd.DataFrame(rows, columns=["parameter", "value", "95 % from", "to"])
+    said = ["The best checkpoint of every run, averaged over runs of the same size."]
+    if law.unidentified:
+        said.append(f"The exponent is not determined by these points: {law.unidentified}.")
+    plots = [Plot(finish(legend_above(figure)), f"{title}, with the fitted law and its 95 % interval.")]
+    return Section(title, said, plots, [("The law", fitted), ("The points", table)])
 
 
 def dynamical_laws(curves: Curves) -> list[Section]:
