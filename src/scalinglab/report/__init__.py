@@ -24,9 +24,9 @@ def build(curves: Curves, title: str = "Learning curves", refresh: float | None 
 
     if not len(curves):
         raise BadInput("there is nothing to report: these curves have no rows")
-    laws = sections.dynamical_laws(curves) or [sections.size_law(curves)]
+    dynamical = sections.dynamical_laws(curves)
     found = [
-        *laws,
+        *(dynamical or [sections.size_law(curves)]),
         sections.learning_curves(curves),
         sections.against_norm(curves),
         sections.runs(curves),
