@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import scalinglab
@@ -24,9 +25,11 @@ def build(curves: Curves, title: str = "Learning curves", refresh: float | None 
 
     if not len(curves):
         raise BadInput("there is nothing to report: these curves have no rows")
-    dynamical = sections.dynamical_laws(curves)
+    laws: Sequence[page.Section | None] = sections.dynamical_laws(curves)
+    if not laws:
+        laws = [sections.size_law(curves)]
     found = [
-        *(dynamical or [sections.size_law(curves)]),
+        *laws,
         sections.learning_curves(curves),
         sections.against_norm(curves),
         sections.runs(curves),
