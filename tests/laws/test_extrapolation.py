@@ -1,0 +1,198 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.laws.extrapolation import _smallest_on_simplex, extrapolate
+from scalinglab.laws.forecasts import EXPONENTS, MEMORIES, NAMES, forecast
+
+DATA = Path(os.environ.get("SCALINGLAB_DATA", Path(__file__).parents[3] / "shared" / "data"))
+N = np.geomspace(100, 10_000, 30)
+
+
+def test_clean_laws_are_continued_exactly():
+    """Laws of either kind, without noise: half a percent at twice the range, two percent at eight times."""
+    for law in (
+        lambda x: 3 * x**-0.4,
+        lambda x: 0.05 + 3 * x**-0.5,
+        lambda x: np.exp(-3 + 20 * x**-0.5),
+        lambda x: 0.3 + x**-0.2,
+    ):
+        found = extrapolate(N, law(N), at=[20_000, 80_000])
+        assert np.abs(np.log(found.mean / law(found.at)))[0] < 0.005
+        assert np.abs(np.log(found.mean / law(found.at)))[1] < 0.02
+        assert np.all(found.trust > 0.99)
+
+
+def test_a_curve_that_is_all_noise_stays_near_its_last_value():
+    random = np.random.default_rng(0)
+    y = 0.3 * np.exp(0.05 * random.standard_normal(30))
+    found = extrapolate(N, y, at=30_000)
+    assert np.abs(np.log(found.mean[0] / 0.3)) < 0.1
+    assert found.low[0] < 0.3 < found.high[0]
+    assert found.trust[0] < 0.5
+
+
+def test_the_prediction_at_one_size_does_not_depend_on_the_others_asked_for():
+    y = 0.05 + 3 * N**-0.5 + 0.002 * np.sin(np.arange(30))
+    together = extrapolate(N, y, at=[12_000, 20_000, 1e6])
+    for i, where in enumerate(together.at):
+        alone = extrapolate(N, y, at=where)
+        assert alone.mean[0] == pytest.approx(together.mean[i], rel=1e-12)
+        assert alone.low[0] == pytest.approx(together.low[i], rel=1e-12)
+        assert alone.weights == together.weights
+
+
+def test_units_order_and_repeated_points_do_not_matter():
+    random = np.random.default_rng(1)
+    y = (0.05 + 3 * N**-0.5) * np.exp(0.01 * random.standard_normal(30))
+    reference = extrapolate(N, y, at=[20_000.0])
+    scaled = extrapolate(1e6 * N, 100 * y, at=[2e10])
+    assert scaled.mean[0] == pytest.approx(100 * reference.mean[0], rel=1e-6)
+    order = random.permutation(30)
+    assert extrapolate(N[order], y[order], at=[20_000.0]).mean[0] == pytest.approx(
+        reference.mean[0], rel=1e-9
+    )
+    split = extrapolate(np.repeat(N, 2), np.repeat(y, 2) * np.tile([0.9, 1.1], 30), at=[20_000.0])
+    assert split.mean[0] == pytest.approx(reference.mean[0], rel=1e-9)
+
+
+def test_weights_include_the_last_value_and_sum_to_one():
+    found = extrapolate(N, 0.05 + 3 * N**-0.5, at=20_000)
+    assert tuple(found.weights) == NAMES
+    assert sum(found.weights.values()) == pytest.approx(1.0)
+    assert min(found.weights.values()) >= 0
+    assert {"cut", "x", "y", "predicted", "last_value"} <= set(found.backtest.columns)
+    assert np.all(found.backtest["x"] > found.backtest["cut"])
+    assert "backtests" in found.summary()
+
+
+def test_inside_the_range_the_curve_is_interpolated():
+    y = 3 * N**-0.4
+    assert extrapolate(N, y, at=[500.0]).mean[0] == pytest.approx(3 * 500**-0.4, rel=1e-3)
+
+
+def _noisy_curves(kind, count):
+    random = np.random.default_rng(7)
+    for _ in range(count):
+        c, share, noise = random.uniform(0.2, 0.8), random.uniform(0, 0.8), random.choice([0.003, 0.01, 0.03])
+        x = np.geomspace(100, 100 * 10 ** random.uniform(1.2, 2.5), random.integers(12, 50))
+        far = np.geomspace(1.1, 2.2, 6) * x[-1]
+
+        def law(n, c=c, share=share, kind=kind):
+            z = n / 100.0
+            fall = z**-c if kind == "offset" else z**-c * (1 + (z / 10) ** 2) ** (0.25 * c)  # one break
+            return 0.5 * (share + (1 - share) * fall)
+
+        y = law(x) * np.exp(noise * random.standard_normal(x.size))
+        yield x, y, far, law(far) * np.exp(noise * random.standard_normal(far.size))
+
+
+@pytest.mark.parametrize("kind", ["offset", "broken"])
+def test_intervals_hold_as_much_as_they_promise(kind):
+    """A case inside the forms and a misspecified one: nominal 95 % and 80 %."""
+    curves = list(_noisy_curves(kind, 50))
+    for level, least in ((0.95, 0.92), (0.8, 0.78)):
+        inside = []
+        for x, y, far, truth in curves:
+            found = extrapolate(x, y, at=far, level=level)
+            inside.append(np.mean((truth >= found.low) & (truth <= found.high)))
+        assert least <= np.mean(inside) <= 1.0
+    assert np.mean(inside) < 0.97  # 80 % intervals are not simply enormous
+
+
+def test_average_pays_little_for_not_knowing_the_form():
+    """Where an offset power law is the truth, fitting just that is best; the average comes near it."""
+    errors = []
+    for x, y, far, truth in _noisy_curves("offset", 20):
+        right, wrong = (sl.laws.fit(form, x, y).predict(far) for form in ("power_law_offset", "power_law"))
+        predictions = (extrapolate(x, y, at=far).mean, right, wrong, y[-1])
+        errors.append([np.sqrt(np.mean(np.log(p / truth) ** 2)) for p in predictions])
+    average, right, wrong, last = np.mean(errors, axis=0)
+    assert right < average < 1.5 * right
+    assert average < 0.5 * last
+    assert average < 0.5 * wrong
+
+
+def test_forecasts_agree_with_plain_least_squares_on_every_exponent():
+    """The closed form against numpy's least squares, exponent by exponent, averaged by the same rule."""
+    random = np.random.default_rng(2)
+    x = np.log(np.geomspace(10, 1000, 15))
+    y = np.exp(-0.8 + 2 * np.exp(-0.5 * x)) * np.exp(0.01 * random.standard_normal(15))
+    at = np.array([7.5])
+    made = dict(zip(NAMES, forecast(x, y, at)[:, 0], strict=True))
+    for memory in MEMORIES:
+        weight = np.exp((x - x[-1]) / memory) * np.gradient(x)
+        weight /= weight.sum()
+        effective = 1 / np.sum(weight**2)
+        misfits, values = [], []
+        for c in EXPONENTS:
+            design = np.column_stack([np.ones(15), np.exp(-c * (x - x[-1]))])
+            solution = np.linalg.lstsq(design * np.sqrt(weight)[:, None], np.log(y) * np.sqrt(weight))[0]
+            if solution[1] < 0:
+                solution = np.array([weight @ np.log(y), 0.0])
+            misfits.append(weight @ (design @ solution - np.log(y)) ** 2)
+            values.append(solution @ [1.0, np.exp(-c * (at[0] - x[-1]))])
+        misfits = np.array(misfits)
+        variance = misfits.min() * effective / max(effective - 3, 1)
+        likelihood = np.exp(-effective * (misfits - misfits.min()) / (2 * variance))
+        expected = likelihood @ values / likelihood.sum()
+        assert made[f"log_offset@{memory:g}"] == pytest.approx(expected, abs=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 6), st.integers(0, 10_000))
+def test_weights_are_the_optimum_on_the_simplex(count, seed):
+    factor = np.random.default_rng(seed).standard_normal((count, count + 2))
+    matrix = factor @ factor.T + 0.05 * np.eye(count)
+    w = _smallest_on_simplex(matrix)
+    reference = minimize(
+        lambda v: v @ matrix @ v,
+        np.full(count, 1 / count),
+        jac=lambda v: 2 * matrix @ v,
+        bounds=[(0, 1)] * count,
+        constraints={"type": "eq", "fun": lambda v: v.sum() - 1},
+        options={"ftol": 1e-14},
+    )
+    assert w @ matrix @ w <= reference.fun * (1 + 1e-6) + 1e-12
+    assert w.sum() == pytest.approx(1.0)
+
+
+def test_bad_input_is_named():
+    y = 3 * N**-0.4
+    with pytest.raises(BadInput, match="6"):
+        extrapolate(N[:5], y[:5], at=1e5)
+    with pytest.raises(BadInput, match="positive"):
+        extrapolate(N, y, at=[-1.0])
+    with pytest.raises(BadInput, match="not positive"):
+        extrapolate(N, y - 1.0, at=1e5)
+    with pytest.raises(BadInput, match="level"):
+        extrapolate(N, y, at=1e5, level=95)
+    assert extrapolate(N, np.where(np.arange(30) == 3, np.nan, y), at=1e5, missing="drop").mean[0] > 0
+
+
+def test_public_curves_are_extrapolated_better_than_by_their_last_value():
+    path = DATA / "learning-curves" / "alabdulmohsin2022" / "curves.csv"
+    if not path.exists():
+        pytest.skip(f"the published curves are not at {path}; set SCALINGLAB_DATA")
+    scores: dict[str, list[tuple[float, float]]] = {}
+    table = pd.read_csv(path).groupby(["domain", "task", "model", "is_train", "n_data"], as_index=False)
+    for (domain, _, _), curve in table["loss"].mean().groupby(["domain", "task", "model"]):
+        known, rest = curve[curve["is_train"] == 1], curve[curve["is_train"] == 0]
+        found = extrapolate(known["n_data"], known["loss"], at=rest["n_data"])
+        truth = rest["loss"].to_numpy()
+        last = known.sort_values("n_data")["loss"].iloc[-1]
+        rmsle = [np.sqrt(np.mean(np.log(p / truth) ** 2)) for p in (found.mean, last)]
+        scores.setdefault(domain, []).append((rmsle[0], rmsle[1]))
+    means = {domain: np.mean(values, axis=0) for domain, values in scores.items()}
+    assert set(means) == {"IC", "NMT", "LM", "BB"}
+    for ours, last in means.values():
+        assert ours < last
+    assert means["IC"][0] < 0.028
