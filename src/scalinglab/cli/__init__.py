@@ -7,7 +7,7 @@ import sys
 import typer
 
 from scalinglab import __version__
-from scalinglab.cli import data, report, reproduce, simulate, theory
+from scalinglab.cli import data, laws, plan, report, reproduce, simulate, theory
 from scalinglab.errors import BadInput, ScalinglabError
 
 app = typer.Typer(
@@ -20,6 +20,8 @@ app = typer.Typer(
 )
 app.add_typer(theory.app, name="theory")
 app.add_typer(simulate.app, name="simulate")
+app.add_typer(laws.app, name="laws")
+app.add_typer(plan.app, name="plan")
 app.add_typer(data.app, name="data")
 app.command("reproduce")(reproduce.reproduce)
 app.command("report")(report.report)

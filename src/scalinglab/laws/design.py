@@ -72,6 +72,7 @@ def next_runs(
     candidates: Any = None,
     flops: float = FLOPS,
     most: int = 8,
+    seeds: int = 3,
 ) -> NextRuns:
     """Which runs, within `budget` FLOPs, would shrink the interval of the prediction at the target most.
 
@@ -86,6 +87,7 @@ def next_runs(
             hand, up to four times beyond the largest, and for a surface with as many examples per parameter
             as were tried, within a factor of two.
         most: how many runs at most.
+        seeds: how many runs at most of one size.
     """
     law = fitted.law if isinstance(fitted, Surface) else fitted
     names = law.form.variables
@@ -116,30 +118,23 @@ def next_runs(
     g, rows = rows[-1], rows[:-1]
     inverse = _inverse_information(law)
     noise = max(law.variance, 1e-20)
-    plans = [_greedy(inverse, rows, prices, g, noise, budget, most, per_cost) for per_cost in (True, False)]
+    plans = [
+        _greedy(inverse, rows, prices, g, noise, budget, most, seeds, per_cost) for per_cost in (True, False)
+    ]
     chosen, variances = min(plans, key=lambda plan: plan[1][-1])
     quantile = level_quantile(0.95, law.freedom)
     prediction = float(np.ravel(law.predict(tuple(target) if len(names) > 1 else target))[0])
     unit = 1.0 if law.log else prediction
     order = list(dict.fromkeys(chosen))
-    seeds = np.array([chosen.count(i) for i in order], int)
+    times = np.array([chosen.count(i) for i in order], int)
     reached, inverse_now = [], inverse
-    for i, times in zip(order, seeds, strict=True):
-        for _ in range(times):
+    for i, repeats in zip(order, times, strict=True):
+        for _ in range(repeats):
             inverse_now = _with_run(inverse_now, rows[i], noise)
         reached.append(float(g @ inverse_now @ g))
     before, after = quantile * np.sqrt(variances[0]) / unit, quantile * np.sqrt(np.array(reached)) / unit
-    return NextRuns(
-        names,
-        grid[order],
-        seeds,
-        prices[order] * seeds,
-        target,
-        prediction,
-        float(before),
-        after,
-        float(budget),
-    )
+    runs, prices = grid[order], prices[order] * times
+    return NextRuns(names, runs, times, prices, target, prediction, float(before), after, float(budget))
 
 
 def _with_run(inverse: np.ndarray, row: np.ndarray, noise: float) -> np.ndarray:
@@ -150,7 +145,7 @@ def _with_run(inverse: np.ndarray, row: np.ndarray, noise: float) -> np.ndarray:
 
 def _greedy(
     inverse: np.ndarray, rows: np.ndarray, prices: np.ndarray, g: np.ndarray,
-    noise: float, budget: float, most: int, per_cost: bool,
+    noise: float, budget: float, most: int, seeds: int, per_cost: bool,
 ) -> tuple[list[int], list[float]]:  # fmt: skip
     """Indices of the runs taken and the variance of the prediction before and after each."""
     chosen: list[int] = []
@@ -159,7 +154,8 @@ def _greedy(
     while len(chosen) < most:
         carried = rows @ inverse
         saved = (carried @ g) ** 2 / (noise + np.sum(carried * rows, axis=1))
-        saved = np.where(prices <= left, saved, -1.0)
+        often = np.bincount(np.array(chosen, int), minlength=len(rows)) >= seeds
+        saved = np.where((prices <= left) & ~often, saved, -1.0)
         best = int(np.argmax(saved / prices if per_cost else saved))
         # a run that saves less than a thousandth of the variance is not worth a line
         if saved[best] <= 1e-3 * variances[-1]:
@@ -191,7 +187,7 @@ def _inverse_information(law: Law) -> np.ndarray:
 
 def _candidates(law: Law) -> np.ndarray:
     x = np.atleast_2d(law.points.x)
-    axes = [np.geomspace(v.min() / 2, v.max() * 4, 25 if len(x) > 1 else 60) for v in x]
+    axes = [np.geomspace(v.min(), v.max() * 4, 25 if len(x) > 1 else 60) for v in x]
     grid = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
     if len(x) < 2:
         return grid

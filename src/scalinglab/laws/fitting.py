@@ -7,7 +7,7 @@ of starts that reached it, the conditioning, and whether the data identify each 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -131,6 +131,19 @@ class Law:
         inside = float(np.average(np.abs(r) <= self.delta, weights=self.problem.count[0]))
         return self.scale / max(inside, 1 / len(r))
 
+    @property
+    def wave(self) -> float:
+        """How likely random residuals would follow each other as closely as these, from small x to large.
+
+        Von Neumann's ratio with its Gaussian approximation; small where the form does not follow the data,
+        and then intervals that trust the form are too narrow. NaN for surfaces and fewer than 8 points.
+        """
+        r, n = self.residuals, len(self.points.y)
+        if n < 8 or self.points.x.ndim > 1 or not np.any(r):
+            return float("nan")
+        ratio = float(np.sum(np.diff(r) ** 2) / np.sum((r - r.mean()) ** 2))
+        return float(stats.norm.sf((1 - ratio / 2) * np.sqrt((n**2 - 1) / (n - 2))))
+
     # --- how sure it is --------------------------------------------------------------------------
 
     def interval(
@@ -203,9 +216,32 @@ class Law:
         )
         if c.at_bound:
             lines.append(f"  at a bound   {', '.join(c.at_bound)}")
+        if self.wave < 0.02:
+            lines.append(
+                f"  DOES NOT FOLLOW: residuals move together from size to size (p = {self.wave:.1g}); "
+                "intervals that trust this form are too narrow"
+            )
         if self.form.exponent is not None and self.unidentified:
             lines.append(f"  NOT IDENTIFIED: {self.unidentified}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.points.notes)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "form": self.form.name,
+            "equation": self.form.equation,
+            "parameters": self.parameters,
+            "intervals": {n: list(ends) for n, ends in self.parameter_intervals.items()},
+            "exponent": self.exponent,
+            "identified": not self.unidentified,
+            "problem": self.unidentified,
+            "wave": self.wave,
+            "derived": self.derived,
+            "scatter": self.scatter,
+            "points": len(self.points.y),
+            "certificate": vars(self.certificate),
+            "notes": list(self.points.notes),
+        }
 
     def __repr__(self) -> str:
         values = ", ".join(f"{n}={v:.6g}" for n, v in self.parameters.items())
@@ -283,6 +319,32 @@ def fit(
     )
     _enough(found, data)
     return fit_points(found, data, loss=loss, delta=delta, log=space == "log", starts=starts)
+
+
+def choose(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> str:
+    """The name of the form with the lowest AICc, Akaike's criterion for few points.
+
+    All are fitted with squared errors here, so that their likelihoods compare; forms with too many
+    parameters for the points are passed over.
+    """
+    options = {**options, "loss": "squared", "delta": None}
+    scores: dict[str, float] = {}
+    problems = []
+    for candidate in candidates:
+        try:
+            law = fit(candidate, x, y, **options)
+        except BadInput as error:
+            problems.append(error)
+            continue
+        n, k = len(law.points.y), len(law.form.parameters) + 1
+        if n > k + 1:
+            best = 2 * max(law.objective, 1e-28)
+            scores[law.form.name] = n * np.log(best / n) + 2 * k + 2 * k * (k + 1) / (n - k - 1)
+    if not scores:
+        if problems:
+            raise problems[0]
+        return forms.get(candidates[0]).name
+    return min(scores, key=lambda name: scores[name])
 
 
 def _enough(form: Form, data: Points) -> None:

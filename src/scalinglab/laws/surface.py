@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from scalinglab.laws.fitting import Interval, Law
 from scalinglab.laws.fitting import fit as fit_form
 from scalinglab.laws.form import Form
 from scalinglab.laws.uncertainty import Bootstrap
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FLOPS = 6.0  # per parameter and example: 2 forward, 4 backward
 
@@ -46,6 +49,16 @@ class Optimal:
     loss_interval: Interval
     exponent: Any
     level: float
+
+    def table(self) -> pd.DataFrame:
+        """One row a compute."""
+        import pandas as pd
+
+        columns = {"compute": self.compute}
+        for name in ("n_params", "n_data", "loss"):
+            low, high = getattr(self, f"{name}_interval")
+            columns |= {name: getattr(self, name), f"{name}_low": low, f"{name}_high": high}
+        return pd.DataFrame({name: np.atleast_1d(v) for name, v in columns.items()})
 
     def summary(self) -> str:
         """A table in lines."""

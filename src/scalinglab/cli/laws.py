@@ -1,0 +1,268 @@
+"""``scalinglab laws``: fit laws to curves that were measured anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scalinglab.cli.output import Json, Out, emit, grid, write
+from scalinglab.errors import BadInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scalinglab.laws.tables import Table
+
+app = typer.Typer(help="Fit laws to curves that were measured anywhere.", no_args_is_help=True)
+
+File = Annotated[Path, typer.Argument(help="A store, or a .csv, .parquet or .jsonl file of any table.")]
+X = Annotated[str, typer.Option("--x", help="The column of sizes.")]
+Y = Annotated[str, typer.Option("--y", help="The column that was measured.")]
+Where = Annotated[
+    list[str] | None, typer.Option("--where", help="Only rows with COLUMN=VALUE; may be given again.")
+]
+Reduce = Annotated[
+    str, typer.Option("--reduce", help="Which rows of a run count: auto, best (lowest y), last, all.")
+]
+Drop = Annotated[
+    bool, typer.Option("--drop-bad", help="Drop points that cannot be used instead of stopping.")
+]
+Figure = Annotated[
+    Path | None, typer.Option("--figure", help="Where the figure is written (.png, .pdf, .svg).")
+]
+
+
+def conditions(where: list[str] | None) -> dict[str, str]:
+    """``["model=CNN"]`` to ``{"model": "CNN"}``."""
+    found = {}
+    for text in where or []:
+        column, equals, value = text.partition("=")
+        if not equals:
+            raise BadInput(f"--where {text!r}: write COLUMN=VALUE, as in --where model=CNN")
+        found[column.strip()] = value.strip()
+    return found
+
+
+def load(
+    file: Path, x: str | list[str], y: str, where: list[str] | None, reduce: str, error: str | None = None
+) -> Table:
+    """The points that a command line asks for."""
+    from scalinglab.laws.tables import points_of, read_table
+
+    return points_of(read_table(file), x, y, error=error, reduce=reduce, where=conditions(where))
+
+
+def draw(figure: Any, asked: Path | None, file: Path, kind: str) -> str:
+    """Write a figure where it was asked for, by default beside nothing: in the working folder."""
+    path = asked or Path(f"{file.resolve().stem}-{kind}.png")
+    if path.suffix not in (".png", ".pdf", ".svg"):
+        raise BadInput(f"--figure {path}: unknown ending {path.suffix!r}; use .png, .pdf or .svg")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+    return str(path)
+
+
+def say(text: str, as_json: bool) -> None:
+    """Print for a person; nothing where JSON goes to stdout."""
+    if not as_json:
+        print(text)
+
+
+def finish(document: dict[str, Any], table: pd.DataFrame, as_json: bool, out: Path | None) -> None:
+    """The machine's part of a result: JSON on stdout where asked, a file where asked, the figure's name."""
+    if as_json:
+        emit(document, table, as_json=True, out=out)
+        return
+    if "figure" in document:
+        print(f"figure: {document['figure']}")
+    if out is not None:
+        write(document, table, out)
+        print(f"written: {out}")
+
+
+@app.command("fit")
+def fit(
+    file: File,
+    x: X = "n_data",
+    y: Y = "test_error",
+    form: Annotated[
+        str, typer.Option(help="A form, several with commas, or auto; 'laws forms' lists them.")
+    ] = "auto",
+    at: Annotated[
+        str | None, typer.Option(help="Also predict here: '1e6' or '1e5,1e6' or 'low:high:n'.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    loss: Annotated[str, typer.Option(help="huber or squared.")] = "huber",
+    space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
+    error: Annotated[str | None, typer.Option(help="The column of y's standard error.")] = None,
+    where: Where = None,
+    reduce: Reduce = "auto",
+    drop_bad: Drop = False,
+    figure: Figure = None,
+    no_figure: Annotated[bool, typer.Option("--no-figure", help="Do not draw.")] = False,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """Fit a law, say how sure it is, and draw it.
+
+    scalinglab laws fit curves.csv --x n_data --y test_error
+
+    scalinglab laws fit runs/ --form power_law_offset,broken_power_law --at 1e6
+    """
+    import pandas as pd
+
+    from scalinglab.laws import fitting
+
+    table = load(file, x, y, where, reduce, error)
+    options: dict[str, Any] = {
+        "error": table.error, "runs": table.runs, "loss": loss, "space": space,
+        "missing": "drop" if drop_bad else "raise",
+    }  # fmt: skip
+    if form == "auto":
+        names = [fitting.choose(("power_law", "power_law_offset"), table.x, table.y, **options)]
+    else:
+        names = form.split(",")
+    laws = [fitting.fit(name.strip(), table.x, table.y, **options) for name in names]
+    for note in table.notes:
+        say(f"note: {note}", as_json)
+    if form == "auto":
+        say(f"form: {names[0]}, the better of power_law and power_law_offset by AICc", as_json)
+    rows = []
+    for law in laws:
+        say(law.summary(), as_json)
+        if at is not None:
+            sizes = grid(at)
+            low, high = law.interval(sizes, level)
+            for size, value, first, last in zip(sizes, law.predict(sizes), low, high, strict=True):
+                say(f"  at {x} = {size:<10.4g} {value:.4g}   {level:.0%} [{first:.4g}, {last:.4g}]", as_json)
+            columns = {"form": law.form.name, x: sizes, y: law.predict(sizes), "low": low, "high": high}
+            rows.append(pd.DataFrame(columns))
+    document: dict[str, Any] = {"laws": [law.to_dict() for law in laws], "notes": list(table.notes)}
+    if not no_figure:
+        from scalinglab.figures import laws as figures
+
+        drawn = figures.law(laws[0], x=x, y=y, level=level)
+        document["figure"] = draw(drawn, figure, file, "law")
+    document["predictions"] = pd.concat(rows).to_dict("records") if rows else []
+    parameters = [
+        {"form": law.form.name, "parameter": n, "value": v, "low": ends[n].low, "high": ends[n].high}
+        for law in laws
+        for n, v in law.parameters.items()
+        if n in (ends := law.parameter_intervals)
+    ]
+    finish(document, pd.concat(rows) if rows else pd.DataFrame(parameters), as_json, out)
+
+
+@app.command("forms")
+def list_forms(as_json: Json = False, out: Out = None) -> None:
+    """List the forms that can be fitted.
+
+    scalinglab laws forms
+    """
+    import pandas as pd
+
+    from scalinglab.laws import forms, surfaces
+
+    assert surfaces.NAMES  # loaded for what it registers
+    rows = [
+        {"form": name, "variables": ", ".join(f.variables), "equation": f.equation, "from": f.doc}
+        for name, f in forms.FORMS.items()
+    ]
+    emit({"forms": rows}, pd.DataFrame(rows), as_json=as_json, out=out)
+
+
+@app.command("surface")
+def surface(
+    file: File,
+    n_params: Annotated[str, typer.Option("--n-params", help="The column of parameters.")] = "n_params",
+    n_data: Annotated[str, typer.Option("--n-data", help="The column of examples.")] = "n_data",
+    y: Y = "loss",
+    form: Annotated[
+        str, typer.Option(help="chinchilla, rosenfeld, kaplan, with_time, data_constrained.")
+    ] = "chinchilla",
+    third: Annotated[
+        str | None, typer.Option(help="The column of the third variable, where the form has one.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="Huber's threshold on ln loss; inf for least squares.")] = 1e-3,
+    drop_highest: Annotated[int, typer.Option(help="Leave out this many of the highest losses.")] = 0,
+    compute: Annotated[str | None, typer.Option(help="FLOPs at which the best use is wanted.")] = None,
+    where: Where = None,
+    reduce: Reduce = "all",
+    drop_bad: Drop = False,
+    figure: Figure = None,
+    no_figure: Annotated[bool, typer.Option("--no-figure", help="Do not draw.")] = False,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """Fit the loss as a surface over parameters and data.
+
+    scalinglab laws surface chinchilla.csv --drop-highest 5 --compute 5.76e23
+    """
+    import numpy as np
+    import pandas as pd
+
+    from scalinglab.laws import surface as surfaces
+
+    columns = [n_params, n_data, *([third] if third else [])]
+    table = load(file, columns, y, where, reduce)
+    keep = np.argsort(np.argsort(table.y)) < len(table.y) - drop_highest
+    n, d, *rest = (column[keep] for column in table.x)
+    extra = {"time": rest[0], "n_unique": rest[0]} if rest else {}
+    fitted = surfaces.fit(
+        n, d, table.y[keep], form=form, delta=delta, runs=table.runs[keep],
+        missing="drop" if drop_bad else "raise", **extra,
+    )  # fmt: skip
+    for note in table.notes:
+        say(f"note: {note}", as_json)
+    say(fitted.summary(), as_json)
+    document: dict[str, Any] = {
+        "form": fitted.law.form.name, "parameters": fitted.parameters, "errors": fitted.errors,
+        "objective": fitted.objective, "certificate": vars(fitted.certificate), "points": int(keep.sum()),
+    }  # fmt: skip
+    best = pd.DataFrame()
+    if compute is not None:
+        optimal = fitted.compute_optimal(grid(compute))
+        say("\n" + optimal.summary(), as_json)
+        best = optimal.table()
+        document["compute_optimal"] = best.to_dict("records")
+    if not no_figure and len(fitted.law.form.variables) == 2:
+        from scalinglab.figures import laws as figures
+
+        at = None if compute is None else grid(compute)
+        document["figure"] = draw(figures.surface(fitted, compute=at), figure, file, "surface")
+    finish(document, best, as_json, out)
+
+
+@app.command("noise")
+def noise(
+    file: File,
+    x: X = "normalized_noise_scale",
+    y: Annotated[str | None, typer.Option("--y", help="test_accuracy, test_error or a loss.")] = None,
+    width: Annotated[str, typer.Option(help="The column of the width.")] = "width",
+    figure: Figure = None,
+    no_figure: Annotated[bool, typer.Option("--no-figure", help="Do not draw.")] = False,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """Find the optimal SGD noise of every width and its slope.
+
+    scalinglab laws noise runs/ --x normalized_noise_scale --y test_accuracy
+    """
+    import pandas as pd
+
+    import scalinglab as sl
+
+    found = sl.laws.optimal_noise(sl.read(file), x=x, y=y, width=width)
+    say(found.summary(), as_json)
+    columns = {
+        n: getattr(found, n) for n in ("width", "noise", "low", "high", "accuracy", "stderr", "failed")
+    }
+    document: dict[str, Any] = {**columns, "slope": found.slope, "slope_error": found.slope_error}
+    document["r_squared"] = found.r_squared
+    if not no_figure:
+        from scalinglab.figures import laws as figures
+
+        document["figure"] = draw(figures.noise(found, y=x), figure, file, "noise")
+    finish(document, pd.DataFrame(columns), as_json, out)

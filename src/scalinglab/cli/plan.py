@@ -1,0 +1,291 @@
+"""``scalinglab plan``: what to expect, what is optimal, and what to run next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scalinglab.cli.laws import Drop, Figure, File, Reduce, Where, X, Y, draw, finish, load, say
+from scalinglab.cli.output import Json, Out, grid
+
+if TYPE_CHECKING:
+    from scalinglab.laws import Law
+    from scalinglab.laws.surface import Surface
+
+app = typer.Typer(help="What to expect, what is optimal, and what to run next.", no_args_is_help=True)
+
+Params = Annotated[str, typer.Option("--n-params", help="The column of parameters.")]
+Data = Annotated[str, typer.Option("--n-data", help="The column of examples.")]
+Loss = Annotated[str, typer.Option("--y", help="The column of the loss.")]
+Highest = Annotated[int, typer.Option("--drop-highest", help="Leave out this many of the highest losses.")]
+Flops = Annotated[float, typer.Option(help="FLOPs per parameter and example.")]
+FormName = Annotated[str, typer.Option("--form", help="The form of the law; 'laws forms' lists them.")]
+
+
+def _law(file: Any, x: str, y: str, form: str, where: Any, reduce: str, drop_bad: bool) -> Law:
+    from scalinglab.laws import fitting
+
+    table = load(file, x, y, where, reduce)
+    missing = "drop" if drop_bad else "raise"
+    if form == "auto":
+        form = fitting.choose(
+            ("power_law", "power_law_offset"), table.x, table.y, runs=table.runs, missing=missing
+        )
+    return fitting.fit(form, table.x, table.y, error=table.error, runs=table.runs, missing=missing)
+
+
+def _columns(file: Any, n_params: str, n_data: str, y: str, where: Any, drop_highest: int) -> tuple[Any, ...]:
+    import numpy as np
+
+    table = load(file, [n_params, n_data], y, where, "all")
+    keep = np.argsort(np.argsort(table.y)) < len(table.y) - drop_highest
+    return table.x[0][keep], table.x[1][keep], table.y[keep], table.runs[keep]
+
+
+def _surface(n: Any, d: Any, loss: Any, runs: Any) -> Surface:
+    from scalinglab.laws import surface
+
+    return surface.fit(n, d, loss, runs=runs)
+
+
+@app.command("optimal")
+def optimal(
+    file: File,
+    compute: Annotated[str, typer.Option(help="FLOPs: '1e21', '1e20,1e22' or 'low:high:n'.")],
+    n_params: Params = "n_params",
+    n_data: Data = "n_data",
+    y: Loss = "loss",
+    drop_highest: Highest = 0,
+    flops: Flops = 6.0,
+    where: Where = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """The n_params and n_data that reach the lowest loss with a compute.
+
+    scalinglab plan optimal runs.csv --compute 1e21,1e23
+    """
+    fitted = _surface(*_columns(file, n_params, n_data, y, where, drop_highest))
+    best = fitted.compute_optimal(grid(compute), flops=flops)
+    say(best.summary(), as_json)
+    table = best.table()
+    finish({"parameters": fitted.parameters, "optimal": table.to_dict("records")}, table, as_json, out)
+
+
+@app.command("approaches")
+def approaches(
+    file: File,
+    at: Annotated[float, typer.Option(help="FLOPs at which to compare.")],
+    n_params: Params = "n_params",
+    n_data: Data = "n_data",
+    y: Loss = "loss",
+    drop_highest: Highest = 0,
+    flops: Flops = 6.0,
+    where: Where = None,
+    figure: Figure = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """Envelope, isoFLOP parabolas and surface side by side, and the bias of parabolas.
+
+    scalinglab plan approaches chinchilla.csv --at 5.76e23 --drop-highest 5
+    """
+    import numpy as np
+    import pandas as pd
+
+    from scalinglab.laws import plan
+
+    n, d, loss, runs = _columns(file, n_params, n_data, y, where, drop_highest)
+    found = plan.approaches(n, d, loss, at=at, runs=runs, flops=flops)
+    fitted = _surface(n, d, loss, runs)
+    total = flops * n * d
+    budgets = np.geomspace(np.quantile(total, 0.1), np.quantile(total, 0.9), 8)
+    centred = plan.parabola_bias(fitted, budgets, flops=flops)
+    drifting = plan.parabola_bias(fitted, budgets, flops=flops, drift=9.0)
+    say(found.summary(), as_json)
+    say("\n" + centred.summary(), as_json)
+    say("\nthe same with the sizes tried drifting from a third of the optimum to three times it", as_json)
+    say(drifting.summary().split("\n", 1)[1], as_json)
+    rows = [
+        {"approach": r.name, "a": r.exponent, "a_low": r.exponent_interval.low,
+         "a_high": r.exponent_interval.high, "n_params": r.n_params, "n_params_low": r.n_params_interval.low,
+         "n_params_high": r.n_params_interval.high, "n_data": r.n_data}
+        for r in found.rows
+    ]  # fmt: skip
+    bias = [
+        {"span": s, "a_true": centred.exponent, "a_centred": c, "a_drifting": e}
+        for s, c, e in zip(centred.span, centred.exponents, drifting.exponents, strict=True)
+    ]
+    document: dict[str, Any] = {"approaches": rows, "parabola_bias": bias}
+    if figure is not None:
+        from scalinglab.figures import laws as figures
+
+        document["figure"] = draw(figures.approaches(found, fitted, flops=flops), figure, file, "approaches")
+    finish(document, pd.DataFrame(rows), as_json, out)
+
+
+@app.command("next")
+def next_runs(
+    file: File,
+    budget: Annotated[float, typer.Option(help="FLOPs to spend.")],
+    compute: Annotated[
+        float | None, typer.Option(help="The compute whose best loss is to be predicted.")
+    ] = None,
+    at: Annotated[str | None, typer.Option(help="Or a size; for a surface 'n_params,n_data'.")] = None,
+    x: Annotated[str | None, typer.Option("--x", help="One column of sizes instead of a surface.")] = None,
+    n_params: Params = "n_params",
+    n_data: Data = "n_data",
+    y: Loss = "loss",
+    form: FormName = "power_law_offset",
+    cost: Annotated[float, typer.Option(help="With --x: FLOPs per unit of x.")] = 1.0,
+    drop_highest: Highest = 0,
+    flops: Flops = 6.0,
+    where: Where = None,
+    reduce: Reduce = "auto",
+    drop_bad: Drop = False,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """Which runs, within a budget, would shrink the interval of the prediction that matters most.
+
+    scalinglab plan next chinchilla.csv --budget 1e22 --compute 5.76e23
+
+    scalinglab plan next curves.csv --x n_data --y test_error --at 1e6 --budget 5e5
+    """
+    import pandas as pd
+
+    from scalinglab.laws import plan
+
+    target = None if at is None else grid(at)
+    if x is not None:
+        law = _law(file, x, y, form, where, reduce, drop_bad)
+        found = plan.next_runs(law, budget=budget, at=target, cost=lambda size: cost * size)
+    else:
+        fitted = _surface(*_columns(file, n_params, n_data, y, where, drop_highest))
+        found = plan.next_runs(fitted, budget=budget, at=target, compute=compute, flops=flops)
+    say(found.summary(), as_json)
+    table = pd.DataFrame(found.runs, columns=list(found.variables)).assign(
+        seeds=found.seeds, flops=found.cost, half_width=found.after
+    )
+    document = {"prediction": found.prediction, "half_width": found.before, "budget": budget}
+    finish({**document, "runs": table.to_dict("records")}, table, as_json, out)
+
+
+@app.command("sensitivity")
+def sensitivity(
+    file: File,
+    at: Annotated[float, typer.Option(help="FLOPs at which the optimum is compared.")],
+    n_params: Annotated[
+        str, typer.Option("--n-params", help="Column of parameters; others after commas.")
+    ] = "n_params",
+    n_data: Data = "n_data",
+    y: Loss = "loss",
+    compute: Annotated[str | None, typer.Option(help="Columns of FLOPs counted in other ways.")] = None,
+    drop_highest: Highest = 0,
+    flops: Flops = 6.0,
+    where: Where = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """The same data under other choices: N, FLOPs, loss, weights, dropped points.
+
+    scalinglab plan sensitivity chinchilla.csv --at 5.76e23 --drop-highest 5
+    """
+    import numpy as np
+
+    from scalinglab.laws import plan
+
+    first, *others = n_params.split(",")
+    counted = compute.split(",") if compute else []
+    table = load(file, [first, n_data, *others, *counted], y, where, "all")
+    keep = np.argsort(np.argsort(table.y)) < len(table.y) - drop_highest
+    columns = dict(zip([first, n_data, *others, *counted], table.x[:, keep], strict=True))
+    found = plan.sensitivity(
+        {name: columns[name] for name in (first, *others)}, columns[n_data], table.y[keep], at=at,
+        runs=table.runs[keep], flops=flops, compute={name: columns[name] for name in counted},
+    )  # fmt: skip
+    say(found.summary(), as_json)
+    finish({"rows": found.table.to_dict("records")}, found.table, as_json, out)
+
+
+@app.command("needed")
+def needed(
+    file: File,
+    target: Annotated[float, typer.Option(help="The value of y that is wanted.")],
+    x: X = "n_data",
+    y: Y = "test_error",
+    form: FormName = "auto",
+    where: Where = None,
+    reduce: Reduce = "auto",
+    drop_bad: Drop = False,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """How much data for an error?
+
+    scalinglab plan needed curves.csv --x n_data --y test_error --target 0.05
+    """
+    from scalinglab.laws import plan
+
+    law = _law(file, x, y, form, where, reduce, drop_bad)
+    answer = plan.needed(law, target)
+    _answer(law, answer, as_json, out)
+
+
+@app.command("doubling")
+def doubling(
+    file: File,
+    x: X = "n_data",
+    y: Y = "test_error",
+    form: FormName = "auto",
+    start: Annotated[
+        float | None, typer.Option("--from", help="From this x; by default the largest.")
+    ] = None,
+    factor: Annotated[float, typer.Option(help="How many times as much.")] = 2.0,
+    where: Where = None,
+    reduce: Reduce = "auto",
+    drop_bad: Drop = False,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """What does twice as much buy?
+
+    scalinglab plan doubling curves.csv --x n_data --y test_error
+    """
+    from scalinglab.laws import plan
+
+    law = _law(file, x, y, form, where, reduce, drop_bad)
+    _answer(law, plan.doubling(law, start, factor=factor), as_json, out)
+
+
+@app.command("bend")
+def bend(
+    file: File,
+    x: X = "n_data",
+    y: Y = "test_error",
+    where: Where = None,
+    reduce: Reduce = "auto",
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """Is the curve still in its power law?
+
+    scalinglab plan bend curves.csv --x n_data --y test_error
+    """
+    import pandas as pd
+
+    from scalinglab.laws import plan
+
+    table = load(file, x, y, where, reduce)
+    found = plan.still_power_law(table.x, table.y)
+    say(found.text, as_json)
+    finish(vars(found), pd.DataFrame([vars(found)]), as_json, out)
+
+
+def _answer(law: Law, answer: Any, as_json: bool, out: Any) -> None:
+    import pandas as pd
+
+    say(f"{law.form.name}: {answer.text}", as_json)
+    document = {"form": law.form.name, **vars(answer)}
+    finish(document, pd.DataFrame([document]), as_json, out)

@@ -1,0 +1,138 @@
+"""Figures of fitted laws: points with error bars, the law, its interval, its slope, residuals below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalinglab.figures.style import INK, MUTED, PALETTE, SEQUENTIAL, band, loglog, panels, points, slope
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from scalinglab.laws import Law
+    from scalinglab.laws.approaches import Approaches
+    from scalinglab.laws.surface import Surface
+
+
+def law(
+    fitted: Law, *, x: str = "x", y: str = "y", title: str = "", beyond: float = 3.0, level: float = 0.95
+) -> Figure:
+    """A law over its points, with its interval, and the residuals below.
+
+    Args:
+        fitted: a law of one variable.
+        x, y: labels of the axes.
+        beyond: how far the law is drawn past the largest point, as a factor.
+        level: of the interval.
+    """
+    data = fitted.points
+    figure, axes = panels(2, 1, size=(5.2, 2.6), sharex=True, gridspec_kw={"height_ratios": [3, 1]})
+    top, below = axes[:, 0]
+    grid = np.geomspace(data.x.min() / 1.2, data.x.max() * beyond, 60)
+    curve = np.asarray(fitted.predict(grid))
+    low, high = fitted.interval(grid, level)
+    ceiling = 3 * max(data.y.max(), curve.max())
+    band(top, grid, np.clip(low, data.y.min() / 30, None), np.clip(high, None, ceiling), color=PALETTE[0])
+    inside = grid <= data.x.max()
+    top.plot(grid[inside], curve[inside], color=PALETTE[0], label=fitted.form.name.replace("_", " "))
+    top.plot(grid[~inside], curve[~inside], color=PALETTE[0], linestyle="--")
+    points(top, data.x, data.y, data.error, color=INK, label="measured", zorder=3)
+    loglog(top, "", y, title)
+    if data.y.min() <= 0:
+        top.set_yscale("linear")
+    middle = np.sqrt(data.x.min() * data.x.max())
+    slope(top, middle, float(fitted.predict(middle)), _slope_text(fitted))
+    top.legend(loc="lower left", frameon=False, fontsize=8)
+    residuals = fitted.residuals
+    unit, factor = ("residual / %", 100.0) if fitted.log else ("residual", 1.0)
+    spread = None
+    if data.error is not None:
+        spread = factor * (data.error / data.y if fitted.log else data.error)
+    below.axhline(0, color=PALETTE[0], linewidth=1)
+    points(below, data.x, factor * residuals, spread, color=INK)
+    below.set(xlabel=x, ylabel=unit, xscale="log")
+    limit = 1.15 * np.max(np.abs(factor * residuals)) + 1e-12
+    below.set_ylim(-limit, limit)
+    return figure
+
+
+def _slope_text(fitted: Law) -> str:
+    if fitted.form.exponent is None:
+        return ""
+    if fitted.unidentified:
+        return "exponent not identified"
+    low, high = fitted.parameter_intervals["exponent"]
+    return f"exponent {fitted.exponent:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def surface(
+    fitted: Surface, *, compute: Any = None, flops: float = 6.0, title: str = "", loss: str = "loss"
+) -> Figure:
+    """A surface: its points and the compute-optimal line left, residuals right."""
+    n, d = fitted.law.points.x[:2]
+    y = fitted.law.points.y
+    figure, axes = panels(1, 2, size=(4.6, 3.6))
+    left, right = axes[0]
+    drawn = left.scatter(
+        n, y, c=np.log10(flops * n * d), cmap=SEQUENTIAL, s=14, edgecolors="white", linewidths=0.3
+    )
+    figure.colorbar(drawn, ax=left, label="log10 FLOPs")
+    budgets = np.geomspace((flops * n * d).min(), (flops * n * d).max(), 6)
+    for budget in budgets:
+        sizes = np.geomspace(n.min(), n.max(), 60)
+        data = budget / flops / sizes
+        seen = (data > d.min() / 3) & (data < d.max() * 3)
+        left.plot(sizes[seen], fitted.predict(sizes[seen], data[seen]), color=MUTED, linewidth=0.8)
+    farthest = budgets[-1] * 10 if compute is None else max(budgets[-1], np.max(compute))
+    along = np.geomspace(budgets[0], farthest, 40)
+    optimal = fitted.compute_optimal(along, flops=flops, intervals=False)
+    left.plot(optimal.n_params, optimal.loss, color=PALETTE[1], label="compute-optimal")
+    if compute is not None:
+        best = fitted.compute_optimal(np.atleast_1d(compute), flops=flops)
+        left.errorbar(
+            best.n_params, best.loss, fmt="*", color=PALETTE[1], markersize=9,
+            xerr=np.abs(np.array(best.n_params_interval) - best.n_params),
+            yerr=np.abs(np.array(best.loss_interval) - best.loss),
+        )  # fmt: skip
+    loglog(left, "n_params", loss, title or fitted.law.form.name)
+    left.legend(loc="upper right", frameon=False)
+    right.axhline(0, color=MUTED, linewidth=1)
+    right.scatter(flops * n * d, 100 * fitted.law.residuals, c=np.log10(n), cmap=SEQUENTIAL, s=12)
+    right.set(xscale="log", xlabel="FLOPs", ylabel="residual / %", title="measured minus surface")
+    return figure
+
+
+def approaches(found: Approaches, fitted: Surface, *, flops: float = 6.0) -> Figure:
+    """The three ways to the compute-optimal model, over each other."""
+    figure, axes = panels(1, 1, size=(5.2, 3.6))
+    axis = axes[0, 0]
+    first = min(row.compute.min() for row in found.rows if len(row.compute))
+    grid = np.geomspace(first, max(found.at, first * 100), 40)
+    for row, color in zip(found.rows, PALETTE, strict=False):
+        if len(row.compute):
+            points(axis, row.compute, row.best, color=color, markersize=3)
+            line = row.n_params * (grid / found.at) ** row.exponent
+        else:
+            line = np.asarray(fitted.compute_optimal(grid, flops=flops, intervals=False).n_params)
+        axis.plot(grid, line, color=color, label=f"{row.name}: a = {row.exponent:.3f}")
+    loglog(axis, "FLOPs", "optimal n_params")
+    axis.legend(frameon=False)
+    return figure
+
+
+def noise(found: Any, *, x: str = "width", y: str = "optimal normalized noise scale") -> Figure:
+    """Best noise interval per width and the line through the middles (`scalinglab.laws.optimal_noise`)."""
+    figure, axes = panels(1, 1, size=(4.2, 3.2))
+    axis = axes[0, 0]
+    spread = np.array([found.noise - found.low, found.high - found.noise])
+    points(axis, found.width, found.noise, spread, color=PALETTE[0])
+    grid = np.linspace(0, found.width.max() * 1.05, 2)
+    axis.plot(grid, found.slope * grid, color=PALETTE[1])
+    axis.set(
+        xlabel=x,
+        ylabel=y,
+        title=f"a = {found.slope:.3g} ± {found.slope_error:.1g}, R² = {found.r_squared:.3f}",
+    )
+    return figure

@@ -1,0 +1,171 @@
+"""From a table of curves to the points of a fit: which rows count, and which runs they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import PROGRESS, Curves
+from scalinglab.errors import BadInput, nearest
+
+REDUCE = ("auto", "best", "last", "all")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns ready to be fitted.
+
+    Attributes:
+        x: (n,), or (variables, n) where several columns were asked for.
+        y: (n,).
+        error: one standard error of y, where the table has it.
+        runs: (n,), which run each point comes from.
+        notes: what was done to the rows.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    error: np.ndarray | None
+    runs: np.ndarray
+    notes: tuple[str, ...]
+
+
+def points_of(
+    curves: Curves | pd.DataFrame,
+    x: str | Sequence[str],
+    y: str,
+    *,
+    error: str | None = None,
+    reduce: str = "auto",
+    where: Mapping[str, str] | None = None,
+) -> Table:
+    """The points (x, y) of a table.
+
+    Args:
+        x: a column, or several for a surface.
+        error: the column of y's standard error; by default ``<y>_stderr`` where there is one.
+        reduce: which rows of a run with several rows at one x count: "best" (the lowest y), "last" (by
+            progress), "all", or "auto": the best where there are several.
+        where: conditions ``{column: value}``, values as text.
+    """
+    frame = curves.frame if isinstance(curves, Curves) else curves
+    names = [x] if isinstance(x, str) else list(x)
+    error = error or (f"{y}_stderr" if f"{y}_stderr" in frame else None)
+    for name in (*names, y, *([error] if error else [])):
+        if name not in frame:
+            raise BadInput(f"no column {name!r}; {nearest(name, map(str, frame.columns))}")
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            wrong = next(v for v in frame[name] if not isinstance(v, (int, float)))
+            raise BadInput(f"column {name!r} must hold numbers, not {wrong!r}")
+    if reduce not in REDUCE:
+        raise BadInput(f"reduce={reduce!r}; {nearest(reduce, REDUCE)}")
+    frame = select(frame, where or {})
+    _one_kind(frame, names)
+    runs = _run_names(frame, names, y, error)
+    frame = frame.assign(__run=runs)
+    keys = ["__run", *names]
+    notes: list[str] = []
+    several = bool(frame.duplicated(keys).any())
+    if reduce == "auto":
+        reduce = "best" if several else "all"
+    if several and reduce == "best":
+        known = frame[frame[y].notna()]
+        kept = known.loc[known.groupby(keys, sort=False)[y].idxmin()]
+        notes.append(
+            f"the lowest {y} of each run: {len(kept)} of {len(frame)} rows (other choices: last, all)"
+        )
+        frame = kept
+    elif several and reduce == "last":
+        progress = [c for c in PROGRESS if c in frame]
+        ordered = frame.sort_values(progress[0], kind="stable") if progress else frame
+        kept = ordered.groupby(keys, sort=False).tail(1)
+        notes.append(f"the last row of each run: {len(kept)} of {len(frame)} rows")
+        frame = kept
+    columns = frame[names].to_numpy(float).T
+    return Table(
+        columns[0] if isinstance(x, str) else columns,
+        frame[y].to_numpy(float),
+        None if error is None else frame[error].to_numpy(float),
+        frame["__run"].to_numpy(),
+        tuple(notes),
+    )
+
+
+def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
+    """Rows that meet every condition, ``column = value`` as text or number."""
+    for column, value in where.items():
+        if column not in frame:
+            raise BadInput(f"no column {column!r} to select by; {nearest(column, map(str, frame.columns))}")
+        if pd.api.types.is_numeric_dtype(frame[column]):
+            try:
+                mask = np.isclose(frame[column].to_numpy(float), float(value))
+            except ValueError as wrong:
+                raise BadInput(f"column {column!r} holds numbers: {value!r} is not one") from wrong
+        else:
+            mask = (frame[column].astype(str) == value).to_numpy()
+        if not mask.any():
+            kinds = [str(v) for v in frame[column].unique()]
+            raise BadInput(f"no row has {column} = {value}; {nearest(value, kinds)}")
+        frame = frame[mask]
+    return frame
+
+
+def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
+    """A law is of one kind of network on one kind of data."""
+    for column in ("model", "dataset", "task", "domain", "experiment", "source"):
+        if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
+            kinds = [str(v) for v in frame[column].unique()]
+            shown = ", ".join(kinds[:4]) + ("…" if len(kinds) > 4 else "")
+            raise BadInput(
+                f"the rows mix {len(kinds)} values of {column} ({shown}): choose one "
+                f"(--where {column}={kinds[0]})"
+            )
+
+
+def _run_names(frame: pd.DataFrame, names: list[str], y: str, error: str | None) -> np.ndarray:
+    """The run of each row: as the table says, else by its settings, else every row its own."""
+    for column in ("run", "run_name"):
+        if column in frame:
+            return frame[column].astype(str).to_numpy()
+    try:
+        named = Curves(frame.drop(columns=[c for c in (error,) if c]).reset_index(drop=True), settings=names)
+    except BadInput:
+        return np.arange(len(frame)).astype(str)
+    runs = named.frame["run"].to_numpy()
+    # settings alone do not tell repeats from checkpoints: without progress or a second measurement, each
+    # row is a run of its own
+    told_apart = named.progress_columns or [c for c in named.measurement_columns if c != y]
+    return runs if told_apart else np.arange(len(frame)).astype(str)
+
+
+def read_table(path: Any) -> pd.DataFrame:
+    """Any table: a store's folder, or a .csv, .parquet or .jsonl file, whatever its columns."""
+    from pathlib import Path
+
+    place = Path(path)
+    if not place.exists():
+        raise BadInput(f"{place} does not exist")
+    readers: dict[str, Any] = {
+        ".csv": pd.read_csv,
+        ".parquet": pd.read_parquet,
+        ".jsonl": lambda file: pd.read_json(file, lines=True),
+    }
+    if place.is_dir():
+        from scalinglab.store import Store
+
+        if not Store.is_store(place):
+            raise BadInput(f"{place} is a folder, but not a store: it has neither sealed nor live runs")
+        return Store(place).curves().frame
+    if place.suffix not in readers:
+        raise BadInput(
+            f"{place}: unknown ending {place.suffix!r}; use one of {', '.join(readers)}, or a store"
+        )
+    try:
+        frame: pd.DataFrame = readers[place.suffix](place)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
+        raise BadInput(f"{place} cannot be read as a table: {error}") from error
+    return frame

@@ -1,0 +1,185 @@
+"""Fits: exact, robust, certified; bad data and unidentifiable exponents are said, not hidden."""
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.laws import fitting, solve
+
+X = np.geomspace(100, 1e5, 14)
+
+
+def noisy(seed: int, noise: float = 0.03, x: np.ndarray = X) -> np.ndarray:
+    return (0.05 + 3 * x**-0.4) * np.exp(noise * np.random.default_rng(seed).standard_normal(x.size))
+
+
+@pytest.mark.parametrize("space", ["log", "raw"])
+def test_squared_fit_agrees_with_scipy_curve_fit(space: str):
+    y = noisy(0)
+    law = sl.laws.fit("power_law_offset", X, y, loss="squared", space=space)
+
+    def curve(x, offset, log_a, exponent):
+        value = offset + np.exp(log_a - exponent * np.log(x))
+        return np.log(value) if space == "log" else value
+
+    best, _ = optimize.curve_fit(
+        curve, X, np.log(y) if space == "log" else y, p0=(0.04, 1.0, 0.35), xtol=1e-14
+    )
+    assert law.parameters["offset"] == pytest.approx(best[0], rel=1e-5)
+    assert law.parameters["exponent"] == pytest.approx(best[2], rel=1e-5)
+
+
+def test_power_law_in_logs_is_linear_regression_with_its_interval():
+    y = 2 * X**-0.3 * np.exp(0.05 * np.random.default_rng(3).standard_normal(X.size))
+    law = sl.laws.fit("power_law", X, y, loss="squared")
+    line = stats.linregress(np.log(X), np.log(y))
+    half = stats.t.ppf(0.975, X.size - 2) * line.stderr
+    assert law.exponent == pytest.approx(-line.slope, rel=1e-9)
+    assert law.parameter_intervals["exponent"] == pytest.approx(
+        (-line.slope - half, -line.slope + half), rel=2e-3
+    )
+
+
+def test_huber_objective_is_the_one_that_is_minimised():
+    y = noisy(1)
+    law = sl.laws.fit("power_law_offset", X, y, delta=0.01)
+    r = np.log(law.predict(X) / y)
+    huber = np.where(np.abs(r) < 0.01, r**2 / 2, 0.01 * (np.abs(r) - 0.005))
+    assert law.objective == pytest.approx(huber.sum(), rel=1e-9)
+
+    def cost(z):
+        r = np.log(np.abs(z[0]) + np.exp(z[1] - z[2] * np.log(X))) - np.log(y)
+        return np.where(np.abs(r) < 0.01, r**2 / 2, 0.01 * (np.abs(r) - 0.005)).sum() * 1e3
+
+    best = min(
+        optimize.minimize(
+            cost, start, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 5000}
+        ).fun
+        for start in ((0.05, 1.0, 0.4), (0.03, 1.2, 0.35))
+    )
+    assert law.objective * 1e3 <= best * (1 + 1e-6)
+
+
+def test_an_outlier_moves_a_robust_fit_less_than_squares():
+    y = 2 * X**-0.4 * np.exp(0.01 * np.random.default_rng(0).standard_normal(X.size))
+    y[-1] *= 2
+    robust, squares = (sl.laws.fit("power_law", X, y, loss=loss).exponent for loss in ("huber", "squared"))
+    assert abs(robust - 0.4) < 0.01 < abs(squares - 0.4)
+
+
+def test_errors_weigh_points_and_weights_count_them():
+    y = noisy(2)
+    trusted = np.full(X.size, 0.5)
+    trusted[:6] = 1e-3
+    law = sl.laws.fit("power_law", X, y, error=y * trusted, loss="squared")
+    six = sl.laws.fit("power_law", X[:6], y[:6], loss="squared")
+    assert law.best_exponent == pytest.approx(six.best_exponent, abs=1e-3)
+    weights = np.ones(X.size)
+    weights[3] = 2
+    twice = sl.laws.fit("power_law", np.r_[X, X[3]], np.r_[y, y[3]], delta=0.01)
+    counted = sl.laws.fit("power_law", X, y, weights=weights, delta=0.01)
+    assert counted.best_exponent == pytest.approx(twice.best_exponent, rel=1e-6)
+    assert counted.objective == pytest.approx(twice.objective, rel=1e-6)
+
+
+def test_certificate_says_how_many_starts_agree():
+    law = sl.laws.fit("power_law_offset", X, noisy(0))
+    assert law.certificate.converged
+    assert law.certificate.agree == 1.0
+    assert law.certificate.condition < 1e3
+    assert law.certificate.at_bound == ()
+    assert "starts agree" in law.summary()
+
+
+def test_a_falling_curve_without_a_floor_puts_the_offset_at_its_bound():
+    law = sl.laws.fit("power_law_offset", X, 3 * X**-0.4 * (1 - 1e-6 * np.log(X)))
+    assert law.parameters["offset"] < 1e-6
+    assert law.parameters["exponent"] == pytest.approx(0.4, abs=1e-4)
+
+
+def test_flat_data_do_not_identify_an_exponent():
+    rng = np.random.default_rng(0)
+    y = 0.3 * np.exp(0.02 * rng.standard_normal(X.size))
+    law = sl.laws.fit("power_law_offset", X, y)
+    assert np.isnan(law.exponent)
+    assert "NOT IDENTIFIED" in law.summary()
+    assert law.to_dict()["identified"] is False
+
+
+def test_a_law_with_more_than_the_data_can_tell_says_so():
+    law = sl.laws.fit("broken_power_law", X, 3 * X**-0.4)  # noise-free, but no break to find
+    low, high = law.parameter_intervals["break"]
+    assert low == 0
+    assert high == np.inf
+
+
+def test_waves_in_the_residuals_are_noticed():
+    y = 3 * X**-0.3 * np.exp(0.05 * np.sin(np.log(X)))
+    assert sl.laws.fit("power_law", X, y).wave < 0.02
+    assert "DOES NOT FOLLOW" in sl.laws.fit("power_law", X, y).summary()
+    good = [sl.laws.fit("power_law_offset", X, noisy(seed)).wave for seed in range(20)]
+    assert np.mean(np.array(good) < 0.02) < 0.15
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "said"),
+    [
+        ([1, 2, 3, np.nan], [4, 3, 2, 1], "point 3: x is missing"),
+        ([1, 2, 3, 4], [4, 3, 0, 1], "y is not positive.*space='raw'"),
+        ([1, 2, -3, 4], [4, 3, 2, 1], "x is not positive"),
+        ([1, 2, 3, 4], [4, 3, np.inf, 1], "y is infinite"),
+        ([5, 5, 5, 5], [4, 3, 2, 1], "same size, x = 5"),
+        ([1, 2], [4, 3], "3 free parameters and the points have 2 sizes"),
+        ([1, 2, 3], [4, 3], "x has 3 values and y has 2"),
+        ([1, 2, "three"], [4, 3, 2], "must hold numbers"),
+        ([], [], "no usable point"),
+    ],
+)
+def test_bad_data_get_a_clear_message(x, y, said):
+    with pytest.raises(BadInput, match=said):
+        sl.laws.fit("power_law_offset", x, y)
+
+
+def test_bad_points_can_be_dropped_and_are_counted():
+    y = noisy(0)
+    broken = y.copy()
+    broken[[2, 5]] = np.nan, -1
+    keep = np.isfinite(broken) & (broken > 0)
+    law = sl.laws.fit("power_law", X, broken, missing="drop")
+    assert law.best_exponent == pytest.approx(sl.laws.fit("power_law", X[keep], y[keep]).best_exponent)
+    assert "2 of 14 points dropped" in law.points.notes[0]
+
+
+def test_order_does_not_matter_and_copies_are_mentioned():
+    y = noisy(0)
+    order = np.random.default_rng(0).permutation(X.size)
+    shuffled = sl.laws.fit("power_law_offset", X[order], y[order])
+    assert shuffled.parameters == pytest.approx(sl.laws.fit("power_law_offset", X, y).parameters, rel=1e-6)
+    doubled = sl.laws.fit("power_law", np.r_[X, X[:2]], np.r_[y, y[:2]])
+    assert "2 points are exact copies" in doubled.points.notes[0]
+
+
+def test_choose_takes_the_offset_only_where_the_data_ask_for_it():
+    rng = np.random.default_rng(1)
+    chosen = []
+    for offset in (0.0, 0.05):
+        names = []
+        for _ in range(20):
+            y = (offset + 3 * X**-0.4) * np.exp(0.02 * rng.standard_normal(X.size))
+            names.append(fitting.choose(("power_law", "power_law_offset"), X, y))
+        chosen.append(names.count("power_law_offset"))
+    assert chosen[0] <= 6
+    assert chosen[1] == 20
+
+
+def test_a_batch_gives_what_single_fits_give():
+    form = sl.laws.forms.get("power_law_offset")
+    y = np.array([noisy(seed) for seed in range(5)])
+    ones = np.ones((1, X.size))
+    problem = solve.Problem(form, X, y, ones, ones)
+    start = problem.to_coordinates(np.array([0.05, 3, 0.4]))
+    together = problem.to_parameters(solve.minimise(problem, np.tile(start, (5, 1))).z)
+    for row, values in zip(y, together, strict=True):
+        assert sl.laws.fit(form, X, row, loss="squared").values == pytest.approx(values, rel=1e-5)

@@ -1,0 +1,164 @@
+"""Forms: their equations, limits and gradients, and how a user adds one."""
+
+import numpy as np
+import pytest
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.laws import forms, solve, surfaces
+
+SIZES = np.geomspace(100, 1e6, 25)
+TRUTH = {
+    "power_law": (3, 0.3),
+    "power_law_offset": (0.05, 3, 0.4),
+    "shifted_power_law": (0.05, 30, 0.6, 300),
+    "m3": (0.02, 8, 0.5, 1e-5),
+    "m4": (0.05, 0.9, 1.2, 3.0, 0.4),
+    "exponential": (0.1, 0.8, 2e4),
+    "damico": (0.01, 50, 0.6, 1.0, 1000),
+    "broken_power_law": (0.02, 2, 0.15, 0.4, 3000, 0.3),
+    "broken_power_law_2": (0.02, 2, 0.15, 0.4, 3000, 0.3, -0.3, 60000, 0.2),
+}
+
+
+@pytest.mark.parametrize("name", TRUTH)
+def test_noise_free_data_give_the_parameters_back(name: str):
+    form = forms.get(name)
+    law = sl.laws.fit(form, SIZES, form(SIZES, *TRUTH[name]))
+    assert [law.parameters[n] for n in form.names] == pytest.approx(TRUTH[name], rel=1e-8)
+
+
+@pytest.mark.parametrize("name", [n for n in TRUTH if forms.get(n).gradient])
+def test_gradients_agree_with_differences(name: str):
+    form = forms.get(name)
+    values = np.array(TRUTH[name], float)
+    exact = form.gradient(SIZES, *values)
+    for j in range(len(values)):
+        step = 1e-6 * values[j]
+        up, down = values.copy(), values.copy()
+        up[j] += step
+        down[j] -= step
+        difference = (form(SIZES, *up) - form(SIZES, *down)) / (2 * step)
+        scale = np.abs(form(SIZES, *values) / values[j])
+        assert np.max(np.abs(exact[j] - difference) / scale) < 1e-7
+
+
+def test_m4_solves_its_implicit_equation_from_floor_to_ceiling():
+    offset, span, amplitude, exponent = 0.05, 0.9, 3.0, 0.4
+    for shape in (0.1, 1.0, 5.0):
+        y = forms.get("m4")(np.geomspace(1e-6, 1e6, 50), offset, span, shape, amplitude, exponent)
+        seen = (offset + span - y) > 1e-9
+        left = (y - offset)[seen] / (offset + span - y)[seen] ** shape
+        right = amplitude * np.geomspace(1e-6, 1e6, 50) ** -exponent
+        assert left == pytest.approx(right[seen], rel=1e-6)
+
+
+def test_broken_power_law_has_the_slopes_it_says():
+    law = forms.broken_power_law(2)
+    values = {
+        "offset": 0.0, "amplitude": 1.0, "first_exponent": 0.1,
+        "change_1": 0.4, "break_1": 1e3, "width_1": 0.1, "change_2": -0.2, "break_2": 1e7, "width_2": 0.1,
+    }  # fmt: skip
+    for size, slope in ((1e0, 0.1), (1e5, 0.5), (1e11, 0.3)):
+        measured = -np.diff(np.log(law(np.array([size, 1.01 * size]), **values)))[0] / np.log(1.01)
+        assert measured == pytest.approx(slope, abs=1e-3)
+    assert law.get_exponent(values) == pytest.approx(0.3)
+
+
+def test_equation_6_has_the_three_regimes_between_its_thresholds():
+    constants = {"k_1": 50, "q_1": 0.01, "gamma_1": 0.6, "k_2": 1, "q_2": 1000, "gamma_2": 1}
+    low, p_minus, p_plus = forms.equation_6(1e-3, **constants)
+    assert low == pytest.approx(50 * 1000**-0.6 + 0.01)  # the plateau of a random guess
+    assert forms.equation_6(1e3 * p_plus, **constants)[0] == pytest.approx(0.01, rel=0.02)
+    # at P+ the power law alone has fallen to the floor
+    assert 50 * p_plus**-0.6 == pytest.approx(0.01)
+    fitted = sl.laws.fit("damico", SIZES, forms.equation_6(SIZES, **constants)[0])
+    assert fitted.parameters["p_minus"] == pytest.approx(p_minus, rel=1e-6)
+    assert fitted.derived["p_plus"] == pytest.approx(p_plus, rel=1e-6)
+    assert fitted.exponent == pytest.approx(0.6, rel=1e-6)
+
+
+def test_data_constrained_surface_counts_repeated_data_less_and_unique_data_fully():
+    form = forms.get("data_constrained")
+    values = (1.87, 521, 1488, 0.353, 0.353, 15.4, 5.3)
+    n, d = 1e8, 1e10
+    chinchilla = forms.get("chinchilla")(np.array([n, d]), *values[:5])
+    small = surfaces.optimal_params(d, *values[1:5])
+    assert n < small  # no parameters in excess here
+    assert form(np.array([n, d, d]), *values) == pytest.approx(chinchilla)
+    losses = [form(np.array([n, d, d / epochs]), *values) for epochs in (1, 4, 40)]
+    assert losses[0] < losses[1] < losses[2]
+    # four epochs are worth nearly as much as new data, forty are not
+    worth = [surfaces._worth(d, d / epochs, 15.4) / d for epochs in (4, 40)]
+    assert worth[0] > 0.9 > 0.5 > worth[1]
+
+
+def test_kaplan_surface_has_its_two_limits():
+    kaplan = forms.get("kaplan")
+    values = (8.8e13, 5.4e13, 0.076, 0.095)
+    assert kaplan(np.array([1e9, 1e30]), *values) == pytest.approx((8.8e13 / 1e9) ** 0.076, rel=1e-6)
+    assert kaplan(np.array([1e30, 1e9]), *values) == pytest.approx((5.4e13 / 1e9) ** 0.095, rel=1e-6)
+
+
+def test_a_user_adds_a_form_in_ten_lines():
+    sl.laws.register(
+        sl.laws.Form(
+            name="logarithm",
+            equation="a - b ln x",
+            parameters=(sl.laws.Parameter("a", linear=True), sl.laws.Parameter("b", linear=True)),
+            function=lambda x, a, b: a - b * np.log(x),
+        )
+    )
+    law = sl.laws.fit("logarithm", SIZES, 2 - 0.1 * np.log(SIZES))
+    assert law.parameters == pytest.approx({"a": 2, "b": 0.1})
+    del forms.FORMS["logarithm"]
+
+
+def test_a_misspelt_form_names_the_nearest():
+    with pytest.raises(BadInput, match="did you mean 'power_law"):
+        sl.laws.fit("powerlaw", SIZES, SIZES**-0.5)
+    with pytest.raises(BadInput, match="did you mean 'offset'"):
+        sl.laws.fit("power_law_offset", SIZES, SIZES**-0.5, bounds={"ofset": (0, 1)})
+
+
+def test_bounds_hold_a_parameter():
+    y = 0.1 + 3 * SIZES**-0.4
+    law = sl.laws.fit("power_law_offset", SIZES, y, bounds={"offset": (0.1, 0.1)})
+    assert law.parameters["offset"] == 0.1
+    assert law.exponent == pytest.approx(0.4, rel=1e-8)
+    limited = sl.laws.fit("power_law_offset", SIZES, y, bounds={"exponent": (0.5, 2.0)})
+    assert limited.parameters["exponent"] == pytest.approx(0.5, abs=1e-9)
+    assert limited.certificate.at_bound == ("exponent",)
+
+
+@pytest.mark.parametrize(
+    "name", ["chinchilla", "kaplan", "kaplan_time", "with_time", "data_constrained", "rosenfeld"]
+)
+def test_surfaces_give_their_parameters_back(name: str):
+    rng = np.random.default_rng(0)
+    n, d, t = 10 ** rng.uniform(6, 9, 60), 10 ** rng.uniform(8, 11, 60), 10 ** rng.uniform(2, 6, 60)
+    unique = np.minimum(d, 10 ** rng.uniform(8, 10, 60))
+    truth = {
+        "chinchilla": (1.8, 480, 2100, 0.35, 0.37),
+        "kaplan": (8.8e13, 5.4e13, 0.076, 0.095),
+        "kaplan_time": (11.7, 335.0, 0.077, 0.76),
+        "with_time": (1.8, 480, 2100, 30, 0.35, 0.37, 0.5),
+        "data_constrained": (1.87, 521, 1488, 0.353, 0.353, 15.4, 5.3),
+        "rosenfeld": (0.1, 50, 200, 0.4, 0.4, 0.9),
+    }[name]
+    x = {"kaplan_time": (n, t), "with_time": (n, d, t), "data_constrained": (n, d, unique)}.get(name, (n, d))
+    form = forms.get(name)
+    third = {"time": t, "n_unique": unique}
+    fitted = sl.laws.surface.fit(*x[:2], form(np.array(x), *truth), form=name, **third)
+    assert [fitted.parameters[k] for k in form.names] == pytest.approx(truth, rel=1e-7)
+    assert np.allclose(fitted.predict(*x), form(np.array(x), *truth))
+
+
+def test_starts_stay_within_bounds_and_are_deterministic():
+    problem = solve.Problem(
+        forms.get("m4"), SIZES, forms.get("m4")(SIZES, *TRUTH["m4"])[None], np.ones((1, 25)), np.ones((1, 25))
+    )
+    first, again = solve.grid_starts(problem), solve.grid_starts(problem)
+    assert np.array_equal(first, again)
+    low, high = problem.bounds
+    assert np.all((first >= low) & (first <= high))
