@@ -1,0 +1,178 @@
+"""Data on the device and the batches drawn from it: indices only, no copies from the host.
+
+The whole set lies on the device once, as stored (uint8), images with their channels last. A batch is a
+row of indices: step s of a run takes examples s·B … (s+1)·B − 1 of its endless stream, random permutation
+after random permutation of its subset. Indices of many steps are made at once and kept in `indices`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scalinglab import data as datasets
+from scalinglab.data import Dataset
+from scalinglab.errors import BadInput
+from scalinglab.train import random_numbers as rn
+from scalinglab.train.setting import Setting
+
+AHEAD = 1 << 16  # examples whose indices are made at once, about, for each run
+PADDING = 4  # pixels, of random crops
+
+
+def dataset_of(setting: Setting) -> Dataset:
+    """The data of a run before its subset is taken: loaded, pooled, normalised, noisy."""
+    options = tuple(sorted(setting.data_options.items()))
+    superclass = setting.superclass if setting.superclass is None else _hashable(setting.superclass)
+    # a noisy set is one set, from which every seed draws its subset
+    noise_seed = setting.data_seed or 0 if setting.input_noise or setting.label_noise else 0
+    return _dataset(
+        setting.dataset, options, setting.normalise, setting.pool, superclass,
+        setting.input_noise, setting.label_noise, noise_seed, setting.test_size,
+    )  # fmt: skip
+
+
+def _hashable(superclass: str | Sequence[int]) -> str | tuple[int, ...]:
+    return superclass if isinstance(superclass, str) else tuple(superclass)
+
+
+@lru_cache(maxsize=8)
+def _dataset(
+    name: str, options: tuple, normalise: str, pool: int, superclass: str | tuple[int, ...] | None,
+    input_noise: float, label_noise: float, seed: int, test_size: int | None,
+) -> Dataset:  # fmt: skip
+    if name == "teacher_student":
+        loaded = _teacher(dict(options))
+    else:
+        loaded = datasets.load(name, normalise="none")
+        loaded = (loaded.pool(pool) if pool > 1 else loaded).normalise(normalise)
+    if superclass is not None:
+        loaded = loaded.superclass(superclass)
+    loaded = loaded.noise(input_noise, seed).label_noise(label_noise, seed)
+    if test_size is not None:
+        if test_size > len(loaded.test_x):
+            raise BadInput(f"test_size={test_size}: {name} has {len(loaded.test_x)} test examples")
+        loaded = replace(loaded, test_x=loaded.test_x[:test_size], test_y=loaded.test_y[:test_size])
+    return loaded
+
+
+def _teacher(options: dict) -> Dataset:
+    try:
+        return datasets.teacher_student(**options)
+    except TypeError as error:
+        raise BadInput(f"data_options={options} of teacher_student: {error}") from error
+
+
+class Resident:
+    """A data set on a device, shared by all runs that train on it.
+
+    Attributes:
+        train_x, test_x: (examples, height, width, channels) for images or (examples, dimension).
+        train_y, test_y: class numbers or targets.
+        test: the test set as a network sees it is made by `inputs(test_x)`.
+    """
+
+    def __init__(self, dataset: Dataset, device: torch.device) -> None:
+        self.device = device
+        self.n_classes = dataset.n_classes
+        self.n_outputs = dataset.n_outputs
+        self.input_shape = dataset.input_shape
+        self.is_image = len(self.input_shape) == 3
+        self.train_x, self.test_x = (self._place(x) for x in (dataset.train_x, dataset.test_x))
+        self.train_y, self.test_y = (
+            torch.from_numpy(np.ascontiguousarray(y)).to(device) for y in (dataset.train_y, dataset.test_y)
+        )
+        # channels are the last axis here, so offset and scale need no reshaping
+        self.offset = torch.from_numpy(dataset.offset).to(device)
+        self.scale = torch.from_numpy(dataset.scale).to(device)
+
+    def _place(self, x: np.ndarray) -> Tensor:
+        stored = x.transpose(0, 2, 3, 1) if self.is_image else x
+        return torch.from_numpy(np.ascontiguousarray(stored)).to(self.device)
+
+    def inputs(self, stored: Tensor) -> Tensor:
+        """What a network sees of stored examples, (…, channels, height, width) float32, channels last."""
+        x = (stored.to(torch.float32) - self.offset) / self.scale
+        return x.movedim(-1, -3) if self.is_image else x
+
+    def batch(self, index: Tensor, augment: str = "none", key: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of indices (runs, batch) or (batch,), augmented at random where asked for."""
+        stored = self.train_x[index]
+        if augment != "none" and key is not None:
+            stored = _augment(stored, augment, key)
+        return self.inputs(stored), self.train_y[index]
+
+
+def _augment(stored: Tensor, how: str, key: Tensor) -> Tensor:
+    """Flip and shift images (…, height, width, channels); key has the shape of a run's step."""
+    *lead, height, width, _ = stored.shape
+    number = torch.arange(lead[-1], device=stored.device)
+    draws = rn.mix(key[..., None], number)
+    rows = torch.arange(height, device=stored.device)
+    columns = torch.arange(width, device=stored.device).expand(*lead, width)
+    if "flip" in how:
+        flipped = (draws & 1).bool()[..., None]
+        columns = torch.where(flipped, width - 1 - columns, columns)
+    rows = rows.expand(*lead, height)
+    if "crop" in how:
+        span = 2 * PADDING + 1
+        rows = rows + ((draws >> 8) & 0xFFFF)[..., None] % span - PADDING
+        columns = columns + ((draws >> 24) & 0xFFFF)[..., None] % span - PADDING
+    inside = ((rows >= 0) & (rows < height))[..., :, None] & ((columns >= 0) & (columns < width))[..., None, :]
+    rows, columns = rows.clamp(0, height - 1), columns.clamp(0, width - 1)
+    flat = (rows[..., :, None] * width + columns[..., None, :]).flatten(-2)[..., None]
+    moved = stored.flatten(-3, -2).gather(-2, flat.expand(*flat.shape[:-1], stored.shape[-1]))
+    return torch.where(inside.flatten(-2)[..., None], moved, torch.zeros_like(moved)).view_as(stored)
+
+
+class Stream:
+    """The indices that a group of runs train on, step after step.
+
+    Args:
+        subsets: for each run, the training examples it may use, in any order.
+        seeds: for each run, the seed of its order.
+        batch: examples a step, the same for all runs.
+    """
+
+    def __init__(self, subsets: list[np.ndarray], seeds: list[int], batch: int, device: torch.device) -> None:
+        self.batch = batch
+        self.steps = max(16, AHEAD // batch)
+        self.full = all(len(subset) == batch for subset in subsets)
+        self.key = rn.keys(seeds, rn.ORDER, device)
+        self.subsets = [torch.from_numpy(np.ascontiguousarray(s)).to(device) for s in subsets]
+        self.sizes = [len(s) for s in subsets]
+        shape = (len(subsets), 1 if self.full else self.steps, batch)
+        self.indices = torch.zeros(shape, dtype=torch.int64, device=device)
+        self.first = -1  # the step at which `indices` begins
+        if self.full:
+            self.indices.copy_(torch.stack(self.subsets)[:, None])
+
+    def fill(self, step: int) -> None:
+        """Make `indices` hold the block of steps that contains `step`."""
+        first = step // self.steps * self.steps
+        if self.full or first == self.first:
+            return
+        start, stop = first * self.batch, (first + self.steps) * self.batch
+        for size in set(self.sizes):
+            rows = [r for r, n in enumerate(self.sizes) if n == size]
+            epochs = torch.arange(start // size, (stop - 1) // size + 1, device=self.key.device)
+            order = rn.permutations(self.key[rows], epochs, size).flatten(1)
+            offset = start - int(start // size) * size
+            order = order[:, offset : offset + stop - start]
+            for place, r in enumerate(rows):
+                self.indices[r] = self.subsets[r][order[place]].view(self.steps, self.batch)
+        self.first = first
+
+    def position(self, step: int) -> int:
+        """Where in `indices` a step lies."""
+        return 0 if self.full else step - self.first
+
+    def keep(self, rows: list[int]) -> None:
+        """Go on with some of the runs."""
+        self.key, self.indices = self.key[rows], self.indices[rows].clone()
+        self.subsets, self.sizes = [self.subsets[r] for r in rows], [self.sizes[r] for r in rows]

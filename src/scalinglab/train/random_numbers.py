@@ -1,0 +1,81 @@
+"""Random numbers that depend on where they are used and on nothing else.
+
+h(key, counter) is the finaliser of SplitMix64 (Steele et al. 2014). Every draw of the engine (order of
+examples, augmentation, dropout) is h of a run's seed, the step and a position: no generator holds a state,
+so a run draws the same numbers beside any neighbours, on any device, and after it was resumed.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+ORDER, AUGMENT, DROPOUT = 1, 2, 3
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+_GOLDEN = _signed(0x9E3779B97F4A7C15)
+_FIRST = _signed(0xBF58476D1CE4E5B9)
+_SECOND = _signed(0x94D049BB133111EB)
+
+
+def mix(key: Tensor | int, counter: Tensor | int) -> Tensor:
+    """Sixty-four random bits of each counter under each key, int64, shapes broadcast."""
+    if isinstance(counter, int):  # no tensor is made of it: a captured graph may not copy from the host
+        step: Tensor | int = _signed((counter + 1) * _GOLDEN % (1 << 64))
+    else:
+        step = (counter + 1) * _GOLDEN
+    z = torch.as_tensor(step + key)
+    z = (z ^ ((z >> 30) & ((1 << 34) - 1))) * _FIRST
+    z = (z ^ ((z >> 27) & ((1 << 37) - 1))) * _SECOND
+    return z ^ ((z >> 31) & ((1 << 33) - 1))
+
+
+def keys(seeds: list[int], purpose: int, device: torch.device | str = "cpu") -> Tensor:
+    """One key a run, (runs,), different for each purpose."""
+    return mix(mix(0, torch.tensor(seeds, dtype=torch.int64, device=device)), purpose)
+
+
+def uniform(key: Tensor, counter: Tensor) -> Tensor:
+    """Numbers in [0, 1), float32."""
+    return ((mix(key, counter) >> 40) & ((1 << 24) - 1)).to(torch.float32) * 2.0**-24
+
+
+def permutations(key: Tensor, epochs: Tensor, n: int) -> Tensor:
+    """The order of n examples in each epoch of each run: (runs, epochs, n) int64."""
+    of_epoch = mix(key[:, None], epochs[None, :])
+    return mix(of_epoch[..., None], torch.arange(n, device=key.device)).argsort(dim=-1)
+
+
+class Dropout(nn.Module):
+    """Dropout whose mask is a function of the buffer `key`, which the engine sets at every step."""
+
+    key: Tensor
+
+    def __init__(self, probability: float, position: int) -> None:
+        super().__init__()
+        self.probability = probability
+        self.position = position
+        self.register_buffer("key", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Set a random part to zero and scale the rest, in training."""
+        if not self.training or self.probability == 0:
+            return x
+        counter = torch.arange(x.numel(), device=x.device).reshape(x.shape)
+        keep = uniform(mix(self.key, self.position), counter) >= self.probability
+        return torch.where(keep, x / (1 - self.probability), torch.zeros_like(x))
+
+
+def seed_dropout(model: nn.Module) -> list[str]:
+    """Replace every `nn.Dropout` in place by one with a key; returns the names of the key buffers."""
+    names = []
+    for position, (name, module) in enumerate(list(model.named_modules())):
+        if isinstance(module, nn.Dropout):
+            parent = model.get_submodule(name.rpartition(".")[0])
+            setattr(parent, name.rpartition(".")[2], Dropout(module.p, position))
+            names.append(f"{name}.key")
+    return names

@@ -1,0 +1,264 @@
+"""Setting: everything that defines one training run, as a frozen dataclass read from plain dictionaries.
+
+A setting and its seed give the same curve on the same machine; its hash names the run. Unknown and
+contradictory keys are errors that name the nearest right one.
+
+Training time is set by exactly one of
+
+- `epochs`: T = ⌈epochs · n_data / batch_size⌉ steps;
+- `steps`: T itself;
+- `min_epochs` with `min_steps`: T = max(min_steps, min_epochs · n_data / batch_size) (park2019 eq. 16),
+  and with `reference_learning_rate` ε0 as well, T = max(T0, T0 · ε0/ε) (park2019 eq. 17).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from scalinglab.curves import run_name
+from scalinglab.data import NORMALISATIONS, SOURCES
+from scalinglab.errors import BadInput, nearest
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "dataset": (*SOURCES, "teacher_student"),
+    "normalise": tuple(NORMALISATIONS),
+    "optimizer": ("sgd", "nesterov", "adam", "adamw"),
+    "loss": ("cross_entropy", "mse"),
+    "schedule": ("constant", "cosine"),
+    "augment": ("none", "flip", "crop", "crop_flip"),
+    "checkpoint_unit": ("step", "epoch"),
+    "precision": ("fp32", "tf32", "bf16"),
+    "parameterization": ("standard", "ntk", "mup"),
+}
+POSITIVE = (
+    "width", "depth", "learning_rate", "batch_size", "epochs", "steps", "min_epochs", "min_steps",
+    "reference_learning_rate", "checkpoints_per_decade", "pool", "n_data", "evaluate_at_most", "test_size",
+)  # fmt: skip
+FRACTIONS = ("momentum", "label_smoothing", "label_noise", "dropout", "fail_below", "fail_after")
+# how a run is computed, not what is computed, but recorded all the same
+SPEED = ("precision", "compile", "graphs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One run.
+
+    Attributes:
+        model, width, depth, parameterization, batch_norm, dropout, initialization, model_options: the
+            network, as `scalinglab.nets.build` takes them; `model_options` is what only this family takes.
+        dataset: a name that `scalinglab.data.load` knows, or "teacher_student" with `data_options` for
+            `scalinglab.data.teacher_student`.
+        n_data: training examples; None takes all. Subsets of one seed contain each other.
+        normalise, pool, superclass, input_noise, label_noise, test_size: views of the data.
+        augment: random flips, crops (4 pixels of padding), or both; "none" unless asked for.
+        optimizer, learning_rate, momentum, weight_decay, schedule: `momentum` is for sgd (0 unless given)
+            and nesterov (0.9); weight decay is decoupled in adamw and part of the gradient otherwise.
+        loss: "cross_entropy", or "mse" (mean over outputs; one-hot targets for classes).
+        label_smoothing: probability taken from the true class and spread over all.
+        batch_size: examples a step; smaller sets are taken whole. Batches run through random permutations
+            of the data, one after another, so a batch may end one epoch and begin the next.
+        full_batch: gradient descent on all of the data at every step.
+        epochs, steps, min_epochs, min_steps, reference_learning_rate: training time, see the module.
+        checkpoints_per_decade, checkpoint_unit: checkpoints at 10^(k/…) steps (or epochs), and the last.
+        evaluate_at_most: training loss and error are read on this many training examples at most.
+        measure: what else to read at checkpoints: "norm", "margin".
+        fail_below, fail_after: give up a run whose test accuracy is below `fail_below` at a checkpoint
+            later than this fraction of its time (park2019: 0.2 and 0.2).
+        precision, compile, graphs: full fp32 unless asked for; recorded with every run.
+        seed: of everything; `init_seed`, `order_seed` and `data_seed` override it for initial weights,
+            order of batches (with augmentation and dropout), and subset (with label and input noise).
+    """
+
+    model: str
+    dataset: str
+    n_data: int | None = None
+    width: float = 1.0
+    depth: int | None = None
+    parameterization: str = "standard"
+    batch_norm: bool | None = None
+    dropout: float | None = None
+    initialization: str = "critical"
+    model_options: Mapping[str, Any] = field(default_factory=dict)
+    data_options: Mapping[str, Any] = field(default_factory=dict)
+    normalise: str = "channel"
+    pool: int = 1
+    superclass: str | Sequence[int] | None = None
+    input_noise: float = 0.0
+    label_noise: float = 0.0
+    test_size: int | None = None
+    augment: str = "none"
+    optimizer: str = "adam"
+    learning_rate: float = 1e-3
+    momentum: float | None = None
+    weight_decay: float = 0.0
+    schedule: str = "constant"
+    loss: str = "cross_entropy"
+    label_smoothing: float = 0.0
+    batch_size: int | None = None
+    full_batch: bool = False
+    epochs: float | None = None
+    steps: int | None = None
+    min_epochs: float | None = None
+    min_steps: int | None = None
+    reference_learning_rate: float | None = None
+    checkpoints_per_decade: int = 10
+    checkpoint_unit: str = "step"
+    evaluate_at_most: int = 10_000
+    measure: Sequence[str] = ("norm",)
+    fail_below: float | None = None
+    fail_after: float = 0.2
+    precision: str = "fp32"
+    compile: bool = False
+    graphs: bool = False
+    seed: int = 0
+    init_seed: int | None = None
+    order_seed: int | None = None
+    data_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in fields(self):
+            _check_kind(name.name, getattr(self, name.name), str(name.type))
+        for name, known in CHOICES.items():
+            if (value := getattr(self, name)) not in known:
+                raise BadInput(f"{name}={value!r} is not known; {nearest(str(value), known)}")
+        _check_ranges(self)
+        _check_agreement(self)
+        if self.batch_size is None and not self.full_batch:
+            object.__setattr__(self, "batch_size", 128)
+        if self.momentum is None and self.optimizer in ("sgd", "nesterov"):
+            object.__setattr__(self, "momentum", 0.9 if self.optimizer == "nesterov" else 0.0)
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> Setting:
+        """A setting from a dictionary, as TOML gives it.
+
+        >>> Setting.from_dict({"model": "cnn", "dataset": "digits", "epochs": 3}).batch_size
+        128
+        """
+        known = [f.name for f in fields(Setting)]
+        for name in values:
+            if name not in known:
+                raise BadInput(f"a setting has no {name!r}; {nearest(name, known)}")
+        for name in ("model", "dataset"):
+            if name not in values:
+                raise BadInput(f"a setting needs {name!r}, for example {name} = {_EXAMPLE[name]!r}")
+        return Setting(**values)
+
+    # --- what follows from it --------------------------------------------------------------------
+
+    def batch(self, n_data: int) -> int:
+        """Examples a step, for a training set of this size."""
+        return n_data if self.full_batch or self.batch_size is None else min(self.batch_size, n_data)
+
+    def total_steps(self, n_data: int) -> int:
+        """Training time T in steps, for a training set of this size."""
+        per_epoch = n_data / self.batch(n_data)
+        if self.steps is not None:
+            return self.steps
+        if self.epochs is not None:
+            return max(1, math.ceil(self.epochs * per_epoch - 1e-9))
+        assert self.min_epochs is not None
+        assert self.min_steps is not None
+        steps = max(float(self.min_steps), self.min_epochs * per_epoch)
+        if self.reference_learning_rate is not None:
+            steps = max(steps, steps * self.reference_learning_rate / self.learning_rate)
+        return math.ceil(steps - 1e-9)
+
+    def checkpoints(self, n_data: int) -> np.ndarray:
+        """The steps at which the run is measured, evenly spaced in the log, the last one included.
+
+        Runs of any length share the grid, so their curves can be averaged and run side by side.
+        """
+        total = self.total_steps(n_data)
+        unit = 1.0 if self.checkpoint_unit == "step" else n_data / self.batch(n_data)
+        first = -math.floor(self.checkpoints_per_decade * math.log10(unit))
+        last = math.ceil(self.checkpoints_per_decade * math.log10(total / unit))
+        grid = unit * 10.0 ** (np.arange(first, last + 1) / self.checkpoints_per_decade)
+        steps = np.unique(np.rint(grid).astype(np.int64))
+        return np.append(steps[(steps >= 1) & (steps < total)], total)
+
+    def seed_of(self, what: str) -> int:
+        """The seed of "init", "order" or "data"."""
+        own = getattr(self, f"{what}_seed")
+        return int(self.seed if own is None else own)
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that defines the run, without what was left out; its hash is the run's name."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        kept = {k: v for k, v in values.items() if v is not None and v != {}}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()}
+
+    @property
+    def run(self) -> str:
+        """The run's name."""
+        return run_name(self.identity())
+
+
+_EXAMPLE = {"model": "cnn", "dataset": "mnist"}
+
+
+def _check_kind(name: str, value: Any, kind: str) -> None:
+    """A value of the wrong type, as a TOML file easily has one."""
+    if value is None and "None" in kind:
+        return
+    numeric = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    right = {
+        "str": isinstance(value, str),
+        "bool": isinstance(value, bool),
+        "int": numeric and float(value).is_integer(),
+        "float": numeric and math.isfinite(float(value)),
+        "Mapping": isinstance(value, Mapping),
+        "Sequence": isinstance(value, Sequence) and not isinstance(value, str),
+    }
+    wanted = [k for k in right if k in kind]
+    if not any(right[k] for k in wanted):
+        raise BadInput(f"{name}={value!r} must be {' or '.join(wanted)}, not {type(value).__name__}")
+
+
+def _check_ranges(s: Setting) -> None:
+    for name in POSITIVE:
+        if (value := getattr(s, name)) is not None and not value > 0:
+            raise BadInput(f"{name}={value} must be positive")
+    for name in ("weight_decay", "input_noise"):
+        if getattr(s, name) < 0:
+            raise BadInput(f"{name}={getattr(s, name)} must not be negative")
+    for name in FRACTIONS:
+        if (value := getattr(s, name)) is not None and not 0 <= value <= 1:
+            raise BadInput(f"{name}={value} must lie between 0 and 1")
+    for name in s.measure:
+        if name not in ("norm", "margin"):
+            raise BadInput(f"measure={name!r} is not known; {nearest(name, ('norm', 'margin'))}")
+
+
+def _check_agreement(s: Setting) -> None:
+    """Keys that contradict each other."""
+    rules = {
+        "epochs": s.epochs is not None,
+        "steps": s.steps is not None,
+        "min_epochs with min_steps": s.min_epochs is not None or s.min_steps is not None,
+    }
+    given = [name for name, is_given in rules.items() if is_given]
+    if len(given) != 1:
+        raise BadInput(
+            f"training time is set by {' and '.join(given) if given else 'nothing'}: "
+            f"give exactly one of {', '.join(rules)}"
+        )
+    if given == ["min_epochs with min_steps"] and (s.min_epochs is None or s.min_steps is None):
+        raise BadInput("min_epochs and min_steps go together (park2019 eq. 16): give both")
+    if s.reference_learning_rate is not None and s.min_epochs is None:
+        raise BadInput("reference_learning_rate scales min_epochs and min_steps (park2019 eq. 17): give those")
+    if s.momentum is not None and s.optimizer in ("adam", "adamw"):
+        raise BadInput(f"momentum={s.momentum} is for sgd and nesterov; {s.optimizer} has its own")
+    if s.full_batch and s.batch_size is not None:
+        raise BadInput(f"full_batch and batch_size={s.batch_size} contradict each other: leave one out")
+    if s.label_smoothing and s.loss == "mse":
+        raise BadInput("label_smoothing goes with loss='cross_entropy'")
+    if s.data_options and s.dataset != "teacher_student":
+        raise BadInput(f"data_options are for dataset='teacher_student', not {s.dataset!r}")
+    if s.graphs and s.full_batch:
+        raise BadInput("graphs need batches of one fixed size: leave out full_batch or graphs")
