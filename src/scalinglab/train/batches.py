@@ -53,7 +53,8 @@ def _dataset(
         loaded = (loaded.pool(pool) if pool > 1 else loaded).normalise(normalise)
     if superclass is not None:
         loaded = loaded.superclass(superclass)
-    loaded = loaded.noise(input_noise, seed).label_noise(label_noise, seed)
+    loaded = loaded.noise(input_noise, seed)
+    loaded = loaded.label_noise(label_noise, seed) if label_noise else loaded
     if test_size is not None:
         if test_size > len(loaded.test_x):
             raise BadInput(f"test_size={test_size}: {name} has {len(loaded.test_x)} test examples")
@@ -85,7 +86,7 @@ class Resident:
         self.is_image = len(self.input_shape) == 3
         self.train_x, self.test_x = (self._place(x) for x in (dataset.train_x, dataset.test_x))
         self.train_y, self.test_y = (
-            torch.from_numpy(np.ascontiguousarray(y)).to(device) for y in (dataset.train_y, dataset.test_y)
+            torch.from_numpy(np.array(y)).to(device) for y in (dataset.train_y, dataset.test_y)
         )
         # channels are the last axis here, so offset and scale need no reshaping
         self.offset = torch.from_numpy(dataset.offset).to(device)
@@ -93,7 +94,7 @@ class Resident:
 
     def _place(self, x: np.ndarray) -> Tensor:
         stored = x.transpose(0, 2, 3, 1) if self.is_image else x
-        return torch.from_numpy(np.ascontiguousarray(stored)).to(self.device)
+        return torch.from_numpy(np.array(stored, order="C")).to(self.device)  # a copy: files are read-only
 
     def inputs(self, stored: Tensor) -> Tensor:
         """What a network sees of stored examples, (…, channels, height, width) float32, channels last."""
@@ -123,7 +124,9 @@ def _augment(stored: Tensor, how: str, key: Tensor) -> Tensor:
         span = 2 * PADDING + 1
         rows = rows + ((draws >> 8) & 0xFFFF)[..., None] % span - PADDING
         columns = columns + ((draws >> 24) & 0xFFFF)[..., None] % span - PADDING
-    inside = ((rows >= 0) & (rows < height))[..., :, None] & ((columns >= 0) & (columns < width))[..., None, :]
+    inside = ((rows >= 0) & (rows < height))[..., :, None] & ((columns >= 0) & (columns < width))[
+        ..., None, :
+    ]
     rows, columns = rows.clamp(0, height - 1), columns.clamp(0, width - 1)
     flat = (rows[..., :, None] * width + columns[..., None, :]).flatten(-2)[..., None]
     moved = stored.flatten(-3, -2).gather(-2, flat.expand(*flat.shape[:-1], stored.shape[-1]))

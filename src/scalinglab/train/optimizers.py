@@ -16,9 +16,10 @@ import math
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from scalinglab import nets
+from scalinglab.nets.parameterization import Network
 from scalinglab.train.setting import Setting
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
@@ -34,7 +35,11 @@ class Optimizer:
     """
 
     def __init__(
-        self, model: nn.Module, parameters: dict[str, Tensor], settings: Sequence[Setting], totals: Sequence[int]
+        self,
+        model: Network,
+        parameters: dict[str, Tensor],
+        settings: Sequence[Setting],
+        totals: Sequence[int],
     ) -> None:
         first = settings[0]
         device = next(iter(parameters.values())).device
@@ -102,8 +107,14 @@ class Optimizer:
         """Adam in one pass over memory, by the kernel of `torch.optim`."""
         function = torch._fused_adamw_ if self.kind == "adamw" else torch._fused_adam_
         self.steps += 1
+        masters, steps = [p.detach() for p in self.masters], [self.steps] * len(self.masters)
+        # the kernel walks through memory and does not look at strides
+        gradients = [
+            g if g.stride() == p.stride() else torch.empty_like(p).copy_(g)
+            for g, p in zip(gradients, masters)
+        ]
         function(
-            [p.detach() for p in self.masters], list(gradients), *self.slots, [], [self.steps] * len(self.masters),
+            masters, gradients, self.slots[0], self.slots[1], [], steps,
             lr=self.rate, beta1=BETA1, beta2=BETA2, weight_decay=self.weight_decay, eps=EPSILON,
             amsgrad=False, maximize=False,
         )  # fmt: skip

@@ -50,30 +50,29 @@ def permutations(key: Tensor, epochs: Tensor, n: int) -> Tensor:
     return mix(of_epoch[..., None], torch.arange(n, device=key.device)).argsort(dim=-1)
 
 
-class Dropout(nn.Module):
+class Dropout(nn.Dropout):
     """Dropout whose mask is a function of the buffer `key`, which the engine sets at every step."""
 
     key: Tensor
 
     def __init__(self, probability: float, position: int) -> None:
-        super().__init__()
-        self.probability = probability
+        super().__init__(probability)
         self.position = position
         self.register_buffer("key", torch.zeros((), dtype=torch.int64))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
         """Set a random part to zero and scale the rest, in training."""
-        if not self.training or self.probability == 0:
-            return x
-        counter = torch.arange(x.numel(), device=x.device).reshape(x.shape)
-        keep = uniform(mix(self.key, self.position), counter) >= self.probability
-        return torch.where(keep, x / (1 - self.probability), torch.zeros_like(x))
+        if not self.training or self.p == 0:
+            return input
+        counter = torch.arange(input.numel(), device=input.device).reshape(input.shape)
+        keep = uniform(mix(self.key, self.position), counter) >= self.p
+        return torch.where(keep, input / (1 - self.p), torch.zeros_like(input))
 
 
 def seed_dropout(model: nn.Module) -> list[str]:
     """Replace every `nn.Dropout` in place by one with a key; returns the names of the key buffers."""
     names = []
-    for position, (name, module) in enumerate(list(model.named_modules())):
+    for position, (name, module) in enumerate(list(model.named_modules(remove_duplicate=False))):
         if isinstance(module, nn.Dropout):
             parent = model.get_submodule(name.rpartition(".")[0])
             setattr(parent, name.rpartition(".")[2], Dropout(module.p, position))

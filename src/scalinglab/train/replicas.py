@@ -9,7 +9,6 @@ divergence all live there, so that a step can be captured once as a CUDA graph a
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -19,8 +18,10 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from scalinglab import nets
+from scalinglab.nets.parameterization import Network
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, Stream
+from scalinglab.train.convolution import use_products
 from scalinglab.train.optimizers import Optimizer
 from scalinglab.train.setting import Setting
 
@@ -42,7 +43,11 @@ class Group:
     """
 
     def __init__(
-        self, settings: Sequence[Setting], resident: Resident, subsets: Sequence[Any], parallel_step: bool = True
+        self,
+        settings: Sequence[Setting],
+        resident: Resident,
+        subsets: Sequence[Any],
+        parallel_step: bool = True,
     ) -> None:
         first = settings[0]
         self.settings, self.setting = list(settings), first
@@ -50,7 +55,9 @@ class Group:
         self.batch_size = first.batch(len(subsets[0]))
         self.totals = [s.total_steps(len(subset)) for s, subset in zip(settings, subsets)]
         self.sizes = [len(subset) for subset in subsets]
-        self.stream = Stream(list(subsets), [s.seed_of("order") for s in settings], self.batch_size, self.device)
+        self.stream = Stream(
+            list(subsets), [s.seed_of("order") for s in settings], self.batch_size, self.device
+        )
         self.model, self.parameters, self.buffers = _stack(settings, resident)
         self.dropout_keys = [n for n in self.buffers if n.endswith(".key")]
         self.run_keys = rn.keys([s.seed_of("order") for s in settings], rn.DROPOUT, self.device)
@@ -75,7 +82,9 @@ class Group:
 
     # --- one step --------------------------------------------------------------------------------
 
-    def _apply(self, weights: dict[str, Tensor], buffers: dict[str, Tensor], x: Tensor) -> tuple[Tensor, dict]:
+    def _apply(
+        self, weights: dict[str, Tensor], buffers: dict[str, Tensor], x: Tensor
+    ) -> tuple[Tensor, dict]:
         """Logits (…, examples, outputs), and the buffers as the network left them."""
         state = {**weights, **buffers}
         logits = functional_call(self.model, state, (x,))
@@ -128,7 +137,9 @@ class Group:
                 self.stream.fill(self.step)
                 self.position.fill_(self.stream.position(self.step))
                 block = end if self.stream.full else min(end, self.stream.first + self.stream.steps)
-                advance = self._captured() if self.setting.graphs and self.device.type == "cuda" else self._one_step
+                advance = (
+                    self._captured() if self.setting.graphs and self.device.type == "cuda" else self._one_step
+                )
                 for _ in range(self.step, block):
                     advance()
                 self.step = block
@@ -137,7 +148,7 @@ class Group:
         """The step as a CUDA graph: captured at the first call, replayed afterwards."""
         if self._graph is None:
             kept = [t.clone() for t in self._state_tensors()]
-            side = torch.cuda.Stream(self.device)
+            side = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
             side.wait_stream(torch.cuda.current_stream(self.device))
             with torch.cuda.stream(side):
                 for _ in range(3):  # libraries choose and allocate before the capture
@@ -200,8 +211,8 @@ class Group:
     def _logits(self, weights: dict, buffers: dict, x: Tensor, shared: bool) -> Tensor:
         with self._autocast():
             if next(iter(weights.values())).shape[0] == 1:
-                one = [{k: v[0] for k, v in values.items()} for values in (weights, buffers)]
-                return self._apply(*one, x if shared else x[0])[0][None]
+                only_weights, only_buffers = ({k: v[0] for k, v in d.items()} for d in (weights, buffers))
+                return self._apply(only_weights, only_buffers, x if shared else x[0])[0][None]
             apply = lambda w, b, inputs: self._apply(w, b, inputs)[0]  # noqa: E731
             return torch.vmap(apply, in_dims=(0, 0, None if shared else 0))(weights, buffers, x)
 
@@ -220,9 +231,16 @@ class Group:
         self.stream.keep(rows)
         self.parameters = {k: v.detach()[rows].requires_grad_() for k, v in self.parameters.items()}
         self.buffers = {k: v[rows] for k, v in self.buffers.items()}
-        self.run_keys, self.diverged, self.losses = self.run_keys[rows], self.diverged[rows], self.losses[rows]
+        self.run_keys, self.diverged, self.losses = (
+            self.run_keys[rows],
+            self.diverged[rows],
+            self.losses[rows],
+        )
         self.working = _working_copies(self.model, self.parameters, self.setting.precision)
-        old, self.optimizer = self.optimizer, Optimizer(self.model, self.parameters, self.settings, self.totals)
+        old, self.optimizer = (
+            self.optimizer,
+            Optimizer(self.model, self.parameters, self.settings, self.totals),
+        )
         self.optimizer.take(old, rows)
         self._forward = self._compiled(self._loss)
         self._update = self._compiled(self.optimizer.apply) if self.setting.compile else self.optimizer.apply
@@ -231,7 +249,13 @@ class Group:
     def _state_tensors(self) -> list[Tensor]:
         masters = [*self.parameters.values(), *self.buffers.values(), *self.optimizer.state()]
         copies = [w for name, w in self.working.items() if w is not self.parameters[name]]
-        return [*(t.detach() for t in (*masters, *copies)), self.position, self.counter, self.diverged, self.losses]
+        return [
+            *(t.detach() for t in (*masters, *copies)),
+            self.position,
+            self.counter,
+            self.diverged,
+            self.losses,
+        ]
 
     def state(self) -> dict[str, Any]:
         """Everything that a resumed group needs, on the CPU."""
@@ -255,7 +279,7 @@ def objective(logits: Tensor, y: Tensor, setting: Setting, plain: bool = False) 
     return each.view(y.shape).mean(-1)
 
 
-def _stack(settings: Sequence[Setting], resident: Resident) -> tuple[nn.Module, dict, dict]:
+def _stack(settings: Sequence[Setting], resident: Resident) -> tuple[Network, dict, dict]:
     """The network, and the runs' initial parameters and buffers stacked."""
     first = settings[0]
     options = dict(first.model_options)
@@ -271,6 +295,8 @@ def _stack(settings: Sequence[Setting], resident: Resident) -> tuple[nn.Module, 
     ]  # fmt: skip
     for model in models:
         rn.seed_dropout(model)
+    if resident.device.type == "cpu":
+        use_products(models[0])
     parameters = {
         name: torch.stack([dict(m.named_parameters())[name].detach() for m in models]).to(resident.device)
         for name, _ in models[0].named_parameters()
@@ -331,8 +357,3 @@ def precision(setting: Setting, device: torch.device) -> Iterator[None]:
         for (where, name), value in zip(flags, before):
             setattr(where, name, value)
         torch.backends.cudnn.deterministic = deterministic
-
-
-def checkpoint_bytes(group: Group) -> int:
-    """Size of a group's state."""
-    return sum(math.prod(t.shape) * t.element_size() for t in group._state_tensors())

@@ -35,6 +35,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "precision": ("fp32", "tf32", "bf16"),
     "parameterization": ("standard", "ntk", "mup"),
 }
+SIZES = {"digits": 1438, "mnist": 60_000, "fashion-mnist": 60_000, "cifar10": 50_000, "cifar100": 50_000}
 POSITIVE = (
     "width", "depth", "learning_rate", "batch_size", "epochs", "steps", "min_epochs", "min_steps",
     "reference_learning_rate", "checkpoints_per_decade", "pool", "n_data", "evaluate_at_most", "test_size",
@@ -121,13 +122,16 @@ class Setting:
     data_seed: int | None = None
 
     def __post_init__(self) -> None:
-        for name in fields(self):
-            _check_kind(name.name, getattr(self, name.name), str(name.type))
+        for item in fields(self):
+            _check_kind(item.name, getattr(self, item.name), str(item.type))
         for name, known in CHOICES.items():
             if (value := getattr(self, name)) not in known:
                 raise BadInput(f"{name}={value!r} is not known; {nearest(str(value), known)}")
         _check_ranges(self)
         _check_agreement(self)
+        if self.n_data is None:
+            size = SIZES.get(self.dataset) or self.data_options.get("n_data", 10_000)
+            object.__setattr__(self, "n_data", size)
         if self.batch_size is None and not self.full_batch:
             object.__setattr__(self, "batch_size", 128)
         if self.momentum is None and self.optimizer in ("sgd", "nesterov"):
@@ -251,7 +255,9 @@ def _check_agreement(s: Setting) -> None:
     if given == ["min_epochs with min_steps"] and (s.min_epochs is None or s.min_steps is None):
         raise BadInput("min_epochs and min_steps go together (park2019 eq. 16): give both")
     if s.reference_learning_rate is not None and s.min_epochs is None:
-        raise BadInput("reference_learning_rate scales min_epochs and min_steps (park2019 eq. 17): give those")
+        raise BadInput(
+            "reference_learning_rate scales min_epochs and min_steps (park2019 eq. 17): give those"
+        )
     if s.momentum is not None and s.optimizer in ("adam", "adamw"):
         raise BadInput(f"momentum={s.momentum} is for sgd and nesterov; {s.optimizer} has its own")
     if s.full_batch and s.batch_size is not None:

@@ -1,0 +1,331 @@
+"""`run` and `run_many`: from settings to curves.
+
+Runs that share network, data, batch size and optimizer form a group and train together (`replicas`); runs
+may differ in seeds, sizes, learning rates and length. At log-spaced checkpoints the engine reads training
+and test loss and error, norms, and whatever the setting asks for; with a store every row is on disk at
+once, and a killed run goes on from its last state to the same curve.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from scalinglab import progress as bars
+from scalinglab.curves import Curves, run_name
+from scalinglab.errors import BadInput
+from scalinglab.store import Store
+from scalinglab.store.live import RunWriter
+from scalinglab.store.record import flatten
+from scalinglab.train import state as states
+from scalinglab.train.batches import Resident, dataset_of
+from scalinglab.train.measuring import Measure
+from scalinglab.train.replicas import Group
+from scalinglab.train.setting import Setting
+
+# what may differ within a group
+FREE = {
+    "seed", "init_seed", "order_seed", "data_seed", "n_data", "learning_rate", "batch_size",
+    "epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate",
+}  # fmt: skip
+TICK = 16  # steps that one group takes before the next one on the device has its turn
+SAVE_EVERY = 60.0  # seconds
+STREAMS = 4  # groups that share a GPU
+
+
+def run(
+    setting: Setting | Mapping[str, Any],
+    *,
+    store: Store | str | Path | None = None,
+    device: str | None = None,
+    progress: bool = True,
+) -> Curves:
+    """Train one network and return its curves.
+
+    Args:
+        setting: a `Setting`, or a dictionary of its fields.
+        store: where to keep rows and state, so that a killed run can go on; None keeps nothing.
+        device: "cpu", "cuda", …; the GPU where there is one, by default.
+        progress: show a bar where a person is watching.
+
+    Returns:
+        One row a checkpoint: `step`, `epoch`, `examples`, `compute`, `train_loss`, `train_error`,
+        `test_loss`, `test_error`, `norm` and `norm_*`. Early stopping is a reading of the curve:
+        ``curves.best("test_error")``.
+    """
+    return run_many([setting], store=store, device=device, progress=progress)
+
+
+def run_many(
+    settings: Sequence[Setting | Mapping[str, Any]],
+    *,
+    store: Store | str | Path | None = None,
+    device: str | None = None,
+    together: int | None = None,
+    progress: bool = True,
+    experiment: str | None = None,
+    save_every: float = SAVE_EVERY,
+) -> Curves:
+    """Train many networks at once on one device and return all their curves.
+
+    Args:
+        settings: in any order; equal ones are trained once. Those that are done in the store are not
+            trained again.
+        together: the largest number of runs whose parameters are stacked; chosen by the network's size
+            where not given. On a GPU, groups run beside each other on streams of their own.
+        experiment: the study the runs belong to.
+        save_every: seconds between two states that a killed run can go on from (with a store).
+
+    See `run` for the rest.
+    """
+    wanted = {s.run: s for s in map(as_setting, settings)}
+    if not wanted:
+        raise BadInput("no settings: give at least one")
+    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    kept = Store(store) if isinstance(store, (str, Path)) else store
+    todo = [s for s in wanted.values() if kept is None or not kept.done(s.identity())]
+    jobs = [
+        Job(members, place, kept, experiment, save_every) for members in group(todo, place, together, kept)
+    ]
+    work = _work(jobs, place)
+    for _ in bars.track(work, "training", total=sum(job.checkpoints for job in jobs)) if progress else work:
+        pass
+    if kept is not None:
+        return kept.curves().select(run=list(wanted))
+    return Curves.concat([job.curves() for job in jobs])
+
+
+def as_setting(setting: Setting | Mapping[str, Any]) -> Setting:
+    """A setting from what the user gave."""
+    return setting if isinstance(setting, Setting) else Setting.from_dict(setting)
+
+
+# --- which runs go together ----------------------------------------------------------------------
+
+
+def group(
+    settings: Sequence[Setting], device: torch.device, together: int | None = None, store: Store | None = None
+) -> list[list[Setting]]:
+    """Settings that can be trained side by side, in groups of at most `together`.
+
+    Runs that were killed together stay together, so that they resume from one state.
+    """
+    if together is not None and together < 1:
+        raise BadInput(f"together={together} must be at least 1")
+    left = {s.run: s for s in settings}
+    groups: list[list[Setting]] = []
+    for names in states.groups(store.path / "state") if store else []:
+        if all(name in left for name in names):
+            groups.append([left.pop(name) for name in names])
+    alike: dict[str, list[Setting]] = {}
+    for s in left.values():
+        alike.setdefault(_kind(s), []).append(s)
+    for members in alike.values():
+        members.sort(key=lambda s: s.total_steps(_size(s)))  # those that end together stay together
+        size = together or stack_size(members[0], device)
+        groups += [members[start : start + size] for start in range(0, len(members), size)]
+    return groups
+
+
+def _size(s: Setting) -> int:
+    assert s.n_data is not None
+    return s.n_data
+
+
+def _kind(s: Setting) -> str:
+    """Equal for settings that can share a group."""
+    shared = {k: v for k, v in s.identity().items() if k not in FREE}
+    noisy = s.data_seed if s.input_noise or s.label_noise else None
+    return run_name({**shared, "batch": s.batch(_size(s)), "noisy": noisy})
+
+
+def stack_size(setting: Setting, device: torch.device) -> int:
+    """How many runs of this network are worth stacking: many small ones, one large one.
+
+    Stacking saves the cost of calling each operation; a network whose operations are large gains nothing
+    and runs faster by itself.
+    """
+    return 16
+
+
+# --- one group at work ---------------------------------------------------------------------------
+
+
+class Job:
+    """A group with its rows, its writers and its schedule."""
+
+    def __init__(
+        self, settings: list[Setting], device: torch.device, store: Store | None, experiment: str | None,
+        save_every: float,
+    ) -> None:  # fmt: skip
+        self.settings, self.device, self.experiment = settings, device, experiment
+        self.store, self.save_every = store, save_every
+        self.names = [s.run for s in settings]
+        self.schedules = {s.run: s.checkpoints(_size(s)).tolist() for s in settings}
+        self.checkpoints = sum(map(len, self.schedules.values()))
+        self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in self.names}
+        self.ends: dict[str, tuple[str, int | None]] = {}
+        self.writers: dict[str, RunWriter] = {}
+        self.saved = time.monotonic()
+
+    def work(self) -> Iterator[int]:
+        """Train to the end; yields the number of rows written, after every few steps."""
+        with ExitStack() as opened:
+            if self.store is not None:
+                for s in self.settings:
+                    writer, _ = self.store.resume(s.identity(), experiment=self.experiment)
+                    opened.callback(writer.close)
+                    self.writers[s.run] = writer
+            try:
+                yield from self._train()
+            except Exception:
+                for writer in self.writers.values():
+                    if not writer.closed:
+                        writer.seal("failed", error=traceback.format_exc())
+                raise
+            if self.store is not None:
+                states.forget(self.store.path / "state", self.names)
+
+    def _train(self) -> Iterator[int]:
+        self.group = _build(self.settings, self.device)
+        self.measure = Measure(self.group)
+        self._resume()
+        while self.group.settings:
+            step = self.group.step
+            due = min(self._next(s) for s in self.group.settings)
+            self.group.advance(min(due - step, TICK))
+            if self.group.step == due:
+                yield self._checkpoint()
+            else:
+                yield 0
+
+    def _next(self, s: Setting) -> int:
+        return next(c for c in self.schedules[s.run] if c > self.group.step)
+
+    def _checkpoint(self) -> int:
+        group = self.group
+        rows = [r for r, s in enumerate(group.settings) if group.step in self.schedules[s.run]]
+        diverged = group.diverged.tolist()
+        for r, measured in zip(rows, self.measure(rows)):
+            self._append(group.settings[r], measured)
+            self._judge(r, measured, diverged[r])
+        alive = [r for r, s in enumerate(group.settings) if s.run not in self.ends]
+        if len(alive) < group.runs:
+            if alive:
+                group.keep(alive)
+                self.measure.keep(alive)
+            else:
+                group.settings = []
+        elif self.store is not None and time.monotonic() - self.saved >= self.save_every:
+            self._save()
+        return len(rows)
+
+    def _append(self, s: Setting, measured: dict[str, float]) -> None:
+        self.rows[s.run].append(measured)
+        if s.run in self.writers:
+            self.writers[s.run].append(measured)
+
+    def _judge(self, r: int, measured: dict[str, float], diverged: int) -> None:
+        """End a run that is complete, that diverged, or that failed by park2019's rule."""
+        group, s = self.group, self.group.settings[r]
+        late = group.step > s.fail_after * group.totals[r]
+        hopeless = s.fail_below is not None and late and 1 - measured["test_error"] < s.fail_below
+        if diverged >= 0 or hopeless:
+            self._end(s, "diverged", diverged if diverged >= 0 else group.step)
+        elif group.step >= group.totals[r]:
+            self._end(s, "done", None)
+
+    def _end(self, s: Setting, status: str, at: int | None) -> None:
+        self.ends[s.run] = (status, at)
+        if s.run in self.writers:
+            self.writers[s.run].seal(status, at=at)
+
+    # --- states ----------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        assert self.store is not None
+        state = {"group": self.group.state(), "measure": self.measure.state(), "alive": self._alive()}
+        states.save(self.store.path / "state", self.names, state)
+        self.saved = time.monotonic()
+
+    def _alive(self) -> list[str]:
+        return [s.run for s in self.group.settings]
+
+    def _resume(self) -> None:
+        found = states.load(self.store.path / "state", self.names) if self.store is not None else None
+        if found is None:
+            return
+        alive = [r for r, name in enumerate(self.names) if name in found["alive"]]
+        if len(alive) < len(self.names):
+            self.group.keep(alive)
+            self.measure.keep(alive)
+        self.group.restore(found["group"])
+        self.measure.restore(found["measure"])
+
+    def curves(self) -> Curves:
+        """The rows as curves, for runs that are kept nowhere."""
+        frames = []
+        for s in self.settings:
+            status, at = self.ends[s.run]
+            constant = {"run": s.run, "source": "train", "experiment": self.experiment}
+            constant |= {name: flatten(value) for name, value in s.identity().items()}
+            constant["status"] = status
+            frames.append(pd.DataFrame(self.rows[s.run]).assign(**constant, diverged=at))
+        frame = pd.concat(frames, ignore_index=True).dropna(axis=1, how="all")
+        names = [n for s in self.settings for n in s.identity()]
+        return Curves(frame, settings=[n for n in dict.fromkeys(names) if n in frame])
+
+
+def _build(settings: list[Setting], device: torch.device) -> Group:
+    dataset = dataset_of(settings[0])
+    for s in settings:
+        if _size(s) > dataset.n_data:
+            raise BadInput(f"n_data={s.n_data}: {s.dataset} has {dataset.n_data} training examples")
+    if not dataset.n_classes and settings[0].loss != "mse":
+        raise BadInput(f"{dataset.name} has real-valued targets: set loss='mse'")
+    orders = {seed: dataset.order(seed) for seed in {s.seed_of("data") for s in settings}}
+    return Group(
+        settings, _resident(dataset, device), [orders[s.seed_of("data")][: _size(s)] for s in settings]
+    )
+
+
+_RESIDENTS: dict[tuple[int, str], tuple[Any, Resident]] = {}
+
+
+def _resident(dataset: Any, device: torch.device) -> Resident:
+    """The data on the device, placed once for all groups; only the latest few sets stay."""
+    key = (id(dataset), str(device))
+    if key not in _RESIDENTS:
+        if len(_RESIDENTS) >= 4:
+            _RESIDENTS.pop(next(iter(_RESIDENTS)))
+        _RESIDENTS[key] = (dataset, Resident(dataset, device))
+    return _RESIDENTS[key][1]
+
+
+def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
+    """Let the jobs work, one after another on a CPU, in turns on streams of their own on a GPU."""
+    if device.type != "cuda":
+        for job in jobs:
+            for rows in job.work():
+                yield from range(rows)
+        return
+    waiting = list(jobs)
+    active: list[tuple[Iterator[int], torch.cuda.Stream]] = []
+    while waiting or active:
+        while waiting and len(active) < STREAMS:
+            active.append((waiting.pop(0).work(), torch.cuda.Stream(device)))  # type: ignore[no-untyped-call]
+        for turn in list(active):
+            with torch.cuda.stream(turn[1]) if len(active) > 1 else nullcontext():
+                try:
+                    rows = next(turn[0])
+                except StopIteration:
+                    active.remove(turn)
+                    continue
+            yield from range(rows)

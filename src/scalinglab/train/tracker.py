@@ -1,0 +1,269 @@
+"""Tracker: the engine's measurements inside somebody else's training loop.
+
+    tracker = scalinglab.Tracker(model, n_data=len(train_set), store="runs/")
+    for step, (x, y) in enumerate(loader, 1):
+        …                                     # the loop as it was
+        tracker(step, loss=loss)              # norms at log-spaced steps, nothing in between
+
+For Lightning pass ``tracker.lightning()`` and for the Hugging Face Trainer ``tracker.hugging_face()`` among
+the callbacks. The rows go into a store as those of the engine do, so laws, figures and reports read them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput, require
+from scalinglab.measure import NormTracker
+from scalinglab.store import Store
+from scalinglab.train.measuring import NORMS
+
+Evaluation = Callable[[], Mapping[str, float]]
+# what other people's logs call our columns
+NAMES = {
+    "loss": "train_loss", "eval_loss": "test_loss", "val_loss": "test_loss", "train_loss": "train_loss",
+    "test_loss": "test_loss", "train_error": "train_error", "test_error": "test_error",
+}  # fmt: skip
+ACCURACIES = {"accuracy": "train_error", "eval_accuracy": "test_error", "val_accuracy": "test_error",
+              "val_acc": "test_error", "train_acc": "train_error", "test_acc": "test_error"}  # fmt: skip
+
+
+class Tracker:
+    """Follows a network through its training.
+
+    Args:
+        model: the network; it is read, never changed.
+        n_data: training examples, for the laws in data.
+        store: a folder (or `Store`) to keep the rows in; None keeps them in memory.
+        input_shape: shape of one input, without the batch axis, for the norms; read off the first call of
+            the model where it is not given.
+        batch_size: examples a step, for `epoch` and `examples`.
+        per_decade: checkpoints in each factor of ten of steps.
+        evaluate: called at checkpoints; returns measurements by name, such as ``{"test_error": 0.1}``.
+        norms: measure norms; networks of parts that have none are refused at once.
+        setting: whatever else defines the run: `model`, `dataset`, `learning_rate`, `seed`, ….
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        n_data: int,
+        store: Store | str | Path | None = None,
+        input_shape: tuple[int, ...] | None = None,
+        batch_size: int | None = None,
+        per_decade: int = 10,
+        evaluate: Evaluation | None = None,
+        norms: bool = True,
+        experiment: str | None = None,
+        **setting: Any,
+    ) -> None:
+        if n_data < 1:
+            raise BadInput(f"n_data={n_data}: the number of training examples, at least 1")
+        if per_decade < 1:
+            raise BadInput(f"per_decade={per_decade} must be at least 1")
+        self.model, self.evaluate, self.per_decade = model, evaluate, per_decade
+        self.wants_norms = norms
+        self.norms: NormTracker | None = None
+        self.batch_size = batch_size
+        setting.setdefault("model", type(model).__name__)
+        self.setting = {**setting, "n_data": n_data} | ({"batch_size": batch_size} if batch_size else {})
+        self.n_params = sum(p.numel() for p in model.parameters())
+        self.n_data, self.experiment = n_data, experiment
+        self.rows: list[dict[str, Any]] = []
+        self.diverged: int | None = None
+        self._watch: Any = None
+        kept = Store(store) if isinstance(store, (str, Path)) else store
+        self.writer = None
+        if kept is not None:
+            self.writer, self.rows = kept.resume(self.setting, experiment=experiment)
+        self._next = self._after(self.rows[-1]["step"] if self.rows else 0)
+        if norms and input_shape is not None:
+            self._start_norms(tuple(input_shape))
+        elif norms:
+            self._watch = model.register_forward_pre_hook(self._look)
+
+    def _look(self, module: nn.Module, inputs: tuple[Any, ...]) -> None:
+        """Read the shape of one input off the model's first call."""
+        if inputs and isinstance(inputs[0], Tensor):
+            self._watch.remove()
+            self._watch = None
+            self._start_norms(tuple(inputs[0].shape[1:]))
+
+    def _start_norms(self, input_shape: tuple[int, ...]) -> None:
+        self.norms = NormTracker(self.model, input_shape)
+
+    def _after(self, step: int) -> int:
+        """The next checkpoint after a step."""
+        k = math.floor(self.per_decade * math.log10(step)) if step else 0
+        while (due := round(10 ** (k / self.per_decade))) <= step:
+            k += 1
+        return due
+
+    # --- while it trains -------------------------------------------------------------------------
+
+    def due(self, step: int) -> bool:
+        """Whether this step is a checkpoint; `measure` is for those."""
+        return step >= self._next
+
+    def __call__(self, step: int, **measured: Any) -> bool:
+        """Say that a step is done; at a checkpoint everything is measured and written.
+
+        Args:
+            step: steps done, from 1.
+            measured: numbers that the loop has at hand: `loss`, `train_loss`, `test_error`, …; they are
+                read only at checkpoints, so passing a tensor costs nothing in between.
+
+        Returns:
+            Whether it was a checkpoint.
+        """
+        if not self.due(step):
+            return False
+        self.measure(step, **measured)
+        return True
+
+    def measure(self, step: int, **measured: Any) -> dict[str, Any]:
+        """Measure now and write a row, checkpoint or not."""
+        row: dict[str, Any] = {"step": int(step), "n_params": self.n_params}
+        if self.batch_size:
+            row |= {"examples": step * self.batch_size, "epoch": step * self.batch_size / self.n_data}
+        if self.evaluate is not None:
+            row |= _columns(self.evaluate())
+        row |= _columns(measured)
+        row |= self._norms()
+        self._write(row)
+        losses = [v for k, v in row.items() if k.endswith("_loss")]
+        if self.diverged is None and any(not math.isfinite(v) for v in losses):
+            self.diverged = int(step)
+        self._next = self._after(int(step))
+        return row
+
+    def note(self, step: int, **measured: Any) -> None:
+        """Add measurements that came later, such as an evaluation, to the row of a step."""
+        columns = _columns(measured)
+        if not columns:
+            return
+        known = next((r for r in reversed(self.rows) if r["step"] == step), {"step": int(step)})
+        self._write({**known, **columns})
+
+    def _write(self, row: dict[str, Any]) -> None:
+        self.rows = [r for r in self.rows if r["step"] != row["step"]] + [row]
+        if self.writer is not None:
+            self.writer.append(row)
+
+    def _norms(self) -> dict[str, float]:
+        if self.norms is None:
+            return {}
+        training = self.model.training
+        self.model.eval()
+        try:
+            found = self.norms.measure()
+        finally:
+            self.model.train(training)
+        return {NORMS[name]: float(value) for name, value in found.items() if name in NORMS}
+
+    # --- at the end ------------------------------------------------------------------------------
+
+    def finish(self) -> Curves:
+        """Seal the run and return its curves."""
+        if self._watch is not None:
+            self._watch.remove()
+        if self.writer is not None and not self.writer.closed:
+            if self.diverged is None:
+                self.writer.seal("done")
+            else:
+                self.writer.seal("diverged", at=self.diverged)
+        return self.curves()
+
+    def curves(self) -> Curves:
+        """What has been measured so far."""
+        if not self.rows:
+            raise BadInput("nothing was measured yet: call the tracker with the number of steps done")
+        import pandas as pd
+
+        frame = pd.DataFrame(self.rows).assign(**self.setting)
+        if self.diverged is not None:
+            frame = frame.assign(diverged=self.diverged)
+        return Curves(frame, settings=list(self.setting), source="train", experiment=self.experiment)
+
+    def __enter__(self) -> Tracker:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is None:
+            self.finish()
+        elif self.writer is not None:
+            self.writer.close()
+
+    # --- other people's trainers -----------------------------------------------------------------
+
+    def lightning(self) -> Any:
+        """A callback for Lightning: ``Trainer(callbacks=[tracker.lightning()])``."""
+        try:
+            base = require("lightning.pytorch.callbacks", "train", "the Lightning callback").Callback
+        except ImportError:
+            base = require("pytorch_lightning.callbacks", "train", "the Lightning callback").Callback
+        return lightning_callback(self, base)
+
+    def hugging_face(self) -> Any:
+        """A callback for the Hugging Face Trainer: ``Trainer(…, callbacks=[tracker.hugging_face()])``."""
+        base = require("transformers", "train", "the Hugging Face callback").TrainerCallback
+        return hugging_face_callback(self, base)
+
+
+def lightning_callback(tracker: Tracker, base: type) -> Any:
+    """The callback as a subclass of Lightning's `Callback`."""
+
+    class TrackerCallback(base):
+        def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, *_: Any) -> None:
+            loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
+            tracker(trainer.global_step, **({} if loss is None else {"loss": loss}))
+
+        def on_validation_end(self, trainer: Any, module: Any) -> None:
+            if not trainer.sanity_checking and trainer.global_step:
+                tracker.note(trainer.global_step, **dict(trainer.callback_metrics))
+
+        def on_train_end(self, trainer: Any, module: Any) -> None:
+            tracker.finish()
+
+    return TrackerCallback()
+
+
+def hugging_face_callback(tracker: Tracker, base: type) -> Any:
+    """The callback as a subclass of the Trainer's `TrainerCallback`."""
+
+    class TrackerCallback(base):
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            tracker(state.global_step)
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+            if state.global_step:
+                tracker.note(state.global_step, **(logs or {}))
+
+        def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            tracker.finish()
+
+    return TrackerCallback()
+
+
+def _columns(measured: Mapping[str, Any]) -> dict[str, float]:
+    """Numbers under the table's names; accuracies become errors, what is not a number is left out."""
+    columns: dict[str, float] = {}
+    for name, value in measured.items():
+        if isinstance(value, Tensor):
+            if value.numel() != 1:
+                continue
+            value = value.detach().item()
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            continue
+        if name in ACCURACIES:
+            columns[ACCURACIES[name]] = 1.0 - float(value)
+        else:
+            columns[NAMES.get(name, name)] = float(value)
+    return columns

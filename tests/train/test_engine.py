@@ -1,0 +1,412 @@
+"""The engine: right steps, right numbers, the same curve whoever runs beside and however often killed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from scalinglab import data, nets
+from scalinglab.errors import BadInput
+from scalinglab.store import Store
+from scalinglab.train import engine, run, run_many
+from scalinglab.train.batches import Stream, _augment, dataset_of
+from scalinglab.train.replicas import Group, Resident
+from scalinglab.train.setting import Setting
+
+MLP = {"model": "mlp", "dataset": "digits", "width": 0.25, "n_data": 300, "batch_size": 32, "steps": 25}
+CNN = {**MLP, "model": "cnn", "width": 0.1}
+
+
+def group(*settings: dict) -> Group:
+    return engine._build([Setting.from_dict({"measure": [], **s}) for s in settings], torch.device("cpu"))
+
+
+def last(curves, name: str) -> float:
+    return float(curves.frame.sort_values("step")[name].iloc[-1])
+
+
+OPTIMIZERS = {
+    "adam": ({"optimizer": "adam"}, lambda p: torch.optim.Adam(p, 0.01)),
+    "adam with decay": (
+        {"optimizer": "adam", "weight_decay": 0.1},
+        lambda p: torch.optim.Adam(p, 0.01, weight_decay=0.1),
+    ),
+    "adamw": (
+        {"optimizer": "adamw", "weight_decay": 0.1},
+        lambda p: torch.optim.AdamW(p, 0.01, weight_decay=0.1),
+    ),
+    "sgd": ({"optimizer": "sgd"}, lambda p: torch.optim.SGD(p, 0.01)),
+    "sgd with momentum": (
+        {"optimizer": "sgd", "momentum": 0.8, "weight_decay": 0.1},
+        lambda p: torch.optim.SGD(p, 0.01, momentum=0.8, weight_decay=0.1),
+    ),
+    "nesterov": (
+        {"optimizer": "nesterov"},
+        lambda p: torch.optim.SGD(p, 0.01, momentum=0.9, nesterov=True),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "network"), [*((name, "mlp") for name in OPTIMIZERS), ("adam", "cnn"), ("nesterov", "cnn")]
+)
+@pytest.mark.parametrize("beside", [0, 1])
+def test_steps_equal_a_plain_loop_with_torch_optim(name: str, network: str, beside: int) -> None:
+    """A loop as anybody would write it, on the same batches; `beside`: other runs train with it."""
+    values, optimizer = OPTIMIZERS[name]
+    setting = {**(MLP if network == "mlp" else CNN), "learning_rate": 0.01, "steps": 10, **values}
+    others = [{**setting, "seed": 5, "learning_rate": 0.003}] * beside
+    ours = group(setting, *others)
+    indices = _indices(ours, 10)
+    dataset = dataset_of(Setting.from_dict(setting))
+    x, y = torch.tensor(dataset.inputs()), torch.tensor(dataset.train_y)
+    model = nets.build(network, (1, 8, 8), 10, width=setting["width"], seed=0)
+    plain = optimizer(model.parameters())
+    for index in indices:
+        plain.zero_grad()
+        F.cross_entropy(model(x[index]), y[index]).backward()
+        plain.step()
+    ours.advance(10)
+    for key, value in model.named_parameters():
+        assert torch.allclose(ours.parameters[key][0], value, rtol=2e-4, atol=2e-5), key
+
+
+def _indices(ours: Group, steps: int) -> list[torch.Tensor]:
+    ours.stream.fill(0)
+    return [ours.stream.indices[0, s].clone() for s in range(steps)]
+
+
+def test_every_epoch_shows_every_example_once() -> None:
+    subsets = [np.arange(100, 150), np.arange(37)]
+    stream = Stream(subsets, [0, 1], 8, torch.device("cpu"))
+    stream.fill(0)
+    first = stream.indices[0].flatten()[:150].view(3, 50)
+    assert all(sorted(epoch.tolist()) == list(range(100, 150)) for epoch in first)
+    assert not torch.equal(first[0], first[1])
+    second = stream.indices[1].flatten()[: 37 * 4].view(4, 37)
+    assert all(sorted(epoch.tolist()) == list(range(37)) for epoch in second)
+
+
+def test_blocks_of_the_stream_join_without_a_seam() -> None:
+    """The block from step k on begins with the epoch that step k−1 left unfinished."""
+    stream = Stream([np.arange(50)], [3], 8, torch.device("cpu"))
+    n = stream.steps
+    stream.fill(0)
+    before = stream.indices[0].flatten().clone()
+    stream.fill(n)
+    after = stream.indices[0].flatten()
+    done = n * 8 % 50
+    joined = torch.cat([before[-done:], after[: 50 - done]])
+    assert sorted(joined.tolist()) == list(range(50))
+
+
+def test_orders_of_different_seeds_are_independent_and_uniform() -> None:
+    """Position of example 0 in 4,000 permutations of 8: χ² with 7 degrees of freedom stays below 24.3."""
+    from scalinglab.train import random_numbers as rn
+
+    order = rn.permutations(rn.keys(list(range(40)), rn.ORDER), torch.arange(100), 8)
+    place = (order == 0).int().argmax(-1).flatten()
+    counts = torch.bincount(place, minlength=8).double()
+    assert float(((counts - 500) ** 2 / 500).sum()) < 24.3  # p = 0.001
+    assert len({tuple(p.tolist()) for p in order[:, 0]}) == 40
+
+
+@pytest.mark.parametrize("rate", [1e-3, 1e-2])
+@pytest.mark.parametrize("kind", ["mlp", "cnn", "dropout", "augmented", "batch_norm", "cosine"])
+def test_a_run_does_not_depend_on_who_ran_beside_it(kind: str, rate: float) -> None:
+    extra = {
+        "mlp": {},
+        "cnn": {},
+        "dropout": {"model": "lenet", "width": 0.5, "dataset": "mnist", "dropout": 0.3},
+        "augmented": {"augment": "crop_flip"},
+        "batch_norm": {"batch_norm": True},
+        "cosine": {"schedule": "cosine"},
+    }[kind]
+    if extra.get("dataset") == "mnist" and data.available("mnist") is None:
+        pytest.skip("mnist is not here: scalinglab data get mnist")
+    base = {**(CNN if kind in ("cnn", "augmented", "batch_norm") else MLP), **extra, "steps": 8}
+    alone = group(base)
+    crowd = group({**base, "seed": 7, "n_data": 200, "learning_rate": rate}, base, {**base, "seed": 9})
+    for g in (alone, crowd):
+        g.advance(8)
+    for name, value in alone.parameters.items():
+        assert torch.allclose(value[0], crowd.parameters[name][1], rtol=1e-3, atol=1e-4), name
+    mine, theirs = alone.evaluate([0])[0], crowd.evaluate([1])[0]
+    assert mine["test_loss"] == pytest.approx(theirs["test_loss"], rel=1e-3)
+
+
+def test_evaluation_equals_a_plain_forward_pass() -> None:
+    ours = group(MLP, {**MLP, "n_data": 200, "seed": 3})
+    ours.advance(5)
+    found = ours.evaluate([0, 1])
+    dataset = dataset_of(Setting.from_dict(MLP))
+    for r, n in enumerate((300, 200)):
+        subset = dataset.subset(n, seed=ours.settings[r].seed)
+        with torch.no_grad():
+            model = ours.module(r).eval()
+            for split, x, y in (
+                ("train", subset.inputs(), subset.train_y),
+                ("test", subset.inputs("test"), subset.test_y),
+            ):
+                logits = model(torch.tensor(x))
+                assert found[r][f"{split}_loss"] == pytest.approx(
+                    float(F.cross_entropy(logits, torch.tensor(y))), rel=1e-4
+                )
+                assert found[r][f"{split}_error"] == pytest.approx(
+                    float((logits.argmax(1) != torch.tensor(y)).float().mean()), abs=1e-6
+                )
+
+
+def test_the_same_setting_gives_the_same_bits() -> None:
+    first, second = (run({**CNN, "steps": 6}).frame for _ in range(2))
+    assert first.equals(second)
+
+
+def test_learning_happens_and_all_columns_are_there() -> None:
+    curves = run({**MLP, "width": 1.0, "depth": 1, "n_data": 1000, "steps": None, "epochs": 10})
+    assert last(curves, "test_error") < 0.12
+    for name in ("epoch", "examples", "compute", "n_params", "norm", "norm_l2", "train_loss", "test_error"):
+        assert curves.frame[name].notna().all(), name
+    assert last(curves, "epoch") == pytest.approx(10, abs=0.1)
+    expected = 3 * 2 * 32 * (64 * 128 + 128 * 10) * last(curves, "step")
+    assert last(curves, "compute") == pytest.approx(expected, rel=0.01)
+
+
+def test_the_norm_in_a_row_is_that_of_the_network() -> None:
+    from scalinglab.measure import norms
+
+    ours = group({**CNN, "measure": ["norm"]}, {**CNN, "seed": 2, "measure": ["norm"]})
+    measure = engine.Measure(ours)
+    for steps in (3, 4):
+        ours.advance(steps)
+        rows = measure([0, 1])
+    for r in (0, 1):
+        exact = norms(ours.module(r), (1, 8, 8), tolerance=1e-6)
+        assert rows[r]["norm"] == pytest.approx(exact["spectral_complexity"], rel=5e-3)
+        assert rows[r]["norm_l2"] == pytest.approx(exact["l2"], rel=1e-5)
+
+
+def test_runs_of_different_length_end_at_their_own_time() -> None:
+    sizes = (40, 100, 300)
+    settings = [{**MLP, "n_data": n, "steps": None, "epochs": 4} for n in sizes]
+    curves = run_many(settings, together=3)
+    for n in sizes:
+        assert curves.select(n_data=n)["epoch"].max() == pytest.approx(4, abs=32 / n)
+    alone = run(settings[2])
+    assert last(alone, "test_loss") == pytest.approx(last(curves.select(n_data=300), "test_loss"), rel=1e-3)
+
+
+def test_divergence_is_recorded_and_spares_the_neighbours() -> None:
+    wild = {**MLP, "optimizer": "sgd", "learning_rate": 1e20, "seed": 1}
+    tame = {**MLP, "optimizer": "sgd", "learning_rate": 0.05}
+    curves = run_many([wild, tame], together=2)
+    frame = curves.frame
+    bad, good = (frame[frame.learning_rate == rate] for rate in (1e20, 0.05))
+    assert set(bad.status) == {"diverged"}
+    assert 1 <= bad.diverged.iloc[0] <= 3
+    assert set(good.status) == {"done"}
+    assert np.isfinite(good.test_loss).all()
+    assert last(run(tame), "test_loss") == pytest.approx(good.test_loss.iloc[-1], rel=1e-3)
+
+
+def test_hopeless_runs_are_given_up_by_the_rule_of_park2019() -> None:
+    lazy = {**MLP, "learning_rate": 1e-9, "fail_below": 0.2, "steps": 100}
+    frame = run(lazy).frame
+    assert set(frame.status) == {"diverged"}
+    assert 20 < frame.step.max() < 30  # the first checkpoint past 20 % of the time
+
+
+def test_full_batch_gradient_descent_is_gradient_descent() -> None:
+    """Two steps by hand on the whole set, loss and gradient by autograd on a plain module."""
+    setting = {
+        "model": "mlp", "dataset": "digits", "width": 0.1, "n_data": 200, "full_batch": True,
+        "optimizer": "sgd", "learning_rate": 0.1, "loss": "mse", "steps": 2,
+    }  # fmt: skip
+    ours = group(setting)
+    ours.advance(2)
+    subset = dataset_of(Setting.from_dict(setting)).subset(200, 0)
+    x, y = torch.tensor(subset.inputs()), F.one_hot(torch.tensor(subset.train_y), 10).float()
+    model = nets.build("mlp", (1, 8, 8), 10, width=0.1, seed=0)
+    for _ in range(2):
+        gradients = torch.autograd.grad(F.mse_loss(model(x), y), list(model.parameters()))
+        with torch.no_grad():
+            for p, g in zip(model.parameters(), gradients, strict=True):
+                p -= 0.1 * g
+    for name, value in model.named_parameters():
+        assert torch.allclose(ours.parameters[name][0], value, rtol=1e-4, atol=1e-6)
+    assert last(run(setting), "batch_size") == 200
+
+
+def test_the_cosine_schedule_ends_at_zero() -> None:
+    ours = group({**MLP, "schedule": "cosine", "steps": 20})
+    ours.advance(20)
+    before = {k: v.detach().clone() for k, v in ours.parameters.items()}
+    ours.advance(1)  # beyond the end the rate stays zero
+    assert all(torch.equal(before[k], v) for k, v in ours.parameters.items())
+
+
+def test_maximal_update_rates_reach_the_parameters() -> None:
+    """Adam's first step moves every weight by its rate: 1/width of the base for hidden layers in mup."""
+    wide = {**MLP, "width": 4.0, "depth": 2, "parameterization": "mup", "learning_rate": 1e-3, "steps": 1}
+    ours = group(wide)
+    before = {k: v.detach().clone() for k, v in ours.parameters.items()}
+    scales = nets.learning_rate_scales(ours.model, "adam")
+    ours.advance(1)
+    moved = {k: float((v.detach() - before[k]).abs().max()) for k, v in ours.parameters.items()}
+    assert {round(s, 6) for s in scales.values()} == {1.0, 0.25}
+    for name, scale in scales.items():
+        assert moved[name] == pytest.approx(1e-3 * scale, rel=0.01), name
+
+
+def test_a_student_learns_its_teacher() -> None:
+    frame = run(
+        {
+            "model": "mlp", "dataset": "teacher_student", "data_options": {"dimension": 2, "n_data": 2000},
+            "loss": "mse", "steps": 400, "batch_size": 64, "learning_rate": 3e-3, "schedule": "cosine",
+        }
+    ).frame  # fmt: skip
+    assert "test_error" not in frame
+    assert frame.test_loss.iloc[-1] < 0.02 * frame.test_loss.iloc[0]
+
+
+def test_dropout_drops_the_fraction_and_keeps_the_mean() -> None:
+    from scalinglab.train.random_numbers import Dropout
+
+    layer = Dropout(0.3, 5)
+    layer.key.fill_(12345)
+    out = layer(torch.ones(200, 500))
+    assert float((out == 0).float().mean()) == pytest.approx(0.3, abs=0.005)
+    assert float(out.mean()) == pytest.approx(1, abs=0.01)
+    layer.key.fill_(54321)
+    assert not torch.equal(out, layer(torch.ones(200, 500)))
+    assert torch.equal(layer.eval()(torch.ones(3)), torch.ones(3))
+
+
+def test_augmentation_only_flips_and_shifts() -> None:
+    images = torch.arange(1, 1 + 40 * 8 * 8).view(1, 40, 8, 8, 1)
+    moved = _augment(images, "crop_flip", torch.tensor([99]))[0, ..., 0]
+    padded = F.pad(images[0, ..., 0].float(), (4, 4, 4, 4)).long()
+    seen = set()
+    for n in range(40):
+        candidates = {
+            (i, j, f): (padded[n, i : i + 8, j : j + 8].flip(-1) if f else padded[n, i : i + 8, j : j + 8])
+            for i in range(9) for j in range(9) for f in (False, True)
+        }  # fmt: skip
+        fits = [key for key, image in candidates.items() if torch.equal(image, moved[n])]
+        assert len(fits) == 1
+        seen.add(fits[0])
+    assert len(seen) > 30
+    assert {key[2] for key in seen} == {False, True}
+
+
+# --- killed and resumed --------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """As a signal does: not an Exception."""
+
+
+@pytest.mark.parametrize("kind", ["mlp", "cnn with batch norm", "several"])
+def test_a_killed_run_resumes_to_the_same_curve(kind: str, tmp_path, monkeypatch) -> None:
+    base = {**CNN, "batch_norm": True} if kind.startswith("cnn") else MLP
+    base = {**base, "steps": 30, "checkpoints_per_decade": 8}
+    settings = (
+        [base] if kind != "several" else [{**base, "seed": s, "n_data": 200 + 50 * s} for s in range(3)]
+    )
+    whole = run_many(settings).frame.sort_values(["run", "step"], ignore_index=True)
+    original = engine.Group.advance
+
+    def dies(self, steps: int) -> None:
+        if self.step >= 12:
+            raise Killed
+        original(self, steps)
+
+    monkeypatch.setattr(engine.Group, "advance", dies)
+    with pytest.raises(Killed):
+        run_many(settings, store=tmp_path, save_every=0)
+    monkeypatch.setattr(engine.Group, "advance", original)
+    begun: list[int] = []
+    resume = engine.Job._resume
+    monkeypatch.setattr(engine.Job, "_resume", lambda job: (resume(job), begun.append(job.group.step))[0])
+    resumed = run_many(settings, store=tmp_path).frame.sort_values(["run", "step"], ignore_index=True)
+    assert begun[0] >= 10  # it went on, it did not start again
+    assert (resumed.status == "done").all()
+    for name in ("step", "train_loss", "test_loss", "test_error", "norm", "norm_l1"):
+        assert np.array_equal(resumed[name], whole[name]), name
+    assert not list((tmp_path / "state").glob("*"))
+
+
+def test_what_is_done_is_not_done_again(tmp_path, monkeypatch) -> None:
+    run_many([MLP], store=tmp_path)
+    monkeypatch.setattr(engine.Group, "advance", None)
+    again = run_many([MLP], store=tmp_path)
+    assert len(again.runs) == 1
+
+
+def test_an_error_in_one_group_is_kept_with_its_runs(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(engine.Group, "advance", lambda self, steps: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run_many([MLP], store=tmp_path)
+    (record,) = Store(tmp_path).failed().values()
+    assert "ZeroDivisionError" in record.error
+
+
+# --- precision -----------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # a CPU without bf16 of its own
+def test_bf16_keeps_masters_in_fp32_and_follows_fp32() -> None:
+    full, half = group(MLP), group({**MLP, "precision": "bf16"})
+    for g in (full, half):
+        g.advance(25)
+    assert all(p.dtype == torch.float32 for p in half.parameters.values())
+    assert {w.dtype for w in half.working.values()} == {torch.bfloat16}
+    a, b = full.evaluate([0])[0], half.evaluate([0])[0]
+    assert b["test_loss"] == pytest.approx(a["test_loss"], rel=0.03)
+    assert b["test_loss"] != a["test_loss"]
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({**MLP, "n_data": 5000}, "has 1438 training examples"),
+        ({**MLP, "test_size": 5000}, "359 test examples"),
+        ({**MLP, "dataset": "teacher_student", "n_data": 100}, "set loss='mse'"),
+        ({**MLP, "dataset": "teacher_student", "data_options": {"dim": 2}, "n_data": 10}, "dim"),
+    ],
+)
+def test_settings_that_do_not_fit_the_data_are_refused(values: dict, says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        run(values)
+
+
+def test_no_settings_and_no_room_are_refused() -> None:
+    with pytest.raises(BadInput, match="at least one"):
+        run_many([])
+    with pytest.raises(BadInput, match="together=0"):
+        run_many([MLP], together=0)
+
+
+def test_groups_hold_what_can_share_a_step() -> None:
+    settings = [
+        Setting.from_dict(s) for s in (MLP, {**MLP, "seed": 1}, {**MLP, "width": 0.5}, {**MLP, "n_data": 20})
+    ]
+    sizes = sorted(len(g) for g in engine.group(settings, torch.device("cpu")))
+    assert sizes == [1, 1, 2]  # another width, and a set smaller than the batch, stand alone
+
+
+def test_resident_data_are_the_inputs() -> None:
+    dataset = data.load("digits")
+    resident = Resident(dataset, torch.device("cpu"))
+    index = torch.tensor([[3, 1], [700, 2]])
+    x, y = resident.batch(index)
+    assert np.allclose(x.numpy(), dataset.inputs()[index.numpy()])
+    assert np.array_equal(y.numpy(), dataset.train_y[index.numpy()])
+    assert math.isclose(float(resident.inputs(resident.test_x).std()), 1, rel_tol=0.1)

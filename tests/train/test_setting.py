@@ -1,0 +1,89 @@
+"""Settings: what they mean, and what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scalinglab.errors import BadInput
+from scalinglab.train.setting import SIZES, Setting
+
+
+def make(**values) -> Setting:
+    return Setting.from_dict({"model": "mlp", "dataset": "digits", "steps": 100, **values})
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"learning_rat": 1}, "'learning_rate'"),
+        ({"optimizer": "addam"}, "'adam"),
+        ({"dataset": "minst"}, "'mnist'"),
+        ({"epochs": 3}, "exactly one of"),
+        ({"steps": None}, "set by nothing"),
+        ({"steps": None, "min_epochs": 3}, "give both"),
+        ({"reference_learning_rate": 0.1}, "eq. 17"),
+        ({"momentum": 0.9}, "for sgd and nesterov"),
+        ({"full_batch": True, "batch_size": 10}, "contradict"),
+        ({"learning_rate": -1.0}, "positive"),
+        ({"learning_rate": "fast"}, "must be float, not str"),
+        ({"batch_size": 12.5}, "must be int"),
+        ({"label_noise": 2.0}, "between 0 and 1"),
+        ({"label_smoothing": 0.1, "loss": "mse"}, "cross_entropy"),
+        ({"measure": ["nrom"]}, "'norm'"),
+        ({"data_options": {"dimension": 3}}, "teacher_student"),
+        ({"compile": 1}, "must be bool"),
+    ],
+)
+def test_what_is_wrong_is_named_with_the_way_out(values: dict, says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        make(**values)
+
+
+def test_a_setting_without_a_model_says_so() -> None:
+    with pytest.raises(BadInput, match="needs 'model'"):
+        Setting.from_dict({"dataset": "mnist", "steps": 3})
+
+
+def test_training_time_follows_park2019_equations_16_and_17() -> None:
+    """The paper's own table 1: MNIST, 2LP, batch 16 gives T0 = 412.5k; a tenth of the rate, ten times T."""
+    values = {"dataset": "mnist", "n_data": 55_000, "steps": None, "min_epochs": 120, "min_steps": 80_000}
+    assert make(**values, batch_size=16).total_steps(55_000) == 412_500
+    assert make(**values, batch_size=1024).total_steps(55_000) == 80_000
+    scaled = {"reference_learning_rate": 10.0, "batch_size": 16}
+    assert make(**values, **scaled, learning_rate=1.0).total_steps(55_000) == 4_125_000
+    assert make(**values, **scaled, learning_rate=20.0).total_steps(55_000) == 412_500
+
+
+def test_epochs_are_rounded_up_to_steps() -> None:
+    assert make(steps=None, epochs=3, batch_size=100).total_steps(250) == 8
+    assert make(steps=None, epochs=3).total_steps(50) == 3  # smaller than a batch: taken whole
+
+
+def test_checkpoints_are_log_spaced_shared_and_end_with_the_run() -> None:
+    short, long = (make(steps=n, checkpoints_per_decade=5).checkpoints(500) for n in (90, 4000))
+    assert short[-1] == 90
+    assert set(short[:-1]) <= set(long)
+    assert np.all(np.diff(long) > 0)
+    ratios = long[12:-1] / long[11:-2]
+    assert np.allclose(ratios, 10**0.2, rtol=0.04)
+
+
+def test_checkpoints_in_epochs_begin_below_one() -> None:
+    steps = make(steps=None, epochs=100, checkpoint_unit="epoch", batch_size=50).checkpoints(1000)
+    assert steps[0] == 1
+    assert {20, 200, 2000} <= set(steps.tolist())  # epochs 1, 10, 100
+
+
+def test_the_name_of_a_run_does_not_depend_on_how_it_was_written() -> None:
+    assert make(n_data=SIZES["digits"]).run == make().run
+    assert make(batch_size=128, width=1).run == make(width=1.0).run
+    assert make(seed=1).run != make().run
+
+
+def test_sizes_are_those_of_the_data() -> None:
+    from scalinglab import data
+
+    for name, size in SIZES.items():
+        if data.available(name) is not None and name in ("digits", "mnist"):
+            assert data.load(name, normalise="none").n_data == size

@@ -1,0 +1,125 @@
+"""The tracker: two lines in any loop, and the rows of the engine come out."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.train.tracker import Tracker, hugging_face_callback, lightning_callback
+
+
+def loop(tracker: Tracker, model: nn.Module, steps: int = 60) -> None:
+    torch.manual_seed(0)
+    x, y = torch.randn(64, 6), torch.randint(0, 3, (64,))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(1, steps + 1):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        tracker(step, loss=loss)
+
+
+def small() -> nn.Module:
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
+
+
+def test_two_lines_give_norms_and_losses_at_log_spaced_steps(tmp_path) -> None:
+    model = small()
+    tracker = sl.Tracker(model, n_data=64, store=tmp_path, per_decade=5, batch_size=64, seed=3)
+    loop(tracker, model)
+    curves = tracker.finish()
+    assert curves["step"].tolist() == [1, 2, 3, 4, 6, 10, 16, 25, 40]
+    assert curves["epoch"].tolist() == curves["step"].tolist()
+    kept = sl.Store(tmp_path).curves()
+    assert np.array_equal(kept["norm"], curves["norm"])
+    assert set(kept.frame.status) == {"done"}
+    assert kept.frame.seed.iloc[0] == 3
+    exact = sl.measure.norms(model, (6,))
+    fresh = Tracker(model, n_data=64, input_shape=(6,)).measure(1)
+    assert fresh["norm"] == pytest.approx(exact["spectral_complexity"], rel=1e-3)
+
+
+def test_the_network_trains_as_if_nobody_watched() -> None:
+    watched, alone = small(), small()
+    loop(Tracker(watched, n_data=64), watched)
+    loop(Tracker(alone, n_data=64, norms=False), alone)
+    for a, b in zip(watched.parameters(), alone.parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert watched.training
+
+
+def test_evaluation_runs_at_checkpoints_only() -> None:
+    calls = []
+    model = small()
+
+    def evaluate() -> dict[str, float]:
+        calls.append(1)
+        return {"test_error": 0.25, "val_accuracy": 0.75}
+
+    tracker = Tracker(model, n_data=64, evaluate=evaluate, per_decade=2)
+    loop(tracker, model)
+    assert len(calls) == len(tracker.rows) == 4  # steps 1, 3, 10, 32
+    assert set(tracker.curves()["test_error"]) == {0.25}
+
+
+def test_a_killed_loop_goes_on_in_the_same_run(tmp_path) -> None:
+    first = Tracker(small(), n_data=64, store=tmp_path)
+    first(1, loss=2.0)
+    first.writer.close()
+    second = Tracker(small(), n_data=64, store=tmp_path)
+    assert not second(1, loss=1.0)
+    assert second(2, loss=1.0)
+    assert second.finish()["train_loss"].tolist() == [2.0, 1.0]
+
+
+def test_divergence_is_recorded(tmp_path) -> None:
+    with Tracker(small(), n_data=64, store=tmp_path) as tracker:
+        tracker(1, loss=1.0)
+        tracker(2, loss=float("nan"))
+    frame = sl.Store(tmp_path).curves().frame
+    assert set(frame.status) == {"diverged"}
+    assert set(frame.diverged) == {2}
+
+
+def test_the_lightning_callback_follows_the_trainer() -> None:
+    model = small()
+    tracker = Tracker(model, n_data=64, input_shape=(6,))
+    callback = lightning_callback(tracker, object)
+    trainer = SimpleNamespace(global_step=1, sanity_checking=False, callback_metrics={})
+    callback.on_train_batch_end(trainer, model, {"loss": torch.tensor(0.5)}, None, 0)
+    trainer.callback_metrics = {"val_loss": torch.tensor(0.7), "val_acc": torch.tensor(0.9)}
+    callback.on_validation_end(trainer, model)
+    callback.on_train_end(trainer, model)
+    (row,) = tracker.rows
+    assert row["train_loss"] == 0.5
+    assert row["test_loss"] == pytest.approx(0.7)
+    assert row["test_error"] == pytest.approx(0.1)
+    assert row["norm"] > 0
+
+
+def test_the_hugging_face_callback_follows_the_trainer() -> None:
+    tracker = Tracker(small(), n_data=64, input_shape=(6,))
+    callback = hugging_face_callback(tracker, object)
+    state = SimpleNamespace(global_step=1)
+    callback.on_step_end(None, state, None)
+    callback.on_log(None, state, None, logs={"loss": 1.5, "note": "text"})
+    callback.on_log(None, state, None, logs={"eval_loss": 1.6, "eval_accuracy": 0.5})
+    callback.on_train_end(None, state, None)
+    (row,) = tracker.rows
+    assert (row["train_loss"], row["test_loss"], row["test_error"]) == (1.5, 1.6, 0.5)
+
+
+def test_refusals() -> None:
+    with pytest.raises(BadInput, match="at least 1"):
+        Tracker(small(), n_data=0)
+    with pytest.raises(BadInput, match="nothing was measured"):
+        Tracker(small(), n_data=5).curves()
