@@ -55,6 +55,9 @@ class Layer:
         positions: How many times a dense layer is applied (tokens).
         multiplier: Factor on the weight in the forward pass.
         norm: Name of a batch norm folded into the layer, with its ε, or None.
+        size: (outputs, inputs) of one application, inputs counted for one output.
+        applications: How many times one output unit's weights are applied to one example.
+        first: Whether it sees the data themselves, so that nothing is propagated back through it.
     """
 
     name: str
@@ -64,6 +67,9 @@ class Layer:
     positions: int = 1
     multiplier: float = 1.0
     norm: tuple[str, float] | None = None
+    size: tuple[int, int] = (0, 0)
+    applications: int = 1
+    first: bool = False
 
 
 Step = Callable[[dict[str, Tensor | None], dict[str, Tensor], dict[str, Tensor]], None]
@@ -80,9 +86,14 @@ class Graph:
     )
     constants: dict[str, tuple[str, float | None]] = field(default_factory=dict)  # node: (what, constant)
     assumptions: list[str] = field(default_factory=list)
-    has_attention: bool = False
+    attentions: list[tuple[int, int]] = field(default_factory=list)  # tokens and dim of each
     has_branches: bool = False
     output: str = ""
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether there is attention anywhere in the network."""
+        return bool(self.attentions)
 
     def log_lipschitz(self, state: Stack, log_norms: dict[str, Tensor]) -> Tensor:
         """log of the Lipschitz constant for each replica, differentiable in the layers' log norms."""
@@ -157,12 +168,14 @@ class _Reader:
         self.shapes = shapes
         self.graph = Graph()
         self.folded: dict[str, str] = {}  # batch norm node -> node of the layer it is folded into
+        self.bare: set[str] = set()  # nodes that no parameter has touched
         for node in traced.graph.nodes:
             self._node(node)
 
     # -- one node -------------------------------------------------------------------------------------
 
     def _node(self, node: fx.Node) -> None:
+        self._touch(node)
         if node.op == "placeholder":
             if self.graph.steps:
                 raise BadInput(f"the network takes a second input {node.target!r}; norms are for one input")
@@ -177,6 +190,13 @@ class _Reader:
             self._module(node, self.modules[str(node.target)])
         else:
             self._function(node)
+
+    def _touch(self, node: fx.Node) -> None:
+        owned = node.op == "get_attr"
+        if node.op == "call_module":
+            owned = any(True for _ in self.modules[str(node.target)].parameters())
+        if not owned and all(n.name in self.bare for n in node.all_input_nodes):
+            self.bare.add(node.name)
 
     def _module(self, node: fx.Node, module: nn.Module) -> None:
         source, name = _sources(node)[0], str(node.target)
@@ -274,9 +294,6 @@ class _Reader:
 
         self.graph.steps.append(step)
 
-    def _add_layer(self, layer: Layer) -> None:
-        self.graph.layers.append(layer)
-
     def _layer(self, node: fx.Node, source: str, name: str, module: nn.Linear | nn.Conv2d) -> None:
         shape = self.shapes[source]
         norm = None
@@ -287,17 +304,22 @@ class _Reader:
                 norm = (str(users[0].target), float(after.eps))
                 self.folded[users[0].name] = node.name
         multiplier = float(getattr(module, "multiplier", 1.0))
+        fan = math.prod(module.weight.shape[1:])
+        common = {"multiplier": multiplier, "norm": norm, "first": source in self.bare}
         if isinstance(module, nn.Conv2d):
             padding = module.padding if isinstance(module.padding, str) else _pair(module.padding)
             geometry = ConvGeometry(
                 shape[1], _pair(shape[2:]), _pair(module.stride), padding, _pair(module.dilation),
                 module.groups, module.padding_mode,
             )  # fmt: skip
-            layer = Layer(name, f"{name}.weight", None, geometry, 1, multiplier, norm)
+            pixels = math.prod(self.shapes[node.name][2:])
+            layer = Layer(name, f"{name}.weight", None, geometry, 1, size=(module.out_channels, fan),
+                          applications=pixels, **common)  # type: ignore[arg-type]  # fmt: skip
         else:
             positions = math.prod(shape[1:-1])
-            layer = Layer(name, f"{name}.weight", None, None, positions, multiplier, norm)
-        self._add_layer(layer)
+            layer = Layer(name, f"{name}.weight", None, None, positions, size=(module.out_features, fan),
+                          applications=positions, **common)  # type: ignore[arg-type]  # fmt: skip
+        self.graph.layers.append(layer)
 
         def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
             value = values[source]
@@ -338,22 +360,22 @@ class _Reader:
 
     def _attention(self, node: fx.Node, source: str, name: str, module: nn.Module) -> None:
         _, tokens, dim = self.shapes[source]
-        self.graph.has_attention = True
+        self.graph.attentions.append((tokens, dim))
         self._say(node, "attention", None)
         packed = isinstance(module, nn.MultiheadAttention)
         parts = ("query", "key", "value", "output")
         for position, part in enumerate(parts):
             full = f"{name}.{part}"
-            if packed and part != "output":
-                layer = Layer(
-                    full, f"{name}.in_proj_weight", (position * dim, (position + 1) * dim), None, tokens
-                )
-            elif packed:
-                layer = Layer(full, f"{name}.out_proj.weight", None, None, tokens)
+            weight, rows, multiplier = f"{full}.weight", None, 1.0
+            if packed:
+                weight = f"{name}.out_proj.weight" if part == "output" else f"{name}.in_proj_weight"
+                rows = None if part == "output" else (position * dim, (position + 1) * dim)
             else:
                 multiplier = float(getattr(getattr(module, part), "multiplier", 1.0))
-                layer = Layer(full, f"{full}.weight", None, None, tokens, multiplier)
-            self._add_layer(layer)
+            self.graph.layers.append(
+                Layer(full, weight, rows, None, tokens, multiplier, size=(dim, dim), applications=tokens,
+                      first=source in self.bare and part != "output")
+            )  # fmt: skip
         heads = int(module.num_heads if packed else module.heads)  # type: ignore
         scale = 1 / math.sqrt(dim // heads) if packed else float(module.scale)  # type: ignore
         before = next((n for n in node.all_input_nodes if n.name == source), None)

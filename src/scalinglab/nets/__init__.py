@@ -1,8 +1,12 @@
 """Network families, each with a width and a parameterization."""
 
-from scalinglab.nets.build import FAMILIES, build
-from scalinglab.nets.layers import Attention, BatchNorm, Conv, Dense
-from scalinglab.nets.parameterization import Network, initialize, learning_rate_scales
+from scalinglab.errors import require
+
+require("torch", "train", "building networks")
+
+from scalinglab.nets.build import FAMILIES, build  # noqa: E402
+from scalinglab.nets.layers import Attention, BatchNorm, Conv, Dense  # noqa: E402
+from scalinglab.nets.parameterization import Network, initialize, learning_rate_scales  # noqa: E402
 
 __all__ = [
     "FAMILIES", "Attention", "BatchNorm", "Conv", "Dense", "Network",

@@ -97,7 +97,7 @@ def parameterize(model: Network, base: Network, scheme: str, initialization: str
         if name not in model.draws:  # gains, shifts, embeddings
             ratio = parameter.shape[-1] / shapes[name][-1]
             model.rate_scales[name] = (ratio if scheme == "mup" else 1.0, 1.0)
-            model.draws[name] = _vector(name)
+            model.draws[name] = _vector(name, initialization)
 
 
 def _layer(
@@ -150,8 +150,11 @@ def _fans(layer: Dense | Conv, back: bool = False) -> tuple[int, int]:
     return weight.shape[1] * area, weight.shape[0]
 
 
-def _vector(name: str) -> Draw:
-    if name.endswith(("token", "positions")):
+def _vector(name: str, initialization: str) -> Draw:
+    if name.endswith("class_token") and initialization == "critical":
+        # as large as the tokens of patches: layer norm would blow up the gradients of a small one
+        return Draw("normal", 1.0)
+    if name.endswith(("class_token", "positions")):
         return Draw("truncated", 0.02)
     return Draw("constant", 1.0 if name.endswith("weight") else 0.0)
 

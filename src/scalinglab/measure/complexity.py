@@ -21,10 +21,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.graph import Graph, Layer, Stack, batch_norm_scale, layer_weight, trace
+from scalinglab.measure.functional import path_norm, paths_exist
+from scalinglab.measure.graph import Graph, Layer, Stack, layer_weight, trace
 from scalinglab.measure.operators import rows_norm, spectral_norm
 
 DEFINITIONS = ("bartlett", "as_published")
@@ -209,8 +209,8 @@ class NormTracker:
                 _group(layer, stacked, rows=self.definition == "bartlett") for layer in self.graph.layers
             ]
             found["group21"] = torch.stack(groups).sum(0)
-        if "path" in self.which and _paths_exist(self.model):
-            found["path"] = _path(self.model, self.graph, stacked, self.input_shape)
+        if "path" in self.which and paths_exist(self.model):
+            found["path"] = path_norm(self.model, self.graph, stacked, self.input_shape)
         return found
 
     def complexity(self, stacked: Stack) -> Complexity:
@@ -377,35 +377,3 @@ def _group(layer: Layer, stacked: Stack, rows: bool) -> Tensor:
         weight = weight[:, layer.rows[0] : layer.rows[1]]
     matrix = weight.flatten(2)
     return torch.linalg.vector_norm(matrix, dim=2 if rows else 1).sum(1, dtype=torch.float64)
-
-
-def _paths_exist(model: nn.Module) -> bool:
-    barred = (nn.LayerNorm, nn.GroupNorm, nn.MultiheadAttention, nn.Softmax)
-    return not any(isinstance(module, barred) for module in model.modules())
-
-
-def _path(model: nn.Module, graph: Graph, stacked: Stack, input_shape: tuple[int, ...]) -> Tensor:
-    """ℓ2 path norm √ Σ_paths Π w²: ones passed through the network with squared weights and no biases."""
-    squared: Stack = {}
-    for name, tensor in stacked.items():
-        squared[name] = torch.zeros_like(tensor, dtype=torch.float64 if tensor.is_floating_point() else None)
-    for name, module in model.named_modules():
-        if isinstance(module, nn.modules.batchnorm._BatchNorm):
-            scale = batch_norm_scale(stacked, name, float(module.eps)).square()
-            if any(layer.norm and layer.norm[0] == name for layer in graph.layers):
-                scale = torch.ones_like(scale)
-            squared[f"{name}.running_var"] = torch.full_like(scale, 1.0 - float(module.eps))
-            squared[f"{name}.weight"] = scale
-    for layer in graph.layers:
-        squared[layer.weight] = layer_weight(layer, stacked).double().square() / layer.multiplier
-    ones = torch.ones(1, *input_shape, dtype=torch.float64, device=next(iter(stacked.values())).device)
-    training = model.training
-    model.eval()
-    try:
-        outputs = [
-            functional_call(model, {name: tensor[i] for name, tensor in squared.items()}, (ones,))
-            for i in range(len(next(iter(stacked.values()))))
-        ]
-    finally:
-        model.train(training)
-    return torch.stack(outputs).flatten(1).sum(1).sqrt()

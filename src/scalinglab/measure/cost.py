@@ -1,0 +1,67 @@
+"""Parameters and floating-point operations of a network, counted from its layers.
+
+A multiplication and an addition are two operations. A dense layer or convolution takes 2 · outputs · inputs ·
+positions in the forward pass and as much again for each of its two gradients (the first layer needs none
+with respect to its input); attention between n tokens of length d takes 4 n² d more. Everything else
+(activations, norms, pooling) is left out, as is customary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from scalinglab.errors import BadInput
+from scalinglab.measure.graph import trace
+
+
+@dataclass(frozen=True)
+class Flops:
+    """What a network costs.
+
+    Attributes:
+        n_params: Trainable numbers.
+        forward: Operations of the forward pass of one batch.
+        step: Operations of a training step on one batch, forward and backward.
+        layers: Operations of the forward pass by layer.
+    """
+
+    n_params: int
+    forward: int
+    step: int
+    layers: dict[str, int]
+
+    def summary(self) -> str:
+        """A line a layer."""
+        lines = [
+            f"{self.n_params:,} parameters, {self.forward:.4g} FLOPs forward, {self.step:.4g} a training step"
+        ]
+        lines += [f"  {name:40s} {count:12.4g}" for name, count in self.layers.items()]
+        return "\n".join(lines)
+
+
+def flops(model: nn.Module, input_shape: tuple[int, ...], batch_size: int = 1) -> Flops:
+    """Floating-point operations of one forward pass and one training step.
+
+    Args:
+        model: As in `scalinglab.measure.norms`.
+        input_shape: Shape of one input, without the batch axis.
+        batch_size: Examples in a batch.
+    """
+    if batch_size < 1:
+        raise BadInput(f"batch_size = {batch_size}: a batch has at least one example")
+    graph = trace(model, input_shape)
+    layers: dict[str, int] = {}
+    backward = 0
+    for layer in graph.layers:
+        count = 2 * layer.size[0] * layer.size[1] * layer.applications * batch_size
+        layers[layer.name] = count
+        backward += count if layer.first else 2 * count
+    for position, (tokens, dim) in enumerate(graph.attentions):
+        count = 4 * tokens**2 * dim * batch_size
+        layers[f"attention {position}"] = count
+        backward += 2 * count
+    forward = sum(layers.values())
+    trainable = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    return Flops(trainable or sum(p.numel() for p in model.parameters()), forward, forward + backward, layers)

@@ -1,0 +1,95 @@
+"""Norms of the function rather than of its layers: the path norm and the Fisher–Rao norm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from scalinglab.errors import BadInput, nearest
+from scalinglab.measure.graph import Graph, Stack, batch_norm_scale, layer_weight
+
+
+def batches(size: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """Tensors of equal length in pieces of `size`."""
+    for start in range(0, len(tensors[0]), size):
+        yield tuple(tensor[start : start + size] for tensor in tensors)
+
+
+def paths_exist(model: nn.Module) -> bool:
+    """Whether every module is positively homogeneous, so that sums over paths make sense."""
+    barred = (nn.LayerNorm, nn.GroupNorm, nn.MultiheadAttention, nn.Softmax)
+    return not any(isinstance(module, barred) for module in model.modules())
+
+
+def path_norm(model: nn.Module, graph: Graph, stacked: Stack, input_shape: tuple[int, ...]) -> Tensor:
+    """ℓ2 path norm √ Σ_paths Π w²: ones passed through the network with squared weights and no biases."""
+    squared: Stack = {}
+    for name, tensor in stacked.items():
+        squared[name] = torch.zeros_like(tensor, dtype=torch.float64 if tensor.is_floating_point() else None)
+    for name, module in model.named_modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm):
+            scale = batch_norm_scale(stacked, name, float(module.eps)).square()
+            if any(layer.norm and layer.norm[0] == name for layer in graph.layers):
+                scale = torch.ones_like(scale)
+            squared[f"{name}.running_var"] = torch.full_like(scale, 1.0 - float(module.eps))
+            squared[f"{name}.weight"] = scale
+    for layer in graph.layers:
+        squared[layer.weight] = layer_weight(layer, stacked).double().square() / layer.multiplier
+    ones = torch.ones(1, *input_shape, dtype=torch.float64, device=next(iter(stacked.values())).device)
+    training = model.training
+    model.eval()
+    try:
+        outputs = [
+            functional_call(model, {name: tensor[i] for name, tensor in squared.items()}, (ones,))
+            for i in range(len(next(iter(stacked.values()))))
+        ]
+    finally:
+        model.train(training)
+    return torch.stack(outputs).flatten(1).sum(1).sqrt()
+
+
+def fisher_rao(
+    model: nn.Module, x: Tensor, y: Tensor, loss: str = "cross_entropy", batch_size: int = 1000
+) -> float:
+    """The Fisher–Rao norm √ E ⟨θ, ∇_θ ℓ(f(x), y)⟩² over given examples (Liang et al. 2019).
+
+    ⟨θ, ∇ℓ⟩ is the derivative of an example's loss when all parameters are scaled.
+
+    Args:
+        model: A network; evaluation mode.
+        x: Inputs (n, ...).
+        y: Labels (n,), or targets (n, outputs) for "mse".
+        loss: "cross_entropy" or "mse" (mean over outputs).
+        batch_size: Inputs passed at a time.
+    """
+    if loss not in ("cross_entropy", "mse"):
+        raise BadInput(f"unknown loss {loss!r}: {nearest(loss, ('cross_entropy', 'mse'))}")
+    if len(x) == 0 or len(x) != len(y):
+        raise BadInput(
+            f"{len(x)} inputs and {len(y)} targets: the Fisher–Rao norm needs as many of both, and some"
+        )
+    parameters = {name: p.detach().requires_grad_(True) for name, p in model.named_parameters()}
+    buffers = dict(model.named_buffers())
+    device = next(model.parameters()).device
+    training = model.training
+    model.eval()
+    total = 0.0
+    try:
+        for part, target in batches(batch_size, x, y):
+            outputs = functional_call(model, {**parameters, **buffers}, (part.to(device),))
+            if loss == "mse":
+                losses = (outputs - target.to(device)).square().flatten(1).mean(1)
+            else:
+                losses = nn.functional.cross_entropy(outputs, target.to(device), reduction="none")
+            # ⟨θ, ∇ Σ u_i ℓ_i⟩ is linear in u: its derivative is ⟨θ, ∇ℓ_i⟩ for every example
+            each = torch.ones_like(losses, requires_grad=True)
+            gradients = torch.autograd.grad(losses @ each, list(parameters.values()), create_graph=True)
+            along = sum((g * p.detach()).sum() for g, p in zip(gradients, parameters.values(), strict=True))
+            total += float(torch.autograd.grad(along, each)[0].double().square().sum())  # type: ignore
+    finally:
+        model.train(training)
+    return math.sqrt(total / len(x))

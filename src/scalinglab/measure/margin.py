@@ -1,0 +1,116 @@
+"""Classification margins, raw and normalised by the network's complexity.
+
+    margin(x, y) = f(x)_y − max_{j≠y} f(x)_j,        normalised = margin / ( R · ‖X‖_F / n )
+
+with R the spectral complexity, X the n inputs as rows (Bartlett et al. 2017; damico2025 figure 6).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from scalinglab.errors import BadInput
+from scalinglab.measure.complexity import spectral_complexity
+from scalinglab.measure.functional import batches
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Margins of the examples of a set.
+
+    Attributes:
+        raw: f(x)_y − max_{j≠y} f(x)_j, (n,); negative where the example is misclassified.
+        normalized: Divided by complexity × input scale, (n,).
+        log_complexity: log R.
+        input_scale: ‖X‖_F / n.
+    """
+
+    raw: NDArray[np.float64]
+    normalized: NDArray[np.float64]
+    log_complexity: float
+    input_scale: float
+
+    def quantiles(
+        self, levels: tuple[float, ...] = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0), normalized: bool = True
+    ) -> dict[float, float]:
+        """Quantiles of the margins by level; level 0 is the smallest margin."""
+        values = self.normalized if normalized else self.raw
+        return dict(zip(levels, np.quantile(values, levels).tolist(), strict=True))
+
+    def histogram(
+        self, bins: int = 50, normalized: bool = True
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Density of the margins and the edges of its bins."""
+        density, edges = np.histogram(self.normalized if normalized else self.raw, bins=bins, density=True)
+        return density, edges
+
+    @property
+    def error(self) -> float:
+        """Fraction of examples with a margin that is not positive."""
+        return float(np.mean(self.raw <= 0))
+
+    def summary(self) -> str:
+        """One line a quantile."""
+        lines = [f"{len(self.raw)} margins, error {self.error:.4f}, log complexity {self.log_complexity:.5g}"]
+        raw = self.quantiles(normalized=False)
+        for level, value in self.quantiles().items():
+            lines.append(f"{level:6.0%}  raw {raw[level]:10.4g}   normalised {value:10.4g}")
+        return "\n".join(lines)
+
+
+@torch.no_grad()
+def margins(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    definition: str = "bartlett",
+    log_complexity: float | None = None,
+    batch_size: int = 1000,
+) -> Margins:
+    """Margins of examples under a network, in evaluation mode.
+
+    Args:
+        model: Maps inputs to at least two logits.
+        x: Inputs (n, ...).
+        y: Class labels (n,).
+        definition: Of the spectral complexity, see `scalinglab.measure.complexity`.
+        log_complexity: log R if it is known already; otherwise it is measured.
+        batch_size: Inputs passed through the network at a time.
+    """
+    if len(x) != len(y) or len(x) == 0:
+        raise BadInput(
+            f"{len(x)} inputs and {len(y)} labels: margins need as many labels as inputs, and some"
+        )
+    if y.is_floating_point():
+        raise BadInput(f"labels of type {y.dtype}: margins need integer class labels")
+    training = model.training
+    model.eval()
+    device = next(model.parameters()).device
+    try:
+        logits = torch.cat([model(part.to(device)) for (part,) in batches(batch_size, x)]).double()
+    finally:
+        model.train(training)
+    if logits.ndim != 2 or logits.shape[1] < 2:
+        raise BadInput(
+            f"outputs of shape {tuple(logits.shape)}: margins need (n, classes) with two classes or more"
+        )
+    labels = y.to(device)[:, None]
+    if int(labels.min()) < 0 or int(labels.max()) >= logits.shape[1]:
+        raise BadInput(
+            f"labels reach from {int(labels.min())} to {int(labels.max())}, outputs have {logits.shape[1]}"
+        )
+    own = logits.gather(1, labels).squeeze(1)
+    best_other = logits.scatter(1, labels, -math.inf).amax(1)
+    raw = (own - best_other).cpu().numpy()
+    scale = float(torch.linalg.vector_norm(x.flatten().double())) / len(x)
+    if log_complexity is None:
+        log_complexity = spectral_complexity(model, tuple(x.shape[1:]), definition).log_value
+    with np.errstate(divide="ignore"):
+        size = np.exp(np.log(np.abs(raw)) - log_complexity - math.log(max(scale, 1e-300)))
+    return Margins(raw, np.sign(raw) * size, log_complexity, scale)

@@ -1,0 +1,168 @@
+"""Noise of stochastic gradient descent: the scale that hyperparameters set, and the gradient's own.
+
+park2019 eqs. 2–5: with learning rate ε, batch size B, momentum m and N_train examples
+
+    g = ε N_train / (B (1 − m)),      ḡ = g w / σ0² (standard),      ḡ = g / σ0² (NTK),
+
+w the widening factor and σ0² the common variance of the weights. The gradient's own noise is measured by
+(McCandlish et al. 2018) tr Σ, the summed variance of single-example gradients, and B_simple = tr Σ / |G|².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+from torch.func import functional_call, grad, vmap
+from torch.nn import functional as F
+
+from scalinglab.errors import BadInput, nearest
+from scalinglab.measure.functional import batches
+
+
+def noise_scale(
+    learning_rate: ArrayLike, batch_size: ArrayLike, n_data: ArrayLike, momentum: ArrayLike = 0.0
+) -> Any:
+    """g of park2019 eqs. 2 and 3, in units of weight²/loss; broadcasts over arrays.
+
+    >>> noise_scale(0.1, 32, 3200, momentum=0.9)
+    100.0
+    """
+    rate, batch, data, m = (np.asarray(v, dtype=float) for v in (learning_rate, batch_size, n_data, momentum))
+    for name, value, allowed in (
+        ("learning_rate", rate, rate > 0),
+        ("batch_size", batch, batch > 0),
+        ("n_data", data, data > 0),
+        ("momentum", m, (m >= 0) & (m < 1)),
+    ):
+        if not np.all(allowed):
+            rule = "must lie in [0, 1)" if name == "momentum" else "must be positive"
+            raise BadInput(f"{name} = {value}: {rule}")
+    scale = rate * data / (batch * (1 - m))
+    return round(float(scale), 12) if scale.ndim == 0 else scale
+
+
+def normalized_noise_scale(
+    learning_rate: ArrayLike,
+    batch_size: ArrayLike,
+    n_data: ArrayLike,
+    momentum: ArrayLike = 0.0,
+    width: ArrayLike = 1.0,
+    parameterization: str = "standard",
+    weight_variance: float = 2.0,
+) -> Any:
+    """ḡ of park2019 eqs. 4 and 5, in units of 1/loss; broadcasts over arrays.
+
+    Args:
+        learning_rate: ε.
+        batch_size: B.
+        n_data: N_train.
+        momentum: m.
+        width: Widening factor w (counts in the standard scheme alone).
+        parameterization: "standard" or "ntk".
+        weight_variance: σ0².
+    """
+    known = ("standard", "ntk")
+    if parameterization not in known:
+        raise BadInput(
+            f"the normalized noise scale is not defined for parameterization {parameterization!r}: "
+            f"{nearest(parameterization, known)}"
+        )
+    factor = np.asarray(width, dtype=float) if parameterization == "standard" else 1.0
+    scale = noise_scale(learning_rate, batch_size, n_data, momentum) * factor / weight_variance
+    return float(scale) if np.ndim(scale) == 0 else scale
+
+
+@dataclass(frozen=True)
+class GradientNoise:
+    """Mean and spread of single-example gradients.
+
+    Attributes:
+        gradient_square: |G|², the squared length of the mean gradient, without the bias of a finite sample
+            (it may come out negative where noise hides the gradient).
+        trace: tr Σ, the summed variance of single-example gradients.
+        n: Examples used.
+    """
+
+    gradient_square: float
+    trace: float
+    n: int
+
+    @property
+    def simple_noise_scale(self) -> float:
+        """B_simple = tr Σ / |G|², the batch size at which noise and gradient are equal; inf if |G|² ≤ 0."""
+        return self.trace / self.gradient_square if self.gradient_square > 0 else float("inf")
+
+
+def gradient_noise(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    loss: str | Callable[[Tensor, Tensor], Tensor] = "cross_entropy",
+    batch_size: int = 64,
+) -> GradientNoise:
+    """Measure the noise of single-example gradients, in evaluation mode.
+
+    Args:
+        model: A network (batch norm acts by its running statistics, or examples would not be single).
+        x: Inputs (n, ...), n ≥ 2.
+        y: Targets (n, ...).
+        loss: "cross_entropy", "mse", or a function of (outputs, targets) of a batch of one.
+        batch_size: Gradients held at a time.
+    """
+    if len(x) < 2 or len(x) != len(y):
+        raise BadInput(f"{len(x)} inputs and {len(y)} targets: the gradient noise needs two pairs or more")
+    if isinstance(loss, str) and loss not in ("cross_entropy", "mse"):
+        raise BadInput(f"unknown loss {loss!r}: {nearest(loss, ('cross_entropy', 'mse'))}")
+    measure: Callable[[Tensor, Tensor], Tensor]
+    if callable(loss):
+        measure = loss
+    else:
+        measure = F.cross_entropy if loss == "cross_entropy" else F.mse_loss
+    parameters = {name: p.detach() for name, p in model.named_parameters()}
+    buffers = dict(model.named_buffers())
+
+    def single(parameters: dict[str, Tensor], one: Tensor, target: Tensor) -> Tensor:
+        return measure(functional_call(model, {**parameters, **buffers}, (one[None],)), target[None])
+
+    device = next(model.parameters()).device
+    training = model.training
+    model.eval()
+    total = {name: torch.zeros_like(p, dtype=torch.float64) for name, p in parameters.items()}
+    squares = 0.0
+    try:
+        for part, target in batches(batch_size, x, y):
+            gradients = vmap(grad(single), in_dims=(None, 0, 0))(
+                parameters, part.to(device), target.to(device)
+            )
+            for name, gradient in gradients.items():
+                total[name] += gradient.sum(0, dtype=torch.float64)
+                squares += float(gradient.double().square().sum())
+    finally:
+        model.train(training)
+    n = len(x)
+    mean_square = sum(float((t / n).square().sum()) for t in total.values())
+    trace = (squares - n * mean_square) / (n - 1)
+    return GradientNoise(mean_square - trace / n, trace, n)
+
+
+def noise_from_two_batches(
+    small_square: float, large_square: float, small_batch: int, large_batch: int
+) -> GradientNoise:
+    """The same from squared gradient lengths at two batch sizes, as a training loop has them.
+
+    E|G_B|² = |G|² + tr Σ / B is solved for both unknowns (McCandlish et al. 2018, appendix A.1). Average the
+    two squared lengths over many steps first.
+    """
+    if not 0 < small_batch < large_batch:
+        raise BadInput(
+            f"batch sizes {small_batch} and {large_batch}: give two that differ, the smaller first"
+        )
+    gradient = (large_batch * large_square - small_batch * small_square) / (large_batch - small_batch)
+    trace = (small_square - large_square) / (1 / small_batch - 1 / large_batch)
+    return GradientNoise(gradient, trace, large_batch)

@@ -1,0 +1,314 @@
+"""Spectral complexity against matrices written out, the authors' formula, and its defining properties."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from scalinglab import measure, nets
+from scalinglab.errors import BadInput
+
+
+def eq2(matrices: list[np.ndarray], factors: float = 1.0) -> float:
+    """Equation 2 of damico2025 for a chain of matrices, `factors` the product of the other constants."""
+    sigma = [np.linalg.norm(a, 2) for a in matrices]
+    rows = [np.linalg.norm(a, axis=1).sum() for a in matrices]
+    total = sum((t / s) ** (2 / 3) for t, s in zip(rows, sigma, strict=True))
+    return float(np.prod(sigma) * factors * total**1.5)
+
+
+def as_matrix(function, shape: tuple[int, ...]) -> np.ndarray:
+    """A linear map of images as a matrix, by applying it to every basis image."""
+    basis = torch.eye(math.prod(shape), dtype=torch.float64).reshape(-1, *shape)
+    return function(basis).detach().flatten(1).T.numpy()
+
+
+def test_mlp_equals_equation_2_by_singular_value_decomposition():
+    model = nets.build("mlp", (7,), 3, width=0.5, seed=0).double()
+    weights = [p.detach().numpy() for p in model.parameters() if p.ndim == 2]
+    found = measure.norms(model, (7,), tolerance=1e-9)
+    assert found["spectral_complexity"] == pytest.approx(eq2(weights), rel=1e-8)
+    assert found["log_spectral_complexity"] == pytest.approx(math.log(eq2(weights)), rel=1e-8)
+    assert found["spectral"] == pytest.approx(np.prod([np.linalg.norm(w, 2) for w in weights]), rel=1e-8)
+    assert found["l1"] == pytest.approx(sum(np.abs(w).sum() for w in weights), rel=1e-10)
+    assert found["l2"] == pytest.approx(math.sqrt(sum((w**2).sum() for w in weights)), rel=1e-10)
+    assert found["group21"] == pytest.approx(sum(np.linalg.norm(w, axis=1).sum() for w in weights), rel=1e-10)
+
+
+def test_cnn_equals_equation_2_for_the_convolutions_written_as_matrices():
+    torch.manual_seed(0)
+    first, second = nn.Conv2d(2, 3, 3, padding=1), nn.Conv2d(3, 4, 3, stride=2, padding=1)
+    dense = nn.Linear(4, 5)
+    model = nn.Sequential(
+        first, nn.ReLU(), nn.AvgPool2d(2), second, nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), dense
+    )
+    model = model.double()
+    matrices = [
+        as_matrix(lambda x: F.conv2d(x, first.weight, padding=1), (2, 8, 8)),
+        as_matrix(lambda x: F.conv2d(x, second.weight, stride=2, padding=1), (3, 4, 4)),
+        dense.weight.detach().numpy(),
+    ]
+    pool = np.linalg.norm(as_matrix(nn.AvgPool2d(2), (3, 8, 8)), 2)
+    report = measure.spectral_complexity(model, (2, 8, 8), tolerance=1e-9)
+    assert report.value == pytest.approx(eq2(matrices, pool), rel=1e-7)
+    assert [layer.spectral for layer in report.layers] == pytest.approx(
+        [np.linalg.norm(a, 2) for a in matrices], rel=1e-7
+    )
+    assert report.others == {"2": ("AvgPool2d", 0.5)}
+    assert report.assumptions == ()
+
+
+def test_batch_norm_is_folded_into_the_layer_before_it():
+    torch.manual_seed(0)
+    conv, norm = nn.Conv2d(2, 6, 3, padding=1), nn.BatchNorm2d(6)
+    for tensor in (norm.weight, norm.running_var):
+        tensor.data.uniform_(0.5, 2.0)
+    model = nn.Sequential(conv, norm, nn.ReLU(), nn.Flatten(), nn.Linear(6 * 25, 3)).eval()
+    fused = nn.utils.fusion.fuse_conv_bn_eval(conv, norm)
+    plain = nn.Sequential(fused, *model[2:])
+    ours, theirs = (measure.spectral_complexity(m, (2, 5, 5), tolerance=1e-6) for m in (model, plain))
+    assert ours.value == pytest.approx(theirs.value, rel=1e-5)
+    assert "batch norm" in ours.layers[0].kind
+    assert any("running statistics" in text for text in ours.assumptions)
+
+
+def test_a_residual_layer_is_equation_2_with_the_identity_as_reference():
+    class Residual(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.map = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return x + self.map(x)
+
+    torch.manual_seed(0)
+    model = nn.Sequential(Residual(), nn.ReLU(), Residual()).double()
+    maps = [block.map.weight.detach().numpy() for block in (model[0], model[2])]
+    # ‖A‖ = ‖1 + B‖ ≤ 1 + ‖B‖ and ‖Aᵀ − 1‖_{2,1} = ‖Bᵀ‖_{2,1}
+    sigma = [1 + np.linalg.norm(b, 2) for b in maps]
+    rows = [np.linalg.norm(b, axis=1).sum() for b in maps]
+    expected = np.prod(sigma) * sum((t / s) ** (2 / 3) for t, s in zip(rows, sigma, strict=True)) ** 1.5
+    report = measure.spectral_complexity(model, (4,))
+    assert report.value == pytest.approx(expected, rel=1e-8)
+    assert any("identity" in text for text in report.assumptions)
+
+
+@pytest.mark.parametrize("name", ["mlp", "lenet", "cnn", "resnet", "wide_resnet", "vit"])
+def test_no_pair_of_inputs_is_pulled_apart_by_more_than_the_lipschitz_constant(name):
+    shape = {"mlp": (1, 8, 8), "lenet": (1, 12, 12)}.get(name, (3, 8, 8))
+    options = {
+        "resnet": {"stages": (1, 1), "width": 0.125},
+        "wide_resnet": {"depth": 10, "width": 0.5},
+        "vit": {"depth": 1, "width": 0.125},
+    }.get(name, {"width": 0.25})
+    model = nets.build(name, shape, 5, seed=0, **options)
+    model(torch.randn(16, *shape))  # running statistics
+    bound = math.exp(measure.spectral_complexity(model.eval(), shape).log_lipschitz)
+    torch.manual_seed(0)
+    x = torch.randn(shape, dtype=torch.float32)
+    jacobian = torch.func.jacrev(lambda v: model(v[None])[0])(x).flatten(1)
+    assert 0 < float(torch.linalg.matrix_norm(jacobian, 2).detach()) <= bound
+
+
+def test_attention_never_exceeds_its_bound_even_with_sharp_patterns():
+    for seed in range(20):
+        torch.manual_seed(seed)
+        layer = nets.Attention(4, 2)
+        with torch.no_grad():
+            for part in (layer.query, layer.key):
+                part.weight.normal_(0, 0.1 + seed)
+                part.bias.zero_()
+        model = nn.Sequential(layer)
+        bound = math.exp(measure.spectral_complexity(model, (3, 4)).log_lipschitz)
+        x = torch.randn(3, 4)
+        x = x * torch.rand(3, 1) * 2.0 / x.norm(dim=1, keepdim=True)  # within √dim
+        jacobian = torch.func.jacrev(lambda v, layer=layer: layer(v[None])[0])(x).reshape(12, 12)
+        assert float(torch.linalg.matrix_norm(jacobian, 2).detach()) <= bound
+
+
+def published_cnn(weights: list[np.ndarray]) -> float:
+    """The authors' rule for plain networks: later layers' column sums, reshaped kernels."""
+    matrices = [w.reshape(len(w), -1) for w in weights]
+    sigma = [np.linalg.svd(m, compute_uv=False)[0] for m in matrices]
+    columns = [np.sqrt((m**2).sum(0)).sum() for m in matrices]
+    total = sum(sum(columns[i + 1 :]) ** (2 / 3) / sigma[i] ** (2 / 3) for i in range(len(sigma)))
+    return float(np.prod(sigma) * total**1.5)
+
+
+def test_as_published_follows_the_authors_code_for_cnn_resnet_and_vit():
+    cnn = nets.build("cnn", (3, 8, 8), 10, width=0.25, seed=0)
+    weights = [p.detach().double().numpy() for p in cnn.parameters() if p.ndim > 1]
+    assert measure.norms(cnn, (3, 8, 8), "as_published")["spectral_complexity"] == pytest.approx(
+        published_cnn(weights), rel=1e-4
+    )
+    resnet = nets.build("resnet", (3, 8, 8), 10, width=0.125, seed=0)
+    weights = [p.detach().double().numpy() for p in resnet.parameters() if p.ndim > 1]
+    report = measure.spectral_complexity(resnet, (3, 8, 8), "as_published")
+    assert report.value == pytest.approx(published_cnn([weights[0], weights[-1]]), rel=1e-4)
+    assert any("blocks" in text for text in report.assumptions)
+    vit = nets.build("vit", (3, 8, 8), 10, width=0.25, seed=0)
+    matrices = [p.detach().double().flatten(1).numpy() for p in vit.parameters() if p.ndim in (2, 4)]
+    found = measure.norms(vit, (3, 8, 8), "as_published")
+    assert found["spectral_complexity"] == pytest.approx(math.log(eq2(matrices)), rel=1e-4)
+    assert found["spectral_complexity"] == found["log_spectral_complexity"]
+
+
+def test_ntk_multipliers_count_as_part_of_the_weights():
+    shape = (3, 8, 8)
+    standard, ntk = (
+        nets.build("cnn", shape, 5, width=0.125, parameterization=p, seed=0) for p in ("standard", "ntk")
+    )
+    first, second = measure.norms(standard, shape), measure.norms(ntk, shape)
+    for name in ("spectral_complexity", "spectral", "path"):
+        assert second[name] == pytest.approx(first[name], rel=1e-3)  # the same draw, scaled
+    assert second["l2"] > 2 * first["l2"]
+
+
+def stacked(models: list[nn.Module]) -> dict[str, torch.Tensor]:
+    parameters, buffers = torch.func.stack_module_state(models)
+    return {**parameters, **buffers}
+
+
+@pytest.mark.parametrize("name", ["cnn", "resnet", "vit"])
+def test_replicas_at_once_equal_replicas_one_by_one_and_a_warm_start_changes_nothing(name):
+    shape, options = (3, 8, 8), {"width": 0.125, "depth": 2} if name == "vit" else {"width": 0.125}
+    models = [nets.build(name, shape, 5, seed=seed, **options) for seed in range(3)]
+    alone = [measure.norms(model, shape) for model in models]
+    batched, state = measure.norms_batched(models[0], stacked(models), shape)
+    again, _ = measure.norms_batched(models[0], stacked(models), shape, state)
+    assert set(batched) == set(alone[0])
+    for key, value in batched.items():
+        expected = [one[key] for one in alone]
+        assert value.tolist() == pytest.approx(expected, rel=5e-3), key
+        assert again[key].tolist() == pytest.approx(expected, rel=5e-3), key
+
+
+def test_tracker_follows_weights_that_move_and_marks_the_diverged():
+    shape = (3, 8, 8)
+    model = nets.build("cnn", shape, 5, width=0.125, seed=0)
+    tracker = measure.NormTracker(model, shape)
+    for _ in range(3):
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter += 0.02 * torch.randn_like(parameter)
+        expected = measure.norms(model, shape)["spectral_complexity"]
+        assert float(tracker.measure()["spectral_complexity"]) == pytest.approx(expected, rel=5e-3)
+    replicas = {name: torch.cat([p, p]) for name, p in stacked([model]).items()}
+    replicas["body.0.weight"] = replicas["body.0.weight"].clone()
+    replicas["body.0.weight"][1] = float("nan")
+    tracker = measure.NormTracker(model, shape)
+    found = tracker.measure(replicas)["spectral_complexity"]
+    assert float(found[0]) == pytest.approx(expected, rel=5e-3)
+    assert math.isnan(float(found[1]))
+
+
+def test_log_norm_stays_finite_where_the_norm_overflows():
+    model = nets.build("vit", (1, 8, 8), 5, width=0.125, depth=12, patch=4, seed=0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter *= 300.0
+    found = measure.norms(model, (1, 8, 8))
+    assert found["spectral_complexity"] == math.inf
+    assert 709 < found["log_spectral_complexity"] < math.inf
+
+
+class Functional(nn.Module):
+    """A network as people write them: functional calls, views, a residual sum in place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 4, 3, padding=1)
+        self.fc = nn.Linear(4, 5)
+
+    def forward(self, x):
+        x = F.relu(self.conv1(x))
+        y = torch.relu(self.conv2(x))
+        y += x
+        y = F.max_pool2d(y, 2)
+        y = F.adaptive_avg_pool2d(y, 1)
+        return self.fc(y.view(y.size(0), -1))
+
+
+def test_functional_code_is_read_as_modules_are():
+    torch.manual_seed(0)
+    model = Functional()
+    report = measure.spectral_complexity(model, (3, 8, 8))
+    sigma = [layer.spectral for layer in report.layers]
+    expected = sigma[0] * (1 + sigma[1]) * sigma[2] / 4  # the mean of 4 × 4 pixels has norm 1/4
+    assert math.exp(report.log_lipschitz) == pytest.approx(expected, rel=1e-6)
+    assert not any("taken to have" in text for text in report.assumptions)
+
+
+def test_pytorchs_own_attention_gives_the_norms_of_ours():
+    class Mixer(nn.Module):
+        def __init__(self, theirs: nn.MultiheadAttention) -> None:
+            super().__init__()
+            self.norm, self.attention = nn.LayerNorm(12), theirs
+
+        def forward(self, x):
+            y = self.norm(x)
+            mixed, _ = self.attention(y, y, y, need_weights=False)
+            return x + mixed
+
+    class Ours(nn.Module):
+        def __init__(self, ours: nn.Module) -> None:
+            super().__init__()
+            self.norm, self.attention = nn.LayerNorm(12), ours
+
+        def forward(self, x):
+            return x + self.attention(self.norm(x))
+
+    torch.manual_seed(0)
+    ours, theirs = nets.Attention(12, 3), nn.MultiheadAttention(12, 3, batch_first=True)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]))
+        theirs.out_proj.weight.copy_(ours.output.weight)
+    first, second = (measure.spectral_complexity(m, (5, 12)) for m in (Ours(ours), Mixer(theirs)))
+    assert first.log_value == pytest.approx(second.log_value, rel=1e-6)
+    assert first.assumptions == second.assumptions
+
+
+def test_path_norm_equals_the_sum_over_all_paths():
+    model = nets.build("mlp", (3,), 2, hidden=4, seed=0).double()
+    first, second, third = (p.detach().numpy() for p in model.parameters() if p.ndim == 2)
+    paths = sum(
+        (first[a, i] * second[b, a] * third[o, b]) ** 2
+        for i, a, b, o in itertools.product(range(3), range(4), range(4), range(2))
+    )
+    assert measure.norms(model, (3,))["path"] == pytest.approx(math.sqrt(paths), rel=1e-10)
+
+
+def test_fisher_rao_norm_of_a_homogeneous_network_follows_from_its_outputs():
+    model = nets.build("mlp", (6,), 3, hidden=8, depth=2, seed=0).double()  # biases start at zero
+    x, y = torch.randn(20, 6, dtype=torch.float64), torch.randint(3, (20,))
+    outputs = model(x).detach()
+    slope = outputs.softmax(1) - F.one_hot(y, 3)
+    expected = 3 * math.sqrt(
+        float((slope * outputs).sum(1).square().mean())
+    )  # Liang et al. 2019, theorem 3.1
+    assert measure.fisher_rao(model, x, y, batch_size=7) == pytest.approx(expected, rel=1e-10)
+
+
+def test_scaling_one_layer_scales_the_complexity():
+    model = nets.build("lenet", (1, 12, 12), 5, width=2, seed=0)
+    before = measure.norms(model, (1, 12, 12))["spectral_complexity"]
+    with torch.no_grad():
+        model.body[0].weight *= 3.0
+    assert measure.norms(model, (1, 12, 12))["spectral_complexity"] == pytest.approx(3 * before, rel=1e-3)
+
+
+def test_bad_input_names_what_is_wrong():
+    model = nets.build("mlp", (4,), 3)
+    for call, message in (
+        (lambda: measure.norms(model, (5,)), "cannot be read"),
+        (lambda: measure.norms(model, (4,), definition="bartlet"), "did you mean 'bartlett'"),
+        (lambda: measure.NormTracker(model, (4,), which=("l3",)), "unknown norm"),
+        (lambda: measure.norms(nn.Sequential(nn.LayerNorm(4)), (4,)), "no dense"),
+        (lambda: measure.fisher_rao(model, torch.zeros(2, 4), torch.zeros(3)), "targets"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            call()
