@@ -10,10 +10,11 @@ The scales are
 - `by="exponents"`: x_scale = n^a and y_scale = n^−b with the a and b that make the collapse best, as in
   finite-size scaling.
 
-The quality is that of Houdayer and Hartmann (2004): the mean squared deviation of every curve from the
-master curve made by the *others*, in units of its uncertainty; about 1 where the curves agree within their
-noise, much more where they do not. Because a tiny noise makes every collapse look bad, the deviations are
-also given as they are, as relative errors.
+Curves are judged from where their power law begins (`alignment`): the plateau of an untrained model does not
+scale. The quality is that of Houdayer and Hartmann (2004): the mean squared deviation of every curve from
+the master curve made by the *others*, in units of its uncertainty; about 1 where the curves agree within
+their noise, much more where they do not. Because a tiny noise makes every collapse look bad, the deviations
+are also given as they are, as relative errors.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from scipy.optimize import minimize
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
+from scalinglab.laws.alignment import GRID, Family
 from scalinglab.laws.shape import LEVELS, Exponent, crossings, line, power_law_window
 from scalinglab.laws.sizes import SizeCurve, size_curves
 
 WAYS = ("optimum", "position", "exponents")
-GRID = 80
 FEWEST = 3  # sizes below which "they collapse" says nothing
 
 
@@ -129,18 +130,12 @@ def collapse_curves(
     found: list[SizeCurve], position: np.ndarray, height: np.ndarray, tolerance: float = 0.1
 ) -> Collapse:
     """The collapse of these curves under the given scales (in logs)."""
-    count = len(found)
-    start, holds = count, np.zeros(count, bool)
-    for first in range(count - FEWEST + 1):
-        members = np.arange(first, count)
-        good = _members(found, position, height, members, tolerance)
-        if good[first] and good[members].sum() >= max(FEWEST, np.ceil(0.75 * members.size)):
-            start, holds = first, good
-            break
-    judged = np.flatnonzero(holds) if holds.any() else np.arange(count)
-    deviation = np.array([_deviation(found, position, height, i, judged)[0] for i in range(count)])
-    scores = [_deviation(found, position, height, i, judged)[1] for i in judged]
-    grid, master, spread = _master(found, position, height, judged)
+    family = Family.of(found)
+    holds = _holding(family, position, height, tolerance)
+    start = int(np.argmax(holds)) if holds.any() else len(found)
+    judged = np.flatnonzero(holds) if holds.any() else np.arange(len(found))
+    deviation, score = family.deviations(position, height, judged)
+    grid, master, spread = _master(family, position, height, judged)
     logs = np.log([curve.size for curve in found])
     rescaled = pd.concat(
         [
@@ -160,90 +155,38 @@ def collapse_curves(
         deviation=deviation,
         holds=holds,
         holds_from=float(found[start].size) if holds.any() else None,
-        outliers=tuple(float(found[i].size) for i in range(start, count) if not holds[i]),
-        quality=float(np.nanmean(scores)),
+        outliers=tuple(float(found[i].size) for i in range(start, len(found)) if not holds[i]),
+        quality=float(np.nanmean(score[judged])),
         x_exponent=line(logs[judged], position[judged]),
         y_exponent=Exponent(-falling.value, falling.error),
         rescaled=rescaled,
     )
 
 
-def _on_grid(
-    found: list[SizeCurve], position: np.ndarray, height: np.ndarray, members: np.ndarray, grid: np.ndarray
-) -> np.ndarray:
-    """(members, grid) smoothed curves in rescaled logs; NaN outside their range."""
-    return np.array(
-        [
-            np.interp(
-                grid + position[i],
-                found[i].smoothed.knots,
-                found[i].smoothed.values,
-                left=np.nan,
-                right=np.nan,
-            )
-            - height[i]
-            for i in members
-        ]
-    )
-
-
-def _deviation(
-    found: list[SizeCurve],
-    position: np.ndarray,
-    height: np.ndarray,
-    one: int | np.integer,
-    members: np.ndarray,
-) -> tuple[float, float]:
-    """How far curve `one` is from the mean of the other members: rms in ln y, and in units of the noise."""
-    others = members[members != one]
-    across = np.linspace(found[one].x[0], found[one].x[-1], GRID)
-    grid, mine = across - position[one], found[one].smoothed(across) - height[one]
-    rest = _on_grid(found, position, height, others, grid)
-    present = np.isfinite(rest).sum(axis=0)
-    shared = present >= min(2, others.size)
-    if not shared.any():
-        return float("nan"), float("nan")
-    master = np.where(np.isfinite(rest), rest, 0.0).sum(axis=0)[shared] / present[shared]
-    squared = (mine[shared] - master) ** 2
-    noise = np.array([found[i].smoothed.noise for i in others])
-    variance = found[one].smoothed.noise ** 2 + np.mean(noise**2) / present[shared]
-    return float(np.sqrt(squared.mean())), float(np.mean(squared / np.maximum(variance, 1e-12)))
-
-
-def _members(
-    found: list[SizeCurve], position: np.ndarray, height: np.ndarray, members: np.ndarray, tolerance: float
-) -> np.ndarray:
-    """(s,) which of the members agree with the others; the worst is set aside until all that stay agree."""
-    good = np.zeros(len(found), bool)
-    good[members] = True
-    while good.sum() >= FEWEST:
-        inside = np.flatnonzero(good)
-        far = np.array(
-            [
-                _deviation(found, position, height, i, inside)[0]
-                / max(tolerance * min(1.0, _descent(found[i])), 3.0 * found[i].smoothed.noise)
-                for i in inside
-            ]
-        )
-        far = np.where(np.isfinite(far), far, np.inf)
-        if far.max() <= 1.0:
-            return good
-        good[inside[int(np.argmax(far))]] = False
-    return np.zeros(len(found), bool)
-
-
-def _descent(curve: SizeCurve) -> float:
-    """How far apart the highest and lowest points of the curve are, in ln y."""
-    return float(np.ptp(curve.smoothed.values))
+def _holding(family: Family, position: np.ndarray, height: np.ndarray, tolerance: float) -> np.ndarray:
+    """(s,) the sizes that collapse: from as small a one as possible, with three of four above it or more."""
+    count = position.size
+    allowed = np.maximum(tolerance * np.minimum(1.0, family.descent), 3.0 * family.noise)
+    for first in range(count - FEWEST + 1):
+        good = np.arange(count) >= first
+        # the worst is set aside until all that stay agree
+        while good[first] and good.sum() >= max(FEWEST, 0.75 * (count - first)):
+            far = family.deviations(position, height, np.flatnonzero(good))[0] / allowed
+            far = np.where(good, np.where(np.isfinite(far), far, np.inf), 0.0)
+            if far.max() <= 1.0:
+                return good
+            good[int(np.argmax(far))] = False
+    return np.zeros(count, bool)
 
 
 def _master(
-    found: list[SizeCurve], position: np.ndarray, height: np.ndarray, members: np.ndarray
+    family: Family, position: np.ndarray, height: np.ndarray, members: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    low = min(found[i].x[0] - position[i] for i in members)
-    high = max(found[i].x[-1] - position[i] for i in members)
+    """ln x, ln Φ and the spread around it, over the part that at least two members reach."""
+    low = (family.across[:, 0] - position)[members].min()
+    high = (family.across[:, -1] - position)[members].max()
     grid = np.linspace(low, high, GRID)
-    values = _on_grid(found, position, height, members, grid)
+    values = family.shifted(grid, position, height)[members]
     present = np.isfinite(values).sum(axis=0)
     keep = present >= min(2, len(members))
     values, present = values[:, keep], present[keep]
@@ -256,32 +199,29 @@ def _best_exponents(
     found: list[SizeCurve], position: np.ndarray, height: np.ndarray, tolerance: float
 ) -> Collapse:
     """The collapse under the powers of the size that make it best; errors by leaving out each size."""
+    family, count = Family.of(found), len(found)
     logs = np.log([curve.size for curve in found])
     start = np.array([line(logs, position).value, line(logs, height).value])
     # constants: the curves' mean optimum stays at (1, 1), so that the master curve reads as in the other ways
     offsets = position.mean() - start[0] * logs.mean(), height.mean() - start[1] * logs.mean()
 
     def spread(exponents: np.ndarray, members: np.ndarray) -> float:
-        each = [
-            _deviation(found, exponents[0] * logs, exponents[1] * logs, int(i), members)[0] for i in members
-        ]
-        return float(np.mean(np.square(each))) if np.all(np.isfinite(each)) else 1e3
+        each = family.deviations(exponents[0] * logs, exponents[1] * logs, members)[0][members]
+        return float(np.mean(each**2)) if np.all(np.isfinite(each)) else 1e3
 
     def search(members: np.ndarray, guess: np.ndarray) -> np.ndarray:
         steps = np.array([guess, guess * [1.2, 1.0], guess * [1.0, 1.2]]) + 1e-3 * np.eye(3, 2, -1)
         options = {"initial_simplex": steps, "xatol": 1e-4, "fatol": 1e-10, "maxiter": 120}
-        found_there: np.ndarray = minimize(spread, guess, (members,), method="Nelder-Mead", options=options).x
-        return found_there
+        reached: np.ndarray = minimize(spread, guess, (members,), method="Nelder-Mead", options=options).x
+        return reached
 
-    everyone = np.arange(len(found))
+    everyone = np.arange(count)
     best = search(everyone, start)
     without = np.array([search(everyone[everyone != i], best) for i in everyone])
-    # the jackknife's error
-    count = len(found)
-    errors = np.sqrt((count - 1) / count * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    jackknife = np.sqrt((count - 1) / count * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
     made = collapse_curves(found, best[0] * logs + offsets[0], best[1] * logs + offsets[1], tolerance)
     return replace(
         made,
-        x_exponent=Exponent(float(best[0]), float(errors[0])),
-        y_exponent=Exponent(float(-best[1]), float(errors[1])),
+        x_exponent=Exponent(float(best[0]), float(jackknife[0])),
+        y_exponent=Exponent(float(-best[1]), float(jackknife[1])),
     )
