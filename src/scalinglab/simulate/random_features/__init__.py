@@ -1,5 +1,6 @@
 """Random feature models at finite size: trained to convergence (`static`), and along training (`dynamic`)."""
 
+from scalinglab.simulate.random_features.dynamic import train
 from scalinglab.simulate.random_features.features import FeaturePool, GaussianPool, relu_features
 from scalinglab.simulate.random_features.static import nested_loss, sweep
 
@@ -9,4 +10,5 @@ __all__ = [
     "nested_loss",
     "relu_features",
     "sweep",
+    "train",
 ]

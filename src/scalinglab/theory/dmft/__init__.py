@@ -1,17 +1,32 @@
-"""Dynamical mean-field theory of random features in training: L(time, n_params, n_data)."""
+"""Dynamical mean-field theory of random features in training: L(time, n_params, n_data).
 
+`solve` gives every loss at any time, `final` the end of training and ridge regression in closed form, `early`
+the corrections in 1/N and 1/P, `optimal_stopping` the best time to stop; `white` is the model with all
+eigenvalues equal and `recipe` a slow independent method for small systems.
+"""
+
+from scalinglab.theory.dmft import recipe, white
 from scalinglab.theory.dmft.dynamics import GradientDescent, GradientFlow, OnePassSGD
+from scalinglab.theory.dmft.early import Early, early, early_transfer
 from scalinglab.theory.dmft.losses import Solution, solve
 from scalinglab.theory.dmft.problem import Responses
 from scalinglab.theory.dmft.stationary import Final, final
+from scalinglab.theory.dmft.white import Stopping, optimal_stopping
 
 __all__ = [
+    "Early",
     "Final",
     "GradientDescent",
     "GradientFlow",
     "OnePassSGD",
     "Responses",
     "Solution",
+    "Stopping",
+    "early",
+    "early_transfer",
     "final",
+    "optimal_stopping",
+    "recipe",
     "solve",
+    "white",
 ]

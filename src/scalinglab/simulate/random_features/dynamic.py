@@ -1,0 +1,268 @@
+r"""Random features along training, at finite size: the model of `scalinglab.theory.dmft`, drawn and trained.
+
+Features A (N × M) and data Ψ (P × M) are drawn, and the residual weights v = w − Aᵀω/√N follow
+
+    dv/dt = −(AᵀA/N) (ΨᵀΨ v + Ψᵀσε)/P   (bordelon2024, eq. 22)
+
+exactly: one eigendecomposition of the smaller of ΦᵀΦ/P and ΦΦᵀ/P, Φ = ΨAᵀ/√N, serves every time and every
+dynamics that is a filter of it (flow, descent, momentum). One-pass SGD is stepped. Draws are stacked and go
+through the linear algebra together; random numbers come from NumPy on any device, so a seed means the same
+draw everywhere, and a smaller N or P is a part of the larger one's draw.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput, require
+from scalinglab.progress import track
+from scalinglab.spectrum import PowerLaw, Spectrum
+from scalinglab.theory.dmft import GradientFlow, OnePassSGD
+from scalinglab.theory.dmft.dynamics import Dynamics
+from scalinglab.theory.dmft.losses import check_times
+
+if TYPE_CHECKING:
+    from scalinglab.curves import Curves
+
+MEMORY = 3e8  # bytes of the features and data of one stack of draws
+FEATURES, DATA, NOISE, BATCHES = range(4)  # streams of random numbers of a draw
+
+
+def train(
+    spectrum: Spectrum,
+    times: float | np.ndarray,
+    n_params: float = math.inf,
+    n_data: float = math.inf,
+    noise: float = 0.0,
+    dynamics: Dynamics | OnePassSGD | None = None,
+    ensemble: int = 1,
+    bags: int = 1,
+    *,
+    draws: int = 10,
+    seed: int = 0,
+    device: str = "cpu",
+) -> Curves:
+    """Train random features on many draws and record test and train loss.
+
+    Args:
+        spectrum: eigenvalues and target power, short enough to be built.
+        times: as in `theory.dmft.solve`.
+        n_params: N random features, or inf for the kernel itself.
+        n_data: P examples, or inf for the population.
+        noise: σ of the label noise.
+        dynamics: GradientFlow() where not given, GradientDescent(η, μ) or OnePassSGD(η, batch_size).
+        ensemble: feature draws whose predictions are averaged.
+        bags: data draws whose predictions are averaged.
+        draws: independent repetitions, the `seed` column of the curves.
+        seed: of the random numbers; draw i does not depend on how many there are.
+        device: "cpu" (NumPy) or a torch device, "cuda".
+
+    Returns:
+        One row for each time and draw; `.average("seed")` gives mean, standard error and count.
+    """
+    dynamics = GradientFlow() if dynamics is None else dynamics
+    at = check_times(times, dynamics.discrete)
+    online = isinstance(dynamics, OnePassSGD)
+    for name, value in (("n_params", n_params), ("n_data", n_data)):
+        if value != math.inf and not (value >= 1 and value == int(value)):
+            raise BadInput(f"{name} = {value} must be a whole number, 1 or more, or inf")
+    if draws < 1 or ensemble < 1 or bags < 1:
+        raise BadInput(f"draws = {draws}, ensemble = {ensemble} and bags = {bags} must be 1 or more")
+    if math.isinf(n_params) and math.isinf(n_data) and not online:
+        raise BadInput("n_params and n_data are both infinite: nothing is random; theory.dmft.solve is exact")
+    if online and n_data != math.inf:
+        raise BadInput(f"n_data = {n_data:g}: one-pass SGD draws fresh batches; leave n_data infinite")
+    sizes = (n_params, dynamics.batch_size if isinstance(dynamics, OnePassSGD) else n_data)
+    rows = sum(size * count for size, count in zip(sizes, (ensemble, bags)) if math.isfinite(size))
+    stack = max(1, int(MEMORY / (8 * spectrum.n_modes * rows)))
+    chunks = [range(start, min(start + stack, draws)) for start in range(0, draws, stack)]
+    machine = _Machine(device)
+    test, residual = np.empty((draws, len(at))), np.empty((draws, len(at)))
+    for chunk in track(chunks, "training random features"):
+        model = _Model(machine, spectrum, n_params, n_data, noise, ensemble, bags, seed, chunk)
+        found = (
+            model.online(at, dynamics) if isinstance(dynamics, OnePassSGD) else model.filtered(at, dynamics)
+        )
+        test[chunk.start : chunk.stop], residual[chunk.start : chunk.stop] = found
+    return _curves(
+        spectrum, at, test, residual, dynamics,
+        {"n_params": n_params, "n_data": n_data, "noise": noise, "ensemble": ensemble, "bags": bags},
+    )  # fmt: skip
+
+
+def _curves(
+    spectrum: Spectrum,
+    times: np.ndarray,
+    test: np.ndarray,
+    residual: np.ndarray,
+    dynamics: Dynamics | OnePassSGD,
+    setting: dict[str, Any],
+) -> Curves:
+    from scalinglab.curves import Curves
+
+    columns: dict[str, Any] = {"model": "random features", **{k: float(v) for k, v in setting.items()}}
+    columns["optimizer"] = type(dynamics).__name__
+    for name in ("learning_rate", "momentum", "batch_size"):
+        if hasattr(dynamics, name):
+            columns[name] = getattr(dynamics, name)
+    if isinstance(spectrum, PowerLaw):
+        columns["task_exponent"], columns["spectral_exponent"] = (
+            spectrum.task_exponent,
+            spectrum.spectral_exponent,
+        )
+    seeds, at = np.meshgrid(np.arange(len(test)), times, indexing="ij")
+    return Curves(
+        {**columns, "seed": seeds.ravel(), "time": at.ravel(),
+         "test_loss": test.ravel(), "train_loss": residual.ravel()},
+        source="simulate",
+    )  # fmt: skip
+
+
+class _Machine:
+    """NumPy, or torch on a device, with the little that differs between them."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self.torch = None if device == "cpu" else require("torch", "train", f"simulating on {device!r}")
+
+    def array(self, values: np.ndarray) -> Any:
+        return values if self.torch is None else self.torch.as_tensor(values, device=self.device)
+
+    def numpy(self, values: Any) -> np.ndarray:
+        return values if self.torch is None else values.cpu().numpy()
+
+    def eigh(self, values: Any) -> Any:
+        return np.linalg.eigh(values) if self.torch is None else self.torch.linalg.eigh(values)
+
+
+class _Model:
+    """A stack of draws: arrays are (draws, …), members of ensembles and bags are looped over."""
+
+    def __init__(
+        self,
+        machine: _Machine,
+        spectrum: Spectrum,
+        n_params: float,
+        n_data: float,
+        noise: float,
+        ensemble: int,
+        bags: int,
+        seed: int,
+        draws: range,
+    ) -> None:
+        self.machine, self.draws, self.seed = machine, draws, seed
+        self.n_params, self.n_data, self.noise = n_params, n_data, noise
+        self.ensemble, self.bags = ensemble, bags
+        self.eigenvalues = machine.array(np.array(spectrum.eigenvalues))
+        self.weights = machine.array(np.sqrt(spectrum.target_power / spectrum.eigenvalues))
+        self.modes = spectrum.n_modes
+
+    def normal(self, stream: int, member: int, *shape: int) -> Any:
+        """Standard normal numbers, (draws, *shape)."""
+        found = [
+            np.random.default_rng([self.seed, draw, stream, member]).standard_normal(shape)
+            for draw in self.draws
+        ]
+        return self.machine.array(np.stack(found))
+
+    def features(self, member: int) -> Any:
+        """A/√N, (draws, N, M)."""
+        return self.normal(FEATURES, member, int(self.n_params), self.modes) / math.sqrt(self.n_params)
+
+    def data(self, member: int) -> tuple[Any, Any]:
+        """Ψ (draws, P, M) and the labels (draws, P)."""
+        examples = self.normal(DATA, member, int(self.n_data), self.modes) * self.eigenvalues**0.5
+        labels = examples @ self.weights
+        if self.noise:
+            labels = labels + self.noise * self.normal(NOISE, member, int(self.n_data))
+        return examples, labels
+
+    def filtered(self, times: np.ndarray, dynamics: Dynamics) -> tuple[np.ndarray, np.ndarray]:
+        """Test and train loss, (draws, times), of any dynamics that filters the kernel's eigenvalues."""
+        unlimited_params, unlimited_data = math.isinf(self.n_params), math.isinf(self.n_data)
+        features = [None if unlimited_params else self.features(e) for e in range(self.ensemble)]
+        learnt: Any = 0.0
+        train = np.zeros((len(self.draws), len(times)))
+        for bag in range(self.bags):
+            examples, labels = (None, None) if unlimited_data else self.data(bag)
+            misfit: Any = 0.0
+            for projection in features:
+                weights, residual = self._train(projection, examples, labels, times, dynamics)
+                learnt = learnt + weights / (self.ensemble * self.bags)
+                misfit = misfit + residual / self.ensemble if residual is not None else None
+            if misfit is not None:
+                train += self.machine.numpy((misfit**2).mean(-1)) / self.bags
+        left = self.weights - learnt
+        test = self.machine.numpy((left**2) @ self.eigenvalues) + self.noise**2
+        return test, test.copy() if unlimited_data else train
+
+    def _train(
+        self, projection: Any, examples: Any, labels: Any, times: np.ndarray, dynamics: Dynamics
+    ) -> tuple[Any, Any]:
+        """Learnt weights Aᵀω/√N (draws, times, M) and train residuals (draws, times, P) of one model."""
+        if examples is None:  # the population: ΨᵀΨ/P = Λ
+            half = projection * self.eigenvalues
+            covariance, target = half @ projection.swapaxes(-1, -2), half @ self.weights
+            return self._apply(covariance, target, times, dynamics) @ projection, None
+        phi = examples if projection is None else examples @ projection.swapaxes(-1, -2)  # Φ
+        size = phi.shape[-2]
+        if projection is not None and phi.shape[-1] < size:
+            covariance = phi.swapaxes(-1, -2) @ phi / size
+            target = (phi.swapaxes(-1, -2) @ labels[..., None])[..., 0] / size
+            omega = self._apply(covariance, target, times, dynamics)
+        else:
+            dual = self._apply(phi @ phi.swapaxes(-1, -2) / size, labels, times, dynamics)
+            omega = dual @ phi / size
+        residual = labels[..., None, :] - omega @ phi.swapaxes(-1, -2)
+        return (omega if projection is None else omega @ projection), residual
+
+    def _apply(self, matrix: Any, vector: Any, times: np.ndarray, dynamics: Dynamics) -> Any:
+        """(1 − f_t(−K)) K⁻¹ v for every time, (draws, times, size), on the range of K."""
+        values, basis = self.machine.eigh(matrix)
+        x = self.machine.numpy(values)
+        inside = x > 1e-13 * x[:, -1:]
+        safe = np.where(inside, x, 1.0)
+        gain = np.stack([(1 - dynamics.filter(-row + 0j, times).real) / row for row in safe])
+        gain = self.machine.array(np.where(inside[:, None, :], gain, 0.0))
+        components = (basis.swapaxes(-1, -2) @ vector[..., None])[..., 0]
+        return (gain * components[:, None, :]) @ basis.swapaxes(-1, -2)
+
+    def online(self, times: np.ndarray, dynamics: OnePassSGD) -> tuple[np.ndarray, np.ndarray]:
+        """Test loss, (draws, times), of one-pass SGD; the train loss on fresh data is the same."""
+        size, unlimited = int(dynamics.batch_size), math.isinf(self.n_params)
+        features = [None if unlimited else self.features(e) for e in range(self.ensemble)]
+        left = [
+            [self.weights + 0 * self.normal(NOISE, 0, self.modes) for _ in features] for _ in range(self.bags)
+        ]
+        streams = [
+            [np.random.default_rng([self.seed, draw, BATCHES, bag]) for draw in self.draws]
+            for bag in range(self.bags)
+        ]
+        found = np.empty((len(self.draws), len(times)))
+        for step in range(int(times.max(initial=0)) + 1):
+            if (here := times == step).any():
+                mean = sum(sum(row) for row in left) / (self.ensemble * self.bags)
+                found[:, here] = self.machine.numpy((mean**2) @ self.eigenvalues)[:, None] + self.noise**2
+            for bag, row in enumerate(left):
+                batch, noise = self._batch(streams[bag], size)
+                for e, projection in enumerate(features):
+                    misfit = (batch @ row[e][..., None])[..., 0] + noise
+                    gradient = (batch.swapaxes(-1, -2) @ misfit[..., None])[..., 0] / size
+                    row[e] = row[e] - dynamics.learning_rate * _project(projection, gradient)
+        return found, found.copy()
+
+    def _batch(self, streams: list[np.random.Generator], size: int) -> tuple[Any, Any]:
+        drawn = np.stack([stream.standard_normal((size, self.modes + 1)) for stream in streams])
+        examples = self.machine.array(drawn[..., :-1]) * self.eigenvalues**0.5
+        return examples, self.noise * self.machine.array(drawn[..., -1])
+
+
+def _project(projection: Any, gradient: Any) -> Any:
+    """(AᵀA/N) g."""
+    if projection is None:
+        return gradient
+    inner = projection @ gradient[..., None]
+    return (projection.swapaxes(-1, -2) @ inner)[..., 0]

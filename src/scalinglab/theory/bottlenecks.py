@@ -1,0 +1,243 @@
+r"""Bottlenecks: which resource limits the loss, with which exponent, and how to spend compute.
+
+For λ_k = k^-b and λ_k w_k² = k^-a each resource stops learning at some mode k⋆, and the loss is what lies
+beyond it, Σ_{k>k⋆} k^-a ~ k⋆^-(a−1) (bordelon2024, eqs. 14, 15):
+
+- time: k⋆ = t^{1/b}, so L ~ t^{−(a−1)/b};
+- data: k⋆ = P, so L ~ P^{−(a−1)}; a smooth target (a − 1 > 2b) is limited by ridgeless regression itself
+  instead, Σ λw²H² ~ κ² Σ w²/λ with κ ~ P^-b, hence P^{−min(a−1, 2b)};
+- params: k⋆ = N likewise, but the final loss is Σ λw²H, linear in κ ~ N^-b, hence N^{−min(a−1, b)}. The talk
+  damico2025-talk prints min(a−1, 2b) here too; the exact final loss and simulations say b.
+
+Compute C = N t is best spent where two bottlenecks bind (App. M): for L = t^{−r_t} + N^{−r_N},
+N ~ C^{r_t/(r_t+r_N)}, t ~ C^{r_N/(r_t+r_N)} and L ~ C^{−r_t r_N/(r_t+r_N)}; with the exponents above this is
+C^{−(a−1)/(1+b)}, eq. 16. For smooth targets (a − 1 > b) the early-time correction N^-1 t^{−(b−1)/b} outlives
+the final one and binds instead: N^-1 t^{−(b−1)/b} = t^{−(a−1)/b} gives C^{−(a−1)/a}, N ~ C^{(a−b)/a},
+t ~ C^{b/a}. The printed exponents are kept beside ours.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+from scalinglab.progress import track
+from scalinglab.spectrum import Spectrum
+from scalinglab.theory import dmft
+
+
+@dataclass(frozen=True)
+class Exponents:
+    """Exponents of the loss (positive: L ~ x^-exponent) and of the compute-optimal sizes (N ~ C^exponent).
+
+    Attributes:
+        time: of t, at infinite data and params.
+        data: of P, at infinite time and params.
+        params: of N, at infinite time and data.
+        compute: of C = N t along the optimum.
+        optimal_params: how the best N grows with C.
+        optimal_time: how the best t grows with C.
+        printed_params: the exponent of N as printed in damico2025-talk, min(a−1, 2b).
+        printed_compute: the exponent of C as printed in eq. 16, (a−1)/(1+b).
+        saturated: which of "data", "params" are limited by b instead of the task.
+    """
+
+    time: float
+    data: float
+    params: float
+    compute: float
+    optimal_params: float
+    optimal_time: float
+    printed_params: float
+    printed_compute: float
+    saturated: tuple[str, ...]
+
+    def summary(self) -> str:
+        """The regimes in words."""
+        lines = [
+            f"time-limited   (N, P → ∞): L ~ t^-{self.time:.4g}",
+            f"data-limited   (t, N → ∞): L ~ P^-{self.data:.4g}",
+            f"params-limited (t, P → ∞): L ~ N^-{self.params:.4g}",
+            f"compute-optimal (P → ∞): L ~ C^-{self.compute:.4g} with N ~ C^{self.optimal_params:.4g}, "
+            f"t ~ C^{self.optimal_time:.4g}",
+        ]
+        if self.saturated:
+            lines.append(f"limited by the spectrum, not by the task: {', '.join(self.saturated)}")
+        return "\n".join(lines)
+
+
+def exponents(task_exponent: float, spectral_exponent: float) -> Exponents:
+    """All bottleneck exponents of a power-law spectrum (bordelon2024, eqs. 14 and 16).
+
+    Args:
+        task_exponent: a > 1 of λ_k w_k² = k^-a.
+        spectral_exponent: b of λ_k = k^-b; b > 1 for a finite trace, else N and P do not limit alone.
+
+    >>> found = exponents(1.5, 1.25)
+    >>> found.time, found.data, found.params, round(found.compute, 4)
+    (0.4, 0.5, 0.5, 0.2222)
+    """
+    a, b = float(task_exponent), float(spectral_exponent)
+    if not (math.isfinite(a) and a > 1):
+        raise BadInput(f"task_exponent = {a} must exceed 1, else the target has infinite power")
+    if not (math.isfinite(b) and b > 0):
+        raise BadInput(f"spectral_exponent = {b} must be positive")
+    time, data, params = (a - 1) / b, min(a - 1, 2 * b), min(a - 1, b)
+    if a - 1 <= b:
+        compute, optimal_params, optimal_time = (a - 1) / (1 + b), 1 / (1 + b), b / (1 + b)
+    else:  # the correction N^-1 t^{-(b-1)/b} binds before the final N^-b does
+        compute, optimal_params, optimal_time = (a - 1) / a, (a - b) / a, b / a
+    saturated = tuple(name for name, limit in (("data", 2 * b), ("params", b)) if a - 1 > limit)
+    return Exponents(
+        time, data, params, compute, optimal_params, optimal_time,
+        printed_params=min(a - 1, 2 * b), printed_compute=(a - 1) / (1 + b), saturated=saturated,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """Exponents in compute of the best N, the best t and the loss, with the best N and t at C = 1."""
+
+    params: float
+    time: float
+    loss: float
+    params_at_one: float
+    time_at_one: float
+
+    def split(self, compute: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The best N and t for each budget."""
+        c = np.asarray(compute, float)
+        return self.params_at_one * c**self.params, self.time_at_one * c**self.time
+
+
+def sum_of_powers(
+    time_exponent: float, params_exponent: float, time_factor: float = 1.0, params_factor: float = 1.0
+) -> Optimum:
+    """The optimum of A t^{−r_t} + B N^{−r_N} at fixed C = N t, for any exponents and factors (App. M).
+
+    dL/dN = 0 at C = N t: r_t A t^{−r_t} = r_N B N^{−r_N}, hence N^{r_t+r_N} = (r_N B/(r_t A)) C^{r_t}.
+    """
+    values = (time_exponent, params_exponent, time_factor, params_factor)
+    if not all(math.isfinite(v) and v > 0 for v in values):
+        raise BadInput(f"exponents and factors {values} must all be positive")
+    total = time_exponent + params_exponent
+    at_one = (params_exponent * params_factor / (time_exponent * time_factor)) ** (1 / total)
+    params, time = time_exponent / total, params_exponent / total
+    return Optimum(params, time, time_exponent * params_exponent / total, at_one, 1 / at_one)
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The compute-optimal frontier; arrays of the length of `compute`.
+
+    Attributes:
+        compute: the budgets C = N t.
+        n_params: the best N (not rounded).
+        time: the best t = C/N.
+        loss: the test loss there.
+    """
+
+    compute: np.ndarray
+    n_params: np.ndarray
+    time: np.ndarray
+    loss: np.ndarray
+
+    def local_exponents(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Local slopes d log/d log C of loss (positive: falling), N and t, at the middles of the budgets."""
+        logs = [np.diff(np.log(x)) for x in (self.compute, self.loss, self.n_params, self.time)]
+        return -logs[1] / logs[0], logs[2] / logs[0], logs[3] / logs[0]
+
+
+def compute_optimal(
+    spectrum: Spectrum,
+    budgets: np.ndarray,
+    n_data: float = math.inf,
+    noise: float = 0.0,
+    *,
+    per_decade: int = 6,
+) -> Frontier:
+    """The exact frontier: the solved loss, minimised over N at fixed C = N t.
+
+    The loss is solved on a grid of N for all budgets at once; the minimum of each budget is then found from
+    polynomials in the logs, first through the nearest grid points, then through five close ones.
+
+    Args:
+        spectrum: eigenvalues and target power.
+        budgets: C = N t, any positive numbers.
+        n_data: P, infinite unless data is limited too.
+        noise: σ of the label noise.
+        per_decade: grid points of N a decade.
+    """
+    compute = np.atleast_1d(np.asarray(budgets, float))
+    if not (np.all(np.isfinite(compute)) and np.all(compute > 0)):
+        raise BadInput(f"budgets must be positive and finite, not {compute.min()}")
+    sizes = np.geomspace(
+        1, max(10.0, compute.max()), 1 + math.ceil(per_decade * np.log10(max(10, compute.max())))
+    )
+    loss = np.full((len(sizes), len(compute)), math.inf)
+    for row, size in enumerate(track(sizes, "compute-optimal frontier")):
+        loss[row] = dmft.solve(spectrum, compute / size, size, n_data, noise).test_loss
+        rising = np.argmin(loss[: row + 1], axis=0)
+        if np.all(rising < row - 4):  # past every minimum
+            break
+    best_size, best_loss = np.empty(len(compute)), np.empty(len(compute))
+    for column, budget in enumerate(compute):
+
+        def log_loss(log_size: float, budget: float = budget) -> float:
+            size = math.exp(log_size)
+            return math.log(dmft.solve(spectrum, budget / size, size, n_data, noise).test_loss)
+
+        known = np.isfinite(loss[:, column])
+        rough = _minimum(np.log(sizes[known]), np.log(loss[known, column]))
+        near = rough + np.array([-0.2, -0.1, 0.0, 0.1, 0.2])
+        best = _minimum(near, np.array([log_loss(x) for x in near]))
+        best_size[column], best_loss[column] = math.exp(best), math.exp(log_loss(best))
+    return Frontier(compute, best_size, compute / best_size, best_loss)
+
+
+def _minimum(x: np.ndarray, y: np.ndarray) -> float:
+    """The minimum of the polynomial through the seven points nearest to the smallest."""
+    best = int(np.argmin(y))
+    first = max(0, min(best - 3, len(x) - 7))
+    x_near, y_near = x[first : first + 7] - x[best], y[first : first + 7]
+    polynomial = np.polynomial.Polynomial.fit(x_near, y_near, len(x_near) - 1)
+    roots = polynomial.deriv().roots()
+    real = roots[np.abs(roots.imag) < 1e-9].real
+    candidates = np.array([*real[(real >= x_near[0]) & (real <= x_near[-1])], 0.0])
+    return float(x[best] + candidates[np.argmin(polynomial(candidates))])
+
+
+@dataclass(frozen=True, eq=False)
+class Tradeoff:
+    """Loss of E models of N/E features each, at one total size and time; arrays like `ensemble`."""
+
+    ensemble: np.ndarray
+    n_params: np.ndarray
+    test_loss: np.ndarray
+    bias: np.ndarray
+
+
+def ensemble_tradeoff(
+    spectrum: Spectrum,
+    total_params: float,
+    time: float,
+    ensemble: np.ndarray,
+    n_data: float = math.inf,
+    noise: float = 0.0,
+) -> Tradeoff:
+    """Width against ensembling at fixed compute C = N E t: E models of total_params/E features (App. G.3)."""
+    members = np.atleast_1d(np.asarray(ensemble, float))
+    if np.any(members < 1):
+        raise BadInput(f"ensemble = {members.min()} must be 1 or more")
+    found = [
+        dmft.solve(spectrum, time, total_params / count, n_data, noise, ensemble=count) for count in members
+    ]
+    return Tradeoff(
+        members,
+        total_params / members,
+        np.array([float(one.test_loss) for one in found]),
+        np.array([float(one.bias) for one in found]),
+    )

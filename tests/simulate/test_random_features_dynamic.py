@@ -1,0 +1,126 @@
+"""Simulated training: exact against brute force, and against the theory with error bars."""
+
+import math
+
+import numpy as np
+import pytest
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.simulate.random_features import dynamic
+
+dmft = sl.theory.dmft
+SPECTRUM = sl.Spectrum.power_law(1.5, 1.25, 300)
+
+
+def stepped(n_params, n_data, noise, rate, momentum, steps):
+    """One draw by plain iteration in the space of v, with the draws of the simulation."""
+    modes, model = 300, (0, 0)  # seed, draw
+
+    def normal(stream, *shape):
+        return np.random.default_rng([*model, stream, 0]).standard_normal(shape)
+
+    values = SPECTRUM.eigenvalues
+    features = normal(dynamic.FEATURES, n_params, modes)
+    data = normal(dynamic.DATA, n_data, modes) * np.sqrt(values)
+    label_noise = noise * normal(dynamic.NOISE, n_data)
+    v = np.sqrt(SPECTRUM.target_power / values)
+    speed, test, train = np.zeros(modes), [], []
+    for _ in range(steps + 1):
+        residual = data @ v + label_noise
+        test.append(values @ v**2 + noise**2)
+        train.append(np.mean(residual**2))
+        speed = momentum * speed + features.T @ (features @ (data.T @ residual / n_data)) / n_params
+        v = v - rate * speed
+    return np.array(test), np.array(train)
+
+
+@pytest.mark.parametrize(("n_params", "n_data"), [(20, 30), (30, 20)])
+@pytest.mark.parametrize("momentum", [0.0, 0.7])
+def test_one_eigendecomposition_serves_every_step_of_descent(n_params, n_data, momentum):
+    test, train = stepped(n_params, n_data, 0.3, 0.1, momentum, 60)
+    dynamics = dmft.GradientDescent(0.1, momentum)
+    curves = dynamic.train(SPECTRUM, np.arange(61), n_params, n_data, 0.3, dynamics, draws=1)
+    np.testing.assert_allclose(curves["test_loss"], test, rtol=1e-9)
+    np.testing.assert_allclose(curves["train_loss"], train, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("n_params", "n_data", "noise", "ensemble", "bags"),
+    [
+        (64, 128, 0.3, 1, 1),
+        (128, 64, 0.3, 1, 1),
+        (math.inf, 64, 0.3, 1, 1),
+        (64, math.inf, 0.3, 1, 1),
+        (48, 96, 0.5, 3, 1),
+        (96, 48, 0.5, 1, 3),
+        (48, 96, 0.5, 2, 2),
+    ],
+)
+def test_simulation_sits_within_its_error_of_the_theory(n_params, n_data, noise, ensemble, bags):
+    """Flow at times that matter; four standard errors, and 4 % for the finite size (1/N + 1/P, see below)."""
+    times, arguments = np.array([0.3, 3.0, 30.0, 3000.0]), (n_params, n_data, noise)
+    curves = dynamic.train(SPECTRUM, times, *arguments, ensemble=ensemble, bags=bags, draws=80)
+    mean = curves.average("seed").frame
+    theory = dmft.solve(SPECTRUM, times, *arguments, ensemble=ensemble, bags=bags)
+    for name, relevant in (("test_loss", slice(None)), ("train_loss", slice(0, 2))):
+        measured, error = mean[name].to_numpy()[relevant], mean[f"{name}_stderr"].to_numpy()[relevant]
+        expected = getattr(theory, name)[relevant]
+        assert np.all(np.abs(measured - expected) < 4 * error + 0.04 * expected), name
+        assert np.all(error < 0.05 * expected), "too few draws for power"
+
+
+def test_one_pass_sgd_sits_within_its_error_of_the_theory():
+    steps, dynamics = np.array([1, 5, 20, 60]), dmft.OnePassSGD(0.3, 16)
+    mean = dynamic.train(SPECTRUM, steps, 64, noise=0.3, dynamics=dynamics, draws=80).average("seed").frame
+    theory = dmft.solve(SPECTRUM, steps, 64, noise=0.3, dynamics=dynamics).test_loss
+    difference = np.abs(mean["test_loss"].to_numpy() - theory)
+    assert np.all(difference < 4 * mean["test_loss_stderr"].to_numpy() + 0.04 * theory)
+
+
+def test_the_excess_over_theory_falls_as_one_over_size():
+    """The same aspect ratio at four times the size: a quarter of the excess, with its error."""
+    excess, errors = [], []
+    for size, draws in ((12, 8000), (48, 4000)):
+        spectrum = sl.Spectrum.power_law(1.5, 1.25, 100)
+        mean = dynamic.train(spectrum, 20.0, size, 2 * size, 0.3, draws=draws).average("seed").frame
+        theory = dmft.solve(spectrum, 20.0, size, 2 * size, 0.3).test_loss
+        excess.append(float(mean["test_loss"].iloc[0] / theory - 1))
+        errors.append(float(mean["test_loss_stderr"].iloc[0] / theory))
+    assert excess[0] > 4 * errors[0]
+    ratio, error = (
+        excess[1] / excess[0],
+        math.hypot(errors[1] / excess[0], excess[1] * errors[0] / excess[0] ** 2),
+    )
+    assert abs(ratio - 0.25) < 3 * error + 0.05
+    assert error < 0.15
+
+
+def test_a_seed_means_one_curve_and_draws_do_not_depend_on_their_number():
+    few = dynamic.train(SPECTRUM, [1.0, 10.0], 20, 30, draws=2, seed=5)
+    many = dynamic.train(SPECTRUM, [1.0, 10.0], 20, 30, draws=4, seed=5)
+    np.testing.assert_array_equal(few["test_loss"], many.select(seed=[0, 1])["test_loss"])
+
+
+def test_torch_and_numpy_train_the_same_model():
+    pytest.importorskip("torch")
+    machine = dynamic._Machine("cpu")
+    machine.torch = __import__("torch")
+    both = []
+    for backend in (dynamic._Machine("cpu"), machine):
+        model = dynamic._Model(backend, SPECTRUM, 20, 30, 0.3, 2, 2, 0, range(3))
+        both.append(model.filtered(np.array([0.0, 1.0, 50.0]), dmft.GradientFlow()))
+    np.testing.assert_allclose(both[1], both[0], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_params": 2.5, "n_data": 3}, "n_params = 2.5"),
+        ({}, "nothing is random"),
+        ({"n_params": 3, "n_data": 3, "draws": 0}, "draws = 0"),
+    ],
+)
+def test_bad_input_is_refused_by_name(arguments, message):
+    with pytest.raises(BadInput, match=message):
+        dynamic.train(SPECTRUM, [1.0], **arguments)

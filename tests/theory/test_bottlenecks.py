@@ -1,0 +1,93 @@
+"""Bottleneck exponents against the slopes of the solved losses, and the compute-optimal frontier."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+
+dmft, bottlenecks = sl.theory.dmft, sl.theory.bottlenecks
+SIZES = np.array([1e3, 1e4])
+
+
+def slope(values):
+    return -math.log10(values[1] / values[0])
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.5, 1.25), (1.8, 1.6), (3.0, 1.25), (4.2, 1.4)])
+def test_exponents_are_the_slopes_of_the_solved_losses(a, b):
+    """Ordinary, params saturated at b, data saturated at 2b; the corrections die as a power of the size."""
+    spectrum = sl.Spectrum.power_law(a, b, 10**15)
+    found = bottlenecks.exponents(a, b)
+    times = np.array([1e5, 1e6]) ** (1 if b < 1.5 else 1.2)
+    time = dmft.solve(spectrum, times).test_loss
+    assert -math.log(time[1] / time[0]) / math.log(times[1] / times[0]) == pytest.approx(found.time, rel=0.01)
+    data = [dmft.final(spectrum, math.inf, size).test_loss for size in SIZES]
+    params = [dmft.final(spectrum, size, math.inf).test_loss for size in SIZES]
+    assert slope(data) == pytest.approx(found.data, rel=0.02)
+    assert slope(params) == pytest.approx(found.params, rel=0.02)
+    assert found.printed_params >= found.params
+
+
+@pytest.mark.parametrize(("a", "b"), [(2.0, 1.5), (3.0, 1.25)])
+def test_the_frontier_has_the_predicted_slopes(a, b):
+    frontier = bottlenecks.compute_optimal(sl.Spectrum.power_law(a, b, 10**12), np.array([1e8, 1e9]))
+    loss, params, time = (float(x[0]) for x in frontier.local_exponents())
+    found = bottlenecks.exponents(a, b)
+    assert loss == pytest.approx(found.compute, rel=0.01)
+    assert params == pytest.approx(found.optimal_params, abs=0.01)
+    assert time == pytest.approx(found.optimal_time, abs=0.01)
+
+
+def test_the_frontier_is_the_minimum_of_the_solved_loss():
+    spectrum, budget = sl.Spectrum.power_law(1.5, 1.25, 10**6), 1e5
+    found = bottlenecks.compute_optimal(spectrum, [budget])
+    exact = minimize_scalar(
+        lambda x: float(dmft.solve(spectrum, budget / math.exp(x), math.exp(x)).test_loss),
+        bounds=(3, 9),
+        method="bounded",
+        options={"xatol": 1e-7},
+    )
+    assert found.loss[0] == pytest.approx(exact.fun, rel=1e-9)
+    assert math.log(found.n_params[0]) == pytest.approx(exact.x, abs=1e-3)
+    assert found.n_params[0] * found.time[0] == pytest.approx(budget)
+
+
+def test_the_paper_s_example():
+    found = bottlenecks.exponents(1.5, 1.25)
+    assert (found.time, found.data, found.params) == (0.4, 0.5, 0.5)
+    assert found.compute == pytest.approx(0.5 / 2.25)
+    assert (found.optimal_params, found.optimal_time) == pytest.approx((1 / 2.25, 1.25 / 2.25))
+    assert found.saturated == ()
+
+
+@pytest.mark.parametrize("factors", [(1.0, 1.0), (3.0, 0.2)])
+def test_the_optimum_of_a_sum_of_powers_is_its_minimum(factors):
+    """App. M with any factors, against a direct search."""
+    optimum = bottlenecks.sum_of_powers(0.3, 0.7, *factors)
+    for compute in (1e2, 1e8):
+        n_params, time = optimum.split(compute)
+        assert n_params * time == pytest.approx(compute)
+        direct = minimize_scalar(
+            lambda x, c=compute: factors[0] * (c / math.exp(x)) ** -0.3 + factors[1] * math.exp(-0.7 * x),
+            bounds=(-10, 40),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        assert math.log(n_params) == pytest.approx(direct.x, abs=1e-6)
+
+
+def test_ensembling_never_beats_width_at_fixed_compute():
+    spectrum = sl.Spectrum.power_law(1.5, 1.25, 10_000)
+    found = bottlenecks.ensemble_tradeoff(spectrum, 512, 1e3, [1, 2, 4, 8, 16])
+    assert np.all(np.diff(found.test_loss) > 0)
+    assert np.all(np.diff(found.bias) > 0)
+
+
+@pytest.mark.parametrize(("a", "b", "name"), [(1.0, 1.25, "task_exponent"), (1.5, -1, "spectral_exponent")])
+def test_bad_exponents_are_refused_by_name(a, b, name):
+    with pytest.raises(BadInput, match=name):
+        bottlenecks.exponents(a, b)
