@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
+
+from scalinglab.cli.output import Json, Out, emit, grid
 
 app = typer.Typer(help="Draw the solvable models at finite size and train them.", no_args_is_help=True)
 
@@ -10,3 +14,51 @@ app = typer.Typer(help="Draw the solvable models at finite size and train them."
 @app.callback()
 def options() -> None:
     """Draw the solvable models at finite size and train them."""
+
+
+@app.command("perceptron")
+def perceptron(
+    load: Annotated[float, typer.Option(help="Examples per weight.")],
+    n_params: Annotated[int, typer.Option("--n-params", "--size", help="Weights of the student.")] = 200,
+    seeds: Annotated[int, typer.Option(help="How many problems are drawn and averaged.")] = 4,
+    sharpness: Annotated[
+        str | None,
+        typer.Option(help="Fixed norm: sharpnesses such as '0.1:100:20'. Without it the norm is free."),
+    ] = None,
+    steps: Annotated[int, typer.Option(help="Free norm: steps of descent.")] = 1000,
+    method: Annotated[
+        str, typer.Option(help="Free norm: gradient, sgd, normalized or line_search.")
+    ] = "line_search",
+    learning_rate: Annotated[float, typer.Option(help="Free norm: learning rate.")] = 0.1,
+    batch_size: Annotated[int | None, typer.Option(help="Free norm: examples a step of sgd.")] = None,
+    inputs: Annotated[str, typer.Option(help="rademacher or gaussian.")] = "rademacher",
+    labels: Annotated[str, typer.Option(help="teacher, or random for the storage problem.")] = "teacher",
+    noise: Annotated[float, typer.Option(help="Share of the teacher's labels that is flipped.")] = 0.0,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    as_json: Json = False,
+    out: Out = None,
+) -> None:
+    """Train perceptrons of fixed or free norm, beside the exact theory.
+
+    scalinglab simulate perceptron --load 5 --sharpness 0.1:100:8
+
+    scalinglab simulate perceptron --load 5 --steps 500
+    """
+    from scalinglab.simulate import perceptron as simulate
+    from scalinglab.theory import perceptron as theory
+
+    problem = simulate.draw(load, n_params, seeds, inputs=inputs, labels=labels, noise=noise, device=device)
+    if sharpness is not None:
+        curves = simulate.fixed_norm(problem, grid(sharpness))
+    else:
+        curves = simulate.free_norm(problem, steps, learning_rate, method=method, batch_size=batch_size)
+    table = (curves.average("seed") if seeds > 1 else curves).frame
+    if labels == "teacher" and noise == 0:
+        table = table.assign(theory=theory.fixed_norm(problem.setting["load"], table["norm"]).error)
+    measured = ("norm", "test_error", "test_error_stderr", "theory", "train_loss", "margin_min")
+    narrow = table[[name for name in (("step",) if sharpness is None else ()) + measured if name in table]]
+    document = {
+        "model": f"perceptron, {seeds} seeds, N = {n_params}, P = {problem.n_data}",
+        **{name: table[name].to_numpy() for name in table},
+    }
+    emit(document, narrow if out is None else table, as_json=as_json, out=out)

@@ -1,0 +1,201 @@
+"""Students of free norm: gradient descent on the plain logistic loss, as in Fig. 1 of D'Amico et al. 2025.
+
+The loss is (N/P) Σ ln(1 + e^{−2Δ}), eq. 1 at λ = 1 without a constraint, so that the norm ‖w‖/√N of the
+student plays the part of the sharpness. Descent starts at zero and so begins along Hebb's rule. Four ways:
+
+- "gradient": plain gradient descent at a constant learning rate, the paper's 10⁶ steps;
+- "sgd": the same on batches drawn afresh at each step;
+- "normalized": the learning rate grows as the mean force falls;
+- "line_search": the learning rate doubles while the loss falls enough (Armijo) and halves where it does not.
+
+Gradient flow traces one path whatever its speed, so the last two follow the first to larger norms in fewer
+steps. They also start slowly: no step changes the norm by more than a share.
+
+Inputs are float32 as drawn, weights are double: late steps are far below the last digit of a float32 weight.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput, nearest
+from scalinglab.progress import track
+from scalinglab.simulate.perceptron.problem import Problem, observe, rows
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+    from scalinglab.curves import Curves
+
+METHODS = ("gradient", "sgd", "normalized", "line_search")
+
+
+def free_norm(
+    problem: Problem,
+    steps: int = 1000,
+    learning_rate: float = 0.1,
+    *,
+    method: str = "gradient",
+    batch_size: int | None = None,
+    growth: float = 0.05,
+    start: float = 0.01,
+    until: float = math.inf,
+    checkpoints: int = 80,
+) -> Curves:
+    """Train every seed's student from zero and observe it at log-spaced steps.
+
+    Args:
+        problem: from `draw`.
+        steps: steps at most.
+        learning_rate: of the loss N·mean ln(1 + e^{−2Δ}); stable below 2α/(1+√α)².
+        method: "gradient", "sgd", "normalized" or "line_search".
+        batch_size: examples a step of "sgd".
+        growth: largest relative change of the norm in a step of "normalized" and "line_search".
+        start: norm after the first step of "normalized" and "line_search".
+        until: stop when every seed's norm exceeds this.
+        checkpoints: how many observations, evenly spaced in ln(step).
+
+    Returns:
+        Curves with a run a seed: `step`, `time` (sum of learning rates), `norm` (‖w‖/√N), `test_error`,
+        `overlap`, `train_loss` (mean of ln(1+e^{−2Δ})), `train_error` and margins at unit norm.
+    """
+    from scalinglab.curves import Curves
+
+    _check(problem, steps, learning_rate, method, batch_size, growth)
+    import torch
+
+    seeds, n_params = len(problem.seeds), problem.n_params
+    double: dict[str, Any] = {"dtype": torch.float64, "device": problem.examples.device}
+    walk = _Walk(
+        weights=torch.zeros(seeds, n_params, **double),
+        margins=torch.zeros(seeds, problem.n_data, **double),
+        rate=torch.full((seeds, 1), learning_rate, **double),
+        time=torch.zeros(seeds, 1, **double),
+        generator=torch.Generator(double["device"]).manual_seed(problem.seeds[0]),
+    )
+    advance: dict[str, Any] = {
+        "gradient": lambda: _gradient(problem, walk),
+        "sgd": lambda: _stochastic(problem, walk, batch_size or 1),
+        "normalized": lambda: _normalized(problem, walk, learning_rate, growth, start),
+        "line_search": lambda: _line_search(problem, walk, growth, start),
+    }
+    step, marks = 0, np.unique(np.geomspace(1, steps, checkpoints).round().astype(int))
+    observed = []
+    for mark in track(marks, f"free norm, {method}", total=len(marks)):
+        while step < mark:
+            advance[method]()
+            step += 1
+        margins = walk.margins = problem.margins(walk.weights).double()
+        loss = torch.nn.functional.softplus(-2 * margins).mean(dim=1).cpu().numpy()
+        found = observe(problem, walk.weights, margins)
+        observed.append(found | {"step": step, "time": walk.time[:, 0].tolist(), "train_loss": loss})
+        if found["norm"].min() > until or not np.isfinite(found["norm"]).all():
+            break
+    setting = {"optimizer": method, "learning_rate": learning_rate, "batch_size": batch_size}
+    columns: dict[str, Any] = rows(problem, observed) | {k: v for k, v in setting.items() if v is not None}
+    columns["diverged"] = ~np.isfinite(columns["norm"])
+    return Curves(columns, settings=["inputs", "labels"], source="simulate")
+
+
+@dataclass
+class _Walk:
+    """Where descent stands: (seeds, …) tensors that the steps below move on."""
+
+    weights: Tensor
+    margins: Tensor  # kept up to date by the methods that change them along with the weights
+    rate: Tensor
+    time: Tensor
+    generator: Generator
+
+
+def _descent(problem: Problem, margins: Tensor) -> Tensor:
+    """−∇ of the loss N·mean ln(1 + e^{−2Δ}), which is of order one in each weight."""
+    return problem.pull((-2 * margins).sigmoid()).double() * (2 * problem.n_params / problem.n_data)
+
+
+def _gradient(problem: Problem, walk: _Walk) -> None:
+    walk.weights.add_(_descent(problem, problem.margins(walk.weights)) * walk.rate)
+    walk.time.add_(walk.rate)
+
+
+def _stochastic(problem: Problem, walk: _Walk, batch_size: int) -> None:
+    import torch
+
+    shape = (len(problem.seeds), batch_size)
+    device = problem.examples.device
+    chosen = torch.randint(problem.n_data, shape, generator=walk.generator, device=device)
+    seeds = torch.arange(shape[0], device=device)[:, None]
+    batch = Problem(problem.examples[seeds, chosen], None, problem.seeds, {})
+    walk.weights.add_(_descent(batch, batch.margins(walk.weights)) * walk.rate)
+    walk.time.add_(walk.rate)
+
+
+def _normalized(problem: Problem, walk: _Walk, learning_rate: float, growth: float, start: float) -> None:
+    import torch
+
+    force = (-2 * walk.margins).sigmoid().mean(dim=1, keepdim=True)
+    descent = _descent(problem, walk.margins)
+    rate = torch.minimum(learning_rate / (2 * force), _allowed(walk, descent, growth, start))
+    _move(walk, descent, rate, problem.margins(descent).double())
+
+
+def _line_search(problem: Problem, walk: _Walk, growth: float, start: float) -> None:
+    import torch
+
+    descent = _descent(problem, walk.margins)
+    square = (descent**2).sum(dim=1, keepdim=True)
+    allowed = _allowed(walk, descent, growth, start)
+    begun = walk.time > 0
+    rate = torch.where(begun, torch.minimum(2 * walk.rate, allowed), allowed)
+    change = problem.margins(descent).double()
+    before = _loss(problem, walk.margins)
+    for _ in range(60):
+        after = _loss(problem, walk.margins + rate * change)
+        poor = after > before - 0.75 * rate * square
+        if not bool(poor.any()):
+            break
+        rate = torch.where(poor, rate / 2, rate)
+    walk.rate = rate
+    _move(walk, descent, rate, change)
+
+
+def _allowed(walk: _Walk, descent: Tensor, growth: float, start: float) -> Tensor:
+    """The learning rate at which the norm changes by the share `growth`, or becomes `start` at first."""
+    import torch
+
+    norm = walk.weights.norm(dim=1, keepdim=True)
+    first = start * math.sqrt(descent.shape[1])
+    return torch.where(norm > 0, growth * norm, first) / descent.norm(dim=1, keepdim=True)
+
+
+def _loss(problem: Problem, margins: Tensor) -> Tensor:
+    import torch
+
+    return torch.nn.functional.softplus(-2 * margins).mean(dim=1, keepdim=True) * problem.n_params
+
+
+def _move(walk: _Walk, descent: Tensor, rate: Tensor, change: Tensor) -> None:
+    walk.weights.add_(descent * rate)
+    walk.margins = walk.margins + change * rate  # made exact again at every checkpoint
+    walk.time.add_(rate)
+
+
+def _check(
+    problem: Problem, steps: int, learning_rate: float, method: str, batch_size: int | None, growth: float
+) -> None:
+    if method not in METHODS:
+        raise BadInput(f"no method {method!r}; {nearest(method, METHODS)}")
+    if steps < 1:
+        raise BadInput(f"steps={steps} must be 1 or more")
+    if not (learning_rate > 0 and math.isfinite(learning_rate)):
+        raise BadInput(f"learning_rate={learning_rate:g} must be positive")
+    if (method == "sgd") != (batch_size is not None):
+        raise BadInput("batch_size goes with method='sgd', and only with it")
+    if batch_size is not None and not 1 <= batch_size <= problem.n_data:
+        raise BadInput(f"batch_size={batch_size} must lie between 1 and the {problem.n_data} examples")
+    if not 0 < growth < 1:
+        raise BadInput(f"growth={growth:g} must lie between 0 and 1")
