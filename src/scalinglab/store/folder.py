@@ -8,6 +8,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -267,6 +268,10 @@ class Store:
             run = path.name.removeprefix(".").removesuffix(".parquet.partial")
             if self.status(run) != "running":
                 path.unlink(missing_ok=True)
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep every other process from compacting, adding and discarding; writers of runs go on."""
+        return locked(self._lock)
 
     # --- files -----------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from scalinglab.store.files import RunBusy, StoreError, lock, writing
 from scalinglab.store.record import SEALED, Record
 
 Row = dict[str, Any]
+_PLAIN = (float, int, bool, type(None))
 _RESERVED = ("run", "source", "experiment", "status", "diverged")
 
 
@@ -144,7 +145,7 @@ def _check(row: Mapping[str, Any], writer: RunWriter) -> Row:
     run, constant = writer.run, writer.constant
     checked: Row = {}
     for name, value in row.items():
-        value = _scalar(value)
+        value = value if type(value) in _PLAIN else _scalar(value)
         if name in _RESERVED:
             raise BadInput(f"run {run}: a row cannot set {name!r}, the store does")
         if name in constant or name in SETTING:

@@ -1,0 +1,98 @@
+"""``scalinglab sweep``: run a grid of settings into a store, on this machine or a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scalinglab.cli.output import Json, emit
+from scalinglab.errors import BadInput
+
+
+def sweep(
+    grid: Annotated[Path | None, typer.Argument(help="The grid, a TOML file.")] = None,
+    store: Annotated[Path | None, typer.Option(help="The folder that keeps the runs; runs/ if not given.")] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Do the sweeps again that a store keeps, instead of a grid.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done and what it costs.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Also do again what failed before.")] = False,
+    engine: Annotated[str, typer.Option(help="local: processes of this machine. ray: a Ray cluster.")] = "local",
+    workers: Annotated[int | None, typer.Option(help="Tasks at a time; one a processor or GPU.")] = None,
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; auto for this machine's.")] = None,
+    cpus: Annotated[float, typer.Option(help="Processors that a Ray task needs.")] = 1,
+    gpus: Annotated[float, typer.Option(help="GPUs that a Ray task needs; 0.5 puts two tasks on one.")] = 0,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, …; GPUs where there are any.")] = None,
+    together: Annotated[int | None, typer.Option(help="The largest number of runs in a task.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a grid of settings. Run it again to continue; what is done is not done again.
+
+    scalinglab sweep grid.toml --store runs/ --dry-run
+
+    scalinglab sweep grid.toml --store runs/
+
+    scalinglab sweep grid.toml --engine ray --address auto --gpus 1
+
+    scalinglab sweep --from runs/ --store again/
+    """
+    from scalinglab.store import Store
+    from scalinglab.sweep.running import again, as_grid, execute
+
+    if (grid is None) == (source is None):
+        raise BadInput("give a grid file or --from STORE, one of them")
+    grids = [as_grid(grid)] if grid is not None else again(source or "")
+    place = Store(store or source or "runs")
+    outcomes = []
+    for each in grids:
+        if dry_run:
+            outcomes.append(_dry_run(each, place, workers, together, device, retry_failed, as_json))
+            continue
+        outcome = execute(
+            each, place, engine=engine, workers=workers, address=address, device=device, cpus=cpus, gpus=gpus,
+            together=together, retry_failed=retry_failed,
+        )  # fmt: skip
+        counts = {kind: outcome.count(kind) for kind in dict.fromkeys(outcome.status.values())}
+        outcomes.append({"store": str(place.path), "runs": len(outcome.status), **counts})
+        if not as_json:
+            print(outcome.summary())
+            print(f"in {place.path}; look at them with: scalinglab report {place.path}")
+        if outcome.interrupted:
+            raise typer.Exit(130)
+    if as_json:
+        emit(outcomes[0] if len(outcomes) == 1 else {"sweeps": outcomes}, as_json=True)
+    if any(outcome.get("failed") for outcome in outcomes) and not dry_run:
+        raise typer.Exit(1)
+
+
+def _dry_run(
+    grid: object, store: object, workers: int | None, together: int | None, device: str | None,
+    retry_failed: bool, quiet: bool,
+) -> dict[str, object]:  # fmt: skip
+    from scalinglab.store import Store
+    from scalinglab.sweep import Grid, make_plan
+    from scalinglab.sweep.display import clock
+    from scalinglab.sweep.engines import default_workers
+    from scalinglab.sweep.worker import load
+
+    assert isinstance(grid, Grid)
+    assert isinstance(store, Store)
+    devices = [device] if device else load(grid.runner).devices()
+    count = workers or default_workers(devices)
+    plan = make_plan(
+        grid, store, workers=count, together=together, device=devices[0], retry_failed=retry_failed
+    )
+    estimate = plan.estimate()
+    if not quiet:
+        print(plan.summary())
+        if plan.tasks:
+            print(
+                f"about {estimate['flops']:.2g} FLOPs and {clock(estimate['seconds'])} on {count} workers, "
+                f"from a few timed steps of {estimate['timed']} tasks"
+            )
+    return {
+        "runs": len(plan.runs), "done": len(plan.done), "failed": len(plan.failed),
+        "missing": len(plan.missing), "tasks": len(plan.tasks), **estimate,
+    }  # fmt: skip

@@ -1,0 +1,176 @@
+"""Engines: where tasks are done. Each is a pool with the same five verbs, held to one contract.
+
+`submit` a task to a free slot, `wait` for what ended (an answer of the worker, or the news that it died),
+`close` when all is done, `kill` to stop at once. The driver in `running` decides what to do about it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from scalinglab.errors import BadInput, nearest
+
+Task = dict[str, Any]
+Answer = dict[str, Any]
+DIED = "died"
+
+
+class Pool(Protocol):
+    """What the driver needs of an engine."""
+
+    @property
+    def slots(self) -> int:
+        """How many tasks it has room for."""
+
+    def submit(self, task: Task) -> None:
+        """Start a task; its `task` is a number that comes back in the answer."""
+
+    def wait(self, seconds: float) -> list[Answer]:
+        """Answers that have come, after this time at the latest."""
+
+    def close(self) -> None:
+        """Let idle workers go."""
+
+    def kill(self) -> None:
+        """Stop everything at once."""
+
+
+class LocalPool:
+    """Processes of this machine; one that dies is replaced, and only its own task is lost.
+
+    Args:
+        workers: how many tasks at a time.
+        devices: where the workers compute, dealt out in turn.
+        threads: the number of threads of each worker's numerical libraries.
+    """
+
+    def __init__(self, workers: int, devices: Sequence[str | None] = (None,), threads: int = 1) -> None:
+        self.slots = workers
+        self._devices = devices
+        self._threads = threads
+        self._answers: queue.Queue[tuple[int, Answer | None]] = queue.Queue()
+        self._workers: dict[int, subprocess.Popen[str]] = {}
+        self._tasks: dict[int, Task] = {}  # by worker
+        self._count = 0
+
+    def submit(self, task: Task) -> None:
+        """Start a task on an idle worker, or a new one."""
+        while True:
+            idle = [number for number in self._workers if number not in self._tasks]
+            number = idle[0] if idle else self._hire()
+            sent = {**task, "device": task.get("device") or self._devices[number % len(self._devices)]}
+            self._tasks[number] = sent
+            try:
+                stdin = self._workers[number].stdin
+                assert stdin is not None
+                stdin.write(json.dumps(sent) + "\n")
+                stdin.flush()
+                return
+            except OSError:  # it died while it was idle: take another
+                del self._tasks[number]
+                self._dismiss(number)
+
+    def wait(self, seconds: float) -> list[Answer]:
+        """Answers that have come; a worker that died answers with `died`."""
+        answers: list[Answer] = []
+        timeout: float | None = seconds
+        while True:
+            try:
+                number, answer = self._answers.get(timeout=timeout) if timeout else self._answers.get_nowait()
+            except queue.Empty:
+                return answers
+            timeout = None
+            task = self._tasks.pop(number, None)
+            if answer is None:
+                code = self._dismiss(number)
+                if task is not None:
+                    answers.append({"task": task["task"], "ok": False, "kind": DIED, "message": _cause(code)})
+            else:
+                answers.append(answer)
+
+    def close(self) -> None:
+        """Close the workers' stdin, at which they end."""
+        for number in list(self._workers):
+            self._dismiss(number)
+
+    def kill(self) -> None:
+        """Kill the workers."""
+        for process in self._workers.values():
+            process.kill()
+        self.close()
+
+    @property
+    def processes(self) -> list[int]:
+        """The workers' process ids."""
+        return [process.pid for process in self._workers.values()]
+
+    def _hire(self) -> int:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            environment.setdefault(name, str(self._threads))
+        process = subprocess.Popen(
+            [sys.executable, "-m", "scalinglab.sweep.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, env=environment, start_new_session=True,  # Ctrl-C is the driver's to hear
+        )  # fmt: skip
+        number, self._count = self._count, self._count + 1
+        self._workers[number] = process
+        threading.Thread(target=self._listen, args=(number, process), daemon=True).start()
+        return number
+
+    def _listen(self, number: int, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        with process.stdout as lines:
+            for line in lines:
+                self._answers.put((number, json.loads(line)))
+        self._answers.put((number, None))
+
+    def _dismiss(self, number: int) -> int | None:
+        process = self._workers.pop(number, None)
+        if process is None:
+            return None
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        try:
+            return process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+
+def _cause(code: int | None) -> str:
+    if code is not None and code < 0:
+        hint = " (out of memory?)" if code == -9 else ""
+        return f"the worker was killed by signal {-code}{hint}"
+    return f"the worker ended with status {code}"
+
+
+def open_pool(
+    engine: str, workers: int | None, address: str | None, devices: Sequence[str | None],
+    cpus: float = 1, gpus: float = 0,
+) -> Pool:  # fmt: skip
+    """The pool of an engine."""
+    if workers is not None and workers < 1:
+        raise BadInput(f"workers={workers} must be at least 1")
+    if engine == "local":
+        if address is not None:
+            raise BadInput("address is for engine='ray'")
+        count = workers or (len(devices) if devices[0] else _cores())
+        return LocalPool(count, devices, max(1, _cores() // count))
+    if engine == "ray":
+        from scalinglab.sweep.ray_engine import RayPool
+
+        return RayPool(address, workers, cpus, gpus)
+    raise BadInput(f"no engine {engine!r}; {nearest(engine, ('local', 'ray'))}")
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

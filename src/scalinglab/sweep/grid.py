@@ -1,0 +1,236 @@
+"""Grid: many settings written down in few lines, in Python or TOML.
+
+    experiment = "digits"
+    seeds = 3                                              # seed = 0, 1, 2
+
+    [setting]                                              # the same in every run
+    model = "cnn"
+    dataset = "digits"
+    epochs = 10
+
+    [axes]                                                 # every combination
+    n_data = { largest = 1280, ratio = 2, count = 4 }      # nested sizes: 160, 320, 640, 1280
+    learning_rate = { from = 1e-3, to = 1e-1, points = 3 } # evenly spaced in the log
+
+    [[zip]]                                                # these change together
+    width = [0.5, 1, 2]
+    batch_size = [32, 64, 128]
+
+    [[when]]                                               # where all of it matches: set, or skip
+    match = { width = 2, n_data = { below = 300 } }
+    skip = true
+
+A grid may have `[[parts]]`, each with its own setting, axes, zip and when on top of the common ones: the
+runs of all parts together are the grid.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scalinglab.errors import BadInput, nearest
+
+Setting = dict[str, Any]
+_KEYS = ("setting", "axes", "zip", "when", "parts", "seeds", "experiment", "runner")
+_RANGES = {frozenset(("from", "to", "points")), frozenset(("largest", "ratio", "count"))}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A grid of settings.
+
+    Args:
+        setting: what is the same in every run.
+        axes: name -> values; every combination of values is a run. Values are a list,
+            ``{"from": 1e-3, "to": 1e-1, "points": 3}`` (evenly spaced in the log; whole numbers where both
+            ends are), or ``{"largest": 1280, "ratio": 2, "count": 4}`` (nested sizes).
+        zip: groups of axes that change together, lists of one length.
+        when: rules ``{"match": {...}, "set": {...}}`` or ``{"match": {...}, "skip": True}``, in order.
+            A match is a value, a list of values, or ``{"above": x, "below": y}``.
+        parts: grids on top of this one; the runs are those of all parts.
+        seeds: a number of seeds, counted from 0, or a list of them.
+        experiment: the name under which the runs are kept.
+        runner: what does the runs; training networks unless another is named.
+    """
+
+    setting: Mapping[str, Any] = field(default_factory=dict)
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    zip: Sequence[Mapping[str, Any]] = ()
+    when: Sequence[Mapping[str, Any]] = ()
+    parts: Sequence[Mapping[str, Any]] = ()
+    seeds: int | Sequence[int] | None = None
+    experiment: str | None = None
+    runner: str = "train"
+
+    @staticmethod
+    def read(path: str | Path) -> Grid:
+        """A grid from a TOML file."""
+        path = Path(path)
+        if not path.is_file():
+            raise BadInput(f"{path} does not exist; a grid is a TOML file")
+        try:
+            return Grid.from_dict(tomllib.loads(path.read_text(encoding="utf-8")))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise BadInput(f"{path} is not valid TOML: {error}") from error
+        except BadInput as error:
+            raise BadInput(f"{path}: {error}") from error
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> Grid:
+        """A grid from a dictionary, as TOML gives it."""
+        _known(values, _KEYS, "a grid")
+        return Grid(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `from_dict` takes; only what was given."""
+        values = {name: getattr(self, name) for name in _KEYS}
+        empty = {"setting": {}, "axes": {}, "zip": (), "when": (), "parts": (), "runner": "train"}
+        return {name: v for name, v in values.items() if v is not None and v != empty.get(name)}
+
+    def settings(self) -> list[Setting]:
+        """Every run's setting, in the order of the axes, the last one fastest."""
+        found = list(self._expand())
+        if not found:
+            raise BadInput("the grid has no runs: every combination is skipped, or an axis is empty")
+        return found
+
+    def _expand(self) -> Iterator[Setting]:
+        if self.parts:
+            for part in self.parts:
+                _known(part, ("setting", "axes", "zip", "when", "seeds"), "a part of a grid")
+                yield from self._with(part)._expand()
+            return
+        groups = _axes(self)
+        used = [0] * len(self.when)
+        for choice in itertools.product(*groups):
+            setting = dict(self.setting)
+            for values in choice:
+                setting |= values
+            if (ruled := _apply(self.when, setting, used)) is not None:
+                yield ruled
+        for rule, count in zip(self.when, used, strict=True):
+            if not count:
+                raise BadInput(
+                    f"the rule when match = {dict(rule['match'])} matches no run; check its values"
+                )
+
+    def _with(self, part: Mapping[str, Any]) -> Grid:
+        """This grid with a part on top of it: what the part says about a name counts."""
+        own = {*part.get("setting", {}), *part.get("axes", {}), *(n for z in part.get("zip", ()) for n in z)}
+        return Grid(
+            setting={**{k: v for k, v in self.setting.items() if k not in own}, **part.get("setting", {})},
+            axes={**{k: v for k, v in self.axes.items() if k not in own}, **part.get("axes", {})},
+            zip=[*(z for z in self.zip if not own & set(z)), *part.get("zip", ())],
+            when=[*self.when, *part.get("when", ())],
+            seeds=part.get("seeds", self.seeds),
+        )
+
+
+def _known(values: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
+    if not isinstance(values, Mapping):
+        raise BadInput(f"{what} is a table of keys, not {values!r}")
+    for key in values:
+        if key not in keys:
+            raise BadInput(f"{what} has no {key!r}; {nearest(key, keys)}")
+
+
+def _axes(grid: Grid) -> list[list[Setting]]:
+    """The choices of each axis or zip, as pieces of a setting."""
+    groups = [[{name: value} for value in _values(name, values)] for name, values in grid.axes.items()]
+    for together in grid.zip:
+        columns = {name: _values(name, values) for name, values in together.items()}
+        if len({len(values) for values in columns.values()}) != 1:
+            lengths = ", ".join(f"{name} has {len(values)}" for name, values in columns.items())
+            raise BadInput(f"axes in a zip change together and need one length: {lengths}")
+        groups.append([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
+    if grid.seeds is not None:
+        seeds = range(grid.seeds) if isinstance(grid.seeds, int) else grid.seeds
+        groups.append([{"seed": seed} for seed in seeds])
+    seen: set[str] = set(grid.setting)
+    for group in groups:
+        names = set(group[0]) if group else set()
+        if twice := seen & names:
+            raise BadInput(f"{min(twice)!r} is given twice: fixed, as an axis, in a zip, or by seeds")
+        seen |= names
+    return groups
+
+
+def _values(name: str, values: Any) -> list[Any]:
+    if isinstance(values, Mapping):
+        return _range(name, values)
+    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
+        raise BadInput(
+            f"axis {name} = {values!r} must be a list or a range; a fixed value belongs to [setting]"
+        )
+    if not values:
+        raise BadInput(f"axis {name} is empty: give it values, or leave it out")
+    repeated = [v for k, v in enumerate(values) if v in values[:k]]
+    if repeated:
+        raise BadInput(f"axis {name} has {repeated[0]!r} twice")
+    return list(values)
+
+
+def _range(name: str, values: Mapping[str, Any]) -> list[Any]:
+    """Log ranges and nested sizes."""
+    if frozenset(values) not in _RANGES:
+        known = ("from", "to", "points", "largest", "ratio", "count")
+        for key in values:
+            if key not in known:
+                raise BadInput(f"axis {name}: a range has no {key!r}; {nearest(key, known)}")
+        raise BadInput(
+            f"axis {name}: a range is {{from, to, points}} or {{largest, ratio, count}}, not {dict(values)}"
+        )
+    if "largest" in values:
+        largest, ratio, count = values["largest"], values["ratio"], values["count"]
+        if not (largest > 0 and ratio > 1 and count >= 1):
+            raise BadInput(f"axis {name}: nested sizes need largest > 0, ratio > 1 and count ≥ 1")
+        sizes = [largest / ratio**k for k in range(count - 1, -1, -1)]
+        found = [round(size) for size in sizes] if isinstance(largest, int) else sizes
+    else:
+        low, high, points = values["from"], values["to"], values["points"]
+        if not (low > 0 and high > 0 and points >= 2 and low != high):
+            raise BadInput(
+                f"axis {name}: a log range needs from > 0, to > 0, from ≠ to and two points or more"
+            )
+        found = [math.exp(math.log(low) + (math.log(high / low)) * k / (points - 1)) for k in range(points)]
+        found[0], found[-1] = low, high
+        if isinstance(low, int) and isinstance(high, int):
+            found = [round(value) for value in found]
+        else:
+            found = [float(f"{value:.6g}") for value in found]  # 0.01, not 0.010000000000000002
+    if len(set(found)) < len(found) or min(found) <= 0:
+        raise BadInput(f"axis {name}: the range {dict(values)} gives {found}, not all different and positive")
+    return found
+
+
+def _apply(rules: Sequence[Mapping[str, Any]], setting: Setting, used: list[int]) -> Setting | None:
+    """The setting after the rules, None where one skips it."""
+    for number, rule in enumerate(rules):
+        _known(rule, ("match", "set", "skip"), "a rule [[when]]")
+        if "match" not in rule or ("set" in rule) == bool(rule.get("skip")):
+            raise BadInput(f"a rule [[when]] needs match, and either set or skip = true: {dict(rule)}")
+        for name in rule["match"]:
+            if name not in setting:
+                raise BadInput(f"a rule matches {name!r}, which no run has; {nearest(name, setting)}")
+        if all(_matches(setting[name], wanted) for name, wanted in rule["match"].items()):
+            used[number] += 1
+            if rule.get("skip"):
+                return None
+            setting = setting | dict(rule["set"])
+    return setting
+
+
+def _matches(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping) and wanted and set(wanted) <= {"above", "below"}:
+        return bool(wanted.get("above", -math.inf) < value < wanted.get("below", math.inf))
+    return (
+        bool(value in wanted)
+        if isinstance(wanted, Sequence) and not isinstance(wanted, str)
+        else value == wanted
+    )

@@ -1,0 +1,190 @@
+"""Planning a sweep: what is missing, which runs go together, what starts first, what it will cost.
+
+Runs that can be trained side by side are packed into tasks, no larger than memory allows and small enough
+that every worker has one; the costly tasks start first, so that the sweep does not end with one worker on
+a long run and the others idle.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scalinglab.curves import run_name
+from scalinglab.errors import BadInput
+from scalinglab.store import Store
+from scalinglab.store.files import write_whole
+from scalinglab.sweep.grid import Grid, Setting
+from scalinglab.sweep.worker import load
+
+PROBES = 6  # groups that a dry run times
+
+
+@dataclass(frozen=True)
+class Task:
+    """Runs that one worker does together."""
+
+    settings: tuple[Setting, ...]
+    cost: float
+    memory: float
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of its runs."""
+        return [run_name(setting) for setting in self.settings]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep before it starts.
+
+    Attributes:
+        runs: every run of the grid, by name, with its full setting.
+        done, failed: names of runs that are in the store already, and are not done again.
+        tasks: what is left, the costly first.
+    """
+
+    runs: dict[str, Setting]
+    done: tuple[str, ...]
+    failed: tuple[str, ...]
+    tasks: tuple[Task, ...]
+    workers: int
+    runner: str
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of the runs that are left to do."""
+        return [run for task in self.tasks for run in task.runs]
+
+    def summary(self) -> str:
+        """The plan in a few lines."""
+        largest = max((len(task.settings) for task in self.tasks), default=0)
+        lines = [f"{len(self.runs)} runs: {len(self.done)} done, {len(self.failed)} failed before"]
+        lines[0] += f", {len(self.missing)} to do"
+        if self.tasks:
+            memory = max(task.memory for task in self.tasks)
+            lines.append(
+                f"{len(self.tasks)} tasks of up to {largest} runs on {self.workers} workers, "
+                f"each within about {memory / 1e6:.0f} MB"
+            )
+        if self.failed:
+            lines.append("runs that failed before are left alone; retry_failed does them again")
+        return "\n".join(lines)
+
+    def estimate(self) -> dict[str, Any]:
+        """FLOPs and seconds of what is left, from a few timed steps of a few tasks.
+
+        Tasks that were not timed are taken to cost as much, per unit of their planned cost, as those that
+        were. Seconds are for all workers together, as if they did not slow each other down.
+        """
+        runner = load(self.runner)
+        if not self.tasks:
+            return {"flops": 0.0, "seconds": 0.0, "timed": 0}
+        chosen = sorted({round(k * (len(self.tasks) - 1) / (PROBES - 1)) for k in range(PROBES)})
+        seconds = flops = cost = 0.0
+        for number in chosen:
+            probe = runner.probe(list(self.tasks[number].settings))
+            seconds, flops = seconds + probe["seconds"], flops + probe["flops"]
+            cost += self.tasks[number].cost
+        scale = sum(task.cost for task in self.tasks) / cost
+        longest = max(task.cost for task in self.tasks) / cost * seconds
+        return {
+            "flops": flops * scale,
+            "seconds": max(seconds * scale / self.workers, longest),
+            "timed": len(chosen),
+        }
+
+
+def make_plan(
+    grid: Grid,
+    store: Store | None = None,
+    *,
+    workers: int = 1,
+    together: int | None = None,
+    memory_limit: float | None = None,
+    device: str | None = None,
+    retry_failed: bool = False,
+) -> Plan:
+    """Plan the runs of a grid that the store lacks.
+
+    Args:
+        workers: how many tasks run at a time.
+        together: the largest number of runs in a task; chosen by the runner where not given.
+        memory_limit: bytes that one task may take; what the machine has free where not given.
+        device: where tasks compute; the runner's choice where not given.
+        retry_failed: also do again the runs that failed.
+    """
+    if together is not None and together < 1:
+        raise BadInput(f"together={together} must be at least 1")
+    runner = load(grid.runner)
+    runs: dict[str, Setting] = {}
+    for setting in grid.settings():
+        full = runner.identity(setting)
+        runs[run_name(full)] = full
+    records = store.records() if store is not None else {}
+    status = {run: records[run].status for run in runs if run in records}
+    done = tuple(run for run in runs if status.get(run) in ("done", "diverged"))
+    failed = () if retry_failed else tuple(run for run in runs if status.get(run) == "failed")
+    todo = [setting for run, setting in runs.items() if run not in {*done, *failed}]
+    size = together or runner.capacity(device)
+    limit = memory_limit or runner.memory_limit(device, workers)
+    tasks = []
+    for alike in runner.alike(todo) if todo else []:
+        share = max(1, min(size, math.ceil(len(alike) / workers)))
+        ordered = sorted(alike, key=runner.cost)  # those that end together stay together
+        for start in range(0, len(ordered), share):
+            tasks += _fit(ordered[start : start + share], runner, limit)
+    tasks.sort(key=lambda task: -task.cost)
+    return Plan(runs, done, failed, tuple(tasks), workers, grid.runner)
+
+
+def _fit(settings: Sequence[Setting], runner: Any, limit: float) -> list[Task]:
+    """One task, or more where memory does not hold them together."""
+    memory = sum(runner.memory(setting) for setting in settings)
+    if memory > limit and len(settings) > 1:
+        half = len(settings) // 2
+        return _fit(settings[:half], runner, limit) + _fit(settings[half:], runner, limit)
+    return [Task(tuple(settings), sum(runner.cost(setting) for setting in settings), memory)]
+
+
+def split(task: Task) -> list[Task]:
+    """Two halves of a task, which together cost what it did."""
+    half = len(task.settings) // 2
+    parts = (task.settings[:half], task.settings[half:])
+    shares = [len(part) / len(task.settings) for part in parts]
+    return [Task(p, task.cost * s, task.memory * s) for p, s in zip(parts, shares, strict=True) if p]
+
+
+def remaining(task: Task, store: Store, statuses: Sequence[str] = ("done", "diverged")) -> Task | None:
+    """What of a task the store does not have yet."""
+    left = tuple(s for s in task.settings if store.status(run_name(s)) not in statuses)
+    share = len(left) / len(task.settings)
+    return Task(left, task.cost * share, task.memory * share) if left else None
+
+
+def keep_grid(grid: Grid, store: Store, context: Mapping[str, Any]) -> None:
+    """Keep a grid in the store, so that the sweep can be done again from it."""
+    document = {"grid": grid.to_dict(), **context, "started": time.time()}
+    name = run_name({"grid": json.dumps(grid.to_dict(), sort_keys=True)})
+    text = json.dumps(document, indent=1, sort_keys=True) + "\n"
+
+    def to(path: Path) -> None:
+        path.write_text(text)
+
+    path = store.path / "grids" / f"{name}.json"
+    with store.locked():
+        if not path.exists():
+            write_whole(path, to)
+
+
+def kept_grids(store: Store) -> list[Grid]:
+    """The grids that were swept into a store, the oldest first."""
+    documents = [json.loads(path.read_text()) for path in (store.path / "grids").glob("*.json")]
+    if not documents:
+        raise BadInput(f"{store.path} keeps no grid: no sweep was run into it")
+    return [Grid.from_dict(document["grid"]) for document in sorted(documents, key=lambda d: d["started"])]

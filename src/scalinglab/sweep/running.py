@@ -1,0 +1,263 @@
+"""Running a sweep: the driver that hands tasks to an engine and decides about what goes wrong.
+
+The store is the only truth: a run is done when the store says so, whoever did it. A worker that dies has
+its task submitted again; a task that fails is split until the run that fails stands alone and is recorded
+with its traceback; a store that cannot be written stops the sweep. The first Ctrl-C lets running tasks
+finish and starts no more, the second stops at once; both leave a store that the next sweep continues.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scalinglab import __version__
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.store import Record, Store, StoreError
+from scalinglab.sweep.display import Display
+from scalinglab.sweep.engines import Answer, Pool, open_pool
+from scalinglab.sweep.grid import Grid
+from scalinglab.sweep.plan import Plan, Task, keep_grid, make_plan, remaining, split
+from scalinglab.sweep.worker import load
+
+COMPACT_FROM = 200  # sealed runs after which they are put into one file
+PATIENCE = 40  # times that a run which another process writes is asked for again
+
+
+class SweepWarning(UserWarning):
+    """Some runs of a sweep failed."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a sweep ended.
+
+    Attributes:
+        plan: what was to be done.
+        status: how each run of the grid stands now, by name.
+        failed: the records of runs that failed, with their tracebacks.
+        interrupted: whether Ctrl-C ended it.
+        seconds: how long it took.
+    """
+
+    plan: Plan
+    status: dict[str, str]
+    failed: dict[str, Record]
+    interrupted: bool
+    seconds: float
+
+    def count(self, *statuses: str) -> int:
+        """The number of runs with one of these statuses."""
+        return sum(status in statuses for status in self.status.values())
+
+    def summary(self) -> str:
+        """What became of the runs, and which failed and why."""
+        counts = {kind: self.count(kind) for kind in dict.fromkeys(self.status.values())}
+        lines = [f"{len(self.status)} runs: " + ", ".join(f"{n} {kind}" for kind, n in counts.items())]
+        for run, record in self.failed.items():
+            reason = (record.error or "unknown").strip().splitlines()[-1]
+            lines.append(f"  {run} {record.setting}: {reason}")
+        if self.failed:
+            lines.append("try the failed ones again with --retry-failed (retry_failed=True)")
+        if self.interrupted:
+            lines.append("interrupted: sweep again to continue")
+        return "\n".join(lines)
+
+
+def run(
+    grid: Grid | Mapping[str, Any] | str | Path, store: Store | str | Path = "runs", **options: Any
+) -> Curves:
+    """Run a sweep and return the curves of its runs; see `execute` for the options.
+
+    Raises:
+        KeyboardInterrupt: after Ctrl-C, once everything is safe.
+    """
+    outcome = execute(grid, store, **options)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    if outcome.failed:
+        warnings.warn(outcome.summary(), SweepWarning, stacklevel=2)
+    return as_store(store).curves().select(run=list(outcome.plan.runs))
+
+
+def as_grid(grid: Grid | Mapping[str, Any] | str | Path) -> Grid:
+    """A grid from what the user gave: a Grid, a dictionary, or a TOML file."""
+    if isinstance(grid, Grid):
+        return grid
+    return Grid.read(grid) if isinstance(grid, (str, Path)) else Grid.from_dict(grid)
+
+
+def as_store(store: Store | str | Path) -> Store:
+    """A store from what the user gave."""
+    return store if isinstance(store, Store) else Store(store)
+
+
+def execute(
+    grid: Grid | Mapping[str, Any] | str | Path,
+    store: Store | str | Path = "runs",
+    *,
+    engine: str = "local",
+    workers: int | None = None,
+    address: str | None = None,
+    device: str | None = None,
+    cpus: float = 1,
+    gpus: float = 0,
+    together: int | None = None,
+    memory_limit: float | None = None,
+    retry_failed: bool = False,
+    attempts: int = 5,
+    progress: bool = True,
+) -> Outcome:
+    """Run what is missing of a grid.
+
+    Args:
+        grid: a `Grid`, a dictionary, or a TOML file.
+        store: the folder that keeps the runs.
+        engine: `local`, processes of this machine, or `ray`.
+        workers: how many tasks at a time; one a processor, or one a GPU, where not given.
+        address: of a Ray cluster; `auto` for the one this machine belongs to.
+        device: where to compute; GPUs are used where there are any.
+        cpus, gpus: what a Ray task needs.
+        together: the largest number of runs in a task.
+        memory_limit: bytes a task may take; larger ones are split.
+        retry_failed: also do again what failed before.
+        attempts: how often a run whose worker dies is tried before it counts as failed.
+        progress: show a live display where a person is watching.
+    """
+    start = time.monotonic()
+    grid, store = as_grid(grid), as_store(store)
+    runner = load(grid.runner)
+    devices: Sequence[str | None] = [device] if device or engine == "ray" else runner.devices()
+    with interruptible() as wish:
+        pool = open_pool(engine, workers, address, devices, cpus, gpus)
+        try:
+            plan = make_plan(
+                grid, store, workers=pool.slots, together=together, memory_limit=memory_limit,
+                device=device or devices[0], retry_failed=retry_failed,
+            )  # fmt: skip
+            for path in store.problems:
+                if Path(path).parent.name == "sealed" and (run := Path(path).stem) in plan.runs:
+                    store.discard(run)  # damaged: it is done again
+            keep_grid(grid, store, {"version": __version__, "engine": engine})
+            driver = Driver(plan, grid, store, pool, attempts, wish)
+            with Display(plan, store, enabled=progress) as display:
+                driver.drive(display)
+        except BaseException:
+            pool.kill()
+            raise
+        pool.kill() if wish.now else pool.close()
+    if len(list((store.path / "sealed").glob("*.parquet"))) > COMPACT_FROM:
+        store.compact()
+    records = store.records()
+    status = {name: records[name].status if name in records else "missing" for name in plan.runs}
+    failed = {name: records[name] for name, kind in status.items() if kind == "failed"}
+    return Outcome(plan, status, failed, wish.soon, time.monotonic() - start)
+
+
+@dataclass
+class Wish:
+    """What the person at the keyboard wants."""
+
+    soon: bool = False
+    now: bool = False
+
+
+@contextmanager
+def interruptible() -> Iterator[Wish]:
+    """Turn Ctrl-C into a wish: the first to end soon, the second to end now."""
+    wish = Wish()
+
+    def hear(*_: Any) -> None:
+        wish.now, wish.soon = wish.soon, True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield wish
+        return
+    before = signal.signal(signal.SIGINT, hear)
+    try:
+        yield wish
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@dataclass
+class Driver:
+    """Hands out tasks and deals with what comes back."""
+
+    plan: Plan
+    grid: Grid
+    store: Store
+    pool: Pool
+    attempts: int
+    wish: Wish
+    waiting: list[Task] = field(default_factory=list)
+    running: dict[int, Task] = field(default_factory=dict)
+    deaths: dict[tuple[str, ...], int] = field(default_factory=dict)
+    refusals: dict[tuple[str, ...], int] = field(default_factory=dict)
+    count: int = 0
+
+    def drive(self, display: Display) -> None:
+        """Until all is done, or the person wants it to end."""
+        self.waiting = list(self.plan.tasks)
+        while (self.waiting and not self.wish.soon) or self.running:
+            if self.wish.now:
+                return
+            while self.waiting and not self.wish.soon and len(self.running) < self.pool.slots:
+                self._submit(self.waiting.pop(0))
+            for answer in self.pool.wait(0.1):
+                self._deal(self.running.pop(answer["task"]), answer)
+            display.update(self.wish.soon)
+
+    def _submit(self, task: Task) -> None:
+        self.count += 1
+        self.running[self.count] = task
+        message = {"task": self.count, "runner": self.plan.runner, "settings": list(task.settings)}
+        message |= {"store": str(self.store.path.absolute()), "experiment": self.grid.experiment}
+        self.pool.submit({**message, "device": None})
+
+    def _deal(self, task: Task, answer: Answer) -> None:
+        sealed = ("done", "diverged", "failed") if answer["ok"] else ("done", "diverged")
+        left = remaining(task, self.store, sealed)
+        if left is None:
+            return
+        key, kind = tuple(left.runs), answer.get("kind", "error")
+        if kind == "store":
+            raise StoreError(f"the sweep stops: {answer['message']}; everything stored before is intact")
+        if kind == "busy":
+            self.refusals[key] = self.refusals.get(key, 0) + 1
+            if self.refusals[key] <= PATIENCE:
+                time.sleep(0.05)
+                self.waiting.append(left)
+            return
+        if kind == "died":
+            self.deaths[key] = self.deaths.get(key, 0) + 1
+            if self.deaths[key] < (self.attempts if len(key) == 1 else 2):
+                self.waiting.insert(0, left)
+                return
+        if len(left.settings) > 1:  # one of them is to blame, or they are too many: find out which
+            self.waiting = split(left) + self.waiting
+        elif self.store.status(key[0]) != "failed":
+            self._record(left, answer)
+
+    def _record(self, task: Task, answer: Answer) -> None:
+        """Keep a run that failed without saying so itself."""
+        text = answer.get("text") or answer.get("message") or "it ended without a result"
+        writer, _ = self.store.resume(task.settings[0], experiment=self.grid.experiment)
+        writer.seal("failed", error=text)
+
+
+def again(source: Store | str | Path) -> list[Grid]:
+    """The grids that were swept into a store."""
+    from scalinglab.sweep.plan import kept_grids
+
+    if not Store.is_store(as_store(source).path):
+        raise BadInput(f"{as_store(source).path} is not a store")
+    return kept_grids(as_store(source))

@@ -1,0 +1,153 @@
+"""The runner that trains networks: what a sweep asks of `scalinglab.train`.
+
+Any module with these functions is a runner: `identity` (a checked, complete setting), `alike` (runs that
+can go together), `cost` and `memory` of a run, `capacity` (runs a task), `memory_limit` (bytes a task),
+`probe` (time a few steps), `work` (do runs into a store). Workers import it by its dotted name.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from scalinglab.errors import require
+from scalinglab.store import Store
+
+Setting = dict[str, Any]
+_COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy that is evaluated
+_SHAPES = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "fashion-mnist": (1, 28, 28)}
+_SHAPES |= {"cifar10": (3, 32, 32), "cifar100": (3, 32, 32)}
+_TIME = ("epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate")
+
+
+def _setting(setting: Mapping[str, Any]) -> Any:
+    from scalinglab.train.setting import Setting
+
+    return Setting.from_dict(setting)
+
+
+def identity(setting: Mapping[str, Any]) -> Setting:
+    """The complete setting; unknown, missing and contradictory keys are errors."""
+    return dict(_setting(setting).identity())
+
+
+def alike(settings: Sequence[Setting]) -> list[list[Setting]]:
+    """Settings that can be trained side by side."""
+    torch = require("torch", "train", "Training")
+    from scalinglab.train.engine import group
+
+    groups = group([_setting(s) for s in settings], torch.device("cpu"), together=len(settings))
+    return [[dict(s.identity()) for s in members] for members in groups]
+
+
+def cost(setting: Setting) -> float:
+    """How long a run takes, in units that only compare runs: steps × batch × width² × depth."""
+    s = _setting(setting)
+    size = int(s.n_data or 1)
+    return float(s.total_steps(size) * s.batch(size) * s.width**2 * (s.depth or 1))
+
+
+def memory(setting: Setting) -> float:
+    """Bytes that one run adds to a group: copies of its weights, and activations with their gradients."""
+    s = _setting(setting)
+    options = tuple(sorted((k, repr(v)) for k, v in s.model_options.items()))
+    weights, activations = _sizes(s.model, s.width, s.depth, s.dataset, s.batch_norm, options)
+    return 4.0 * (_COPIES * weights + 3 * activations * s.batch(int(s.n_data or 1)))
+
+
+@lru_cache(maxsize=256)
+def _sizes(
+    model: str, width: float, depth: int | None, dataset: str, batch_norm: bool | None, options: Any
+) -> tuple[int, int]:
+    """Parameters of a network, and activations for one example, without building it in memory."""
+    import torch
+
+    from scalinglab import nets
+
+    shape = _SHAPES.get(dataset, (3, 32, 32))
+    given: dict[str, Any] = {"depth": depth, "batch_norm": batch_norm}
+    try:
+        with torch.device("meta"):
+            network = nets.build(
+                model, shape, 10, width=width, **{k: v for k, v in given.items() if v is not None}
+            )
+            weights = sum(p.numel() for p in network.parameters())
+            seen = [0]
+
+            def add(_module: Any, _inputs: Any, output: Any) -> None:
+                seen[0] += output.numel() if isinstance(output, torch.Tensor) else 0
+
+            for layer in network.modules():
+                if not list(layer.children()):
+                    layer.register_forward_hook(add)
+            network.eval()(torch.empty(1, *shape))
+        return weights, seen[0]
+    except Exception:  # an estimate must not stop a sweep: a network that does not fit is split when it fails
+        return 10**6, 10**6
+
+
+def capacity(device: str | None) -> int:
+    """The largest number of runs in a task."""
+    return 64 if _cuda(device) else 16
+
+
+def memory_limit(device: str | None, workers: int) -> float:
+    """Bytes that a task may take: most of what is free now, shared by the workers."""
+    if _cuda(device):
+        import torch
+
+        return 0.8 * torch.cuda.mem_get_info()[0] / max(1, workers // torch.cuda.device_count())
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**32
+    return 0.7 * free / workers
+
+
+def devices() -> list[str | None]:
+    """The devices of this machine: its GPUs, or None for the processor."""
+    torch = require("torch", "train", "Training")
+    return [f"cuda:{k}" for k in range(torch.cuda.device_count())] or [None]
+
+
+def _cuda(device: str | None) -> bool:
+    torch = require("torch", "train", "Training")
+    return bool(torch.cuda.is_available()) and (device is None or device.startswith("cuda"))
+
+
+def probe(settings: Sequence[Setting]) -> dict[str, float]:
+    """Seconds and FLOPs of a task, from the difference between two short trainings of it."""
+    from scalinglab.train.engine import run_many
+
+    def short(steps: int) -> tuple[float, float]:
+        fast = {"steps": steps, "checkpoints_per_decade": 1, "evaluate_at_most": 64, "fail_below": None}
+        shortened = [{**{k: v for k, v in s.items() if k not in _TIME}, **fast} for s in settings]
+        start = time.perf_counter()
+        curves = run_many(shortened, progress=False)
+        seconds = time.perf_counter() - start
+        return seconds, float(curves.frame["compute"].max()) / steps
+
+    few, many = 2, 12
+    base, flops = short(few)
+    more, _ = short(many)
+    total = [_setting(s).total_steps(int(s["n_data"])) for s in settings]
+    each = max(more - base, 1e-6 * base) / (many - few)
+    evaluations = (
+        base * math.log10(max(total)) / 10
+    )  # checkpoints are log-spaced; building is counted in base
+    return {"seconds": each * sum(total) / len(total) + base + evaluations, "flops": flops * sum(total)}
+
+
+def work(
+    settings: Sequence[Setting], store: Store, experiment: str | None = None, device: str | None = None
+) -> None:
+    """Train the runs into the store."""
+    from scalinglab.train.engine import run_many
+
+    run_many(settings, store=store, experiment=experiment, device=device, progress=False)

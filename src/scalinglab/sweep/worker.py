@@ -1,0 +1,74 @@
+"""A worker: a process that does one task after another, told on stdin, answering on stdout, in JSON lines.
+
+``python -m scalinglab.sweep.worker``. It ends when its driver does: stdin closes, however the driver died.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import queue
+import sys
+import threading
+import traceback
+from typing import Any
+
+RUNNERS = {"train": "scalinglab.sweep.training"}
+
+
+def load(runner: str) -> Any:
+    """A runner by its name: `train`, or the dotted name of a module with the same functions."""
+    from scalinglab.errors import BadInput, nearest
+
+    name = RUNNERS.get(runner, runner)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and not name.startswith(error.name):
+            raise
+        raise BadInput(
+            f"no runner {runner!r}; {nearest(runner, RUNNERS)} or a module's dotted name"
+        ) from error
+
+
+def execute(task: dict[str, Any]) -> dict[str, Any]:
+    """Do a task; the answer says what went wrong, if anything."""
+    try:
+        from scalinglab.store import Store
+
+        runner = load(task["runner"])
+        store = Store(task["store"])
+        runner.work(task["settings"], store, experiment=task["experiment"], device=task["device"])
+        return {"ok": True}
+    except Exception as error:
+        return {"ok": False, "kind": kind(error), "text": traceback.format_exc(), "message": str(error)}
+
+
+def kind(error: BaseException) -> str:
+    """What a driver does about an error depends on its kind: `busy`, `store`, `memory` or `error`."""
+    names = [cls.__name__ for cls in type(error).__mro__]
+    known = {"RunBusy": "busy", "StoreError": "store", "MemoryError": "memory", "OutOfMemoryError": "memory"}
+    found = next((known[name] for name in names if name in known), "error")
+    return "memory" if "out of memory" in str(error).lower() else found
+
+
+def main() -> None:
+    """Work until stdin closes."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # whatever a library prints must not look like an answer
+    tasks: queue.Queue[dict[str, Any]] = queue.Queue()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            tasks.put(json.loads(line))
+        os._exit(0)  # the driver is gone: what is half-done can be resumed
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        task = tasks.get()
+        answers.write(json.dumps({"task": task["task"], **execute(task)}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

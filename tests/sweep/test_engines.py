@@ -1,0 +1,258 @@
+"""The contract of an engine. A later engine joins by being added to ENGINES; it must pass all of this."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from scalinglab.curves import run_name
+from scalinglab.errors import BadInput
+from scalinglab.store import Store, StoreError
+from scalinglab.sweep import Grid, SweepWarning, execute, run
+from scalinglab.sweep.running import again
+from tests.sweep import pretend
+
+ENGINES = ["local"]
+RUNNER = "tests.sweep.pretend"
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    return request.param
+
+
+def grid(seeds=3, **axes):
+    return Grid(axes=axes, seeds=seeds, runner=RUNNER, experiment="contract")
+
+
+def check(store, wanted):
+    """The store holds exactly the runs of the grid, each once, with exactly its rows."""
+    names = {run_name(pretend.identity(setting)) for setting in wanted.settings()}
+    records = store.records()
+    assert set(records) == names
+    frame = store.curves(failed=True).frame
+    assert not frame.duplicated(["run", "step"]).any()
+    for name, record in records.items():
+        assert record.status in ("done", "diverged"), record
+        expected = [pretend.loss(record.setting, step) for step in range(pretend.STEPS)]
+        assert frame[frame["run"] == name]["test_loss"].tolist() == expected
+    assert store.problems == {}
+
+
+def test_a_sweep_stores_exactly_the_runs_of_its_grid_and_a_second_one_does_nothing(engine, tmp_path):
+    wanted = grid(kind=["a", "b"], size=[1, 2, 3])
+    curves = run(wanted, tmp_path, engine=engine, workers=2)
+    check(Store(tmp_path), wanted)
+    assert len(curves.runs) == 18
+    assert set(curves["experiment"]) == {"contract"}
+    again_ = execute(wanted, tmp_path, engine=engine, workers=2)
+    assert again_.plan.tasks == ()
+    assert again_.count("done") == 18
+
+
+def test_a_run_that_raises_is_recorded_and_the_others_finish(engine, tmp_path):
+    wanted = grid(size=[1, 2], trouble=["raise", "diverge", "none"])
+    with pytest.warns(SweepWarning, match=r"18 runs: .*6 failed(.|\n)*this network cannot be trained"):
+        curves = run(wanted, tmp_path, engine=engine, workers=2)
+    store = Store(tmp_path)
+    assert len(curves.runs) == 12
+    for record in store.records().values():
+        expected = {"raise": "failed", "diverge": "diverged", "none": "done"}[record.setting["trouble"]]
+        assert record.status == expected
+    assert all("RuntimeError: this network" in record.error for record in store.failed().values())
+    started = {name: record.started for name, record in store.failed().items()}
+    execute(wanted, tmp_path, engine=engine, workers=2)
+    assert {name: record.started for name, record in store.failed().items()} == started  # left alone
+    retried = execute(wanted, tmp_path, engine=engine, workers=2, retry_failed=True)
+    assert retried.count("failed") == 6
+    assert all(record.started > started[name] for name, record in Store(tmp_path).failed().items())
+
+
+def test_a_group_without_memory_is_split_until_it_fits(engine, tmp_path):
+    wanted = grid(seeds=4, trouble=["memory"])
+    outcome = execute(wanted, tmp_path, engine=engine, workers=1, together=4)
+    assert len(outcome.plan.tasks) == 1
+    assert outcome.count("done") == 4
+
+
+def test_a_run_that_kills_its_worker_is_tried_again_and_at_last_recorded(engine, tmp_path):
+    wanted = Grid(axes={"trouble": ["kill", "once", "none"]}, seeds=2, runner=RUNNER)
+    outcome = execute(wanted, tmp_path, engine=engine, workers=2, attempts=3)
+    records = Store(tmp_path).records()
+    assert {r.setting["trouble"]: r.status for r in records.values()} == {
+        "kill": "failed", "once": "done", "none": "done",
+    }  # fmt: skip
+    assert len(outcome.failed) == 2
+    assert all("killed by signal 9" in r.error or "Worker" in r.error for r in outcome.failed.values())
+
+
+def test_a_full_disk_stops_the_sweep_and_what_was_stored_is_intact(engine, tmp_path):
+    done = grid(seeds=2)
+    run(done, tmp_path, engine=engine, workers=1)
+    (tmp_path / "full").touch()
+    with pytest.raises(StoreError, match="the sweep stops: cannot write"):
+        run(grid(seeds=4), tmp_path, engine=engine, workers=1)
+    assert len(Store(tmp_path).curves(live=False).runs) == 2
+    assert Store(tmp_path).problems == {}
+    (tmp_path / "full").unlink()
+    run(grid(seeds=4), tmp_path, engine=engine, workers=1)
+    check(Store(tmp_path), grid(seeds=4))
+
+
+def test_a_damaged_run_is_done_again(engine, tmp_path):
+    wanted = grid(seeds=3)
+    run(wanted, tmp_path, engine=engine, workers=1)
+    path = next((tmp_path / "sealed").glob("*.parquet"))
+    path.write_bytes(path.read_bytes()[:100])
+    outcome = execute(wanted, tmp_path, engine=engine, workers=1)
+    assert len(outcome.plan.missing) == 1
+    check(Store(tmp_path), wanted)
+
+
+def test_the_store_keeps_the_grid_and_the_sweep_can_be_done_again_from_it(engine, tmp_path):
+    wanted = grid(size=[1, 2])
+    run(wanted, tmp_path / "first", engine=engine, workers=1)
+    (kept,) = again(tmp_path / "first")
+    assert kept == wanted or kept.settings() == wanted.settings()
+    run(kept, tmp_path / "second", engine=engine, workers=1)
+    first, second = (Store(tmp_path / name).curves().frame for name in ("first", "second"))
+    key = ["run", "step"]
+    assert first.sort_values(key)["test_loss"].tolist() == second.sort_values(key)["test_loss"].tolist()
+    Store(tmp_path / "third").start({"a": 1}).close()
+    with pytest.raises(BadInput, match="keeps no grid"):
+        again(tmp_path / "third")
+
+
+# --- faults ----------------------------------------------------------------------------------------
+
+DRIVER = """
+import sys
+from scalinglab.sweep import Grid, execute
+grid = Grid(axes={{"pause": [{pause}], "kind": ["a", "b", "c"]}}, seeds={seeds}, runner="tests.sweep.pretend")
+outcome = execute(grid, sys.argv[1], engine=sys.argv[2], workers=2, together=2, attempts=100)
+print(outcome.summary())
+sys.exit(130 if outcome.interrupted else 0)
+"""
+
+
+def start_driver(path, engine, seeds=8, pause=0.005):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    code = DRIVER.format(seeds=seeds, pause=pause)
+    command = [sys.executable, "-c", code, str(path), engine]
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def family(pid):
+    """The worker processes of a driver."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat") as stat, open(f"/proc/{entry}/cmdline") as command:
+                    parent = int(stat.read().rsplit(")", 1)[1].split()[1])
+                    if parent == pid and "scalinglab.sweep.worker" in command.read():
+                        found.append(int(entry))
+            except (OSError, ValueError):
+                continue
+    return found
+
+
+def wanted_by_driver(seeds=8, pause=0.005):
+    return Grid(axes={"pause": [pause], "kind": ["a", "b", "c"]}, seeds=seeds, runner=RUNNER)
+
+
+def faults(path, engine, kills, seeds=8):
+    """Kill workers and the driver at random moments until the sweep is through; returns the kills done."""
+    chance = random.Random(0)
+    workers = drivers = 0
+    for _ in range(200):
+        process = start_driver(path, engine, seeds)
+        while process.poll() is None and workers + drivers < kills:
+            time.sleep(chance.uniform(0.05, 0.6))
+            if chance.random() < 0.3:
+                process.kill()
+                drivers += 1
+                break
+            if victims := family(process.pid):
+                os.kill(chance.choice(victims), signal.SIGKILL)
+                workers += 1
+        output = process.communicate(timeout=120)[0]
+        if process.returncode == 0 and workers + drivers >= kills:
+            return workers, drivers, output
+        if process.returncode == 0:  # all done before all kills: once more from the beginning
+            for name in list(Store(path).records())[: seeds * 2]:
+                Store(path).discard(name)
+    raise AssertionError("the sweep did not come to its end")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
+def test_workers_and_drivers_killed_at_random_leave_exactly_the_runs_of_the_grid(tmp_path):
+    faults(tmp_path, "local", kills=4)
+    check(Store(tmp_path), wanted_by_driver())
+
+
+def test_the_first_ctrl_c_lets_runs_finish_and_the_next_sweep_continues(tmp_path):
+    process = start_driver(tmp_path, "local", seeds=8, pause=0.05)
+    wait_for(lambda: any(r.status == "done" for r in Store(tmp_path).records().values()))
+    process.send_signal(signal.SIGINT)
+    output = process.communicate(timeout=60)[0]
+    assert process.returncode == 130, output
+    assert "interrupted: sweep again to continue" in output
+    statuses = {record.status for record in Store(tmp_path).records().values()}
+    assert statuses == {"done"}  # what ran was finished, nothing new begun
+    assert len(Store(tmp_path).records()) < 24
+    execute(wanted_by_driver(pause=0.05), tmp_path, workers=2, together=8)
+    check(Store(tmp_path), wanted_by_driver(pause=0.05))
+
+
+def test_the_second_ctrl_c_stops_at_once(tmp_path):
+    process = start_driver(tmp_path, "local", seeds=2, pause=5)
+    wait_for(lambda: any(r.status == "running" for r in Store(tmp_path).records().values()))
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert time.monotonic() - start < 15  # the runs would have taken 40 s
+    assert {r.status for r in Store(tmp_path).records().values()} == {"unfinished"}
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def test_two_sweeps_at_once_share_the_store(tmp_path):
+    wanted = grid(seeds=6, pause=[0.01])
+    outcomes = []
+
+    def sweep():
+        outcomes.append(execute(wanted, tmp_path, workers=1, together=1))
+
+    threads = [threading.Thread(target=sweep) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check(Store(tmp_path), wanted)
+    assert len(outcomes) == 2
+
+
+def test_unknown_engines_and_bad_numbers_are_refused(tmp_path):
+    with pytest.raises(BadInput, match="no engine 'locl'; did you mean 'local'"):
+        execute(grid(), tmp_path, engine="locl")
+    with pytest.raises(BadInput, match="workers=0"):
+        execute(grid(), tmp_path, workers=0)
+    with pytest.raises(BadInput, match="address is for engine='ray'"):
+        execute(grid(), tmp_path, address="auto")

@@ -1,0 +1,117 @@
+"""Grids expand to the settings that they describe, and say what is wrong with them."""
+
+import pytest
+
+from scalinglab.errors import BadInput
+from scalinglab.sweep import Grid
+
+TOML = """
+experiment = "digits"
+seeds = 2
+
+[setting]
+model = "cnn"
+
+[axes]
+n_data = { largest = 1280, ratio = 2, count = 3 }
+learning_rate = { from = 1e-3, to = 1e-1, points = 3 }
+
+[[zip]]
+width = [0.5, 1]
+batch_size = [32, 64]
+
+[[when]]
+match = { width = 1, n_data = { below = 400 } }
+skip = true
+
+[[when]]
+match = { learning_rate = [0.1] }
+set = { epochs = 5 }
+"""
+
+
+def test_a_toml_grid_is_every_combination_under_its_rules(tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text(TOML)
+    grid = Grid.read(path)
+    settings = grid.settings()
+    expected = []
+    for n_data in (320, 640, 1280):
+        for learning_rate in (1e-3, 1e-2, 1e-1):
+            for width, batch_size in ((0.5, 32), (1, 64)):
+                for seed in (0, 1):
+                    if width == 1 and n_data < 400:
+                        continue
+                    setting = {
+                        "model": "cnn", "n_data": n_data, "learning_rate": learning_rate, "width": width,
+                        "batch_size": batch_size, "seed": seed,
+                    }  # fmt: skip
+                    expected.append(setting | ({"epochs": 5} if learning_rate == 0.1 else {}))
+    assert settings == expected
+    assert grid.experiment == "digits"
+    assert Grid.from_dict(grid.to_dict()).settings() == settings
+
+
+def test_parts_put_their_own_axes_over_the_common_ones():
+    grid = Grid(
+        {"model": "mlp", "epochs": 5},
+        axes={"width": [1, 2]},
+        parts=[{"setting": {"model": "cnn"}}, {"setting": {"width": 9}, "axes": {"depth": [2, 3]}}],
+        seeds=[7],
+    )
+    assert grid.settings() == [
+        {"model": "cnn", "epochs": 5, "width": 1, "seed": 7},
+        {"model": "cnn", "epochs": 5, "width": 2, "seed": 7},
+        {"model": "mlp", "epochs": 5, "width": 9, "depth": 2, "seed": 7},
+        {"model": "mlp", "epochs": 5, "width": 9, "depth": 3, "seed": 7},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"from": 10, "to": 1000, "points": 3}, [10, 100, 1000]),
+        ({"from": 1.0, "to": 0.01, "points": 3}, [1.0, 0.1, 0.01]),
+        ({"largest": 1000, "ratio": 10, "count": 3}, [10, 100, 1000]),
+    ],
+)
+def test_ranges_are_spaced_in_the_log(values, expected):
+    assert [s["x"] for s in Grid(axes={"x": values}).settings()] == expected
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ({"axis": {}}, "no 'axis'; did you mean 'axes'"),
+        ({"axes": {"width": 3}}, "must be a list or a range; a fixed value belongs to"),
+        ({"axes": {"width": []}}, "axis width is empty"),
+        ({"axes": {"width": [1, 2, 1]}}, "axis width has 1 twice"),
+        ({"setting": {"width": 1}, "axes": {"width": [1, 2]}}, "'width' is given twice"),
+        ({"axes": {"seed": [1, 2]}, "seeds": 2}, "'seed' is given twice"),
+        ({"zip": [{"width": [1, 2], "depth": [1, 2, 3]}]}, "width has 2, depth has 3"),
+        ({"axes": {"n": {"from": 1, "too": 9, "points": 3}}}, "no 'too'; did you mean 'to'"),
+        ({"axes": {"n": {"from": 1, "to": 9}}}, "a range is"),
+        ({"axes": {"n": {"from": 0, "to": 9, "points": 3}}}, "needs from > 0"),
+        ({"axes": {"n": {"from": 1, "to": 3, "points": 9}}}, "not all different"),
+        ({"axes": {"n": [1]}, "when": [{"match": {"m": 1}, "skip": True}]}, "'m', which no run has"),
+        ({"axes": {"n": [1]}, "when": [{"match": {"n": 2}, "skip": True}]}, "matches no run"),
+        ({"axes": {"n": [1]}, "when": [{"match": {"n": 1}, "skip": True}]}, "no runs"),
+        ({"axes": {"n": [1]}, "when": [{"match": {"n": 1}}]}, "either set or skip"),
+        ({"parts": [{"axis": {}}]}, "a part of a grid has no 'axis'"),
+    ],
+)
+def test_a_wrong_grid_is_refused_with_the_reason(grid, message):
+    with pytest.raises(BadInput, match=message):
+        Grid.from_dict(grid).settings()
+
+
+def test_a_wrong_file_is_named(tmp_path):
+    with pytest.raises(BadInput, match="does not exist"):
+        Grid.read(tmp_path / "none.toml")
+    path = tmp_path / "bad.toml"
+    path.write_text("axes = [")
+    with pytest.raises(BadInput, match=r"bad\.toml is not valid TOML"):
+        Grid.read(path)
+    path.write_text("sedes = 3")
+    with pytest.raises(BadInput, match=r"bad\.toml: a grid has no 'sedes'; did you mean 'seeds'"):
+        Grid.read(path)
