@@ -7,7 +7,7 @@ import sys
 import typer
 
 from scalinglab import __version__
-from scalinglab.cli import data, laws, plan, report, reproduce, simulate, theory
+from scalinglab.cli import data, laws, plan, report, reproduce, simulate, sweep, theory
 from scalinglab.errors import BadInput, ScalinglabError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.add_typer(plan.app, name="plan")
 app.add_typer(data.app, name="data")
 app.command("reproduce")(reproduce.reproduce)
 app.command("report")(report.report)
+app.command("sweep")(sweep.sweep)
 
 
 def _version(asked: bool) -> None:

@@ -13,13 +13,21 @@ from scalinglab.errors import BadInput
 
 def sweep(
     grid: Annotated[Path | None, typer.Argument(help="The grid, a TOML file.")] = None,
-    store: Annotated[Path | None, typer.Option(help="The folder that keeps the runs; runs/ if not given.")] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="The folder that keeps the runs; runs/ if not given.")
+    ] = None,
     source: Annotated[
         Path | None, typer.Option("--from", help="Do the sweeps again that a store keeps, instead of a grid.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done and what it costs.")] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Also do again what failed before.")] = False,
-    engine: Annotated[str, typer.Option(help="local: processes of this machine. ray: a Ray cluster.")] = "local",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done and what it costs.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Also do again what failed before.")
+    ] = False,
+    engine: Annotated[
+        str, typer.Option(help="local: processes of this machine. ray: a Ray cluster.")
+    ] = "local",
     workers: Annotated[int | None, typer.Option(help="Tasks at a time; one a processor or GPU.")] = None,
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster; auto for this machine's.")] = None,
     cpus: Annotated[float, typer.Option(help="Processors that a Ray task needs.")] = 1,

@@ -163,13 +163,18 @@ def open_pool(
     if engine == "local":
         if address is not None:
             raise BadInput("address is for engine='ray'")
-        count = workers or (len(devices) if devices[0] else _cores())
+        count = workers or default_workers(devices)
         return LocalPool(count, devices, max(1, _cores() // count))
     if engine == "ray":
         from scalinglab.sweep.ray_engine import RayPool
 
         return RayPool(address, workers, cpus, gpus)
     raise BadInput(f"no engine {engine!r}; {nearest(engine, ('local', 'ray'))}")
+
+
+def default_workers(devices: Sequence[str | None]) -> int:
+    """One worker a GPU, or one a processor."""
+    return len(devices) if devices[0] and devices[0] != "cpu" else _cores()
 
 
 def _cores() -> int:
