@@ -12,6 +12,7 @@ u = (r_j / r_k)^d, u ~ Beta(j, k−j): locally uniform data need nothing else. T
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +29,8 @@ class Dimension:
 
     Attributes:
         value: The estimate.
-        error: Its standard error (of sampling; curvature and density gradients bias it besides).
+        error: Its standard error: of sampling, with the correlations between neighbouring points; curvature
+            and uneven density bias it besides.
         method: "neighbours", "two_nn" or "mle".
         n: Points it is based on, without duplicates.
     """
@@ -77,37 +79,39 @@ def dimension(
             f"{len(points)} different points and {k} neighbours: "
             f"give at least {max(k, 2) + 2} points and 2 neighbours"
         )
-    chosen = np.random.default_rng(seed).permutation(len(points))[:max_points]
-    logs = np.log(_distances(points, points[chosen], k))
-    steps = logs[:, 1:] - logs[:, :-1]  # log r_k / r_{k-1} for k = 2, 3, …
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(points))[:max_points])
+    distances, indices = _neighbours(points, chosen, k)
+    logs = np.log(distances)
     if method == "mle":
-        inverse = (logs[:, -1:] - logs[:, :-1]).sum(1) / (k - 1)
-    else:
-        orders = np.arange(1, k)
-        inverse = orders * steps  # each column has mean 1/d
-        if method == "neighbours":
-            estimates = 1 / inverse.mean(0)
-            value = float(estimates.mean())
-            # the columns are independent in the theory of uniform data
-            error = float(
-                np.sqrt(np.square(estimates * inverse.std(0, ddof=1) / inverse.mean(0)).sum()) / (k - 1)
-            )
-            return Dimension(value, error / np.sqrt(len(chosen)), method, len(points))
-        inverse = inverse[:, 0]
-    value = 1 / float(inverse.mean())
-    error = value**2 * float(inverse.std(ddof=1)) / np.sqrt(len(chosen))
-    return Dimension(value, error, method, len(points))
+        inverse = (logs[:, -1:] - logs[:, :-1]).sum(1, keepdims=True) / (k - 1)
+    else:  # log r_k / r_{k-1}, times k − 1, for k = 2, 3, …: each column has mean 1/d
+        inverse = np.arange(1, k) * (logs[:, 1:] - logs[:, :-1])
+    estimates = 1 / inverse.mean(0)
+    # the change of the mean estimate with each point
+    influence = -((inverse - inverse.mean(0)) * estimates**2).mean(1)
+    return Dimension(float(estimates.mean()), _error(influence, chosen, indices), method, len(points))
 
 
-def _distances(points: NDArray[np.float64], queries: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Distances to the k nearest neighbours of each query (itself left out), nearest first."""
+def _neighbours(
+    points: NDArray[np.float64], chosen: NDArray[np.int64], k: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Distances to the k nearest neighbours of each chosen point, nearest first, and who they are."""
     from sklearn.neighbors import NearestNeighbors
 
-    search = NearestNeighbors(n_neighbors=k + 1, algorithm="auto" if points.shape[1] < 15 else "brute").fit(
-        points
-    )
-    indices = search.kneighbors(queries, return_distance=False)
+    algorithm = "auto" if points.shape[1] < 15 else "brute"
+    search = NearestNeighbors(n_neighbors=k + 1, algorithm=algorithm).fit(points)
+    indices = search.kneighbors(points[chosen], return_distance=False)[:, 1:]
     # the brute-force search rounds small distances; take them again
-    differences = points[indices[:, 1:]] - queries[:, None]
-    found = np.sort(np.linalg.norm(differences, axis=-1), axis=1)
-    return np.maximum(found, np.finfo(float).tiny)
+    found = np.stack([np.linalg.norm(points[column] - points[chosen], axis=1) for column in indices.T], 1)
+    return np.maximum(np.sort(found, axis=1), np.finfo(float).tiny), indices
+
+
+def _error(influence: NDArray[np.float64], chosen: NDArray[np.int64], indices: NDArray[np.int64]) -> float:
+    """Standard error of a mean of influences that are correlated between neighbours."""
+    place = np.full(int(max(chosen.max(), indices.max())) + 1, -1)
+    place[chosen] = np.arange(len(chosen))
+    pairs = np.stack([np.repeat(np.arange(len(chosen)), indices.shape[1]), place[indices].ravel()], 1)
+    pairs = np.unique(np.sort(pairs[pairs[:, 1] >= 0], axis=1), axis=0)
+    shared = 2 * float(np.sum(influence[pairs[:, 0]] * influence[pairs[:, 1]]))
+    own = float(np.sum(influence**2))
+    return math.sqrt(max(own, own + shared)) / len(influence)
