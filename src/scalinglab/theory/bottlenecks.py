@@ -22,6 +22,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput
 from scalinglab.progress import track
@@ -153,7 +154,7 @@ class Frontier:
 
 def compute_optimal(
     spectrum: Spectrum,
-    budgets: np.ndarray,
+    budgets: ArrayLike,
     n_data: float = math.inf,
     noise: float = 0.0,
     *,
@@ -224,7 +225,7 @@ def ensemble_tradeoff(
     spectrum: Spectrum,
     total_params: float,
     time: float,
-    ensemble: np.ndarray,
+    ensemble: ArrayLike,
     n_data: float = math.inf,
     noise: float = 0.0,
 ) -> Tradeoff:

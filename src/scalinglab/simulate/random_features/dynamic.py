@@ -16,6 +16,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput, require
 from scalinglab.progress import track
@@ -33,7 +34,7 @@ FEATURES, DATA, NOISE, BATCHES = range(4)  # streams of random numbers of a draw
 
 def train(
     spectrum: Spectrum,
-    times: float | np.ndarray,
+    times: ArrayLike,
     n_params: float = math.inf,
     n_data: float = math.inf,
     noise: float = 0.0,

@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from scalinglab.spectrum import Spectrum
 from scalinglab.theory.dmft.correlation import Points, double_integral
@@ -44,7 +45,7 @@ class Early:
 
 
 def early(
-    spectrum: Spectrum, times: float | np.ndarray, noise: float = 0.0, dynamics: Dynamics | None = None
+    spectrum: Spectrum, times: ArrayLike, noise: float = 0.0, dynamics: Dynamics | None = None
 ) -> Early:
     """The test loss to first order in 1/N and 1/P, at any time (useful while the corrections are small)."""
     dynamics = GradientFlow() if dynamics is None else dynamics

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput
 from scalinglab.spectrum import PowerLaw, Spectrum
@@ -111,7 +112,7 @@ class Solution:
 
 def solve(
     spectrum: Spectrum,
-    times: float | np.ndarray,
+    times: ArrayLike,
     n_params: float = math.inf,
     n_data: float = math.inf,
     noise: float = 0.0,
@@ -170,7 +171,7 @@ def solve(
     )  # fmt: skip
 
 
-def check_times(times: float | np.ndarray, discrete: bool) -> np.ndarray:
+def check_times(times: ArrayLike, discrete: bool) -> np.ndarray:
     """Times as a flat array, refused where they are negative, not finite, or not whole steps."""
     flat = np.ravel(np.asarray(times, float))
     if not np.all(np.isfinite(flat) & (flat >= 0)):

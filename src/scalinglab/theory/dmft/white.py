@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
 from scalinglab.errors import BadInput
@@ -24,7 +25,7 @@ WHITE = Spectrum(np.ones(1), np.ones(1))
 
 
 def solve(
-    times: float | np.ndarray, model_ratio: float = math.inf, data_ratio: float = math.inf, noise: float = 0.0
+    times: ArrayLike, model_ratio: float = math.inf, data_ratio: float = math.inf, noise: float = 0.0
 ) -> Solution:
     """Losses along gradient flow at ν = N/M = model_ratio and α = P/M = data_ratio."""
     return _solve(WHITE, times, model_ratio, data_ratio, noise)
