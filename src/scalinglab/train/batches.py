@@ -75,7 +75,6 @@ class Resident:
     Attributes:
         train_x, test_x: (examples, height, width, channels) for images or (examples, dimension).
         train_y, test_y: class numbers or targets.
-        test: the test set as a network sees it is made by `inputs(test_x)`.
     """
 
     def __init__(self, dataset: Dataset, device: torch.device) -> None:
@@ -102,11 +101,11 @@ class Resident:
         return x.movedim(-1, -3) if self.is_image else x
 
     def batch(self, index: Tensor, augment: str = "none", key: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Inputs and targets of indices (runs, batch) or (batch,), augmented at random where asked for."""
+        """Examples as stored, and targets, of indices (runs, batch), augmented at random where asked for."""
         stored = self.train_x[index]
         if augment != "none" and key is not None:
             stored = _augment(stored, augment, key)
-        return self.inputs(stored), self.train_y[index]
+        return stored, self.train_y[index]
 
 
 def _augment(stored: Tensor, how: str, key: Tensor) -> Tensor:

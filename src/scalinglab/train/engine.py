@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 
 from scalinglab import progress as bars
-from scalinglab.curves import Curves, run_name
+from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.store import Store
 from scalinglab.store.live import RunWriter
@@ -30,11 +30,6 @@ from scalinglab.train.measuring import Measure
 from scalinglab.train.replicas import Group
 from scalinglab.train.setting import Setting
 
-# what may differ within a group
-FREE = {
-    "seed", "init_seed", "order_seed", "data_seed", "n_data", "learning_rate", "batch_size",
-    "epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate",
-}  # fmt: skip
 TICK = 16  # steps that one group takes before the next one on the device has its turn
 SAVE_EVERY = 60.0  # seconds
 STREAMS = 4  # groups that share a GPU
@@ -126,7 +121,7 @@ def group(
             groups.append([left.pop(name) for name in names])
     alike: dict[str, list[Setting]] = {}
     for s in left.values():
-        alike.setdefault(_kind(s), []).append(s)
+        alike.setdefault(s.kind(), []).append(s)
     for members in alike.values():
         members.sort(key=lambda s: s.total_steps(_size(s)))  # those that end together stay together
         size = together or stack_size(members[0], device)
@@ -137,13 +132,6 @@ def group(
 def _size(s: Setting) -> int:
     assert s.n_data is not None
     return s.n_data
-
-
-def _kind(s: Setting) -> str:
-    """Equal for settings that can share a group."""
-    shared = {k: v for k, v in s.identity().items() if k not in FREE}
-    noisy = s.data_seed if s.input_noise or s.label_noise else None
-    return run_name({**shared, "batch": s.batch(_size(s)), "noisy": noisy})
 
 
 def stack_size(setting: Setting, device: torch.device) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -25,96 +26,114 @@ from scalinglab.train.setting import Setting
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
-class Optimizer:
-    """The state of an optimizer for a group of runs.
+@dataclass
+class Moments:
+    """What an optimizer remembers of a group of runs.
 
-    Args:
-        model: the network, which knows its parameterization's learning-rate factors.
-        parameters: masters in fp32, by name, (runs, …).
-        totals: training time of each run in steps, for the cosine schedule.
+    Attributes:
+        slots: momenta (one list), or first and second moments (two), each like the parameters.
+        steps: updates done, a float32 scalar on the device.
+        rates, totals: learning rate and training time of each run, (runs,).
+        rate: the learning rate, where all runs share one that never changes.
     """
 
-    def __init__(
-        self,
-        model: Network,
-        parameters: dict[str, Tensor],
-        settings: Sequence[Setting],
-        totals: Sequence[int],
-    ) -> None:
-        first = settings[0]
-        device = next(iter(parameters.values())).device
-        self.kind, self.momentum = first.optimizer, first.momentum or 0.0
-        self.weight_decay, self.cosine = first.weight_decay, first.schedule == "cosine"
-        self.masters = list(parameters.values())
-        self.names = list(parameters)
-        self.rates = torch.tensor([s.learning_rate for s in settings], device=device)
-        self.totals = torch.tensor(totals, dtype=torch.float32, device=device)
-        self.same_rate = len({s.learning_rate for s in settings}) == 1 and not self.cosine
-        self.rate = first.learning_rate
-        scales = nets.learning_rate_scales(model, first.optimizer)
-        self.scales = [scales.get(name, 1.0) for name in self.names]
-        self.adaptive = self.kind in ("adam", "adamw")
-        slots = 2 if self.adaptive else 1 if self.momentum else 0
-        self.slots = [[torch.zeros_like(p.detach()) for p in self.masters] for _ in range(slots)]
-        self.steps = torch.zeros((), device=device)
-        self.fused = self.adaptive and self.same_rate and set(self.scales) == {1.0} and not first.compile
+    slots: list[list[Tensor]]
+    steps: Tensor
+    rates: Tensor
+    totals: Tensor
+    rate: float | None
 
-    def state(self) -> list[Tensor]:
+    def tensors(self) -> list[Tensor]:
         """What must be kept to go on."""
         return [*(t for slot in self.slots for t in slot), self.steps]
 
-    def take(self, other: Optimizer, rows: list[int]) -> None:
-        """Take over some runs of another optimizer."""
-        self.slots = [[t[rows] for t in slot] for slot in other.slots]
-        self.steps.copy_(other.steps)
+    def keep(self, rows: list[int]) -> None:
+        """Go on with some of the runs."""
+        self.slots = [[t[rows] for t in slot] for slot in self.slots]
+        self.rates, self.totals = self.rates[rows], self.totals[rows]
 
-    def apply(self, gradients: Sequence[Tensor], working: dict[str, Tensor], counter: Tensor) -> None:
+
+class Rule:
+    """How parameters are updated; the same for all runs of an architecture."""
+
+    def __init__(self, setting: Setting, model: Network) -> None:
+        self.kind, self.momentum = setting.optimizer, setting.momentum or 0.0
+        self.weight_decay, self.cosine = setting.weight_decay, setting.schedule == "cosine"
+        scales = nets.learning_rate_scales(model, setting.optimizer)
+        self.scales = [scales.get(name, 1.0) for name, _ in model.named_parameters()]
+        self.adaptive = self.kind in ("adam", "adamw")
+        self.can_fuse = (
+            self.adaptive and set(self.scales) == {1.0} and not self.cosine and not setting.compile
+        )
+
+    def start(
+        self, parameters: dict[str, Tensor], settings: Sequence[Setting], totals: Sequence[int]
+    ) -> Moments:
+        """Moments of zero."""
+        device = next(iter(parameters.values())).device
+        count = 2 if self.adaptive else 1 if self.momentum else 0
+        slots = [[torch.zeros_like(p.detach()) for p in parameters.values()] for _ in range(count)]
+        rates = [s.learning_rate for s in settings]
+        return Moments(
+            slots,
+            torch.zeros((), device=device),
+            torch.tensor(rates, device=device),
+            torch.tensor(totals, dtype=torch.float32, device=device),
+            rates[0] if len(set(rates)) == 1 else None,
+        )
+
+    def update(
+        self, masters: list[Tensor], working: list[Tensor], gradients: Sequence[Tensor], moments: Moments
+    ) -> None:
         """One update in place, of the masters and of working copies in another precision."""
-        copies = [(w, p) for w, p in zip(working.values(), self.masters) if w is not p]
-        if self.fused and not copies:
-            self._fused(gradients)
-            return
-        self.steps += 1
-        rates = self.rates
-        if self.cosine:
-            rates = rates * 0.5 * (1 + torch.cos(math.pi * (counter / self.totals).clamp(max=1.0)))
-        for number, (p, g) in enumerate(zip(self.masters, gradients)):
-            rate = (rates * self.scales[number]).view(-1, *[1] * (p.ndim - 1))
-            self._one(number, p, g.to(p.dtype), rate)
+        copies = [(w, p) for w, p in zip(working, masters) if w is not p]
+        if self.can_fuse and moments.rate is not None:
+            self._fused(masters, gradients, moments)
+        else:
+            self._plain(masters, gradients, moments)
         for copy, p in copies:
             copy.copy_(p)
 
-    def _one(self, number: int, p: Tensor, g: Tensor, rate: Tensor) -> None:
+    def _plain(self, masters: list[Tensor], gradients: Sequence[Tensor], moments: Moments) -> None:
+        rates = moments.rates
+        if self.cosine:
+            rates = rates * 0.5 * (1 + torch.cos(math.pi * (moments.steps / moments.totals).clamp(max=1.0)))
+        moments.steps += 1
+        for number, (p, g) in enumerate(zip(masters, gradients)):
+            rate = (rates * self.scales[number]).view(-1, *[1] * (p.ndim - 1))
+            self._one(p, g.to(p.dtype), rate, [slot[number] for slot in moments.slots], moments.steps)
+
+    def _one(self, p: Tensor, g: Tensor, rate: Tensor, slots: list[Tensor], steps: Tensor) -> None:
         if self.weight_decay:
             if self.kind == "adamw":
                 p.mul_(1 - rate * self.weight_decay)
             else:
                 g = g + self.weight_decay * p
         if self.adaptive:
-            m, v = self.slots[0][number], self.slots[1][number]
+            m, v = slots
             m.lerp_(g, 1 - BETA1)
             v.mul_(BETA2).addcmul_(g, g, value=1 - BETA2)
-            size = (v.sqrt() / (1 - BETA2**self.steps).sqrt()).add_(EPSILON)
-            p.sub_(rate / (1 - BETA1**self.steps) * (m / size))
+            size = (v.sqrt() / (1 - BETA2**steps).sqrt()).add_(EPSILON)
+            p.sub_(rate / (1 - BETA1**steps) * (m / size))
         elif self.momentum:
-            u = self.slots[0][number]
+            (u,) = slots
             u.mul_(self.momentum).add_(g)
             p.sub_(rate * (g + self.momentum * u if self.kind == "nesterov" else u))
         else:
             p.sub_(rate * g)
 
-    def _fused(self, gradients: Sequence[Tensor]) -> None:
+    def _fused(self, masters: list[Tensor], gradients: Sequence[Tensor], moments: Moments) -> None:
         """Adam in one pass over memory, by the kernel of `torch.optim`."""
         function = torch._fused_adamw_ if self.kind == "adamw" else torch._fused_adam_
-        self.steps += 1
-        masters, steps = [p.detach() for p in self.masters], [self.steps] * len(self.masters)
-        # the kernel walks through memory and does not look at strides
-        gradients = [
-            g if g.stride() == p.stride() else torch.empty_like(p).copy_(g)
+        moments.steps += 1
+        assert moments.rate is not None
+        # the kernel walks through memory and looks neither at strides nor at types
+        alike = [
+            g if g.stride() == p.stride() and g.dtype == p.dtype else torch.empty_like(p).copy_(g)
             for g, p in zip(gradients, masters)
         ]
         function(
-            masters, gradients, self.slots[0], self.slots[1], [], steps,
-            lr=self.rate, beta1=BETA1, beta2=BETA2, weight_decay=self.weight_decay, eps=EPSILON,
-            amsgrad=False, maximize=False,
+            [p.detach() for p in masters], alike, moments.slots[0], moments.slots[1], [],
+            [moments.steps] * len(masters), lr=moments.rate, beta1=BETA1, beta2=BETA2,
+            weight_decay=self.weight_decay, eps=EPSILON, amsgrad=False, maximize=False,
         )  # fmt: skip

@@ -41,8 +41,11 @@ POSITIVE = (
     "reference_learning_rate", "checkpoints_per_decade", "pool", "n_data", "evaluate_at_most", "test_size",
 )  # fmt: skip
 FRACTIONS = ("momentum", "label_smoothing", "label_noise", "dropout", "fail_below", "fail_after")
-# how a run is computed, not what is computed, but recorded all the same
-SPEED = ("precision", "compile", "graphs")
+# what may differ between runs that share a step
+FREE = {
+    "seed", "init_seed", "order_seed", "data_seed", "n_data", "learning_rate", "batch_size",
+    "epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,6 +199,13 @@ class Setting:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         kept = {k: v for k, v in values.items() if v is not None and v != {}}
         return {k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()}
+
+    def kind(self) -> str:
+        """Equal for settings whose runs can share a step."""
+        assert self.n_data is not None
+        shared = {k: v for k, v in self.identity().items() if k not in FREE}
+        noisy = self.data_seed if self.input_noise or self.label_noise else None
+        return run_name({**shared, "batch": self.batch(self.n_data), "noisy": noisy})
 
     @property
     def run(self) -> str:

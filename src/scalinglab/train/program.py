@@ -1,0 +1,173 @@
+"""Program: what a step of one architecture computes, written once and compiled once.
+
+A program holds no run's numbers: weights, buffers and data come in as arguments, stacked (runs, …). All
+groups of one architecture and size share it, so that a hundred runs cost one compilation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn import functional as F
+
+from scalinglab import nets
+from scalinglab.nets.parameterization import Network
+from scalinglab.train import random_numbers as rn
+from scalinglab.train.batches import Resident
+from scalinglab.train.convolution import use_products
+from scalinglab.train.optimizers import Rule
+from scalinglab.train.setting import Setting
+
+Named = dict[str, Tensor]
+
+
+class Program:
+    """Forward pass, loss and update for a number of runs of one architecture.
+
+    Args:
+        setting: of any of the runs; only what they share is used.
+        resident: their data, for shapes and normalisation.
+        runs: how many are stacked.
+    """
+
+    def __init__(self, setting: Setting, resident: Resident, runs: int) -> None:
+        self.setting, self.resident, self.runs = setting, resident, runs
+        self.model = network(setting, resident).to(resident.device).train().requires_grad_(False)
+        if resident.device.type == "cpu":
+            use_products(self.model)
+        self.rule = Rule(setting, self.model)
+        self.loss = self._compiled(self._loss)
+        self.update = self._compiled(self.rule.update)
+        self.halved = _halved(self.model) if setting.precision == "bf16" else set()
+
+    def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return torch.compile(function, dynamic=False) if self.setting.compile else function
+
+    def apply(self, weights: Named, buffers: Named, x: Tensor) -> tuple[Tensor, Named]:
+        """Logits of one run, (examples, outputs), and the buffers as the network left them."""
+        state = {**weights, **buffers}
+        logits = functional_call(self.model, state, (x,))
+        return logits, {name: state[name] for name in buffers}
+
+    def _loss(self, weights: Named, buffers: Named, stored: Tensor, y: Tensor) -> tuple[Tensor, Named]:
+        """Training loss of each run, (runs,), on stored examples, and new buffers."""
+        x = self.resident.inputs(stored)
+        with self.autocast():
+            if self.runs == 1:
+                logits, new = self.apply(_only(weights), _only(buffers), x[0])
+                logits, new = logits[None], {k: v[None] for k, v in new.items()}
+            else:
+                logits, new = torch.vmap(self.apply)(weights, buffers, x)
+        return objective(logits.float(), y, self.setting), new
+
+    def logits(self, weights: Named, buffers: Named, x: Tensor, shared: bool) -> Tensor:
+        """Logits of any number of runs, (runs, examples, outputs), on their own inputs or on shared ones."""
+        with self.autocast():
+            if len(next(iter(weights.values()))) == 1:
+                return self.apply(_only(weights), _only(buffers), x if shared else x[0])[0][None].float()
+            apply = lambda w, b, inputs: self.apply(w, b, inputs)[0]  # noqa: E731
+            return torch.vmap(apply, in_dims=(0, 0, None if shared else 0))(weights, buffers, x).float()
+
+    def autocast(self) -> contextlib.AbstractContextManager[Any]:
+        """Half precision where the setting asks for it."""
+        if self.setting.precision != "bf16":
+            return contextlib.nullcontext()
+        return torch.autocast(self.resident.device.type, torch.bfloat16, cache_enabled=False)
+
+    def working(self, parameters: Named) -> Named:
+        """What the network computes with: the parameters themselves, or bf16 copies of its weights.
+
+        Only dense and convolutional layers get copies; the optimizer keeps fp32 masters. This is what
+        autocast does, without converting every weight again at every step.
+        """
+        return {
+            name: value.detach().to(torch.bfloat16).requires_grad_() if name in self.halved else value
+            for name, value in parameters.items()
+        }
+
+    @contextlib.contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """The network in evaluation mode, without gradients."""
+        self.model.eval()
+        try:
+            with torch.no_grad():
+                yield
+        finally:
+            self.model.train()
+
+
+def network(setting: Setting, resident: Resident) -> Network:
+    """The network of a setting, with its initial weights."""
+    options = dict(setting.model_options)
+    if setting.dropout is not None:
+        options["dropout"] = setting.dropout
+    model = nets.build(
+        setting.model, resident.input_shape, resident.n_outputs, width=setting.width, depth=setting.depth,
+        parameterization=setting.parameterization, batch_norm=setting.batch_norm,
+        initialization=setting.initialization, seed=setting.seed_of("init"), **options,
+    )  # fmt: skip
+    rn.seed_dropout(model)
+    return model
+
+
+def initial(settings: Sequence[Setting], resident: Resident) -> tuple[Named, Named]:
+    """The runs' initial parameters and buffers, stacked, on the device."""
+    models = [network(s, resident) for s in settings]
+    stacked = []
+    for part in ("named_parameters", "named_buffers"):
+        columns = [dict(getattr(model, part)()) for model in models]
+        named = {name: torch.stack([c[name].detach() for c in columns]) for name in columns[0]}
+        stacked.append({name: _placed(value, resident.device) for name, value in named.items()})
+    return {k: v.requires_grad_() for k, v in stacked[0].items()}, stacked[1]
+
+
+def _placed(value: Tensor, device: torch.device) -> Tensor:
+    """On the device; weights of convolutions with their channels last on a GPU."""
+    if value.ndim == 5 and device.type == "cuda":
+        value = value.permute(0, 1, 3, 4, 2).contiguous().permute(0, 1, 4, 2, 3)
+    return value.to(device)
+
+
+def objective(logits: Tensor, y: Tensor, setting: Setting, plain: bool = False) -> Tensor:
+    """Mean loss over examples for each run: logits (runs, examples, outputs) to (runs,)."""
+    if setting.loss == "mse":
+        target = F.one_hot(y, logits.shape[-1]).to(logits.dtype) if y.dtype == torch.int64 else y
+        return (logits - target).square().mean((-2, -1))
+    smoothing = 0.0 if plain else setting.label_smoothing
+    each = F.cross_entropy(logits.flatten(0, -2), y.flatten(), reduction="none", label_smoothing=smoothing)
+    return each.view(y.shape).mean(-1)
+
+
+def _only(values: Named) -> Named:
+    return {name: value[0] for name, value in values.items()}
+
+
+def _halved(model: nn.Module) -> set[str]:
+    layers = [name for name, m in model.named_modules() if isinstance(m, (nn.Linear, nn.Conv2d))]
+    return {f"{name}.{kind}" for name in layers for kind in ("weight", "bias")}
+
+
+@contextlib.contextmanager
+def precision(setting: Setting, device: torch.device) -> Iterator[None]:
+    """The flags of PyTorch that a setting means: full fp32 unless it asks for less, deterministic kernels."""
+    if device.type != "cuda":
+        yield
+        return
+    wanted = [
+        (torch.backends.cuda.matmul, "allow_tf32", setting.precision != "fp32"),
+        (torch.backends.cudnn, "allow_tf32", setting.precision != "fp32"),
+        (torch.backends.cudnn, "deterministic", True),
+    ]
+    before = [getattr(where, name) for where, name, _ in wanted]
+    try:
+        for where, name, value in wanted:
+            setattr(where, name, value)
+        yield
+    finally:
+        for (where, name, _), value in zip(wanted, before):
+            setattr(where, name, value)
