@@ -37,16 +37,19 @@ ENTRIES = (
         "bahri2021/fig3",
         "random-feature models show all four scaling regimes",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.bahri2021.random_features:fig3",
     ),
     Entry(
         "bahri2021/fig4-left",
         "data and parameter exponents equal the spectral exponent",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.bahri2021.random_features:fig4_left",
     ),
     Entry(
         "bahri2021/fig4-right",
         "kernel spectra of pooled images decay as power laws",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.bahri2021.random_features:fig4_right",
     ),
     Entry(
         "bahri2021/fig5",

@@ -1,0 +1,125 @@
+"""What the figures on linear models share: pooled images, exponents with errors, spectra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalinglab.data import load
+from scalinglab.errors import BadInput
+from scalinglab.papers.registry import Row
+
+DEPTH = 3  # hidden layers of the random networks: deeper kernels have straighter power laws on images
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One scale of the figures on random features.
+
+    Attributes:
+        dataset: images.
+        pools: sizes of average pooling.
+        n_images: how many images make the population.
+        n_features: size of the pool of features in the variance-limited regimes.
+        fixed: P (or D) in the variance-limited regimes.
+        varied: D (or P) there.
+        resolved: D and P in the resolution-limited regimes.
+        window: modes over which the spectrum's exponent is read off.
+        draws: independent draws.
+    """
+
+    dataset: str
+    pools: tuple[int, ...]
+    n_images: int
+    n_features: int
+    fixed: int
+    varied: tuple[int, ...]
+    resolved: tuple[int, ...]
+    window: tuple[int, int]
+    draws: int
+
+
+SETTINGS = {
+    "smoke": Setting(
+        "digits", (1, 2), 1400, 200, 16, (128, 256, 512, 1024, 2048), (16, 32, 64, 128, 256), (16, 140), 12
+    ),
+    "laptop": Setting(
+        "mnist",
+        (1, 2, 4, 7, 14),
+        4000,
+        400,
+        24,
+        (192, 384, 768, 1536, 3072, 6144),
+        (20, 32, 50, 80, 126, 200, 318, 504),
+        (40, 400),
+        24,
+    ),
+}
+
+
+def setting(scale: str) -> Setting:
+    """The setting of a scale."""
+    if scale not in SETTINGS:
+        raise BadInput(f"scale {scale!r}: these figures run at {', '.join(SETTINGS)}")
+    return SETTINGS[scale]
+
+
+def pooled_images(dataset: str, pool: int, n_images: int) -> np.ndarray:
+    """Average-pooled images as vectors, each pixel centred, all scaled to unit variance; (n, dimension)."""
+    data = load(dataset, "unit").pool(pool).flat()
+    x = data.inputs("train", slice(0, n_images)).astype(float)
+    x -= x.mean(0)
+    return x / x.std()
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """A measured exponent and its standard error."""
+
+    value: float
+    error: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} ± {self.error:.2f}"
+
+
+def exponent(sizes: np.ndarray, losses: np.ndarray, *, resamples: int = 200) -> Exponent:
+    """The slope of log mean loss against log size; its error from resampling whole draws.
+
+    Args:
+        sizes: (n,).
+        losses: (draws, n); sizes of one draw are nested and so not independent, draws are.
+    """
+    x = np.log(sizes)
+    rng = np.random.default_rng(0)
+    chosen = rng.integers(len(losses), size=(resamples, len(losses)))
+    means = np.concatenate([losses.mean(0)[None], losses[chosen].mean(1)])
+    good = (means > 0).all(1)
+    slopes = -np.polyfit(x, np.log(means[good]).T, 1)[0]
+    return Exponent(float(slopes[0]), float(slopes[1:].std(ddof=1)))
+
+
+def population_eigenvalues(sampled: np.ndarray) -> np.ndarray:
+    """Eigenvalues of the kernel from those of K/n on n inputs.
+
+    The modes that n inputs do not resolve add to each sampled eigenvalue what they add as a ridge,
+    κ/n of eq. S12, and κ/n is the harmonic mean of the sampled eigenvalues (the mean leave-one-out error of
+    kernel interpolation). Good for modes k ≪ n.
+    """
+    return sampled - len(sampled) / np.sum(1 / sampled)
+
+
+def compared(
+    quantity: str, measured: Exponent, predicted: float, uncertainty: float, slack: float, what: str
+) -> Row:
+    """A row that compares a measured exponent with what the paper predicts for it."""
+    room = slack + 2 * float(np.hypot(measured.error, uncertainty))
+    return Row(
+        quantity,
+        round(predicted, 3),
+        round(measured.value, 3),
+        error=round(measured.error, 3),
+        agrees=abs(measured.value - predicted) <= room,
+        note=f"{what}; within {slack} + 2 standard errors",
+    )

@@ -1,0 +1,258 @@
+"""Figs. 3 and 4: random ReLU features of pooled images in all four regimes, and their kernel's spectrum.
+
+Every loss is averaged over the teacher exactly. The resolution-limited ones take the other size to be
+infinite: infinitely many features by the closed form of the kernel, infinite data by the mean over the
+population of images. The variance-limited ones are excesses over exact limits, (4) and (5).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from scalinglab.curves import Curves
+from scalinglab.figures import style
+from scalinglab.papers.bahri2021 import linear
+from scalinglab.papers.bahri2021.linear import Exponent
+from scalinglab.papers.registry import Reproduction, Row
+from scalinglab.progress import track
+from scalinglab.simulate import random_features as simulate
+from scalinglab.spectrum import Spectrum, TailExponent
+from scalinglab.theory import infinite_width
+from scalinglab.theory import random_features as theory
+
+VARIANCE = ("variance-limited in data", "variance-limited in features")
+RESOLUTION = ("resolution-limited in data", "resolution-limited in features")
+
+
+# --- measuring -----------------------------------------------------------------------------------------
+
+
+def kernel_of(x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
+    """The mean product of two inputs' random features, in the limit of many."""
+    return infinite_width.nngp(x, other, depth=linear.DEPTH) / 2
+
+
+def variance_limited(
+    table: np.ndarray, fixed: int, sizes: np.ndarray, draws: int
+) -> tuple[np.ndarray, float]:
+    """Excess losses over the limit (draws, sizes), and the coefficient of 1/size of the theory.
+
+    Args:
+        table: features of the population, (points, features): rows are drawn, the first `fixed` columns are
+            the student's, all columns are the teacher's. The transposed table exchanges data and features.
+    """
+    root = theory.square_root(table.T @ table / len(table))
+    pool = simulate.FeaturePool(table[:, :fixed], root[:, :fixed], table, root, data="replace")
+    losses = simulate.sweep(pool, sizes, fixed, draws=draws).frame["test_loss"].to_numpy()
+    projection = np.eye(table.shape[1])[:fixed]
+    excess = losses.reshape(draws, len(sizes)) - theory.loss(root, projection=projection)
+    return excess, theory.data_correction(table, projection)
+
+
+def resolved_by_features(x: np.ndarray, sizes: np.ndarray, draws: int) -> np.ndarray:
+    """(4) for every P: what is left of the kernel's trace outside the span of P random features."""
+    losses = np.empty((draws, len(sizes)))
+    for i in range(draws):
+        features = simulate.relu_features(x, int(sizes[-1]), depth=linear.DEPTH, width=1024, seed=1000 + i)
+        basis = np.linalg.qr(features)[0]
+        trace, explained = 0.0, np.zeros(basis.shape[1])
+        for rows in np.array_split(np.arange(len(x)), max(1, len(x) // 1000)):
+            block = kernel_of(x[rows], x)
+            trace += float(block[np.arange(len(rows)), rows].sum())
+            explained += np.einsum("ip,ip->p", basis[rows], block @ basis)
+        losses[i] = (trace - np.cumsum(explained)[sizes - 1]) / len(x)
+    return losses
+
+
+@lru_cache(maxsize=4)
+def measured(scale: str) -> tuple[Curves, dict[int, tuple[np.ndarray, TailExponent]], dict[int, list[float]]]:
+    """All four regimes of every pool size, the spectra, and the theory's coefficients of 1/D and 1/P."""
+    s = linear.setting(scale)
+    varied, resolved = np.array(s.varied), np.array(s.resolved)
+    frames, spectra, coefficients = [], {}, {}
+
+    def keep(
+        regime: str, pool: int, sizes: np.ndarray, losses: np.ndarray, column: str, other: float
+    ) -> None:
+        draw, size = np.meshgrid(np.arange(len(losses)), sizes, indexing="ij")
+        sizes_of = {column: size.ravel(), ("n_params" if column == "n_data" else "n_data"): other}
+        common = {"dataset": s.dataset, "pool": pool, "regime": regime, "seed": draw.ravel()}
+        frames.append(pd.DataFrame({**common, **sizes_of, "test_loss": losses.ravel()}))
+
+    for pool in track(s.pools, "pool sizes"):
+        x = linear.pooled_images(s.dataset, pool, s.n_images)
+        kernel = kernel_of(x)
+        values = linear.population_eigenvalues(np.linalg.eigvalsh(kernel / len(x))[::-1])
+        values = values[: s.window[1] + s.window[1] // 2]
+        spectrum = Spectrum(values, values)
+        spectra[pool] = values, spectrum.tail_exponent(window=s.window)
+        features = simulate.relu_features(x, s.n_features, depth=linear.DEPTH, width=1024, seed=pool)
+        points = features[: s.n_features]  # as many points as features: nothing is lost by transposing
+        in_data, c_data = variance_limited(points, s.fixed, varied, 4 * s.draws)
+        in_features, c_features = variance_limited(points.T, s.fixed, varied, 4 * s.draws)
+        coefficients[pool] = [c_data, c_features]
+        keep(VARIANCE[0], pool, varied, in_data, "n_data", s.fixed)
+        keep(VARIANCE[1], pool, varied, in_features, "n_params", s.fixed)
+        few = max(3, s.draws // 8)
+        keep(
+            RESOLUTION[0],
+            pool,
+            resolved,
+            simulate.nested_loss(kernel, resolved, draws=s.draws // 2),
+            "n_data",
+            np.inf,
+        )
+        keep(RESOLUTION[1], pool, resolved, resolved_by_features(x, resolved, few), "n_params", np.inf)
+    table = pd.concat(frames, ignore_index=True)
+    return Curves(table, settings=["pool", "regime"], source="simulate"), spectra, coefficients
+
+
+def losses_of(curves: Curves, regime: str, pool: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes, and losses (draws, sizes), of one regime and pool size."""
+    frame = curves.frame
+    part = frame[(frame["regime"] == regime) & (frame["pool"] == pool)]
+    column = "n_data" if regime.endswith("data") else "n_params"
+    sizes = np.unique(part[column].to_numpy())
+    return sizes, part["test_loss"].to_numpy().reshape(-1, len(sizes))
+
+
+def exponents_of(curves: Curves, regime: str, pools: tuple[int, ...]) -> dict[int, Exponent]:
+    """The exponent of a regime for every pool size; variance-limited ones where size ≥ 16 × the fixed one."""
+    found = {}
+    for pool in pools:
+        sizes, losses = losses_of(curves, regime, pool)
+        used = slice(1, None) if regime in VARIANCE else slice(None)  # the first carries the 1/size² term
+        found[pool] = linear.exponent(sizes[used], losses[:, used])
+    return found
+
+
+# --- Fig. 3 --------------------------------------------------------------------------------------------
+
+
+def fig3(scale: str) -> Reproduction:
+    """Random-feature models show all four scaling regimes."""
+    s = linear.setting(scale)
+    curves, spectra, coefficients = measured(scale)
+    figure, axes = style.panels(2, 2, size=(4.4, 3.3))
+    layout = {VARIANCE[0]: (0, 0), RESOLUTION[0]: (0, 1), RESOLUTION[1]: (1, 0), VARIANCE[1]: (1, 1)}
+    rows: list[Row] = []
+    for regime, place in layout.items():
+        found = exponents_of(curves, regime, s.pools)
+        limited = regime in VARIANCE
+        symbol = "D" if regime.endswith("data") else "P"
+        other = "P" if symbol == "D" else "D"
+        excess = f"L(D, P) − L({other})" if limited else f"L({symbol})"
+        held = f"{other} = {s.fixed}" if limited else f"{other} = ∞"
+        style.loglog(
+            axes[place], f"{'examples D' if symbol == 'D' else 'features P'}", excess, f"{regime}, {held}"
+        )
+        for pool, color in zip(s.pools, style.colors(s.pools)):
+            theory_line = coefficients[pool][VARIANCE.index(regime)] if limited else None
+            _panel(axes[place], curves, regime, pool, color, found[pool], theory_line)
+            if limited:
+                rows.append(
+                    linear.compared(f"{regime}, pool {pool}", found[pool], 1.0, 0.0, 0.05, "paper: 1")
+                )
+            else:
+                tail = spectra[pool][1]
+                spread = (tail.high - tail.low) / 4
+                rows.append(
+                    linear.compared(
+                        f"{regime}, pool {pool}", found[pool], tail.value - 1, spread, 0.1, "paper: α_K"
+                    )
+                )
+        axes[place].legend(title="pool: exponent", ncols=1, title_fontsize=8)
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def _panel(
+    axis: Axes,
+    curves: Curves,
+    regime: str,
+    pool: int,
+    color: object,
+    found: Exponent,
+    coefficient: float | None,
+) -> None:
+    sizes, losses = losses_of(curves, regime, pool)
+    mean, error = losses.mean(0), losses.std(0, ddof=1) / np.sqrt(len(losses))
+    style.points(axis, sizes, mean, error, color=color, label=f"{pool}: {found}")
+    if coefficient is not None:
+        axis.plot(sizes, coefficient / sizes, color=color, lw=1.2)
+    else:
+        middle = np.exp(np.log(sizes).mean()), np.exp(np.log(mean).mean())
+        axis.plot(sizes, middle[1] * (sizes / middle[0]) ** -found.value, color=color, lw=1.0, ls="--")
+
+
+# --- Fig. 4 --------------------------------------------------------------------------------------------
+
+
+def fig4_left(scale: str) -> Reproduction:
+    """Data and parameter exponents against the exponent of the kernel's spectrum."""
+    s = linear.setting(scale)
+    curves, spectra, _ = measured(scale)
+    figure, axes = style.panels(size=(4.6, 4.0))
+    axis, rows = axes[0, 0], []
+    axis.set(
+        xlabel="spectrum's exponent α_K", ylabel="loss exponent", title=f"{s.dataset}, one point a pool size"
+    )
+    names = {"α_D (data)": RESOLUTION[0], "α_P (features)": RESOLUTION[1]}
+    for (name, regime), color, marker in zip(names.items(), style.PALETTE, "os"):
+        found = exponents_of(curves, regime, s.pools)
+        for i, pool in enumerate(s.pools):
+            tail = spectra[pool][1]
+            x = tail.value - 1
+            horizontal = [[x - (tail.low - 1)], [tail.high - 1 - x]]
+            label = name if i == 0 else None
+            style.points(
+                axis,
+                [x],
+                [found[pool].value],
+                [found[pool].error],
+                xerr=horizontal,
+                color=color,
+                fmt=marker,
+                label=label,
+            )
+            spread = (tail.high - tail.low) / 4
+            rows.append(linear.compared(f"{name}, pool {pool}", found[pool], x, spread, 0.1, "paper: α_K"))
+    end = 1.15 * max(tail.high - 1 for _, tail in spectra.values())
+    axis.plot([0, end], [0, end], color=style.INK, ls="--", lw=1, label="α = α_K")
+    axis.legend()
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def fig4_right(scale: str) -> Reproduction:
+    """Kernel spectra of pooled images."""
+    s = linear.setting(scale)
+    _, spectra, _ = measured(scale)
+    figure, axes = style.panels(size=(5.2, 4.0))
+    axis = style.loglog(axes[0, 0], "mode k", "eigenvalue λ_k", f"kernels of random networks on {s.dataset}")
+    rows, frames = [], []
+    for pool, color in zip(s.pools, style.colors(s.pools)):
+        values, tail = spectra[pool]
+        k = np.arange(1, len(values) + 1)
+        frames.append(pd.DataFrame({"dataset": s.dataset, "pool": pool, "mode": k, "eigenvalue": values}))
+        axis.plot(k, values, color=color, lw=1.8, label=f"pool {pool}: 1 + α_K = {tail.value:.2f}")
+        inside = np.array(tail.window)
+        middle = np.exp(np.log(values[inside[0] - 1 : inside[1]]).mean())
+        centre = np.exp(np.log(np.arange(inside[0], inside[1] + 1)).mean())
+        axis.plot(inside, middle * (inside / centre) ** -tail.value, color=style.INK, ls="--", lw=1)
+        slopes = f"slopes inside the window spread over [{tail.low - 1:.2f}, {tail.high - 1:.2f}]"
+        rows.append(
+            Row(
+                f"α_K, pool {pool}",
+                "a power law",
+                round(tail.value - 1, 3),
+                error=round((tail.high - tail.low) / 4, 3),
+                agrees=tail.high - tail.low < 0.4,
+                note=f"modes {tail.window[0]}–{tail.window[1]}; {slopes}; a power law if narrower than 0.4",
+            )
+        )
+    axis.legend()
+    table = pd.concat(frames, ignore_index=True)
+    return Reproduction(Curves(table, settings=["pool"], source="simulate"), figure, tuple(rows))
