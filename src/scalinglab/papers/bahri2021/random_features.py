@@ -36,6 +36,11 @@ def kernel_of(x: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
     return infinite_width.nngp(x, other, depth=linear.DEPTH) / 2
 
 
+def random_table(x: np.ndarray, n_features: int, seed: int) -> np.ndarray:
+    """Features of a random network at the inputs, (inputs, features)."""
+    return simulate.relu_features(x, n_features, depth=linear.DEPTH, width=1024, seed=seed)
+
+
 def variance_limited(
     table: np.ndarray, fixed: int, sizes: np.ndarray, draws: int
 ) -> tuple[np.ndarray, float]:
@@ -57,8 +62,7 @@ def resolved_by_features(x: np.ndarray, sizes: np.ndarray, draws: int) -> np.nda
     """(4) for every P: what is left of the kernel's trace outside the span of P random features."""
     losses = np.empty((draws, len(sizes)))
     for i in range(draws):
-        features = simulate.relu_features(x, int(sizes[-1]), depth=linear.DEPTH, width=1024, seed=1000 + i)
-        basis = np.linalg.qr(features)[0]
+        basis = np.linalg.qr(random_table(x, int(sizes[-1]), 1000 + i))[0]
         trace, explained = 0.0, np.zeros(basis.shape[1])
         for rows in np.array_split(np.arange(len(x)), max(1, len(x) // 1000)):
             block = kernel_of(x[rows], x)
@@ -90,10 +94,9 @@ def measured(scale: str) -> tuple[Curves, dict[int, tuple[np.ndarray, TailExpone
         values = values[: s.window[1] + s.window[1] // 2]
         spectrum = Spectrum(values, values)
         spectra[pool] = values, spectrum.tail_exponent(window=s.window)
-        features = simulate.relu_features(x, s.n_features, depth=linear.DEPTH, width=1024, seed=pool)
-        points = features[: s.n_features]  # as many points as features: nothing is lost by transposing
-        in_data, c_data = variance_limited(points, s.fixed, varied, 4 * s.draws)
-        in_features, c_features = variance_limited(points.T, s.fixed, varied, 4 * s.draws)
+        in_data, c_data = variance_limited(random_table(x, s.n_features, pool), s.fixed, varied, 4 * s.draws)
+        dual = random_table(x[: s.n_features], len(x), pool).T
+        in_features, c_features = variance_limited(dual, s.fixed, varied, 4 * s.draws)
         coefficients[pool] = [c_data, c_features]
         keep(VARIANCE[0], pool, varied, in_data, "n_data", s.fixed)
         keep(VARIANCE[1], pool, varied, in_features, "n_params", s.fixed)
