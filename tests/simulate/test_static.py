@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scalinglab import Spectrum
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotConverged
 from scalinglab.simulate import random_features as simulate
 from scalinglab.theory import infinite_width, kernel, random_features
 
@@ -139,6 +139,21 @@ def test_nested_loss_is_equation_5_for_kernels_and_equation_4_for_features():
     assert found == pytest.approx(expected * 40 / 33, rel=1e-9)  # mean over the features not taken
 
 
+def test_nested_loss_of_given_targets_is_kernel_regression():
+    x = np.random.default_rng(0).normal(size=(60, 5))
+    y = np.stack([np.sin(x[:, 0]), x[:, 1] ** 2], axis=1)
+    matrix = infinite_width.ntk(x, depth=2)
+    found = simulate.nested_loss(matrix, [4, 15, 40], targets=y, draws=2, seed=7)
+    for i in range(2):
+        order = np.random.default_rng([7, i]).permutation(60)
+        for j, size in enumerate((4, 15, 40)):
+            train, rest = order[:size], order[size:]
+            fit = infinite_width.regression(
+                matrix[np.ix_(train, train)], y[train], matrix[np.ix_(rest, train)]
+            )
+            assert found[i, j] == pytest.approx(np.mean(np.sum((fit.mean - y[rest]) ** 2, 1)), rel=1e-8)
+
+
 def test_relu_features_average_to_half_the_nngp_kernel():
     x = np.random.default_rng(0).normal(size=(4, 5))
     for depth in (1, 2):
@@ -162,5 +177,7 @@ def test_bad_input_is_named():
         simulate.sweep(feature_pool(), 5, 5, ridge=-1.0)
     with pytest.raises(BadInput, match="whole numbers"):
         simulate.sweep(feature_pool(), 0, 5)
+    with pytest.raises(NotConverged, match="ridge"):
+        simulate.nested_loss(np.ones((4, 4)), [2])
     with pytest.raises(BadInput, match="none are left"):
         simulate.nested_loss(np.eye(3), [3])

@@ -85,11 +85,13 @@ ENTRIES = (
         "bahri2021/figS6",
         "duality of data and features",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.bahri2021.learned_features:fig_s6",
     ),
     Entry(
         "bahri2021/figS7",
         "four regimes on learned features, low and tuned ridge",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.bahri2021.learned_features:fig_s7",
     ),
     Entry(
         "bahri2021/figS8",

@@ -2,7 +2,8 @@
 
 from scalinglab.simulate.random_features.dynamic import train
 from scalinglab.simulate.random_features.features import FeaturePool, GaussianPool, relu_features
-from scalinglab.simulate.random_features.static import nested_loss, sweep
+from scalinglab.simulate.random_features.nested import nested_loss
+from scalinglab.simulate.random_features.static import sweep
 
 __all__ = [
     "FeaturePool",

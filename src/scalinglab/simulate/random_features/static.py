@@ -56,7 +56,7 @@ def sweep(
     """
     from scalinglab.curves import Curves
 
-    sizes = [_sizes(n_data, "n_data"), _sizes(n_params, "n_params")]
+    sizes = [whole_sizes(n_data, "n_data"), whole_sizes(n_params, "n_params")]
     ridges = np.unique(np.atleast_1d(np.asarray(ridge, float)))
     if (ridges < 0).any() or not np.isfinite(ridges).all():
         raise BadInput(f"ridge = {ridges.min()} must be finite and zero or more")
@@ -81,7 +81,8 @@ def _draw(pool: Pool, sizes: list[np.ndarray], seed: int, chunk: range) -> Draw:
     return pool.draw(int(sizes[0][-1]), int(sizes[1][-1]), [[seed, i] for i in chunk])
 
 
-def _sizes(values: Sequence[int] | np.ndarray | int, name: str) -> np.ndarray:
+def whole_sizes(values: Sequence[int] | np.ndarray | int, name: str) -> np.ndarray:
+    """Sizes in rising order, checked."""
     sizes = np.unique(np.atleast_1d(np.asarray(values)))
     if sizes.size == 0 or not (sizes >= 1).all() or not (sizes == np.floor(sizes)).all():
         raise BadInput(f"{name} = {values} must be whole numbers, 1 or more")
@@ -271,43 +272,3 @@ def _mean_square(residual: np.ndarray) -> np.ndarray:
 
 def _t(matrix: np.ndarray) -> np.ndarray:
     return np.swapaxes(matrix, -1, -2)
-
-
-# --- a whole learning curve of a kernel from one Cholesky factorisation --------------------------------
-
-
-def nested_loss(
-    matrix: np.ndarray, sizes: Sequence[int] | np.ndarray, *, draws: int = 1, seed: int = 0
-) -> np.ndarray:
-    """The resolution-limited losses (4) and (5) at every size, averaged over the teacher exactly.
-
-    For a kernel matrix over n inputs, (5) is the mean of K(x,x) − K(x)ᵀK̄⁻¹K(x) over the inputs that are not
-    in the training set: what is left of the diagonal after D steps of a Cholesky factorisation, so one
-    factorisation gives all D. For a second moment matrix over S features the same number is (4), with the
-    features in place of the inputs: the duality.
-
-    Args:
-        matrix: 𝒦 over inputs or 𝒞 over features, symmetric and positive definite, (n, n).
-        sizes: how many inputs (or features) are taken, each smaller than n.
-        draws: how many random orders of the rows.
-        seed: of the orders.
-
-    Returns:
-        Mean of what is left over the rows not taken, (draws, len(sizes)).
-    """
-    kernel = np.asarray(matrix, float)
-    wanted = _sizes(sizes, "sizes")
-    if wanted[-1] >= len(kernel):
-        raise BadInput(f"sizes up to {wanted[-1]} of a matrix with {len(kernel)} rows: none are left to test")
-    found = np.empty((draws, len(wanted)))
-    for i in track(range(draws), "factorising"):
-        order = np.random.default_rng([seed, i]).permutation(len(kernel))
-        taken, left = order[: wanted[-1]], np.diag(kernel)[order].copy()
-        factor = np.linalg.cholesky(kernel[np.ix_(taken, taken)])
-        solved = solve_triangular(factor, kernel[np.ix_(taken, order)], lower=True, check_finite=False)
-        done = 0
-        for j, size in enumerate(wanted):
-            left -= np.einsum("ij,ij->j", solved[done:size], solved[done:size])
-            done = size
-            found[i, j] = left[size:].mean()
-    return found

@@ -1,0 +1,249 @@
+"""Figs. S6 and S7: linear models on the features that a trained network has learned.
+
+No pretrained weights are taken from elsewhere: an mlp is trained here to tell the first five classes of an
+image set apart, and linear models on its penultimate layer then learn the other five, on images the network
+has never seen. Random subsets of features and of images, real labels; once with a low ridge and once with
+the ridge that is best on the test set, as in the paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from scalinglab.curves import Curves
+from scalinglab.data import Dataset, load
+from scalinglab.errors import BadInput
+from scalinglab.figures import style
+from scalinglab.papers.bahri2021 import linear
+from scalinglab.papers.registry import Reproduction, Row
+from scalinglab.simulate import random_features as simulate
+
+KNOWN = 5  # classes that the network learns; the linear models learn the rest
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One scale: the network, the sizes of the sweeps, and how many draws."""
+
+    dataset: str
+    hidden: int
+    epochs: int
+    n_train: int
+    small: int
+    sizes: tuple[int, ...]
+    large: tuple[int, ...]
+    draws: int
+
+
+SCALES = {
+    "smoke": Scale("digits", 256, 40, 560, 12, (8, 16, 32, 64, 128), (24, 48, 96, 192), 10),
+    "laptop": Scale("mnist", 1024, 6, 16_000, 24, (16, 32, 64, 128, 256, 512), (48, 96, 192, 384, 768), 12),
+}
+RIDGES = np.geomspace(1e-5, 1.0, 16)  # in units of the kernel's mean diagonal; the first is "low"
+LOW, TUNED = "low ridge", "tuned ridge"
+
+
+def settings(scale: str) -> Scale:
+    """The setting of a scale."""
+    if scale not in SCALES:
+        raise BadInput(f"scale {scale!r}: these figures run at {', '.join(SCALES)}")
+    return SCALES[scale]
+
+
+# --- the network and its features ----------------------------------------------------------------------
+
+
+def trained_network(data: Dataset, hidden: int, epochs: int, seed: int = 0):  # type: ignore[no-untyped-def]
+    """An mlp with two hidden layers, trained with Adam on the first classes of the set."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    from scalinglab import nets
+
+    known = data.train_y < KNOWN
+    x = torch.as_tensor(data.inputs("train")[known])
+    y = torch.as_tensor(data.train_y[known])
+    model = nets.build("mlp", data.input_shape, KNOWN, depth=2, hidden=hidden)
+    nets.initialize(model, seed)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(epochs):
+        for batch in torch.randperm(len(x), generator=order).split(64):
+            optimizer.zero_grad()
+            cross_entropy(model(x[batch]), y[batch]).backward()
+            optimizer.step()
+    return model.eval()
+
+
+def penultimate(model, x: np.ndarray) -> np.ndarray:  # type: ignore[no-untyped-def]
+    """What goes into the last layer, (n, features)."""
+    import torch
+
+    found: list[np.ndarray] = []
+    last = [m for m in model.modules() if isinstance(m, torch.nn.Linear)][-1]
+    hook = last.register_forward_pre_hook(lambda _, inputs: found.append(inputs[0].detach().numpy()))
+    with torch.no_grad():
+        for batch in torch.as_tensor(x).split(4096):
+            model(batch)
+    hook.remove()
+    return np.concatenate(found).astype(float)
+
+
+@lru_cache(maxsize=2)
+def learned_pool(scale: str) -> tuple[simulate.FeaturePool, float]:
+    """Features of the images of unseen classes with their labels; and the mean of the kernel's diagonal."""
+    s = settings(scale)
+    data = load(s.dataset)
+    model = trained_network(data, s.hidden, s.epochs)
+    tables = {}
+    for split, labels in (("train", data.train_y), ("test", data.test_y)):
+        new = np.flatnonzero(labels >= KNOWN)
+        features = penultimate(model, data.inputs(split)[new])
+        tables[split] = features, np.eye(10 - KNOWN)[labels[new] - KNOWN]
+    features, targets = tables["train"]
+    alive = features[:, :].std(0) > 0
+    mean, centre = features[:, alive].mean(0), targets.mean(0)
+    pool = simulate.FeaturePool(
+        features[: s.n_train, alive] - mean,
+        tables["test"][0][:, alive] - mean,
+        targets[: s.n_train] - centre,
+        tables["test"][1] - centre,
+        name="linear model on learned features",
+    )
+    return pool, float(np.mean(pool.train**2))
+
+
+def sweep(scale: str, n_data: np.ndarray, n_params: np.ndarray) -> pd.DataFrame:
+    """Losses at every pair of sizes, for the low and for the best ridge of each size and draw."""
+    pool, diagonal = learned_pool(scale)
+    s = settings(scale)
+    frame = simulate.sweep(pool, n_data, n_params, ridge=RIDGES * diagonal, draws=s.draws).frame
+    keys = ["n_data", "n_params", "seed"]
+    low = frame[frame["ridge"] == frame["ridge"].min()][[*keys, "ridge", "test_loss"]].assign(fit=LOW)
+    # one ridge for a pair of sizes: the best for the mean over draws
+    means = frame.groupby(["n_data", "n_params", "ridge"], as_index=False)["test_loss"].mean()
+    best = means.loc[
+        means.groupby(["n_data", "n_params"])["test_loss"].idxmin(), ["n_data", "n_params", "ridge"]
+    ]
+    tuned = frame.merge(best, on=["n_data", "n_params", "ridge"])[[*keys, "ridge", "test_loss"]].assign(
+        fit=TUNED
+    )
+    both = pd.concat([low, tuned], ignore_index=True)
+    return both.assign(dataset=s.dataset, model=pool.name, test_loss=both["test_loss"] * (10 - KNOWN))
+
+
+def losses(frame: pd.DataFrame, fit: str, along: str, **fixed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes, and losses (draws, sizes), along one of the two sizes."""
+    part = frame[frame["fit"] == fit]
+    for name, value in fixed.items():
+        part = part[part[name] == value]
+    table = part.pivot_table(index="seed", columns=along, values="test_loss")
+    return table.columns.to_numpy(float), table.to_numpy()
+
+
+def _points(axis: Axes, sizes: np.ndarray, values: np.ndarray, **kwargs: object) -> None:
+    error = values.std(0, ddof=1) / np.sqrt(len(values))
+    style.points(axis, sizes, values.mean(0), error, **kwargs)
+
+
+# --- Fig. S6 -------------------------------------------------------------------------------------------
+
+
+def fig_s6(scale: str) -> Reproduction:
+    """Duality: the loss against data at fixed features, and against features at fixed data."""
+    s = settings(scale)
+    whole = s.sizes[-1]
+    sizes = np.array(s.sizes)
+    frame = pd.concat(
+        [sweep(scale, sizes, np.array([whole])), sweep(scale, np.array([whole]), sizes)], ignore_index=True
+    ).drop_duplicates(["n_data", "n_params", "seed", "fit"])
+    figure, axes = style.panels(1, 2, size=(4.2, 3.4))
+    rows = []
+    for axis, fit in zip(axes[0], (LOW, TUNED)):
+        style.loglog(axis, "size", "test loss", f"{s.dataset}, learned features: {fit}")
+        x, by_data = losses(frame, fit, "n_data", n_params=whole)
+        _, by_features = losses(frame, fit, "n_params", n_data=whole)
+        _points(axis, x, by_data, color=style.PALETTE[0], label=f"examples D, at P = {whole}", fmt="o-")
+        _points(axis, x, by_features, color=style.PALETTE[1], label=f"features P, at D = {whole}", fmt="s--")
+        axis.legend()
+        inside = slice(0, -1)  # at D = P both are the same model
+        ratio = by_data.mean(0)[inside] / by_features.mean(0)[inside]
+        worst = float(np.exp(np.abs(np.log(ratio)).max()))
+        alike = linear.exponent(x[:4], by_data[:, :4]), linear.exponent(x[:4], by_features[:, :4])
+        rows.append(
+            Row(
+                f"largest ratio of the two curves, {fit}",
+                "they track each other",
+                round(worst, 2),
+                agrees=worst < 1.5,
+                note="over sizes below D = P; within a factor 1.5",
+            )
+        )
+        rows.append(
+            linear.compared(
+                f"exponent in features, {fit}", alike[1], alike[0].value, alike[0].error, 0.1,
+                "against the exponent in data, first four sizes",
+            )
+        )  # fmt: skip
+    curves = Curves(frame, settings=["fit"], source="simulate")
+    return Reproduction(curves, figure, tuple(rows))
+
+
+# --- Fig. S7 -------------------------------------------------------------------------------------------
+
+
+def fig_s7(scale: str) -> Reproduction:
+    """Four regimes on learned features with real labels, for a low and for the best ridge."""
+    s = settings(scale)
+    pool, _ = learned_pool(scale)
+    most, all_features = len(pool.train), pool.train.shape[1]
+    sizes, large = np.array(s.sizes), np.array(s.large)
+    # (name, along, sizes, the other size, the limit that is subtracted)
+    regimes = (
+        ("variance-limited in data", "n_data", large, s.small, (most, s.small)),
+        ("resolution-limited in data", "n_data", sizes, all_features, None),
+        ("resolution-limited in features", "n_params", sizes, most, None),
+        ("variance-limited in features", "n_params", large, s.small, (s.small, all_features)),
+    )
+    figure, axes = style.panels(2, 4, size=(3.2, 2.9))
+    rows, frames = [], []
+    for column, (name, along, grid, other, limit) in enumerate(regimes):
+        grid = grid[grid < (all_features if along == "n_params" else most) // (2 if limit else 1)]
+        fixed = "n_params" if along == "n_data" else "n_data"
+        ends = [] if limit is None else [limit[0] if along == "n_data" else limit[1]]
+        both = {along: np.append(grid, ends).astype(int), fixed: np.array([other])}
+        frame = sweep(scale, both["n_data"], both["n_params"]).assign(regime=name)
+        frames.append(frame)
+        for row, fit in enumerate((LOW, TUNED)):
+            x, values = losses(frame, fit, along)
+            if limit is not None:
+                x, values = x[:-1], values[:, :-1] - values[:, -1:]
+            found = linear.exponent(x, values)
+            what = "examples D" if along == "n_data" else "features P"
+            axis = style.loglog(
+                axes[row, column], what, "excess loss" if limit else "test loss", f"{name}\n{fit}"
+            )
+            held = f"{'P' if along == 'n_data' else 'D'} = {other}"
+            _points(axis, x, values, color=style.PALETTE[row], label=f"{found} ({held})")
+            axis.legend()
+            if limit is not None:
+                rows.append(
+                    linear.compared(f"{name}, {fit}", found, 1.0, 0.0, 0.15, "paper: 1, less for low ridge")
+                )
+            else:
+                rows.append(
+                    Row(
+                        f"{name}, {fit}",
+                        None,
+                        round(found.value, 3),
+                        error=round(found.error, 3),
+                        note="EfficientNet there",
+                    )
+                )
+    curves = Curves(pd.concat(frames, ignore_index=True), settings=["fit", "regime"], source="simulate")
+    return Reproduction(curves, figure, tuple(rows))
