@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 INK, MUTED, GRID = "#1c1c28", "#6b7280", "#e5e7eb"
 # distinct, readable in print and for colour-blind readers
@@ -55,7 +56,21 @@ def panels(
 def loglog(axis: Axes, x: str, y: str, title: str = "") -> Axes:
     """Log-log axes with their labels."""
     axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y, title=title)
+
+    def sparse(
+        value: float, _: object
+    ) -> str:  # over a short range label 2 and 5 too, but never side by side
+        low, high = axis.get_xlim()
+        digit = round(value / 10 ** np.floor(np.log10(value)))
+        return f"{value:g}" if digit in (2, 5) and high < 30 * low else ""
+
+    axis.xaxis.set_minor_formatter(FuncFormatter(sparse))
     return axis
+
+
+def legend(axis: Axes, **kwargs: Any) -> None:
+    """A small legend without a frame (the style does not reach legends that are made later)."""
+    axis.legend(**{"frameon": False, "fontsize": 8, "title_fontsize": 8, **kwargs})
 
 
 def colors(values: Any, cmap: str = SEQUENTIAL) -> list[Any]:

@@ -28,7 +28,14 @@ KNOWN = 5  # classes that the network learns; the linear models learn the rest
 
 @dataclass(frozen=True)
 class Scale:
-    """One scale: the network, the sizes of the sweeps, and how many draws."""
+    """One scale: the network, the sizes of the sweeps, and how many draws.
+
+    Attributes:
+        small: the size held fixed in the variance-limited regimes.
+        sizes: D or P in the resolution-limited regimes.
+        large: D or P in the variance-limited regimes.
+        dual: D or P in the figure on duality, the other held at `meeting`.
+    """
 
     dataset: str
     hidden: int
@@ -37,13 +44,20 @@ class Scale:
     small: int
     sizes: tuple[int, ...]
     large: tuple[int, ...]
+    dual: tuple[int, ...]
+    meeting: int
     draws: int
 
 
 SCALES = {
-    "smoke": Scale("digits", 256, 40, 560, 12, (8, 16, 32, 64, 128), (24, 48, 96, 192), 10),
-    "laptop": Scale("mnist", 1024, 6, 16_000, 24, (16, 32, 64, 128, 256, 512), (48, 96, 192, 384, 768), 12),
-}
+    "smoke": Scale(
+        "digits", 256, 40, 560, 12, (8, 16, 32, 64, 128), (24, 48, 96, 192), (8, 16, 32, 48, 64, 96, 128, 192), 64, 10
+    ),
+    "laptop": Scale(
+        "mnist", 1024, 6, 12_000, 24, (16, 32, 64, 128, 256, 512), (48, 96, 192, 384, 768),
+        (12, 24, 48, 96, 144, 192, 256, 384, 600), 192, 12,
+    ),
+}  # fmt: skip
 RIDGES = np.geomspace(1e-5, 1.0, 16)  # in units of the kernel's mean diagonal; the first is "low"
 LOW, TUNED = "low ridge", "tuned ridge"
 
@@ -157,8 +171,7 @@ def _points(axis: Axes, sizes: np.ndarray, values: np.ndarray, **kwargs: object)
 def fig_s6(scale: str) -> Reproduction:
     """Duality: the loss against data at fixed features, and against features at fixed data."""
     s = settings(scale)
-    whole = s.sizes[-1]
-    sizes = np.array(s.sizes)
+    whole, sizes = s.meeting, np.array(s.dual)
     frame = pd.concat(
         [sweep(scale, sizes, np.array([whole])), sweep(scale, np.array([whole]), sizes)], ignore_index=True
     ).drop_duplicates(["n_data", "n_params", "seed", "fit"])
@@ -170,24 +183,25 @@ def fig_s6(scale: str) -> Reproduction:
         _, by_features = losses(frame, fit, "n_params", n_data=whole)
         _points(axis, x, by_data, color=style.PALETTE[0], label=f"examples D, at P = {whole}", fmt="o-")
         _points(axis, x, by_features, color=style.PALETTE[1], label=f"features P, at D = {whole}", fmt="s--")
-        axis.legend()
-        inside = slice(0, -1)  # at D = P both are the same model
-        ratio = by_data.mean(0)[inside] / by_features.mean(0)[inside]
+        style.legend(axis)
+        apart = x != whole  # at D = P both are the same model
+        ratio = by_data.mean(0)[apart] / by_features.mean(0)[apart]
         worst = float(np.exp(np.abs(np.log(ratio)).max()))
-        alike = linear.exponent(x[:4], by_data[:, :4]), linear.exponent(x[:4], by_features[:, :4])
+        early = x <= whole / 2
+        alike = [linear.exponent(x[early], v[:, early]) for v in (by_data, by_features)]
         rows.append(
             Row(
                 f"largest ratio of the two curves, {fit}",
                 "they track each other",
                 round(worst, 2),
                 agrees=worst < 1.5,
-                note="over sizes below D = P; within a factor 1.5",
+                note="over all sizes but D = P; within a factor 1.5",
             )
         )
         rows.append(
             linear.compared(
                 f"exponent in features, {fit}", alike[1], alike[0].value, alike[0].error, 0.1,
-                "against the exponent in data, first four sizes",
+                "against the exponent in data, sizes up to half of D = P",
             )
         )  # fmt: skip
     curves = Curves(frame, settings=["fit"], source="simulate")
@@ -230,7 +244,9 @@ def fig_s7(scale: str) -> Reproduction:
             )
             held = f"{'P' if along == 'n_data' else 'D'} = {other}"
             _points(axis, x, values, color=style.PALETTE[row], label=f"{found} ({held})")
-            axis.legend()
+            middle = np.exp(np.log(x).mean()), np.exp(np.log(values.mean(0)).mean())
+            axis.plot(x, middle[1] * (x / middle[0]) ** -found.value, color=style.PALETTE[row], lw=1, ls="--")
+            style.legend(axis)
             if limit is not None:
                 rows.append(
                     linear.compared(f"{name}, {fit}", found, 1.0, 0.0, 0.15, "paper: 1, less for low ridge")

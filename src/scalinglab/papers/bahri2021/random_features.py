@@ -168,7 +168,7 @@ def fig3(scale: str) -> Reproduction:
                         f"{regime}, pool {pool}", found[pool], tail.value - 1, spread, 0.1, "paper: α_K"
                     )
                 )
-        axes[place].legend(title="pool: exponent", ncols=1, title_fontsize=8)
+        style.legend(axes[place], title="pool: exponent")
     return Reproduction(curves, figure, tuple(rows))
 
 
@@ -225,7 +225,7 @@ def fig4_left(scale: str) -> Reproduction:
             rows.append(linear.compared(f"{name}, pool {pool}", found[pool], x, spread, 0.1, "paper: α_K"))
     end = 1.15 * max(tail.high - 1 for _, tail in spectra.values())
     axis.plot([0, end], [0, end], color=style.INK, ls="--", lw=1, label="α = α_K")
-    axis.legend()
+    style.legend(axis)
     return Reproduction(curves, figure, tuple(rows))
 
 
@@ -256,6 +256,6 @@ def fig4_right(scale: str) -> Reproduction:
                 note=f"modes {tail.window[0]}–{tail.window[1]}; {slopes}; a power law if narrower than 0.4",
             )
         )
-    axis.legend()
+    style.legend(axis)
     table = pd.concat(frames, ignore_index=True)
     return Reproduction(Curves(table, settings=["pool"], source="simulate"), figure, tuple(rows))
