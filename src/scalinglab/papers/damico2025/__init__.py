@@ -7,16 +7,19 @@ ENTRIES = (
         "damico2025/fig1",
         "a free-norm perceptron follows the fixed-norm theory past the classical learning rules",
         scales=("smoke", "laptop", "gpu"),
+        make="scalinglab.papers.damico2025.perceptron:fig1",
     ),
     Entry(
         "damico2025/fig2a",
         "fixed-norm error against sharpness at several loads, with scaling laws on both sides of the optimum",
         scales=("smoke", "laptop", "gpu"),
+        make="scalinglab.papers.damico2025.perceptron:fig2a",
     ),
     Entry(
         "damico2025/fig2b",
         "the fixed-norm curves collapse when rescaled by their optima",
-        scales=("smoke", "laptop", "gpu"),
+        scales=("smoke", "laptop"),
+        make="scalinglab.papers.damico2025.scaling:fig2b",
     ),
     Entry(
         "damico2025/fig3",
@@ -32,11 +35,13 @@ ENTRIES = (
         "damico2025/fig5",
         "two power laws combine to the known error-against-data law with two thresholds",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.damico2025.scaling:fig5",
     ),
     Entry(
         "damico2025/fig6-left",
         "margin distribution of the storage problem, by theory",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.damico2025.perceptron:fig6_left",
     ),
     Entry(
         "damico2025/fig6-right",
@@ -72,6 +77,7 @@ ENTRIES = (
         "damico2025/talk-relative-error",
         "perceptron error relative to its zero-sharpness value",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.damico2025.scaling:relative_error",
     ),
     Entry(
         "damico2025/talk-table1",

@@ -8,6 +8,15 @@ The exact counterpart is `scalinglab.theory.perceptron`.
 from scalinglab.simulate.perceptron.free import METHODS, free_norm
 from scalinglab.simulate.perceptron.problem import Problem, draw
 from scalinglab.simulate.perceptron.sizes import InfiniteSize, infinite_size
-from scalinglab.simulate.perceptron.sphere import fixed_norm
+from scalinglab.simulate.perceptron.sphere import fixed_norm, minimisers
 
-__all__ = ["METHODS", "InfiniteSize", "Problem", "draw", "fixed_norm", "free_norm", "infinite_size"]
+__all__ = [
+    "METHODS",
+    "InfiniteSize",
+    "Problem",
+    "draw",
+    "fixed_norm",
+    "free_norm",
+    "infinite_size",
+    "minimisers",
+]

@@ -47,7 +47,7 @@ def fixed_norm(problem: Problem, sharpness: Any, tolerance: float = 1e-8, most: 
     import torch
 
     double = problem.to(dtype=torch.float64)
-    weights = _on_sphere(double.pull(torch.ones_like(double.examples[:, :, 0])))
+    weights = _hebb(double)
     observed = []
     for value in track(path(wanted), "fixed norm"):
         asked = value in wanted
@@ -60,6 +60,18 @@ def fixed_norm(problem: Problem, sharpness: Any, tolerance: float = 1e-8, most: 
             extra = {"train_loss": loss.cpu().numpy(), "gradient": certificate.cpu().numpy(), "steps": steps}
             observed.append(found | extra)
     return Curves(rows(problem, observed), settings=["inputs", "labels"], source="simulate")
+
+
+def minimisers(problem: Problem, sharpness: float, tolerance: float = 1e-8, most: int = 100) -> Tensor:
+    """The minimising weights themselves at one sharpness, (seeds, n_params), double."""
+    import torch
+
+    double = problem.to(dtype=torch.float64)
+    weights = _hebb(double)
+    for value in path(np.array([sharpness])):
+        goal = tolerance if value == sharpness else max(tolerance, 0.05)
+        weights, _, _ = minimise(double, weights, float(value), goal, most)
+    return weights
 
 
 def path(wanted: np.ndarray) -> np.ndarray:
@@ -135,6 +147,10 @@ def _log_loss(margins: Tensor, sharpness: float) -> Tensor:
     exponent = -2 * sharpness * margins
     logs = torch.where(exponent > -30, torch.log(torch.nn.functional.softplus(exponent)), exponent)
     return torch.logsumexp(logs, dim=1)
+
+
+def _hebb(problem: Problem) -> Tensor:
+    return _on_sphere(problem.examples.sum(dim=1))
 
 
 def _on_sphere(weights: Tensor) -> Tensor:
