@@ -207,19 +207,20 @@ def relative_error(scale: str) -> Reproduction:
     steepest = exact.slope.min(axis=1)
     gamma_1, gamma_2 = -float(steepest[-1]), exponent(loads[large], best.sharpness[large])
     measured = -exponent(loads[large], (best.error / base)[large])
-    rows = tuple(
+    rows = [
         Row(f"γ₁: steepest −d ln ε̂/d ln λ at load {load:g}", None, -float(value), None, None, "towards 1/2")
         for load, value in zip(loads, steepest)
         if load in (10, 100, 1000, 1e4)
-    ) + (
+    ]
+    rows += [
         Row("γ₂: exponent of λ_opt in the load, 100 ≤ α ≤ 10⁴", 1.0, gamma_2, None,
             bool(abs(gamma_2 - 1) < 0.01), "linear; within 0.01"),
         Row("exponent of ε̂_opt in the load, sign reversed", f"γ₁γ₂ = {gamma_1 * gamma_2:.4f}", measured, None,
             bool(abs(measured - gamma_1 * gamma_2) < 0.05), "predicted by the product; within 0.05"),
         Row("spread of ε̂ over loads ≥ 100 at λ = 3, in ln ε̂", "one early curve", spread, None, spread < 0.05,
             "below 0.05"),
-    )  # fmt: skip
-    return Reproduction(exact.curves(), figure, rows)
+    ]  # fmt: skip
+    return Reproduction(exact.curves(), figure, tuple(rows))
 
 
 def _spread(loads: np.ndarray, sharpness: float) -> float:
