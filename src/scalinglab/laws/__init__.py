@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from scalinglab.laws import forms, plan, surface, uncertainty
     from scalinglab.laws.dynamics import dynamical
+    from scalinglab.laws.error_budget import sources
     from scalinglab.laws.extrapolation import extrapolate
     from scalinglab.laws.fitting import Certificate, Interval, Law, fit
     from scalinglab.laws.form import Form, Parameter
@@ -22,13 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical",
-    "extrapolate", "fit", "forms", "optimal_noise", "plan", "register", "surface", "uncertainty",
+    "extrapolate", "fit", "forms", "optimal_noise", "plan", "register", "sources", "surface",
+    "uncertainty",
 ]  # fmt: skip
 
 _HOME = {
     "bootstrap": "uncertainty", "collapse": "rescaling", "dynamical": "dynamics",
     "extrapolate": "extrapolation", "Form": "form", "Parameter": "form", "optimal_noise": "noise",
-    "register": "forms",
+    "register": "forms", "sources": "error_budget",
 }  # fmt: skip
 _MODULES = ("forms", "plan", "surface", "uncertainty")
 

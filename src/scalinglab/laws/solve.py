@@ -314,7 +314,7 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
     cost = problem.objective(r)
     damping = np.full(len(z), 1e-3)
     done = ~np.isfinite(cost)
-    quiet = np.zeros(len(z), int)
+    quiet, crawling = np.zeros(len(z), int), np.zeros(len(z), int)
     for _ in range(iterations):
         rows = np.flatnonzero(~done)
         if not len(rows):
@@ -335,7 +335,9 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
         # at rest: three times in a row neither a step nor a shorter one gains anything
         quiet[rows] = np.where(small, quiet[rows] + 1, 0)
         stuck = (quiet[rows] >= 3) & (better | (damping[rows] > 1e3) | (moved < 1e-9))
-        done[rows] = stuck | (damping[rows] >= 1e12)
+        # in a valley that the data do not close, steps go on for ever and gain nothing that matters
+        crawling[rows] = np.where(gain <= 1e-5 * cost[rows], crawling[rows] + 1, 0)
+        done[rows] = stuck | (damping[rows] >= 1e12) | (crawling[rows] >= 25)
     return Minimum(z, cost, done & np.isfinite(cost))
 
 

@@ -7,5 +7,6 @@ ENTRIES = (
         "hoffmann2022/refit",
         "the parametric loss surface refitted to the 240 digitised points",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.hoffmann2022.refit:refit",
     ),
 )

@@ -1,0 +1,237 @@
+"""Surfaces and plans: the compute-optimal point, three approaches, questions, next runs, sensitivity."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.laws import plan, surface
+from scalinglab.laws.approaches import vertex
+
+TRUE = {"E": 1.8, "A": 480.0, "B": 2100.0, "alpha": 0.35, "beta": 0.37}
+
+
+def losses(n, d):
+    return TRUE["E"] + TRUE["A"] * n ** -TRUE["alpha"] + TRUE["B"] * d ** -TRUE["beta"]
+
+
+def runs(seed: int, noise: float = 0.004):
+    """Ten sizes at each of seven computes."""
+    rng = np.random.default_rng(seed)
+    n, c = (v.ravel() for v in np.meshgrid(np.geomspace(3e7, 1e10, 10), np.geomspace(1e18, 1e22, 7)))
+    d = c / (6 * n)
+    keep = (d > 3e7) & (d < 1e13)
+    n, d = n[keep], d[keep]
+    return n, d, losses(n, d) * np.exp(noise * rng.standard_normal(n.size))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return surface.fit(*runs(0))
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return surface.fit(*runs(0, noise=0.0))
+
+
+def data_folder() -> Path | None:
+    named = os.environ.get("SCALINGLAB_DATA")
+    for place in (named, Path(__file__).parents[2] / "../shared/data"):
+        if place and (folder := Path(place) / "learning-curves").is_dir():
+            return folder
+    return None
+
+
+needs_data = pytest.mark.skipif(
+    data_folder() is None, reason="published curves are not at hand (SCALINGLAB_DATA)"
+)
+
+
+@needs_data
+@pytest.mark.data
+def test_chinchilla_refit_reaches_the_known_optimum():
+    table = pd.read_csv(data_folder() / "hoffmann2022" / "chinchilla.csv").nsmallest(240, "loss")
+    found = surface.fit(table.n_params, table.n_data, table.loss)
+    assert found.objective <= 1.0183e-3
+    assert found.certificate.agree == 1.0
+    values = (found.E, found.A, found.B, found.alpha, found.beta)
+    assert values == pytest.approx((1.81722, 477.83, 2143.4, 0.34731, 0.36717), rel=1e-4)
+
+
+@needs_data
+@pytest.mark.data
+def test_gemstones_refit_reaches_the_known_optimum():
+    table = pd.read_csv(data_folder() / "gemstones2025" / "hot.csv")
+    found = surface.fit(table.n_params, table.n_data, table.loss, runs=table.run_name)
+    assert found.objective <= 1.98162e-3
+    assert (found.E, found.alpha, found.beta) == pytest.approx((2.1431, 0.2929, 0.7129), abs=2e-4)
+
+
+def test_compute_optimal_is_the_lowest_point_of_its_isoflop_line(exact):
+    best = exact.compute_optimal(1e23)
+    n = np.geomspace(best.n_params / 30, best.n_params * 30, 20001)
+    brute = n[np.argmin(losses(n, 1e23 / 6 / n))]
+    assert best.n_params == pytest.approx(brute, rel=1e-3)
+    assert 6 * best.n_params * best.n_data == pytest.approx(1e23)
+    assert best.loss == pytest.approx(losses(best.n_params, best.n_data))
+    assert best.exponent == pytest.approx(0.37 / 0.72, rel=1e-6)
+
+
+def test_search_agrees_with_the_closed_form(exact):
+    form = exact.law.form
+    product = np.geomspace(1e17, 1e23, 5)
+    columns = [exact.law.values[j].reshape(1, 1) for j in range(5)]
+    searched = np.exp(surface._search(form, columns, product))[0]
+    closed = surface._optimum(form, exact.law.values[None], product)[0, 0]
+    assert searched == pytest.approx(closed, rel=1e-6)
+
+
+def test_intervals_of_the_optimum_hold_the_truth_in_most_samples(exact):
+    truth = exact.compute_optimal(1e23, intervals=False)
+    hits = 0
+    for seed in range(8):
+        low, high = surface.fit(*runs(seed)).compute_optimal(1e23).n_params_interval
+        hits += low <= truth.n_params <= high
+    assert hits >= 6  # P(fewer | 95 %) < 0.006
+
+
+def test_three_approaches_agree_on_a_known_surface(fitted):
+    found = plan.approaches(*runs(0, 0.002), at=1e23, draws=60)
+    assert [row.name[0] for row in found.rows] == ["1", "2", "3"]
+    for row in found.rows:
+        assert row.exponent == pytest.approx(0.37 / 0.72, abs=0.06)
+        assert row.exponent_interval.low < row.exponent < row.exponent_interval.high
+    assert "approach" in found.summary()
+
+
+def test_a_parabola_misses_the_bottom_of_a_lopsided_valley():
+    n = np.geomspace(0.1, 10, 9)
+    valley = n**-0.3 / 0.3 + n**0.7 / 0.7  # lowest at n = 1
+    assert abs(np.log(vertex(n, valley))) > 0.1
+    close = np.geomspace(0.8, 1.25, 9)
+    assert vertex(close, close**-0.3 / 0.3 + close**0.7 / 0.7) == pytest.approx(1, abs=0.01)
+
+
+def test_bias_of_parabolas_grows_with_the_span_and_drifts_into_the_exponent(exact):
+    budgets = np.geomspace(1e18, 1e22, 6)
+    centred = plan.parabola_bias(exact, budgets)
+    off = np.abs(np.log(centred.vertex[:, 0] / centred.truth[0]))
+    assert np.all(np.diff(off) > 0)
+    assert np.allclose(centred.exponents, centred.exponent, atol=1e-6)  # the same factor at every compute
+    drifting = plan.parabola_bias(exact, budgets, spans=(10.0,), drift=9.0)
+    assert abs(drifting.exponents[0] - drifting.exponent) > 1e-3
+    assert "true a" in drifting.summary()
+
+
+X = np.geomspace(100, 1e5, 12)
+
+
+def law(form="power_law_offset", noise=0.02, seed=1):
+    rng = np.random.default_rng(seed)
+    return sl.laws.fit(form, X, (0.05 + 3 * X**-0.4) * np.exp(noise * rng.standard_normal(X.size)))
+
+
+def test_needed_data_inverts_the_law():
+    fitted = law()
+    answer = plan.needed(fitted, 0.07)
+    assert fitted.predict(answer.value) == pytest.approx(0.07, rel=1e-3)
+    assert answer.low < answer.value < answer.high
+    assert fitted.interval(answer.low).low == pytest.approx(0.07, rel=0.02)
+    assert fitted.interval(answer.high).high == pytest.approx(0.07, rel=0.02)
+    never = plan.needed(fitted, 0.01)
+    assert never.value == np.inf
+    assert "never" in never.text
+
+
+def test_doubling_a_power_law_divides_by_two_to_the_exponent():
+    fitted = law("power_law")
+    answer = plan.doubling(fitted)
+    assert answer.value == pytest.approx(2**-fitted.best_exponent)
+    low, high = fitted.parameter_intervals["exponent"]
+    assert (answer.low, answer.high) == pytest.approx((2**-high, 2**-low), rel=2e-3)
+
+
+def test_a_bend_is_seen_where_there_is_one():
+    rng = np.random.default_rng(0)
+    noise = np.exp(0.01 * rng.standard_normal(X.size))
+    assert plan.still_power_law(X, 3 * X**-0.4 * noise).straight is True
+    bent = plan.still_power_law(X, (0.05 + 3 * X**-0.4) * noise)
+    assert bent.straight is False
+    assert "flattens" in bent.text
+    few = plan.still_power_law(X[:4], 3 * X[:4] ** -0.4 * np.exp(0.05 * rng.standard_normal(4)))
+    assert few.straight is None
+    with pytest.raises(BadInput, match="four or more"):
+        plan.still_power_law(X[:3], X[:3])
+
+
+def test_false_alarms_of_a_bend_come_at_their_rate():
+    alarms = 0
+    for seed in range(200):
+        noise = np.exp(0.03 * np.random.default_rng(seed).standard_normal(X.size))
+        alarms += plan.still_power_law(X, 3 * X**-0.4 * noise).straight is False
+    assert 2 <= alarms <= 20  # 5 % of 200, P(outside) < 0.01
+
+
+def test_next_runs_shrink_the_interval_as_promised():
+    fitted = law()
+    found = plan.next_runs(fitted, budget=6e5, at=1e6)
+    assert found.cost.sum() <= 6e5
+    assert np.all(np.diff([found.before, *found.after]) < 0)
+    # measure what it proposes, many times: intervals shrink by the factor that was promised
+    x = np.r_[X, np.repeat(found.runs[:, 0], found.seeds)]
+    widths = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        y = (0.05 + 3 * x**-0.4) * np.exp(0.02 * rng.standard_normal(x.size))
+        both = [sl.laws.fit("power_law_offset", x[:n], y[:n]).interval(1e6) for n in (X.size, x.size)]
+        widths.append([np.log(high / low) for low, high in both])
+    before, after = np.mean(widths, axis=0)
+    assert after / before == pytest.approx(found.after[-1] / found.before, rel=0.3)
+
+
+def test_next_runs_for_a_surface_respect_the_budget_and_the_shapes_tried(fitted):
+    found = plan.next_runs(fitted, budget=1e22, compute=1e24)
+    assert found.cost.sum() <= 1e22
+    assert found.after[-1] < found.before
+    n, d = fitted.law.points.x
+    ratio = found.runs[:, 1] / found.runs[:, 0]
+    assert ratio.min() >= (d / n).min() / 2
+    assert ratio.max() <= (d / n).max() * 2
+    with pytest.raises(BadInput, match="no candidate costs"):
+        plan.next_runs(fitted, budget=1.0, compute=1e24)
+    with pytest.raises(BadInput, match="give at="):
+        plan.next_runs(fitted, budget=1e22)
+
+
+def test_sensitivity_shows_every_choice_in_one_table():
+    n, d, y = runs(3)
+    found = plan.sensitivity(
+        {"all": n, "without embeddings": 0.9 * n - 1e6},
+        d,
+        y,
+        at=1e23,
+        compute={"attention counted": 7 * n * d},
+    )
+    table = found.table.set_index("choice")
+    assert table.loc["as given", "a"] == pytest.approx(0.37 / 0.72, abs=0.1)
+    assert {"N: without embeddings", "fit: squares of logs", "without the largest model"} <= set(table.index)
+    assert "FLOPs: attention counted (7 N D)" in table.index
+    assert table.loc["FLOPs: attention counted (7 N D)", "alpha"] == table.loc["as given", "alpha"]
+    assert "over all choices" in found.summary()
+
+
+def test_surface_errors_name_the_way_out():
+    n, d, y = runs(0)
+    with pytest.raises(BadInput, match="needs n_unique="):
+        surface.fit(n, d, y, form="data_constrained")
+    with pytest.raises(BadInput, match="not a surface"):
+        surface.fit(n, d, y, form="power_law")
+    with pytest.raises(AttributeError, match="its parameters: E, A, B"):
+        _ = surface.fit(n, d, y).gamma
+    with pytest.raises(BadInput, match="must be positive"):
+        surface.fit(n, d, y).compute_optimal(-1)

@@ -1,0 +1,158 @@
+"""Uncertainty: profiles against MINOS and closed forms, bootstraps over runs, coverage in small studies."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.laws import uncertainty
+from scalinglab.laws.error_budget import sources
+
+X = np.geomspace(100, 1e5, 12)
+
+
+def truth(x):
+    return 0.05 + 3 * np.asarray(x) ** -0.4
+
+
+def noisy(seed: int, noise: float = 0.03) -> np.ndarray:
+    return truth(X) * np.exp(noise * np.random.default_rng(seed).standard_normal(X.size))
+
+
+def test_profile_of_a_straight_line_is_the_textbook_interval():
+    y = 2 * X**-0.3 * np.exp(0.05 * np.random.default_rng(0).standard_normal(X.size))
+    law = sl.laws.fit("power_law", X, y, loss="squared")
+    at = np.array([50.0, 3e3, 1e7])
+    u, v = np.log(X), np.log(y)
+    line = stats.linregress(u, v)
+    rest = v - line.intercept - line.slope * u
+    s = np.sqrt(rest @ rest / (X.size - 2))
+    spread = s * np.sqrt(1 / X.size + (np.log(at) - u.mean()) ** 2 / np.sum((u - u.mean()) ** 2))
+    half = stats.t.ppf(0.975, X.size - 2) * spread
+    low, high = law.interval(at)
+    assert np.log(high / law.predict(at)) == pytest.approx(half, rel=3e-3)
+    assert np.log(law.predict(at) / low) == pytest.approx(half, rel=3e-3)
+
+
+def test_parameter_profiles_agree_with_minos():
+    pytest.importorskip("iminuit")
+    law = sl.laws.fit("power_law_offset", X, noisy(1))
+    ours, theirs = law.parameter_intervals, uncertainty.minos(law)
+    for name in law.form.names:
+        assert ours[name] == pytest.approx(theirs[name], rel=2e-3)
+
+
+def test_profile_is_lopsided_where_the_problem_is():
+    law = sl.laws.fit("power_law_offset", X, noisy(4, noise=0.1))
+    low, high = law.interval(1e7)
+    up, down = np.log(high / law.predict(1e7)), np.log(law.predict(1e7) / low)
+    assert down > 1.2 * up  # a floor can hide below the points, not above them
+
+
+def test_interval_at_one_size_is_a_number_and_of_a_measurement_is_wider():
+    law = sl.laws.fit("power_law_offset", X, noisy(0))
+    low, high = law.interval(1e6)
+    assert isinstance(low, float)
+    assert low < law.predict(1e6) < high
+    wide = law.interval(1e6, of="measurement")
+    assert wide.low < low
+    assert wide.high > high
+
+
+def test_noise_free_data_have_no_width():
+    law = sl.laws.fit("power_law_offset", X, truth(X))
+    low, high = law.interval([1e6])
+    assert low == pytest.approx(truth([1e6]), rel=1e-6)
+    assert high == pytest.approx(truth([1e6]), rel=1e-6)
+
+
+def test_no_freedom_means_no_interval():
+    law = sl.laws.fit("power_law", X[:2], truth(X[:2]))
+    assert law.interval(1e6) == (0.0, np.inf)
+    assert np.isnan(law.exponent)
+    assert "nothing is left" in law.unidentified
+
+
+def test_level_orders_intervals_and_wrong_levels_are_refused():
+    law = sl.laws.fit("power_law", X, noisy(0))
+    narrow, wide = law.interval(1e6, 0.5), law.interval(1e6, 0.99)
+    assert wide.low < narrow.low < narrow.high < wide.high
+    with pytest.raises(BadInput, match=r"between 0 and 1"):
+        law.interval(1e6, 95)
+    with pytest.raises(BadInput, match="'auto', 'profile' or 'bootstrap'"):
+        law.interval(1e6, method="magic")
+
+
+def runs_of_curves(seed: int, runs: int = 12, within: float = 0.02, between: float = 0.05):
+    """Runs that each cover every size and share a deviation: points of one run are not independent."""
+    rng = np.random.default_rng(seed)
+    shared = between * rng.standard_normal((runs, 1))
+    y = truth(X) * np.exp(shared + within * rng.standard_normal((runs, X.size)))
+    return np.tile(X, runs), y.ravel(), np.repeat(np.arange(runs), X.size)
+
+
+def test_bootstrap_resamples_runs_not_points():
+    x, y, runs = runs_of_curves(0)
+    blocked = sl.laws.fit("power_law_offset", x, y, runs=runs)
+    blind = sl.laws.fit("power_law_offset", x, y)
+    by_runs = sl.laws.bootstrap(blocked, draws=400)
+    assert by_runs.runs == 12
+    assert by_runs.scheme == "resample"
+    wide = np.diff(np.log(by_runs.interval(1e3)))[0]
+    narrow = np.diff(np.log(sl.laws.bootstrap(blind, draws=400).interval(1e3)))[0]
+    assert wide > 2 * narrow  # the shared deviation of a run does not average out over its points
+    assert blocked.interval(1e3) == sl.laws.bootstrap(blocked).interval(1e3)
+
+
+def test_bootstrap_error_of_a_shared_deviation_is_its_standard_error():
+    x, y, runs = runs_of_curves(1, runs=40, within=0.005, between=0.05)
+    law = sl.laws.fit("power_law_offset", x, y, runs=runs, loss="squared")
+    drawn = np.log(sl.laws.bootstrap(law, draws=600).predict(1e3))
+    assert np.std(drawn) == pytest.approx(0.05 / np.sqrt(40), rel=0.3)
+
+
+def test_wild_bootstrap_keeps_every_size_and_agrees_with_the_linear_theory():
+    rng = np.random.default_rng(2)
+    x = np.repeat(X, 3)
+    y = 2 * x**-0.3 * np.exp(0.05 * rng.standard_normal(x.size))
+    law = sl.laws.fit("power_law", x, y, loss="squared", runs=np.arange(x.size))
+    drawn = sl.laws.bootstrap(law, draws=2000, scheme="wild")
+    line = stats.linregress(np.log(x), np.log(y))
+    assert drawn.errors()["exponent"] == pytest.approx(line.stderr, rel=0.15)
+
+
+def test_bootstrap_is_reproducible_and_refuses_too_few_runs():
+    law = sl.laws.fit("power_law", X, noisy(0))
+    assert np.array_equal(sl.laws.bootstrap(law, 50).values, sl.laws.bootstrap(law, 50).values)
+    two = sl.laws.fit("power_law", X, noisy(0), runs=np.arange(X.size) % 2)
+    with pytest.raises(BadInput, match="at least 3 runs"):
+        sl.laws.bootstrap(two)
+
+
+def test_profile_intervals_cover_the_truth():
+    """60 data sets; the full study, with its limits on both sides, is benchmarks/coverage.py."""
+    at = np.array([1e3, 1e6])
+    hits = []
+    for seed in range(60):
+        low, high = sl.laws.fit("power_law_offset", X, noisy(seed)).interval(at)
+        hits.append((low <= truth(at)) & (truth(at) <= high))
+    assert np.all(np.sum(hits, axis=0) >= 52)  # P(fewer | 95 %) < 0.005
+
+
+def test_sources_of_uncertainty_are_told_apart_where_the_data_allow():
+    rng = np.random.default_rng(0)
+    x = np.repeat(X, 5)
+    seed_noise, n_test = 0.04, 2000
+    mean = truth(x) * np.exp(seed_noise * rng.standard_normal(x.size))
+    y = rng.binomial(n_test, mean) / n_test
+    found = sources(x, y, at=1e6, n_test=n_test)
+    assert found.seed == pytest.approx(seed_noise, rel=0.35)
+    expected = np.sqrt(np.mean((1 - truth(x)) / truth(x)) / n_test)
+    assert found.evaluation == pytest.approx(expected, rel=0.1)
+    assert 0 < found.fit < 0.2
+    assert found.form is not None
+    alone = sources(X, noisy(0), at=1e6)
+    assert alone.seed is None
+    assert alone.evaluation is None
+    assert "repeats" in alone.summary()
