@@ -124,6 +124,7 @@ class Group:
         """So many steps as a CUDA graph: captured at the first call, replayed afterwards."""
         if steps not in self._graphs:
             kept = [t.clone() for t in self.tensors()]
+            self.position.zero_()  # the trial steps stay within the indices
             side = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
             side.wait_stream(torch.cuda.current_stream(self.device))
             with torch.cuda.stream(side):

@@ -1,0 +1,545 @@
+"""How fast the engine trains, against a plain PyTorch loop as people write it, side by side in one run.
+
+    python benchmarks/training.py                    # everything that this machine can do, a few minutes
+    python benchmarks/training.py --parts cnn,resnet --out results/
+    python benchmarks/training.py --plot results/training.json
+
+The plain loop: a `DataLoader` with 4 workers and per-image transforms, eager fp32, one run after another.
+The engine: data on the device, batches by index, several runs beside each other; full fp32 first, then the
+opt-ins. Time is per step and run; speed-up is the plain loop's time over it. On a GPU: the CNN and the
+ResNet of damico2025 on CIFAR-10, 48,000 images, batch 128. On a CPU: the CNN on MNIST, batch 128.
+
+The part `precision` trains the same settings over 12 seeds in fp32 and with each opt-in, and compares
+final loss, error and norm: the difference of the means in units of its standard error.
+
+Every part runs in a process of its own with a time limit; a variant that fails is reported, not hidden.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "src"))
+
+BATCH = 128
+LIMITS = {"cnn": 170, "resnet": 160, "precision": 120, "scaling": 50, "norms": 30, "cpu": 400}  # seconds
+GPU_PARTS, CPU_PARTS = ("cnn", "resnet", "precision", "scaling", "norms"), ("cpu",)
+
+
+# --- data ----------------------------------------------------------------------------------------
+
+
+def dataset_name(name: str) -> str:
+    from scalinglab import data
+
+    if data.available(name) is None:
+        print(f"{name} is not here (scalinglab data get {name}): random images of its shape instead")
+        make_random(name)
+    return name
+
+
+def make_random(name: str) -> None:
+    """Random images in place of a set that is not here: speed does not depend on what they show."""
+    from scalinglab.data import loading
+    from scalinglab.data.dataset import Dataset
+
+    shape, n = ((3, 32, 32), 50_000) if name == "cifar10" else ((1, 28, 28), 60_000)
+    random = np.random.default_rng(0)
+    parts = []
+    for size in (n, 10_000):
+        parts += [random.integers(0, 256, (size, *shape), dtype=np.uint8), random.integers(0, 10, size)]
+    zero, one = np.zeros(shape[0], np.float32), np.ones(shape[0], np.float32)
+    made = Dataset(name, *parts, 10, zero, one)
+    loading._load = lambda *_: made
+    loading.available = lambda _: Path()
+    import scalinglab.data as data
+
+    data.available = loading.available
+
+
+# --- the plain loop ------------------------------------------------------------------------------
+
+
+def plain_loop(model_name: str, dataset: str, n_data: int, device: str, steps: int) -> float:
+    """Seconds a step of the loop that most people write; the workers' start is not counted."""
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader
+
+    from scalinglab import data, nets
+
+    loaded = data.load(dataset).subset(n_data)
+    loader = DataLoader(
+        Images(loaded), batch_size=BATCH, shuffle=True, num_workers=4, pin_memory=device == "cuda"
+    )
+    torch.manual_seed(0)
+    model = nets.build(model_name, loaded.input_shape, 10).to(device)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    criterion = nn.CrossEntropyLoss()
+    warm, done, running, start = (20 if device == "cuda" else 2), 0, 0.0, 0.0
+    while True:
+        for images, labels in loader:
+            images, labels = images.to(device, non_blocking=True), labels.to(device, non_blocking=True)
+            optimizer.zero_grad()
+            loss = criterion(model(images), labels)
+            loss.backward()
+            optimizer.step()
+            running += loss.item()
+            done += 1
+            if done == warm:
+                start = time.perf_counter()
+            if done == warm + steps:
+                return (time.perf_counter() - start) / steps
+
+
+class Images:
+    """A map-style data set with the usual per-image transforms."""
+
+    def __init__(self, loaded) -> None:
+        self.images = np.ascontiguousarray(loaded.train_x.transpose(0, 2, 3, 1))
+        self.labels = loaded.train_y
+        mean, std = loaded.offset / 255, loaded.scale / 255
+        try:
+            from torchvision import transforms
+
+            self.transform = transforms.Compose(
+                [transforms.ToTensor(), transforms.Normalize(mean.tolist(), std.tolist())]
+            )
+        except ImportError:
+            self.transform = PlainTransform(mean, std)
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, index: int):
+        from PIL import Image
+
+        image = self.images[index]
+        picture = Image.fromarray(image if image.shape[-1] == 3 else image[..., 0])
+        return self.transform(picture), int(self.labels[index])
+
+
+class PlainTransform:
+    """What ToTensor and Normalize of torchvision do, where it is not installed."""
+
+    def __init__(self, mean: np.ndarray, std: np.ndarray) -> None:
+        import torch
+
+        self.mean, self.std = (torch.tensor(v).view(-1, 1, 1) for v in (mean, std))
+
+    def __call__(self, picture):
+        import torch
+
+        image = torch.from_numpy(np.array(picture, copy=True))
+        image = image[..., None] if image.ndim == 2 else image
+        return (image.permute(2, 0, 1).contiguous().float().div(255) - self.mean) / self.std
+
+
+# --- the engine ----------------------------------------------------------------------------------
+
+
+def engine_time(
+    device: str, runs: int, steps: int, together: int = 1, warm: int = 24, seconds: float = 20.0, **setting
+) -> float:
+    """Seconds a step and run of `runs` runs side by side, `together` of them stacked."""
+    import torch
+
+    from scalinglab.train import engine, replicas
+
+    if setting.pop("any", False):  # kernels that need not repeat their bits, chosen by trial
+        replicas.precision = any_kernels
+    from scalinglab.train.setting import Setting
+
+    settings = [
+        Setting.from_dict({"steps": 10**6, "measure": [], **setting, "seed": seed}) for seed in range(runs)
+    ]
+    place = torch.device(device)
+    groups = [engine._build(settings[k : k + together], place) for k in range(0, runs, together)]
+    streams = [torch.cuda.Stream() if device == "cuda" else None for _ in groups]
+
+    def advance(n: int) -> None:
+        for start in range(0, n, engine.TICK):
+            for group, stream in zip(groups, streams, strict=True):
+                with torch.cuda.stream(stream):  # None does nothing
+                    group.advance(min(engine.TICK, n - start))
+
+    def wait() -> None:
+        if device == "cuda":
+            torch.cuda.synchronize()
+
+    wait()
+    advance(warm)
+    wait()
+    done, start = 0, time.perf_counter()
+    while done < steps and time.perf_counter() - start < seconds:
+        advance(min(steps, 96 if device == "cuda" else 1))
+        done += min(steps, 96 if device == "cuda" else 1)
+        wait()
+    return (time.perf_counter() - start) / done / runs
+
+
+@contextlib.contextmanager
+def any_kernels(setting, device):
+    import torch
+
+    torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = False, True
+    yield
+    torch.backends.cudnn.benchmark = False
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+class Results:
+    """Results of one part, written as they come, so that a part that is stopped keeps what it has."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.rows = path, []
+
+    def add(self, part: str, variant: str, function, **more) -> dict:
+        start = time.perf_counter()
+        try:
+            value = function()
+            row = {"part": part, "variant": variant, **more}
+            row |= value if isinstance(value, dict) else {"ms": 1e3 * value}
+        except Exception as error:
+            row = {
+                "part": part,
+                "variant": variant,
+                **more,
+                "error": f"{type(error).__name__}: {error}"[:600],
+            }
+        row["took"] = round(time.perf_counter() - start, 1)
+        self.rows.append(row)
+        self.path.write_text(json.dumps(self.rows))
+        print("  " + describe(row), flush=True)
+        return row
+
+
+def describe(row: dict) -> str:
+    if "error" in row:
+        return f"{row['part']:10s} {row['variant']:44s} FAILED {row['error'][:120]}"
+    rest = f"{row['ms']:9.3f} ms a step and run" if "ms" in row else ""
+    rest += f"  {row['speedup']:6.2f}×" if "speedup" in row else ""
+    return f"{row['part']:10s} {row['variant']:44s} {rest} ({row['took']} s)"
+
+
+FAST = {"precision": "bf16", "compile": True, "graphs": True}
+GPU_VARIANTS = {  # name -> (runs, together, setting)
+    "cnn": {
+        "fp32, 1 run": (1, 1, {}),
+        "fp32, graphs, 1 run": (1, 1, {"graphs": True}),
+        "fp32, graphs, 4 runs": (4, 1, {"graphs": True}),
+        "tf32, graphs, 4 runs": (4, 1, {"graphs": True, "precision": "tf32"}),
+        "bf16, graphs, 4 runs": (4, 1, {"graphs": True, "precision": "bf16"}),
+        "bf16, graphs, compile, 1 run": (1, 1, FAST),
+        "bf16, graphs, compile, 2 runs": (2, 1, FAST),
+        "bf16, graphs, compile, 4 runs": (4, 1, FAST),
+        "bf16, graphs, compile, 8 runs": (8, 1, FAST),
+        "bf16, graphs, compile, 16 runs": (16, 1, FAST),
+        "bf16, graphs, compile, 8 runs, any kernels": (8, 1, {**FAST, "any": True}),
+        "fp32, graphs, compile, 8 runs": (8, 1, {"graphs": True, "compile": True}),
+        "bf16, graphs, compile, 4 runs stacked": (4, 4, FAST),
+    },
+    "resnet": {
+        "fp32, 1 run": (1, 1, {}),
+        "bf16, graphs, compile, 1 run": (1, 1, FAST),
+        "bf16, graphs, compile, 2 runs": (2, 1, FAST),
+        "bf16, graphs, compile, 4 runs": (4, 1, FAST),
+        "bf16, graphs, compile, 8 runs": (8, 1, FAST),
+        "bf16, graphs, compile, 8 runs, any kernels": (8, 1, {**FAST, "any": True}),
+        "fp32, graphs, 4 runs": (4, 1, {"graphs": True}),
+    },
+}
+
+
+def gpu_part(part: str, results: Results) -> None:
+    name, n_data = dataset_name("cifar10"), 48_000
+    base = results.add(part, "plain loop", lambda: plain_loop(part, name, n_data, "cuda", 340), runs=1)
+    for variant, (runs, together, setting) in GPU_VARIANTS[part].items():
+        row = results.add(
+            part,
+            variant,
+            lambda runs=runs, together=together, setting=setting: engine_time(
+                "cuda", runs, 384, together, model=part, dataset=name, n_data=n_data, seconds=3.0, **setting
+            ),
+            runs=runs,
+            together=together,
+            **setting,
+        )
+        restore()
+        add_speedup(row, base)
+        clear()
+
+
+def restore() -> None:
+    from scalinglab.train import program, replicas
+
+    replicas.precision = program.precision
+
+
+def add_speedup(row: dict, base: dict) -> None:
+    if "ms" in row and "ms" in base:
+        row["speedup"] = base["ms"] / row["ms"]
+        print(f"  {'':10s} {'':44s} speed-up {row['speedup']:.2f}×", flush=True)
+
+
+def clear() -> None:
+    import gc
+
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def scaling_part(part: str, results: Results) -> None:
+    """How throughput grows with the number of runs: side by side (large network), stacked (small ones)."""
+    name = dataset_name("cifar10")
+    small = {"graphs": True, "dataset": name, "n_data": 8000, "seconds": 2.0}
+    for model, width in (("mlp", 1.0), ("lenet", 2.0), ("cnn", 0.25)):
+        for together in (1, 4, 16, 64):
+            for kind, stacked in (("stacked", together), ("side by side", 1)):
+                if kind == "side by side" and together not in (1, 4, 16):
+                    continue
+                if together == 1 and kind == "stacked":
+                    continue
+                results.add(
+                    part,
+                    f"{model} width {width:g}, {together} runs {kind}",
+                    lambda runs=together, stacked=stacked, model=model, width=width: engine_time(
+                        "cuda", runs, 192, stacked, model=model, width=width, **small
+                    ),
+                    runs=together,
+                    kind=kind,
+                    network=f"{model} width {width:g}",
+                )
+                clear()
+
+
+def precision_part(part: str, results: Results) -> None:
+    """The same settings over 12 seeds: do the opt-ins give the same curves within seed noise?"""
+    from scalinglab.train import run_many
+
+    name, device = dataset_name("cifar10"), "cuda"
+    variants = {
+        "fp32": {},
+        "fp32 graphs": {"graphs": True},
+        "tf32 graphs": {"graphs": True, "precision": "tf32"},
+        "bf16 graphs": {"graphs": True, "precision": "bf16"},
+        "fp32 graphs compile": {"graphs": True, "compile": True},
+        "bf16 graphs compile": FAST,
+    }
+    reference: dict = {}
+    for variant, setting in variants.items():
+        settings = [
+            {
+                "model": "cnn", "dataset": name, "n_data": 4000, "epochs": 12, "seed": seed,
+                "checkpoints_per_decade": 4, **setting,
+            }
+            for seed in range(12)
+        ]  # fmt: skip
+
+        def compare(settings=settings, variant=variant) -> dict:
+            frame = run_many(settings, device=device, together=1, progress=False).frame
+            found = {"seeds": len(settings)}
+            for column in ("train_loss", "test_loss", "test_error", "norm"):
+                last = frame.sort_values("step").groupby("seed")[column].last().to_numpy()
+                best = frame.groupby("seed")[column].min().to_numpy() if column != "norm" else last
+                for kind, values in (("final", last), ("best", best)):
+                    key = f"{kind} {column}"
+                    found[key] = [float(values.mean()), float(values.std(ddof=1) / len(values) ** 0.5)]
+                    reference.setdefault(key, values)
+                    spread = (values.var(ddof=1) + reference[key].var(ddof=1)) / len(values)
+                    gap = values.mean() - reference[key].mean()
+                    found[key].append(float(gap / spread**0.5) if spread else 0.0)
+                    # paired by seed: initial weights and order are the same
+                    pairs = values - reference[key]
+                    error = pairs.std(ddof=1) / len(pairs) ** 0.5
+                    found[key].append(float(pairs.mean() / error) if error else 0.0)
+            return found
+
+        row = results.add(part, variant, compare, **setting)
+        for key, value in row.items():
+            if isinstance(value, list):
+                mean, error, apart, paired = value
+                print(f"      {key:18s} {mean:.5g} ± {error:.2g}   z = {apart:+.2f}, paired {paired:+.2f}")
+        clear()
+
+
+def norms_part(part: str, results: Results) -> None:
+    """What measuring costs: the norm at a checkpoint in units of training steps."""
+    import torch
+
+    from scalinglab.train import engine
+    from scalinglab.train.setting import Setting
+
+    name = dataset_name("cifar10")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    for model in ("cnn", "resnet"):
+
+        def cost(model=model) -> dict:
+            setting = Setting.from_dict(
+                {
+                    "model": model,
+                    "dataset": name,
+                    "n_data": 48_000,
+                    "steps": 10**6,
+                    "graphs": device == "cuda",
+                }
+            )
+            group = engine._build([setting], torch.device(device))
+            measure = engine.Measure(group)
+            group.advance(40)
+            measure([0])
+            group.advance(200)
+            wait = torch.cuda.synchronize if device == "cuda" else (lambda: None)
+            wait()
+            times = []
+            for function in (
+                lambda: group.advance(64),
+                lambda: measure._norms([0]),
+                lambda: group.evaluate([0]),
+            ):
+                start = time.perf_counter()
+                function()
+                wait()
+                times.append(1e3 * (time.perf_counter() - start))
+            step = times[0] / 64
+            return {
+                "ms": step,
+                "norm_ms": times[1],
+                "evaluate_ms": times[2],
+                "norm_in_steps": times[1] / step,
+            }
+
+        row = results.add(part, f"{model}: norm at a checkpoint", cost)
+        print(f"      {json.dumps(row)}")
+
+
+def cpu_part(part: str, results: Results) -> None:
+    name, n_data = dataset_name("mnist"), 48_000
+    rounds = []
+    for round_ in range(3):  # side by side, in turns: the machine may be busy
+        base = results.add(
+            part, f"plain loop, round {round_}", lambda: plain_loop("cnn", name, n_data, "cpu", 8), runs=1
+        )
+        for runs in (1, 2):
+            row = results.add(
+                part, f"fp32, {runs} run{'s' * (runs > 1)}, round {round_}",
+                lambda runs=runs: cpu_time(runs, name, n_data), runs=runs,
+            )  # fmt: skip
+            add_speedup(row, base)
+            rounds.append((runs, row.get("speedup", float("nan"))))
+    for runs in (1, 2):
+        print(f"  median speed-up, {runs} run(s): {np.median([s for r, s in rounds if r == runs]):.2f}×")
+
+
+def cpu_time(runs: int, name: str, n_data: int) -> float:
+    return engine_time("cpu", runs, 8, warm=2, model="cnn", dataset=name, n_data=n_data, seconds=40.0)
+
+
+PARTS = {
+    "cnn": gpu_part, "resnet": gpu_part, "scaling": scaling_part, "precision": precision_part,
+    "norms": norms_part, "cpu": cpu_part,
+}  # fmt: skip
+
+
+# --- all together --------------------------------------------------------------------------------
+
+
+def machine() -> dict:
+    import torch
+
+    gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
+    return {
+        "gpu": gpu, "cores": os.cpu_count(), "system": platform.machine(), "torch": torch.__version__,
+        "python": platform.python_version(),
+    }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", help=f"comma-separated, of {', '.join(PARTS)}")
+    parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "results/benchmarks")))
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--plot", type=Path, help="draw throughput against the number of runs from a JSON")
+    options = parser.parse_args()
+    if options.plot:
+        plot(options.plot)
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    if options.one:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        PARTS[options.one](options.one, Results(options.out / f"part-{options.one}.json"))
+        return
+    import torch
+
+    default = GPU_PARTS if torch.cuda.is_available() else CPU_PARTS
+    parts = options.parts.split(",") if options.parts else default
+    whole = {"machine": machine(), "command": " ".join(sys.argv), "rows": []}
+    print(json.dumps(whole["machine"]), flush=True)
+    for part in parts:
+        print(part, flush=True)
+        command = [sys.executable, __file__, "--one", part, "--out", str(options.out)]
+        file = options.out / f"part-{part}.json"
+        file.unlink(missing_ok=True)
+        try:
+            subprocess.run(command, timeout=LIMITS[part], check=False)
+        except subprocess.TimeoutExpired:
+            print(f"  {part}: stopped after {LIMITS[part]} s")
+        if file.exists():
+            whole["rows"] += json.loads(file.read_text())
+            file.unlink()
+    path = options.out / "training.json"
+    path.write_text(json.dumps(whole, indent=1))
+    print(f"written: {path}")
+    for row in whole["rows"]:
+        print(describe(row))
+
+
+def plot(path: Path) -> None:
+    """Throughput against the number of runs, from the parts cnn, resnet and scaling."""
+    from scalinglab.figures import style
+
+    whole = json.loads(path.read_text())
+    rows = [r for r in whole["rows"] if "ms" in r]
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for r in rows:
+        if r["part"] == "scaling":
+            kinds = [r["kind"]] if r["runs"] > 1 else ["stacked", "side by side"]
+            for kind in kinds:
+                curves.setdefault(f"{r['network']}, {kind}", []).append((r["runs"], 1e3 / r["ms"]))
+        elif r.get("precision") == "bf16" and r.get("compile") and r.get("together") == 1:
+            curves.setdefault(f"{r['part']} of damico2025, bf16", []).append((r["runs"], 1e3 / r["ms"]))
+    figure, axes = style.panels(size=(5.6, 4.0))
+    axis = axes.flat[0]
+    for number, (label, points) in enumerate(sorted(curves.items())):
+        runs, throughput = np.array(sorted(points)).T
+        line = "--" if label.endswith("side by side") else "-"
+        axis.plot(runs, throughput, marker="o", ls=line, label=label, color=style.PALETTE[number % 8])
+    axis.set(xscale="log", yscale="log", xlabel="runs at once", ylabel="steps a second, all runs together")
+    axis.set_title(f"{whole['machine']['gpu'] or 'CPU'}, CIFAR-10, batch {BATCH}")
+    axis.legend(fontsize=6)
+    target = path.with_suffix(".png")
+    figure.savefig(target)
+    print(f"written: {target}")
+
+
+if __name__ == "__main__":
+    main()
