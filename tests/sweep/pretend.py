@@ -53,8 +53,16 @@ def loss(setting, step):
 
 
 def work(settings, store, experiment=None, device=None):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     if (store.path / "full").exists():  # the limit on the size of files fails as a full disk does
-        resource.setrlimit(resource.RLIMIT_FSIZE, (700, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (700, limits[1]))
+    try:
+        train(settings, store, experiment)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def train(settings, store, experiment):
     troubles = [s.get("trouble") for s in settings]
     if "memory" in troubles and len(settings) > 1:
         raise MemoryError("two of these do not fit")

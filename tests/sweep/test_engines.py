@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -17,12 +18,33 @@ from scalinglab.sweep import Grid, SweepWarning, execute, run
 from scalinglab.sweep.running import again
 from tests.sweep import pretend
 
-ENGINES = ["local"]
+ENGINES = ["local", "ray"]
 RUNNER = "tests.sweep.pretend"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A Ray cluster of three nodes on this machine: a head that computes nothing, and two that do."""
+    ray = pytest.importorskip("ray", reason="pip install 'scalinglab[ray]' to test the engine ray")
+    from ray.cluster_utils import Cluster
+
+    paths = os.pathsep.join(path for path in sys.path if path)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setenv("PYTHONPATH", paths)
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+        ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
+        yield cluster, nodes
+        ray.shutdown()
+        cluster.shutdown()
 
 
 @pytest.fixture(params=ENGINES)
 def engine(request):
+    if request.param == "ray":
+        request.getfixturevalue("cluster")
     return request.param
 
 
@@ -81,13 +103,13 @@ def test_a_group_without_memory_is_split_until_it_fits(engine, tmp_path):
 
 
 def test_a_run_that_kills_its_worker_is_tried_again_and_at_last_recorded(engine, tmp_path):
-    wanted = Grid(axes={"trouble": ["kill", "once", "none"]}, seeds=2, runner=RUNNER)
-    outcome = execute(wanted, tmp_path, engine=engine, workers=2, attempts=3)
+    wanted = Grid(axes={"trouble": ["kill", "once", "none"]}, runner=RUNNER)
+    outcome = execute(wanted, tmp_path, engine=engine, workers=2, attempts=2)
     records = Store(tmp_path).records()
     assert {r.setting["trouble"]: r.status for r in records.values()} == {
         "kill": "failed", "once": "done", "none": "done",
     }  # fmt: skip
-    assert len(outcome.failed) == 2
+    assert len(outcome.failed) == 1
     assert all("killed by signal 9" in r.error or "Worker" in r.error for r in outcome.failed.values())
 
 
@@ -126,6 +148,29 @@ def test_the_store_keeps_the_grid_and_the_sweep_can_be_done_again_from_it(engine
     Store(tmp_path / "third").start({"a": 1}).close()
     with pytest.raises(BadInput, match="keeps no grid"):
         again(tmp_path / "third")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_node_killed_in_mid_sweep_loses_no_run_and_stores_none_twice(cluster, tmp_path):
+    cluster, nodes = cluster
+    wanted = grid(seeds=6, kind=["a", "b", "c"], pause=[0.05])
+    outcomes = []
+    thread = threading.Thread(
+        target=lambda: outcomes.append(execute(wanted, tmp_path, engine="ray", together=3))
+    )
+    thread.start()
+    wait_for(lambda: Store(tmp_path).curves().frame.size and count(tmp_path, "done") >= 3)
+    assert count(tmp_path, "done") < 18
+    cluster.remove_node(nodes.pop(), allow_graceful=False)
+    thread.join(timeout=120)
+    assert outcomes
+    assert outcomes[0].count("done") == 18
+    check(Store(tmp_path), wanted)
+    nodes.append(cluster.add_node(num_cpus=1))
+
+
+def count(path, status):
+    return sum(record.status == status for record in Store(path).records().values())
 
 
 # --- faults ----------------------------------------------------------------------------------------

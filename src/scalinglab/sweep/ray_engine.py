@@ -1,7 +1,8 @@
 """The engine for many machines: tasks on a Ray cluster.
 
-Ray places each task on a node with the processors and GPUs it asks for and, where a worker or a whole node
-dies, tries it again on another. All nodes must see the store's folder under the same path.
+Ray places each task on a node with the processors and GPUs it asks for. Where a worker or a whole node dies
+it says so, and the driver submits the task again, as it does on one machine; Ray's own retries are off, so
+that one rule counts the attempts. All nodes must see the store's folder under the same path.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from typing import Any
 
 from scalinglab.errors import ScalinglabError, require
 from scalinglab.sweep.engines import DIED, Answer, Task
-
-RETRIES = 3  # by Ray itself; then the driver decides
 
 
 class RayPool:
@@ -30,19 +29,19 @@ class RayPool:
         self._started = not self._ray.is_initialized()
         if self._started:
             os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-            path = os.pathsep.join(path for path in sys.path if path)
+            own = [path for path in sys.path if path and not path.startswith((sys.prefix, sys.base_prefix))]
             try:
                 self._ray.init(
                     address=address, num_cpus=workers if address is None else None, log_to_driver=False,
                     include_dashboard=False, configure_logging=False,
-                    runtime_env={"env_vars": {"PYTHONPATH": path}},
+                    runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(own)}},
                 )  # fmt: skip
             except ConnectionError as error:
                 raise ScalinglabError(
                     f"no Ray cluster at {address!r}: start one with `ray start --head`"
                 ) from error
         self._cpus, self._gpus, self._workers = cpus, gpus, workers
-        self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=RETRIES)(_execute)
+        self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(_execute)
         self._running: dict[Any, Task] = {}
 
     @property
@@ -61,7 +60,7 @@ class RayPool:
         self._running[self._work.remote({**task, "device": device})] = task
 
     def wait(self, seconds: float) -> list[Answer]:
-        """Answers that have come; a task whose workers died once too often answers with `died`."""
+        """Answers that have come; a task whose worker or node died answers with `died`."""
         if not self._running:
             return []
         ready, _ = self._ray.wait(list(self._running), num_returns=1, timeout=seconds)
