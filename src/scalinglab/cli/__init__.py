@@ -7,7 +7,7 @@ import sys
 import typer
 
 from scalinglab import __version__
-from scalinglab.cli import data, laws, plan, report, reproduce, simulate, sweep, theory
+from scalinglab.cli import board, data, laws, plan, report, reproduce, simulate, sweep, theory
 from scalinglab.errors import BadInput, ScalinglabError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.add_typer(data.app, name="data")
 app.command("reproduce")(reproduce.reproduce)
 app.command("report")(report.report)
 app.command("sweep")(sweep.sweep)
+app.command("board")(board.board)
 
 
 def _version(asked: bool) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import scalinglab
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
+
+if TYPE_CHECKING:
+    from scalinglab.report.page import Section
 
 __all__ = ["build", "write"]
 
@@ -19,8 +23,16 @@ def write(curves: Curves, path: str | Path = "report.html", title: str = "Learni
     return page.write(build(curves, title), path)
 
 
-def build(curves: Curves, title: str = "Learning curves", refresh: float | None = None) -> str:
-    """The report's page as text; with `refresh` (seconds) a page that loads itself again."""
+def build(
+    curves: Curves,
+    title: str = "Learning curves",
+    refresh: float | None = None,
+    opening: Sequence[Section] = (),
+) -> str:
+    """The report's page as text; with `refresh` (seconds) a page that loads itself again.
+
+    `opening` are sections that come first, such as the state of a sweep.
+    """
     from scalinglab.report import page, sections
 
     if not len(curves):
@@ -29,6 +41,7 @@ def build(curves: Curves, title: str = "Learning curves", refresh: float | None 
     if not laws:
         laws = [sections.size_law(curves)]
     found = [
+        *opening,
         *laws,
         sections.learning_curves(curves),
         sections.against_norm(curves),

@@ -1,0 +1,102 @@
+"""The board's server: two pages to read, none to write, on this machine unless asked otherwise."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scalinglab.board.state import section, state
+from scalinglab.errors import BadInput, ScalinglabError, require
+from scalinglab.report import build
+from scalinglab.report.page import render
+from scalinglab.store import Store, StoreWarning
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class Page:
+    """The page for a store, made anew only when the store has changed."""
+
+    def __init__(self, store: Store, title: str, refresh: float) -> None:
+        self.store, self.title, self.refresh = store, title, refresh
+        self._lock = threading.Lock()
+        self._made: tuple[object, str] | None = None
+
+    def text(self) -> str:
+        """The page's HTML."""
+        with self._lock:  # many viewers, one builder
+            now = self._fingerprint()
+            if self._made is None or self._made[0] != now:
+                self._made = (now, self._build())
+            return self._made[1]
+
+    def _fingerprint(self) -> object:
+        files = [p for folder in ("live", "sealed") for p in (self.store.path / folder).glob("*")]
+        found = []
+        for path in files:
+            try:
+                status = path.stat()
+                found.append((path.name, status.st_size, status.st_mtime_ns))
+            except FileNotFoundError:
+                continue
+        return sorted(found)
+
+    def _build(self) -> str:
+        found = state(self.store)
+        first = section(self.store, found)
+        refresh = self.refresh if found["going"] else 5 * self.refresh
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StoreWarning)  # the page names these files
+            curves = self.store.curves()
+        if not len(curves):
+            return render(self.title, "no checkpoints yet", [first], refresh)
+        try:
+            return build(curves, self.title, refresh, opening=[first])
+        except ScalinglabError as error:  # too early for a law, say: the counts are still worth a look
+            return render(self.title, f"no figures yet: {error}", [first], refresh)
+
+
+def app(store: Store | str | Path, *, refresh: float = 5.0, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
+    """The board as a Starlette application.
+
+    Args:
+        refresh: seconds after which the page loads itself again; five times that when nothing runs.
+        hosts: names under which it may be asked for, so that no foreign page can reach it through a
+            browser.
+    """
+    require("starlette", "board", "The board")
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.requests import Request
+    from starlette.responses import HTMLResponse, JSONResponse
+    from starlette.routing import Route
+
+    store = store if isinstance(store, Store) else Store(store)
+    if not store.path.is_dir():
+        raise BadInput(f"{store.path} does not exist; start a sweep into it, or check the path")
+    page = Page(store, f"{store.path.resolve().name}: live", refresh)
+
+    def show(_: Request) -> HTMLResponse:  # not async: Starlette runs it beside other requests
+        return HTMLResponse(page.text(), headers={"Cache-Control": "no-store"})
+
+    def tell(_: Request) -> JSONResponse:
+        return JSONResponse(state(store), headers={"Cache-Control": "no-store"})
+
+    routes = [Route("/", show, methods=["GET"]), Route("/status.json", tell, methods=["GET"])]
+    guard = Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
+    return Starlette(routes=routes, middleware=[guard])
+
+
+def serve(
+    store: Store | str | Path, *, host: str = "127.0.0.1", port: int = 8000, refresh: float = 5.0
+) -> None:
+    """Serve the board until Ctrl-C."""
+    uvicorn = require("uvicorn", "board", "The board")
+    hosts = LOOPBACK if host in LOOPBACK else ("*",)
+    uvicorn.run(app(store, refresh=refresh, hosts=hosts), host=host, port=port, log_level="warning")

@@ -1,0 +1,26 @@
+"""``scalinglab board``: a live page that follows a store."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def board(
+    store: Annotated[Path, typer.Argument(help="The store to follow.")] = Path("runs"),
+    host: Annotated[str, typer.Option(help="0.0.0.0 lets other machines look, too.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Where it listens.")] = 8000,
+    refresh: Annotated[float, typer.Option(help="Seconds between two looks at a running sweep.")] = 5.0,
+) -> None:
+    """Serve a page that follows a running sweep; Ctrl-C ends it.
+
+    scalinglab board runs/
+    """
+    from scalinglab.board import app, serve
+
+    app(store)  # a wrong path is an error before anything is served
+    print(f"http://{host}:{port}/ follows {store}; Ctrl-C ends it", file=sys.stderr)
+    serve(store, host=host, port=port, refresh=refresh)
