@@ -1,0 +1,173 @@
+"""Do nominal 95 % intervals cover the truth in 93 to 97 % of data sets?
+
+    python benchmarks/coverage.py [--sets 1000] [--jobs -1]
+
+Every case draws many data sets from a known law, fits each, and counts how often the interval holds the true
+value at three places: inside the points, at their end, and beyond. In the last cases the fitted form is not
+the true one: the honest answer there is a wide interval, and the table shows what trusting one form costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+
+import scalinglab as sl
+from scalinglab.laws import forms, surface
+
+X = np.geomspace(100, 1e5, 12)
+AT = np.array([1e3, 1e5, 1e6])
+
+
+def power(x):
+    return 3 * np.asarray(x, float) ** -0.4
+
+
+def offset(x):
+    return 0.05 + power(x)
+
+
+def gaussian(rng, shape, size=0.03):
+    return np.exp(size * rng.standard_normal(shape))
+
+
+Ends = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def fit_case(
+    form: str, truth: Callable, x: np.ndarray = X, loss: str = "huber", noise: Callable = gaussian
+) -> Callable:
+    def one(rng: np.random.Generator) -> Ends:
+        law = sl.laws.fit(form, x, truth(x) * noise(rng, x.size), loss=loss)
+        return *law.interval(AT), truth(AT)
+
+    return one
+
+
+def heavy(rng, shape):
+    return np.exp(0.03 * rng.standard_t(3, shape))
+
+
+def runs_case(aware: bool) -> Callable:
+    """20 runs that cover every size and each have a deviation of their own."""
+
+    def one(rng: np.random.Generator) -> Ends:
+        count = 20
+        y = offset(X) * np.exp(
+            0.04 * rng.standard_normal((count, 1)) + 0.02 * rng.standard_normal((count, X.size))
+        )
+        labels = np.repeat(np.arange(count), X.size) if aware else None
+        law = sl.laws.fit("power_law_offset", np.tile(X, count), y.ravel(), runs=labels)
+        return *law.interval(AT), offset(AT)
+
+    return one
+
+
+def seeds_case(rng: np.random.Generator) -> Ends:
+    """Four seeds a size, noisier at small sizes; residuals of whole runs are flipped."""
+    x = np.repeat(X, 4)
+    law = sl.laws.fit("power_law_offset", x, offset(x) * np.exp(0.3 * x**-0.25 * rng.standard_normal(x.size)))
+    drawn = sl.laws.bootstrap(law, draws=500, scheme="wild", seed=int(rng.integers(2**31)))
+    return *drawn.interval(AT), offset(AT)
+
+
+def surface_case(rng: np.random.Generator) -> Ends:
+    """Loss at the compute-optimal point for one and ten times the largest compute, and n_params there."""
+    n, c = (v.ravel() for v in np.meshgrid(np.geomspace(3e7, 1e10, 10), np.geomspace(1e18, 1e22, 8)))
+    true = (1.8, 480.0, 2100.0, 0.35, 0.37)
+    d = c / (6 * n)
+    loss = forms.get("chinchilla")(np.array([n, d]), *true)
+    fitted = surface.fit(n, d, loss * gaussian(rng, n.size, 0.004))
+    best = fitted.compute_optimal(np.array([1e22, 1e23]))
+    exact = surface._optimum(fitted.law.form, np.array([true]), np.array([1e22, 1e23]) / 6)[0]
+    low = np.array([best.loss_interval.low[0], best.loss_interval.low[1], best.n_params_interval.low[1]])
+    high = np.array([best.loss_interval.high[0], best.loss_interval.high[1], best.n_params_interval.high[1]])
+    return low, high, np.array([exact[2, 0], exact[2, 1], exact[0, 1]])
+
+
+def bent(rng: np.random.Generator) -> Callable:
+    """A curve that no single form of the fit follows: a power law that bends, somewhere, some way."""
+    change, place, width = rng.uniform(-0.3, 0.3), 10 ** rng.uniform(2.5, 5), rng.uniform(0.2, 1.0)
+    floor = 0.03 * rng.uniform()
+    form = forms.broken_power_law(1)
+    return lambda x: form(x, floor, 3.0, 0.4, change, place, width)
+
+
+LONG = np.geomspace(100, 1e5, 30)
+FURTHER = np.array([1.3e5, 2e5, 3e5])
+
+
+def wrong_form_case(form: str) -> Callable:
+    def one(rng: np.random.Generator) -> Ends:
+        truth = bent(rng)
+        law = sl.laws.fit(form, LONG, truth(LONG) * gaussian(rng, LONG.size, 0.01))
+        return *law.interval(FURTHER, of="measurement"), truth(FURTHER) * gaussian(rng, FURTHER.size, 0.01)
+
+    return one
+
+
+def over_forms_case(rng: np.random.Generator) -> Ends:
+    truth = bent(rng)
+    found = sl.laws.extrapolate(LONG, truth(LONG) * gaussian(rng, LONG.size, 0.01), at=FURTHER)
+    return found.low, found.high, truth(FURTHER) * gaussian(rng, FURTHER.size, 0.01)
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    one: Callable[[np.random.Generator], Ends]
+    asked: bool = True  # whether 93 to 97 % is expected
+
+
+CASES = (
+    Case("power law", fit_case("power_law", power)),
+    Case("power law, squares", fit_case("power_law", power, loss="squared")),
+    Case("offset", fit_case("power_law_offset", offset)),
+    Case("offset, squares", fit_case("power_law_offset", offset, loss="squared")),
+    Case("offset, 7 sizes", fit_case("power_law_offset", offset, x=np.geomspace(100, 1e5, 7))),
+    Case("offset, 24 sizes", fit_case("power_law_offset", offset, x=np.geomspace(100, 1e5, 24))),
+    Case("offset, heavy tails (t3)", fit_case("power_law_offset", offset, noise=heavy)),
+    Case("offset, 20 runs, bootstrap over runs", runs_case(True)),
+    Case("offset, 20 runs, blind to runs", runs_case(False), asked=False),
+    Case("offset, 4 seeds a size, wild bootstrap", seeds_case),
+    Case("surface: loss, loss, n_params", surface_case),
+    Case("misspecified: over forms (extrapolate)", over_forms_case),
+    Case("misspecified: power law alone", wrong_form_case("power_law"), asked=False),
+    Case("misspecified: offset alone", wrong_form_case("power_law_offset"), asked=False),
+)
+
+
+def study(case: Case, sets: int, jobs: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Coverage at the three places, median relative width there, seconds a set."""
+    start = time.perf_counter()
+    ends = Parallel(n_jobs=jobs)(delayed(case.one)(np.random.default_rng([7, seed])) for seed in range(sets))
+    low, high, truth = (np.array(part) for part in zip(*ends, strict=True))
+    width = np.median(np.log(high) - np.log(np.maximum(low, 1e-12)), axis=0)
+    return np.mean((low <= truth) & (truth <= high), axis=0), width, (time.perf_counter() - start) / sets
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=-1)
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    error = 100 * np.sqrt(0.95 * 0.05 / arguments.sets)
+    print(f"{arguments.sets} data sets a case; one standard error of a coverage of 95 % is {error:.1f} %")
+    print(f"{'case':<42}{'coverage / %':>22}{'width / %':>24}{'in 93–97':>10}{'s/set':>8}")
+    for case in CASES:
+        if arguments.only in case.name:
+            coverage, width, seconds = study(case, arguments.sets, arguments.jobs)
+            inside = bool(np.all((coverage >= 0.93) & (coverage <= 0.97)))
+            verdict = ("yes" if inside else "no") if case.asked else "–"
+            shown = "".join(f"{100 * c:>7.1f}" for c in coverage), "".join(f"{100 * w:>8.2g}" for w in width)
+            print(f"{case.name:<42}{shown[0]:>22}{shown[1]:>24}{verdict:>10}{seconds:>8.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
