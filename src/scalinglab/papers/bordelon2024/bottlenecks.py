@@ -60,12 +60,15 @@ def _dynamics(scale: str, by: str) -> Reproduction:
     curves = common.both(spectrum, [_size(by, size) for size in sizes], times, simulated, common.DRAWS[scale])
     predicted = bottlenecks.exponents(common.TASK, common.SPECTRAL).time
     figure, axes = style.panels()
-    axis = style.loglog(axes[0, 0], "time t", "test loss", f"loss dynamics at several {letter}")
+    axis = style.loglog(
+        axes[0, 0], "time t", "test loss", f"loss dynamics at several {letter}, $a=1.5$, $b=1.25$"
+    )
     common.draw(axis, curves, by, sizes, name=letter)
     limit = common.theory(curves, **{by: math.inf}).set_index("time")["test_loss"]
     ends = np.array([t for t in limit.index if 30 <= t <= 300])
     common.guide(axis, ends, float(limit.loc[ends[0]]) * 0.8, -predicted, f"$t^{{-{predicted:g}}}$")
-    axis.set_ylim(bottom=float(limit.min()) / 2)
+    slowest = common.theory(curves, **{by: sizes[-2]})["test_loss"].min()
+    axis.set_ylim(bottom=float(slowest) / 2)
     axis.legend(ncols=2)
     large = dmft.solve(Spectrum.power_law(common.TASK, common.SPECTRAL, 10**9), [1e5, 1e6]).test_loss
     slope = common.log_slope(np.array([1e5, 1e6]), large)[0]
@@ -153,7 +156,9 @@ def _final(scale: str, by: str) -> Reproduction:
     parts += [train(spectrum, [end], **_size(by, size), draws=common.DRAWS[scale]) for size in sizes]
     curves = Curves.concat(parts)
     figure, axes = style.panels()
-    axis = style.loglog(axes[0, 0], letter, "final test loss", f"at the end of training: {letter}^−(a−1)")
+    axis = style.loglog(
+        axes[0, 0], letter, "final test loss", f"at the end of training: ${letter}^{{-(a-1)}}$"
+    )
     lines = curves.select(source="theory").frame.sort_values(by).drop_duplicates(by)
     axis.plot(
         lines[by], lines["test_loss"], color=style.PALETTE[0], label=f"theory, {spectrum.n_modes} modes"

@@ -39,14 +39,12 @@ def fig3(scale: str) -> Reproduction:
             axis.plot(mean["compute"], mean["test_loss"], "o", color=color, markeredgecolor="white")
         budgets = np.geomspace(10, 3e5 if scale == "laptop" else 1e4, 8)
         frontier = bottlenecks.compute_optimal(spectrum, budgets)
-        axis.plot(budgets, frontier.loss, "--", color=style.INK, linewidth=2, label="frontier, theory")
-        lowest = curves.select(source="theory").frame.groupby("compute")["test_loss"].min()
-        style.slope(
-            axis,
-            float(budgets[4]),
-            float(frontier.loss[4]) * 0.62,
+        axis.plot(budgets, frontier.loss, color=style.INK, linewidth=2.2, label="frontier, theory")
+        lowest = curves.select(source="theory").frame["test_loss"]
+        common.guide(
+            axis, budgets[1:5], float(frontier.loss[1]) * 0.75, -predicted.compute,
             f"predicted $C^{{-{predicted.compute:.3f}}}$",
-        )
+        )  # fmt: skip
         axis.set_ylim(bottom=float(lowest.min()) * 0.6)
         axis.legend(ncols=2, fontsize=7)
         parts.append(curves)
