@@ -30,6 +30,7 @@ ENTRIES = (
         "damico2025/fig4",
         "whole learning curves collapse at large data size with the proper scalings",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.damico2025.curves:fig4",
     ),
     Entry(
         "damico2025/fig5",
@@ -57,21 +58,25 @@ ENTRIES = (
         "damico2025/fig8",
         "the collapse gives the exponents gamma_1 and gamma_2",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.damico2025.curves:fig8",
     ),
     Entry(
         "damico2025/fig9",
         "predicted power laws match the measured ones",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.damico2025.curves:fig9",
     ),
     Entry(
         "damico2025/table1",
         "predicted and measured exponents of error against data, nine model and data pairs",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.damico2025.curves:table1",
     ),
     Entry(
         "damico2025/table2",
         "fitted exponents gamma_1 and gamma_2",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.damico2025.curves:table2",
     ),
     Entry(
         "damico2025/talk-relative-error",
@@ -83,6 +88,7 @@ ENTRIES = (
         "damico2025/talk-table1",
         "the newer table of predicted and measured exponents",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.damico2025.curves:talk_table1",
     ),
     Entry(
         "damico2025/talk-weight-decay",
