@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.functional import path_norm, paths_exist
 from scalinglab.measure.graph import Graph, Layer, Stack, layer_weight, trace
-from scalinglab.measure.operators import rows_norm, spectral_norm
+from scalinglab.measure.operators import ConvGeometry, rows_norm, spectral_norm
 
 DEFINITIONS = ("bartlett", "as_published")
 NAMES = ("spectral_complexity", "spectral", "l1", "l2", "group21", "path")
@@ -140,8 +140,8 @@ def norms_batched(
         tolerance: As in `norms`.
 
     Returns:
-        A dictionary as that of `norms` with tensors of shape (replicas,), float64, and the state to pass
-        to the next call. A replica whose weights are not finite gets NaN.
+        A dictionary as that of `norms` with tensors of shape (replicas,), float64 on the CPU, and the state
+        to pass to the next call. A replica whose weights are not finite gets NaN.
     """
     tracker = NormTracker(model, input_shape, definition, which, tolerance)
     tracker.state = dict(state or {})
@@ -200,7 +200,8 @@ class NormTracker:
             found["log_spectral"] = complexity.log_lipschitz
         parameters = [stacked[name].flatten(1) for name, _ in self.model.named_parameters()]
         if "l1" in self.which:
-            found["l1"] = sum(p.abs().sum(1, dtype=torch.float64) for p in parameters)  # type: ignore[assignment]
+            sums = [torch.linalg.vector_norm(p, 1, dim=1).double() for p in parameters]
+            found["l1"] = torch.stack(sums).sum(0)
         if "l2" in self.which:
             squares = [torch.linalg.vector_norm(p, dim=1).double().square() for p in parameters]
             found["l2"] = torch.stack(squares).sum(0).sqrt()
@@ -211,26 +212,22 @@ class NormTracker:
             found["group21"] = torch.stack(groups).sum(0)
         if "path" in self.which and paths_exist(self.model):
             found["path"] = path_norm(self.model, self.graph, stacked, self.input_shape)
-        return found
+        return {name: value.cpu() for name, value in found.items()}
 
     def complexity(self, stacked: Stack) -> Complexity:
         """The spectral complexity of each replica, by layers."""
         published = self.definition == "as_published"
-        spectral, rows, errors = {}, {}, {}
+        weights, rows = {}, {}
         for layer in self.graph.layers:
             if published:
-                weight = _raw(layer, stacked).flatten(2)
-                geometry = None
+                weight = weights[layer.name] = _raw(layer, stacked).flatten(2)
+                rows[layer.name] = rows_norm(weight if self.graph.has_attention else weight.mT)
             else:
-                weight, geometry = layer_weight(layer, stacked), layer.geometry
-            result = spectral_norm(weight, geometry, self.state.get(layer.name), self.tolerance)
-            self.state[layer.name] = result.vector
-            spectral[layer.name], errors[layer.name] = result.norm.log(), result.error
-            if not published:
-                rows[layer.name] = rows_norm(weight, geometry, layer.positions).log()
-            else:
-                square = weight if self.graph.has_attention else weight.mT
-                rows[layer.name] = rows_norm(square).log()
+                weight = weights[layer.name] = layer_weight(layer, stacked)
+                rows[layer.name] = rows_norm(weight, layer.geometry, layer.positions)
+        spectral, errors = self._spectral(weights, {} if published else self.graph.geometries)
+        together = torch.stack(list(rows.values())).log().cpu()  # one wait for the device
+        rows = dict(zip(rows, together, strict=True))
         with torch.enable_grad():
             leaves = {name: value.detach().requires_grad_(True) for name, value in spectral.items()}
             total = self.graph.log_lipschitz(stacked, leaves)
@@ -245,6 +242,27 @@ class NormTracker:
         terms = torch.stack([(2 / 3) * (shares[n].log() + rows[n] - spectral[n]) for n in names])
         log_value = total.detach() + 1.5 * torch.logsumexp(terms, 0)
         return Complexity(log_value, total.detach(), spectral, rows, shares, errors)
+
+    def _spectral(
+        self, weights: dict[str, Tensor], geometries: dict[str, ConvGeometry | None]
+    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """log ‖A‖_σ of each layer and its error; layers of one form are iterated on together."""
+        forms: dict[tuple[object, ...], list[str]] = {}
+        for name, weight in weights.items():
+            forms.setdefault((weight.shape, geometries.get(name)), []).append(name)
+        spectral, errors = {}, {}
+        for (_, geometry), names in forms.items():
+            one = len(names) == 1
+            weight = weights[names[0]] if one else torch.cat([weights[name] for name in names])
+            starts = [self.state[name] for name in names if name in self.state]
+            start = torch.cat(starts) if len(starts) == len(names) else None
+            result = spectral_norm(weight, geometry, start, self.tolerance)  # type: ignore[arg-type]
+            parts = zip(
+                names, *(t.chunk(len(names)) for t in (result.norm, result.error, result.vector)), strict=True
+            )
+            for name, norm, error, vector in parts:
+                spectral[name], errors[name], self.state[name] = norm.log(), error, vector
+        return {name: spectral[name] for name in weights}, errors
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,13 @@ class Graph:
         """Whether there is attention anywhere in the network."""
         return bool(self.attentions)
 
+    @property
+    def geometries(self) -> dict[str, ConvGeometry | None]:
+        """How each layer is applied."""
+        return {layer.name: layer.geometry for layer in self.layers}
+
     def log_lipschitz(self, state: Stack, log_norms: dict[str, Tensor]) -> Tensor:
-        """log of the Lipschitz constant for each replica, differentiable in the layers' log norms."""
+        """log of the Lipschitz constant of each replica, differentiable in the log norms; on the CPU."""
         values: dict[str, Tensor | None] = {}
         for step in self.steps:
             step(values, state, log_norms)
@@ -339,7 +344,7 @@ class _Reader:
 
         def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
             value = values[source]
-            size = batch_norm_scale(state, name, epsilon).abs().amax(-1).log()
+            size = batch_norm_scale(state, name, epsilon).abs().amax(-1).log().cpu()
             values[node.name] = None if value is None else value + size
 
         self.graph.steps.append(step)
@@ -353,7 +358,11 @@ class _Reader:
 
         def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
             value = values[source]
-            size = state[f"{name}.weight"].detach().double().abs().flatten(1).amax(1).log() if affine else 0.0
+            size = (
+                state[f"{name}.weight"].detach().double().abs().flatten(1).amax(1).log().cpu()
+                if affine
+                else 0.0
+            )
             values[node.name] = None if value is None else value + size
 
         self.graph.steps.append(step)
@@ -400,8 +409,8 @@ class _Reader:
                 return
             radius = torch.full_like(value.detach(), math.sqrt(dim))
             if norm_before and f"{norm_before}.weight" in state:
-                gain = state[f"{norm_before}.weight"].detach().double().abs().amax(1)
-                shift = state[f"{norm_before}.bias"].detach().double().norm(dim=1)
+                gain = state[f"{norm_before}.weight"].detach().double().abs().amax(1).cpu()
+                shift = state[f"{norm_before}.bias"].detach().double().norm(dim=1).cpu()
                 radius = math.sqrt(dim) * gain + shift
             query, key, content, output = (norms[f"{name}.{part}"] for part in parts)
             pattern = query + key + 2 * radius.log() + math.log(scale * (1 + root))
@@ -458,7 +467,7 @@ def layer_weight(layer: Layer, state: Stack) -> Tensor:
 
 def _zero(state: Stack) -> Tensor | None:
     first = next(iter(state.values()))
-    return torch.zeros(len(first), dtype=torch.float64, device=first.device)
+    return torch.zeros(len(first), dtype=torch.float64)
 
 
 def _sources(node: fx.Node) -> list[str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -93,9 +94,11 @@ class Spectral:
     """Largest singular values, the vectors that show them and how exact they are.
 
     Attributes:
-        norm: ‖A‖_σ, shape (replicas,), float64. A lower bound to rounding, exact within `error`.
-        vector: Right singular vectors, (replicas, inputs): the warm start of the next call.
-        error: Bound on the relative distance to a singular value of A, (replicas,).
+        norm: ‖A‖_σ, shape (replicas,), float64 on the CPU. A lower bound to rounding, exact within `error`;
+            NaN where weights are not finite.
+        vector: Right singular vectors, (replicas, inputs): the warm start of the next call (empty where the
+            matrix was diagonalised).
+        error: Bound on the relative distance to a singular value of A, (replicas,), on the CPU.
         products: Applications of A and of Aᵀ that were needed (0 where the matrix was diagonalised).
     """
 
@@ -133,26 +136,17 @@ def spectral_norm(
         weight = weight.float()
     if geometry is None and min(weight.shape[1:]) <= _SMALL:
         return _diagonalise(weight)
-    finite = torch.isfinite(weight.flatten(1)).all(1)
-    if not finite.all():  # a diverged replica must not spoil the others
-        weight = torch.where(finite.view(-1, *[1] * (weight.ndim - 1)), weight, torch.zeros_like(weight))
     with _full_precision():
-        result = _lanczos(weight, geometry, start, tolerance, max_steps)
-    nan = torch.full_like(result.norm, math.nan)
-    return Spectral(torch.where(finite, result.norm, nan), result.vector, result.error, result.products)
+        return _lanczos(weight, geometry, start, tolerance, max_steps)
 
 
 def _diagonalise(weight: Tensor) -> Spectral:
-    wide = weight.shape[1] <= weight.shape[2]
     double = weight.double()
-    gram = double @ double.mT if wide else double.mT @ double
-    finite = torch.isfinite(gram.flatten(1)).all(1)
-    values, vectors = torch.linalg.eigh(torch.where(finite[:, None, None], gram, torch.zeros_like(gram)))
-    norm = values[:, -1].clamp_min(0).sqrt()
-    top = vectors[..., -1:]
-    right = (double.mT @ top if wide else top).squeeze(-1)
-    norm = torch.where(finite, norm, torch.full_like(norm, math.nan))
-    return Spectral(norm, right.to(weight.dtype), torch.zeros_like(norm), 0)
+    gram = (double @ double.mT if weight.shape[1] <= weight.shape[2] else double.mT @ double).cpu()
+    finite = torch.isfinite(gram).flatten(1).all(1)
+    values = torch.linalg.eigvalsh(torch.where(finite[:, None, None], gram, 0.0))[:, -1]
+    norm = torch.where(finite, values.clamp_min(0).sqrt(), math.nan)
+    return Spectral(norm, weight.new_empty(len(weight), 0), torch.zeros_like(norm), 0)
 
 
 def _lanczos(
@@ -161,61 +155,70 @@ def _lanczos(
     replicas = len(weight)
     shape = (weight.shape[2],) if geometry is None else (geometry.channels, *geometry.image)
     size = math.prod(shape)
-    generator = torch.Generator().manual_seed(0)
-    vector = torch.randn(size, generator=generator).to(weight).expand(replicas, size)
-    vector = vector / vector.norm(dim=1, keepdim=True)
-    if start is not None:
-        length = start.norm(dim=1, keepdim=True)
-        usable = torch.isfinite(length) & (length > 0)
-        warm = torch.where(usable, start.to(weight) / length.to(weight), torch.zeros_like(vector))
-        vector = warm + torch.where(usable, 0.05, 1.0).to(weight) * vector
-        vector = vector / vector.norm(dim=1, keepdim=True)
     limit = min(max_steps, size)
     basis = torch.empty(replicas, 16, size, dtype=weight.dtype, device=weight.device)
-    basis[:, 0] = vector
-    diagonal: list[Tensor] = []
-    off: list[Tensor] = []
+    basis[:, 0] = _start(weight, size, start)
+    entries: list[Tensor] = []  # diagonal and off-diagonal, (replicas, 2)
     for step in range(1, limit + 1):
         known = basis[:, :step]
-        image = _normal_product(weight, known[:, -1], geometry, shape)
-        diagonal.append((known[:, -1] * image).sum(1))
-        for _ in range(2):  # twice is enough (Parlett)
-            image = image - ((known @ image[:, :, None]).mT @ known).squeeze(1)
-        length = image.norm(dim=1)
-        off.append(length)
+        image = _normal_product(weight, known[:, -1], geometry, shape)[:, None]
+        inner = known @ image.mT
+        diagonal = inner[:, -1, 0]
+        image = torch.baddbmm(image, inner.mT, known, alpha=-1)
+        image = torch.baddbmm(image, (known @ image.mT).mT, known, alpha=-1)  # twice is enough (Parlett)
+        length = image[:, 0].norm(dim=1)
+        entries.append(torch.stack([diagonal, length], 1))
         if step % 4 == 0 or step == limit:  # not at every step: a look waits for the device
-            top, ritz, error = _top_ritz(diagonal, off)
+            top, ritz, error = _top_ritz(torch.stack(entries, 1).double().cpu())
             if bool((error <= tolerance).all()) or step == size:
                 right = (ritz[:, None, :].to(weight) @ known).squeeze(1)
-                return Spectral(top.sqrt().to(weight.device), right, error.to(weight.device), step)
-        basis = basis if step < basis.shape[1] else torch.cat([basis, torch.empty_like(basis)], 1)
-        basis[:, step] = image / length.clamp_min(torch.finfo(weight.dtype).tiny)[:, None]
+                return Spectral(top.sqrt(), right, error, step)
+        if step == basis.shape[1]:
+            basis = torch.cat([basis, torch.empty_like(basis)], 1)
+        basis[:, step] = image[:, 0] / length.clamp_min(torch.finfo(weight.dtype).tiny)[:, None]
     raise NotConverged(
         f"the spectral norm of a layer with {size} inputs is uncertain by {float(error.max()):.1e} "
         f"after {limit} Lanczos steps: allow a larger tolerance than {tolerance:g}, or more max_steps"
     )
 
 
-def _top_ritz(diagonal: list[Tensor], off: list[Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+def _start(weight: Tensor, size: int, start: Tensor | None) -> Tensor:
+    """Unit vectors (replicas, size): random, or near `start`."""
+    random = torch.randn(size, generator=torch.Generator().manual_seed(0)).to(weight)
+    vector = (random / random.norm()).expand(len(weight), size)
+    if start is None or start.shape != vector.shape:
+        return vector
+    length = start.norm(dim=1, keepdim=True)
+    usable = torch.isfinite(length) & (length > 0)
+    warm = torch.where(usable, start / length, 0.0).to(weight)
+    return F.normalize(warm + torch.where(usable, 0.05, 1.0).to(weight) * vector, dim=1)
+
+
+def _top_ritz(entries: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Largest eigenvalue of the tridiagonal matrices, its vector, and the relative error of its root.
 
     An eigenvalue of AᵀA lies within the residual r of the Ritz value θ; and within r²/(θ − λ) of it, with
     λ the next eigenvalue (Kato and Temple), for which the next Ritz value plus its residual stands.
+
+    Args:
+        entries: Diagonal and off-diagonal entries (replicas, steps, 2); the last off-diagonal one is the
+            length of what is left.
     """
-    matrix = torch.diag_embed(torch.stack(diagonal, 1).double().cpu())
-    between = torch.stack(off, 1).double().cpu()
-    if len(diagonal) > 1:
+    finite = torch.isfinite(entries).flatten(1).all(1)
+    diagonal, between = torch.where(finite[:, None, None], entries, 0.0).unbind(2)
+    matrix = torch.diag_embed(diagonal)
+    if diagonal.shape[1] > 1:
         matrix = matrix + torch.diag_embed(between[:, :-1], 1) + torch.diag_embed(between[:, :-1], -1)
     values, vectors = torch.linalg.eigh(matrix)
     top = values[:, -1].clamp_min(0)
     residuals = between[:, -1:] * vectors[:, -1].abs()
     error = residuals[:, -1]
-    if len(diagonal) > 1:
+    if diagonal.shape[1] > 1:
         gap = top - values[:, -2] - residuals[:, -2]
         error = torch.where(gap > error, error.square() / gap.clamp_min(1e-300), error)
     # the relative error of σ is half that of σ²
-    error = torch.where(top > 0, 0.5 * error / top.clamp_min(1e-300), torch.zeros_like(error))
-    return top, vectors[..., -1], error
+    error = torch.where(top > 0, 0.5 * error / top.clamp_min(1e-300), 0.0)
+    return torch.where(finite, top, math.nan), vectors[..., -1], error
 
 
 def _normal_product(
@@ -247,24 +250,27 @@ def rows_norm(weight: Tensor, geometry: ConvGeometry | None = None, positions: i
         geometry: How the kernel is applied; None for dense layers.
         positions: How many times a dense layer is applied (tokens).
     """
-    squares = weight.detach().double().square()
+    weight = weight.detach()
     if geometry is None:
-        return positions * squares.sum(-1).sqrt().sum(-1)
-    kernel = tuple(weight.shape[-2:])
+        return positions * torch.linalg.vector_norm(weight, dim=-1).sum(-1, dtype=torch.float64)
     if geometry.padding_mode != "zeros" and geometry.padding_mode != "circular":
         raise BadInput(
             f"the (2,1) norm of a convolution padded by {geometry.padding_mode!r} is not available: "
             "its border units see pixels twice; use zeros or circular padding"
         )
     # each output unit sees the taps of its kernel that fall on the image: count units by that pattern
-    summed = squares.sum(2)  # (replicas, out, height, width)
-    rows, row_counts = _patterns(geometry, 0, kernel)
-    columns, column_counts = _patterns(geometry, 1, kernel)
-    seen = rows.to(summed) @ summed @ columns.to(summed).mT  # (replicas, out, row patterns, column patterns)
-    return torch.einsum("rohw,h,w->r", seen.sqrt(), row_counts.to(summed), column_counts.to(summed))
+    kernel = (weight.shape[-2], weight.shape[-1])
+    summed = weight.square().sum(2, dtype=torch.float64)  # (replicas, out, height, width)
+    rows, row_counts = _patterns(geometry, 0, kernel, weight.device)
+    columns, column_counts = _patterns(geometry, 1, kernel, weight.device)
+    seen = rows @ summed @ columns.mT  # (replicas, out, row patterns, column patterns)
+    return torch.einsum("rohw,h,w->r", seen.sqrt(), row_counts, column_counts)
 
 
-def _patterns(geometry: ConvGeometry, axis: int, kernel: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+@lru_cache(maxsize=1000)
+def _patterns(
+    geometry: ConvGeometry, axis: int, kernel: tuple[int, int], device: torch.device
+) -> tuple[Tensor, Tensor]:
     """Which taps fall on the image along one axis, for each distinct case, and how often it occurs."""
     sides = geometry.sides(kernel)
     before, after = sides[2 - 2 * axis], sides[3 - 2 * axis]
@@ -273,4 +279,4 @@ def _patterns(geometry: ConvGeometry, axis: int, kernel: tuple[int, ...]) -> tup
     wraps = geometry.padding_mode == "circular"
     taps = [[float(wraps or 0 <= s + dilation * k < size) for k in range(kernel[axis])] for s in starts]
     patterns, counts = torch.unique(torch.tensor(taps, dtype=torch.float64), dim=0, return_counts=True)
-    return patterns, counts.double()
+    return patterns.to(device), counts.double().to(device)
