@@ -116,7 +116,9 @@ def test_orders_of_different_seeds_are_independent_and_uniform() -> None:
 
 
 @pytest.mark.parametrize("rate", [1e-3, 1e-2])
-@pytest.mark.parametrize("kind", ["mlp", "cnn", "dropout", "augmented", "batch_norm", "cosine"])
+@pytest.mark.parametrize(
+    "kind", ["mlp", "cnn", "dropout", "augmented", "batch_norm", "cosine", "resnet", "vit", "wide_resnet"]
+)
 def test_a_run_does_not_depend_on_who_ran_beside_it(kind: str, rate: float) -> None:
     extra = {
         "mlp": {},
@@ -125,6 +127,15 @@ def test_a_run_does_not_depend_on_who_ran_beside_it(kind: str, rate: float) -> N
         "augmented": {"augment": "crop_flip"},
         "batch_norm": {"batch_norm": True},
         "cosine": {"schedule": "cosine"},
+        "resnet": {"model": "resnet", "width": 1.0, "model_options": {"stages": [1, 1], "channels": [4, 6]}},
+        "wide_resnet": {"model": "wide_resnet", "width": 0.25, "depth": 10},
+        "vit": {
+            "model": "vit",
+            "width": 0.25,
+            "depth": 1,
+            "optimizer": "sgd",  # keys' biases have no gradient: adam would blow up its rounding
+            "model_options": {"patch": 4},
+        },
     }[kind]
     if extra.get("dataset") == "mnist" and data.available("mnist") is None:
         pytest.skip("mnist is not here: scalinglab data get mnist")
@@ -172,7 +183,8 @@ def test_learning_happens_and_all_columns_are_there() -> None:
     for name in ("epoch", "examples", "compute", "n_params", "norm", "norm_l2", "train_loss", "test_error"):
         assert curves.frame[name].notna().all(), name
     assert last(curves, "epoch") == pytest.approx(10, abs=0.1)
-    expected = 3 * 2 * 32 * (64 * 128 + 128 * 10) * last(curves, "step")
+    # two operations a weight and example, forward and for each gradient; the first layer needs only one
+    expected = 2 * 32 * (2 * 64 * 128 + 3 * 128 * 10) * last(curves, "step")
     assert last(curves, "compute") == pytest.approx(expected, rel=0.01)
 
 
@@ -188,6 +200,16 @@ def test_the_norm_in_a_row_is_that_of_the_network() -> None:
         exact = norms(ours.module(r), (1, 8, 8), tolerance=1e-6)
         assert rows[r]["norm"] == pytest.approx(exact["spectral_complexity"], rel=5e-3)
         assert rows[r]["norm_l2"] == pytest.approx(exact["l2"], rel=1e-5)
+
+
+def test_margins_are_those_of_the_network() -> None:
+    frame = run({**MLP, "steps": 20, "measure": ["norm", "margin"]}).frame
+    assert (frame.margin_low <= frame.margin).all()
+    assert np.allclose(
+        frame.margin_normalized / frame.margin, frame.margin_low**-1 * frame.margin_normalized_low
+    )
+    wrong = frame.train_error.iloc[-1]
+    assert (frame.margin.iloc[-1] > 0) == (wrong < 0.5)
 
 
 def test_runs_of_different_length_end_at_their_own_time() -> None:

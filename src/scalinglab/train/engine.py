@@ -18,9 +18,11 @@ from typing import Any
 import pandas as pd
 import torch
 
+from scalinglab import nets
 from scalinglab import progress as bars
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
+from scalinglab.measure import flops
 from scalinglab.store import Store
 from scalinglab.store.live import RunWriter
 from scalinglab.store.record import flatten
@@ -32,7 +34,8 @@ from scalinglab.train.setting import Setting
 
 TICK = 16  # steps that one group takes before the next one on the device has its turn
 SAVE_EVERY = 60.0  # seconds
-STREAMS = 4  # groups that share a GPU
+STREAMS = 8  # groups that share a GPU
+SMALL = {"cpu": 1e9, "cuda": 3e9}  # operations a step below which runs are stacked
 
 
 def run(
@@ -134,13 +137,24 @@ def _size(s: Setting) -> int:
     return s.n_data
 
 
+def step_flops(setting: Setting) -> float:
+    """Operations of one training step of a setting's network."""
+    dataset = dataset_of(setting)
+    options = dict(setting.model_options) | ({} if setting.dropout is None else {"dropout": setting.dropout})
+    model = nets.build(
+        setting.model, dataset.input_shape, dataset.n_outputs, width=setting.width, depth=setting.depth,
+        batch_norm=setting.batch_norm, **options,
+    )  # fmt: skip
+    return float(flops(model, dataset.input_shape, setting.batch(_size(setting))).step)
+
+
 def stack_size(setting: Setting, device: torch.device) -> int:
     """How many runs of this network are worth stacking: many small ones, one large one.
 
     Stacking saves the cost of calling each operation; a network whose operations are large gains nothing
-    and runs faster by itself.
+    and runs faster by itself. The limits were measured (benchmarks/training.py, part scaling).
     """
-    return 16
+    return {"cpu": 16, "cuda": 64}.get(device.type, 1) if step_flops(setting) < SMALL[device.type] else 1
 
 
 # --- one group at work ---------------------------------------------------------------------------

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
-from torch.utils.flop_counter import FlopCounterMode
 
-from scalinglab.measure import NormTracker
+from scalinglab.measure import NormTracker, flops, margins
 from scalinglab.train.replicas import Group
 
 # name in `measure.norms` -> column
@@ -28,8 +26,8 @@ class Measure:
 
     def __init__(self, group: Group) -> None:
         self.group = group
-        self.n_params = sum(p[0].numel() for p in group.parameters.values())
-        self.flops = step_flops(group)
+        cost = flops(group.model, group.resident.input_shape, group.batch_size)
+        self.n_params, self.flops = cost.n_params, cost.step
         self.norms: NormTracker | None = None
         if "norm" in group.setting.measure:
             self.norms = NormTracker(group.model, group.resident.input_shape)
@@ -50,8 +48,21 @@ class Measure:
             }
             if group.setting.full_batch:
                 progress["batch_size"] = group.batch_size
-            result.append({**progress, **found[place], **{k: v[place] for k, v in norms.items()}})
+            row = {**progress, **found[place], **{k: v[place] for k, v in norms.items()}}
+            if "margin" in group.setting.measure:
+                row |= self._margins(r, row.get("norm_log"))
+            result.append(row)
         return result
+
+    def _margins(self, r: int, log_norm: float | None) -> dict[str, float]:
+        """Lower quantiles of the training examples' margins, raw and normalised (damico2025 figure 6)."""
+        group = self.group
+        index = group.stream.subsets[r][: group.setting.evaluate_at_most]
+        stored, y = group.resident.batch(index[None])
+        found = margins(group.module(r), group.resident.inputs(stored)[0], y[0], log_complexity=log_norm)
+        raw, normal = found.quantiles((0.05, 0.5), normalized=False), found.quantiles((0.05, 0.5))
+        columns = {"margin": raw[0.5], "margin_low": raw[0.05]}
+        return columns | {"margin_normalized": normal[0.5], "margin_normalized_low": normal[0.05]}
 
     def _norms(self, rows: list[int]) -> dict[str, list[float]]:
         if self.norms is None:
@@ -63,9 +74,8 @@ class Measure:
         if not whole and every:
             stacked = {k: v[rows] for k, v in stacked.items()}
             self.norms.state = {k: v[rows] for k, v in every.items()}
-        group.model.eval()
-        found = self.norms.measure(stacked)
-        group.model.train()
+        with group.program.evaluating():
+            found = self.norms.measure(stacked)
         if not whole and every:
             for name, vectors in self.norms.state.items():
                 every[name][rows] = vectors.to(every[name].dtype)
@@ -87,13 +97,3 @@ class Measure:
         """Take up where `state` left off."""
         if self.norms is not None:
             self.norms.state = {k: v.to(self.group.device) for k, v in state.items()}
-
-
-def step_flops(group: Group) -> int:
-    """Floating-point operations of one training step of one run: three forward passes."""
-    shape = (1, *group.resident.input_shape)
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        group.model.eval()
-        group.model(torch.zeros(shape, device=group.device))
-        group.model.train()
-    return 3 * counter.get_total_flops() * group.batch_size

@@ -10,6 +10,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from scalinglab.errors import BadInput
+from scalinglab.nets.layers import Attention
+
 ORDER, AUGMENT, DROPOUT = 1, 2, 3
 
 
@@ -72,6 +75,10 @@ class Dropout(nn.Dropout):
 def seed_dropout(model: nn.Module) -> list[str]:
     """Replace every `nn.Dropout` in place by one with a key; returns the names of the key buffers."""
     names = []
+    if any(getattr(m, "dropout", 0) for m in model.modules() if isinstance(m, Attention)):
+        raise BadInput(
+            "dropout inside attention draws from PyTorch's own generator: leave dropout out of a vit"
+        )
     for position, (name, module) in enumerate(list(model.named_modules(remove_duplicate=False))):
         if isinstance(module, nn.Dropout):
             parent = model.get_submodule(name.rpartition(".")[0])
