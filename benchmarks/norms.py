@@ -1,7 +1,8 @@
 """What it costs to follow the norms of networks in training.
 
-python benchmarks/norms.py                                    cnn on digits and MNIST-sized data, CPU
-python benchmarks/norms.py --dataset cifar10 --model cnn resnet vit --replicas 1 4 --fast
+python benchmarks/norms.py                                    small networks on the bundled digits
+python benchmarks/norms.py --dataset random --model cnn resnet vit --steps 2000 --fast
+                                                              images of CIFAR's shape, for a GPU
 
 Each row is one training by the engine with norms at about 50 checkpoints. The time inside the norm tracker
 is taken with the device waited for, and compared with the rest of the run (training and evaluation). The
@@ -11,12 +12,22 @@ last column is the shortest run, in steps, whose 50 measurements take 2 % of its
 import argparse
 import time
 
+import numpy as np
 import torch
 
-from scalinglab import measure
+from scalinglab import data, measure
 from scalinglab.train import Setting, run_many
 
 CHECKPOINTS = 50
+
+
+def random_images(name, normalise="none"):
+    random = np.random.default_rng(0)
+    parts = []
+    for size in (10_000, 1000):
+        parts += [random.integers(0, 256, (size, 3, 32, 32), dtype=np.uint8), random.integers(0, 10, size)]
+    zeros = np.zeros(3, dtype=np.float32)
+    return data.Dataset(name, *parts, n_classes=10, offset=zeros + 127.5, scale=zeros + 74.0)
 
 
 def wait():
