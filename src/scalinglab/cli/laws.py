@@ -2,84 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from scalinglab.cli.output import Json, Out, emit, grid, write
-from scalinglab.errors import BadInput
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from scalinglab.laws.tables import Table
+from scalinglab.cli import laws_curves
+from scalinglab.cli.output import Json, Out, emit, grid
+from scalinglab.cli.tables import Drop, Figure, File, NoFigure, Reduce, Where, X, Y, draw, finish, load, say
 
 app = typer.Typer(help="Fit laws to curves that were measured anywhere.", no_args_is_help=True)
-
-File = Annotated[Path, typer.Argument(help="A store, or a .csv, .parquet or .jsonl file of any table.")]
-X = Annotated[str, typer.Option("--x", help="The column of sizes.")]
-Y = Annotated[str, typer.Option("--y", help="The column that was measured.")]
-Where = Annotated[
-    list[str] | None, typer.Option("--where", help="Only rows with COLUMN=VALUE; may be given again.")
-]
-Reduce = Annotated[
-    str, typer.Option("--reduce", help="Which rows of a run count: auto, best (lowest y), last, all.")
-]
-Drop = Annotated[
-    bool, typer.Option("--drop-bad", help="Drop points that cannot be used instead of stopping.")
-]
-Figure = Annotated[
-    Path | None, typer.Option("--figure", help="Where the figure is written (.png, .pdf, .svg).")
-]
-
-
-def conditions(where: list[str] | None) -> dict[str, str]:
-    """``["model=CNN"]`` to ``{"model": "CNN"}``."""
-    found = {}
-    for text in where or []:
-        column, equals, value = text.partition("=")
-        if not equals:
-            raise BadInput(f"--where {text!r}: write COLUMN=VALUE, as in --where model=CNN")
-        found[column.strip()] = value.strip()
-    return found
-
-
-def load(
-    file: Path, x: str | list[str], y: str, where: list[str] | None, reduce: str, error: str | None = None
-) -> Table:
-    """The points that a command line asks for."""
-    from scalinglab.laws.tables import points_of, read_table
-
-    return points_of(read_table(file), x, y, error=error, reduce=reduce, where=conditions(where))
-
-
-def draw(figure: Any, asked: Path | None, file: Path, kind: str) -> str:
-    """Write a figure where it was asked for, by default beside nothing: in the working folder."""
-    path = asked or Path(f"{file.resolve().stem}-{kind}.png")
-    if path.suffix not in (".png", ".pdf", ".svg"):
-        raise BadInput(f"--figure {path}: unknown ending {path.suffix!r}; use .png, .pdf or .svg")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    return str(path)
-
-
-def say(text: str, as_json: bool) -> None:
-    """Print for a person; nothing where JSON goes to stdout."""
-    if not as_json:
-        print(text)
-
-
-def finish(document: dict[str, Any], table: pd.DataFrame, as_json: bool, out: Path | None) -> None:
-    """The machine's part of a result: JSON on stdout where asked, a file where asked, the figure's name."""
-    if as_json:
-        emit(document, table, as_json=True, out=out)
-        return
-    if "figure" in document:
-        print(f"figure: {document['figure']}")
-    if out is not None:
-        write(document, table, out)
-        print(f"written: {out}")
 
 
 @app.command("fit")
@@ -101,7 +32,7 @@ def fit(
     reduce: Reduce = "auto",
     drop_bad: Drop = False,
     figure: Figure = None,
-    no_figure: Annotated[bool, typer.Option("--no-figure", help="Do not draw.")] = False,
+    no_figure: NoFigure = False,
     as_json: Json = False,
     out: Out = None,
 ) -> None:
@@ -192,7 +123,7 @@ def surface(
     reduce: Reduce = "all",
     drop_bad: Drop = False,
     figure: Figure = None,
-    no_figure: Annotated[bool, typer.Option("--no-figure", help="Do not draw.")] = False,
+    no_figure: NoFigure = False,
     as_json: Json = False,
     out: Out = None,
 ) -> None:
@@ -242,7 +173,7 @@ def noise(
     y: Annotated[str | None, typer.Option("--y", help="test_accuracy, test_error or a loss.")] = None,
     width: Annotated[str, typer.Option(help="The column of the width.")] = "width",
     figure: Figure = None,
-    no_figure: Annotated[bool, typer.Option("--no-figure", help="Do not draw.")] = False,
+    no_figure: NoFigure = False,
     as_json: Json = False,
     out: Out = None,
 ) -> None:
@@ -266,3 +197,8 @@ def noise(
 
         document["figure"] = draw(figures.noise(found, y=x), figure, file, "noise")
     finish(document, pd.DataFrame(columns), as_json, out)
+
+
+app.command("extrapolate")(laws_curves.extrapolate)
+app.command("collapse")(laws_curves.collapse)
+app.command("dynamical")(laws_curves.dynamical)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scalinglab.cli.laws import Drop, Figure, File, Reduce, Where, X, Y, draw, finish, load, say
 from scalinglab.cli.output import Json, Out, grid
+from scalinglab.cli.tables import Drop, Figure, File, Reduce, Where, X, Y, draw, finish, load, say
 
 if TYPE_CHECKING:
     from scalinglab.laws import Law

@@ -1,0 +1,150 @@
+"""``scalinglab laws`` and ``scalinglab plan``: one line from a CSV to a table and a figure."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from scalinglab.cli import app
+from scalinglab.errors import BadInput
+
+
+def run(*words: object) -> str:
+    result = CliRunner().invoke(app, [str(w) for w in words])
+    if result.exception is not None:
+        raise result.exception
+    return result.output
+
+
+@pytest.fixture
+def curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Final errors at twelve sizes, three seeds each."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    n = np.repeat(np.geomspace(100, 1e5, 12).round(), 3)
+    error = (0.05 + 3 * n**-0.6) * np.exp(0.02 * rng.standard_normal(n.size))
+    pd.DataFrame({"n_data": n, "seed": np.tile([0, 1, 2], 12), "test_error": error}).to_csv(
+        "curves.csv", index=False
+    )
+    return tmp_path / "curves.csv"
+
+
+@pytest.fixture
+def surface(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    n, c = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 8), np.geomspace(1e19, 1e22, 6)))
+    d = c / (6 * n)
+    loss = (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * np.exp(0.003 * rng.standard_normal(n.size))
+    pd.DataFrame({"n_params": n, "n_data": d, "loss": loss}).to_csv("surface.csv", index=False)
+    return tmp_path / "surface.csv"
+
+
+def test_fit_in_one_line_prints_a_table_and_draws(curves: Path):
+    said = run("laws", "fit", curves, "--x", "n_data", "--y", "test_error")
+    assert "power_law_offset" in said
+    assert "exponent" in said
+    assert "starts agree" in said
+    assert (curves.parent / "curves-law.png").stat().st_size > 10_000
+
+
+def test_fit_as_json_is_one_document(curves: Path):
+    document = json.loads(run("laws", "fit", curves, "--at", "1e6", "--json", "--no-figure"))
+    (law,) = document["laws"]
+    assert law["exponent"] == pytest.approx(0.6, abs=0.05)
+    assert law["identified"] is True
+    (prediction,) = document["predictions"]
+    assert prediction["low"] < 0.05 + 3 * 1e6**-0.6 < prediction["high"]
+
+
+def test_best_row_of_every_run_counts_where_runs_have_many(tmp_path: Path):
+    rows = [
+        {"n_data": n, "step": step, "test_error": n**-0.5 * (1 + 1 / step) + 1e-4 * step}
+        for n in (100, 200, 400, 800, 1600) for step in range(1, 50)
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
+    said = run("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure")
+    assert "the lowest test_error of each run: 5 of 245 rows" in said
+    assert "5 points at 5 sizes" in said
+    assert "245 points" in run(
+        "laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure", "--reduce", "all"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t.assign(test_error=np.r_[np.nan, t.test_error[1:]]), "y is missing.*--drop-bad"),
+        (lambda t: t.assign(test_error=np.r_[0.0, t.test_error[1:]]), "y is not positive"),
+        (lambda t: t.assign(n_data=100), "same size"),
+        (lambda t: t.rename(columns={"test_error": "test_eror"}), "did you mean 'test_eror'"),
+        (lambda t: t.assign(model=["a"] * 18 + ["b"] * 18), "mix 2 values of model.*--where model=a"),
+        (lambda t: t.assign(test_error="high"), "must hold numbers, not 'high'"),
+    ],
+)
+def test_bad_data_get_a_clear_message(curves: Path, change, said: str):
+    change(pd.read_csv(curves)).to_csv(curves, index=False)
+    with pytest.raises(BadInput, match=said):
+        run("laws", "fit", curves, "--no-figure")
+
+
+def test_bad_input_exits_with_2_and_without_a_traceback(tmp_path: Path):
+    (tmp_path / "one.csv").write_text("n_data,test_error\n100,0.5\n")
+    command = [sys.executable, "-m", "scalinglab", "laws", "fit", str(tmp_path / "one.csv")]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 2
+    assert "a law needs several sizes" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_rows_are_selected_and_bad_ones_dropped(curves: Path):
+    table = pd.read_csv(curves)
+    other = table.assign(model="other", test_error=0.5)
+    pd.concat([table.assign(model="net"), other]).to_csv(curves, index=False)
+    assert "36 points" in run("laws", "fit", curves, "--where", "model=net", "--no-figure")
+    table.assign(test_error=np.r_[np.nan, table.test_error[1:]]).to_csv(curves, index=False)
+    assert "1 of 36 points dropped" in run("laws", "fit", curves, "--drop-bad", "--no-figure")
+
+
+def test_out_writes_by_the_ending(curves: Path):
+    run("laws", "fit", curves, "--at", "1e6", "--no-figure", "--out", "law.csv")
+    assert list(pd.read_csv("law.csv").columns) == ["form", "n_data", "test_error", "low", "high"]
+    run("laws", "fit", curves, "--no-figure", "--out", "law.json")
+    assert json.loads(Path("law.json").read_text())["laws"][0]["form"] == "power_law_offset"
+
+
+def test_forms_are_listed():
+    said = json.loads(run("laws", "forms", "--json"))
+    names = {row["form"] for row in said["forms"]}
+    assert {"power_law", "m4", "broken_power_law", "damico", "chinchilla", "data_constrained"} <= names
+
+
+def test_surface_and_optimum_from_a_csv(surface: Path):
+    said = json.loads(run("laws", "surface", surface, "--compute", "1e23", "--json"))
+    assert said["parameters"]["alpha"] == pytest.approx(0.35, abs=0.06)
+    assert Path(said["figure"]).exists()
+    (best,) = said["compute_optimal"]
+    assert best["n_params_low"] < best["n_params"] < best["n_params_high"]
+    assert "n_params" in run("plan", "optimal", surface, "--compute", "1e23")
+
+
+def test_plans_answer_from_a_csv(curves: Path, surface: Path):
+    assert "for y = 0.06" in run("plan", "needed", curves, "--target", "0.06")
+    assert "times x" in run("plan", "doubling", curves)
+    assert json.loads(run("plan", "bend", curves, "--json"))["straight"] is False
+    said = run("plan", "next", curves, "--x", "n_data", "--y", "test_error", "--at", "1e6", "--budget", "3e5")
+    assert "then ±" in said
+    assert "FLOPs" in run("plan", "next", surface, "--budget", "1e21", "--compute", "1e23")
+    assert "over all choices" in run("plan", "sensitivity", surface, "--at", "1e23")
+    assert "2 parabolas" in run("plan", "approaches", surface, "--at", "1e23")
+
+
+def test_extrapolate_from_a_csv(curves: Path):
+    said = json.loads(run("laws", "extrapolate", curves, "--at", "2e5", "--json"))
+    assert said["low"][0] < said["test_error"][0] < said["high"][0]
+    assert Path(said["figure"]).exists()
