@@ -101,6 +101,8 @@ def main():
         if torch.cuda.is_available()
         else f"CPU, {torch.get_num_threads()} threads"
     )
+    if given.dataset == "random":
+        data.load, given.dataset = random_images, "cifar10"
     kind = "random images" if data.load is random_images else given.dataset
     print(f"{kind}, {given.n_data} examples, batch 128, {given.steps} steps, on {where}")
     print(f"{'model':12s}{'runs':>5s}{'step, ms':>10s}{'first, ms':>11s}{'norms, ms':>11s}{'in steps':>10s}"
