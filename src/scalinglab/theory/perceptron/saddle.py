@@ -97,9 +97,12 @@ def nodes(margin: np.ndarray, sharpness: np.ndarray, scale: np.ndarray, upper: f
     )
 
 
+_gauss = lru_cache(np.polynomial.legendre.leggauss)
+
+
 def _panels(edges: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
     """Gauss–Legendre nodes and weights between consecutive edges, (points, panels·order)."""
-    nodes, weights = np.polynomial.legendre.leggauss(order)
+    nodes, weights = _gauss(order)
     start, length = edges[:, :-1, None], np.diff(edges)[:, :, None]
     flat = (len(edges), -1)
     return (start + length * (nodes + 1) / 2).reshape(flat), (length * weights / 2).reshape(flat)

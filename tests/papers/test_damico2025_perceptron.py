@@ -1,0 +1,73 @@
+"""The perceptron figures run at their smallest scale and their tables say what the theory says."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from scalinglab.errors import BadInput
+from scalinglab.papers import entry
+from scalinglab.papers.damico2025 import scaling
+
+
+@lru_cache
+def rows(key: str):
+    made = entry(f"damico2025/{key}").function()("smoke")
+    assert made.figure is not None
+    assert len(made.curves) > 0
+    return made, {row.quantity: row for row in made.table}
+
+
+def test_optimum_is_linear_in_load_and_close_to_bayes_but_not_equal():
+    _, table = rows("fig2b")
+    assert table["slope of λ_opt(α), 10 ≤ α ≤ 1000"].agrees
+    gaps = [row for name, row in table.items() if name.startswith("ε_opt/ε_Bayes")]
+    assert all(1e-5 < row.measured < 1e-3 and row.agrees is False for row in gaps)
+
+
+def test_collapse_is_good_from_load_ten_on_only():
+    _, table = rows("fig2b")
+    verdicts = [
+        table[f"largest distance from the α → ∞ curve, λ ≥ λ_opt, load {a}"].agrees for a in (1, 10, 100)
+    ]
+    assert verdicts == [False, True, True]
+
+
+def test_combined_law_has_its_two_thresholds_and_three_regimes():
+    begins, saturates = scaling.thresholds(**scaling.FIG5)
+    assert begins == pytest.approx(1000)
+    low, middle, high = scaling.combined_law(np.array([1e-3, 3e4, 1e15]), **scaling.FIG5)
+    assert low == pytest.approx(50 * 1000**-0.6 + 0.01)
+    assert middle == pytest.approx(50 * 3e4**-0.6, rel=0.12)
+    assert high == pytest.approx(0.01, rel=1e-3)
+    assert 50 * saturates**-0.6 == pytest.approx(0.01)  # the power law meets the floor at P₊
+    rows("fig5")
+
+
+def test_margins_of_random_labels_narrow_towards_gardners_stability():
+    _, table = rows("fig6-left")
+    assert all(row.agrees for row in table.values())
+
+
+def test_relative_error_exponents_combine_to_that_of_the_optimum():
+    _, table = rows("talk-relative-error")
+    assert all(row.agrees in (True, None) for row in table.values())
+
+
+@pytest.mark.parametrize("key", ["fig1", "fig2a"])
+def test_simulated_students_lie_on_the_theory(key):
+    pytest.importorskip("torch")
+    made, table = rows(key)
+    assert set(made.curves["source"]) == {"theory", "simulate"}
+    deviation = next(row for name, row in table.items() if "standard errors" in name)
+    assert deviation.agrees
+
+
+def test_gpu_scale_without_a_gpu_is_refused():
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    with pytest.raises(BadInput, match="CUDA"):
+        entry("damico2025/fig1").function()("gpu")
