@@ -1,9 +1,7 @@
 """The contract of an engine. A later engine joins by being added to ENGINES; it must pass all of this."""
 
 import os
-import random
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -11,12 +9,12 @@ import warnings
 
 import pytest
 
-from scalinglab.curves import run_name
 from scalinglab.errors import BadInput
 from scalinglab.store import Store, StoreError
 from scalinglab.sweep import Grid, SweepWarning, execute, run
 from scalinglab.sweep.running import again
-from tests.sweep import pretend
+from tests.sweep import faults
+from tests.sweep.faults import check, inject, start_driver, wait_until
 
 ENGINES = ["local", "ray"]
 RUNNER = "tests.sweep.pretend"
@@ -50,20 +48,6 @@ def engine(request):
 
 def grid(seeds=3, **axes):
     return Grid(axes=axes, seeds=seeds, runner=RUNNER, experiment="contract")
-
-
-def check(store, wanted):
-    """The store holds exactly the runs of the grid, each once, with exactly its rows."""
-    names = {run_name(pretend.identity(setting)) for setting in wanted.settings()}
-    records = store.records()
-    assert set(records) == names
-    frame = store.curves(failed=True).frame
-    assert not frame.duplicated(["run", "step"]).any()
-    for name, record in records.items():
-        assert record.status in ("done", "diverged"), record
-        expected = [pretend.loss(record.setting, step) for step in range(pretend.STEPS)]
-        assert frame[frame["run"] == name]["test_loss"].tolist() == expected
-    assert store.problems == {}
 
 
 def test_a_sweep_stores_exactly_the_runs_of_its_grid_and_a_second_one_does_nothing(engine, tmp_path):
@@ -159,7 +143,7 @@ def test_a_node_killed_in_mid_sweep_loses_no_run_and_stores_none_twice(cluster, 
         target=lambda: outcomes.append(execute(wanted, tmp_path, engine="ray", together=3))
     )
     thread.start()
-    wait_for(lambda: Store(tmp_path).curves().frame.size and count(tmp_path, "done") >= 3)
+    wait_until(lambda: Store(tmp_path).curves().frame.size and count(tmp_path, "done") >= 3)
     assert count(tmp_path, "done") < 18
     cluster.remove_node(nodes.pop(), allow_graceful=False)
     thread.join(timeout=120)
@@ -175,78 +159,18 @@ def count(path, status):
 
 # --- faults ----------------------------------------------------------------------------------------
 
-DRIVER = """
-import sys
-from scalinglab.sweep import Grid, execute
-grid = Grid(axes={{"pause": [{pause}], "kind": ["a", "b", "c"]}}, seeds={seeds}, runner="tests.sweep.pretend")
-outcome = execute(grid, sys.argv[1], engine=sys.argv[2], workers=2, together=2, attempts=100)
-print(outcome.summary())
-sys.exit(130 if outcome.interrupted else 0)
-"""
-
-
-def start_driver(path, engine, seeds=8, pause=0.005):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    code = DRIVER.format(seeds=seeds, pause=pause)
-    command = [sys.executable, "-c", code, str(path), engine]
-    return subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-
-
-def family(pid):
-    """The worker processes of a driver."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat") as stat, open(f"/proc/{entry}/cmdline") as command:
-                    parent = int(stat.read().rsplit(")", 1)[1].split()[1])
-                    if parent == pid and "scalinglab.sweep.worker" in command.read():
-                        found.append(int(entry))
-            except (OSError, ValueError):
-                continue
-    return found
-
-
-def wanted_by_driver(seeds=8, pause=0.005):
-    return Grid(axes={"pause": [pause], "kind": ["a", "b", "c"]}, seeds=seeds, runner=RUNNER)
-
-
-def faults(path, engine, kills, seeds=8):
-    """Kill workers and the driver at random moments until the sweep is through; returns the kills done."""
-    chance = random.Random(0)
-    workers = drivers = 0
-    for _ in range(200):
-        process = start_driver(path, engine, seeds)
-        while process.poll() is None and workers + drivers < kills:
-            time.sleep(chance.uniform(0.05, 0.6))
-            if chance.random() < 0.3:
-                process.kill()
-                drivers += 1
-                break
-            if victims := family(process.pid):
-                os.kill(chance.choice(victims), signal.SIGKILL)
-                workers += 1
-        output = process.communicate(timeout=120)[0]
-        if process.returncode == 0 and workers + drivers >= kills:
-            return workers, drivers, output
-        if process.returncode == 0:  # all done before all kills: once more from the beginning
-            for name in list(Store(path).records())[: seeds * 2]:
-                Store(path).discard(name)
-    raise AssertionError("the sweep did not come to its end")
-
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
 def test_workers_and_drivers_killed_at_random_leave_exactly_the_runs_of_the_grid(tmp_path):
-    faults(tmp_path, "local", kills=4)
-    check(Store(tmp_path), wanted_by_driver())
+    workers, drivers, *_ = inject(tmp_path, "local", kills=4)
+    assert workers >= 2
+    assert drivers >= 1
+    check(Store(tmp_path), faults.grid())
 
 
 def test_the_first_ctrl_c_lets_runs_finish_and_the_next_sweep_continues(tmp_path):
-    process = start_driver(tmp_path, "local", seeds=8, pause=0.05)
-    wait_for(lambda: any(r.status == "done" for r in Store(tmp_path).records().values()))
+    process = start_driver(tmp_path, seeds=8, pause=0.05)
+    wait_until(lambda: any(r.status == "done" for r in Store(tmp_path).records().values()))
     process.send_signal(signal.SIGINT)
     output = process.communicate(timeout=60)[0]
     assert process.returncode == 130, output
@@ -254,13 +178,13 @@ def test_the_first_ctrl_c_lets_runs_finish_and_the_next_sweep_continues(tmp_path
     statuses = {record.status for record in Store(tmp_path).records().values()}
     assert statuses == {"done"}  # what ran was finished, nothing new begun
     assert len(Store(tmp_path).records()) < 24
-    execute(wanted_by_driver(pause=0.05), tmp_path, workers=2, together=8)
-    check(Store(tmp_path), wanted_by_driver(pause=0.05))
+    execute(faults.grid(pause=0.05), tmp_path, workers=2, together=8)
+    check(Store(tmp_path), faults.grid(pause=0.05))
 
 
 def test_the_second_ctrl_c_stops_at_once(tmp_path):
-    process = start_driver(tmp_path, "local", seeds=2, pause=5)
-    wait_for(lambda: any(r.status == "running" for r in Store(tmp_path).records().values()))
+    process = start_driver(tmp_path, seeds=2, pause=5)
+    wait_until(lambda: any(r.status == "running" for r in Store(tmp_path).records().values()))
     start = time.monotonic()
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)
@@ -269,13 +193,6 @@ def test_the_second_ctrl_c_stops_at_once(tmp_path):
     process.communicate(timeout=60)
     assert time.monotonic() - start < 15  # the runs would have taken 40 s
     assert {r.status for r in Store(tmp_path).records().values()} == {"unfinished"}
-
-
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def test_two_sweeps_at_once_share_the_store(tmp_path):

@@ -1,5 +1,7 @@
 """Grids expand to the settings that they describe, and say what is wrong with them."""
 
+from pathlib import Path
+
 import pytest
 
 from scalinglab.errors import BadInput
@@ -115,3 +117,18 @@ def test_a_wrong_file_is_named(tmp_path):
     path.write_text("sedes = 3")
     with pytest.raises(BadInput, match=r"bad\.toml: a grid has no 'sedes'; did you mean 'seeds'"):
         Grid.read(path)
+
+
+GALLERY = sorted((Path(__file__).parents[2] / "examples" / "grids").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+def test_every_grid_of_the_gallery_gives_settings_that_can_be_trained(path):
+    pytest.importorskip("torch")
+    from scalinglab.curves import run_name
+    from scalinglab.sweep import training
+
+    grid = Grid.read(path)
+    runs = {run_name(training.identity(setting)) for setting in grid.settings()}
+    assert len(runs) == len(grid.settings())
+    assert grid.experiment == path.stem
