@@ -44,7 +44,7 @@ def main():
         workers, drivers, torn, started = inject(folder, engine, kills, seeds, pause, address)
         check(Store(folder), grid(seeds, pause))
         print(
-            f"{engine}: {workers} workers and {drivers} drivers killed, {torn} workers in the middle of a run; "
+            f"{engine}: {workers} workers and {drivers} drivers killed, {torn} workers mid-run; "
             f"the sweep was started {started} times; "
             f"the store holds exactly the {len(Store(folder).records())} runs of the grid, each once "
             f"({time.perf_counter() - start:.0f} s)"
