@@ -21,9 +21,9 @@ started again does only what is missing.
 
 from __future__ import annotations
 
-from scalinglab.store.files import RunBusy, StoreError, StoreWarning
+from scalinglab.store.files import RunBusy, RunDone, StoreError, StoreWarning
 from scalinglab.store.folder import Store
 from scalinglab.store.live import RunWriter
 from scalinglab.store.record import Record
 
-__all__ = ["Record", "RunBusy", "RunWriter", "Store", "StoreError", "StoreWarning"]
+__all__ = ["Record", "RunBusy", "RunDone", "RunWriter", "Store", "StoreError", "StoreWarning"]

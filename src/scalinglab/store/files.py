@@ -19,6 +19,10 @@ class RunBusy(StoreError):
     """Another process is writing this run."""
 
 
+class RunDone(StoreError):
+    """This run is done already."""
+
+
 class StoreWarning(UserWarning):
     """A file of the store cannot be read and was left out."""
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from scalinglab.curves import IDENTITY, OUTCOME, SOURCES, Curves, plain, run_name
 from scalinglab.errors import BadInput, nearest
 from scalinglab.store import live, sealed
-from scalinglab.store.files import StoreError, StoreWarning, locked
+from scalinglab.store.files import RunDone, StoreError, StoreWarning, locked
 from scalinglab.store.live import Row, RunWriter
 from scalinglab.store.record import Record, as_setting, environment
 
@@ -72,7 +72,8 @@ class Store:
 
         Raises:
             RunBusy: another process is writing this run.
-            StoreError: the run is done already, or the folder cannot be written.
+            RunDone: the run is done already.
+            StoreError: the folder cannot be written.
         """
         writer = self._open(setting, source, experiment, meta)
         writer._begin()
@@ -101,7 +102,7 @@ class Store:
             ended = self._ended(run)
             if ended in ("done", "diverged"):
                 path.unlink(missing_ok=True)
-                raise StoreError(f"run {run} is {ended} already; discard it first to do it again")
+                raise RunDone(f"run {run} is {ended} already; discard it first to do it again")
             if ended == "unreadable":
                 raise StoreError(f"{self._single(run)} cannot be read; discard run {run} to do it again")
             self._single(run).unlink(missing_ok=True)

@@ -48,7 +48,13 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
 def kind(error: BaseException) -> str:
     """What a driver does about an error depends on its kind: `busy`, `store`, `memory` or `error`."""
     names = [cls.__name__ for cls in type(error).__mro__]
-    known = {"RunBusy": "busy", "StoreError": "store", "MemoryError": "memory", "OutOfMemoryError": "memory"}
+    known = {
+        "RunBusy": "busy",
+        "RunDone": "busy",
+        "StoreError": "store",
+        "MemoryError": "memory",
+        "OutOfMemoryError": "memory",
+    }
     found = next((known[name] for name in names if name in known), "error")
     return "memory" if "out of memory" in str(error).lower() else found
 
