@@ -113,6 +113,10 @@ def test_a_law_with_more_than_the_data_can_tell_says_so():
     low, high = law.parameter_intervals["break"]
     assert low == 0
     assert high == np.inf
+    assert law.identified["break"] is False
+    assert law.identified["width"] is False
+    assert "not identified" in law.summary()
+    assert all(sl.laws.fit("power_law_offset", X, noisy(0)).identified.values())
 
 
 def test_waves_in_the_residuals_are_noticed():

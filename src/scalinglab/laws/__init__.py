@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from scalinglab.laws.dynamics import dynamical
     from scalinglab.laws.error_budget import sources
     from scalinglab.laws.extrapolation import extrapolate
-    from scalinglab.laws.fitting import Certificate, Interval, Law, fit
+    from scalinglab.laws.fitting import fit
     from scalinglab.laws.form import Form, Parameter
     from scalinglab.laws.forms import register
+    from scalinglab.laws.law import Certificate, Interval, Law
     from scalinglab.laws.noise import optimal_noise
     from scalinglab.laws.rescaling import collapse
     from scalinglab.laws.uncertainty import bootstrap
@@ -30,6 +31,7 @@ __all__ = [
 _HOME = {
     "bootstrap": "uncertainty", "collapse": "rescaling", "dynamical": "dynamics",
     "extrapolate": "extrapolation", "Form": "form", "Parameter": "form", "optimal_noise": "noise",
+    "Certificate": "law", "Interval": "law", "Law": "law",
     "register": "forms", "sources": "error_budget",
 }  # fmt: skip
 _MODULES = ("forms", "plan", "surface", "uncertainty")

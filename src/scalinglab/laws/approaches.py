@@ -19,7 +19,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws import points, surface
-from scalinglab.laws.fitting import Interval
+from scalinglab.laws.law import Interval
 from scalinglab.laws.surface import FLOPS, Surface
 
 

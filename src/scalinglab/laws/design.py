@@ -16,7 +16,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws import solve
-from scalinglab.laws.fitting import Law, level_quantile
+from scalinglab.laws.law import Law, level_quantile
 from scalinglab.laws.surface import FLOPS, Surface
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws import fitting, points
-from scalinglab.laws.fitting import Law
 from scalinglab.laws.form import Form
+from scalinglab.laws.law import Law
 
 FORMS = ("power_law", "power_law_offset", "m4", "broken_power_law")
 

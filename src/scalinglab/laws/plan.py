@@ -21,7 +21,7 @@ from scalinglab.laws import points, profile, uncertainty
 from scalinglab.laws.approaches import Approaches, ParabolaBias, parabola_bias
 from scalinglab.laws.approaches import compare as approaches
 from scalinglab.laws.design import NextRuns, next_runs
-from scalinglab.laws.fitting import Law, level_quantile
+from scalinglab.laws.law import Law, level_quantile
 from scalinglab.laws.sensitivity import Sensitivity, sensitivity
 
 __all__ = [

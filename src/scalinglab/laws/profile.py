@@ -20,7 +20,7 @@ import numpy as np
 from scalinglab.laws import solve
 
 if TYPE_CHECKING:
-    from scalinglab.laws.fitting import Law
+    from scalinglab.laws.law import Law
 
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 FARTHEST = 200.0  # in standard deviations of the linearised quantity, beyond which an end counts as infinite

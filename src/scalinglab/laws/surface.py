@@ -17,9 +17,9 @@ import numpy as np
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws import forms, surfaces, uncertainty
-from scalinglab.laws.fitting import Interval, Law
 from scalinglab.laws.fitting import fit as fit_form
 from scalinglab.laws.form import Form
+from scalinglab.laws.law import Interval, Law
 from scalinglab.laws.uncertainty import Bootstrap
 
 if TYPE_CHECKING:

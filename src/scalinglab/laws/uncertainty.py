@@ -16,10 +16,10 @@ from scipy import stats
 
 from scalinglab.errors import BadInput, require
 from scalinglab.laws import profile, solve
-from scalinglab.laws.fitting import Interval, level_quantile
+from scalinglab.laws.law import Interval, level_quantile
 
 if TYPE_CHECKING:
-    from scalinglab.laws.fitting import Law
+    from scalinglab.laws.law import Law
 
 
 def interval(
