@@ -189,6 +189,29 @@ def test_free_curve_lies_on_the_theory_at_both_ends_and_dips_below_hebb_between(
     assert at_optimum < far < hebb
 
 
+@pytest.mark.parametrize("options", [{"method": "line_search"}, {"method": "sgd", "batch_size": 30}])
+def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(options, tmp_path, monkeypatch):
+    problem, file = s.draw(4.0, 30, 2), tmp_path / "walk.pt"
+    whole = s.free_norm(problem, 60, **options)
+    observe, calls = s.free.observe, []
+
+    def interrupted(*arguments):
+        calls.append(0)
+        if len(calls) == 20:
+            raise KeyboardInterrupt
+        return observe(*arguments)
+
+    monkeypatch.setattr(s.free, "observe", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        s.free_norm(problem, 60, resume=file, **options)
+    monkeypatch.undo()
+    resumed = s.free_norm(problem, 60, resume=file, **options)
+    np.testing.assert_array_equal(resumed["test_error"], whole["test_error"])
+    np.testing.assert_array_equal(resumed["step"], whole["step"])
+    with pytest.raises(BadInput, match="learning_rate"):
+        s.free_norm(problem, 60, 0.3, resume=file, **options)
+
+
 def test_divergence_is_recorded_not_hidden():
     curves = s.free_norm(s.draw(2.0, 20, 1), 20, 1e308)
     assert curves["diverged"][-1]

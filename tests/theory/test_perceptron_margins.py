@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import perceptron_reference as reference
 import pytest
 from scipy import integrate, special
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
+from tests.theory import perceptron_reference as reference
 
 p = sl.theory.perceptron
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +46,7 @@ def free_norm(
     start: float = 0.01,
     until: float = math.inf,
     checkpoints: int = 80,
+    resume: str | Path | None = None,
 ) -> Curves:
     """Train every seed's student from zero and observe it at log-spaced steps.
 
@@ -58,6 +60,8 @@ def free_norm(
         start: norm after the first step of "normalized" and "line_search".
         until: stop when every seed's norm exceeds this.
         checkpoints: how many observations, evenly spaced in ln(step).
+        resume: a file that keeps the state at every checkpoint; the same call goes on from it after an
+            interruption and ends as if there had been none.
 
     Returns:
         Curves with a run a seed: `step`, `time` (sum of learning rates), `norm` (‖w‖/√N), `test_error`,
@@ -84,8 +88,16 @@ def free_norm(
         "line_search": lambda: _line_search(problem, walk, growth, start),
     }
     step, marks = 0, np.unique(np.geomspace(1, steps, checkpoints).round().astype(int))
-    observed = []
+    observed: list[dict[str, Any]] = []
+    setting = {"optimizer": method, "learning_rate": learning_rate, "batch_size": batch_size}
+    call = {**problem.setting, **setting, "seeds": problem.seeds, "growth": growth, "start": start}
+    call |= {"marks": marks.tolist()}
+    if resume is not None and Path(resume).exists():
+        step, observed = walk.load(Path(resume), call)
+        walk.margins = problem.margins(walk.weights).double()
     for mark in track(marks, f"free norm, {method}", total=len(marks)):
+        if observed and mark <= observed[-1]["step"]:
+            continue
         while step < mark:
             advance[method]()
             step += 1
@@ -93,9 +105,10 @@ def free_norm(
         loss = torch.nn.functional.softplus(-2 * margins).mean(dim=1).cpu().numpy()
         found = observe(problem, walk.weights, margins)
         observed.append(found | {"step": step, "time": walk.time[:, 0].tolist(), "train_loss": loss})
+        if resume is not None:
+            walk.save(Path(resume), call, step, observed)
         if found["norm"].min() > until or not np.isfinite(found["norm"]).all():
             break
-    setting = {"optimizer": method, "learning_rate": learning_rate, "batch_size": batch_size}
     columns: dict[str, Any] = rows(problem, observed) | {k: v for k, v in setting.items() if v is not None}
     columns["diverged"] = ~np.isfinite(columns["norm"])
     return Curves(columns, settings=["inputs", "labels"], source="simulate")
@@ -110,6 +123,33 @@ class _Walk:
     rate: Tensor
     time: Tensor
     generator: Generator
+
+    def save(self, path: Path, call: dict[str, Any], step: int, observed: list[dict[str, Any]]) -> None:
+        """Write everything that a later call needs; the file appears whole or not at all."""
+        import torch
+
+        state = {"weights": self.weights, "rate": self.rate, "time": self.time}
+        state |= {"generator": self.generator.get_state()}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(path.name + ".partial")
+        torch.save({"call": call, "step": step, "observed": observed, "state": state}, partial)
+        partial.replace(path)
+
+    def load(self, path: Path, call: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
+        """Take up what `save` wrote, or refuse where it belongs to another call."""
+        import torch
+
+        kept = torch.load(path, map_location=self.weights.device, weights_only=False)
+        if kept["call"] != call:
+            different = sorted(name for name in call if kept["call"].get(name) != call[name])
+            raise BadInput(
+                f"{path} was written with another {', '.join(different)}: "
+                "repeat that call, or name another file"
+            )
+        for name in ("weights", "rate", "time"):
+            getattr(self, name).copy_(kept["state"][name])
+        self.generator.set_state(kept["state"]["generator"].cpu())
+        return kept["step"], kept["observed"]
 
 
 def _descent(problem: Problem, margins: Tensor) -> Tensor:
