@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import optimize, stats
 
 import scalinglab as sl
@@ -187,3 +189,15 @@ def test_a_batch_gives_what_single_fits_give():
     together = problem.to_parameters(solve.minimise(problem, np.tile(start, (5, 1))).z)
     for row, values in zip(y, together, strict=True):
         assert sl.laws.fit(form, X, row, loss="squared").values == pytest.approx(values, rel=1e-5)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.floats(1e-6, 1e6), st.floats(1e-4, 1e4), st.integers(0, 10_000))
+def test_units_do_not_matter(x_unit: float, y_unit: float, seed: int):
+    """Examples or millions of examples, fractions or percent: the exponent and the interval are the same."""
+    y = noisy(seed)
+    plain = sl.laws.fit("power_law_offset", X, y)
+    scaled = sl.laws.fit("power_law_offset", x_unit * X, y_unit * y)
+    assert scaled.best_exponent == pytest.approx(plain.best_exponent, rel=1e-4)
+    assert scaled.objective == pytest.approx(plain.objective, rel=1e-6)
+    assert scaled.predict(x_unit * 1e6) == pytest.approx(y_unit * plain.predict(1e6), rel=1e-4)
