@@ -291,6 +291,7 @@ def test_fisher_rao_norm_of_a_homogeneous_network_follows_from_its_outputs():
         float((slope * outputs).sum(1).square().mean())
     )  # Liang et al. 2019, theorem 3.1
     assert measure.fisher_rao(model, x, y, batch_size=7) == pytest.approx(expected, rel=1e-10)
+    assert measure.norms(model, (6,), data=(x, y))["fisher_rao"] == pytest.approx(expected, rel=1e-10)
 
 
 def test_scaling_one_layer_scales_the_complexity():

@@ -174,3 +174,31 @@ def test_bad_input_names_what_is_wrong(change, message):
     good = {"name": "mlp", "input_shape": (1, 8, 8), "n_classes": 10}
     with pytest.raises(BadInput, match=message):
         nets.build(**{**good, **change})
+
+
+@pytest.mark.parametrize("name", ["resnet", "vit"])
+def test_a_training_step_is_one_graph_for_the_compiler(name):
+    model = small(name).train()
+    state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    x = torch.randn(4, *SMALL[name][0])
+
+    def step(state, x):
+        state = dict(state)
+        logits = functional_call(model, state, (x,))
+        return logits, {name: value for name, value in state.items() if name.endswith("running_mean")}
+
+    compiled = torch.compile(step, backend="aot_eager", fullgraph=True)  # a break of the graph is an error
+    expected, statistics = step(state, x)
+    found, new_statistics = compiled(state, x)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    for key, value in statistics.items():
+        torch.testing.assert_close(new_statistics[key], value, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["cnn", "lenet", "wide_resnet", "vit"])
+def test_memory_format_does_not_change_the_function(name):
+    model = small(name).eval()
+    x = torch.randn(2, *SMALL[name][0])
+    expected = model(x)
+    model.to(memory_format=torch.channels_last)
+    torch.testing.assert_close(model(x.to(memory_format=torch.channels_last)), expected, rtol=1e-4, atol=1e-5)

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.functional import path_norm, paths_exist
+from scalinglab.measure.functional import fisher_rao, path_norm, paths_exist
 from scalinglab.measure.graph import Graph, Layer, Stack, layer_weight, trace
 from scalinglab.measure.operators import ConvGeometry, rows_norm, spectral_norm
 
@@ -98,6 +98,7 @@ def norms(
     input_shape: tuple[int, ...],
     definition: str = "bartlett",
     tolerance: float = 1e-4,
+    data: tuple[Tensor, Tensor] | None = None,
 ) -> dict[str, float]:
     """The norms of a network as plain numbers.
 
@@ -107,16 +108,20 @@ def norms(
         input_shape: Shape of one input, without the batch axis.
         definition: Of the spectral complexity: "bartlett" or "as_published".
         tolerance: Relative tolerance of each layer's spectral norm.
+        data: Inputs and class labels, for the Fisher–Rao norm.
 
     Returns:
         "spectral_complexity" (R) and "log_spectral_complexity"; "spectral" (the Lipschitz constant that
         the spectral norms give, their product in a chain) and "log_spectral"; "l1", "l2" (of all
         parameters); "group21" (Σ over layers and output units of the ℓ2 norm of incoming weights);
         "path" (the ℓ2 path norm; absent for networks with layer norm or attention, where paths have no
-        meaning).
+        meaning); "fisher_rao" where `data` are given.
     """
     found, _ = norms_batched(model, _stack(model), input_shape, definition=definition, tolerance=tolerance)
-    return {name: float(value) for name, value in found.items()}
+    numbers = {name: float(value) for name, value in found.items()}
+    if data is not None:
+        numbers["fisher_rao"] = fisher_rao(model, *data)
+    return numbers
 
 
 def norms_batched(

@@ -4,7 +4,7 @@ from scalinglab.errors import require
 
 require("torch", "train", "building networks")
 
-from scalinglab.nets.build import FAMILIES, build  # noqa: E402
+from scalinglab.nets.families import FAMILIES, build  # noqa: E402
 from scalinglab.nets.layers import Attention, BatchNorm, Conv, Dense  # noqa: E402
 from scalinglab.nets.parameterization import Network, initialize, learning_rate_scales  # noqa: E402
 
