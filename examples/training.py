@@ -8,6 +8,7 @@ settings = [
         "dataset": "digits",
         "n_data": n,
         "steps": 150,
+        "batch_size": 32,
         "seed": seed,
         "checkpoints_per_decade": 4,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from scalinglab.data import records
 from scalinglab.data.dataset import Dataset
 from scalinglab.data.sources import SOURCES, Debian, Source, search_path
-from scalinglab.errors import BadInput, nearest
+from scalinglab.errors import BadInput, MissingExtra, nearest
 
 CLASSES = {
     "fashion-mnist": "t-shirt trouser pullover dress coat sandal shirt sneaker bag boot",
@@ -38,9 +39,7 @@ def available(name: str) -> Path | None:
     """The folder in which a set lies, or None; digits lie in scikit-learn itself."""
     source = source_of(name)
     if not source.files:
-        import sklearn.datasets
-
-        return Path(sklearn.datasets.__file__).parent
+        return _bundled().parent
     places = [base / name for base in search_path()]
     places += [Path(route.path) for route in source.routes if isinstance(route, Debian)]
     return next((place for place in places if records.find(source, place)), None)
@@ -89,13 +88,19 @@ def _dataset(name: str, train: Part, test: Part, n_classes: int, **more: Any) ->
 
 def _digits() -> Dataset:
     """Every fifth image is a test image: writers are in order, so both parts see all of them."""
-    from sklearn.datasets import load_digits
-
-    bunch = load_digits()
-    x, y = bunch.images.astype(np.uint8)[:, None], bunch.target.astype(np.int64)
+    table = np.loadtxt(_bundled(), delimiter=",", dtype=np.int64)
+    x, y = table[:, :-1].reshape(-1, 1, 8, 8).astype(np.uint8), table[:, -1]
     test = np.arange(len(x)) % 5 == 4
     train, held = (x[~test], y[~test]), (x[test], y[test])
     return _dataset("digits", train, held, 10, white=16.0, classes=_digit_names())
+
+
+def _bundled() -> Path:
+    """The file inside scikit-learn, found without importing all of it, which takes a second."""
+    spec = find_spec("sklearn")
+    if spec is None or spec.origin is None:
+        raise MissingExtra("the digits are bundled with scikit-learn, which is not installed")
+    return Path(spec.origin).parent / "datasets" / "data" / "digits.csv.gz"
 
 
 def _digit_names() -> tuple[str, ...]:
