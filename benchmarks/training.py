@@ -431,25 +431,40 @@ def norms_part(part: str, results: Results) -> None:
 
 
 def cpu_part(part: str, results: Results) -> None:
+    """In turns, three times, because the machine may be busy: the median ratio counts."""
     name, n_data = dataset_name("mnist"), 48_000
-    rounds = []
-    for round_ in range(3):  # side by side, in turns: the machine may be busy
-        base = results.add(
-            part, f"plain loop, round {round_}", lambda: plain_loop("cnn", name, n_data, "cpu", 8), runs=1
-        )
-        for runs in (1, 2):
-            row = results.add(
-                part, f"fp32, {runs} run{'s' * (runs > 1)}, round {round_}",
-                lambda runs=runs: cpu_time(runs, name, n_data), runs=runs,
-            )  # fmt: skip
+    variants = {
+        "fp32, 1 run on all cores": lambda: cpu_time(name, n_data),
+        "fp32, 1 run a core": lambda: cpu_processes(name, n_data),
+    }
+    ratios: dict[str, list[float]] = {variant: [] for variant in variants}
+    for turn in range(3):
+        plain = lambda: plain_loop("cnn", name, n_data, "cpu", 6)  # noqa: E731
+        base = results.add(part, f"plain loop, turn {turn}", plain, runs=1)
+        for variant, function in variants.items():
+            row = results.add(part, f"{variant}, turn {turn}", function, runs=1)
             add_speedup(row, base)
-            rounds.append((runs, row.get("speedup", float("nan"))))
-    for runs in (1, 2):
-        print(f"  median speed-up, {runs} run(s): {np.median([s for r, s in rounds if r == runs]):.2f}×")
+            ratios[variant].append(row.get("speedup", float("nan")))
+    for variant, values in ratios.items():
+        print(
+            f"  {variant}: median speed-up {np.median(values):.2f}× ({', '.join(f'{v:.2f}' for v in values)})"
+        )
 
 
-def cpu_time(runs: int, name: str, n_data: int) -> float:
-    return engine_time("cpu", runs, 8, warm=2, model="cnn", dataset=name, n_data=n_data, seconds=40.0)
+def cpu_time(name: str, n_data: int, threads: int | None = None) -> float:
+    import torch
+
+    torch.set_num_threads(threads or os.cpu_count() or 1)
+    return engine_time("cpu", 1, 6, warm=2, model="cnn", dataset=name, n_data=n_data, seconds=60.0)
+
+
+def cpu_processes(name: str, n_data: int) -> float:
+    """As a sweep does on this machine: one process a core, each with one thread and its own run."""
+    import joblib
+
+    cores = os.cpu_count() or 1
+    times = joblib.Parallel(cores)(joblib.delayed(cpu_time)(name, n_data, 1) for _ in range(cores))
+    return float(np.mean(times)) / cores
 
 
 PARTS = {

@@ -1,8 +1,10 @@
-"""Convolutions on a CPU as one matrix product, for one network or a stack of them.
+"""Convolutions on a CPU as matrix products, for one network or a stack of them.
 
 Patches of channels-last images are laid side by side (im2col), so that forward pass and both gradients are
-products of large matrices, for a stack of networks batched products. On ARM and for few channels this is
-up to several times faster than the general kernels, and it does not slow down when networks are stacked.
+products of large matrices, for a stack of networks batched products. This is faster than PyTorch's kernels
+for few channels, and does not slow down when networks are stacked. One network with many channels uses
+PyTorch's kernel for the forward pass and for the gradient of its input, which is a forward pass too, with
+the kernel turned around; only the gradient of the weights is a product then.
 """
 
 from __future__ import annotations
@@ -48,8 +50,10 @@ class Products(torch.autograd.Function):
     @staticmethod
     def forward(x: Tensor, weight: Tensor, stride: tuple[int, int], padding: tuple[int, int]) -> Tensor:
         """Returns (networks, n, out, height, width), channels last in memory."""
+        if _one_with_many(weight):
+            return F.conv2d(x[0], weight[0], None, stride, padding)[None]
         columns, shape = _columns(x, weight.shape[-2:], stride, padding)
-        out = torch.bmm(columns, _matrix(weight))
+        out = _product(columns, _matrix(weight))
         return out.view(*shape, weight.shape[1]).permute(0, 1, 4, 2, 3)
 
     @staticmethod
@@ -67,11 +71,15 @@ class Products(torch.autograd.Function):
         to_x = to_weight = None
         if ctx.needs_input_grad[1]:
             columns, _ = _columns(x, weight.shape[-2:], ctx.stride, ctx.padding)
-            product = torch.bmm(columns.mT, rows)
+            product = _product(columns.mT, rows)
             spread = product.view(len(weight), *weight.shape[-2:], weight.shape[2], weight.shape[1])
             to_weight = spread.permute(0, 4, 3, 1, 2).contiguous()
-        if ctx.needs_input_grad[0]:
-            patches = torch.bmm(rows, _matrix(weight).mT)
+        turned = [k - 1 - p for k, p in zip(weight.shape[-2:], ctx.padding)]
+        if ctx.needs_input_grad[0] and _one_with_many(weight) and set(ctx.stride) == {1} and min(turned) >= 0:
+            back = weight[0].flip(-2, -1).transpose(0, 1)
+            to_x = F.conv2d(gradient[0], back, None, 1, turned)[None]
+        elif ctx.needs_input_grad[0]:
+            patches = _product(rows, _matrix(weight).mT)
             to_x = _gather(patches, x.shape, last.shape[2:4], weight.shape[-2:], ctx.stride, ctx.padding)
         return to_x, to_weight, None, None
 
@@ -88,6 +96,14 @@ class Products(torch.autograd.Function):
         folded = [t.flatten(0, 1) for t in parts]
         out = Products.apply(*folded, stride, padding)  # type: ignore[no-untyped-call]
         return out.unflatten(0, (info.batch_size, inner)), 0
+
+
+def _one_with_many(weight: Tensor) -> bool:
+    return len(weight) == 1 and min(weight.shape[1:3]) >= 16
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    return torch.mm(a[0], b[0])[None] if len(a) == 1 else torch.bmm(a, b)
 
 
 def _matrix(weight: Tensor) -> Tensor:
