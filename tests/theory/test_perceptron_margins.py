@@ -114,5 +114,6 @@ def test_density_broadcasts_margins_against_settings():
 def test_storage_beyond_capacity_and_infinite_sharpness_are_refused():
     with pytest.raises(BadInput, match="load=2"):
         p.storage_margin_density(0.0, 2.0, 1.0)
-    with pytest.raises(BadInput, match="no density"):
-        p.margin_density(0.0, 5.0, np.inf)
+    for sharpness in (np.inf, 1e12):
+        with pytest.raises(BadInput, match="no density"):
+            p.margin_density(0.0, 5.0, sharpness)

@@ -9,6 +9,8 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.theory.perceptron.saddle import LOADS
 
+SHARPEST = 1e10  # beyond, a peak of width 1/λ is too narrow for margins in double precision
+
 
 def load_array(load: Any, low: float = LOADS[0], high: float = LOADS[1], why: str = "") -> np.ndarray:
     """Loads as floats, or an error that names the first one outside the range."""
@@ -29,9 +31,9 @@ def sharpness_array(sharpness: Any, finite: bool = False) -> np.ndarray:
             f"sharpness={values[bad].flat[0]:g} must be 0 (Hebb's rule), positive, or infinity "
             "(maximal stability)"
         )
-    if finite and np.isinf(values).any():
+    if finite and np.any(values > SHARPEST):
         raise BadInput(
-            "sharpness=inf has no density: a finite share of the margins then equals the stability; "
-            "pass a large finite sharpness, or use max_stability or storage_stability"
+            f"sharpness={values.max():g} has no density: a finite share of the margins equals the stability; "
+            f"pass {SHARPEST:g} or less, or use max_stability or storage_stability"
         )
     return values
