@@ -60,13 +60,11 @@ def _dynamics(scale: str, by: str) -> Reproduction:
     curves = common.both(spectrum, [_size(by, size) for size in sizes], times, simulated, common.DRAWS[scale])
     predicted = bottlenecks.exponents(common.TASK, common.SPECTRAL).time
     figure, axes = style.panels()
-    axis = style.loglog(
-        axes[0, 0], "time t", "test loss", f"loss dynamics at several {letter}, $a=1.5$, $b=1.25$"
-    )
+    axis = style.loglog(axes[0, 0], "time t", "test loss", f"loss dynamics at several {letter}")
     common.draw(axis, curves, by, sizes, name=letter)
     limit = common.theory(curves, **{by: math.inf}).set_index("time")["test_loss"]
-    ends = np.array([t for t in limit.index if 30 <= t <= 300])
-    common.guide(axis, ends, float(limit.loc[ends[0]]) * 0.8, -predicted, f"$t^{{-{predicted:g}}}$")
+    ends = np.array([t for t in limit.index if 2 <= t <= 40])
+    common.guide(axis, ends, float(limit.loc[ends[0]]) * 0.6, -predicted, f"$t^{{-{predicted:g}}}$")
     slowest = common.theory(curves, **{by: sizes[-2]})["test_loss"].min()
     axis.set_ylim(bottom=float(slowest) / 2)
     axis.legend(ncols=2)

@@ -92,6 +92,7 @@ def compare(curves: Curves, y: str = "test_loss", until: float = math.inf) -> pd
 def agreement(curves: Curves, y: str = "test_loss", until: float = math.inf, allowed: float = 0.05) -> Row:
     """How far the simulation is from the theory, as a row of the table."""
     table = compare(curves, y, until)
+    table = table[table[f"{y}_stderr"] < 0.2 * table["expected"]]  # where there is something to compare
     relative = table[y] / table["expected"] - 1
     error = table[f"{y}_stderr"] / table["expected"]
     worst = int(np.argmax(np.abs(relative.to_numpy())))
@@ -132,4 +133,5 @@ def slope_row(
 def guide(axis: Axes, x: np.ndarray, y: float, exponent: float, text: str) -> None:
     """A dashed power law through (x[0], y), with its exponent written at it."""
     axis.plot(x, y * (np.asarray(x) / x[0]) ** exponent, "--", color=style.INK, linewidth=1.0)
-    style.slope(axis, float(x[-1]), float(y * (x[-1] / x[0]) ** exponent), text)
+    end = float(y * (x[-1] / x[0]) ** exponent)
+    style.slope(axis, float(x[-1]), end, text, xytext=(-4, -6), ha="right", va="top")

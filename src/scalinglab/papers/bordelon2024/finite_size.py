@@ -15,15 +15,13 @@ from scalinglab.theory import dmft
 
 def finite_size(scale: str) -> Reproduction:
     """Mean simulated loss over theory − 1, at N : P = 1 : 2 and several sizes."""
-    spectrum = Spectrum.power_law(common.TASK, common.SPECTRAL, {"smoke": 100, "laptop": 400}[scale])
+    spectrum = Spectrum.power_law(common.TASK, common.SPECTRAL, {"smoke": 100, "laptop": 200}[scale])
     sizes = {"smoke": (8, 16), "laptop": (8, 16, 32, 64)}[scale]
-    draws = {"smoke": 1000, "laptop": 12000}[scale]
+    draws = {"smoke": (1000, 500), "laptop": (8000, 6000, 4000, 3000)}[scale]
     times = np.array([5.0, 50.0])
     parts = []
-    for size in sizes:
-        simulated = train(
-            spectrum, times, size, 2 * size, draws=max(2000, draws * sizes[0] // size * 2), seed=3
-        )
+    for size, count in zip(sizes, draws):
+        simulated = train(spectrum, times, size, 2 * size, draws=count, seed=3)
         solved = dmft.solve(spectrum, times, size, 2 * size)
         expected = dict(zip(times.tolist(), solved.test_loss.tolist()))
         relative = simulated.frame["test_loss"] / simulated.frame["time"].map(expected) - 1

@@ -27,7 +27,7 @@ def fig4a(scale: str) -> Reproduction:
     figure, axes = style.panels()
     axis = style.loglog(axes[0, 0], "time t", "test loss", f"P = {DATA[scale]}: diminishing returns of N")
     common.draw(axis, curves, "n_params", sizes, name="N")
-    axis.legend()
+    axis.legend(loc="upper right")
     spectrum = common.power_law(scale)
     final = [dmft.final(spectrum, ratio * DATA[scale], DATA[scale]).test_loss for ratio in (2, 4, 8, 16)]
     gains = [1 - final[1] / final[0], 1 - final[3] / final[2]]
@@ -94,7 +94,7 @@ def fig4c(scale: str) -> Reproduction:
     sizes = {"smoke": (16, 64), "laptop": (32, 64, 128, 256, 512)}[scale]
     n_params = {"smoke": 64, "laptop": 512}[scale]
     times, simulated = np.geomspace(0.1, 1e4, 60), np.geomspace(0.1, 1e4, 10)
-    draws = {"smoke": 6, "laptop": 20}[scale]
+    draws = {"smoke": 20, "laptop": 80}[scale]
     settings = [{"n_params": n_params, "n_data": p} for p in sizes if p != n_params]
     curves = common.both(common.power_law(scale), settings, times, simulated, draws)
     frame = curves.frame.assign(gap=curves.frame["test_loss"] - curves.frame["train_loss"])
