@@ -12,6 +12,7 @@ import pytest
 from scalinglab.errors import BadInput
 from scalinglab.store import Store, StoreError
 from scalinglab.sweep import Grid, SweepWarning, execute, run
+from scalinglab.sweep.engines import LocalPool
 from scalinglab.sweep.running import again
 from tests.sweep import faults
 from tests.sweep.faults import check, inject, start_driver, wait_until
@@ -218,3 +219,16 @@ def test_unknown_engines_and_bad_numbers_are_refused(tmp_path):
         execute(grid(), tmp_path, workers=0)
     with pytest.raises(BadInput, match="address is for engine='ray'"):
         execute(grid(), tmp_path, address="auto")
+
+
+def test_a_worker_that_replaces_a_dead_one_takes_its_device():
+    pool = LocalPool(2, devices=["cuda:0", "cuda:1"])
+    pool._hire()
+    pool._hire()
+    assert sorted(pool._places[number] for number in pool._workers) == ["cuda:0", "cuda:1"]
+    dead = next(iter(pool._workers))
+    pool._workers[dead].kill()
+    pool._dismiss(dead)
+    pool._hire()
+    assert sorted(pool._places[number] for number in pool._workers) == ["cuda:0", "cuda:1"]
+    pool.kill()

@@ -11,6 +11,7 @@ from scalinglab.board.state import section, state
 from scalinglab.errors import BadInput, ScalinglabError, require
 from scalinglab.report import build
 from scalinglab.report.page import render
+from scalinglab.report.sections import learning_curves
 from scalinglab.store import Store, StoreWarning
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ class Page:
         if not len(curves):
             return render(self.title, "no checkpoints yet", [first], refresh)
         try:
-            return build(curves, self.title, refresh, opening=[first])
+            # while a sweep runs, one looks at the curves first and at the laws later
+            opening = [first, learning_curves(curves)] if found["going"] else [first]
+            return build(curves, self.title, refresh, [part for part in opening if part is not None])
         except ScalinglabError as error:  # too early for a law, say: the counts are still worth a look
             return render(self.title, f"no figures yet: {error}", [first], refresh)
 

@@ -31,7 +31,7 @@ def build(
 ) -> str:
     """The report's page as text; with `refresh` (seconds) a page that loads itself again.
 
-    `opening` are sections that come first, such as the state of a sweep.
+    `opening` are sections that come first, such as the state of a sweep, in place of those of the same title.
     """
     from scalinglab.report import page, sections
 
@@ -40,12 +40,13 @@ def build(
     laws: Sequence[page.Section | None] = sections.dynamical_laws(curves)
     if not laws:
         laws = [sections.size_law(curves)]
-    found = [
-        *opening,
+    found: list[Section | None] = [
         *laws,
         sections.learning_curves(curves),
         sections.against_norm(curves),
         sections.runs(curves),
     ]
     subtitle = f"{len(curves.runs)} runs, {len(curves)} checkpoints · scalinglab {scalinglab.__version__}"
+    first = [section.title for section in opening]
+    found = [*opening, *(section for section in found if section and section.title not in first)]
     return page.render(title, subtitle, [s for s in found if s is not None], refresh)

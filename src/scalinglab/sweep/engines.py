@@ -59,6 +59,7 @@ class LocalPool:
         self._answers: queue.Queue[tuple[int, Answer | None]] = queue.Queue()
         self._workers: dict[int, subprocess.Popen[str]] = {}
         self._tasks: dict[int, Task] = {}  # by worker
+        self._places: dict[int, str | None] = {}
         self._count = 0
 
     def submit(self, task: Task) -> None:
@@ -66,7 +67,7 @@ class LocalPool:
         while True:
             idle = [number for number in self._workers if number not in self._tasks]
             number = idle[0] if idle else self._hire()
-            sent = {**task, "device": task.get("device") or self._devices[number % len(self._devices)]}
+            sent = {**task, "device": task.get("device") or self._places[number]}
             self._tasks[number] = sent
             try:
                 stdin = self._workers[number].stdin
@@ -122,6 +123,8 @@ class LocalPool:
         )  # fmt: skip
         number, self._count = self._count, self._count + 1
         self._workers[number] = process
+        taken = [self._places[other] for other in self._workers if other != number]
+        self._places[number] = min(self._devices, key=taken.count)  # the device with the fewest workers
         threading.Thread(target=self._listen, args=(number, process), daemon=True).start()
         return number
 

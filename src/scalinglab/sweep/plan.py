@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scalinglab.curves import run_name
+from scalinglab.curves import plain, run_name
 from scalinglab.errors import BadInput
 from scalinglab.store import Store
 from scalinglab.store.files import write_whole
@@ -124,7 +124,7 @@ def make_plan(
     runner = load(grid.runner)
     runs: dict[str, Setting] = {}
     for setting in grid.settings():
-        full = runner.identity(setting)
+        full = plain(runner.identity(setting))
         runs[run_name(full)] = full
     records = store.records() if store is not None else {}
     status = {run: records[run].status for run in runs if run in records}
@@ -169,8 +169,9 @@ def remaining(task: Task, store: Store, statuses: Sequence[str] = ("done", "dive
 
 def keep_grid(grid: Grid, store: Store, context: Mapping[str, Any]) -> None:
     """Keep a grid in the store, so that the sweep can be done again from it."""
-    document = {"grid": grid.to_dict(), **context, "started": time.time()}
-    name = run_name({"grid": json.dumps(grid.to_dict(), sort_keys=True)})
+    values = plain(grid.to_dict())
+    document = {"grid": values, **context, "started": time.time()}
+    name = run_name({"grid": json.dumps(values, sort_keys=True)})
     text = json.dumps(document, indent=1, sort_keys=True) + "\n"
 
     def to(path: Path) -> None:

@@ -143,9 +143,9 @@ def execute(
                 grid, store, workers=pool.slots, together=together, memory_limit=memory_limit,
                 device=device or devices[0], retry_failed=retry_failed,
             )  # fmt: skip
-            for path in store.problems:
-                if Path(path).parent.name == "sealed" and (run := Path(path).stem) in plan.runs:
-                    store.discard(run)  # damaged: it is done again
+            for name in plan.missing:
+                if store.status(name) == "unreadable":
+                    store.discard(name)  # damaged: it is done again
             keep_grid(grid, store, {"version": __version__, "engine": engine})
             driver = Driver(plan, grid, store, pool, attempts, wish)
             with Display(plan, store, enabled=progress) as display:
