@@ -35,7 +35,8 @@ from scalinglab.train.setting import Setting
 TICK = 16  # steps that one group takes before the next one on the device has its turn
 SAVE_EVERY = 60.0  # seconds
 STREAMS = 8  # groups that share a GPU
-SMALL = {"cpu": 1e9, "cuda": 3e9}  # operations a step below which runs are stacked
+# the largest stack, and the operations a step below which runs are stacked
+STACK = {"cpu": (16, 1e9), "cuda": (64, 3e9)}
 
 
 def run(
@@ -154,7 +155,8 @@ def stack_size(setting: Setting, device: torch.device) -> int:
     Stacking saves the cost of calling each operation; a network whose operations are large gains nothing
     and runs faster by itself. The limits were measured (benchmarks/training.py, part scaling).
     """
-    return {"cpu": 16, "cuda": 64}.get(device.type, 1) if step_flops(setting) < SMALL[device.type] else 1
+    largest, limit = STACK.get(device.type, (1, 0.0))
+    return largest if largest > 1 and step_flops(setting) < limit else 1
 
 
 # --- one group at work ---------------------------------------------------------------------------

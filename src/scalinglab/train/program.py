@@ -38,7 +38,7 @@ class Program:
     def __init__(self, setting: Setting, resident: Resident, runs: int) -> None:
         self.setting, self.resident, self.runs = setting, resident, runs
         self.model = network(setting, resident).to(resident.device).train().requires_grad_(False)
-        if resident.device.type == "cpu":
+        if resident.device.type == "cpu" and not setting.compile:
             use_products(self.model)
         self.rule = Rule(setting, self.model)
         self.loss = self._compiled(self._loss)

@@ -164,7 +164,7 @@ class Group:
         buffers = {k: v[rows] for k, v in self.buffers.items()}
         loss = torch.zeros(len(rows), dtype=torch.float64, device=self.device)
         wrong = torch.zeros(len(rows), dtype=torch.int64, device=self.device)
-        piece = max(1, EVALUATE[self.device.type] // len(rows))
+        piece = max(1, EVALUATE.get(self.device.type, 1 << 10) // len(rows))
         for start in range(0, n, piece):
             part = slice(start, min(start + piece, n))
             if index is None:

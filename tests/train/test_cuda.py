@@ -1,0 +1,96 @@
+"""On a GPU: graphs, compilation and streams compute what plain steps compute."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from scalinglab.train import engine, run_many
+from scalinglab.train.setting import Setting
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+CNN = {"model": "cnn", "dataset": "digits", "width": 0.25, "n_data": 300, "batch_size": 32, "steps": 60}
+
+
+def group(device: str = "cuda", **values):
+    return engine._build([Setting.from_dict({"measure": [], **CNN, **values})], torch.device(device))
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [{}, {"batch_norm": True}, {"augment": "crop_flip"}, {"optimizer": "nesterov"}, {"schedule": "cosine"}],
+)
+def test_captured_steps_equal_plain_steps(extra: dict) -> None:
+    plain, captured = group(**extra), group(graphs=True, **extra)
+    for g in (plain, captured):
+        g.advance(21)  # two captured blocks of eight and five single steps
+    for name, value in plain.parameters.items():
+        assert torch.allclose(value, captured.parameters[name], rtol=1e-4, atol=1e-5), name
+    assert int(captured.counter) == 21
+
+
+def test_a_captured_run_crosses_blocks_of_indices() -> None:
+    plain, captured = group(batch_size=250), group(batch_size=250, graphs=True)
+    steps = plain.stream.steps + 13
+    for g in (plain, captured):
+        g.advance(steps)
+    assert torch.equal(plain.stream.indices, captured.stream.indices)
+    for name, value in plain.parameters.items():
+        assert torch.allclose(value, captured.parameters[name], rtol=1e-2, atol=1e-3), name
+
+
+def test_cpu_and_gpu_agree_to_rounding() -> None:
+    here, there = group("cpu"), group()
+    for g in (here, there):
+        g.advance(8)
+    for name, value in here.parameters.items():
+        assert torch.allclose(value, there.parameters[name].cpu(), rtol=1e-3, atol=1e-4), name
+
+
+def test_runs_on_streams_repeat_their_bits() -> None:
+    settings = [{**CNN, "seed": seed, "graphs": True, "n_data": 200 + 30 * seed} for seed in range(6)]
+    first, second = (run_many(settings, device="cuda", together=1).frame for _ in range(2))
+    alone = run_many(settings[3:4], device="cuda").frame
+    for column in ("train_loss", "test_loss", "norm"):
+        assert np.array_equal(first[column], second[column])
+        assert np.array_equal(alone[column], first[first.seed == 3][column])
+
+
+def test_compiled_steps_equal_plain_steps() -> None:
+    plain, compiled = group(), group(graphs=True, compile=True)
+    for g in (plain, compiled):
+        g.advance(20)
+    for name, value in plain.parameters.items():
+        assert torch.allclose(value, compiled.parameters[name], rtol=1e-2, atol=1e-3), name
+
+
+def test_a_killed_captured_run_resumes_to_the_same_bits(tmp_path, monkeypatch) -> None:
+    settings = [{**CNN, "graphs": True, "batch_norm": True}]
+    whole = run_many(settings, device="cuda").frame
+
+    class Killed(BaseException):
+        pass
+
+    original = engine.Group.advance
+
+    def dies(self, steps: int) -> None:
+        if self.step >= 30:
+            raise Killed
+        original(self, steps)
+
+    monkeypatch.setattr(engine.Group, "advance", dies)
+    with pytest.raises(Killed):
+        run_many(settings, device="cuda", store=tmp_path, save_every=0)
+    monkeypatch.setattr(engine.Group, "advance", original)
+    resumed = run_many(settings, device="cuda", store=tmp_path).frame.sort_values("step")
+    for column in ("train_loss", "test_loss", "norm"):
+        assert np.array_equal(resumed[column], whole[column]), column
+
+
+def test_stacked_runs_equal_runs_by_themselves() -> None:
+    settings = [{**CNN, "seed": seed, "graphs": True, "steps": 10} for seed in range(4)]
+    stacked, alone = (run_many(settings, device="cuda", together=n).frame for n in (4, 1))
+    key = ["seed", "step"]
+    a, b = (f.sort_values(key)["test_loss"].to_numpy() for f in (stacked, alone))
+    assert np.allclose(a, b, rtol=1e-2)

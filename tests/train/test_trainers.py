@@ -1,0 +1,87 @@
+"""The callbacks inside the real Lightning and Hugging Face trainers, where these are installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from scalinglab.train.tracker import Tracker
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # theirs
+
+
+def task() -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(0)
+    x = torch.randn(64, 6)
+    return x, (x[:, 0] > 0).long()
+
+
+def network() -> nn.Module:
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 2))
+
+
+def test_inside_lightning(tmp_path) -> None:
+    lightning = pytest.importorskip("pytorch_lightning")
+    inner = network()
+
+    class Module(lightning.LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def training_step(self, batch, _):
+            return F.cross_entropy(self.inner(batch[0]), batch[1])
+
+        def validation_step(self, batch, _):
+            self.log("val_loss", F.cross_entropy(self.inner(batch[0]), batch[1]))
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.1)
+
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*task()), batch_size=16)
+    tracker = Tracker(inner, n_data=64, store=tmp_path / "runs", batch_size=16)
+    trainer = lightning.Trainer(
+        max_epochs=5, callbacks=[tracker.lightning()], accelerator="cpu", logger=False,
+        enable_checkpointing=False, enable_progress_bar=False, default_root_dir=tmp_path,
+    )  # fmt: skip
+    trainer.fit(Module(), loader, loader)
+    frame = tracker.curves().frame.sort_values("step")
+    assert frame.step.max() == 20
+    assert frame.norm.notna().sum() >= 10
+    assert frame.train_loss.notna().sum() >= 10
+    assert frame.test_loss.notna().any()
+    assert tracker.writer.closed
+
+
+def test_inside_hugging_face(tmp_path) -> None:
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("accelerate")
+    inner = network()
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, inputs, labels):
+            logits = self.inner(inputs)
+            return {"loss": F.cross_entropy(logits, labels), "logits": logits}
+
+    rows = [{"inputs": a, "labels": b} for a, b in zip(*task(), strict=True)]
+    tracker = Tracker(inner, n_data=64, batch_size=16)
+    options = transformers.TrainingArguments(
+        output_dir=str(tmp_path), max_steps=20, per_device_train_batch_size=16, logging_steps=5, use_cpu=True,
+        report_to=[], save_strategy="no", disable_tqdm=True, remove_unused_columns=False,
+    )  # fmt: skip
+    trainer = transformers.Trainer(
+        Model(), options, train_dataset=rows, eval_dataset=rows, callbacks=[tracker.hugging_face()]
+    )
+    trainer.train()
+    frame = tracker.curves().frame.sort_values("step")
+    assert np.isfinite(frame.norm.dropna()).all()
+    assert frame.norm.notna().sum() >= 10
+    assert frame.train_loss.notna().sum() >= 3
