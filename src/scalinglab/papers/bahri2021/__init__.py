@@ -30,8 +30,9 @@ ENTRIES = (
     ),
     Entry(
         "bahri2021/fig2-right",
-        "the exponent falls as 4/d with the dimension of the data manifold",
-        scales=("smoke", "laptop", "gpu"),
+        "the exponent falls as t/d with the dimension of the data manifold, 4/d for t = 4",
+        scales=("smoke", "laptop"),
+        make="scalinglab.papers.bahri2021.manifold:fig2_right",
     ),
     Entry(
         "bahri2021/fig3",
@@ -97,6 +98,7 @@ ENTRIES = (
         "bahri2021/figS8",
         "teacher targets scale better than real ones; partial sums of the spectrum",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.bahri2021.targets:fig_s8",
     ),
     Entry(
         "bahri2021/table1",
