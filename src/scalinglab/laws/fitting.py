@@ -135,25 +135,35 @@ def fit_points(
         minimum = solve.minimise(problem, nodes, iterations=40 if loss == "huber" else 200)
         if loss == "huber":
             for _ in range(2):  # the threshold follows the scatter, and the scatter the fit
-                best = minimum.z[np.argmin(minimum.objective)][None]
+                best = minimum.z[[np.argmin(minimum.objective)]]
                 threshold = 1.345 * robust_scale(squares.residuals(best)[0], len(form.parameters))
                 if not threshold > 1e-9:
                     break
                 problem = replace(squares, delta=threshold)
-                minimum = solve.minimise(problem, np.concatenate([best, minimum.z[1:]]))
+                minimum = solve.minimise(problem, minimum.z)
     if not np.any(np.isfinite(minimum.objective)):
         raise NotConverged(f"{form.name} is not finite at any start: check the data's range and the bounds")
-    best_index = int(np.argmin(minimum.objective))
-    z, objective = minimum.z[best_index], float(minimum.objective[best_index])
-    r = problem.residuals(z[None])[0]
-    if problem.robust and np.median(np.abs(r)) > problem.delta:
-        z, objective = solve.polish(problem, z)
-    return _law(problem, data, z, minimum, best_index, objective)
+    return _law(problem, data, _polished(problem, minimum))
 
 
-def _law(
-    problem: solve.Problem, data: Points, z: np.ndarray, minimum: solve.Minimum, index: int, objective: float
-) -> Law:
+def _polished(problem: solve.Problem, minimum: solve.Minimum) -> solve.Minimum:
+    """The starts that nearly reached the best, brought to rest, where reweighting converges slowly."""
+    best = np.argmin(minimum.objective)
+    residuals = problem.residuals(minimum.z[[best]])[0]
+    if not problem.robust or np.median(np.abs(residuals)) <= problem.delta:
+        return minimum
+    z, objective, converged = minimum.z.copy(), minimum.objective.copy(), minimum.converged.copy()
+    close = np.isclose(objective, objective[best], rtol=1e-6, atol=0)
+    near = (objective <= objective[best] * 1.01) & ~close
+    for i in [best, *np.flatnonzero(near)]:
+        z[i], objective[i] = solve.polish(problem, z[i])
+        converged[i] = True
+    return solve.Minimum(z, objective, converged)
+
+
+def _law(problem: solve.Problem, data: Points, minimum: solve.Minimum) -> Law:
+    index = int(np.argmin(minimum.objective))
+    z, objective = minimum.z[index], float(minimum.objective[index])
     form = problem.form
     values = problem.to_parameters(z)
     reached = minimum.objective <= minimum.objective[index] * (1 + 1e-6) + 1e-20

@@ -205,26 +205,26 @@ class Law:
         lines.append(f"  {n} points at {sizes} sizes{span}")
         for name, value in self.parameters.items():
             if name in self.form.held:
-                lines.append(f"  {name:<12} {value:<12.6g} held")
+                lines.append(f"  {name:<14} {value:<12.6g} held")
             else:
                 ends = _ends(self.parameter_intervals[name])
                 doubt = "" if self.identified[name] else "  not identified"
-                lines.append(f"  {name:<12} {value:<12.6g} 95 % {ends}{doubt}")
+                lines.append(f"  {name:<14} {value:<12.6g} 95 % {ends}{doubt}")
         if self.form.exponent is not None and not self.named_exponent:
             ends = _ends(self.parameter_intervals["exponent"])
-            lines.append(f"  {'exponent':<12} {self.best_exponent:<12.6g} 95 % {ends}")
+            lines.append(f"  {'exponent':<14} {self.best_exponent:<12.6g} 95 % {ends}")
         for name, value in self.derived.items():
             if name not in self.parameters:
-                lines.append(f"  {name:<12} {value:.6g}")
+                lines.append(f"  {name:<14} {value:.6g}")
         unit = "of ln y" if self.log else "of y"
-        lines.append(f"  scatter      {self.scatter:.3g} {unit} with {self.freedom} degrees of freedom")
+        lines.append(f"  scatter        {self.scatter:.3g} {unit} with {self.freedom} degrees of freedom")
         c = self.certificate
         lines.append(
-            f"  certificate  objective {c.objective:.6g}; {c.agree:.0%} of {c.starts} starts agree"
+            f"  certificate    objective {c.objective:.6g}; {c.agree:.0%} of {c.starts} starts agree"
             f"; condition {c.condition:.2g}" + ("" if c.converged else "; NOT at rest")
         )
         if c.at_bound:
-            lines.append(f"  at a bound   {', '.join(c.at_bound)}")
+            lines.append(f"  at a bound     {', '.join(c.at_bound)}")
         if self.wave < 0.02:
             lines.append(
                 f"  DOES NOT FOLLOW: residuals move together from size to size (p = {self.wave:.1g}); "
