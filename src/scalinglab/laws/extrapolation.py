@@ -169,7 +169,7 @@ def _combine(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The averaged forecast of ln y, drawn towards the last value as far as its errors ask for."""
     change = weights @ forecasts - last
-    trust = change**2 / (change**2 + unit * np.maximum(ahead, NEAREST) ** 2 + 1e-30)
+    trust = change**2 / (change**2 + unit * ahead**2 + 1e-30)
     return last + trust * change, trust
 
 

@@ -1,0 +1,61 @@
+"""``laws extrapolate``, ``collapse`` and ``dynamical``: one line on a CSV, a table, a figure, JSON."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from scalinglab.cli import app
+from scalinglab.errors import BadInput
+from tests.laws.synthetic import family
+
+SIZES = (500, 1000, 2000, 4000, 8000, 16000)
+
+
+def run(*words: str) -> str:
+    result = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def curves(tmp_path):
+    path = tmp_path / "curves.csv"
+    family(SIZES, 0.5, 1.0, noise=0.01, seeds=2).to_csv(path, index=False)
+    return path
+
+
+def test_dynamical_prints_the_exponents_and_draws(curves, tmp_path):
+    figure = tmp_path / "laws.png"
+    said = run("laws", "dynamical", str(curves), "--figure", str(figure))
+    assert "gamma_predicted" in said
+    assert figure.stat().st_size > 10_000
+    document = json.loads(run("laws", "dynamical", str(curves), "--json", "--no-figure"))
+    assert document["gamma_measured"]["value"] == pytest.approx(0.5, abs=0.02)
+    assert len(document["sizes"]) == len(SIZES)
+
+
+def test_collapse_prints_the_sizes_for_which_it_holds(curves, tmp_path):
+    figure, table = tmp_path / "collapse.svg", tmp_path / "master.csv"
+    said = run("laws", "collapse", str(curves), "--figure", str(figure), "--out", str(table))
+    assert "holds" in said
+    assert figure.exists()
+    assert {"x", "y", "spread"} <= set(pd.read_csv(table).columns)
+    document = json.loads(run("laws", "collapse", str(curves), "--json", "--no-figure"))
+    assert document["holds_from"] == SIZES[0]
+
+
+def test_extrapolate_predicts_from_a_csv(tmp_path):
+    path, figure = tmp_path / "curve.csv", tmp_path / "further.png"
+    n = np.geomspace(100, 10_000, 20)
+    pd.DataFrame({"n_data": n, "test_error": 0.1 + 3 * n**-0.5}).to_csv(path, index=False)
+    said = run("laws", "extrapolate", str(path), "--at", "20000,40000", "--figure", str(figure))
+    assert "backtests" in said
+    assert figure.exists()
+    document = json.loads(run("laws", "extrapolate", str(path), "--at", "40000", "--json", "--no-figure"))
+    assert document["predictions"][0]["test_error"] == pytest.approx(0.115, rel=0.01)
+    pd.DataFrame({"n_data": n[:4], "test_error": n[:4] ** -0.5}).to_csv(path, index=False)
+    with pytest.raises(BadInput, match="at least 6"):
+        run("laws", "extrapolate", str(path), "--at", "40000")
