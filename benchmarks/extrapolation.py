@@ -1,0 +1,100 @@
+"""Extrapolation of 56 public learning curves, scored by RMSLE = √mean (ln ŷ − ln y)².
+
+    SCALINGLAB_DATA=… python benchmarks/extrapolation.py
+
+The curves are those of Alabdulmohsin et al. 2022 (CC BY 4.0): each has a part to fit and a part at about
+twice the range to score on, which no method sees. LM rows that repeat a size are merged. Printed: the mean
+RMSLE of every method by domain, its time per curve, its ratio to "repeat the last value", and how often the
+intervals of `extrapolate` hold the truth.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+import scalinglab as sl
+from scalinglab.data.sources import search_path
+from scalinglab.errors import ScalinglabError
+
+DOMAINS = {"IC": "images", "NMT": "translation", "LM": "language", "BB": "BIG-bench"}
+FORMS = ("m1", "m2", "m3", "m4", "broken_power_law")
+Predict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+def load() -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """(domain, x, y, x beyond, y beyond) of every curve."""
+    places = [p / "learning-curves" / "alabdulmohsin2022" / "curves.csv" for p in search_path()]
+    path = next((p for p in places if p.exists()), None)
+    if path is None:
+        sys.exit("set SCALINGLAB_DATA to the folder that holds learning-curves/alabdulmohsin2022/curves.csv")
+    keys = ["domain", "task", "model", "is_train", "n_data"]
+    table = pd.read_csv(path).groupby(keys, as_index=False)["loss"].mean()
+    curves = []
+    for (domain, _, _), rows in table.groupby(["domain", "task", "model"], sort=False):
+        known, rest = (rows[rows["is_train"] == part].sort_values("n_data") for part in (1, 0))
+        columns = [part[name].to_numpy(float) for part in (known, rest) for name in ("n_data", "loss")]
+        curves.append((str(domain), *columns))
+    return curves
+
+
+def form(name: str) -> Predict:
+    def predict(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
+        return np.asarray(sl.laws.fit(name, x, y).predict(at))
+
+    return predict
+
+
+def main() -> None:
+    curves = load()
+    methods: dict[str, Predict] = {
+        "last value": lambda x, y, at: np.full(at.shape, y[-1]),
+        **{name: form(name) for name in FORMS},
+        "extrapolate": lambda x, y, at: sl.laws.extrapolate(x, y, at=at).mean,
+    }
+    domains = np.array([curve[0] for curve in curves])
+    rows = []
+    for name, predict in methods.items():
+        errors, start, failed = [], time.perf_counter(), 0
+        for _, x, y, at, truth in curves:
+            try:
+                errors.append(np.sqrt(np.mean(np.log(predict(x, y, at) / truth) ** 2)))
+            except ScalinglabError:  # too few sizes for this form's parameters: the last value stands in
+                errors.append(np.sqrt(np.mean(np.log(y[-1] / truth) ** 2)))
+                failed += 1
+        seconds = (time.perf_counter() - start) / len(curves)
+        scores = np.array(errors)
+        rows.append(
+            {"method": name}
+            | {title: scores[domains == key].mean() for key, title in DOMAINS.items()}
+            | {"all": scores.mean(), "ms a curve": 1e3 * seconds, "failed": failed}
+        )
+    table = pd.DataFrame(rows).set_index("method")
+    counts = {title: int((domains == key).sum()) for key, title in DOMAINS.items()}
+    print("mean RMSLE;", ", ".join(f"{n} {title}" for title, n in counts.items()))
+    print(table.to_string(float_format=lambda v: f"{v:.4f}" if v < 1 else f"{v:.1f}"))
+    print("\nratio to the last value")
+    print(
+        (table[[*counts, "all"]] / table.loc["last value", [*counts, "all"]]).to_string(float_format="%.2f")
+    )
+
+    print("\nshare of scored points inside the intervals of extrapolate")
+    held = {}
+    for level in (0.8, 0.95):
+        inside = []
+        for _, x, y, at, truth in curves:
+            found = sl.laws.extrapolate(x, y, at=at, level=level)
+            inside.append(np.mean((truth >= found.low) & (truth <= found.high)))
+        share = np.array(inside)
+        held[f"{level:.0%}"] = {t: share[domains == k].mean() for k, t in DOMAINS.items()} | {
+            "all": share.mean()
+        }
+    print(pd.DataFrame(held).T.to_string(float_format="%.3f"))
+
+
+if __name__ == "__main__":
+    main()
