@@ -34,7 +34,7 @@ def test_dynamical_prints_the_exponents_and_draws(curves, tmp_path):
     assert figure.stat().st_size > 10_000
     document = json.loads(run("laws", "dynamical", str(curves), "--json", "--no-figure"))
     assert document["gamma_measured"]["value"] == pytest.approx(0.5, abs=0.02)
-    assert len(document["sizes"]) == len(SIZES)
+    assert len(document["table"]) == len(SIZES)
 
 
 def test_collapse_prints_the_sizes_for_which_it_holds(curves, tmp_path):
@@ -42,7 +42,7 @@ def test_collapse_prints_the_sizes_for_which_it_holds(curves, tmp_path):
     said = run("laws", "collapse", str(curves), "--figure", str(figure), "--out", str(table))
     assert "holds" in said
     assert figure.exists()
-    assert {"x", "y", "spread"} <= set(pd.read_csv(table).columns)
+    assert {"size", "x", "y"} <= set(pd.read_csv(table).columns)
     document = json.loads(run("laws", "collapse", str(curves), "--json", "--no-figure"))
     assert document["holds_from"] == SIZES[0]
 
@@ -55,7 +55,7 @@ def test_extrapolate_predicts_from_a_csv(tmp_path):
     assert "backtests" in said
     assert figure.exists()
     document = json.loads(run("laws", "extrapolate", str(path), "--at", "40000", "--json", "--no-figure"))
-    assert document["predictions"][0]["test_error"] == pytest.approx(0.115, rel=0.01)
+    assert document["test_error"][0] == pytest.approx(0.115, rel=0.01)
     pd.DataFrame({"n_data": n[:4], "test_error": n[:4] ** -0.5}).to_csv(path, index=False)
     with pytest.raises(BadInput, match="at least 6"):
         run("laws", "extrapolate", str(path), "--at", "40000")

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from scalinglab import __version__
-from scalinglab.cli import board, data, laws, laws_dynamics, plan, report, reproduce, simulate, sweep, theory
+from scalinglab.cli import board, data, laws, plan, report, reproduce, simulate, sweep, theory
 from scalinglab.errors import BadInput, ScalinglabError
 
 app = typer.Typer(
@@ -20,7 +20,6 @@ app = typer.Typer(
 )
 app.add_typer(theory.app, name="theory")
 app.add_typer(simulate.app, name="simulate")
-laws_dynamics.register(laws.app)
 app.add_typer(laws.app, name="laws")
 app.add_typer(plan.app, name="plan")
 app.add_typer(data.app, name="data")

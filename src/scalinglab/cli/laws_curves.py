@@ -59,9 +59,9 @@ def extrapolate(
     document: dict[str, Any] = {**columns, "weights": found.weights, "backtest_error": found.backtest_error}
     document["notes"] = list(table.notes)
     if not no_figure:
-        from scalinglab.figures import laws as figures
+        from scalinglab.figures import collapse as figures
 
-        drawn = figures.extrapolation(table.x, table.y, found, x=x, y=y)
+        drawn = figures.extrapolation(found, table.x, table.y, x_label=x, y_label=y)
         document["figure"] = draw(drawn, figure, file, "extrapolation")
     finish(document, pd.DataFrame(columns), as_json, out)
 
@@ -72,6 +72,7 @@ def collapse(
     y: Y = "test_error",
     size: Size = "n_data",
     by: Annotated[str, typer.Option(help="optimum, position or exponents.")] = "optimum",
+    tolerance: Annotated[float, typer.Option(help="Relative deviation that still counts.")] = 0.1,
     where: Where = None,
     figure: Figure = None,
     no_figure: NoFigure = False,
@@ -86,11 +87,11 @@ def collapse(
     from scalinglab.laws.tables import read_table, select
 
     frame = select(read_table(file), conditions(where))
-    found = sl.laws.collapse(frame, x=x, y=y, size=size, by=by)
+    found = sl.laws.collapse(frame, x=x, y=y, size=size, by=by, tolerance=tolerance)
     say(found.summary(), as_json)
     document = _plain(found)
     if not no_figure:
-        from scalinglab.figures import laws as figures
+        from scalinglab.figures import collapse as figures
 
         document["figure"] = draw(figures.collapse(found, x=x, y=y, size=size), figure, file, "collapse")
     finish(document, found.rescaled, as_json, out)
@@ -102,6 +103,8 @@ def dynamical(
     y: Y = "test_error",
     size: Size = "n_data",
     where: Where = None,
+    figure: Figure = None,
+    no_figure: NoFigure = False,
     as_json: Json = False,
     out: Out = None,
 ) -> None:
@@ -115,7 +118,14 @@ def dynamical(
     frame = select(read_table(file), conditions(where))
     found = sl.laws.dynamical(frame, x=x, y=y, size=size)
     say(found.summary(), as_json)
-    finish(_plain(found), found.table, as_json, out)
+    document = _plain(found)
+    if not no_figure:
+        from scalinglab.figures import collapse as figures
+        from scalinglab.laws.sizes import size_curves
+
+        drawn = figures.dynamical(found, size_curves(frame, x, y, size), x, y, size)
+        document["figure"] = draw(drawn, figure, file, "dynamical")
+    finish(document, found.table, as_json, out)
 
 
 def _plain(result: Any) -> dict[str, Any]:

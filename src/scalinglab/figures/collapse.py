@@ -151,9 +151,14 @@ def extrapolation(
             axis.plot(test["x"], test["predicted"], color=MUTED, linewidth=0.7,
                       label="backtests" if i == 0 else None)  # fmt: skip
     points(axis, x, y, color=INK, label="measured", zorder=3)
-    order = np.argsort(found.at)
-    band(axis, found.at[order], found.low[order], found.high[order], color=PALETTE[0])
-    axis.plot(found.at[order], found.mean[order], "o-" if found.at.size < 8 else "-", color=PALETTE[0],
-              label=f"extrapolated, {100 * found.level:.0f} %")  # fmt: skip
+    text = f"extrapolated, {100 * found.level:.0f} %"
+    if found.at.size == 1:
+        points(axis, found.at, found.mean, [found.mean - found.low, found.high - found.mean],
+               color=PALETTE[0], label=text)  # fmt: skip
+    else:
+        order = np.argsort(found.at)
+        band(axis, found.at[order], found.low[order], found.high[order], color=PALETTE[0])
+        axis.plot(found.at[order], found.mean[order], "-", color=PALETTE[0], label=text)
+    plain_ticks(axis, "y")
     axis.legend(frameon=False)
     return figure

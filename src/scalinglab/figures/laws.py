@@ -12,7 +12,6 @@ from scalinglab.figures.style import (
     PALETTE,
     SEQUENTIAL,
     band,
-    colors,
     loglog,
     panels,
     points,
@@ -146,35 +145,4 @@ def noise(found: Any, *, x: str = "width", y: str = "optimal normalized noise sc
         ylabel=y,
         title=f"a = {found.slope:.3g} ± {found.slope_error:.1g}, R² = {found.r_squared:.3f}",
     )
-    return figure
-
-
-def extrapolation(sizes: Any, values: Any, found: Any, *, x: str = "x", y: str = "y") -> Figure:
-    """A curve and its continuation with the interval (`scalinglab.laws.extrapolate`)."""
-    figure, axes = panels(1, 1, size=(5.0, 3.4))
-    axis = axes[0, 0]
-    points(axis, sizes, values, color=INK, label="measured", markersize=3)
-    order = np.argsort(found.at)
-    where = found.at[order]
-    if len(where) > 1:
-        band(axis, where, found.low[order], found.high[order], color=PALETTE[0])
-        axis.plot(where, found.mean[order], "o--", color=PALETTE[0], label=f"{found.level:.0%} interval")
-    else:
-        spread = [found.mean - found.low, found.high - found.mean]
-        points(axis, where, found.mean, spread, color=PALETTE[0], label=f"{found.level:.0%} interval")
-    loglog(axis, x, y, f"continued; backtests err by {100 * found.backtest_error:.2g} %")
-    axis.legend(frameon=False)
-    return figure
-
-
-def collapse(found: Any, *, x: str = "norm", y: str = "test_error", size: str = "n_data") -> Figure:
-    """Rescaled curves on their master curve (`scalinglab.laws.collapse`)."""
-    figure, axes = panels(1, 1, size=(5.0, 3.6))
-    axis = axes[0, 0]
-    for value, color in zip(found.sizes, colors(found.sizes), strict=True):
-        rows = found.rescaled[found.rescaled["size"] == value]
-        axis.plot(rows["x"], rows["y"], color=color, linewidth=1, label=f"{size} = {value:g}")
-    axis.plot(found.x, found.y, color=INK, linewidth=2, label="master curve")
-    loglog(axis, f"{x} / its scale", f"{y} / its scale", f"quality {found.quality:.3g} (1: within the noise)")
-    axis.legend(frameon=False, fontsize=6, ncols=2)
     return figure

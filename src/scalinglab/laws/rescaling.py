@@ -149,7 +149,7 @@ def collapse_curves(
         x=np.exp(grid),
         y=np.exp(master),
         spread=spread,
-        sizes=np.exp(logs),
+        sizes=np.array([curve.size for curve in found]),
         x_scale=np.exp(position),
         y_scale=np.exp(height),
         deviation=deviation,
