@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from scalinglab.curves import Curves
 from scalinglab.store import Store
 
 CHECKPOINTS, MEASUREMENTS = 100, 20
@@ -40,28 +41,51 @@ def megabytes(path):
     return sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) / 1e6
 
 
+def add(store, runs):
+    """The same runs handed over as one table, which goes into one file at once."""
+    rows = runs * CHECKPOINTS
+    number = np.repeat(np.arange(runs), CHECKPOINTS)
+    values = np.random.default_rng(0).random((MEASUREMENTS, rows))
+    columns = {
+        "n_data": 2 ** (number % 16),
+        "seed": number // 16,
+        "step": np.tile(np.arange(CHECKPOINTS), runs),
+    }
+    columns |= {f"measure_{k}": column for k, column in enumerate(values)}
+    store.add(Curves({**columns, "model": "cnn"}, source="read"))
+
+
+def load(folder, runs):
+    """Time to load a compacted store, beside that of pandas alone."""
+    curves, ours = timed("load, compacted", lambda: Store(folder).curves(), runs)
+    assert len(curves) == runs * CHECKPOINTS
+    timed("which runs are done", lambda: Store(folder).records(), runs)
+    pack = next((folder / "sealed").glob("pack-*"))
+    _, bare = timed("the same file by pandas alone", lambda: pd.read_parquet(pack))
+    print(f"loading takes {ours / bare:.1f}× the time of pandas alone, checksums and validation included")
+    return ours
+
+
 def main():
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    folder = Path(tempfile.mkdtemp())
+    packed = "packed" in sys.argv
+    folder = Path(tempfile.mkdtemp()) / "runs"
     try:
-        store = Store(folder / "runs")
+        store = Store(folder)
         print(f"{runs} runs × {CHECKPOINTS} checkpoints × {MEASUREMENTS} measurements")
-        timed("write and seal, one process", lambda: write(store, runs), runs)
-        print(f"{'on disk, one file a run':44s}{megabytes(folder):9.1f} MB")
-        _, before = timed("load, one file a run", lambda: Store(folder / "runs").curves(), runs)
-        timed("compact", store.compact, runs)
+        if packed:
+            timed("add as one table", lambda: add(store, runs), runs)
+        else:
+            timed("write and seal, one process", lambda: write(store, runs), runs)
+            print(f"{'on disk, one file a run':44s}{megabytes(folder):9.1f} MB")
+            _, before = timed("load, one file a run", lambda: Store(folder).curves(), runs)
+            timed("compact", store.compact, runs)
         print(f"{'on disk, compacted':44s}{megabytes(folder):9.1f} MB")
-        curves, after = timed("load, compacted", lambda: Store(folder / "runs").curves(), runs)
-        assert len(curves) == runs * CHECKPOINTS
-        timed("which runs are done", lambda: Store(folder / "runs").records(), runs)
-        pack = next((folder / "runs" / "sealed").glob("pack-*"))
-        _, bare = timed("the same file by pandas alone", lambda: pd.read_parquet(pack))
-        print(
-            f"compaction makes loading {before / after:.0f}× faster; "
-            f"{after / bare:.1f}× the time of pandas alone"
-        )
+        after = load(folder, runs)
+        if not packed:
+            print(f"compaction makes loading {before / after:.0f}× faster")
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder.parent)
 
 
 if __name__ == "__main__":

@@ -132,8 +132,8 @@ class Store:
             sizes = frame.groupby("run", sort=False).size()
             context, now = environment() | _faithful(meta), time.time()
             records = []
-            for run in names:
-                row = {k: plain(v) for k, v in first.loc[run].items() if not pd.isna(v)}
+            for run, cells in zip(first.index, first.to_dict("records"), strict=True):
+                row = {name: plain(value) for name, value in cells.items() if not pd.isna(value)}
                 record = Record(
                     run, {name: row[name] for name in settings if name in row}, "done",
                     source=row.get("source", "read"), experiment=row.get("experiment"),
