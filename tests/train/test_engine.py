@@ -191,7 +191,8 @@ def test_learning_happens_and_all_columns_are_there() -> None:
 def test_the_norm_in_a_row_is_that_of_the_network() -> None:
     from scalinglab.measure import norms
 
-    ours = group({**CNN, "measure": ["norm"]}, {**CNN, "seed": 2, "measure": ["norm"]})
+    wanted = {"measure": ["norm", "norm_as_published", "norm_path"]}
+    ours = group({**CNN, **wanted}, {**CNN, "seed": 2, **wanted})
     measure = engine.Measure(ours)
     for steps in (3, 4):
         ours.advance(steps)
@@ -200,6 +201,11 @@ def test_the_norm_in_a_row_is_that_of_the_network() -> None:
         exact = norms(ours.module(r), (1, 8, 8), tolerance=1e-6)
         assert rows[r]["norm"] == pytest.approx(exact["spectral_complexity"], rel=5e-3)
         assert rows[r]["norm_l2"] == pytest.approx(exact["l2"], rel=1e-5)
+        assert rows[r]["norm_path"] == pytest.approx(exact["path"], rel=1e-4)
+        published = norms(ours.module(r), (1, 8, 8), definition="as_published")
+        assert rows[r]["norm_as_published"] == pytest.approx(published["spectral_complexity"], rel=5e-3)
+    some = measure([1])[0]  # one run of two, from the last vectors
+    assert some["norm"] == pytest.approx(rows[1]["norm"], rel=1e-3)
 
 
 def test_margins_are_those_of_the_network() -> None:

@@ -19,6 +19,8 @@ NORMS = {
     "l2": "norm_l2",
     "group21": "norm_group21",
 }
+PUBLISHED = {"spectral_complexity": "norm_as_published", "log_spectral_complexity": "norm_as_published_log"}
+PATH = {"path": "norm_path"}
 
 
 class Measure:
@@ -26,11 +28,18 @@ class Measure:
 
     def __init__(self, group: Group) -> None:
         self.group = group
-        cost = flops(group.model, group.resident.input_shape, group.batch_size)
+        shape = group.resident.input_shape
+        cost = flops(group.model, shape, group.batch_size)
         self.n_params, self.flops = cost.n_params, cost.step
-        self.norms: NormTracker | None = None
-        if "norm" in group.setting.measure:
-            self.norms = NormTracker(group.model, group.resident.input_shape)
+        self.norms: list[tuple[NormTracker, dict[str, str]]] = []
+        wanted = group.setting.measure
+        if "norm" in wanted:
+            self.norms.append((NormTracker(group.model, shape), NORMS))
+        if "norm_as_published" in wanted:
+            which = ("spectral_complexity",)
+            self.norms.append((NormTracker(group.model, shape, "as_published", which), PUBLISHED))
+        if "norm_path" in wanted:
+            self.norms.append((NormTracker(group.model, shape, which=("path",)), PATH))
 
     def __call__(self, rows: Sequence[int]) -> list[dict[str, float]]:
         """One row of the table for each of these runs."""
@@ -65,35 +74,37 @@ class Measure:
         return columns | {"margin_normalized": normal[0.5], "margin_normalized_low": normal[0.05]}
 
     def _norms(self, rows: list[int]) -> dict[str, list[float]]:
-        if self.norms is None:
-            return {}
+        columns: dict[str, list[float]] = {}
         group = self.group
-        whole = len(rows) == group.runs
         stacked = {k: v.detach() for k, v in (*group.parameters.items(), *group.buffers.items())}
-        every = self.norms.state
-        if not whole and every:
-            stacked = {k: v[rows] for k, v in stacked.items()}
-            self.norms.state = {k: v[rows] for k, v in every.items()}
-        with group.program.evaluating():
-            found = self.norms.measure(stacked)
-        if not whole and every:
-            for name, vectors in self.norms.state.items():
-                every[name][rows] = vectors.to(every[name].dtype)
-            self.norms.state = every
-        elif not whole:  # the first time: all were measured, to have vectors for all
-            found = {k: v[rows] for k, v in found.items()}
-        return {NORMS[k]: v.tolist() for k, v in found.items() if k in NORMS}
+        for tracker, names in self.norms:
+            found = self._some(tracker, stacked, rows)
+            columns |= {names[k]: v.tolist() for k, v in found.items() if k in names}
+        return columns
+
+    def _some(self, tracker: NormTracker, stacked: dict[str, Tensor], rows: list[int]) -> dict[str, Tensor]:
+        """The norms of some of the runs; the first time all are measured, to have vectors for all."""
+        every = tracker.state
+        with self.group.program.evaluating():
+            if not every or len(rows) == self.group.runs:
+                return {k: v[rows] for k, v in tracker.measure(stacked).items()}
+            tracker.state = {k: v[rows] for k, v in every.items()}
+            found = tracker.measure({k: v[rows] for k, v in stacked.items()})
+        for name, vectors in tracker.state.items():
+            every[name][rows] = vectors.to(every[name].dtype)
+        tracker.state = every
+        return found
 
     def keep(self, rows: list[int]) -> None:
         """Go on with some of the runs."""
-        if self.norms is not None:
-            self.norms.state = {k: v[rows] for k, v in self.norms.state.items()}
+        for tracker, _ in self.norms:
+            tracker.state = {k: v[rows] for k, v in tracker.state.items()}
 
-    def state(self) -> dict[str, Tensor]:
+    def state(self) -> list[dict[str, Tensor]]:
         """What a resumed group needs."""
-        return {} if self.norms is None else {k: v.cpu().clone() for k, v in self.norms.state.items()}
+        return [{k: v.cpu().clone() for k, v in tracker.state.items()} for tracker, _ in self.norms]
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Sequence[dict[str, Any]]) -> None:
         """Take up where `state` left off."""
-        if self.norms is not None:
-            self.norms.state = {k: v.to(self.group.device) for k, v in state.items()}
+        for (tracker, _), kept in zip(self.norms, state, strict=True):
+            tracker.state = {k: v.to(self.group.device) for k, v in kept.items()}

@@ -36,6 +36,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "parameterization": ("standard", "ntk", "mup"),
 }
 SIZES = {"digits": 1438, "mnist": 60_000, "fashion-mnist": 60_000, "cifar10": 50_000, "cifar100": 50_000}
+MEASURES = ("norm", "norm_as_published", "norm_path", "margin")
 POSITIVE = (
     "width", "depth", "learning_rate", "batch_size", "epochs", "steps", "min_epochs", "min_steps",
     "reference_learning_rate", "checkpoints_per_decade", "pool", "n_data", "evaluate_at_most", "test_size",
@@ -70,7 +71,8 @@ class Setting:
         epochs, steps, min_epochs, min_steps, reference_learning_rate: training time, see the module.
         checkpoints_per_decade, checkpoint_unit: checkpoints at 10^(k/…) steps (or epochs), and the last.
         evaluate_at_most: training loss and error are read on this many training examples at most.
-        measure: what else to read at checkpoints: "norm", "margin".
+        measure: what else to read at checkpoints: "norm" (spectral complexity and the cheap norms),
+            "norm_as_published" (what the code of damico2025 computes), "norm_path", "margin".
         fail_below, fail_after: give up a run whose test accuracy is below `fail_below` at a checkpoint
             later than this fraction of its time (park2019: 0.2 and 0.2).
         precision, compile, graphs: full fp32 unless asked for; recorded with every run.
@@ -245,8 +247,8 @@ def _check_ranges(s: Setting) -> None:
         if (value := getattr(s, name)) is not None and not 0 <= value <= 1:
             raise BadInput(f"{name}={value} must lie between 0 and 1")
     for name in s.measure:
-        if name not in ("norm", "margin"):
-            raise BadInput(f"measure={name!r} is not known; {nearest(name, ('norm', 'margin'))}")
+        if name not in MEASURES:
+            raise BadInput(f"measure={name!r} is not known; {nearest(name, MEASURES)}")
 
 
 def _check_agreement(s: Setting) -> None:
