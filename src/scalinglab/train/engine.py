@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from scalinglab.store.record import flatten
 from scalinglab.train import state as states
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.measuring import Measure
-from scalinglab.train.replicas import Group
+from scalinglab.train.replicas import Group, streams
 from scalinglab.train.setting import Setting
 
 TICK = 16  # steps that one group takes before the next one on the device has its turn
@@ -320,16 +320,17 @@ def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
             for rows in job.work():
                 yield from range(rows)
         return
-    waiting = list(jobs)
+    waiting, free = list(jobs), streams(device, STREAMS)
     active: list[tuple[Iterator[int], torch.cuda.Stream]] = []
     while waiting or active:
-        while waiting and len(active) < STREAMS:
-            active.append((waiting.pop(0).work(), torch.cuda.Stream(device)))  # type: ignore[no-untyped-call]
+        while waiting and free:
+            active.append((waiting.pop(0).work(), free.pop()))
         for turn in list(active):
-            with torch.cuda.stream(turn[1]) if len(active) > 1 else nullcontext():
+            with torch.cuda.stream(turn[1]):
                 try:
                     rows = next(turn[0])
                 except StopIteration:
                     active.remove(turn)
+                    free.append(turn[1])
                     continue
             yield from range(rows)

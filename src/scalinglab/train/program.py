@@ -56,7 +56,7 @@ class Program:
 
     def _loss(self, weights: Named, buffers: Named, stored: Tensor, y: Tensor) -> tuple[Tensor, Named]:
         """Training loss of each run, (runs,), on stored examples, and new buffers."""
-        x = self.resident.inputs(stored)
+        x = self._laid_out(self.resident.inputs(stored))
         with self.autocast():
             if self.runs == 1:
                 logits, new = self.apply(_only(weights), _only(buffers), x[0])
@@ -67,11 +67,16 @@ class Program:
 
     def logits(self, weights: Named, buffers: Named, x: Tensor, shared: bool) -> Tensor:
         """Logits of any number of runs, (runs, examples, outputs), on their own inputs or on shared ones."""
+        x = self._laid_out(x)
         with self.autocast():
             if len(next(iter(weights.values()))) == 1:
                 return self.apply(_only(weights), _only(buffers), x if shared else x[0])[0][None].float()
             apply = lambda w, b, inputs: self.apply(w, b, inputs)[0]  # noqa: E731
             return torch.vmap(apply, in_dims=(0, 0, None if shared else 0))(weights, buffers, x).float()
+
+    def _laid_out(self, x: Tensor) -> Tensor:
+        """Channels last, but first in full fp32 on a GPU, for which its libraries have the faster kernels."""
+        return x if channels_last(self.setting, self.resident.device) else x.contiguous()
 
     def autocast(self) -> contextlib.AbstractContextManager[Any]:
         """Half precision where the setting asks for it."""
@@ -122,13 +127,18 @@ def initial(settings: Sequence[Setting], resident: Resident) -> tuple[Named, Nam
     for part in ("named_parameters", "named_buffers"):
         columns = [dict(getattr(model, part)()) for model in models]
         named = {name: torch.stack([c[name].detach() for c in columns]) for name in columns[0]}
-        stacked.append({name: _placed(value, resident.device) for name, value in named.items()})
+        stacked.append({name: _placed(value, settings[0], resident.device) for name, value in named.items()})
     return {k: v.requires_grad_() for k, v in stacked[0].items()}, stacked[1]
 
 
-def _placed(value: Tensor, device: torch.device) -> Tensor:
-    """On the device; weights of convolutions with their channels last on a GPU."""
-    if value.ndim == 5 and device.type == "cuda":
+def channels_last(setting: Setting, device: torch.device) -> bool:
+    """Whether images lie in memory with their channels last."""
+    return device.type != "cuda" or setting.precision != "fp32"
+
+
+def _placed(value: Tensor, setting: Setting, device: torch.device) -> Tensor:
+    """On the device; weights of convolutions as the images lie."""
+    if value.ndim == 5 and device.type == "cuda" and channels_last(setting, device):
         value = value.permute(0, 1, 3, 4, 2).contiguous().permute(0, 1, 4, 2, 3)
     return value.to(device)
 

@@ -23,6 +23,17 @@ from scalinglab.train.setting import Setting
 UNROLL = 8  # steps in one captured graph
 EVALUATE = {"cpu": 1 << 10, "cuda": 1 << 12}  # examples in one piece of an evaluation, all runs together
 
+_STREAMS: dict[str, list[torch.cuda.Stream]] = {}
+
+
+def streams(device: torch.device, count: int) -> list[torch.cuda.Stream]:
+    """The first streams of a device, made once: PyTorch has 32 and hands them out again after that."""
+    made = _STREAMS.setdefault(str(device), [])
+    while len(made) < count:
+        made.append(torch.cuda.Stream(device))  # type: ignore[no-untyped-call]
+    return made[:count]
+
+
 _PROGRAMS: dict[tuple[Any, ...], Program] = {}
 
 
@@ -125,16 +136,22 @@ class Group:
         if steps not in self._graphs:
             kept = [t.clone() for t in self.tensors()]
             self.position.zero_()  # the trial steps stay within the indices
-            side = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
-            side.wait_stream(torch.cuda.current_stream(self.device))
+            current = torch.cuda.current_stream(self.device)
+            # Libraries keep a workspace for each stream, and a captured graph keeps the workspace of the
+            # stream it was captured on. Graphs that run beside each other must not share one: they would
+            # wait for each other's flags forever. So a group captures on the stream that it runs on.
+            side = (
+                streams(self.device, 1)[0] if current == torch.cuda.default_stream(self.device) else current
+            )
+            side.wait_stream(current)
             with torch.cuda.stream(side):
                 for _ in range(0 if self._graphs else 3):  # libraries choose and allocate before the capture
                     self._one_step()
-            torch.cuda.current_stream(self.device).wait_stream(side)
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
+            with torch.cuda.graph(graph, stream=side):
                 for _ in range(steps):
                     self._one_step()
+            current.wait_stream(side)
             with torch.no_grad():
                 for tensor, value in zip(self.tensors(), kept):
                     tensor.copy_(value)
