@@ -272,6 +272,45 @@ def test_pytorchs_own_attention_gives_the_norms_of_ours():
     assert first.assumptions == second.assumptions
 
 
+class Branching(nn.Module):
+    """A forward pass that branches on its data, which cannot be traced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 6), nn.Linear(6, 3)
+
+    def forward(self, x):
+        hidden = self.first(x).relu()
+        return self.second(hidden) if hidden.sum() > -1 else self.second(-hidden)
+
+
+def test_a_network_that_cannot_be_traced_is_taken_as_a_chain_and_says_so():
+    torch.manual_seed(0)
+    model = Branching()
+    report = measure.spectral_complexity(model, (4,))
+    weights = [layer.weight.detach().double().numpy() for layer in (model.first, model.second)]
+    assert report.value == pytest.approx(eq2(weights), rel=1e-6)
+    assert any("could not be traced" in text for text in report.assumptions)
+
+
+def test_a_bare_layer_is_a_network_of_one_and_a_layer_used_twice_counts_twice():
+    layer = nn.Linear(6, 6)
+    weight = layer.weight.detach().double().numpy()
+    assert measure.norms(layer, (6,))["spectral_complexity"] == pytest.approx(eq2([weight]), rel=1e-6)
+    batched, _ = measure.norms_batched(layer, {"weight": layer.weight[None], "bias": layer.bias[None]}, (6,))
+    assert float(batched["spectral_complexity"]) == pytest.approx(eq2([weight]), rel=1e-6)
+    twice = measure.spectral_complexity(nn.Sequential(layer, nn.ReLU(), layer), (6,))
+    assert twice.value == pytest.approx(eq2([weight, weight]), rel=1e-6)
+    assert [part.name for part in twice.layers] == ["0", "0 (use 2)"]
+
+
+def test_norms_work_inside_inference_mode_and_autocast():
+    model = nets.build("cnn", (3, 8, 8), 5, width=0.5, seed=0)
+    expected = measure.norms(model, (3, 8, 8))["spectral_complexity"]
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        assert measure.norms(model, (3, 8, 8))["spectral_complexity"] == pytest.approx(expected, rel=1e-3)
+
+
 def test_path_norm_equals_the_sum_over_all_paths():
     model = nets.build("mlp", (3,), 2, hidden=4, seed=0).double()
     first, second, third = (p.detach().numpy() for p in model.parameters() if p.ndim == 2)
@@ -305,7 +344,8 @@ def test_scaling_one_layer_scales_the_complexity():
 def test_bad_input_names_what_is_wrong():
     model = nets.build("mlp", (4,), 3)
     for call, message in (
-        (lambda: measure.norms(model, (5,)), "cannot be read"),
+        (lambda: measure.norms(model, (5,)), "cannot take inputs"),
+        (lambda: measure.norms(nn.Sequential(nn.Conv1d(2, 2, 3)), (2, 5)), "Conv1d"),
         (lambda: measure.norms(model, (4,), definition="bartlet"), "did you mean 'bartlett'"),
         (lambda: measure.NormTracker(model, (4,), which=("l3",)), "unknown norm"),
         (lambda: measure.norms(nn.Sequential(nn.LayerNorm(4)), (4,)), "no dense"),

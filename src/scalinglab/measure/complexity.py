@@ -24,8 +24,9 @@ from torch import Tensor, nn
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.functional import fisher_rao, path_norm, paths_exist
-from scalinglab.measure.graph import Graph, Layer, Stack, layer_weight, trace
+from scalinglab.measure.graph import Graph, Layer, Stack, layer_weight, raw_weight
 from scalinglab.measure.operators import ConvGeometry, rows_norm, spectral_norm
+from scalinglab.measure.tracing import is_leaf, trace
 
 DEFINITIONS = ("bartlett", "as_published")
 NAMES = ("spectral_complexity", "spectral", "l1", "l2", "group21", "path")
@@ -117,7 +118,7 @@ def norms(
         "path" (the ℓ2 path norm; absent for networks with layer norm or attention, where paths have no
         meaning); "fisher_rao" where `data` are given.
     """
-    found, _ = norms_batched(model, _stack(model), input_shape, definition=definition, tolerance=tolerance)
+    found = NormTracker(model, input_shape, definition, NAMES, tolerance).measure()
     numbers = {name: float(value) for name, value in found.items()}
     if data is not None:
         numbers["fisher_rao"] = fisher_rao(model, *data)
@@ -178,22 +179,28 @@ class NormTracker:
         for name in which:
             if name not in NAMES:
                 raise BadInput(f"unknown norm {name!r}: {nearest(name, NAMES)}")
-        self.model = model
+        # a bare layer is a network of one
+        self.prefix = "0." if is_leaf(model) else ""
+        self.model = nn.Sequential(model) if self.prefix else model
         self.input_shape = tuple(input_shape)
         self.definition = definition
         self.which = tuple(which)
         self.tolerance = tolerance
-        self.graph: Graph = trace(model, self.input_shape)
+        self.graph: Graph = trace(self.model, self.input_shape)
         self.state: Starts = {}
         if not self.graph.layers:
             raise BadInput(
                 f"{type(model).__name__} has no dense or convolution layer: there is no norm to take"
             )
 
+    @torch.inference_mode(mode=False)  # the shares of layers are derivatives
     @torch.no_grad()
     def measure(self, stacked: Stack | None = None) -> dict[str, Tensor]:
         """The norms of the replicas in `stacked`, or of the model itself."""
-        stacked = _stack(self.model) if stacked is None else stacked
+        if stacked is None:
+            stacked = _stack(self.model)
+        elif self.prefix:
+            stacked = {self.prefix + name: tensor for name, tensor in stacked.items()}
         found: dict[str, Tensor] = {}
         if {"spectral_complexity", "spectral"} & set(self.which):
             complexity = self.complexity(stacked)
@@ -204,6 +211,7 @@ class NormTracker:
             found["spectral"] = complexity.log_lipschitz.exp()
             found["log_spectral"] = complexity.log_lipschitz
         parameters = [stacked[name].flatten(1) for name, _ in self.model.named_parameters()]
+        parameters = [p if p.dtype in (torch.float32, torch.float64) else p.float() for p in parameters]
         if "l1" in self.which:
             sums = [torch.linalg.vector_norm(p, 1, dim=1).double() for p in parameters]
             found["l1"] = torch.stack(sums).sum(0)
@@ -225,7 +233,7 @@ class NormTracker:
         weights, rows = {}, {}
         for layer in self.graph.layers:
             if published:
-                weight = weights[layer.name] = _raw(layer, stacked).flatten(2)
+                weight = weights[layer.name] = (raw_weight(layer, stacked) * layer.multiplier).flatten(2)
                 rows[layer.name] = rows_norm(weight if self.graph.has_attention else weight.mT)
             else:
                 weight = weights[layer.name] = layer_weight(layer, stacked)
@@ -324,8 +332,8 @@ def spectral_complexity(
         tolerance: Relative tolerance of each layer's spectral norm.
     """
     tracker = NormTracker(model, input_shape, definition, ("spectral_complexity",), tolerance)
-    with torch.no_grad():
-        found = tracker.complexity(_stack(model))
+    with torch.inference_mode(mode=False), torch.no_grad():
+        found = tracker.complexity(_stack(tracker.model))
     graph = tracker.graph
     published = definition == "as_published"
     kinds = {layer.name: _kind(layer, published) for layer in graph.layers}
@@ -387,16 +395,6 @@ def _stack(model: nn.Module) -> Stack:
     return {name: tensor.detach()[None] for name, tensor in named.items()}
 
 
-def _raw(layer: Layer, stacked: Stack) -> Tensor:
-    weight = stacked[layer.weight].detach()
-    if layer.rows is not None:
-        weight = weight[:, layer.rows[0] : layer.rows[1]]
-    return weight * layer.multiplier
-
-
 def _group(layer: Layer, stacked: Stack, rows: bool) -> Tensor:
-    weight = stacked[layer.weight].detach()
-    if layer.rows is not None:
-        weight = weight[:, layer.rows[0] : layer.rows[1]]
-    matrix = weight.flatten(2)
+    matrix = raw_weight(layer, stacked).flatten(2)
     return torch.linalg.vector_norm(matrix, dim=2 if rows else 1).sum(1, dtype=torch.float64)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.graph import trace
+from scalinglab.measure.tracing import trace
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ def flops(model: nn.Module, input_shape: tuple[int, ...], batch_size: int = 1) -
     """
     if batch_size < 1:
         raise BadInput(f"batch_size = {batch_size}: a batch has at least one example")
-    graph = trace(model, input_shape)
+    graph = trace(nn.Sequential(model), input_shape)  # a bare layer is a network of one
     layers: dict[str, int] = {}
     backward = 0
     for layer in graph.layers:
         count = 2 * layer.size[0] * layer.size[1] * layer.applications * batch_size
-        layers[layer.name] = count
+        layers[layer.name.removeprefix("0.")] = count
         backward += count if layer.first else 2 * count
     for position, (tokens, dim) in enumerate(graph.attentions):
         count = 4 * tokens**2 * dim * batch_size

@@ -52,6 +52,8 @@ def path_norm(model: nn.Module, graph: Graph, stacked: Stack, input_shape: tuple
     return torch.stack(outputs).flatten(1).sum(1).sqrt()
 
 
+@torch.inference_mode(mode=False)
+@torch.enable_grad()
 def fisher_rao(
     model: nn.Module, x: Tensor, y: Tensor, loss: str = "cross_entropy", batch_size: int = 1000
 ) -> float:

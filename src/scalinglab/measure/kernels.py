@@ -18,6 +18,7 @@ from scalinglab.spectrum import Spectrum
 _MEMORY = 2**28  # numbers held at a time: 1 GiB in float32
 
 
+@torch.inference_mode(mode=False)
 def ntk(
     model: nn.Module,
     x: Tensor,

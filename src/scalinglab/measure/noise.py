@@ -99,6 +99,7 @@ class GradientNoise:
         return self.trace / self.gradient_square if self.gradient_square > 0 else float("inf")
 
 
+@torch.inference_mode(mode=False)
 def gradient_noise(
     model: nn.Module,
     x: Tensor,

@@ -136,7 +136,7 @@ def spectral_norm(
         weight = weight.float()
     if geometry is None and min(weight.shape[1:]) <= _SMALL:
         return _diagonalise(weight)
-    with _full_precision():
+    with _full_precision(), torch.autocast(weight.device.type, enabled=False):
         return _lanczos(weight, geometry, start, tolerance, max_steps)
 
 

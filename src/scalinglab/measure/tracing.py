@@ -1,0 +1,464 @@
+"""Reading a network: from a module to its layers and the rule of its Lipschitz constant.
+
+The network is traced (`torch.fx`) and run once on zeros for the shapes; every node becomes a step that
+carries a bound on the Lipschitz constant from the input to it. What had to be assumed is written down. A
+module with weights that the rules do not know is refused: its norm would be wrong in silence.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, fx, nn
+from torch.nn import functional as F
+
+from scalinglab.errors import BadInput
+from scalinglab.measure.graph import Graph, Layer, Stack, batch_norm_scale
+from scalinglab.measure.operators import ConvGeometry
+
+# largest slope of each activation
+SLOPES: dict[Any, float] = {
+    nn.ReLU: 1.0, nn.ReLU6: 1.0, nn.LeakyReLU: 1.0, nn.Tanh: 1.0, nn.Hardtanh: 1.0, nn.Softplus: 1.0,
+    nn.ELU: 1.0, nn.Sigmoid: 0.25, nn.GELU: 1.1290, nn.SiLU: 1.0999, nn.Mish: 1.0885, nn.SELU: 1.7581,
+    nn.Softmax: 1.0, nn.LogSoftmax: math.sqrt(2.0),
+}  # fmt: skip
+FUNCTION_SLOPES: dict[Any, float] = {
+    F.relu: 1.0, torch.relu: 1.0, F.leaky_relu: 1.0, torch.tanh: 1.0, F.tanh: 1.0, torch.sigmoid: 0.25,
+    F.gelu: 1.1290, F.silu: 1.0999, F.elu: 1.0, F.softplus: 1.0, torch.abs: 1.0,
+}  # fmt: skip
+METHOD_SLOPES = {"relu": 1.0, "tanh": 1.0, "sigmoid": 0.25, "abs": 1.0}
+NEUTRAL = (nn.Identity, nn.Flatten, nn.Unflatten, nn.Dropout, nn.Dropout2d, nn.AlphaDropout, nn.ZeroPad2d)
+NEUTRAL_FUNCTIONS = {torch.flatten, torch.reshape, torch.squeeze, torch.unsqueeze, torch.permute,
+                     torch.transpose, F.dropout, operator.getitem, F.pad}  # fmt: skip
+NEUTRAL_METHODS = {"view", "reshape", "flatten", "transpose", "permute", "contiguous", "squeeze",
+                   "unsqueeze", "expand", "expand_as", "to", "float", "clone", "detach", "movedim",
+                   "type_as"}  # fmt: skip
+
+
+LEAVES = (nn.Linear, nn.Conv2d, nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm, *NEUTRAL)
+
+
+class _Tracer(fx.Tracer):
+    def is_leaf_module(self, module: nn.Module, qualified_name: str) -> bool:
+        return is_leaf(module) or super().is_leaf_module(module, qualified_name)
+
+
+def is_leaf(module: nn.Module) -> bool:
+    """Whether a module is read as one piece, also if it is a subclass of PyTorch's."""
+    return isinstance(module, LEAVES) or is_attention(module)
+
+
+def is_attention(module: nn.Module) -> bool:
+    """Whether a module is self-attention whose matrices can be read."""
+    maps = (getattr(module, name, None) for name in ("query", "key", "value", "output"))
+    own = all(isinstance(linear, nn.Linear) for linear in maps) and hasattr(module, "heads")
+    return isinstance(module, nn.MultiheadAttention) or (own and hasattr(module, "scale"))
+
+
+def trace(model: nn.Module, input_shape: tuple[int, ...]) -> Graph:
+    """Read the graph of `model` for inputs of `input_shape` (without the batch axis)."""
+    if next(model.parameters(), None) is None:
+        return Graph()
+    parameter = next(model.parameters())
+    zeros = torch.zeros(2, *input_shape, dtype=parameter.dtype, device=parameter.device)
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            try:
+                model(zeros)
+            except Exception as error:
+                raise BadInput(
+                    f"{type(model).__name__} cannot take inputs of shape {tuple(input_shape)}: {error}"
+                ) from error
+            try:
+                traced = fx.GraphModule(model, _Tracer().trace(model))
+            except Exception as error:  # whatever a forward pass may do that fx cannot follow
+                return _in_order(model, zeros, str(error).split("\n")[0])
+            shapes = _Shapes(traced)
+            shapes.run(zeros)
+            return _Reader(traced, shapes.seen).graph
+    finally:
+        model.train(training)
+
+
+def _in_order(model: nn.Module, zeros: Tensor, reason: str) -> Graph:
+    """Without a graph: the layers as one chain, in the order in which they run."""
+    graph = Graph(output="chain")
+    graph.assumptions.append(
+        f"the graph could not be traced ({reason}): layers are taken as one chain in the order they run, "
+        "without sums of branches, attention patterns, norms and pooling between them"
+    )
+
+    def record(name: str) -> Callable[..., None]:
+        def hook(module: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+            uses = sum(layer.weight == f"{name}.weight" for layer in graph.layers)
+            graph.layers.append(
+                _make_layer(
+                    name, uses, module, tuple(inputs[0].shape), tuple(output.shape), None, not graph.layers
+                )
+            )
+
+        return hook
+
+    handles = [
+        module.register_forward_hook(record(name))
+        for name, module in model.named_modules()
+        if isinstance(module, (nn.Linear, nn.Conv2d))
+    ]
+    try:
+        model(zeros)
+    finally:
+        for handle in handles:
+            handle.remove()
+
+    def chain(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+        values["chain"] = torch.stack([norms[layer.name] for layer in graph.layers]).sum(0)
+
+    graph.steps.append(chain)
+    return graph
+
+
+def _make_layer(
+    name: str,
+    uses: int,
+    module: nn.Linear | nn.Conv2d,
+    inputs: tuple[int, ...],
+    outputs: tuple[int, ...],
+    norm: tuple[str, float] | None,
+    first: bool,
+) -> Layer:
+    """A dense or convolution layer, used for the `uses` + 1st time, from shapes of inputs and outputs."""
+    geometry, positions, applications = None, 1, math.prod(inputs[1:-1])
+    if isinstance(module, nn.Conv2d):
+        padding = module.padding if isinstance(module.padding, str) else _pair(module.padding)
+        geometry = ConvGeometry(
+            inputs[1], _pair(inputs[2:]), _pair(module.stride), padding, _pair(module.dilation),
+            module.groups, module.padding_mode,
+        )  # fmt: skip
+        applications = math.prod(outputs[2:])
+    else:
+        positions = applications
+    return Layer(
+        name if uses == 0 else f"{name} (use {uses + 1})",
+        f"{name}.weight",
+        geometry=geometry,
+        positions=positions,
+        multiplier=float(getattr(module, "multiplier", 1.0)),
+        norm=norm,
+        size=(module.weight.shape[0], math.prod(module.weight.shape[1:])),
+        applications=applications,
+        first=first,
+    )
+
+
+class _Shapes(fx.Interpreter):
+    """Runs the graph once and keeps the shape of every node."""
+
+    def __init__(self, module: fx.GraphModule) -> None:
+        super().__init__(module)
+        self.seen: dict[str, tuple[int, ...]] = {}
+
+    def run_node(self, n: fx.Node) -> Any:
+        result = super().run_node(n)
+        value = result[0] if isinstance(result, tuple) else result
+        self.seen[n.name] = tuple(value.shape) if isinstance(value, Tensor) else ()
+        return result
+
+
+class _Reader:
+    """Turns fx nodes into steps of a `Graph`."""
+
+    def __init__(self, traced: fx.GraphModule, shapes: dict[str, tuple[int, ...]]) -> None:
+        self.modules = dict(traced.named_modules())
+        self.shapes = shapes
+        self.graph = Graph()
+        self.folded: dict[str, str] = {}  # batch norm node -> node of the layer it is folded into
+        self.bare: set[str] = set()  # nodes that no parameter has touched
+        for node in traced.graph.nodes:
+            self._node(node)
+
+    # -- one node -------------------------------------------------------------------------------------
+
+    def _node(self, node: fx.Node) -> None:
+        self._touch(node)
+        if node.op == "placeholder":
+            if self.graph.steps:
+                raise BadInput(f"the network takes a second input {node.target!r}; norms are for one input")
+            self._say(node, "input", 1.0)
+            self._set(node, _zero)
+        elif node.op == "get_attr":
+            self._set(node, lambda state: None)
+        elif node.op == "output":
+            result = node.args[0]
+            self.graph.output = (result if isinstance(result, fx.Node) else result[0]).name  # type: ignore
+        elif node.op == "call_module":
+            self._module(node, self.modules[str(node.target)])
+        else:
+            self._function(node)
+
+    def _touch(self, node: fx.Node) -> None:
+        owned = node.op == "get_attr"
+        if node.op == "call_module":
+            owned = any(True for _ in self.modules[str(node.target)].parameters())
+        if not owned and all(n.name in self.bare for n in node.all_input_nodes):
+            self.bare.add(node.name)
+
+    def _module(self, node: fx.Node, module: nn.Module) -> None:
+        source, name = _sources(node)[0], str(node.target)
+        if isinstance(module, (nn.Linear, nn.Conv2d)):
+            self._layer(node, source, name, module)
+        elif isinstance(module, nn.modules.batchnorm._BatchNorm):
+            self._batch_norm(node, source, name, module)
+        elif isinstance(module, (nn.LayerNorm, nn.GroupNorm)):
+            self._layer_norm(node, source, name, module)
+        elif is_attention(module):
+            self._attention(node, source, name, module)
+        elif isinstance(module, NEUTRAL):
+            self._factor(node, [source], 1.0, type(module).__name__)
+        elif isinstance(module, (nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d)):
+            self._factor(node, [source], self._pool(source, node, module), type(module).__name__)
+        elif type(module) in SLOPES:
+            slope = SLOPES[type(module)]
+            if isinstance(module, nn.LeakyReLU):
+                slope = max(1.0, abs(module.negative_slope))
+            self._factor(node, [source], slope, type(module).__name__)
+        else:
+            if any(parameter.ndim > 1 for parameter in module.parameters()):
+                raise BadInput(
+                    f"{type(module).__name__} ({name}) has weights whose norm is not known here: "
+                    "norms are for Linear, Conv2d, batch and layer norm, and attention"
+                )
+            self._assume(node, [source], type(module).__name__)
+
+    def _function(self, node: fx.Node) -> None:
+        target, sources = node.target, _sources(node)
+        if target in (operator.add, operator.iadd, torch.add, operator.sub, torch.sub, "add", "add_", "sub"):
+            self._sum(node, sources)
+        elif target in (torch.cat, torch.concat):
+            self._concatenate(node, sources)
+        elif target in (operator.mul, torch.mul, operator.truediv, torch.div, "mul", "div"):
+            numbers = [a for a in node.args if isinstance(a, (int, float))]
+            if len(sources) == 1 and len(numbers) == 1:
+                divides = target in (operator.truediv, torch.div, "div")
+                size = abs(float(numbers[0]))
+                self._factor(node, sources, 1 / size if divides else size, "scaling")
+            else:
+                self._assume(node, sources, "product of tensors")
+        elif target in NEUTRAL_FUNCTIONS or target in NEUTRAL_METHODS:
+            self._factor(node, sources, 1.0, str(getattr(target, "__name__", target)))
+        elif target in FUNCTION_SLOPES or target in METHOD_SLOPES:
+            slope = FUNCTION_SLOPES[target] if target in FUNCTION_SLOPES else METHOD_SLOPES[str(target)]
+            self._factor(node, sources, slope, str(getattr(target, "__name__", target)))
+        elif target in (torch.mean, "mean"):
+            count = math.prod(self.shapes[sources[0]]) / max(1, math.prod(self.shapes[node.name]))
+            self._factor(node, sources, 1 / math.sqrt(count), "mean")
+        elif target in (F.max_pool2d, F.avg_pool2d, F.adaptive_avg_pool2d, torch.max_pool2d):
+            pool = self._pool_of_function(node)
+            self._factor(node, sources, self._pool(sources[0], node, pool), str(target.__name__))  # type: ignore
+        elif target in ("size", "dim", getattr):
+            self._set(node, lambda state: None)
+        else:
+            what = str(getattr(target, "__name__", target))
+            if any(n.op == "get_attr" and len(self.shapes[n.name]) > 1 for n in node.all_input_nodes):
+                raise BadInput(
+                    f"{what} applies weights outside of a layer: norms need them in a torch.nn module"
+                )
+            self._assume(node, sources, what)
+
+    # -- what nodes do --------------------------------------------------------------------------------
+
+    def _say(self, node: fx.Node, what: str, constant: float | None) -> None:
+        self.graph.constants[str(node.target) if node.op == "call_module" else node.name] = (what, constant)
+
+    def _set(self, node: fx.Node, value: Callable[[Stack], Tensor | None]) -> None:
+        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+            values[node.name] = value(state)
+
+        self.graph.steps.append(step)
+
+    def _factor(self, node: fx.Node, sources: list[str], factor: float, what: str) -> None:
+        log_factor = math.log(factor) if factor > 0 else -math.inf
+        if factor != 1.0:
+            self._say(node, what, factor)
+
+        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+            value = next((values[s] for s in sources if values[s] is not None), None)
+            values[node.name] = None if value is None else value + log_factor
+
+        self.graph.steps.append(step)
+
+    def _assume(self, node: fx.Node, sources: list[str], what: str) -> None:
+        self.graph.assumptions.append(f"{what} ({node.name}) is taken to have Lipschitz constant 1")
+        self._factor(node, sources, 1.0, what)
+        self._say(node, what, 1.0)
+
+    def _sum(self, node: fx.Node, sources: list[str]) -> None:
+        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+            terms = [value for s in sources if (value := values[s]) is not None]
+            values[node.name] = torch.logsumexp(torch.stack(terms), 0) if terms else None
+
+        constants = {n.name for n in node.all_input_nodes if n.op == "get_attr"}
+        if len([s for s in sources if s not in constants]) > 1:
+            self.graph.has_branches = True
+        self.graph.steps.append(step)
+
+    def _concatenate(self, node: fx.Node, sources: list[str]) -> None:
+        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+            terms = [2 * value for s in sources if (value := values[s]) is not None]
+            values[node.name] = 0.5 * torch.logsumexp(torch.stack(terms), 0) if terms else None
+
+        self.graph.steps.append(step)
+
+    def _layer(self, node: fx.Node, source: str, name: str, module: nn.Linear | nn.Conv2d) -> None:
+        norm = None
+        users = list(node.users)
+        if len(users) == 1 and users[0].op == "call_module":
+            after = self.modules[str(users[0].target)]
+            if isinstance(after, nn.modules.batchnorm._BatchNorm) and after.track_running_stats:
+                norm = (str(users[0].target), float(after.eps))
+                self.folded[users[0].name] = node.name
+        uses = sum(layer.weight == f"{name}.weight" for layer in self.graph.layers)
+        shapes = self.shapes[source], self.shapes[node.name]
+        layer = _make_layer(name, uses, module, *shapes, norm, source in self.bare)
+        self.graph.layers.append(layer)
+
+        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+            value = values[source]
+            values[node.name] = None if value is None else value + norms[layer.name]
+
+        self.graph.steps.append(step)
+
+    def _batch_norm(self, node: fx.Node, source: str, name: str, module: nn.Module) -> None:
+        if node.name in self.folded:
+            self._factor(node, [source], 1.0, "batch norm")
+            return
+        epsilon = float(module.eps)  # type: ignore
+        if not module.track_running_stats:
+            self._assume(node, [source], "batch norm without running statistics")
+            return
+        self._say(node, "batch norm, a diagonal layer of its own", None)
+
+        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+            value = values[source]
+            size = batch_norm_scale(state, name, epsilon).abs().amax(-1).log().cpu()
+            values[node.name] = None if value is None else value + size
+
+        self.graph.steps.append(step)
+
+    def _layer_norm(self, node: fx.Node, source: str, name: str, module: nn.Module) -> None:
+        self._say(node, "layer norm", None)
+        text = "layer norm: its Lipschitz constant is max|γ|, for inputs of standard deviation 1 or more"
+        if text not in self.graph.assumptions:
+            self.graph.assumptions.append(text)
+        affine = getattr(module, "weight", None) is not None
+
+        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+            value = values[source]
+            size = (
+                state[f"{name}.weight"].detach().double().abs().flatten(1).amax(1).log().cpu()
+                if affine
+                else 0.0
+            )
+            values[node.name] = None if value is None else value + size
+
+        self.graph.steps.append(step)
+
+    def _attention(self, node: fx.Node, source: str, name: str, module: nn.Module) -> None:
+        if len(_sources(node)) > 1 or len(self.shapes[source]) != 3:
+            raise BadInput(f"attention {name}: norms are for self-attention on (n, tokens, dim)")
+        _, tokens, dim = self.shapes[source]
+        self.graph.attentions.append((tokens, dim))
+        self._say(node, "attention", None)
+        packed = isinstance(module, nn.MultiheadAttention)
+        parts = ("query", "key", "value", "output")
+        for position, part in enumerate(parts):
+            full = f"{name}.{part}"
+            weight, rows, multiplier = f"{full}.weight", None, 1.0
+            if packed:
+                weight = f"{name}.out_proj.weight" if part == "output" else f"{name}.in_proj_weight"
+                rows = None if part == "output" else (position * dim, (position + 1) * dim)
+            else:
+                multiplier = float(getattr(getattr(module, part), "multiplier", 1.0))
+            self.graph.layers.append(
+                Layer(full, weight, rows, None, tokens, multiplier, size=(dim, dim), applications=tokens,
+                      first=source in self.bare and part != "output")
+            )  # fmt: skip
+        heads = int(module.num_heads if packed else module.heads)  # type: ignore
+        scale = 1 / math.sqrt(dim // heads) if packed else float(module.scale)  # type: ignore
+        before = next((n for n in node.all_input_nodes if n.name == source), None)
+        norm_before = None
+        if before is not None and before.op == "call_module":
+            candidate = self.modules[str(before.target)]
+            if isinstance(candidate, nn.LayerNorm):
+                norm_before = str(before.target)
+        text = (
+            "attention: Lipschitz constant √heads ‖O‖ ‖V‖ (√n + (1+√n) R² scale ‖Q‖ ‖K‖) for n tokens of "
+            + ("length at most R = √dim max|γ| + ‖β‖, which the layer norm before it guarantees"
+               if norm_before else "length assumed to be at most R = √dim")
+        )  # fmt: skip
+        if text not in self.graph.assumptions:
+            self.graph.assumptions.append(text)
+        root = math.sqrt(tokens)
+
+        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+            value = values[source]
+            if value is None:
+                values[node.name] = None
+                return
+            radius = torch.full_like(value.detach(), math.sqrt(dim))
+            if norm_before and f"{norm_before}.weight" in state:
+                gain = state[f"{norm_before}.weight"].detach().double().abs().amax(1).cpu()
+                shift = state[f"{norm_before}.bias"].detach().double().norm(dim=1).cpu()
+                radius = math.sqrt(dim) * gain + shift
+            query, key, content, output = (norms[f"{name}.{part}"] for part in parts)
+            pattern = query + key + 2 * radius.log() + math.log(scale * (1 + root))
+            mixing = torch.logaddexp(pattern, torch.full_like(pattern, math.log(root)))
+            values[node.name] = value + output + content + mixing + 0.5 * math.log(heads)
+
+        self.graph.steps.append(step)
+
+    def _pool(self, source: str, node: fx.Node, module: nn.Module) -> float:
+        height, width = self.shapes[source][2:]
+        if isinstance(module, nn.AdaptiveAvgPool2d):
+            out_height, out_width = self.shapes[node.name][2:]
+            if height % out_height or width % out_width:
+                self.graph.assumptions.append(
+                    f"{node.name}: uneven average pooling is taken as averages of equal windows"
+                )
+            return math.sqrt(out_height * out_width / (height * width))
+        kernel = _pair(module.kernel_size)  # type: ignore
+        stride = _pair(module.stride if module.stride is not None else module.kernel_size)  # type: ignore
+        overlap = math.prod(math.ceil(k / s) for k, s in zip(kernel, stride, strict=True))
+        if isinstance(module, nn.MaxPool2d):
+            return math.sqrt(overlap)
+        return math.sqrt(overlap / math.prod(kernel))
+
+    def _pool_of_function(self, node: fx.Node) -> nn.Module:
+        arguments = list(node.args[1:])
+        kernel = arguments[0] if arguments else node.kwargs.get("kernel_size", node.kwargs.get("output_size"))
+        stride = arguments[1] if len(arguments) > 1 else node.kwargs.get("stride")
+        if node.target is F.adaptive_avg_pool2d:
+            return nn.AdaptiveAvgPool2d(kernel)  # type: ignore
+        kind = nn.AvgPool2d if node.target is F.avg_pool2d else nn.MaxPool2d
+        return kind(kernel, stride or None)  # type: ignore
+
+
+def _zero(state: Stack) -> Tensor | None:
+    first = next(iter(state.values()))
+    return torch.zeros(len(first), dtype=torch.float64)
+
+
+def _sources(node: fx.Node) -> list[str]:
+    return [n.name for n in node.all_input_nodes]
+
+
+def _pair(value: Any) -> tuple[int, int]:
+    if isinstance(value, int):
+        return (value, value)
+    pair = tuple(int(v) for v in value)
+    return (pair[0], pair[-1])
