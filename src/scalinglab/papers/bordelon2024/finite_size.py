@@ -16,9 +16,9 @@ from scalinglab.theory import dmft
 def finite_size(scale: str) -> Reproduction:
     """Mean simulated loss over theory − 1, at N : P = 1 : 2 and several sizes."""
     spectrum = Spectrum.power_law(common.TASK, common.SPECTRAL, {"smoke": 100, "laptop": 200}[scale])
-    sizes = {"smoke": (8, 16), "laptop": (8, 16, 32, 64)}[scale]
-    draws = {"smoke": (1000, 500), "laptop": (8000, 6000, 4000, 3000)}[scale]
-    times = np.array([5.0, 50.0])
+    sizes = {"smoke": (8, 16), "laptop": (12, 24, 48, 96)}[scale]
+    draws = {"smoke": (1000, 500), "laptop": (12000, 8000, 5000, 3000)}[scale]
+    times = np.array([20.0, 200.0])
     parts = []
     for size, count in zip(sizes, draws):
         simulated = train(spectrum, times, size, 2 * size, draws=count, seed=3)

@@ -81,7 +81,7 @@ def exponents(scale: str) -> Reproduction:
     figure, axes = style.panels(1, 3)
     titles = ("time t, (N, P → ∞)", "data P, (t, N → ∞)", "params N, (t, P → ∞)")
     for axis, title in zip(axes[0], titles):
-        style.loglog(axis, title, "test loss")
+        style.loglog(axis, title, "test loss, relative")
     parts, table = [], []
     for (task, spectral), color in zip(cases, style.PALETTE):
         spectrum, predicted = (

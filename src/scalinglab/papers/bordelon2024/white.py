@@ -60,7 +60,8 @@ def fig7(scale: str) -> Reproduction:
             "ν of the peak at t = 1000",
             "double descent, peak at ν = α = 0.8",
             peak,
-            agrees=abs(peak - alpha) < 0.05,
+            agrees=abs(peak / alpha - 1) < 0.1,
+            note="within 10 %; the peak moves to α as t → ∞",
         ),
         Row(
             "stopped at the best time the loss falls with ν",
