@@ -154,6 +154,7 @@ def test_average_gives_mean_standard_error_and_count():
     np.testing.assert_allclose(row["test_error"], [raw.mean()])
     np.testing.assert_allclose(row["test_error_stderr"], [raw.std(ddof=1) / 2])
     assert "seed" not in averaged.frame
+    assert averaged["step"].dtype == table["step"].dtype  # a number of steps stays a whole number
 
 
 def test_average_leaves_nulls_out_of_mean_and_standard_error():

@@ -169,6 +169,8 @@ class Curves:
             groups.mean(), spread.add_suffix("_stderr"), groups.size().rename("count"),
         ]  # fmt: skip
         averaged = pd.concat(parts, axis=1)
+        whole = [c for c in self.progress_columns if self.frame[c].dtype.kind == "i"]
+        averaged = averaged.astype({c: int for c in whole if (averaged[c] % 1 == 0).all()})
         if len(averaged) == len(self) > 1 and len(self.frame[names].drop_duplicates()) > 1:
             raise BadInput(
                 f"no two rows differ in {over} alone: bring the runs to common checkpoints "

@@ -1,0 +1,55 @@
+"""The runner that trains networks, from a grid to curves in a store."""
+
+import pytest
+
+pytest.importorskip("torch")
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.sweep import Grid, make_plan, training
+
+BASE = {"model": "mlp", "dataset": "digits", "batch_size": 32, "steps": 6, "optimizer": "adam"}
+
+
+@pytest.mark.parametrize("model", ["mlp", "lenet", "cnn", "myrtle", "resnet", "wide_resnet", "vit"])
+def test_the_parameters_that_memory_is_estimated_from_are_those_of_the_network(model):
+    network = sl.nets.build(model, (3, 32, 32), 10, width=2)
+    weights, activations = training._sizes(model, 2.0, None, "cifar10", None, ())
+    assert weights == sum(p.numel() for p in network.parameters())
+    assert activations > 10
+
+
+def test_wider_networks_and_larger_batches_need_more_memory_and_longer_runs_cost_more():
+    base = training.identity(BASE)
+    assert training.memory(base | {"width": 2.0}) > training.memory(base)
+    assert training.memory(base | {"batch_size": 64}) > training.memory(base)
+    assert training.cost(base | {"steps": 60}) == 10 * training.cost(base)
+
+
+def test_runs_of_one_architecture_are_packed_together():
+    grid = Grid(
+        BASE, axes={"width": [0.25, 0.5], "n_data": [64, 128], "learning_rate": [1e-3, 1e-2]}, seeds=2
+    )
+    plan = make_plan(grid, workers=2)
+    assert len(plan.missing) == 16
+    assert [len(task.settings) for task in plan.tasks] == [4, 4, 4, 4]
+    for task in plan.tasks:
+        assert len({setting["width"] for setting in task.settings}) == 1
+
+
+def test_a_misspelt_setting_is_refused_before_anything_runs():
+    with pytest.raises(BadInput, match="'learning_rat'; did you mean 'learning_rate'"):
+        make_plan(Grid({**BASE, "learning_rat": 0.1}))
+
+
+def test_a_sweep_gives_the_same_curves_as_training_by_hand(tmp_path):
+    grid = Grid({**BASE, "width": 0.25}, axes={"n_data": [64, 128]}, seeds=2, experiment="small")
+    swept = sl.sweep.run(grid, tmp_path, workers=1, device="cpu")
+    by_hand = sl.train.run_many(grid.settings(), device="cpu", progress=False)
+    key = ["run", "step"]
+    left, right = (c.frame.sort_values(key, ignore_index=True) for c in (swept, by_hand))
+    assert left[key].equals(right[key])
+    assert left["test_loss"].tolist() == pytest.approx(right["test_loss"].tolist(), rel=1e-6)
+    estimate = make_plan(Grid({**BASE, "steps": 50}), device="cpu").estimate()
+    assert estimate["seconds"] > 0
+    assert estimate["flops"] > 50 * 32 * 1000  # a few thousand weights, six operations each and more
