@@ -79,6 +79,8 @@ def test_the_name_of_a_run_does_not_depend_on_how_it_was_written() -> None:
     assert make(n_data=SIZES["digits"]).run == make().run
     assert make(batch_size=128, width=1).run == make(width=1.0).run
     assert make(seed=1).run != make().run
+    assert make(n_data=np.float64(100), seed=np.int64(3)).run == make(n_data=100, seed=3).run
+    assert isinstance(make(n_data=100.0).n_data, int)
 
 
 def test_sizes_are_those_of_the_data() -> None:

@@ -128,7 +128,11 @@ class Setting:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            _check_kind(item.name, getattr(self, item.name), str(item.type))
+            value = getattr(self, item.name)
+            _check_kind(item.name, value, str(item.type))
+            if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+                whole = "int" in str(item.type) and "float" not in str(item.type)
+                object.__setattr__(self, item.name, int(value) if whole else float(value))
         for name, known in CHOICES.items():
             if (value := getattr(self, name)) not in known:
                 raise BadInput(f"{name}={value!r} is not known; {nearest(str(value), known)}")
