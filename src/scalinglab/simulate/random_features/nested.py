@@ -58,19 +58,38 @@ def nested_loss(
                 f"the matrix of {wanted[-1]} rows is singular in double precision: take fewer rows, or add a "
                 f"ridge of {1e-13 * np.trace(kernel):.1e} to its diagonal"
             ) from error
-        solved = solve_triangular(factor, kernel[np.ix_(taken, order)], lower=True, check_finite=False)
-        if targets is None:
-            steps, left = solved**2, np.diag(kernel)[order].copy()
-        else:
-            y = np.asarray(targets, float).reshape(len(kernel), -1)[order]
-            steps = solve_triangular(factor, y[: wanted[-1]], lower=True, check_finite=False)
-        done = 0
-        for j, size in enumerate(wanted):
-            if targets is None:
-                left -= steps[done:size].sum(0)
-                found[i, j] = left[size:].mean()
-            else:
-                y = y - solved[done:size].T @ steps[done:size]
-                found[i, j] = np.mean(np.sum(y[size:] ** 2, axis=1))
-            done = size
+        found[i] = (
+            _teacher(kernel, factor, order, wanted)
+            if targets is None
+            else _given(
+                kernel, factor, order, wanted, np.asarray(targets, float).reshape(len(kernel), -1)[order]
+            )
+        )
     return found
+
+
+def _teacher(kernel: np.ndarray, factor: np.ndarray, order: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """What is left of the diagonal after each number of steps."""
+    solved = solve_triangular(
+        factor, kernel[np.ix_(order[: sizes[-1]], order)], lower=True, check_finite=False
+    )
+    left, done, found = np.diag(kernel)[order].copy(), 0, []
+    for size in sizes:
+        left -= np.sum(solved[done:size] ** 2, axis=0)
+        done = size
+        found.append(left[size:].mean())
+    return np.array(found)
+
+
+def _given(
+    kernel: np.ndarray, factor: np.ndarray, order: np.ndarray, sizes: np.ndarray, y: np.ndarray
+) -> np.ndarray:
+    """Squared errors of the interpolants of each size: their coefficients are L_D⁻ᵀ of a shared L⁻¹y."""
+    half = solve_triangular(factor, y[: sizes[-1]], lower=True, check_finite=False)
+    found = []
+    for size in sizes:
+        corner = factor[:size, :size]
+        coefficients = solve_triangular(corner, half[:size], lower=True, trans=1, check_finite=False)
+        residual = y[size:] - kernel[np.ix_(order[size:], order[:size])] @ coefficients
+        found.append(np.mean(np.sum(residual**2, axis=1)))
+    return np.array(found)

@@ -15,7 +15,7 @@ sizes. Draws are stacked along the first axis and go through the factorisations 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -136,9 +136,12 @@ def _along_data(draw: Draw, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if _singular(r):
             test[:, : few.size], train[:, : few.size] = _one_by_one(draw, rows=few)
         else:  # interpolates: the training loss is zero
-            test[:, : few.size] = _cumulative(
-                draw.test @ q, _solve(r, y, transposed=True), draw.test_targets, few
-            )
+            right = _solve(r, y, transposed=True)
+            if few.size * y.shape[-1] < few[-1]:  # few predictions: by way of the coefficients θ_D = Q_D z_D
+                theta = (q[..., :d] @ right[:, :d] for d in few)
+                test[:, : few.size] = _from_coefficients(theta, draw.test, draw.test_targets)
+            else:
+                test[:, : few.size] = _cumulative(draw.test @ q, right, draw.test_targets, few)
     if many.size:
         test[:, few.size :], train[:, few.size :] = _more_data(draw, many)
     return test, train
@@ -174,8 +177,12 @@ def _along_features(draw: Draw, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarr
             test[:, : few.size], train[:, : few.size] = _one_by_one(draw, columns=few)
         else:
             right = _t(q) @ y
-            left = _t(_solve(r, _t(draw.test[..., : few[-1]]), transposed=True))
-            test[:, : few.size] = _cumulative(left, right, draw.test_targets, few)
+            if few.size * y.shape[-1] < few[-1]:
+                theta = (_solve(r[:, :p, :p], right[:, :p]) for p in few)
+                test[:, : few.size] = _from_coefficients(theta, draw.test, draw.test_targets)
+            else:
+                left = _t(_solve(r, _t(draw.test[..., : few[-1]]), transposed=True))
+                test[:, : few.size] = _cumulative(left, right, draw.test_targets, few)
             train[:, : few.size] = _cumulative(q, right, y, few)
     if many.size:
         test[:, few.size :] = _more_features(draw, many)
@@ -243,6 +250,14 @@ def _cumulative(left: np.ndarray, right: np.ndarray, targets: np.ndarray, sizes:
         residual -= left[..., done:size] @ right[:, done:size]
         done = size
         found.append(_mean_square(residual))
+    return np.stack(found, 1)
+
+
+def _from_coefficients(
+    coefficients: Iterable[np.ndarray], test: np.ndarray, targets: np.ndarray
+) -> np.ndarray:
+    """Mean squared residual for each of the students' coefficients, (draws, students)."""
+    found = [_mean_square(targets - test[..., : theta.shape[-2]] @ theta) for theta in coefficients]
     return np.stack(found, 1)
 
 
