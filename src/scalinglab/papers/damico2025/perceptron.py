@@ -85,16 +85,18 @@ def _draw_fig1(exact: theory.FixedNorm, fixed: Curves, fast: Curves, plain: Curv
                       xytext=(-2, 2), textcoords="offset points", ha="right")  # fmt: skip
     axis.plot(exact.sharpness, exact.error, color=style.PALETTE[0], label="fixed norm, theory", zorder=3)
     mean = fixed.average("seed").frame
-    count = f"N = {mean['n_params'].iloc[0]:g}, {mean['count'].iloc[0]:g} seeds"
+    count = f"N = {mean['n_params'].iloc[0]:,}, {mean['count'].iloc[0]:g} seeds"
     style.points(axis, mean["norm"], mean["test_error"], mean["test_error_stderr"], color=style.PALETTE[0],
                  label=f"fixed norm, {count}", zorder=5, markersize=5)  # fmt: skip
     norms = np.geomspace(0.01, fast["norm"].max(), 150)
     error, stderr = along_norm(fast, norms)
     style.band(axis, norms, error - stderr, error + stderr, color=style.MUTED)
     time = np.interp(np.log(norms), *_median_time(fast))
-    colored = axis.scatter(norms, error, c=time, s=9, cmap="plasma", zorder=4,
-                           label=f"free norm, {_count(fast)}")  # fmt: skip
-    figure.colorbar(colored, ax=axis, label="log₁₀ training time of the free student", pad=0.02)
+    colored = axis.scatter(norms, error, c=time, s=9, cmap="plasma", zorder=4)
+    axis.plot([], [], "o", color=mpl.colormaps["plasma"](0.4), label=f"free norm, {_count(fast)}")
+    figure.colorbar(
+        colored, ax=axis, label="log₁₀ time of the free student (sum of learning rates)", pad=0.02
+    )
     end = plain.frame[plain["step"] == plain["step"].max()]
     axis.plot(
         *_sorted(plain), color=style.INK, linewidth=0.9, linestyle=":", zorder=6,
@@ -215,9 +217,9 @@ def fig2a(scale: str) -> Reproduction:
     axis.plot(
         guide, 0.75 * theory.intermediate_error(1000.0, guide), color=style.INK, linewidth=0.9, linestyle=":"
     )
-    style.slope(axis, 6.0, 0.5 * float(theory.intermediate_error(1000.0, 6.0)), r"$\lambda^{-1/2}$")
+    style.slope(axis, 4.0, 0.45 * float(theory.intermediate_error(1000.0, 6.0)), r"$\lambda^{-1/2}$")
     axis.plot([], [], "*", color=style.MUTED, label="optimum")
-    style.points(axis, [], [], color=style.MUTED, label=f"simulation, N = {size['size'][0]}")
+    style.points(axis, [], [], color=style.MUTED, label=f"simulation, N = {size['size'][0]:,}")
     axis.set_ylim(3e-4, 1)
     axis.legend(loc="upper right", ncols=2)
     table = _table_fig2a(exact, simulated, infinite)
