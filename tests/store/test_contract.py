@@ -256,6 +256,19 @@ def test_finished_curves_can_be_added_and_stay_what_they_are(store):
     assert {record.source for record in store.records().values()} == {"theory"}
 
 
+def test_curves_added_from_another_store_keep_how_they_ended(store, make, tmp_path):
+    for number, status in enumerate(["done", "diverged"]):
+        run = store.start({"number": number})
+        run.append(step=3, test_loss=1.0)
+        run.seal(status)
+    other = make(tmp_path / "other")
+    other.add(store.curves())
+    expected = {run: (record.status, record.diverged) for run, record in store.records().items()}
+    assert {run: (record.status, record.diverged) for run, record in other.records().items()} == expected
+    left, right = (s.curves().frame.sort_values("run", ignore_index=True) for s in (store, other))
+    pd.testing.assert_frame_equal(left, right[left.columns], check_dtype=False)
+
+
 def test_sealed_files_are_read_by_pandas_where_they_lie(store):
     fill(store, range(3))
     assert len(pd.read_parquet(store.path / "sealed")) == 3 * STEPS
@@ -354,6 +367,7 @@ def test_writers_killed_fifty_times_lose_no_sealed_run(store, nursery):
     store.compact()
     check(store)
     assert {path.suffix for path in (store.path / "sealed").iterdir()} == {".parquet"}  # nothing half-written
+    assert not list((store.path / "live").iterdir())
 
 
 @pytest.mark.parametrize("act", ["seal", "compact", "discard"])
@@ -389,6 +403,21 @@ def test_killed_at_each_step_everything_is_there_once_or_can_be_done_again(make,
         assert exit_code == -signal.SIGKILL
     assert step >= 4  # there were steps to be killed at
     assert outcomes == sorted(outcomes)  # once the new state shows, it stays
+
+
+def test_a_pack_that_a_crash_left_behind_brings_no_discarded_run_back(store, make):
+    fill(store, [1, 2])
+    store.compact()
+    (old,) = (store.path / "sealed").iterdir()
+    data = old.read_bytes()
+    fill(store, [3])
+    store.compact()
+    old.write_bytes(data)  # as if the compaction had been killed before it removed what it replaced
+    check(make(store.path), [run_name({"number": number}) for number in (1, 2, 3)])
+    store.discard(run_name({"number": 1}))
+    check(make(store.path), [run_name({"number": number}) for number in (2, 3)])
+    store.compact()
+    check(make(store.path), [run_name({"number": number}) for number in (2, 3)])
 
 
 # --- damage ----------------------------------------------------------------------------------------
@@ -433,7 +462,7 @@ def test_a_flipped_bit_is_reported_or_harmless_but_never_a_wrong_number(store, m
     expected = store.curves().frame
     chance = random.Random(0)
     reported = 0
-    for _ in range(150):
+    for _ in range(60):
         place = chance.randrange(len(data))
         flipped = bytes([data[place] ^ 1 << chance.randrange(8)])
         path.write_bytes(data[:place] + flipped + data[place + 1 :])
@@ -448,7 +477,7 @@ def test_a_flipped_bit_is_reported_or_harmless_but_never_a_wrong_number(store, m
         pd.testing.assert_frame_equal(
             frame.reset_index(drop=True), expected_rows.reset_index(drop=True), check_exact=True
         )
-    assert reported > 50
+    assert reported > 20
 
 
 def test_a_damaged_line_of_a_live_run_is_reported_and_a_torn_last_one_is_normal(store):
