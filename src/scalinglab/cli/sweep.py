@@ -97,8 +97,8 @@ def _dry_run(
         print(plan.summary())
         if plan.tasks:
             print(
-                f"about {estimate['flops']:.2g} FLOPs and {clock(estimate['seconds'])} on {count} workers, "
-                f"from a few timed steps of {estimate['timed']} tasks"
+                f"about {estimate['flops']:.2g} FLOPs and {clock(estimate['seconds'])}, "
+                f"from a few timed steps of {estimate['timed']} of the tasks"
             )
     return {
         "runs": len(plan.runs), "done": len(plan.done), "failed": len(plan.failed),

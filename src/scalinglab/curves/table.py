@@ -188,7 +188,8 @@ class Curves:
 
         A run in which `y` is null throughout has no best checkpoint and no row.
         """
-        self._known(y)
+        if not is_numeric(self.frame[self._known(y)]):
+            raise BadInput(f"{y} holds text: the best checkpoint is that with the smallest number")
         if smooth < 0:
             raise BadInput(f"smooth={smooth} must be 0 (raw) or a positive number of checkpoints")
         run, order = self._ordered()

@@ -64,13 +64,15 @@ class Plan:
     def summary(self) -> str:
         """The plan in a few lines."""
         largest = max((len(task.settings) for task in self.tasks), default=0)
-        lines = [f"{len(self.runs)} runs: {len(self.done)} done, {len(self.failed)} failed before"]
-        lines[0] += f", {len(self.missing)} to do"
+        lines = [
+            f"{count(len(self.runs), 'run')}: {len(self.done)} done, {len(self.failed)} failed before, "
+            f"{len(self.missing)} to do"
+        ]
         if self.tasks:
             memory = max(task.memory for task in self.tasks)
             lines.append(
-                f"{len(self.tasks)} tasks of up to {largest} runs on {self.workers} workers, "
-                f"each within about {memory / 1e6:.0f} MB"
+                f"{count(len(self.tasks), 'task')} of up to {count(largest, 'run')} on "
+                f"{count(self.workers, 'worker')}, each within about {memory / 1e6:.0f} MB"
             )
         if self.failed:
             lines.append("runs that failed before are left alone; retry_failed does them again")
@@ -98,6 +100,15 @@ class Plan:
             "seconds": max(seconds * scale / self.workers, longest),
             "timed": len(chosen),
         }
+
+
+def count(number: int, word: str) -> str:
+    """A number of things.
+
+    >>> count(1, "run"), count(2, "run")
+    ('1 run', '2 runs')
+    """
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def make_plan(
