@@ -11,7 +11,8 @@
    spread out where the backtests cannot tell them apart.
 4. *Trust*: a predicted change δ of ln y, whose backtests err by a variance v at that distance, is kept to
    the part δ²/(δ² + v). A clean curve is followed; a noisy or short one stays near its last value.
-5. *Intervals*: Student's t on the backtests' errors, which grow in proportion to the distance in ln x.
+5. *Intervals*: Student's t on the curve's own scatter, plus a drift that grows in proportion to the distance
+   in ln x and is as large as the backtests' errors ask for.
 
 Nothing but the points (x, y) goes into any of these; `at` is only where the result is evaluated. The
 constants below are the same for every curve.
@@ -137,7 +138,9 @@ def _extrapolate(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float)
     mean, trust = _combine(weights, forecast(log_x, y, np.log(at)), np.log(y[-1]), ahead, unit)
     inside = ahead <= 0
     mean[inside] = np.interp(np.log(at)[inside], log_x, np.log(y))
-    spread = np.sqrt(unit) * np.maximum(ahead, NEAREST) * stats.t.ppf(0.5 + level / 2, max(cuts - 1.0, 1.0))
+    scatter, drift = _scatter(log_x, y), _drift(tests, weights, _scatter(log_x, y))
+    variance = (scatter + drift * np.maximum(ahead, 0.0) ** 2) * (1.0 + CHOSEN / cuts)
+    spread = np.sqrt(variance) * stats.t.ppf(0.5 + level / 2, max(cuts - 1.0, 1.0))
     again = [_combine(weights, t.forecasts, t.forecasts[0, 0], t.ahead, unit)[0] for t in tests]
     repeated = [t.ahead.size for t in tests]
     last = np.concatenate([t.forecasts[0] for t in tests])
@@ -162,6 +165,19 @@ def _extrapolate(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float)
         backtest=backtest,
         level=level,
     )
+
+
+def _scatter(log_x: np.ndarray, y: np.ndarray) -> float:
+    """The variance of one ln y about the line through its two neighbours."""
+    share = (log_x[2:] - log_x[1:-1]) / (log_x[2:] - log_x[:-2])
+    rest = np.log(y)[1:-1] - share * np.log(y)[:-2] - (1 - share) * np.log(y)[2:]
+    return float(np.mean(rest**2 / (1 + share**2 + (1 - share) ** 2)))
+
+
+def _drift(tests: list[_Backtest], weights: np.ndarray, scatter: float) -> float:
+    """The variance per squared distance by which the average's errors exceed the scatter."""
+    excess = sum(t.weight * np.mean(np.maximum((weights @ t.errors) ** 2 - scatter, 0.0)) for t in tests)
+    return float(excess / sum(t.weight * np.mean(t.ahead**2) for t in tests))
 
 
 def _combine(
