@@ -33,8 +33,16 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
 BATCH = 128
-LIMITS = {"cnn": 140, "resnet": 110, "precision": 100, "scaling": 45, "norms": 40, "cpu": 600}  # seconds
-GPU_PARTS, CPU_PARTS = ("cnn", "resnet", "precision", "scaling", "norms"), ("cpu",)
+LIMITS = {
+    "cnn": 140,
+    "resnet": 110,
+    "precision": 100,
+    "scaling": 45,
+    "norms": 40,
+    "cpu": 600,
+    "stacking": 300,
+}  # seconds
+GPU_PARTS, CPU_PARTS = ("cnn", "resnet", "precision", "scaling", "norms"), ("cpu", "stacking")
 
 
 # --- data ----------------------------------------------------------------------------------------
@@ -454,9 +462,54 @@ def cpu_processes(name: str, n_data: int) -> float:
     return float(np.mean(times)) / cores
 
 
+def stacking_part(part: str, results: Results) -> None:
+    """On a CPU: time a step and run alone and in a stack of eight, by the size of a step (CPU seconds)."""
+    import torch
+
+    from scalinglab.train import engine
+    from scalinglab.train.setting import Setting
+
+    torch.set_num_threads(1)
+
+    def seconds(runs: int, setting: dict) -> float:
+        group = engine._build(
+            [Setting.from_dict({**setting, "seed": seed}) for seed in range(runs)], torch.device("cpu")
+        )
+        group.advance(1)
+        best = float("inf")
+        for _ in range(3):
+            start = time.process_time()
+            group.advance(3)
+            best = min(best, (time.process_time() - start) / 3 / runs)
+        return best
+
+    for model, width, batch in (
+        ("cnn", 0.1, 32), ("cnn", 0.25, 32), ("cnn", 0.25, 128), ("cnn", 0.5, 128), ("cnn", 1.0, 128),
+        ("mlp", 1.0, 128), ("mlp", 4.0, 128), ("mlp", 8.0, 128),
+    ):  # fmt: skip
+        setting = {"model": model, "dataset": "digits", "width": width, "batch_size": batch, "n_data": 400}
+        setting |= {"steps": 1000, "measure": []}
+
+        def compare(setting=setting) -> dict:
+            alone, stacked = seconds(1, setting), seconds(8, setting)
+            size = engine.step_flops(Setting.from_dict(setting))
+            return {
+                "ms": 1e3 * stacked,
+                "alone_ms": 1e3 * alone,
+                "mflop": size / 1e6,
+                "speedup": alone / stacked,
+            }
+
+        row = results.add(part, f"{model} width {width:g}, batch {batch}", compare)
+        if "mflop" in row:
+            print(
+                f"      {row['mflop']:.0f} MFLOP: alone {row['alone_ms']:.2f} ms, of eight {row['ms']:.2f} ms"
+            )
+
+
 PARTS = {
     "cnn": gpu_part, "resnet": gpu_part, "scaling": scaling_part, "precision": precision_part,
-    "norms": norms_part, "cpu": cpu_part,
+    "norms": norms_part, "cpu": cpu_part, "stacking": stacking_part,
 }  # fmt: skip
 
 
