@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import shutil
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -65,8 +66,10 @@ def record(made: Reproduction, key: str, scale: str, seconds: float) -> dict[str
 
 
 def hardware() -> str:
-    """The machine in a few words."""
-    return f"{platform.machine()}, {os.cpu_count()} cores"
+    """The machine in a few words, with its GPU where torch was used and sees one."""
+    torch = sys.modules.get("torch")
+    gpu = f", {torch.cuda.get_device_name()}" if torch is not None and torch.cuda.is_available() else ""
+    return f"{platform.machine()}, {os.cpu_count()} cores{gpu}"
 
 
 def number(value: float | str | None) -> str:
