@@ -1,0 +1,21 @@
+"""The refit of Chinchilla's surface."""
+
+import numpy as np
+import pytest
+
+from scalinglab.errors import BadInput
+from scalinglab.papers.hoffmann2022 import refit
+
+
+def test_smoke_refit_finds_the_surface_it_was_drawn_from():
+    made = refit.refit("smoke")
+    assert len(made.table) == 3
+    assert all(row.agrees for row in made.table)
+    assert made.figure is not None
+    assert np.allclose(made.curves["fitted_loss"], made.curves["test_loss"], rtol=0.03)
+
+
+def test_missing_points_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path):
+    monkeypatch.setattr(refit, "search_path", lambda: [tmp_path])
+    with pytest.raises(BadInput, match=r"SCALINGLAB_DATA.*--scale smoke"):
+        refit.refit("laptop")
