@@ -9,6 +9,7 @@ from scipy.integrate import quad
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.theory.dmft import recipe
+from scalinglab.theory.dmft.response import System
 
 dmft = sl.theory.dmft
 SMALL = sl.Spectrum.power_law(1.5, 1.25, n_modes=40)
@@ -88,6 +89,14 @@ def test_late_losses_reach_the_closed_form_of_the_end(n_params, n_data, noise):
             np.testing.assert_allclose(
                 getattr(late, name)[1], getattr(end, name), rtol=1e-9, atol=1e-12, err_msg=name
             )
+
+
+@pytest.mark.parametrize(
+    "dynamics", [dmft.GradientDescent(0.3), dmft.GradientDescent(0.3, 0.9), dmft.GradientFlow(2.0)]
+)
+def test_every_dynamics_ends_where_gradient_flow_does(dynamics):
+    late = dmft.solve(LARGE, [1e9, 1e11], 64, 128, 0.3, dynamics).test_loss
+    np.testing.assert_allclose(late, dmft.final(LARGE, 64, 128, 0.3).test_loss, rtol=1e-11)
 
 
 def test_without_bottleneck_every_mode_decays_alone():
@@ -211,3 +220,48 @@ def test_the_curves_carry_the_setting():
     assert curves["n_params"].tolist() == [64, 64]
     assert curves["task_exponent"].tolist() == [1.5, 1.5]
     assert set(curves["source"]) == {"theory"}
+
+
+def random_problem(seed):
+    """Any spectrum, any sizes, any stable dynamics."""
+    rng = np.random.default_rng(seed)
+    modes = int(10 ** rng.uniform(0, 3))
+    spectrum = [
+        sl.Spectrum.power_law(rng.uniform(1.1, 4), rng.uniform(0.5, 3), int(10 ** rng.uniform(0, 10))),
+        sl.Spectrum(np.exp(rng.uniform(-12, 3, modes)), rng.exponential(size=modes)),
+        sl.Spectrum(rng.uniform(0.5, 2, modes), rng.exponential(size=modes)),
+    ][seed % 3]
+    n_params = rng.choice([math.inf, 10 ** rng.uniform(-0.5, 5)])
+    n_data = rng.choice([math.inf, 10 ** rng.uniform(-0.5, 5), n_params])
+    top = System(spectrum.nodes(), 1 / n_params, 1 / n_data).largest_rate()
+    momentum = rng.uniform(0, 0.8)
+    dynamics = [
+        dmft.GradientFlow(),
+        dmft.GradientFlow(rng.uniform(0, 3) / top),
+        dmft.GradientDescent(rng.uniform(0.05, 1.9) / top),
+        dmft.GradientDescent(rng.uniform(0.05, 1.9) / top * (1 + momentum), momentum),
+    ][rng.integers(4)]
+    times = np.array([0, 1, 3, 20, 150, 2000, 1e5, 1e8])
+    return (
+        spectrum,
+        times if dynamics.discrete else times / top,
+        n_params,
+        n_data,
+        rng.choice([0, 0.3]),
+        dynamics,
+    )
+
+
+@pytest.mark.parametrize("first", range(0, 48, 12))
+def test_any_problem_is_solved_and_its_losses_are_ordered(first):
+    for seed in range(first, first + 12):
+        problem = random_problem(seed)
+        spectrum, noise = problem[0], problem[4]
+        found = dmft.solve(*problem)
+        start, small = spectrum.total_power + noise**2, 1e-9 * (spectrum.total_power + noise**2)
+        assert np.all(np.isfinite(found.test_loss)), problem
+        assert found.test_loss[0] == pytest.approx(start, rel=1e-10), problem
+        assert np.all(found.bias >= 0), problem
+        assert np.all(found.bias <= found.test_loss - noise**2 + small), problem
+        for name in ("train_loss", "variance_params", "variance_data", "variance_both"):
+            assert np.all(getattr(found, name) >= -small * np.maximum(1, found.test_loss)), (name, problem)

@@ -47,6 +47,10 @@ class Dynamics(Protocol):
         """The inverse of `frequency` near s = 0, for real s."""
         ...
 
+    def fast_rate(self, largest: float) -> float:
+        """The rate at which all dies out that does not follow the slow root, on the spectrum [0, largest]."""
+        ...
+
     def settled(self, time: float, largest: float) -> bool:
         """Whether after `time` only the slow end of the spectrum [0, largest] is still moving."""
         ...
@@ -99,9 +103,13 @@ class GradientFlow:
         """The slow root p of β p² + p = s."""
         return 2 * s / (1 + math.sqrt(max(0.0, 1 + 4 * self.momentum * s)))
 
+    def fast_rate(self, largest: float) -> float:
+        """−1/(2β), of the oscillations; everything follows the slow root where there is no momentum."""
+        return -1 / (2 * self.momentum) if self.momentum else -math.inf
+
     def settled(self, time: float, largest: float) -> bool:
         """Whether after `time` only the slow end of the spectrum [0, largest] is still moving."""
-        return largest * time >= 50 and time >= 2 * NEGLIGIBLE * self.momentum
+        return largest * time >= 50 and self.fast_rate(largest) * time <= -NEGLIGIBLE
 
     def stable(self, largest: float) -> bool:
         """Gradient flow always converges."""
@@ -127,20 +135,23 @@ class GradientDescent:
     discrete = True
 
     def _roots(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The two roots of z² − (1 + μ + ηs) z + μ = 0, the larger first."""
-        middle = (1 + self.momentum + self.learning_rate * s) / 2 + 0j
+        """log of the larger root of z² − (1 + μ + ηs) z + μ = 0, exact to the last digit near z = 1; μ/z."""
+        step = self.learning_rate * np.asarray(s)
+        middle = (1 + self.momentum + step) / 2 + 0j
         root = np.sqrt(middle - math.sqrt(self.momentum)) * np.sqrt(middle + math.sqrt(self.momentum))
-        large = np.where(np.abs(middle + root) >= np.abs(middle - root), middle + root, middle - root)
-        return large, self.momentum / large
+        root = np.where(np.abs(middle + root) >= np.abs(middle - root), root, -root)
+        rate = _log1p(step / ((1 - self.momentum - step) / 2 + root))
+        return rate, self.momentum * np.exp(-rate)
 
     def filter(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
         """f_t(s), shape (times, s)."""
         t = np.asarray(times, float)[:, None]
         if self.momentum == 0:
-            return np.exp(t * np.log1p(self.learning_rate * s + 0j))
-        large, small = self._roots(s)
-        between = _apart(large - small)
-        return ((large - self.momentum) * large**t + (self.momentum - small) * small**t) / between
+            return np.exp(t * _log1p(self.learning_rate * s + 0j))
+        rate, small = self._roots(s)
+        large = np.exp(rate)
+        slow, fast = (large - self.momentum) * np.exp(rate * t), (self.momentum - small) * small**t
+        return (slow + fast) / _apart(large - small)
 
     def impulse(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
         """g_t(s), the response at lag t ≥ 1 to a unit gradient (0 at lag 0), shape (times, s)."""
@@ -148,8 +159,8 @@ class GradientDescent:
         if self.momentum == 0:
             inner = self.filter(s, np.maximum(times, 1) - 1)
             return np.where(t > 0, self.learning_rate * inner, 0)
-        large, small = self._roots(s)
-        return self.learning_rate * (large**t - small**t) / _apart(large - small)
+        rate, small = self._roots(s)
+        return self.learning_rate * (np.exp(rate * t) - small**t) / _apart(np.exp(rate) - small)
 
     def frequency(self, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """s = (z − 1)(z − μ)/(ηz) with z = e^rate, and its derivative."""
@@ -159,18 +170,18 @@ class GradientDescent:
 
     def rate(self, s: float) -> float:
         """log of the larger root z."""
-        large, _ = self._roots(np.array(complex(s)))
-        return float(np.log(np.abs(large)))
+        return float(self._roots(np.array(complex(s)))[0].real)
+
+    def fast_rate(self, largest: float) -> float:
+        """log √μ, of the oscillations, or that of the fastest eigenvalue where its step overshoots."""
+        rates = [0.5 * math.log(self.momentum) if self.momentum else -math.inf]
+        end = complex(self._roots(np.array([complex(-largest)]))[0][0])
+        return max(*rates, end.real) if math.cos(end.imag) < 0 else rates[0]
 
     def settled(self, time: float, largest: float) -> bool:
         """Whether after `time` only the slow end of the spectrum [0, largest] is still moving."""
-        if time < 12 or self.learning_rate * largest * time < 50 * (1 - self.momentum):
-            return False
-        fastest = [math.sqrt(self.momentum)] if self.momentum else []
-        ends, _ = self._roots(np.array([complex(-largest)]))
-        if ends[0].real < 0:
-            fastest.append(float(np.abs(ends[0])))
-        return all(magnitude < math.exp(-NEGLIGIBLE / time) for magnitude in fastest)
+        slow_enough = self.learning_rate * largest * time >= 50 * (1 - self.momentum)
+        return time >= 12 and slow_enough and self.fast_rate(largest) * time <= -NEGLIGIBLE
 
     def stable(self, largest: float) -> bool:
         """η λ < 2 (1 + μ) for the largest eigenvalue of K."""
@@ -200,6 +211,15 @@ class OnePassSGD:
 def _positive_rate(value: float) -> None:
     if not (math.isfinite(value) and value > 0):
         raise BadInput(f"learning_rate = {value} must be a positive number")
+
+
+def _log1p(z: np.ndarray) -> np.ndarray:
+    """log(1 + z) for complex z, exact to the last digit near 0: NumPy's loses what a late time multiplies."""
+    x, y = z.real, z.imag
+    square = x * (2 + x) + y * y  # |1 + z|² − 1
+    near = square > -0.5
+    size = np.where(near, np.log1p(np.where(near, square, 0.0)) / 2, np.log(np.abs(1 + z) + 1e-300))
+    return size + 1j * np.arctan2(y, 1 + x)
 
 
 def _apart(difference: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from scalinglab.theory.dmft.correlation import (
     mode_integral,
     single_integral,
 )
-from scalinglab.theory.dmft.dynamics import Dynamics
+from scalinglab.theory.dmft.dynamics import NEGLIGIBLE, Dynamics
 from scalinglab.theory.dmft.response import System, resolvent_parts
 
 LARGEST = 1e120  # filters beyond this are recorded as infinite loss
@@ -105,7 +105,14 @@ class Problem:
         if smallest <= 0:
             return []
         decay = -self.dynamics.rate(-smallest)
-        late = np.array([self.dynamics.settled(t, self.largest) and decay * t > 1 for t in self.times], bool)
+        fast = self.dynamics.fast_rate(self.largest) + decay  # relative to what is left
+        late = np.array(
+            [
+                self.dynamics.settled(t, self.largest) and decay * t > 1 and fast * t <= -NEGLIGIBLE
+                for t in self.times
+            ],
+            bool,
+        )
         contours = hyperbolas(self.dynamics, self.times, np.flatnonzero(late), centre=-smallest)
         return [(self.system, points) for points in at_points(self.system, contours, kappa)]
 

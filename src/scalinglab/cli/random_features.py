@@ -1,0 +1,60 @@
+"""``scalinglab simulate random-features``: draw random features and follow their training."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scalinglab.cli.output import Json, Out, emit, grid
+from scalinglab.cli.theory.kernel import Noise, SpectralExponent, TaskExponent
+
+
+def random_features(
+    task_exponent: TaskExponent = 1.5,
+    spectral_exponent: SpectralExponent = 1.25,
+    n_modes: Annotated[int, typer.Option(help="Modes of the spectrum, all of them drawn.")] = 1000,
+    n_params: Annotated[float, typer.Option(help="N, random features; inf for the kernel itself.")] = 64,
+    n_data: Annotated[float, typer.Option(help="P, examples; inf for the population.")] = 128,
+    times: Annotated[str, typer.Option(help="5, 1,2,4 or low:high:points (log).")] = "1:1e4:9",
+    noise: Noise = 0.0,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Count steps of gradient descent instead of the time of flow.")
+    ] = None,
+    momentum: Annotated[float, typer.Option(help="β of gradient flow, μ of gradient descent.")] = 0.0,
+    ensemble: Annotated[int, typer.Option(help="Feature draws averaged.")] = 1,
+    bags: Annotated[int, typer.Option(help="Data draws averaged.")] = 1,
+    draws: Annotated[int, typer.Option(help="Independent repetitions.")] = 10,
+    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu, or a torch device such as cuda.")] = "cpu",
+    json: Json = False,
+    out: Out = None,
+) -> None:
+    """Train random features on many draws, beside the theory (bordelon2024).
+
+    Example: `scalinglab simulate random-features --n-params 64 --n-data 128 --times 1:1e4:9 --draws 20`
+    """
+    import numpy as np
+
+    from scalinglab.simulate.random_features import train
+    from scalinglab.spectrum import Spectrum
+    from scalinglab.theory import dmft
+
+    at = grid(times) if learning_rate is None else np.unique(np.round(grid(times)))
+    dynamics: dmft.GradientFlow | dmft.GradientDescent = (
+        dmft.GradientFlow(momentum) if learning_rate is None else dmft.GradientDescent(learning_rate, momentum)
+    )
+    spectrum = Spectrum.power_law(task_exponent, spectral_exponent, n_modes)
+    setting = (n_params, n_data, noise, dynamics, ensemble, bags)
+    drawn = train(spectrum, at, *setting, draws=draws, seed=seed, device=device)
+    mean = drawn.average("seed").frame
+    theory = dmft.solve(spectrum, at, *setting)
+    document = {
+        "spectrum": repr(spectrum), "n_params": n_params, "n_data": n_data, "noise": noise,
+        "dynamics": str(dynamics), "ensemble": ensemble, "bags": bags, "draws": draws, "seed": seed,
+        "time": at, "test_loss": mean["test_loss"].to_numpy(),
+        "test_loss_stderr": mean["test_loss_stderr"].to_numpy(),
+        "theory_test_loss": theory.test_loss, "train_loss": mean["train_loss"].to_numpy(),
+        "theory_train_loss": theory.train_loss,
+    }  # fmt: skip
+    emit(document, as_json=json, out=out, title="random features, simulation and theory")
