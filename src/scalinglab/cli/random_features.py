@@ -42,7 +42,9 @@ def random_features(
 
     at = grid(times) if learning_rate is None else np.unique(np.round(grid(times)))
     dynamics: dmft.GradientFlow | dmft.GradientDescent = (
-        dmft.GradientFlow(momentum) if learning_rate is None else dmft.GradientDescent(learning_rate, momentum)
+        dmft.GradientFlow(momentum)
+        if learning_rate is None
+        else dmft.GradientDescent(learning_rate, momentum)
     )
     spectrum = Spectrum.power_law(task_exponent, spectral_exponent, n_modes)
     setting = (n_params, n_data, noise, dynamics, ensemble, bags)
@@ -53,8 +55,8 @@ def random_features(
         "spectrum": repr(spectrum), "n_params": n_params, "n_data": n_data, "noise": noise,
         "dynamics": str(dynamics), "ensemble": ensemble, "bags": bags, "draws": draws, "seed": seed,
         "time": at, "test_loss": mean["test_loss"].to_numpy(),
-        "test_loss_stderr": mean["test_loss_stderr"].to_numpy(),
-        "theory_test_loss": theory.test_loss, "train_loss": mean["train_loss"].to_numpy(),
-        "theory_train_loss": theory.train_loss,
+        "stderr": mean["test_loss_stderr"].to_numpy(),
+        "test_theory": theory.test_loss, "train_loss": mean["train_loss"].to_numpy(),
+        "train_theory": theory.train_loss,
     }  # fmt: skip
     emit(document, as_json=json, out=out, title="random features, simulation and theory")

@@ -62,3 +62,8 @@ def perceptron(
         **{name: table[name].to_numpy() for name in table},
     }
     emit(document, narrow if out is None else table, as_json=as_json, out=out)
+
+
+from scalinglab.cli.random_features import random_features  # noqa: E402
+
+app.command("random-features")(random_features)

@@ -13,4 +13,4 @@ def options() -> None:
 
 
 # each module adds its commands to `app`
-from scalinglab.cli.theory import dmft, kernel, perceptron  # noqa: E402, F401
+from scalinglab.cli.theory import bottlenecks, dmft, kernel, perceptron  # noqa: E402, F401

@@ -41,7 +41,7 @@ def dmft(
     ] = None,
     ensemble: Annotated[float, typer.Option(help="Initialisations averaged; inf allowed.")] = 1,
     bags: Annotated[float, typer.Option(help="Data sets averaged; inf allowed.")] = 1,
-    as_json: Json = False,
+    json: Json = False,
     out: Out = None,
 ) -> None:
     """Test and train loss of random features against time, size and data (bordelon2024).
@@ -49,6 +49,7 @@ def dmft(
     Example: `scalinglab theory dmft --n-params 64 --n-data 128 --times 1:1e6:100`
     """
     import numpy as np
+    import pandas as pd
 
     from scalinglab.theory import dmft as theory
 
@@ -76,4 +77,7 @@ def dmft(
         "gap": found.gap, "bias": found.bias, "variance_params": found.variance_params,
         "variance_data": found.variance_data, "variance_both": found.variance_both,
     }  # fmt: skip
-    emit(document, as_json=as_json, out=out, title="random features along training")
+    shown = None
+    if out is None:  # a file gets every column, a screen those that fit on it
+        shown = pd.DataFrame({k: document[k] for k in ("time", "test_loss", "train_loss", "gap", "bias")})
+    emit(document, shown, as_json=json, out=out, title="random features along training")
