@@ -63,7 +63,7 @@ def law(
     below.axhline(0, color=PALETTE[0], linewidth=1)
     points(below, data.x, factor * residuals, spread, color=INK)
     below.set(xlabel=x, ylabel=unit, xscale="log")
-    limit = 1.15 * np.max(np.abs(factor * residuals)) + 1e-12
+    limit = 1.15 * np.max(np.abs(factor * residuals) + (0 if spread is None else spread)) + 1e-12
     below.set_ylim(-limit, limit)
     return figure
 
