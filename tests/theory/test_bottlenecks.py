@@ -91,3 +91,19 @@ def test_ensembling_never_beats_width_at_fixed_compute():
 def test_bad_exponents_are_refused_by_name(a, b, name):
     with pytest.raises(BadInput, match=name):
         bottlenecks.exponents(a, b)
+
+
+def test_simulated_models_saturate_at_b_not_2b():
+    """a − 1 = 2 > b = 1.25: the final loss of drawn features falls as N^-b; min(a−1, 2b) would be N^-2."""
+    spectrum, sizes = sl.Spectrum.power_law(3.0, 1.25, 600), (10, 40)
+    means = [
+        sl.simulate.random_features.train(spectrum, 1e12, size, draws=150).average("seed").frame.iloc[0]
+        for size in sizes
+    ]
+    measured = -math.log(means[1].test_loss / means[0].test_loss) / math.log(4)
+    error = math.hypot(*(mean.test_loss_stderr / mean.test_loss for mean in means)) / math.log(4)
+    theory = [dmft.final(spectrum, size).test_loss for size in sizes]
+    expected = -math.log(theory[1] / theory[0]) / math.log(4)
+    assert abs(measured - expected) < 4 * error + 0.05
+    assert error < 0.05
+    assert measured + 6 * error < 1.75  # 2 is excluded

@@ -67,7 +67,7 @@ def draw(
     values = list(values)
     for value, color in zip(values, style.colors(values)):
         lines = theory(curves, **{by: value})
-        axis.plot(lines["time"], lines[y], color=color, label=f"{name or by} {_size(value)}")
+        axis.plot(lines["time"], lines[y], color=color, label=f"{name or by} {size_name(value)}")
         mean = simulation(curves, **{by: value})
         if len(mean):
             spread = mean[f"{y}_stderr"] * np.sqrt(mean["count"])
@@ -76,7 +76,8 @@ def draw(
             axis.plot(mean["time"], mean[y], "o", color=color, markeredgecolor="white", markeredgewidth=0.4)
 
 
-def _size(value: float) -> str:
+def size_name(value: float) -> str:
+    """A size as it is written in a legend."""
     return "∞" if math.isinf(value) else f"{value:g}"
 
 

@@ -70,7 +70,7 @@ def fig5b(scale: str) -> Reproduction:
     for size, color in zip(sizes, style.colors(sizes)):
         transfer = dmft.solve(spectrum, times, size, data).transfer(modes)
         for column, (axis, k) in enumerate(zip(axes[0], modes)):
-            axis.plot(times, transfer[:, column], color=color, label=f"N {common._size(size)}, P {data}")
+            axis.plot(times, transfer[:, column], color=color, label=f"N {common.size_name(size)}, P {data}")
             parts.append(_transfer_curves(size, data, int(k), times, transfer[:, column]))
     for axis, k in zip(axes[0], modes):
         ideal = np.exp(-spectrum.mode(int(k))[0] * times)
@@ -82,7 +82,7 @@ def fig5b(scale: str) -> Reproduction:
     limits = {n: dmft.final(spectrum, n, data) for n in sizes}
     table = [
         Row(
-            f"H_1(t → ∞) at N = {common._size(n)}", "saturates above zero",
+            f"H_1(t → ∞) at N = {common.size_name(n)}", "saturates above zero",
             float(limits[n].kappa / (limits[n].kappa + 1)), agrees=limits[n].kappa > 0,
             note="κ/(κ + λ) with D(κ) = min(N, P)",
         )
