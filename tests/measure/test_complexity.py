@@ -304,6 +304,22 @@ def test_a_bare_layer_is_a_network_of_one_and_a_layer_used_twice_counts_twice():
     assert [part.name for part in twice.layers] == ["0", "0 (use 2)"]
 
 
+def test_branches_and_networks_of_zeros_have_norms():
+    model = nets.build("resnet", (3, 8, 8), 5, width=0.125, stages=(1,), channels=(64,), seed=0)
+    with torch.no_grad():
+        model.body[3].branch[-1].weight.zero_()  # the gain of the last batch norm, as many initialise it
+    report = measure.spectral_complexity(model, (3, 8, 8))
+    branch = [layer for layer in report.layers if "branch" in layer.name]
+    assert [layer.share for layer in branch] == [0.0, 0.0]
+    outer = [layer for layer in report.layers if "branch" not in layer.name]
+    sigma, rows = ([getattr(layer, key) for layer in outer] for key in ("spectral", "rows"))
+    expected = np.prod(sigma) / 8 * sum((t / s) ** (2 / 3) for t, s in zip(rows, sigma, strict=True)) ** 1.5
+    assert report.value == pytest.approx(expected, rel=1e-6)
+    with torch.no_grad():
+        model.body[-1].weight.zero_()
+    assert measure.norms(model, (3, 8, 8))["spectral_complexity"] == 0.0
+
+
 def test_norms_work_inside_inference_mode_and_autocast():
     model = nets.build("cnn", (3, 8, 8), 5, width=0.5, seed=0)
     expected = measure.norms(model, (3, 8, 8))["spectral_complexity"]

@@ -253,6 +253,8 @@ class NormTracker:
         if published:
             return _as_published(names, spectral, rows, shares, errors, self.graph)
         terms = torch.stack([(2 / 3) * (shares[n].log() + rows[n] - spectral[n]) for n in names])
+        zero = torch.stack([rows[n] == -math.inf for n in names])
+        terms = torch.where(zero, -math.inf, terms)  # a layer of zeros has no part in the sum
         log_value = total.detach() + 1.5 * torch.logsumexp(terms, 0)
         return Complexity(log_value, total.detach(), spectral, rows, shares, errors)
 

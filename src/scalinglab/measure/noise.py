@@ -30,8 +30,8 @@ def noise_scale(
 ) -> Any:
     """g of park2019 eqs. 2 and 3, in units of weight²/loss; broadcasts over arrays.
 
-    >>> noise_scale(0.1, 32, 3200, momentum=0.9)
-    100.0
+    >>> noise_scale(0.5, 32, 3200, momentum=0.75)
+    200.0
     """
     rate, batch, data, m = (np.asarray(v, dtype=float) for v in (learning_rate, batch_size, n_data, momentum))
     for name, value, allowed in (
@@ -44,7 +44,7 @@ def noise_scale(
             rule = "must lie in [0, 1)" if name == "momentum" else "must be positive"
             raise BadInput(f"{name} = {value}: {rule}")
     scale = rate * data / (batch * (1 - m))
-    return round(float(scale), 12) if scale.ndim == 0 else scale
+    return float(scale) if scale.ndim == 0 else scale
 
 
 def normalized_noise_scale(
