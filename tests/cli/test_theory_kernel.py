@@ -62,6 +62,14 @@ def test_random_features_cover_every_pair_of_sizes(tmp_path):
     np.testing.assert_allclose(table["loss"], expected.loss)
 
 
+def test_simulated_linear_models_lie_beside_their_theory():
+    words = ["simulate", "linear-models", "--n-data", "20,80", "--n-params", "40", "--noise", "0.2", "--json"]
+    document = json.loads(CliRunner().invoke(app, words).stdout)
+    loss, error, theory = (np.array(document[name]) for name in ("test_loss", "stderr", "theory"))
+    assert (np.abs(loss - theory) < 4 * error + 0.05 * theory).all()
+    assert document["n_data"] == [20, 80]
+
+
 def test_bad_input_is_named(tmp_path):
     with pytest.raises(BadInput, match="no such file"):
         run("kernel", "--spectrum", str(tmp_path / "none.csv"))

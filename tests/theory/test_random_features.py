@@ -5,7 +5,7 @@ import pytest
 
 from scalinglab import Spectrum
 from scalinglab.errors import BadInput
-from scalinglab.theory import kernel, random_features
+from scalinglab.theory import dmft, kernel, random_features
 
 RNG = np.random.default_rng
 POOL = 12
@@ -165,6 +165,16 @@ def test_surface_is_the_final_loss_of_gradient_flow(n_data, n_params, noise):
     spectrum = Spectrum.power_law(1.8, 1.3, n_modes=300)
     found = random_features.learning_curve(spectrum, n_data, n_params, noise=noise).loss
     assert found == pytest.approx(closed_forms(spectrum, n_data, n_params, noise), rel=1e-9)
+
+
+@pytest.mark.parametrize(("n_data", "n_params"), [(40.0, 900.0), (900.0, 40.0)])
+@pytest.mark.parametrize("ridge", [0.0, 0.01])
+def test_surface_agrees_with_the_stationary_state_of_the_dynamical_theory(n_data, n_params, ridge):
+    """Two derivations, two programs; the penalty there is per example."""
+    spectrum = Spectrum.power_law(1.8, 1.3, n_modes=10**6)
+    found = random_features.learning_curve(spectrum, n_data, n_params, ridge * n_data, 0.3).loss
+    other = dmft.final(spectrum, n_params=n_params, n_data=n_data, noise=0.3, ridge=ridge).test_loss
+    assert found == pytest.approx(float(other), rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,8 @@ def perceptron(
     emit(document, narrow if out is None else table, as_json=as_json, out=out)
 
 
+from scalinglab.cli.linear_models import linear_models  # noqa: E402
 from scalinglab.cli.random_features import random_features  # noqa: E402
 
 app.command("random-features")(random_features)
+app.command("linear-models")(linear_models)
