@@ -113,6 +113,16 @@ def test_bad_input_is_named():
         dynamical(table.assign(test_error=0.1 * noise))
 
 
+def test_a_seed_that_reaches_zero_error_still_counts_in_the_mean():
+    table = family(SIZES, seeds=2)
+    last = table["step"] == table["step"].max()
+    table.loc[last & (table["seed"] == 0), "test_error"] = 0.0
+    curve = size_curves(table, "norm", "test_error", "n_data")[0]
+    assert curve.dropped == 0
+    assert curve.y[-1] < curve.y[-3] - 0.2
+    assert np.isfinite(dynamical(table).gamma_2.value)
+
+
 def test_rows_that_cannot_stand_on_log_axes_are_left_out_and_counted():
     table = family(SIZES)
     table.loc[3, "test_error"] = np.nan

@@ -75,7 +75,7 @@ def _replicas(curve: SizeCurve, generator: np.random.Generator) -> np.ndarray:
     runs = curve.runs
     if runs.shape[0] >= 3:
         picks = generator.integers(runs.shape[0], size=(RESAMPLES, runs.shape[0]))
-        drawn = np.exp(runs)[picks]
+        drawn = runs[picks]
         present = np.isfinite(drawn)
         total = np.where(present, drawn, 0.0).sum(axis=1)
         mean = total / np.maximum(present.sum(axis=1), 1)

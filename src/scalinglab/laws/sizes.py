@@ -1,8 +1,8 @@
 """From a table of runs to one curve per size: what `collapse` and `dynamical` start from.
 
 The runs of one size (its seeds) are put on one grid of ln x and averaged; each point carries the standard
-error of that mean. Points are dropped, and counted, where x or y is missing or not positive: both live on
-log axes.
+error of that mean. Points are dropped, and counted, where x or the mean y is missing or not positive: both
+live on log axes.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class SizeCurve:
         size: the data size (or whatever the curves are told apart by).
         x, y: (n,) ln x ascending and ln of the mean y over the runs.
         stderr: (n,) standard error of y over runs; None where there is one run, or the table is an average.
-        runs: (r, n) ln y of the single runs on the same grid (NaN outside a run's range).
+        runs: (r, n) y of the single runs on the same grid (NaN outside a run's range).
         smoothed: the curve without its noise.
-        dropped: rows left out because x or y was missing or not positive.
+        dropped: points left out because x or y was missing or not positive.
     """
 
     size: float
@@ -82,28 +82,29 @@ def _one_experiment(table: Curves, size: str) -> None:
 def _mean_curve(size: float, rows: pd.DataFrame, x: str, y: str) -> SizeCurve | None:
     parts = []
     usable = rows[[x, y]].apply(pd.to_numeric, errors="coerce")
-    good = (usable > 0).all(axis=1) & np.isfinite(usable).all(axis=1)
+    # a run may reach zero error on a small test set: it still counts in the mean over runs
+    good = (usable[x] > 0) & (usable[y] >= 0) & np.isfinite(usable).all(axis=1)
     keys = [c for c in (IDENTITY[0], "seed") if c in rows]
     for _, run in rows[good].groupby(keys, dropna=False, sort=False):
         # a norm may stand still between two checkpoints: one x, one value
         one = run.groupby(x, sort=True)[y].mean()
         if len(one) >= 2:
-            parts.append((np.log(one.index.to_numpy(float)), np.log(one.to_numpy(float))))
+            parts.append((np.log(one.index.to_numpy(float)), one.to_numpy(float)))
     if not parts:
         return None
-    if len(parts) == 1:
-        grid, mean = parts[0]
-        single, stderr = mean[None], None
-    else:
-        grid, single = _common_grid(parts)
-        present = np.isfinite(single).sum(axis=0)
-        level = np.nanmean(np.exp(single), axis=0)
-        mean = np.log(level)
-        spread = np.nanstd(np.exp(single), axis=0, ddof=0) * np.sqrt(present / np.maximum(present - 1, 1))
-        stderr = spread / level / np.sqrt(present)
+    grid, single = _common_grid(parts) if len(parts) > 1 else (parts[0][0], parts[0][1][None])
+    mean = np.nanmean(single, axis=0)
+    keep = mean > 0
+    grid, single, mean = grid[keep], single[:, keep], mean[keep]
     if grid.size < FEWEST_POINTS:
         return None
-    return SizeCurve(size, grid, mean, stderr, single, smooth(grid, mean), int((~good).sum()))
+    stderr = None
+    if len(parts) > 1:
+        present = np.isfinite(single).sum(axis=0)
+        spread = np.nanstd(single, axis=0) * np.sqrt(present / np.maximum(present - 1, 1))
+        stderr = spread / mean / np.sqrt(present)
+    dropped = int((~good).sum() + (~keep).sum())
+    return SizeCurve(size, grid, np.log(mean), stderr, single, smooth(grid, np.log(mean)), dropped)
 
 
 def _common_grid(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
