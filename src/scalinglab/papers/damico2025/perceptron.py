@@ -37,7 +37,7 @@ FIG1: dict[str, dict[str, Any]] = {
     # size and seeds of the free students; steps of the fast descent and of plain gradient descent
     "smoke": {"free": (100, 3), "plain": (100, 3, 300), "fixed": (100, 6), "steps": 200, "until": 40.0},
     "laptop": {
-        "free": (1000, 4), "plain": (1000, 4, 2000), "fixed": (200, 16), "steps": 2000, "until": 100.0
+        "free": (1000, 4), "plain": (1000, 4, 2000), "fixed": (300, 16), "steps": 2000, "until": 100.0
     },
     "gpu": {
         "free": (10_000, 4), "plain": (1000, 4, 1_000_000), "fixed": (10_000, 4),
