@@ -29,6 +29,7 @@ class RayPool:
         self._started = not self._ray.is_initialized()
         if self._started:
             os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a sweep tells nobody
             own = [path for path in sys.path if path and not path.startswith((sys.prefix, sys.base_prefix))]
             try:
                 self._ray.init(
@@ -38,7 +39,8 @@ class RayPool:
                 )  # fmt: skip
             except ConnectionError as error:
                 raise ScalinglabError(
-                    f"no Ray cluster at {address!r}: start one with `ray start --head`"
+                    f"no way into a Ray cluster at {address!r}: start one with `ray start --head`; where it runs, "
+                    "its token may be missing here (Ray's documentation: token authentication)"
                 ) from error
         self._cpus, self._gpus, self._workers = cpus, gpus, workers
         self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(_execute)
