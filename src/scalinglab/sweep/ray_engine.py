@@ -39,7 +39,7 @@ class RayPool:
                 )  # fmt: skip
             except ConnectionError as error:
                 raise ScalinglabError(
-                    f"no way into a Ray cluster at {address!r}: start one with `ray start --head`; if it runs, "
+                    f"no entry to a Ray cluster at {address!r}: start one (ray start --head); if it runs, "
                     "its token may be missing here (Ray's documentation: token authentication)"
                 ) from error
         self._cpus, self._gpus, self._workers = cpus, gpus, workers
