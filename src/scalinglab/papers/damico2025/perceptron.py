@@ -85,7 +85,7 @@ def _draw_fig1(exact: theory.FixedNorm, fixed: Curves, fast: Curves, plain: Curv
                       xytext=(-2, 2), textcoords="offset points", ha="right")  # fmt: skip
     axis.plot(exact.sharpness, exact.error, color=style.PALETTE[0], label="fixed norm, theory", zorder=3)
     mean = fixed.average("seed").frame
-    count = f"N = {mean['n_params'].iloc[0]:,}, {mean['count'].iloc[0]:g} seeds"
+    count = f"N = {mean['n_params'].iloc[0]:,.0f}, {mean['count'].iloc[0]:g} seeds"
     style.points(axis, mean["norm"], mean["test_error"], mean["test_error_stderr"], color=style.PALETTE[0],
                  label=f"fixed norm, {count}", zorder=5, markersize=5)  # fmt: skip
     norms = np.geomspace(0.01, fast["norm"].max(), 150)
@@ -111,7 +111,7 @@ def _draw_fig1(exact: theory.FixedNorm, fixed: Curves, fast: Curves, plain: Curv
 
 
 def _count(curves: Curves) -> str:
-    return f"N = {curves['n_params'][0]:,}, {len(curves.runs)} seeds"
+    return f"N = {curves['n_params'][0]:,.0f}, {len(curves.runs)} seeds"
 
 
 def _median_time(curves: Curves) -> tuple[np.ndarray, np.ndarray]:
