@@ -7,7 +7,7 @@ import sys
 import typer
 
 from scalinglab import __version__
-from scalinglab.cli import board, data, laws, plan, report, reproduce, simulate, sweep, theory
+from scalinglab.cli import board, data, demo, laws, plan, read, report, reproduce, simulate, sweep, theory
 from scalinglab.errors import BadInput, ScalinglabError
 
 app = typer.Typer(
@@ -18,12 +18,14 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("demo")(demo.demo)
 app.add_typer(theory.app, name="theory")
 app.add_typer(simulate.app, name="simulate")
 app.add_typer(laws.app, name="laws")
 app.add_typer(plan.app, name="plan")
 app.add_typer(data.app, name="data")
 app.command("reproduce")(reproduce.reproduce)
+app.command("read")(read.read)
 app.command("report")(report.report)
 app.command("sweep")(sweep.sweep)
 app.command("board")(board.board)

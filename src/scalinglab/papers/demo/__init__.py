@@ -7,5 +7,6 @@ ENTRIES = (
         "demo/digits",
         "error against norm collapses for eight data sizes of real digits",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.demo.digits:digits",
     ),
 )

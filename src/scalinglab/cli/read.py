@@ -1,0 +1,43 @@
+"""``scalinglab read``: take in curves that others measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scalinglab.cli.output import Json, emit
+from scalinglab.errors import BadInput
+
+
+def read(
+    source: Annotated[str, typer.Argument(help="A .csv, .parquet or .jsonl file, or another store.")],
+    store: Annotated[Path, typer.Option(help="The store that takes the curves in.")] = Path("runs"),
+    column: Annotated[
+        list[str] | None, typer.Option(help="What a column is called there: n_data=train_size. Repeatable.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Take curves that others measured into a store, where laws, reports and figures find them.
+
+    scalinglab read their.csv --store runs/ --column n_data=train_size --column test_error=err
+    """
+    import scalinglab as sl
+
+    names = dict(_pair(text) for text in column or [])
+    curves = sl.read(source, **names)
+    added = sl.Store(store).add(curves, origin=source)
+    document = {
+        "store": str(store),
+        "runs_added": len(added),
+        "runs_already_there": len(curves.runs) - len(added),
+    }
+    emit(document, as_json=as_json)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, original = text.partition("=")
+    if not (name and equals and original):
+        raise BadInput(f"--column {text!r}: write OURS=THEIRS, as in n_data=train_size")
+    return name, original

@@ -1,0 +1,46 @@
+"""The demonstration: trains, keeps, continues, fits and reports on real digits."""
+
+from pathlib import Path
+
+import pytest
+
+import scalinglab as sl
+from scalinglab.papers.demo import digits
+from tests.browser import Browser, needs_browser
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, sl.Curves]:
+    store = tmp_path_factory.mktemp("demo") / "runs"
+    return store, digits.train(digits.PLANS["smoke"], store, progress=False)
+
+
+def test_every_size_and_seed_is_trained_and_followed(trained: tuple[Path, sl.Curves]):
+    plan, curves = digits.PLANS["smoke"], trained[1]
+    runs = curves.frame.groupby(["n_data", "seed"])
+    assert len(runs) == len(plan.sizes) * plan.seeds
+    assert (runs["norm"].last() > 1.5 * runs["norm"].first()).all()
+    assert curves.best("test_error").frame.groupby("n_data")["test_error"].mean().is_monotonic_decreasing
+
+
+def test_started_again_it_trains_nothing_new(trained: tuple[Path, sl.Curves]):
+    store, curves = trained
+    before = {run: record.finished for run, record in sl.Store(store).records().items()}
+    again = digits.train(digits.PLANS["smoke"], store, progress=False)
+    assert {run: record.finished for run, record in sl.Store(store).records().items()} == before
+    assert again.frame.equals(curves.frame)
+
+
+@needs_browser
+@pytest.mark.browser
+def test_its_report_renders_in_a_browser(trained: tuple[Path, sl.Curves], tmp_path: Path):
+    path = sl.report.write(trained[1], tmp_path / "report.html")
+    with Browser() as browser:
+        browser.open(path)
+        browser.wait_for("document.querySelectorAll('.plot').length > 0 && document.readyState == 'complete'")
+        plots = browser.evaluate("document.querySelectorAll('.plot').length")
+        browser.wait_for(
+            f"[...document.querySelectorAll('.plot')].filter(p => p.querySelector('.trace')).length == {plots}"
+        )
+        assert browser.errors() == []
+        assert browser.requests() == []
