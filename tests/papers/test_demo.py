@@ -20,7 +20,8 @@ def test_every_size_and_seed_is_trained_and_followed(trained: tuple[Path, sl.Cur
     runs = curves.frame.groupby(["n_data", "seed"])
     assert len(runs) == len(plan.sizes) * plan.seeds
     assert (runs["norm"].last() > 1.5 * runs["norm"].first()).all()
-    assert curves.best("test_error").frame.groupby("n_data")["test_error"].mean().is_monotonic_decreasing
+    best = curves.best("test_error").frame.groupby("n_data")["test_error"].mean()
+    assert best.iloc[1:].max() < 0.8 * best.iloc[0] < 0.8 * 0.5  # it learns, and data help
 
 
 def test_started_again_it_trains_nothing_new(trained: tuple[Path, sl.Curves]):
@@ -39,8 +40,7 @@ def test_its_report_renders_in_a_browser(trained: tuple[Path, sl.Curves], tmp_pa
         browser.open(path)
         browser.wait_for("document.querySelectorAll('.plot').length > 0 && document.readyState == 'complete'")
         plots = browser.evaluate("document.querySelectorAll('.plot').length")
-        browser.wait_for(
-            f"[...document.querySelectorAll('.plot')].filter(p => p.querySelector('.trace')).length == {plots}"
-        )
+        drawn = "[...document.querySelectorAll('.plot')].filter(p => p.querySelector('.trace')).length"
+        browser.wait_for(f"{drawn} == {plots}")
         assert browser.errors() == []
         assert browser.requests() == []
