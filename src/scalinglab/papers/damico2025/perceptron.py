@@ -40,7 +40,7 @@ FIG1: dict[str, dict[str, Any]] = {
         "free": (1000, 4), "plain": (1000, 4, 2000), "fixed": (300, 16), "steps": 2000, "until": 100.0
     },
     "gpu": {
-        "free": (10_000, 4), "plain": (1000, 4, 1_000_000), "fixed": (10_000, 4),
+        "free": (10_000, 4), "plain": (1000, 4, 1_000_000), "fixed": (5000, 6),
         "steps": 6000, "until": 150.0,
     },
 }  # fmt: skip
@@ -217,7 +217,7 @@ def fig2a(scale: str) -> Reproduction:
     axis.plot(
         guide, 0.75 * theory.intermediate_error(1000.0, guide), color=style.INK, linewidth=0.9, linestyle=":"
     )
-    style.slope(axis, 4.0, 0.45 * float(theory.intermediate_error(1000.0, 6.0)), r"$\lambda^{-1/2}$")
+    style.slope(axis, 4.0, 0.4 * float(theory.intermediate_error(1000.0, 6.0)), r"$\lambda^{-1/2}$")
     axis.plot([], [], "*", color=style.MUTED, label="optimum")
     style.points(axis, [], [], color=style.MUTED, label=f"simulation, N = {size['size'][0]:,}")
     axis.set_ylim(3e-4, 1)
