@@ -396,6 +396,21 @@ def test_bf16_keeps_masters_in_fp32_and_follows_fp32() -> None:
     assert b["test_loss"] != a["test_loss"]
 
 
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
+@pytest.mark.parametrize("kind", ["cnn", "batch_norm", "vit"])
+def test_bf16_runs_alone_and_in_a_stack(kind: str) -> None:
+    vit = {"model": "vit", "width": 0.25, "depth": 1, "model_options": {"patch": 4}}
+    base = {**CNN, **{"cnn": {}, "batch_norm": {"batch_norm": True}, "vit": vit}[kind]}
+    half = {**base, "precision": "bf16"}
+    alone, stacked, full = group(half), group(half, {**half, "seed": 1}), group(base)
+    losses = []
+    for g in (alone, stacked, full):
+        g.advance(20)
+        losses.append(g.evaluate([0])[0]["test_loss"])
+    assert losses[0] == pytest.approx(losses[1], rel=0.02)
+    assert losses[0] == pytest.approx(losses[2], rel=0.05)
+
+
 # --- refusals ------------------------------------------------------------------------------------
 
 

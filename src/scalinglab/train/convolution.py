@@ -41,6 +41,7 @@ def conv2d(
     x: Tensor, weight: Tensor, stride: tuple[int, int] = (1, 1), padding: tuple[int, int] = (0, 0)
 ) -> Tensor:
     """Cross-correlate images (n, channels, height, width) with weights (out, channels, rows, columns)."""
+    x = x.to(weight.dtype)  # as autocast does for PyTorch's own layers
     return Products.apply(x[None], weight[None], stride, padding)[0]  # type: ignore[no-any-return,no-untyped-call]
 
 

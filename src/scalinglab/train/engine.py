@@ -153,7 +153,8 @@ def stack_size(setting: Setting, device: torch.device) -> int:
     """How many runs of this network are worth stacking: many small ones, one large one.
 
     Stacking saves the cost of calling each operation; a network whose operations are large gains nothing
-    and runs faster by itself. The limits were measured (benchmarks/training.py, part scaling).
+    and runs faster by itself. The CPU's limit is measured (benchmarks/training.py, part stacking), the
+    GPU's is a guess between a small mlp, which gains, and the cnn of damico2025, which does not.
     """
     largest, limit = STACK.get(device.type, (1, 0.0))
     return largest if largest > 1 and step_flops(setting) < limit else 1

@@ -44,6 +44,8 @@ class Program:
         self.loss = self._compiled(self._loss)
         self.update = self._compiled(self.rule.update)
         self.halved = _halved(self.model) if setting.precision == "bf16" else set()
+        if self.halved and runs > 1:
+            _convert_inputs(self.model)
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return torch.compile(function, dynamic=False) if self.setting.compile else function
@@ -160,6 +162,15 @@ def _only(values: Named) -> Named:
 def _halved(model: nn.Module) -> set[str]:
     layers = [name for name, m in model.named_modules() if isinstance(m, (nn.Linear, nn.Conv2d))]
     return {f"{name}.{kind}" for name in layers for kind in ("weight", "bias")}
+
+
+def _convert_inputs(model: nn.Module) -> None:
+    """Let layers convert their inputs themselves: autocast does not reach into a stack."""
+    for module in model.modules():
+        if isinstance(module, (nn.Linear, nn.Conv2d)):
+            module.register_forward_pre_hook(lambda layer, inputs: (inputs[0].to(layer.weight.dtype),))
+        elif isinstance(module, nn.LayerNorm):
+            module.register_forward_pre_hook(lambda layer, inputs: (inputs[0].float(),))
 
 
 @contextlib.contextmanager
