@@ -3,7 +3,7 @@
     python benchmarks/linear_models.py [--quick]
 
 Each row solves one problem twice: by the library, and by the straightforward method that a careful user would
-write with NumPy, SciPy or scikit-learn. Times are the best of three, interleaved; `ratio` is how many times
+write with NumPy, SciPy or scikit-learn. CPU times of one thread, best of three, interleaved; `ratio` is how many times
 longer the straightforward method takes; `difference` is the largest relative difference of the results.
 """
 
@@ -33,9 +33,9 @@ def clock(
     best, results = [np.inf] * len(functions), [np.empty(0)] * len(functions)
     for _ in range(repeats):
         for i, function in enumerate(functions):
-            start = time.perf_counter()
+            start = time.process_time()
             results[i] = function()
-            best[i] = min(best[i], time.perf_counter() - start)
+            best[i] = min(best[i], time.process_time() - start)
     return best, results
 
 
