@@ -3,8 +3,9 @@
     python benchmarks/linear_models.py [--quick]
 
 Each row solves one problem twice: by the library, and by the straightforward method that a careful user would
-write with NumPy, SciPy or scikit-learn. CPU times of one thread, best of three, interleaved; `ratio` is how many times
-longer the straightforward method takes; `difference` is the largest relative difference of the results.
+write with NumPy, SciPy or scikit-learn. CPU times of one thread, best of three, interleaved; `ratio` is how
+many times longer the straightforward method takes; `difference` is the largest relative difference of the
+results.
 """
 
 from __future__ import annotations
