@@ -55,11 +55,11 @@ def panels(
 
 def loglog(axis: Axes, x: str, y: str, title: str = "") -> Axes:
     """Log-log axes with their labels."""
-    axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y, title=title)
+    axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
+    axis.set_title(title, loc="left", fontsize=10)  # the style's context is over when titles are set
 
-    def sparse(
-        value: float, _: object
-    ) -> str:  # over a short range label 2 and 5 too, but never side by side
+    def sparse(value: float, _: object) -> str:
+        # over a short range label 2 and 5 too, but never side by side
         low, high = axis.get_xlim()
         digit = round(value / 10 ** np.floor(np.log10(value)))
         return f"{value:g}" if digit in (2, 5) and high < 30 * low else ""
