@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
+from scalinglab.figures.style import PALETTE
 from scalinglab.laws.dynamics import Dynamical, dynamical
 from scalinglab.laws.fitting import fit
 from scalinglab.laws.rescaling import Collapse, collapse
@@ -172,7 +173,7 @@ def dynamical_laws(curves: Curves) -> list[Section]:
                 ),
                 Plot(
                     norm_against_data(found),
-                    "The norm of the network at its best, against training examples.",
+                    "Where each curve lies along the norm: its minimum, and its falling part (see γ₂).",
                 ),
             ],
             [("The optimum of every size", optima)],
@@ -192,31 +193,29 @@ def collapsed(master: Collapse) -> go.Figure:
 
 def error_against_data(found: Dynamical) -> go.Figure:
     """Best error against data, with the measured and the predicted power law."""
-    table = found.table
+    sizes, best = found.table["size"], found.table["y_optimum"]
     figure = canvas("n_data", "test_error")
-    points(figure, table["size"], table["y_optimum"], table["y_optimum_error"], "best of each size")
+    points(figure, sizes, best, found.table["y_optimum_error"], "best of each size")
     for exponent, name, dash in (
-        (found.gamma_measured, "measured", "solid"), (found.gamma_predicted, "predicted γ₁·γ₂", "dash"),
+        (found.gamma_measured, "measured", "solid"), (found.gamma_predicted, "γ₁·γ₂", "dash"),
     ):  # fmt: skip
-        law = _through(table["size"], table["y_optimum"], -exponent.value)
-        line(
-            figure,
-            table["size"],
-            law,
-            f"{name}: slope −{exponent.value:.2f} ± {exponent.error:.2f}",
-            dash=dash,
-        )
-    return finish(figure)
+        law = _through(sizes, best, -exponent.value)
+        line(figure, sizes, law, f"{name}: −{exponent.value:.2f} ± {exponent.error:.2f}", dash=dash)
+    return finish(legend_above(figure))
 
 
 def norm_against_data(found: Dynamical) -> go.Figure:
-    """Optimal norm against data with its power law."""
+    """Where the curves lie along the norm: their raw minima, and the position that the collapse gives."""
     table = found.table
+    kept = table[table["resolved"]]
     figure = canvas("n_data", "norm")
-    points(figure, table["size"], table["x_optimum"], name="optimum of each size")
-    known = table["position"].notna()
-    law = _through(table["size"][known], table["x_optimum"][known], found.gamma_2.value)
-    line(figure, table["size"][known], law, f"slope {found.gamma_2.value:.2f} ± {found.gamma_2.error:.2f}")
+    for rows, column, exponent, name, color in (
+        (table, "x_optimum", found.gamma_2_optimum, "minimum", PALETTE[0]),
+        (kept, "position", found.gamma_2, "falling part, γ₂", PALETTE[1]),
+    ):  # fmt: skip
+        points(figure, rows["size"], rows[column], name=name, color=color)
+        law = _through(rows["size"], rows[column], exponent.value)
+        line(figure, rows["size"], law, f"{exponent.value:.2f} ± {exponent.error:.2f}", color)
     return finish(legend_above(figure))
 
 
