@@ -28,7 +28,7 @@ check: $(READY)
 	@echo "==> import rules"; $(BIN)/lint-imports --no-cache
 
 test: check
-	@echo "==> tests";        $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
+	@echo "==> tests";        OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
 	@echo "==> docs";         $(MAKE) --no-print-directory docs
 
 docs: $(READY)
