@@ -86,10 +86,10 @@ def _given(
 ) -> np.ndarray:
     """Squared errors of the interpolants of each size: their coefficients are L_D⁻ᵀ of a shared L⁻¹y."""
     half = solve_triangular(factor, y[: sizes[-1]], lower=True, check_finite=False)
-    found = []
+    shuffled, found = kernel[np.ix_(order, order[: sizes[-1]])], []  # copied once, then only looked at
     for size in sizes:
         corner = factor[:size, :size]
         coefficients = solve_triangular(corner, half[:size], lower=True, trans=1, check_finite=False)
-        residual = y[size:] - kernel[np.ix_(order[size:], order[:size])] @ coefficients
+        residual = y[size:] - shuffled[size:, :size] @ coefficients
         found.append(np.mean(np.sum(residual**2, axis=1)))
     return np.array(found)
