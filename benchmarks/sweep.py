@@ -3,8 +3,8 @@
     python benchmarks/sweep.py local
     python benchmarks/sweep.py ray
 
-Runs do nothing but write four rows (overhead), or wait as a run on a GPU does that leaves the processor
-free (scaling of the engine itself, whatever else the machine does meanwhile).
+Runs do nothing but write four rows (overhead), wait as a run on a GPU does that leaves the processor free,
+or keep a processor busy (scaling; the second needs as many free cores as workers).
 """
 
 import os
@@ -23,10 +23,10 @@ from tests.sweep import pretend  # noqa: E402
 RUNNER = "tests.sweep.pretend"
 
 
-def sweep(engine, seeds, workers, together, pause=0.0):
+def sweep(engine, seeds, workers, together, **what):
     """Seconds of a sweep, less those of the same sweep with nothing left to do but one run a worker."""
     with tempfile.TemporaryDirectory() as folder:
-        grid = Grid(axes={"pause": [pause]}, seeds=seeds, runner=RUNNER)
+        grid = Grid(what, seeds=seeds, runner=RUNNER)
         start = time.perf_counter()
         outcome = execute(grid, folder, engine=engine, workers=workers, together=together)
         assert outcome.count("done") == seeds
@@ -57,10 +57,11 @@ def main():
         each = (times[1] - times[0]) / (many - few)
         label = f"1 worker, tasks of {together} run{'s' if together > 1 else ''}"
         print(f"{label:46s}{1e3 * each:8.1f}{each / plain:8.1f}× the loop")
-    one, two = (sweep(engine, 40, workers, 1, pause=0.1) for workers in (1, 2))
     base = [sweep(engine, 2, workers, 1) for workers in (1, 2)]
-    print(f"40 runs of 0.4 s of waiting: 1 worker {one:.1f} s, 2 workers {two:.1f} s: {one / two:.2f}×")
-    print(f"without the start of the workers ({base[0]:.1f} s): {(one - base[0]) / (two - base[1]):.2f}×")
+    for what, said in (({"pause": 0.1}, "waiting"), ({"busy": 0.1}, "computing")):
+        one, two = (sweep(engine, 40, workers, 1, **what) for workers in (1, 2))
+        print(f"40 runs of 0.4 s of {said}: 1 worker {one:.1f} s, 2 workers {two:.1f} s: {one / two:.2f}×")
+        print(f"without the start of the workers ({base[0]:.1f} s): {(one - base[0]) / (two - base[1]):.2f}×")
 
 
 if __name__ == "__main__":

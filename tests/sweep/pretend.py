@@ -7,7 +7,7 @@ import time
 
 from scalinglab.errors import BadInput, nearest
 
-KEYS = {"size": 1, "kind": "a", "trouble": None, "pause": 0.0, "seed": 0}
+KEYS = {"size": 1, "kind": "a", "trouble": None, "pause": 0.0, "busy": 0.0, "seed": 0}
 STEPS = 4
 
 
@@ -62,6 +62,13 @@ def work(settings, store, experiment=None, device=None):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
+def compute(seconds):
+    """Keep the processor busy for that much of its time."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        sum(range(1000))
+
+
 def train(settings, store, experiment):
     troubles = [s.get("trouble") for s in settings]
     if "memory" in troubles and len(settings) > 1:
@@ -82,6 +89,7 @@ def train(settings, store, experiment):
                     os.kill(os.getpid(), signal.SIGKILL)
                 writer.append(step=step, test_loss=loss(setting, step))
                 time.sleep(setting["pause"])
+                compute(setting["busy"])
         for setting, writer in zip(settings, writers, strict=True):
             writer.seal("diverged" if setting.get("trouble") == "diverge" else "done")
     except RuntimeError:
