@@ -5,7 +5,7 @@ from scalinglab.papers.registry import Entry
 ENTRIES = (
     Entry(
         "demo/digits",
-        "error against norm collapses for eight data sizes of real digits",
+        "error against norm at eight data sizes of real digits, and whether its exponents multiply",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.demo.digits:digits",
     ),
