@@ -12,7 +12,9 @@ from scalinglab.cli.output import Json, emit
 
 def demo(
     folder: Annotated[Path, typer.Option(help="Where runs and report are kept.")] = Path("demo"),
-    full: Annotated[bool, typer.Option("--full", help="On MNIST instead of the bundled digits.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="On MNIST instead of the bundled digits, a quarter of an hour.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Train a small CNN on real digits at eight data sizes, fit the laws and write the report.
