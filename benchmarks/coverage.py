@@ -76,18 +76,33 @@ def seeds_case(rng: np.random.Generator) -> Ends:
     return *drawn.interval(AT), offset(AT)
 
 
-def surface_case(rng: np.random.Generator) -> Ends:
+TRUE = (1.8, 480.0, 2100.0, 0.35, 0.37)
+ISOFLOP = np.meshgrid(np.geomspace(3e7, 1e10, 10), np.geomspace(1e18, 1e22, 8))  # n_params, compute
+GRID = np.meshgrid(np.geomspace(5e7, 2e9, 22), np.geomspace(4e9, 3.5e11, 8))  # n_params, n_data
+
+
+def surface_case(
+    n_params: np.ndarray = ISOFLOP[0],
+    n_data: np.ndarray = ISOFLOP[1] / (6 * ISOFLOP[0]),
+    noise: float = 0.004,
+    delta: float = 1e-3,
+) -> Callable:
     """Loss at the compute-optimal point for one and ten times the largest compute, and n_params there."""
-    n, c = (v.ravel() for v in np.meshgrid(np.geomspace(3e7, 1e10, 10), np.geomspace(1e18, 1e22, 8)))
-    true = (1.8, 480.0, 2100.0, 0.35, 0.37)
-    d = c / (6 * n)
-    loss = forms.get("chinchilla")(np.array([n, d]), *true)
-    fitted = surface.fit(n, d, loss * gaussian(rng, n.size, 0.004))
-    best = fitted.compute_optimal(np.array([1e22, 1e23]))
-    exact = surface._optimum(fitted.law.form, np.array([true]), np.array([1e22, 1e23]) / 6)[0]
-    low = np.array([best.loss_interval.low[0], best.loss_interval.low[1], best.n_params_interval.low[1]])
-    high = np.array([best.loss_interval.high[0], best.loss_interval.high[1], best.n_params_interval.high[1]])
-    return low, high, np.array([exact[2, 0], exact[2, 1], exact[0, 1]])
+    n, d = n_params.ravel(), n_data.ravel()
+    loss = forms.get("chinchilla")(np.array([n, d]), *TRUE)
+    compute = np.max(6 * n * d) * np.array([1, 10])
+
+    def one(rng: np.random.Generator) -> Ends:
+        fitted = surface.fit(n, d, loss * gaussian(rng, n.size, noise), delta=delta)
+        best = fitted.compute_optimal(compute)
+        exact = surface._optimum(fitted.law.form, np.array([TRUE]), compute / 6)[0]
+        low, high = (
+            np.array([*getattr(best.loss_interval, end), getattr(best.n_params_interval, end)[1]])
+            for end in ("low", "high")
+        )
+        return low, high, np.array([*exact[2], exact[0, 1]])
+
+    return one
 
 
 def bent(rng: np.random.Generator) -> Callable:
@@ -135,7 +150,9 @@ CASES = (
     Case("offset, 20 runs, bootstrap over runs", runs_case(True)),
     Case("offset, 20 runs, blind to runs", runs_case(False), asked=False),
     Case("offset, 4 seeds a size, wild bootstrap", seeds_case),
-    Case("surface: loss, loss, n_params", surface_case),
+    Case("surface: loss, loss, n_params", surface_case()),
+    Case("surface, squares", surface_case(delta=np.inf)),
+    Case("surface, grid of 22 × 8 runs, 1 % noise", surface_case(*GRID, noise=0.01)),
     Case("misspecified: over forms (extrapolate)", over_forms_case),
     Case("misspecified: power law alone", wrong_form_case("power_law"), asked=False),
     Case("misspecified: offset alone", wrong_form_case("power_law_offset"), asked=False),
