@@ -12,7 +12,7 @@ def test_counts_rate_and_time_left_come_from_the_store(tmp_path):
     display = Display(make_plan(grid, store), store, enabled=False)
     display.shown = display.start + 60  # a minute later
     assert display.state() == {
-        "total": 4, "done": 0, "running": 0, "failed": 0, "rate": 0.0, "left": None,
+        "total": 4, "done": 0, "running": 0, "failed": 0, "rows": 0, "rate": 0.0, "left": None,
     }  # fmt: skip
     pretend.work([pretend.identity({"size": 1})], store)
     running = store.start(pretend.identity({"size": 3}))
@@ -23,5 +23,5 @@ def test_counts_rate_and_time_left_come_from_the_store(tmp_path):
     assert state["rate"] == 2.0
     running.close()
     text = Display.render({**state, "left": 90.0}, ending=True)
-    assert "1/4 runs done, 1 running, 1 failed · 2 runs/min · 1 min 30 s left" in text
+    assert "1/4 runs done, 1 running, 1 failed · 4 checkpoints · 2 runs/min · 1 min 30 s left" in text
     assert "Ctrl-C again stops at once" in text

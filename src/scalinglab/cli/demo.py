@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +32,11 @@ def demo(
     plan = digits.PLANS["full" if full else "laptop"]
     if not as_json:
         print(f"{len(plan.sizes)} data sizes × {plan.seeds} seeds on {plan.dataset}: {folder / 'runs'}")
-    curves = digits.train(plan, folder / "runs", progress=not as_json)
+    try:
+        curves = digits.train(plan, folder / "runs", progress=not as_json)
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+        raise
     report = sl.report.write(curves, folder / "report.html", f"Scaling laws of a small CNN on {plan.dataset}")
     found = sl.laws.dynamical(curves)
     if as_json:

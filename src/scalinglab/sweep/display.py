@@ -48,7 +48,7 @@ class Display:
         self._live.update(self.render(self.state(), ending), refresh=True)
 
     def state(self) -> dict[str, Any]:
-        """Counts, rate in runs a minute, and seconds left (None while nothing is done)."""
+        """Counts of runs and checkpoints, runs a minute, and seconds left (None while nothing is done)."""
         records = self.store.records()
         mine = {run: records[run].status for run in self.plan.runs if run in records}
         ended = {run for run, status in mine.items() if status in ("done", "diverged", "failed")}
@@ -61,6 +61,7 @@ class Display:
             "done": sum(status in ("done", "diverged") for status in mine.values()),
             "running": sum(status == "running" for status in mine.values()),
             "failed": sum(status == "failed" for status in mine.values()),
+            "rows": sum(records[run].rows or 0 for run in mine),
             "rate": 60 * len(new) / elapsed if elapsed else 0.0,
             "left": elapsed * left / finished if finished else None,
         }
@@ -72,7 +73,8 @@ class Display:
         bar = "━" * round(30 * share) + "╌" * (30 - round(30 * share))
         text = f"{bar} {state['done']}/{state['total']} runs done, {state['running']} running"
         text += f", {state['failed']} failed" if state["failed"] else ""
-        text += f" · {state['rate']:.3g} runs/min"
+        text += f" · {state['rows']:,} checkpoints"  # it moves while long runs end all at once
+        text += f" · {state['rate']:.3g} runs/min" if state["rate"] else ""
         text += f" · {clock(state['left'])} left" if state["left"] is not None else ""
         return text + ("\nfinishing what runs; Ctrl-C again stops at once" if ending else "")
 
