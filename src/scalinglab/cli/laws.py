@@ -9,6 +9,7 @@ import typer
 from scalinglab.cli import laws_curves
 from scalinglab.cli.output import Json, Out, emit, grid
 from scalinglab.cli.tables import Drop, Figure, File, NoFigure, Reduce, Where, X, Y, draw, finish, load, say
+from scalinglab.errors import BadInput
 
 app = typer.Typer(help="Fit laws to curves that were measured anywhere.", no_args_is_help=True)
 
@@ -24,7 +25,7 @@ def fit(
     at: Annotated[
         str | None, typer.Option(help="Also predict here: '1e6' or '1e5,1e6' or 'low:high:n'.")
     ] = None,
-    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    level: Annotated[float, typer.Option(help="Of the intervals of --at and of the figure.")] = 0.95,
     loss: Annotated[str, typer.Option(help="huber or squared.")] = "huber",
     space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
     error: Annotated[str | None, typer.Option(help="The column of y's standard error.")] = None,
@@ -46,6 +47,8 @@ def fit(
 
     from scalinglab.laws import fitting
 
+    if not 0 < level < 1:
+        raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
     table = load(file, x, y, where, reduce, error)
     options: dict[str, Any] = {
         "error": table.error, "runs": table.runs, "loss": loss, "space": space,

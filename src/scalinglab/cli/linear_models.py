@@ -38,7 +38,7 @@ def linear_models(
 
     spectrum = Spectrum.power_law(task_exponent, spectral_exponent, n_modes)
     pool = simulate.GaussianPool(spectrum, noise)
-    sizes = (np.unique(np.rint(grid(text)).astype(int)) for text in (n_data, n_params))
+    sizes = (np.unique(np.rint(grid(text))) for text in (n_data, n_params))
     table = simulate.sweep(pool, *sizes, ridge=ridge, draws=draws, seed=seed).frame
     grouped = table.groupby(["n_data", "n_params"])["test_loss"]
     found = grouped.mean().reset_index()

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -72,7 +72,7 @@ def show(document: Mapping[str, Any], table: pd.DataFrame, title: str = "", rows
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    console = Console(markup=False, emoji=False)  # names and paths may look like either
     for key, value in document.items():
         if isinstance(value, (str, int, float, np.generic)):
             console.print(f"{key}: {cell(value)}", highlight=False)
@@ -81,7 +81,9 @@ def show(document: Mapping[str, Any], table: pd.DataFrame, title: str = "", rows
     printed = Table(title=title or None, title_justify="left")
     for column in table.columns:
         text = not pd.api.types.is_numeric_dtype(table[column])
-        printed.add_column(str(column), justify="left" if text else "right", no_wrap=not text)
+        justify: Literal["left", "right"] = "left" if text else "right"
+        # long paths and equations go on in the next line: nobody can copy what ends in an ellipsis
+        printed.add_column(str(column), justify=justify, no_wrap=not text, overflow="fold")
     keep = np.unique(np.linspace(0, len(table) - 1, min(rows, len(table))).astype(int))
     for values in table.iloc[keep].itertuples(index=False, name=None):
         printed.add_row(*map(cell, values))

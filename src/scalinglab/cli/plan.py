@@ -266,6 +266,7 @@ def bend(
     y: Y = "test_error",
     where: Where = None,
     reduce: Reduce = "auto",
+    drop_bad: Drop = False,
     as_json: Json = False,
     out: Out = None,
 ) -> None:
@@ -278,7 +279,7 @@ def bend(
     from scalinglab.laws import plan
 
     table = load(file, x, y, where, reduce)
-    found = plan.still_power_law(table.x, table.y)
+    found = plan.still_power_law(table.x, table.y, missing="drop" if drop_bad else "raise")
     say(found.text, as_json)
     finish(vars(found), pd.DataFrame([vars(found)]), as_json, out)
 

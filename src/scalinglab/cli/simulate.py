@@ -23,7 +23,7 @@ def perceptron(
     seeds: Annotated[int, typer.Option(help="How many problems are drawn and averaged.")] = 4,
     sharpness: Annotated[
         str | None,
-        typer.Option(help="Fixed norm: sharpnesses such as '0.1:100:20'. Without it the norm is free."),
+        typer.Option(help="Fixed norm: sharpnesses such as '0.1:1e2:20'. Without it the norm is free."),
     ] = None,
     steps: Annotated[int, typer.Option(help="Free norm: steps of descent.")] = 1000,
     method: Annotated[
@@ -40,7 +40,7 @@ def perceptron(
 ) -> None:
     """Train perceptrons of fixed or free norm, beside the exact theory.
 
-    scalinglab simulate perceptron --load 5 --sharpness 0.1:100:8
+    scalinglab simulate perceptron --load 5 --sharpness 0.1:1e2:8
 
     scalinglab simulate perceptron --load 5 --steps 500
     """

@@ -54,9 +54,9 @@ def write_table(frame: pd.DataFrame, settings: Iterable[str], path: Path) -> Non
 
 def read_table(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Read by the ending; also the columns declared as settings, where the format keeps them."""
-    read = by_ending(path, {".parquet": _read_parquet, ".csv": _read_csv, **_jsonl(_read_lines)})
     if not path.exists():
         raise BadInput(f"{path} does not exist")
+    read = by_ending(path, {".parquet": _read_parquet, ".csv": _read_csv, **_jsonl(_read_lines)})
     try:
         return read(path)
     except BadInput:

@@ -71,6 +71,7 @@ class Law:
 
     def predict(self, x: Any) -> Any:
         """The law at x (an array, or a pair of arrays for a surface)."""
+        check_sizes(x)
         return _at(self.form, x, self.values)
 
     @property
@@ -300,6 +301,14 @@ def _at(form: Form, x: Any, values: np.ndarray) -> Any:
 
 def _ends(interval: Interval) -> str:
     return f"[{interval.low:.4g}, {interval.high:.4g}]"
+
+
+def check_sizes(x: Any) -> None:
+    """Sizes cannot be negative; a law would answer NaN."""
+    for values in x if isinstance(x, (tuple, list)) else [x]:
+        wrong = np.ravel(np.asarray(values, float))
+        if (wrong < 0).any():
+            raise BadInput(f"x={wrong[wrong < 0][0]:g} must be positive: laws are laws of sizes")
 
 
 def level_quantile(level: float, freedom: int) -> float:

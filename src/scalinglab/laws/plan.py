@@ -110,6 +110,8 @@ def doubling(law: Law, x: float | None = None, *, factor: float = 2.0, level: fl
     _one_variable(law)
     if not factor > 0 or factor == 1:
         raise BadInput(f"factor={factor!r} must be positive and other than 1")
+    if x is not None and not x > 0:
+        raise BadInput(f"x={x!r} must be positive")
     start = float(law.points.x.max()) if x is None else float(x)
     both = np.array([start, factor * start])
 
@@ -160,7 +162,15 @@ class Bend:
         return self.text
 
 
-def still_power_law(x: Any, y: Any, *, runs: Any = None, level: float = 0.95, matters: float = 0.25) -> Bend:
+def still_power_law(
+    x: Any,
+    y: Any,
+    *,
+    runs: Any = None,
+    level: float = 0.95,
+    matters: float = 0.25,
+    missing: str = "raise",
+) -> Bend:
     """Is the curve still in its power law?
 
     Fits ln y = a - b u + c u² in u = ln x and asks whether c differs from zero. "Cannot tell" where the
@@ -168,8 +178,9 @@ def still_power_law(x: Any, y: Any, *, runs: Any = None, level: float = 0.95, ma
 
     Args:
         runs: points of one run are averaged first: repeats at one size are not independent evidence.
+        missing: "raise" on points that cannot be used, or "drop" them.
     """
-    data = points.check(x, y, runs=runs)
+    data = points.check(x, y, runs=runs, missing=missing)
     if data.blocked:
         raise BadInput(
             "several points of one run: average them, or give the points of each size without runs"

@@ -59,7 +59,9 @@ def points_of(
         if name not in frame:
             raise BadInput(f"no column {name!r}; {nearest(name, map(str, frame.columns))}")
         if not pd.api.types.is_numeric_dtype(frame[name]):
-            wrong = next(v for v in frame[name] if not isinstance(v, (int, float)))
+            if frame.empty:
+                raise BadInput(f"column {name!r} is empty: the table has a head but no rows")
+            wrong = next((v for v in frame[name] if not isinstance(v, (int, float))), frame[name].iloc[0])
             raise BadInput(f"column {name!r} must hold numbers, not {wrong!r}")
     if reduce not in REDUCE:
         raise BadInput(f"reduce={reduce!r}; {nearest(reduce, REDUCE)}")

@@ -16,7 +16,7 @@ from scipy import stats
 
 from scalinglab.errors import BadInput, require
 from scalinglab.laws import profile, solve
-from scalinglab.laws.law import Interval, level_quantile
+from scalinglab.laws.law import Interval, check_sizes, level_quantile
 
 if TYPE_CHECKING:
     from scalinglab.laws.law import Law
@@ -66,6 +66,7 @@ def _profile_at(law: Law, x: Any, level: float) -> tuple[Any, Any]:
 
 def _inputs(law: Law, x: Any) -> np.ndarray:
     """x as (variables, …)."""
+    check_sizes(x)
     parts = x if len(law.form.variables) > 1 else [x]
     return np.array(np.broadcast_arrays(*(np.asarray(v, float) for v in parts)))
 

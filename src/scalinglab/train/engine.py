@@ -21,7 +21,7 @@ import torch
 from scalinglab import nets
 from scalinglab import progress as bars
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, usable_device
 from scalinglab.measure import flops
 from scalinglab.store import Store
 from scalinglab.store.live import RunWriter
@@ -87,7 +87,9 @@ def run_many(
     wanted = {s.run: s for s in map(as_setting, settings)}
     if not wanted:
         raise BadInput("no settings: give at least one")
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    place = torch.device(
+        usable_device(device) if device else ("cuda" if torch.cuda.is_available() else "cpu")
+    )
     kept = Store(store) if isinstance(store, (str, Path)) else store
     todo = [s for s in wanted.values() if kept is None or not kept.done(s.identity())]
     jobs = [

@@ -104,7 +104,10 @@ def _spectrum(path: Path | None, task_exponent: float, spectral_exponent: float,
         raise BadInput(f"--spectrum {path}: no such file")
     if path.suffix not in (".csv", ".parquet"):
         raise BadInput(f"--spectrum {path}: unknown ending {path.suffix!r}; use .csv or .parquet")
-    table = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+    try:
+        table = pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+    except (OSError, ValueError) as error:  # what pandas' and Arrow's parsers raise
+        raise BadInput(f"--spectrum {path} cannot be read: {str(error).splitlines()[0]}") from error
     for column in ("eigenvalues", "target_power"):
         if column not in table:
             raise BadInput(f"--spectrum {path} has no column {column!r}; {nearest(column, table.columns)}")

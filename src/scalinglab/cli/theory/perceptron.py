@@ -12,11 +12,11 @@ from scalinglab.cli.theory import app
 
 @app.command("perceptron")
 def perceptron(
-    load: Annotated[str, typer.Option(help="Examples per weight: 5, '1,5,25' or a log range '1:100:5'.")],
+    load: Annotated[str, typer.Option(help="Examples per weight: 5, '1,5,25' or a log range '1:1e2:5'.")],
     sharpness: Annotated[
         str | None,
         typer.Option(
-            help="Sharpness of the loss, or norm of the student: '0.1:100:50'; 0 and inf are allowed. "
+            help="Sharpness of the loss, or norm of the student: '0.1:1e2:50'; 0 and inf are allowed. "
             "Without it the best sharpness of each load."
         ),
     ] = None,
@@ -25,7 +25,7 @@ def perceptron(
 ) -> None:
     """Error of the teacher–student perceptron at fixed norm, beside the classical learning rules.
 
-    scalinglab theory perceptron --load 5 --sharpness 0.1:100:50 --json
+    scalinglab theory perceptron --load 5 --sharpness 0.1:1e2:50 --json
 
     scalinglab theory perceptron --load 1:1000:7
     """

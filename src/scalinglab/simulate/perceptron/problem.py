@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.errors import BadInput, nearest, require
+from scalinglab.errors import BadInput, nearest, require, usable_device
 
 if TYPE_CHECKING:
     import torch
@@ -107,6 +107,7 @@ def draw(
     chosen = tuple(range(seeds)) if isinstance(seeds, int) else tuple(int(s) for s in seeds)
     if not chosen or len(set(chosen)) < len(chosen):
         raise BadInput(f"seeds={seeds!r} must be a positive number or a list of different seeds")
+    usable_device(device)
 
     examples = torch.empty(len(chosen), n_data, n_params, dtype=getattr(torch, dtype), device=device)
     teachers = torch.empty(len(chosen), n_params, dtype=torch.float64, device=device)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from scalinglab.errors import BadInput, require
+from scalinglab.errors import BadInput, require, usable_device
 from scalinglab.progress import track
 from scalinglab.spectrum import PowerLaw, Spectrum
 from scalinglab.theory.dmft import GradientFlow, OnePassSGD
@@ -126,7 +126,7 @@ class _Machine:
     """NumPy, or torch on a device, with the little that differs between them."""
 
     def __init__(self, device: str) -> None:
-        self.device = device
+        self.device = device if device == "cpu" else usable_device(device)
         self.torch = None if device == "cpu" else require("torch", "train", f"simulating on {device!r}")
 
     def array(self, values: np.ndarray) -> Any:

@@ -84,7 +84,11 @@ def _draw(pool: Pool, sizes: list[np.ndarray], seed: int, chunk: range) -> Draw:
 def whole_sizes(values: Sequence[int] | np.ndarray | int, name: str) -> np.ndarray:
     """Sizes in rising order, checked."""
     sizes = np.unique(np.atleast_1d(np.asarray(values)))
-    if sizes.size == 0 or not (sizes >= 1).all() or not (sizes == np.floor(sizes)).all():
+    if (
+        sizes.size == 0
+        or not (sizes >= 1).all()
+        or not (np.isfinite(sizes) & (sizes == np.floor(sizes))).all()
+    ):
         raise BadInput(f"{name} = {values} must be whole numbers, 1 or more")
     return sizes.astype(int)
 
