@@ -159,10 +159,12 @@ CASES = (
 )
 
 
-def study(case: Case, sets: int, jobs: int) -> tuple[np.ndarray, np.ndarray, float]:
+def study(case: Case, sets: int, jobs: int, first: int = 0) -> tuple[np.ndarray, np.ndarray, float]:
     """Coverage at the three places, median relative width there, seconds a set."""
     start = time.perf_counter()
-    ends = Parallel(n_jobs=jobs)(delayed(case.one)(np.random.default_rng([7, seed])) for seed in range(sets))
+    ends = Parallel(n_jobs=jobs)(
+        delayed(case.one)(np.random.default_rng([7, seed])) for seed in range(first, first + sets)
+    )
     low, high, truth = (np.array(part) for part in zip(*ends, strict=True))
     width = np.median(np.log(high) - np.log(np.maximum(low, 1e-12)), axis=0)
     return np.mean((low <= truth) & (truth <= high), axis=0), width, (time.perf_counter() - start) / sets
@@ -171,6 +173,9 @@ def study(case: Case, sets: int, jobs: int) -> tuple[np.ndarray, np.ndarray, flo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=1000)
+    parser.add_argument(
+        "--first", type=int, default=0, help="seed of the first set, to add to an earlier study"
+    )
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
@@ -179,7 +184,7 @@ def main() -> None:
     print(f"{'case':<42}{'coverage / %':>22}{'width / %':>24}{'in 93–97':>10}{'s/set':>8}")
     for case in CASES:
         if arguments.only in case.name:
-            coverage, width, seconds = study(case, arguments.sets, arguments.jobs)
+            coverage, width, seconds = study(case, arguments.sets, arguments.jobs, arguments.first)
             inside = bool(np.all((coverage >= 0.93) & (coverage <= 0.97)))
             verdict = ("yes" if inside else "no") if case.asked else "–"
             shown = "".join(f"{100 * c:>7.1f}" for c in coverage), "".join(f"{100 * w:>8.2g}" for w in width)
