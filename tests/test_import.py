@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import scalinglab
+
 HEAVY = ("torch", "matplotlib", "pandas", "scipy", "sklearn", "plotly", "typer")
 
 
@@ -16,3 +18,9 @@ def test_import_takes_under_half_a_second():
     code = "import time; t=time.perf_counter(); import scalinglab; print(time.perf_counter()-t)"
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True) for _ in range(3)]
     assert min(float(run.stdout) for run in runs) < 0.5
+
+
+def test_completion_offers_each_name_once():
+    names = dir(scalinglab)
+    assert {"laws", "theory", "Curves"} <= set(names)
+    assert len(names) == len(set(names))

@@ -140,7 +140,7 @@ def test_waves_in_the_residuals_are_noticed():
         ([1, 2], [4, 3], "3 free parameters and the points have 2 sizes"),
         ([1, 2, 3], [4, 3], "x has 3 values and y has 2"),
         ([1, 2, "three"], [4, 3, 2], "must hold numbers"),
-        ([], [], "no usable point"),
+        ([], [], "no points: x and y are empty"),
     ],
 )
 def test_bad_data_get_a_clear_message(x, y, said):

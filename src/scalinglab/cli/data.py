@@ -56,7 +56,7 @@ def get(
 
     scalinglab data get mnist
 
-    scalinglab data get cifar10 --from /datasets/cifar-10-batches-py
+    scalinglab data get cifar100 --from /some/folder
     """
     from scalinglab.data import get, load
 

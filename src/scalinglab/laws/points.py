@@ -84,6 +84,8 @@ def check(
     if np.any(weight < 0):
         raise BadInput(f"weights must not be negative; the smallest is {weight.min():g}")
     keep = np.array([i not in bad for i in range(count)], bool) & (weight > 0)
+    if count == 0:
+        raise BadInput("no points: x and y are empty")
     if not keep.any():
         raise BadInput(f"no usable point among {count}: {_complaint(bad) if bad else 'every weight is 0'}")
     table = np.array(columns)[:, keep]
