@@ -93,7 +93,9 @@ def surface_case(
     compute = np.max(6 * n * d) * np.array([1, 10])
 
     def one(rng: np.random.Generator) -> Ends:
-        fitted = surface.fit(n, d, loss * gaussian(rng, n.size, noise), delta=delta)
+        measured = loss * gaussian(rng, n.size, noise)
+        # a seed of its own for every set: shared resamples would make the sets dependent
+        fitted = surface.fit(n, d, measured, delta=delta, seed=int(rng.integers(2**31)))
         best = fitted.compute_optimal(compute)
         exact = surface._optimum(fitted.law.form, np.array([TRUE]), compute / 6)[0]
         low, high = (

@@ -83,6 +83,7 @@ class Surface:
     """A fitted surface; made by `fit`. Parameters are attributes: `.E .A .B .alpha .beta`."""
 
     law: Law
+    seed: int = 0  # of the resampling behind the intervals
 
     def __getattr__(self, name: str) -> float:
         parameters: dict[str, float] = object.__getattribute__(self, "law").parameters
@@ -119,7 +120,7 @@ class Surface:
     @cached_property
     def bootstrap(self) -> Bootstrap:
         """400 refits on resampled runs."""
-        return uncertainty.bootstrap(self.law, draws=400)
+        return uncertainty.bootstrap(self.law, draws=400, seed=self.seed)
 
     @property
     def errors(self) -> dict[str, float]:
@@ -191,6 +192,7 @@ def fit(
     delta: float | None = 1e-3,
     runs: Any = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
+    seed: int = 0,
     **options: Any,
 ) -> Surface:
     """Fit a surface to points (n_params, n_data, loss).
@@ -204,6 +206,7 @@ def fit(
             it from the scatter, infinity for least squares.
         runs: the run of each point; points of one run are resampled together.
         bounds, options: as in `scalinglab.laws.fit`.
+        seed: of the resampling behind the intervals.
 
     >>> import numpy as np
     >>> n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e6, 1e9, 6), np.geomspace(1e8, 1e11, 6)))
@@ -222,7 +225,8 @@ def fit(
             raise BadInput(f"{chosen.name} needs {name}= beside n_params and n_data")
         x.append(third[name])
     options = {"starts": 8, **options}
-    return Surface(fit_form(chosen, tuple(x), loss, delta=delta, runs=runs, bounds=bounds, **options))
+    law = fit_form(chosen, tuple(x), loss, delta=delta, runs=runs, bounds=bounds, **options)
+    return Surface(law, seed)
 
 
 def _pair(form: Form, variables: tuple[Any, ...]) -> tuple[Any, ...]:
