@@ -14,7 +14,7 @@ from scalinglab.cli.output import Json, emit
 def demo(
     folder: Annotated[Path, typer.Option(help="Where runs and report are kept.")] = Path("demo"),
     full: Annotated[
-        bool, typer.Option("--full", help="On MNIST instead of the bundled digits, a quarter of an hour.")
+        bool, typer.Option("--full", help="On MNIST instead of the bundled digits; takes much longer.")
     ] = False,
     as_json: Json = False,
 ) -> None:
