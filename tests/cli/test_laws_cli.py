@@ -133,6 +133,20 @@ def test_surface_and_optimum_from_a_csv(surface: Path):
     assert "n_params" in run("plan", "optimal", surface, "--compute", "1e23")
 
 
+def test_the_highest_losses_are_left_out(surface: Path):
+    table = pd.read_csv(surface)
+    wrong = table.loc[[3, 30]].assign(loss=50.0)  # two points no surface can meet
+    pd.concat([wrong, table]).to_csv("wrong.csv", index=False)
+    words = ("laws", "surface", "wrong.csv", "--no-figure", "--json")
+    clean = json.loads(run("laws", "surface", surface, "--no-figure", "--json"))
+    left_out = json.loads(run(*words, "--drop-highest", 2))
+    assert left_out["points"] == len(table)
+    assert left_out["parameters"] == pytest.approx(clean["parameters"], rel=1e-6)
+    for count in (-1, len(table) + 2):
+        with pytest.raises(BadInput, match=f"--drop-highest {count}"):
+            run(*words, "--drop-highest", count)
+
+
 def test_plans_answer_from_a_csv(curves: Path, surface: Path):
     assert "for y = 0.06" in run("plan", "needed", curves, "--target", "0.06")
     assert "times x" in run("plan", "doubling", curves)

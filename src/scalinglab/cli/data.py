@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.output import Json, Out, emit
+from scalinglab.cli.options import Json, Out
+from scalinglab.cli.output import emit
 
 app = typer.Typer(help="Image sets: list them, get them.", no_args_is_help=True)
 

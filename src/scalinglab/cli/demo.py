@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.output import Json, emit
+from scalinglab.cli.options import Json
+from scalinglab.cli.output import emit
 
 
 def demo(

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from scalinglab.cli import laws_curves
-from scalinglab.cli.output import Json, Out, emit, grid
-from scalinglab.cli.tables import Drop, Figure, File, NoFigure, Reduce, Where, X, Y, draw, finish, load, say
+from scalinglab.cli import options as option
+from scalinglab.cli.output import emit, grid
+from scalinglab.cli.tables import draw, finish, load, say
 from scalinglab.errors import BadInput
 
 app = typer.Typer(help="Fit laws to curves that were measured anywhere.", no_args_is_help=True)
@@ -16,9 +17,9 @@ app = typer.Typer(help="Fit laws to curves that were measured anywhere.", no_arg
 
 @app.command("fit")
 def fit(
-    file: File,
-    x: X = "n_data",
-    y: Y = "test_error",
+    file: option.File,
+    x: option.X = "n_data",
+    y: option.Y = "test_error",
     form: Annotated[
         str, typer.Option(help="A form, several with commas, or auto; 'laws forms' lists them.")
     ] = "auto",
@@ -29,13 +30,13 @@ def fit(
     loss: Annotated[str, typer.Option(help="huber or squared.")] = "huber",
     space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
     error: Annotated[str | None, typer.Option(help="The column of y's standard error.")] = None,
-    where: Where = None,
-    reduce: Reduce = "auto",
-    drop_bad: Drop = False,
-    figure: Figure = None,
-    no_figure: NoFigure = False,
-    as_json: Json = False,
-    out: Out = None,
+    where: option.Where = None,
+    reduce: option.Reduce = "auto",
+    drop_bad: option.DropBad = False,
+    figure: option.Figure = None,
+    no_figure: option.NoFigure = False,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Fit a law, say how sure it is, and draw it.
 
@@ -49,7 +50,7 @@ def fit(
 
     if not 0 < level < 1:
         raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
-    table = load(file, x, y, where, reduce, error)
+    table = load(file, x, y, where, reduce, error=error)
     options: dict[str, Any] = {
         "error": table.error, "runs": table.runs, "loss": loss, "space": space,
         "missing": "drop" if drop_bad else "raise",
@@ -90,7 +91,7 @@ def fit(
 
 
 @app.command("forms")
-def list_forms(as_json: Json = False, out: Out = None) -> None:
+def list_forms(as_json: option.Json = False, out: option.Out = None) -> None:
     """List the forms that can be fitted.
 
     scalinglab laws forms
@@ -109,10 +110,10 @@ def list_forms(as_json: Json = False, out: Out = None) -> None:
 
 @app.command("surface")
 def surface(
-    file: File,
-    n_params: Annotated[str, typer.Option("--n-params", help="The column of parameters.")] = "n_params",
-    n_data: Annotated[str, typer.Option("--n-data", help="The column of examples.")] = "n_data",
-    y: Y = "loss",
+    file: option.File,
+    n_params: option.Params = "n_params",
+    n_data: option.Data = "n_data",
+    y: option.Y = "loss",
     form: Annotated[
         str, typer.Option(help="chinchilla, rosenfeld, kaplan, with_time, data_constrained.")
     ] = "chinchilla",
@@ -120,32 +121,30 @@ def surface(
         str | None, typer.Option(help="The column of the third variable, where the form has one.")
     ] = None,
     delta: Annotated[float, typer.Option(help="Huber's threshold on ln loss; inf for least squares.")] = 1e-3,
-    drop_highest: Annotated[int, typer.Option(help="Leave out this many of the highest losses.")] = 0,
+    drop_highest: option.DropHighest = 0,
     compute: Annotated[str | None, typer.Option(help="FLOPs at which the best use is wanted.")] = None,
-    where: Where = None,
-    reduce: Reduce = "all",
-    drop_bad: Drop = False,
-    figure: Figure = None,
-    no_figure: NoFigure = False,
-    as_json: Json = False,
-    out: Out = None,
+    where: option.Where = None,
+    reduce: option.Reduce = "all",
+    drop_bad: option.DropBad = False,
+    figure: option.Figure = None,
+    no_figure: option.NoFigure = False,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Fit the loss as a surface over parameters and data.
 
     scalinglab laws surface chinchilla.csv --drop-highest 5 --compute 5.76e23
     """
-    import numpy as np
     import pandas as pd
 
     from scalinglab.laws import surface as surfaces
 
     columns = [n_params, n_data, *([third] if third else [])]
-    table = load(file, columns, y, where, reduce)
-    keep = np.argsort(np.argsort(table.y)) < len(table.y) - drop_highest
-    n, d, *rest = (column[keep] for column in table.x)
+    table = load(file, columns, y, where, reduce, drop_highest=drop_highest)
+    n, d, *rest = table.x
     extra = {"time": rest[0], "n_unique": rest[0]} if rest else {}
     fitted = surfaces.fit(
-        n, d, table.y[keep], form=form, delta=delta, runs=table.runs[keep],
+        n, d, table.y, form=form, delta=delta, runs=table.runs,
         missing="drop" if drop_bad else "raise", **extra,
     )  # fmt: skip
     for note in table.notes:
@@ -153,7 +152,7 @@ def surface(
     say(fitted.summary(), as_json)
     document: dict[str, Any] = {
         "form": fitted.law.form.name, "parameters": fitted.parameters, "errors": fitted.errors,
-        "objective": fitted.objective, "certificate": vars(fitted.certificate), "points": int(keep.sum()),
+        "objective": fitted.objective, "certificate": vars(fitted.certificate), "points": len(table.y),
     }  # fmt: skip
     best = pd.DataFrame()
     if compute is not None:
@@ -171,14 +170,14 @@ def surface(
 
 @app.command("noise")
 def noise(
-    file: File,
-    x: X = "normalized_noise_scale",
+    file: option.File,
+    x: option.X = "normalized_noise_scale",
     y: Annotated[str | None, typer.Option("--y", help="test_accuracy, test_error or a loss.")] = None,
     width: Annotated[str, typer.Option(help="The column of the width.")] = "width",
-    figure: Figure = None,
-    no_figure: NoFigure = False,
-    as_json: Json = False,
-    out: Out = None,
+    figure: option.Figure = None,
+    no_figure: option.NoFigure = False,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Find the optimal SGD noise of every width and its slope.
 

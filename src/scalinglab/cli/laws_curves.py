@@ -6,40 +6,24 @@ from typing import Annotated, Any
 
 import typer
 
-from scalinglab.cli.output import Json, Out, grid, plain
-from scalinglab.cli.tables import (
-    Drop,
-    Figure,
-    File,
-    NoFigure,
-    Reduce,
-    Where,
-    X,
-    Y,
-    conditions,
-    draw,
-    finish,
-    load,
-    say,
-)
-
-Along = Annotated[str, typer.Option("--x", help="The column that grows during training, a norm.")]
-Size = Annotated[str, typer.Option("--size", help="The column that tells the curves apart.")]
+from scalinglab.cli import options as option
+from scalinglab.cli.output import grid, plain
+from scalinglab.cli.tables import conditions, draw, finish, load, say
 
 
 def extrapolate(
-    file: File,
+    file: option.File,
     at: Annotated[str, typer.Option(help="Where to predict: '1e6', '1e5,1e6' or 'low:high:n'.")],
-    x: X = "n_data",
-    y: Y = "test_error",
+    x: option.X = "n_data",
+    y: option.Y = "test_error",
     level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    where: Where = None,
-    reduce: Reduce = "auto",
-    drop_bad: Drop = False,
-    figure: Figure = None,
-    no_figure: NoFigure = False,
-    as_json: Json = False,
-    out: Out = None,
+    where: option.Where = None,
+    reduce: option.Reduce = "auto",
+    drop_bad: option.DropBad = False,
+    figure: option.Figure = None,
+    no_figure: option.NoFigure = False,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Continue a curve: several forms, judged by backtests on its own points, averaged.
 
@@ -67,17 +51,17 @@ def extrapolate(
 
 
 def collapse(
-    file: File,
-    x: Along = "norm",
-    y: Y = "test_error",
-    size: Size = "n_data",
+    file: option.File,
+    x: option.Along = "norm",
+    y: option.Y = "test_error",
+    size: option.Size = "n_data",
     by: Annotated[str, typer.Option(help="optimum, position or exponents.")] = "optimum",
     tolerance: Annotated[float, typer.Option(help="Relative deviation that still counts.")] = 0.1,
-    where: Where = None,
-    figure: Figure = None,
-    no_figure: NoFigure = False,
-    as_json: Json = False,
-    out: Out = None,
+    where: option.Where = None,
+    figure: option.Figure = None,
+    no_figure: option.NoFigure = False,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Rescale curves of several sizes onto one master curve, and say how well it holds.
 
@@ -98,15 +82,15 @@ def collapse(
 
 
 def dynamical(
-    file: File,
-    x: Along = "norm",
-    y: Y = "test_error",
-    size: Size = "n_data",
-    where: Where = None,
-    figure: Figure = None,
-    no_figure: NoFigure = False,
-    as_json: Json = False,
-    out: Out = None,
+    file: option.File,
+    x: option.Along = "norm",
+    y: option.Y = "test_error",
+    size: option.Size = "n_data",
+    where: option.Where = None,
+    figure: option.Figure = None,
+    no_figure: option.NoFigure = False,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Read the dynamical laws off error-against-norm curves at several sizes.
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.output import Json, Out, emit, grid
+from scalinglab.cli import options as option
+from scalinglab.cli.output import emit, grid
 
 
 def linear_models(
@@ -16,15 +17,15 @@ def linear_models(
     n_params: Annotated[
         str, typer.Option("--n-params", "--params", help="Random features, likewise.")
     ] = "100",
-    task_exponent: Annotated[float, typer.Option(help="a of λ_k w_k² = k^-a.")] = 1.5,
-    spectral_exponent: Annotated[float, typer.Option(help="b of λ_k = k^-b.")] = 1.25,
+    task_exponent: option.TaskExponent = 1.5,
+    spectral_exponent: option.SpectralExponent = 1.25,
     n_modes: Annotated[int, typer.Option("--n-modes", "--modes", help="Number of modes.")] = 400,
     ridge: Annotated[float, typer.Option(help="0 for the pseudo-inverse.")] = 0.0,
-    noise: Annotated[float, typer.Option(help="Standard deviation of the labels' noise.")] = 0.0,
+    noise: option.Noise = 0.0,
     draws: Annotated[int, typer.Option(help="Independent draws of data and features.")] = 40,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
-    as_json: Json = False,
-    out: Out = None,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Train random-feature models to convergence at every pair of sizes, beside the theory.
 

@@ -1,4 +1,4 @@
-"""What every computing command shares: ``--json``, ``--out`` and a table for people."""
+"""Where every result goes: to JSON, into a file, or onto the screen as lines and a table."""
 
 from __future__ import annotations
 
@@ -6,21 +6,14 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import typer
 
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, nothing else there.")]
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", help="Write the result to FILE: .csv, .parquet or .json by its ending."),
-]
 
 
 def emit(

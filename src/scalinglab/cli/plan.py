@@ -6,21 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scalinglab.cli.output import Json, Out, grid
-from scalinglab.cli.tables import Drop, Figure, File, Reduce, Where, X, Y, draw, finish, load, say
+from scalinglab.cli import options as option
+from scalinglab.cli.output import grid
+from scalinglab.cli.tables import draw, finish, load, say
 
 if TYPE_CHECKING:
     from scalinglab.laws import Law
     from scalinglab.laws.surface import Surface
+    from scalinglab.laws.tables import Table
 
 app = typer.Typer(help="What to expect, what is optimal, and what to run next.", no_args_is_help=True)
-
-Params = Annotated[str, typer.Option("--n-params", help="The column of parameters.")]
-Data = Annotated[str, typer.Option("--n-data", help="The column of examples.")]
-Loss = Annotated[str, typer.Option("--y", help="The column of the loss.")]
-Highest = Annotated[int, typer.Option("--drop-highest", help="Leave out this many of the highest losses.")]
-Flops = Annotated[float, typer.Option(help="FLOPs per parameter and example.")]
-FormName = Annotated[str, typer.Option("--form", help="The form of the law; 'laws forms' lists them.")]
 
 
 def _law(file: Any, x: str, y: str, form: str, where: Any, reduce: str, drop_bad: bool) -> Law:
@@ -35,38 +30,31 @@ def _law(file: Any, x: str, y: str, form: str, where: Any, reduce: str, drop_bad
     return fitting.fit(form, table.x, table.y, error=table.error, runs=table.runs, missing=missing)
 
 
-def _columns(file: Any, n_params: str, n_data: str, y: str, where: Any, drop_highest: int) -> tuple[Any, ...]:
-    import numpy as np
-
-    table = load(file, [n_params, n_data], y, where, "all")
-    keep = np.argsort(np.argsort(table.y)) < len(table.y) - drop_highest
-    return table.x[0][keep], table.x[1][keep], table.y[keep], table.runs[keep]
-
-
-def _surface(n: Any, d: Any, loss: Any, runs: Any) -> Surface:
+def _surface(table: Table) -> Surface:
     from scalinglab.laws import surface
 
-    return surface.fit(n, d, loss, runs=runs)
+    n, d = table.x
+    return surface.fit(n, d, table.y, runs=table.runs)
 
 
 @app.command("optimal")
 def optimal(
-    file: File,
+    file: option.File,
     compute: Annotated[str, typer.Option(help="FLOPs: '1e21', '1e20,1e22' or 'low:high:n'.")],
-    n_params: Params = "n_params",
-    n_data: Data = "n_data",
-    y: Loss = "loss",
-    drop_highest: Highest = 0,
-    flops: Flops = 6.0,
-    where: Where = None,
-    as_json: Json = False,
-    out: Out = None,
+    n_params: option.Params = "n_params",
+    n_data: option.Data = "n_data",
+    y: option.Loss = "loss",
+    drop_highest: option.DropHighest = 0,
+    flops: option.Flops = 6.0,
+    where: option.Where = None,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """The n_params and n_data that reach the lowest loss with a compute.
 
     scalinglab plan optimal runs.csv --compute 1e21,1e23
     """
-    fitted = _surface(*_columns(file, n_params, n_data, y, where, drop_highest))
+    fitted = _surface(load(file, [n_params, n_data], y, where, drop_highest=drop_highest))
     best = fitted.compute_optimal(grid(compute), flops=flops)
     say(best.summary(), as_json)
     table = best.table()
@@ -75,17 +63,17 @@ def optimal(
 
 @app.command("approaches")
 def approaches(
-    file: File,
+    file: option.File,
     at: Annotated[float, typer.Option(help="FLOPs at which to compare.")],
-    n_params: Params = "n_params",
-    n_data: Data = "n_data",
-    y: Loss = "loss",
-    drop_highest: Highest = 0,
-    flops: Flops = 6.0,
-    where: Where = None,
-    figure: Figure = None,
-    as_json: Json = False,
-    out: Out = None,
+    n_params: option.Params = "n_params",
+    n_data: option.Data = "n_data",
+    y: option.Loss = "loss",
+    drop_highest: option.DropHighest = 0,
+    flops: option.Flops = 6.0,
+    where: option.Where = None,
+    figure: option.Figure = None,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Envelope, isoFLOP parabolas and surface side by side, and the bias of parabolas.
 
@@ -96,9 +84,10 @@ def approaches(
 
     from scalinglab.laws import plan
 
-    n, d, loss, runs = _columns(file, n_params, n_data, y, where, drop_highest)
-    found = plan.approaches(n, d, loss, at=at, runs=runs, flops=flops)
-    fitted = _surface(n, d, loss, runs)
+    table = load(file, [n_params, n_data], y, where, drop_highest=drop_highest)
+    n, d = table.x
+    found = plan.approaches(n, d, table.y, at=at, runs=table.runs, flops=flops)
+    fitted = _surface(table)
     total = flops * n * d
     budgets = np.geomspace(np.quantile(total, 0.1), np.quantile(total, 0.9), 8)
     centred = plan.parabola_bias(fitted, budgets, flops=flops)
@@ -127,25 +116,25 @@ def approaches(
 
 @app.command("next")
 def next_runs(
-    file: File,
+    file: option.File,
     budget: Annotated[float, typer.Option(help="FLOPs to spend.")],
     compute: Annotated[
         float | None, typer.Option(help="The compute whose best loss is to be predicted.")
     ] = None,
     at: Annotated[str | None, typer.Option(help="Or a size; for a surface 'n_params,n_data'.")] = None,
     x: Annotated[str | None, typer.Option("--x", help="One column of sizes instead of a surface.")] = None,
-    n_params: Params = "n_params",
-    n_data: Data = "n_data",
-    y: Loss = "loss",
-    form: FormName = "power_law_offset",
+    n_params: option.Params = "n_params",
+    n_data: option.Data = "n_data",
+    y: option.Loss = "loss",
+    form: option.FormName = "power_law_offset",
     cost: Annotated[float, typer.Option(help="With --x: FLOPs per unit of x.")] = 1.0,
-    drop_highest: Highest = 0,
-    flops: Flops = 6.0,
-    where: Where = None,
-    reduce: Reduce = "auto",
-    drop_bad: Drop = False,
-    as_json: Json = False,
-    out: Out = None,
+    drop_highest: option.DropHighest = 0,
+    flops: option.Flops = 6.0,
+    where: option.Where = None,
+    reduce: option.Reduce = "auto",
+    drop_bad: option.DropBad = False,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Which runs, within a budget, would shrink the interval of the prediction that matters most.
 
@@ -162,7 +151,7 @@ def next_runs(
         law = _law(file, x, y, form, where, reduce, drop_bad)
         found = plan.next_runs(law, budget=budget, at=target, cost=lambda size: cost * size)
     else:
-        fitted = _surface(*_columns(file, n_params, n_data, y, where, drop_highest))
+        fitted = _surface(load(file, [n_params, n_data], y, where, drop_highest=drop_highest))
         found = plan.next_runs(fitted, budget=budget, at=target, compute=compute, flops=flops)
     say(found.summary(), as_json)
     table = pd.DataFrame(found.runs, columns=list(found.variables)).assign(
@@ -174,36 +163,34 @@ def next_runs(
 
 @app.command("sensitivity")
 def sensitivity(
-    file: File,
+    file: option.File,
     at: Annotated[float, typer.Option(help="FLOPs at which the optimum is compared.")],
     n_params: Annotated[
         str, typer.Option("--n-params", help="Column of parameters; others after commas.")
     ] = "n_params",
-    n_data: Data = "n_data",
-    y: Loss = "loss",
+    n_data: option.Data = "n_data",
+    y: option.Loss = "loss",
     compute: Annotated[str | None, typer.Option(help="Columns of FLOPs counted in other ways.")] = None,
-    drop_highest: Highest = 0,
-    flops: Flops = 6.0,
-    where: Where = None,
-    as_json: Json = False,
-    out: Out = None,
+    drop_highest: option.DropHighest = 0,
+    flops: option.Flops = 6.0,
+    where: option.Where = None,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """The same data under other choices: N, FLOPs, loss, weights, dropped points.
 
     scalinglab plan sensitivity chinchilla.csv --at 5.76e23 --drop-highest 5
     """
-    import numpy as np
-
     from scalinglab.laws import plan
 
-    first, *others = n_params.split(",")
+    sizes = n_params.split(",")
     counted = compute.split(",") if compute else []
-    table = load(file, [first, n_data, *others, *counted], y, where, "all")
-    keep = np.argsort(np.argsort(table.y)) < len(table.y) - drop_highest
-    columns = dict(zip([first, n_data, *others, *counted], table.x[:, keep], strict=True))
+    names = [*sizes, n_data, *counted]
+    table = load(file, names, y, where, drop_highest=drop_highest)
+    columns = dict(zip(names, table.x, strict=True))
     found = plan.sensitivity(
-        {name: columns[name] for name in (first, *others)}, columns[n_data], table.y[keep], at=at,
-        runs=table.runs[keep], flops=flops, compute={name: columns[name] for name in counted},
+        {name: columns[name] for name in sizes}, columns[n_data], table.y, at=at,
+        runs=table.runs, flops=flops, compute={name: columns[name] for name in counted},
     )  # fmt: skip
     say(found.summary(), as_json)
     finish({"rows": found.table.to_dict("records")}, found.table, as_json, out)
@@ -211,16 +198,16 @@ def sensitivity(
 
 @app.command("needed")
 def needed(
-    file: File,
+    file: option.File,
     target: Annotated[float, typer.Option(help="The value of y that is wanted.")],
-    x: X = "n_data",
-    y: Y = "test_error",
-    form: FormName = "auto",
-    where: Where = None,
-    reduce: Reduce = "auto",
-    drop_bad: Drop = False,
-    as_json: Json = False,
-    out: Out = None,
+    x: option.X = "n_data",
+    y: option.Y = "test_error",
+    form: option.FormName = "auto",
+    where: option.Where = None,
+    reduce: option.Reduce = "auto",
+    drop_bad: option.DropBad = False,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """How much data for an error?
 
@@ -235,19 +222,19 @@ def needed(
 
 @app.command("doubling")
 def doubling(
-    file: File,
-    x: X = "n_data",
-    y: Y = "test_error",
-    form: FormName = "auto",
+    file: option.File,
+    x: option.X = "n_data",
+    y: option.Y = "test_error",
+    form: option.FormName = "auto",
     start: Annotated[
         float | None, typer.Option("--from", help="From this x; by default the largest.")
     ] = None,
     factor: Annotated[float, typer.Option(help="How many times as much.")] = 2.0,
-    where: Where = None,
-    reduce: Reduce = "auto",
-    drop_bad: Drop = False,
-    as_json: Json = False,
-    out: Out = None,
+    where: option.Where = None,
+    reduce: option.Reduce = "auto",
+    drop_bad: option.DropBad = False,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """What does twice as much buy?
 
@@ -261,14 +248,14 @@ def doubling(
 
 @app.command("bend")
 def bend(
-    file: File,
-    x: X = "n_data",
-    y: Y = "test_error",
-    where: Where = None,
-    reduce: Reduce = "auto",
-    drop_bad: Drop = False,
-    as_json: Json = False,
-    out: Out = None,
+    file: option.File,
+    x: option.X = "n_data",
+    y: option.Y = "test_error",
+    where: option.Where = None,
+    reduce: option.Reduce = "auto",
+    drop_bad: option.DropBad = False,
+    as_json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Is the curve still in its power law?
 

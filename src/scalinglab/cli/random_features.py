@@ -6,29 +6,27 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.output import Json, Out, emit, grid
-from scalinglab.cli.theory.kernel import Noise, SpectralExponent, TaskExponent
+from scalinglab.cli import options as option
+from scalinglab.cli.output import emit, grid
 
 
 def random_features(
-    task_exponent: TaskExponent = 1.5,
-    spectral_exponent: SpectralExponent = 1.25,
+    task_exponent: option.TaskExponent = 1.5,
+    spectral_exponent: option.SpectralExponent = 1.25,
     n_modes: Annotated[int, typer.Option(help="Modes of the spectrum, all of them drawn.")] = 1000,
-    n_params: Annotated[float, typer.Option(help="N, random features; inf for the kernel itself.")] = 64,
-    n_data: Annotated[float, typer.Option(help="P, examples; inf for the population.")] = 128,
-    times: Annotated[str, typer.Option(help="5, 1,2,4 or low:high:points (log).")] = "1:1e4:9",
-    noise: Noise = 0.0,
-    learning_rate: Annotated[
-        float | None, typer.Option(help="Count steps of gradient descent instead of the time of flow.")
-    ] = None,
-    momentum: Annotated[float, typer.Option(help="β of gradient flow, μ of gradient descent.")] = 0.0,
+    n_params: option.Features = 64,
+    n_data: option.Examples = 128,
+    times: option.Times = "1:1e4:9",
+    noise: option.Noise = 0.0,
+    learning_rate: option.LearningRate = None,
+    momentum: option.Momentum = 0.0,
     ensemble: Annotated[int, typer.Option(help="Feature draws averaged.")] = 1,
     bags: Annotated[int, typer.Option(help="Data draws averaged.")] = 1,
     draws: Annotated[int, typer.Option(help="Independent repetitions.")] = 10,
     seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
     device: Annotated[str, typer.Option(help="cpu, or a torch device such as cuda.")] = "cpu",
-    json: Json = False,
-    out: Out = None,
+    json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Train random features on many draws, beside the theory (bordelon2024).
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scalinglab.cli.output import Json, Out, emit
+from scalinglab.cli.options import Json, Out
+from scalinglab.cli.output import emit
 
 if TYPE_CHECKING:
     from scalinglab.papers import Entry

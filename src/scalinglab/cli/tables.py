@@ -1,11 +1,9 @@
-"""What the commands on tables share: which columns, which rows, where figures and results go."""
+"""What the commands on tables share: reading the rows asked for, drawing, and where results go."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from scalinglab.cli.output import emit, write
 from scalinglab.errors import BadInput
@@ -14,25 +12,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scalinglab.laws.tables import Table
-
-File = Annotated[Path, typer.Argument(help="A store, or a .csv, .parquet or .jsonl file of any table.")]
-X = Annotated[str, typer.Option("--x", help="The column of sizes.")]
-Y = Annotated[str, typer.Option("--y", help="The column that was measured.")]
-Where = Annotated[
-    list[str] | None, typer.Option("--where", help="Only rows with COLUMN=VALUE; may be given again.")
-]
-Reduce = Annotated[
-    str, typer.Option("--reduce", help="Which rows of a run count: auto, best (lowest y), last, all.")
-]
-Drop = Annotated[
-    bool, typer.Option("--drop-bad", help="Drop points that cannot be used instead of stopping.")
-]
-Figure = Annotated[
-    Path | None, typer.Option("--figure", help="Where the figure is written (.png, .pdf, .svg).")
-]
-
-
-NoFigure = Annotated[bool, typer.Option("--no-figure", help="Do not draw.")]
 
 
 def conditions(where: list[str] | None) -> dict[str, str]:
@@ -47,12 +26,24 @@ def conditions(where: list[str] | None) -> dict[str, str]:
 
 
 def load(
-    file: Path, x: str | list[str], y: str, where: list[str] | None, reduce: str, error: str | None = None
+    file: Path,
+    x: str | list[str],
+    y: str,
+    where: list[str] | None,
+    reduce: str = "all",
+    *,
+    error: str | None = None,
+    drop_highest: int = 0,
 ) -> Table:
     """The points that a command line asks for."""
     from scalinglab.laws.tables import points_of, read_table
 
-    return points_of(read_table(file), x, y, error=error, reduce=reduce, where=conditions(where))
+    table = points_of(read_table(file), x, y, error=error, reduce=reduce, where=conditions(where))
+    if drop_highest == 0:
+        return table
+    if not 0 < drop_highest < len(table.y):
+        raise BadInput(f"--drop-highest {drop_highest} of {len(table.y)} points: give 0 or more, but not all")
+    return table.keep(table.y.argsort().argsort() < len(table.y) - drop_highest)
 
 
 def draw(figure: Any, asked: Path | None, file: Path, kind: str) -> str:

@@ -33,6 +33,11 @@ class Table:
     runs: np.ndarray
     notes: tuple[str, ...]
 
+    def keep(self, chosen: np.ndarray) -> Table:
+        """Only the points that are chosen by a mask, (n,)."""
+        error = None if self.error is None else self.error[chosen]
+        return Table(self.x[..., chosen], self.y[chosen], error, self.runs[chosen], self.notes)
+
 
 def points_of(
     curves: Curves | pd.DataFrame,

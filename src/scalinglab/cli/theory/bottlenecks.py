@@ -6,21 +6,21 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.output import Json, Out, emit, grid
+from scalinglab.cli import options as option
+from scalinglab.cli.output import emit, grid
 from scalinglab.cli.theory import app
-from scalinglab.cli.theory.kernel import Modes, SpectralExponent, TaskExponent
 
 
 @app.command("bottlenecks")
 def bottlenecks(
-    task_exponent: TaskExponent = 1.5,
-    spectral_exponent: SpectralExponent = 1.25,
+    task_exponent: option.TaskExponent = 1.5,
+    spectral_exponent: option.SpectralExponent = 1.25,
     budgets: Annotated[
         str | None, typer.Option(help="Solve the exact frontier at these C = N t: 1e5, or 1e3:1e9:7 (log).")
     ] = None,
-    n_modes: Modes = 1e9,
-    json: Json = False,
-    out: Out = None,
+    n_modes: option.Modes = 1e9,
+    json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Exponents of time, data, params and compute, and the best N and t for a budget (bordelon2024).
 

@@ -7,42 +7,32 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.output import Json, Out, emit, grid
+from scalinglab.cli import options as option
+from scalinglab.cli.output import emit, grid
 from scalinglab.cli.theory import app
-from scalinglab.cli.theory.kernel import (
-    Modes,
-    Noise,
-    SpectralExponent,
-    SpectrumFile,
-    TaskExponent,
-    _spectrum,
-)
+from scalinglab.cli.theory.kernel import spectrum_of
 from scalinglab.errors import BadInput
 
 
 @app.command("dmft")
 def dmft(
-    task_exponent: TaskExponent = 1.5,
-    spectral_exponent: SpectralExponent = 1.25,
-    n_modes: Modes = 1e4,
-    spectrum: SpectrumFile = None,
-    n_params: Annotated[
-        float, typer.Option(help="N, random features; inf for the kernel itself.")
-    ] = math.inf,
-    n_data: Annotated[float, typer.Option(help="P, examples; inf for the population.")] = math.inf,
-    times: Annotated[str, typer.Option(help="5, 1,2,4 or low:high:points (log).")] = "1:1e6:100",
-    noise: Noise = 0.0,
-    learning_rate: Annotated[
-        float | None, typer.Option(help="Count steps of gradient descent instead of the time of flow.")
-    ] = None,
-    momentum: Annotated[float, typer.Option(help="β of gradient flow, μ of gradient descent.")] = 0.0,
+    task_exponent: option.TaskExponent = 1.5,
+    spectral_exponent: option.SpectralExponent = 1.25,
+    n_modes: option.Modes = 1e4,
+    spectrum: option.SpectrumFile = None,
+    n_params: option.Features = math.inf,
+    n_data: option.Examples = math.inf,
+    times: option.Times = "1:1e6:100",
+    noise: option.Noise = 0.0,
+    learning_rate: option.LearningRate = None,
+    momentum: option.Momentum = 0.0,
     batch_size: Annotated[
         float | None, typer.Option(help="Fresh examples a step: one-pass SGD; needs --learning-rate.")
     ] = None,
     ensemble: Annotated[float, typer.Option(help="Initialisations averaged; inf allowed.")] = 1,
     bags: Annotated[float, typer.Option(help="Data sets averaged; inf allowed.")] = 1,
-    json: Json = False,
-    out: Out = None,
+    json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Test and train loss of random features against time, size and data (bordelon2024).
 
@@ -67,7 +57,7 @@ def dmft(
         dynamics = theory.OnePassSGD(learning_rate, batch_size)
     if learning_rate is not None:
         at = np.unique(np.round(at))
-    modes = _spectrum(spectrum, task_exponent, spectral_exponent, n_modes)
+    modes = spectrum_of(spectrum, task_exponent, spectral_exponent, n_modes)
     found = theory.solve(modes, at, n_params, n_data, noise, dynamics, ensemble, bags)
     document = {
         "spectrum": repr(modes),

@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scalinglab.cli.output import Json, Out, emit, grid
+from scalinglab.cli import options as option
+from scalinglab.cli.output import emit, grid
 from scalinglab.cli.theory import app
 from scalinglab.errors import BadInput, nearest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scalinglab.spectrum import Spectrum
 
 Data = Annotated[
     str,
     typer.Option("--n-data", "--data", help="Training examples: 100, 10,100,1000 or a log range 1:1e6:25."),
 ]
-TaskExponent = Annotated[float, typer.Option(help="a of λ_k w_k² = k^-a.")]
-SpectralExponent = Annotated[float, typer.Option(help="b of λ_k = k^-b.")]
-Modes = Annotated[float, typer.Option("--n-modes", "--modes", help="Number of modes; 1e9 cost what 1e3 do.")]
-SpectrumFile = Annotated[
-    Path | None,
-    typer.Option("--spectrum", help="Measured instead: .csv or .parquet with eigenvalues and target_power."),
-]
-Noise = Annotated[float, typer.Option(help="Standard deviation σ of the labels' noise.")]
 
 
 @app.command("kernel")
 def kernel(
     n_data: Data = "1:1e6:25",
-    task_exponent: TaskExponent = 1.5,
-    spectral_exponent: SpectralExponent = 1.25,
-    n_modes: Modes = 1e9,
-    spectrum: SpectrumFile = None,
+    task_exponent: option.TaskExponent = 1.5,
+    spectral_exponent: option.SpectralExponent = 1.25,
+    n_modes: option.Modes = 1e9,
+    spectrum: option.SpectrumFile = None,
     ridge: Annotated[str, typer.Option(help="Added to the kernel's diagonal: a number, or 'best'.")] = "0",
-    noise: Noise = 0.0,
-    json: Json = False,
-    out: Out = None,
+    noise: option.Noise = 0.0,
+    json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Learning curve of kernel regression from its spectrum.
 
@@ -46,7 +40,7 @@ def kernel(
     """
     from scalinglab.theory import kernel as theory
 
-    modes = _spectrum(spectrum, task_exponent, spectral_exponent, n_modes)
+    modes = spectrum_of(spectrum, task_exponent, spectral_exponent, n_modes)
     sizes = grid(n_data)
     value = theory.optimal_ridge(modes, sizes, noise).ridge if ridge == "best" else _number(ridge)
     found = theory.learning_curve(modes, sizes, value, noise)
@@ -65,14 +59,14 @@ def random_features(
     n_params: Annotated[
         str, typer.Option(help="Random features, like --n-data; 'inf' for the kernel.")
     ] = "10:1e4:25",
-    task_exponent: TaskExponent = 1.5,
-    spectral_exponent: SpectralExponent = 1.25,
-    n_modes: Modes = 1e9,
-    spectrum: SpectrumFile = None,
+    task_exponent: option.TaskExponent = 1.5,
+    spectral_exponent: option.SpectralExponent = 1.25,
+    n_modes: option.Modes = 1e9,
+    spectrum: option.SpectrumFile = None,
     ridge: Annotated[float, typer.Option(help="Added to the diagonal of the kernel matrix.")] = 0.0,
-    noise: Noise = 0.0,
-    json: Json = False,
-    out: Out = None,
+    noise: option.Noise = 0.0,
+    json: option.Json = False,
+    out: option.Out = None,
 ) -> None:
     """Loss of random-feature regression for every pair of data and feature counts.
 
@@ -82,7 +76,7 @@ def random_features(
 
     from scalinglab.theory import random_features as theory
 
-    modes = _spectrum(spectrum, task_exponent, spectral_exponent, n_modes)
+    modes = spectrum_of(spectrum, task_exponent, spectral_exponent, n_modes)
     found = theory.learning_curve(modes, grid(n_data)[:, None], grid(n_params), ridge, noise)
     arrays = {name: np.ravel(getattr(found, name)) for name in ("n_data", "n_params", "loss", "kappa")}
     emit(
@@ -93,7 +87,10 @@ def random_features(
     )
 
 
-def _spectrum(path: Path | None, task_exponent: float, spectral_exponent: float, n_modes: float) -> Spectrum:
+def spectrum_of(
+    path: Path | None, task_exponent: float, spectral_exponent: float, n_modes: float
+) -> Spectrum:
+    """The spectrum that a command line asks for: measured, from a file, or a power law."""
     from scalinglab.spectrum import Spectrum
 
     if path is None:

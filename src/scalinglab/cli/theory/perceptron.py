@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.output import Json, Out, emit, grid
+from scalinglab.cli.options import Json, Out
+from scalinglab.cli.output import emit, grid
 from scalinglab.cli.theory import app
 
 

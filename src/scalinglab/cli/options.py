@@ -1,0 +1,58 @@
+"""Options that several commands take, each written once: its name, its type and what its help says.
+
+A command's signature says which it takes and what it starts from: ``x: X = "n_data"``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+# every command that computes
+Json = Annotated[bool, Option("--json", help="One JSON document on stdout, nothing else there.")]
+Out = Annotated[
+    Path | None, Option("--out", help="Write the result to FILE: .csv, .parquet or .json by its ending.")
+]
+
+# tables of curves: which file, which columns, which rows
+File = Annotated[Path, Argument(help="A store, or a .csv, .parquet or .jsonl file of any table.")]
+X = Annotated[str, Option("--x", help="The column of sizes.")]
+Y = Annotated[str, Option("--y", help="The column that was measured.")]
+Loss = Annotated[str, Option("--y", help="The column of the loss.")]
+Along = Annotated[str, Option("--x", help="The column that grows during training, a norm.")]
+Size = Annotated[str, Option("--size", help="The column that tells the curves apart.")]
+Params = Annotated[str, Option("--n-params", help="The column of parameters.")]
+Data = Annotated[str, Option("--n-data", help="The column of examples.")]
+Where = Annotated[
+    list[str] | None, Option("--where", help="Only rows with COLUMN=VALUE; may be given again.")
+]
+Reduce = Annotated[
+    str, Option("--reduce", help="Which rows of a run count: auto, best (lowest y), last, all.")
+]
+DropBad = Annotated[bool, Option("--drop-bad", help="Drop points that cannot be used instead of stopping.")]
+DropHighest = Annotated[int, Option("--drop-highest", help="Leave out this many of the highest losses.")]
+
+# fits and plans
+FormName = Annotated[str, Option("--form", help="The form of the law; 'laws forms' lists them.")]
+Flops = Annotated[float, Option("--flops", help="FLOPs per parameter and example.")]
+Figure = Annotated[Path | None, Option("--figure", help="Where the figure is written (.png, .pdf, .svg).")]
+NoFigure = Annotated[bool, Option("--no-figure", help="Do not draw.")]
+
+# solvable models
+TaskExponent = Annotated[float, Option(help="a of λ_k w_k² = k^-a.")]
+SpectralExponent = Annotated[float, Option(help="b of λ_k = k^-b.")]
+Modes = Annotated[float, Option("--n-modes", "--modes", help="Number of modes; 1e9 cost what 1e3 do.")]
+SpectrumFile = Annotated[
+    Path | None,
+    Option("--spectrum", help="Measured instead: .csv or .parquet with eigenvalues and target_power."),
+]
+Noise = Annotated[float, Option(help="Standard deviation σ of the labels' noise.")]
+Features = Annotated[float, Option("--n-params", help="N, random features; inf for the kernel itself.")]
+Examples = Annotated[float, Option("--n-data", help="P, examples; inf for the population.")]
+Times = Annotated[str, Option(help="5, 1,2,4 or low:high:points (log).")]
+LearningRate = Annotated[
+    float | None, Option(help="Count steps of gradient descent instead of the time of flow.")
+]
+Momentum = Annotated[float, Option(help="β of gradient flow, μ of gradient descent.")]
