@@ -106,6 +106,32 @@ def test_tables_show_long_and_bracketed_text_whole(capsys, monkeypatch):
     assert path in shown
 
 
+def test_a_wide_table_rounds_numbers_and_never_cuts_them(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ("step", "norm", "test_error", "test_error_stderr", "theory", "train_loss", "margin_min")
+    values = np.array([[1.0, -0.01234567, 0.1553671, 2.867912e-5, 0.1616724, 5.796831e-21, -0.9764752]])
+    emit({}, pd.DataFrame(values, columns=names))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    shown = [float(text) for text in lines[-2].strip("│").split("│")]
+    assert shown == pytest.approx(values[0].tolist(), rel=1e-3)
+    heads = [
+        "".join(parts).replace(" ", "") for parts in zip(*(line.split("┃")[1:-1] for line in lines[1:3]))
+    ]
+    assert heads == list(names)
+    monkeypatch.setenv("COLUMNS", "30")  # nothing helps here: rather wider than wrong
+    emit({}, pd.DataFrame(values, columns=names))
+    assert "5.8e-21" in capsys.readouterr().out
+
+
+def test_long_lines_go_on_indented_and_break_no_word(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    emit({"spectrum": "PowerLaw(task_exponent=1.5, n_modes=1000000000)", "folder": "/a" * 30})
+    first, second, *folder = capsys.readouterr().out.splitlines()
+    assert (first, second) == ("spectrum: PowerLaw(task_exponent=1.5,", "  n_modes=1000000000)")
+    assert "/a" * 30 in "\n".join(folder)
+
+
 def test_json_is_one_document_and_nothing_else():
     document = json.loads(scalinglab("reproduce", "list", "--json").stdout)
     keys = {entry["key"] for entry in document["entries"]}

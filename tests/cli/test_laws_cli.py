@@ -15,9 +15,13 @@ from scalinglab.errors import BadInput
 
 
 def run(*words: object) -> str:
-    result = CliRunner().invoke(app, [str(w) for w in words])
+    """What a command prints; for people it must fit a terminal of 80 columns."""
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(app, [str(w) for w in words])
     if result.exception is not None:
         raise result.exception
+    if "--json" not in words:
+        wide = [line for line in result.output.splitlines() if len(line) > 80]
+        assert not wide, f"{words} prints lines wider than 80 columns"
     return result.output
 
 
@@ -122,6 +126,7 @@ def test_forms_are_listed():
     said = json.loads(run("laws", "forms", "--json"))
     names = {row["form"] for row in said["forms"]}
     assert {"power_law", "m4", "broken_power_law", "damico", "chinchilla", "data_constrained"} <= names
+    assert "((n_scale/N)^(alpha/beta) + d_scale/D)^beta" in run("laws", "forms")
 
 
 def test_surface_and_optimum_from_a_csv(surface: Path):
@@ -130,7 +135,8 @@ def test_surface_and_optimum_from_a_csv(surface: Path):
     assert Path(said["figure"]).exists()
     (best,) = said["compute_optimal"]
     assert best["n_params_low"] < best["n_params"] < best["n_params_high"]
-    assert "n_params" in run("plan", "optimal", surface, "--compute", "1e23")
+    assert "n_params" in run("plan", "optimal", surface, "--compute", "1e22,1e23")
+    run("laws", "surface", surface, "--compute", "1e23", "--no-figure")
 
 
 def test_the_highest_losses_are_left_out(surface: Path):

@@ -10,6 +10,7 @@ import typer
 
 from scalinglab.cli.options import Json, Out
 from scalinglab.cli.output import emit
+from scalinglab.cli.tables import finish, say
 
 app = typer.Typer(help="Image sets: list them, get them.", no_args_is_help=True)
 
@@ -37,9 +38,11 @@ def list_sets(as_json: Json = False, out: Out = None) -> None:
                 "get": str(place) if place is not None else source.how(),
             }
         )
-    table = pd.DataFrame(rows).rename(columns={"download_mb": "MB", "get": "where, or how to get it"})
-    table = table.drop(columns=[] if out else ["what"])
-    emit({"folder": str(folder()), "sets": rows}, table, as_json=as_json, out=out)
+    say(f"new sets are kept in {folder()}\n", as_json)
+    for row in rows:
+        say(f"{row['name']}\n  {row['what']}\n  {row['download_mb']} MB, {row['licence']}", as_json)
+        say(f"  here: {row['get']}" if row["here"] else f"  {row['get']}", as_json)
+    finish({"folder": str(folder()), "sets": rows}, pd.DataFrame(rows), as_json, out)
 
 
 @app.command()

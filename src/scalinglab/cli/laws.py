@@ -8,7 +8,7 @@ import typer
 
 from scalinglab.cli import laws_curves
 from scalinglab.cli import options as option
-from scalinglab.cli.output import emit, grid
+from scalinglab.cli.output import grid
 from scalinglab.cli.tables import draw, finish, load, say
 from scalinglab.errors import BadInput
 
@@ -105,7 +105,10 @@ def list_forms(as_json: option.Json = False, out: option.Out = None) -> None:
         {"form": name, "variables": ", ".join(f.variables), "equation": f.equation, "from": f.doc}
         for name, f in forms.FORMS.items()
     ]
-    emit({"forms": rows}, pd.DataFrame(rows), as_json=as_json, out=out)
+    for row in rows:
+        of = "" if row["variables"] == "x" else f"of {row['variables']}; "
+        say(f"{row['form']:<19} {row['equation']}\n{'':<19} {of}{row['from']}", as_json)
+    finish({"forms": rows}, pd.DataFrame(rows), as_json, out)
 
 
 @app.command("surface")

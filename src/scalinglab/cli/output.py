@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +16,9 @@ from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+TEXT = 24  # a column of text may become as narrow as this before numbers lose digits
 
 
 def emit(
@@ -65,31 +70,76 @@ def show(document: Mapping[str, Any], table: pd.DataFrame, title: str = "", rows
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(markup=False, emoji=False)  # names and paths may look like either
     for key, value in document.items():
         if isinstance(value, (str, int, float, np.generic)):
-            console.print(f"{key}: {cell(value)}", highlight=False)
+            print(wrap(f"{key}: {cell(value)}"))
     if table.empty:
         return
-    printed = Table(title=title or None, title_justify="left")
-    for column in table.columns:
-        text = not pd.api.types.is_numeric_dtype(table[column])
-        justify: Literal["left", "right"] = "left" if text else "right"
-        # long paths and equations go on in the next line: nobody can copy what ends in an ellipsis
-        printed.add_column(str(column), justify=justify, no_wrap=not text, overflow="fold")
+    console = Console(markup=False, emoji=False)  # names and paths may look like either
     keep = np.unique(np.linspace(0, len(table) - 1, min(rows, len(table))).astype(int))
-    for values in table.iloc[keep].itertuples(index=False, name=None):
-        printed.add_row(*map(cell, values))
-    console.print(printed)
+    shown = table.iloc[keep]
+    numbers = [pd.api.types.is_numeric_dtype(shown[column]) for column in shown]
+    heads, cells = _fit(shown, numbers, console.width)
+    printed = Table(title=title or None, title_justify="left")
+    for head, body, number in zip(heads, cells, numbers, strict=True):
+        justify: Literal["left", "right"] = "right" if number else "left"
+        # long paths and equations go on in the next line: nobody can copy what ends in an ellipsis;
+        # a number that lost a digit is a wrong number
+        least = _width([head, *body]) if number else None
+        printed.add_column(head, justify=justify, min_width=least, overflow="fold")
+    for values in zip(*cells, strict=True):
+        printed.add_row(*values)
+    console.print(printed, crop=False)
     if len(keep) < len(table):
         console.print(f"{len(keep)} of {len(table)} rows shown; --out FILE writes all of them")
 
 
-def cell(value: Any) -> str:
+def _fit(table: pd.DataFrame, numbers: list[bool], width: int) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells, column by column; where they are too wide heads break, then digits are rounded off."""
+    names = [str(column) for column in table]
+    for heads, digits in ((names, 6), *((list(map(_broken, names)), n) for n in (6, 5, 4, 3))):
+        cells = [[cell(value, digits) for value in table[column]] for column in table]
+        taken = sum(
+            _width([head, *body]) if number else min(_width([head, *body]), TEXT)
+            for head, body, number in zip(heads, cells, numbers, strict=True)
+        )
+        if taken + 3 * len(names) + 1 <= width:
+            break
+    return heads, cells
+
+
+def _broken(name: str) -> str:
+    """A column's name over two lines, at the underscore nearest to its middle."""
+    breaks = [i + 1 for i, letter in enumerate(name) if letter == "_" and i]
+    place = min(breaks, key=lambda i: abs(2 * i - len(name)), default=0)
+    return f"{name[:place]}\n{name[place:]}" if place else name
+
+
+def _width(texts: Sequence[str]) -> int:
+    return max((len(line) for text in texts for line in text.splitlines()), default=0)
+
+
+def wrap(text: str) -> str:
+    """Text for the screen: what is wider goes on in the next line, indented; no word is broken."""
+    width = shutil.get_terminal_size().columns
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        lines += (
+            [line]
+            if len(line) <= width
+            else textwrap.wrap(
+                line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            )
+        )
+    return "\n".join(lines)
+
+
+def cell(value: Any, digits: int = 6) -> str:
     """A value as a person reads it."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
-    return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
+    return f"{value:.{digits}g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def plain(value: Any) -> Any:

@@ -94,7 +94,7 @@ def approaches(
     drifting = plan.parabola_bias(fitted, budgets, flops=flops, drift=9.0)
     say(found.summary(), as_json)
     say("\n" + centred.summary(), as_json)
-    say("\nthe same with the sizes tried drifting from a third of the optimum to three times it", as_json)
+    say("\nthe same with the sizes tried drifting from 1/3 of the optimum to 3 times it", as_json)
     say(drifting.summary().split("\n", 1)[1], as_json)
     rows = [
         {"approach": r.name, "a": r.exponent, "a_low": r.exponent_interval.low,

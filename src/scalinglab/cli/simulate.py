@@ -58,11 +58,9 @@ def perceptron(
         table = table.assign(theory=theory.fixed_norm(problem.setting["load"], table["norm"]).error)
     measured = ("norm", "test_error", "test_error_stderr", "theory", "train_loss", "margin_min")
     narrow = table[[name for name in (("step",) if sharpness is None else ()) + measured if name in table]]
-    document = {
-        "model": f"perceptron, {seeds} seeds, N = {n_params}, P = {problem.n_data}",
-        **{name: table[name].to_numpy() for name in table},
-    }
-    emit(document, narrow if out is None else table, as_json=as_json, out=out)
+    title = f"perceptron, {seeds} seeds, N = {n_params}, P = {problem.n_data}"
+    document = {name: table[name].to_numpy() for name in table}
+    emit(document, narrow if out is None else table, as_json=as_json, out=out, title=title)
 
 
 from scalinglab.cli.linear_models import linear_models  # noqa: E402

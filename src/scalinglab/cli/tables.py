@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalinglab.cli.output import emit, write
+from scalinglab.cli.output import emit, wrap, write
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def draw(figure: Any, asked: Path | None, file: Path, kind: str) -> str:
 def say(text: str, as_json: bool) -> None:
     """Print for a person; nothing where JSON goes to stdout."""
     if not as_json:
-        print(text)
+        print(wrap(text))
 
 
 def finish(document: dict[str, Any], table: pd.DataFrame, as_json: bool, out: Path | None) -> None:

@@ -235,8 +235,8 @@ class ParabolaBias:
             f"{'sizes tried':>16} {'a found':>9} {'n_params found/true, smallest and largest compute':>52}"
         )
         for span, exponent, found in zip(self.span, self.exponents, self.vertex, strict=True):
-            ratio = found / self.truth
-            lines.append(f"{f'×/÷ {span:g}':>16} {exponent:>9.4f} {f'{ratio[0]:.3f} … {ratio[-1]:.3f}':>52}")
+            ends = (f"{r:.3f}" if np.isfinite(r) else "no minimum" for r in (found / self.truth)[[0, -1]])
+            lines.append(f"{f'×/÷ {span:g}':>16} {exponent:>9.4f} {' … '.join(ends):>52}")
         return "\n".join(lines)
 
 

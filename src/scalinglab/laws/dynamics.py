@@ -80,16 +80,16 @@ class Dynamical:
         """The exponents as a person reads them."""
         sizes, verdict = int(self.table["resolved"].sum()), "agree" if self.agrees else "do not agree"
         held = "none" if self.collapse_from is None else f"{self.collapse_from:g}"
-        lines = [
-            f"gamma_1          {self.gamma_1}   early phase, mean of {sizes} sizes",
-            f"gamma_2          {self.gamma_2}   norm of the optimum against size, from the collapse",
-            f"                 {self.gamma_2_optimum}   from the raw optima alone",
-            f"gamma_predicted  {self.gamma_predicted}   gamma_1 · gamma_2",
-            f"gamma_measured   {self.gamma_measured}   smallest error against size",
-            f"sigma            {self.sigma:.3g}   they {verdict} within it",
-            f"collapse from    {held}",
+        rows = [
+            ("gamma_1", self.gamma_1, f"early phase, mean of {sizes} sizes"),
+            ("gamma_2", self.gamma_2, "best norm against size, from the collapse"),
+            ("", self.gamma_2_optimum, "best norm against size, from the raw optima"),
+            ("gamma_predicted", self.gamma_predicted, "gamma_1 · gamma_2"),
+            ("gamma_measured", self.gamma_measured, "smallest error against size"),
+            ("sigma", f"{self.sigma:.3g}", f"they {verdict} within it"),
+            ("collapse from", held, ""),
         ]
-        return "\n".join(lines)
+        return "\n".join(f"{name:<16} {value!s:<16} {what}".rstrip() for name, value, what in rows)
 
 
 def dynamical(

@@ -42,6 +42,11 @@ class Certificate:
     condition: float
     at_bound: tuple[str, ...]
 
+    def summary(self) -> str:
+        """In a line: how many starts agree, how well the parameters are told apart."""
+        told = f"{self.agree:.0%} of {self.starts} starts agree; condition {self.condition:.2g}"
+        return told + ("" if self.converged else "; NOT at rest")
+
 
 @dataclass(frozen=True, repr=False)
 class Law:
@@ -220,10 +225,8 @@ class Law:
         unit = "of ln y" if self.log else "of y"
         lines.append(f"  scatter        {self.scatter:.3g} {unit} with {self.freedom} degrees of freedom")
         c = self.certificate
-        lines.append(
-            f"  certificate    objective {c.objective:.6g}; {c.agree:.0%} of {c.starts} starts agree"
-            f"; condition {c.condition:.2g}" + ("" if c.converged else "; NOT at rest")
-        )
+        lines.append(f"  objective      {c.objective:.6g}")
+        lines.append(f"  certificate    {c.summary()}")
         if c.at_bound:
             lines.append(f"  at a bound     {', '.join(c.at_bound)}")
         if self.wave < 0.02:

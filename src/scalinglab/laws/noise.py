@@ -48,10 +48,12 @@ class OptimalNoise:
         """A table in lines."""
         lines = [f"{'width':>8} {'noise':>10} {'interval':>22} {'accuracy':>18}"]
         for i, width in enumerate(self.width):
-            note = "  interval reaches the end of the search" if self.edge[i] else ""
+            note = "  *" if self.edge[i] else ""
             ends = f"[{self.low[i]:.4g}, {self.high[i]:.4g}]"
             accuracy = f"{self.accuracy[i]:.4f} ± {self.stderr[i]:.4f}"
             lines.append(f"{width:>8g} {self.noise[i]:>10.4g} {ends:>22} {accuracy:>18}{note}")
+        if self.edge.any():
+            lines.append("* the interval reaches the end of the search: the optimum may lie outside")
         lines.append(
             f"noise = a · width: a = {self.slope:.4g} ± {self.slope_error:.2g}, R² = {self.r_squared:.3f}"
         )

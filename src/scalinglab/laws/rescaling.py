@@ -71,11 +71,15 @@ class Collapse:
         """The collapse as a person reads it."""
         held = "no three sizes agree" if self.holds_from is None else f"from {self.holds_from:g} up"
         odd = ", ".join(f"{size:g}" for size in self.outliers) or "none"
-        worst = float(self.deviation[self.holds].max()) if self.holds.any() else float("nan")
+        far = "no master curve to deviate from"
+        if self.holds.any():
+            far = (
+                f"at most {100 * self.deviation[self.holds].max():.2g} % from the master curve of the others"
+            )
         return "\n".join(
             [
                 f"holds        {held} ({int(self.holds.sum())} of {self.sizes.size} sizes); outliers: {odd}",
-                f"deviation    at most {100 * worst:.2g} % from the master curve of the others",
+                f"deviation    {far}",
                 f"quality      {self.quality:.3g}   (1: within the noise)",
                 f"x scale      n^a,  a = {self.x_exponent}",
                 f"y scale      n^−b, b = {self.y_exponent}",

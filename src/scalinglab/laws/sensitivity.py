@@ -31,17 +31,19 @@ class Sensitivity:
     table: pd.DataFrame
 
     def summary(self) -> str:
-        """The table in lines."""
-        lines = [f"{'choice':<34}{'points':>7}" + "".join(f"{c:>10}" for c in COLUMNS)]
+        """The table in lines, of the optimum only n_params: n_data is compute/(flops · n_params)."""
+        wide = max(map(len, self.table["choice"]))
+        shown = {"E": ">6.3f", "alpha": ">7.3f", "beta": ">7.3f", "a": ">7.3f", "n_params": ">9.3g"}
+        head = "".join(f"{name:{how.split('.')[0]}}" for name, how in shown.items())
+        lines = [f"{'choice':<{wide}} {'points':>6}{head}"]
         for row in self.table.to_dict("records"):
-            cells = (
-                "".join(f"{row[c]:>10.4g}" for c in COLUMNS) if not row["problem"] else f"  {row['problem']}"
-            )
-            lines.append(f"{row['choice']:<34}{row['points']:>7}{cells}")
+            cells = "".join(f"{row[name]:{how}}" for name, how in shown.items() if not row["problem"])
+            lines.append(f"{row['choice']:<{wide}} {row['points']:>6}{cells or '  ' + row['problem']}")
         spread = self.table[["a", "n_params"]].agg(["min", "max"])
+        lines.append(f"over all choices: a from {spread.a['min']:.3f} to {spread.a['max']:.3f}")
         lines.append(
-            f"over all choices: a from {spread.a['min']:.3f} to {spread.a['max']:.3f}, n_params at "
-            f"{self.compute:.3g} FLOPs from {spread.n_params['min']:.3g} to {spread.n_params['max']:.3g}"
+            f"  n_params at {self.compute:.3g} FLOPs from {spread.n_params['min']:.3g} to "
+            f"{spread.n_params['max']:.3g}"
         )
         return "\n".join(lines)
 

@@ -61,20 +61,15 @@ class Optimal:
         return pd.DataFrame({name: np.atleast_1d(v) for name, v in columns.items()})
 
     def summary(self) -> str:
-        """A table in lines."""
-        lines = [f"{'compute':>10} {'n_params':>30} {'n_data':>30} {'loss':>24}"]
-        columns = [np.atleast_1d(v) for v in (self.compute, self.n_params, self.n_data, self.loss)]
-        ends = [
-            tuple(np.atleast_1d(e) for e in pair)
-            for pair in (self.n_params_interval, self.n_data_interval, self.loss_interval)
-        ]
-        for i, (c, n, d, y) in enumerate(zip(*columns, strict=True)):
-            cells = (
-                f"{v:.3g} [{low[i]:.3g}, {high[i]:.3g}]"
-                for v, (low, high) in zip((n, d, y), ends, strict=True)
-            )
-            first, second, third = cells
-            lines.append(f"{c:>10.3g} {first:>30} {second:>30} {third:>24}")
+        """A table in lines, the intervals below their values."""
+        names = ("n_params", "n_data", "loss")
+        lines = [f"{'compute':>10}" + "".join(f"{name:>23}" for name in names)]
+        for row in self.table().to_dict("records"):
+            lines.append(f"{row['compute']:>10.3g}" + "".join(f"{row[name]:>23.3g}" for name in names))
+            ends = [(row[f"{name}_low"], row[f"{name}_high"]) for name in names]
+            if np.isfinite(ends).all():
+                cells = (f"{f'{low:.3g} … {high:.3g}':>23}" for low, high in ends)
+                lines.append(f"{f'{100 * self.level:g} %':>10}" + "".join(cells))
         return "\n".join(lines)
 
 
@@ -172,10 +167,8 @@ class Surface:
             else:
                 lines.append(f"  {name:<14} {value:<12.6g} held")
         c = law.certificate
-        lines.append(
-            f"  certificate    objective {c.objective:.7g}; {c.agree:.0%} of {c.starts} starts agree"
-            f"; condition {c.condition:.2g}" + ("" if c.converged else "; NOT at rest")
-        )
+        lines.append(f"  objective      {c.objective:.7g}")
+        lines.append(f"  certificate    {c.summary()}")
         if c.at_bound:
             lines.append(f"  at a bound     {', '.join(c.at_bound)}: not determined by these data")
         return "\n".join([*lines, *(f"  note: {note}" for note in law.points.notes)])
