@@ -54,12 +54,21 @@ def usable_device(name: str) -> str:
     return name
 
 
-def nearest(word: str, choices: Iterable[str]) -> str:
+def nearest(word: str, choices: Iterable[str], otherwise: str = "", most: int = 20) -> str:
     """The end of an error message about an unknown name: the nearest known one, or all of them.
+
+    Args:
+        otherwise: what to say instead of a list where nothing is near.
+        most: how many the list names.
 
     >>> nearest("widht", ["width", "depth"])
     "did you mean 'width'?"
+    >>> nearest("seed", ["0", "1", "2", "3"], most=2)
+    'choose from: 0, 1 and 2 more'
     """
     known = sorted(choices)
     close = difflib.get_close_matches(word, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"choose from: {', '.join(known)}"
+    if close:
+        return f"did you mean {close[0]!r}?"
+    more = f" and {len(known) - most} more" if len(known) > most else ""
+    return otherwise or f"choose from: {', '.join(known[:most])}{more}"

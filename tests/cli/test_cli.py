@@ -34,6 +34,8 @@ def scalinglab(*words: str, **kwargs) -> subprocess.CompletedProcess[str]:
         (["reproduce", "list"], 0, "damico2025/fig1"),
         (["reproduce", "park2019/fig1"], 2, "not built yet"),
         (["reproduce", "park2019/fgi1"], 2, "park2019/fig"),
+        (["reproduce", "nothing"], 2, "'scalinglab reproduce list' shows all"),
+        (["reproduce", "park2018"], 2, "did you mean 'park2019'?"),
         (["report", "nowhere.csv"], 2, "nowhere.csv"),
         (["rpeort"], 2, "report"),
     ],
@@ -136,6 +138,17 @@ def test_json_is_one_document_and_nothing_else():
     document = json.loads(scalinglab("reproduce", "list", "--json").stdout)
     keys = {entry["key"] for entry in document["entries"]}
     assert {"damico2025/fig1", "bahri2021/fig3", "bordelon2024/fig2a", "park2019/fig1"} <= keys
+
+
+def test_a_paper_lists_its_own_figures_with_claims_and_scales():
+    document = json.loads(scalinglab("reproduce", "hoffmann2022", "--json").stdout)
+    (entry,) = document["entries"]
+    assert entry["key"] == "hoffmann2022/refit"
+    assert "surface" in entry["claim"]
+    assert entry["scales"] == ["smoke", "laptop"]
+    said = scalinglab("reproduce", "damico2025/").stdout
+    assert "damico2025/fig1 " in said
+    assert "bahri2021" not in said
 
 
 def test_interrupt_ends_with_130(tmp_path: Path):

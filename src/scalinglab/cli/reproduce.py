@@ -17,7 +17,9 @@ COLUMNS = ["key", "claim", "scales", "built"]
 
 
 def reproduce(
-    key: Annotated[str, typer.Argument(help="'list', or a key such as damico2025/fig1.")] = "list",
+    key: Annotated[
+        str, typer.Argument(help="'list', a paper to list, or a key such as damico2025/fig1.")
+    ] = "list",
     scale: Annotated[str, typer.Option(help="smoke, laptop, gpu or paper.")] = "laptop",
     results: Annotated[Path, typer.Option(help="Where figures, curves and tables are kept.")] = Path(
         "results"
@@ -29,6 +31,8 @@ def reproduce(
 
     scalinglab reproduce list
 
+    scalinglab reproduce damico2025
+
     scalinglab reproduce damico2025/fig1 --scale smoke
     """
     import pandas as pd
@@ -36,8 +40,8 @@ def reproduce(
     from scalinglab import papers
     from scalinglab.papers.results import cells
 
-    if key == "list":
-        known = list(papers.entries().values())
+    known = [entry for entry in papers.entries().values() if key.rstrip("/") in ("list", entry.paper)]
+    if known:
         if as_json or out is not None:
             table = pd.DataFrame([(e.key, e.claim, e.scales, e.built) for e in known], columns=COLUMNS)
             emit({"entries": table.to_dict("records")}, table, as_json=as_json, out=out)
@@ -60,7 +64,7 @@ def _print_list(known: list[Entry]) -> None:
     from rich.table import Table
 
     console = Console()
-    for paper, group in groupby(known, key=lambda entry: entry.key.split("/")[0]):
+    for paper, group in groupby(known, key=lambda entry: entry.paper):
         table = Table(title=paper, title_justify="left", title_style="bold", box=None, pad_edge=False)
         for name in ("key", "built", "up to"):
             table.add_column(name, no_wrap=True)
@@ -71,5 +75,6 @@ def _print_list(known: list[Entry]) -> None:
         console.print(table, "")
     built = sum(entry.built for entry in known)
     console.print(
-        f"{built} of {len(known)} are built. scalinglab reproduce KEY --scale smoke|laptop|gpu|paper"
+        f"{built} of {len(known)} built; scalinglab reproduce KEY --scale smoke|laptop|gpu|paper",
+        highlight=False,
     )

@@ -68,6 +68,11 @@ class Entry:
     make: str | None = None  # "package.module:function", None while it is not built
 
     @property
+    def paper(self) -> str:
+        """The paper it is from."""
+        return self.key.split("/")[0]
+
+    @property
     def built(self) -> bool:
         """Whether there is a function that makes it."""
         return self.make is not None
@@ -94,5 +99,9 @@ def entry(key: str) -> Entry:
     """The entry of that key, or an error that names the nearest one."""
     known = entries()
     if key not in known:
-        raise BadInput(f"no figure or table {key!r}; {nearest(key, known)}")
+        if key in PAPERS:
+            own = ", ".join(name for name in known if known[name].paper == key)
+            raise BadInput(f"{key!r} is a paper: name one figure or table of it: {own}")
+        way_out = nearest(key, [*PAPERS, *known], f"'scalinglab reproduce list' shows all {len(known)}")
+        raise BadInput(f"no figure or table {key!r}; {way_out}")
     return known[key]
