@@ -78,7 +78,11 @@ def test_every_command_teaches_by_example():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["laws", "fit", "head.csv"], "no rows"),
+        (["laws", "fit", "head.csv"], "head.csv has no rows"),
+        (["laws", "fit", "store"], "store holds no runs"),
+        (["read", "head.csv"], "head.csv has no rows"),
+        (["read", "store", "--store", "another"], "store holds no runs"),
+        (["report", "store"], "no rows"),
         (["laws", "fit", "good.csv", "--level", "2"], "--level 2"),
         (["laws", "fit", "good.csv", "--at", "-5", "--no-figure"], "x=-5"),
         (["plan", "doubling", "good.csv", "--from", "-2"], "x=-2"),
@@ -92,6 +96,7 @@ def test_every_command_teaches_by_example():
 def test_wrong_input_is_told_in_one_line(words: list[str], said: str, tmp_path: Path, monkeypatch):
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "head.csv").write_text("n_data,test_error\n")
+    (tmp_path / "store" / "sealed").mkdir(parents=True)
     rows = "".join(f"{n},{0.05 + 3 * n**-0.5}\n" for n in (100, 200, 400, 800, 1600))
     (tmp_path / "good.csv").write_text("n_data,test_error\n" + rows)
     monkeypatch.chdir(tmp_path)

@@ -69,6 +69,12 @@ def test_columns_of_a_foreign_file_are_renamed(tmp_path):
         ("a.xlsx", "", "unknown ending '.xlsx'"),
         ("b.parquet", "not parquet at all", "b.parquet cannot be read"),
         ("c.csv", "", "c.csv cannot be read"),
+        (
+            "head.csv",
+            "n_data,test_error\n",
+            "head.csv has no rows, only the names n_data, test_error: .* every",
+        ),
+        ("empty.jsonl", "", "empty.jsonl has no rows: a table of curves has a row for every measurement"),
         ("d.jsonl", '{"step": 1, "norm": 2}\n[oops\n', "d.jsonl, line 2 is not a JSON object"),
     ],
 )

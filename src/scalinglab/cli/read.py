@@ -28,6 +28,8 @@ def read(
 
     names = dict(_pair(text) for text in column or [])
     curves = sl.read(source, **names)
+    if not curves.runs:
+        raise BadInput(f"{source} holds no runs with a checkpoint: there is nothing to take in")
     added = sl.Store(store).add(curves, origin=source)
     document = {
         "store": str(store),

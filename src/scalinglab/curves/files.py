@@ -53,16 +53,26 @@ def write_table(frame: pd.DataFrame, settings: Iterable[str], path: Path) -> Non
 
 
 def read_table(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Read by the ending; also the columns declared as settings, where the format keeps them."""
+    """Read by the ending; also the columns declared as settings, where the format keeps them.
+
+    A table without rows is an error: whoever asks for it has taken another file for theirs.
+    """
     if not path.exists():
         raise BadInput(f"{path} does not exist")
     read = by_ending(path, {".parquet": _read_parquet, ".csv": _read_csv, **_jsonl(_read_lines)})
     try:
-        return read(path)
+        frame, settings = read(path)
     except BadInput:
         raise
     except (OSError, ValueError) as error:  # Arrow's and pandas' parsers raise one of these
         raise BadInput(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+    if frame.empty:
+        names = f", only the names {', '.join(map(str, frame.columns))}" if len(frame.columns) else ""
+        raise BadInput(
+            f"{path} has no rows{names}: a table of curves has a row for every measurement, under names such "
+            "as n_data, step, test_error"
+        )
+    return frame, settings
 
 
 def by_ending(path: Path, table: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from scalinglab.curves import PROGRESS, Curves
+from scalinglab.curves.files import read_table as read_file
 from scalinglab.errors import BadInput, nearest
+from scalinglab.store import Store
 
 REDUCE = ("auto", "best", "last", "all")
 
@@ -60,12 +62,12 @@ def points_of(
     frame = curves.frame if isinstance(curves, Curves) else curves
     names = [x] if isinstance(x, str) else list(x)
     error = error or (f"{y}_stderr" if f"{y}_stderr" in frame else None)
+    if frame.empty:
+        raise BadInput("the table has no rows")
     for name in (*names, y, *([error] if error else [])):
         if name not in frame:
             raise BadInput(f"no column {name!r}; {nearest(name, map(str, frame.columns))}")
         if not pd.api.types.is_numeric_dtype(frame[name]):
-            if frame.empty:
-                raise BadInput(f"column {name!r} is empty: the table has a head but no rows")
             wrong = next((v for v in frame[name] if not isinstance(v, (int, float))), frame[name].iloc[0])
             raise BadInput(f"column {name!r} must hold numbers, not {wrong!r}")
     if reduce not in REDUCE:
@@ -149,30 +151,13 @@ def _run_names(frame: pd.DataFrame, names: list[str], y: str, error: str | None)
     return runs if told_apart else np.arange(len(frame)).astype(str)
 
 
-def read_table(path: Any) -> pd.DataFrame:
+def read_table(path: Path) -> pd.DataFrame:
     """Any table: a store's folder, or a .csv, .parquet or .jsonl file, whatever its columns."""
-    from pathlib import Path
-
-    place = Path(path)
-    if not place.exists():
-        raise BadInput(f"{place} does not exist")
-    readers: dict[str, Any] = {
-        ".csv": pd.read_csv,
-        ".parquet": pd.read_parquet,
-        ".jsonl": lambda file: pd.read_json(file, lines=True),
-    }
-    if place.is_dir():
-        from scalinglab.store import Store
-
-        if not Store.is_store(place):
-            raise BadInput(f"{place} is a folder, but not a store: it has neither sealed nor live runs")
-        return Store(place).curves().frame
-    if place.suffix not in readers:
-        raise BadInput(
-            f"{place}: unknown ending {place.suffix!r}; use one of {', '.join(readers)}, or a store"
-        )
-    try:
-        frame: pd.DataFrame = readers[place.suffix](place)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
-        raise BadInput(f"{place} cannot be read as a table: {error}") from error
+    if not path.is_dir():
+        return read_file(path)[0]
+    if not Store.is_store(path):
+        raise BadInput(f"{path} is a folder, but not a store: it has neither sealed nor live runs")
+    frame = Store(path).curves().frame
+    if frame.empty:
+        raise BadInput(f"the store {path} holds no runs with a checkpoint yet")
     return frame
