@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from scalinglab.laws.rescaling import Collapse
 
 
-def sizes_legend(axis: Axes, sizes: Any, title: str = "size") -> None:
-    """The smallest, middle and largest size in their colours."""
+def sizes_legend(axis: Axes, sizes: Any, title: str = "size", **options: Any) -> None:
+    """The smallest, middle and largest size in their colours; options are matplotlib's."""
     shades = colors(sizes)
     for i in sorted({0, len(sizes) // 2, len(sizes) - 1}):
         axis.plot([], [], color=shades[i], label=f"{sizes[i]:,.6g}")
-    axis.legend(title=title, title_fontsize=8, frameon=False)
+    axis.legend(title=title, **options)
 
 
 def plain_ticks(axis: Axes, which: str = "both") -> None:
@@ -80,9 +80,16 @@ def draw_law(
     high: Any = None,
     color: str = PALETTE[0],
     falling: bool = False,
+    plain: str = "both",
     **line: Any,
 ) -> None:
-    """Points against size with a power law of the given exponent through their middle."""
+    """Points against size with a power law of the given exponent through their middle.
+
+    Args:
+        low, high: ends of the points' error bars.
+        falling: whether the law is values ∝ size^-exponent.
+        plain: which axes get plain numbers, as in `plain_ticks`.
+    """
     sizes, values = np.asarray(sizes, float), np.asarray(values, float)
     error = None if low is None else np.array([values - np.asarray(low), np.asarray(high) - values])
     points(axis, sizes, values, error, color=color)
@@ -90,7 +97,7 @@ def draw_law(
     middle, height = np.exp(np.log(sizes).mean()), np.exp(np.log(values).mean())
     ends = np.array([sizes.min(), sizes.max()])
     axis.plot(ends, height * (ends / middle) ** value, color=color, linewidth=1.2, label=text, **line)
-    plain_ticks(axis)
+    plain_ticks(axis, plain)
 
 
 def dynamical(

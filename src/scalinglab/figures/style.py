@@ -1,11 +1,14 @@
 """One look for every figure: theory as lines, measurement as points with error bars, log axes.
 
 Use the functions here instead of `matplotlib.pyplot`: figures are made without a display, without global
-state, and the same on every machine.
+state, and the same on every machine. Whatever is drawn on the axes that `panels` gives has this look,
+whenever it is drawn, and the user's own matplotlib settings stay as they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import matplotlib as mpl
@@ -33,9 +36,10 @@ STYLE: dict[Any, Any] = {
     "grid.color": GRID,
     "grid.linewidth": 0.6,
     "lines.linewidth": 1.6,
-    "lines.markersize": 4,
+    "lines.markersize": 5,
     "legend.frameon": False,
     "legend.fontsize": 8,
+    "legend.title_fontsize": 8,
     "figure.dpi": 120,
     "savefig.bbox": "tight",
     "pdf.fonttype": 42,
@@ -43,20 +47,54 @@ STYLE: dict[Any, Any] = {
 }
 
 
+def _in_style(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def styled(*args: Any, **kwargs: Any) -> Any:
+        with mpl.rc_context(STYLE):
+            return method(*args, **kwargs)
+
+    return styled
+
+
+class Panel(Axes):
+    """Axes in the style. Matplotlib reads its settings when an artist is made, so every maker gets them."""
+
+
+class Sheet(Figure):
+    """A figure in the style, also when it is drawn and saved."""
+
+
+for _name in (
+    "plot", "errorbar", "scatter", "bar", "fill_between", "axhline", "axvline", "axline", "text", "annotate",
+    "legend", "set_title", "set_xlabel", "set_ylabel", "contour", "clabel", "pcolormesh", "imshow",
+):  # fmt: skip
+    setattr(Panel, _name, _in_style(getattr(Axes, _name)))
+for _name in ("draw", "savefig", "text", "suptitle", "legend", "colorbar"):
+    setattr(Sheet, _name, _in_style(getattr(Figure, _name)))
+
+
 def panels(
     rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (4.2, 3.2), **kwargs: Any
 ) -> tuple[Figure, np.ndarray]:
-    """A figure with a grid of axes, (rows, columns), each of `size` inches."""
+    """A figure with a grid of axes, (rows, columns), each of `size` inches.
+
+    Draw on the axes as on any others; what is drawn gets the style.
+
+    >>> figure, axes = panels(1, 2)
+    >>> (line,) = axes[0, 0].plot([1, 10], [1, 0.1])
+    >>> line.get_linewidth()
+    1.6
+    """
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False, **kwargs)
+        figure = Sheet(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False, subplot_kw={"axes_class": Panel}, **kwargs)
     return figure, axes
 
 
 def loglog(axis: Axes, x: str, y: str, title: str = "") -> Axes:
     """Log-log axes with their labels."""
     axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
-    axis.set_title(title, loc="left", fontsize=10)  # the style's context is over when titles are set
+    axis.set_title(title)
 
     def sparse(value: float, _: object) -> str:
         # over a short range label 2 and 5 too, but never side by side
@@ -69,8 +107,14 @@ def loglog(axis: Axes, x: str, y: str, title: str = "") -> Axes:
 
 
 def legend(axis: Axes, **kwargs: Any) -> None:
-    """A small legend without a frame (the style does not reach legends that are made later)."""
+    """A small legend without a frame, on axes of any style."""
     axis.legend(**{"frameon": False, "fontsize": 8, "title_fontsize": 8, **kwargs})
+
+
+def headroom(axis: Axes, share: float = 0.25) -> None:
+    """Keep the upper share of log axes free, for a legend that no curve runs through."""
+    low, high = axis.get_ylim()
+    axis.set_ylim(low, high * (high / low) ** (share / (1 - share)))
 
 
 def colors(values: Any, cmap: str = SEQUENTIAL) -> list[Any]:

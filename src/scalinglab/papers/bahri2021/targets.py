@@ -75,7 +75,8 @@ def fig_s8(scale: str) -> Reproduction:
             KINDS[1]: nested_loss(matrix, sizes, targets=labels, draws=DRAWS) / np.mean(np.sum(labels**2, 1)),
         }
         exponents = {kind: linear.exponent(sizes, found) for kind, found in losses.items()}
-        style.loglog(axes[0, column], "examples D", "loss / zero predictor's" if column == 0 else "", name)
+        style.loglog(axes[0, column], "examples D", "loss / zero predictor's" if column == 0 else "")
+        axes[0, column].set_title(name.replace(", ", "\n"))
         for kind, color in zip(KINDS, style.PALETTE):
             error = losses[kind].std(0, ddof=1) / np.sqrt(DRAWS)
             label = f"{kind}: {exponents[kind]}"

@@ -20,7 +20,7 @@ from scalinglab.curves import Curves
 from scalinglab.data.sources import VARIABLE, search_path
 from scalinglab.errors import BadInput
 from scalinglab.figures.collapse import draw_collapse, draw_curves, draw_law, plain_ticks, sizes_legend
-from scalinglab.figures.style import INK, PALETTE, loglog, panels
+from scalinglab.figures.style import INK, PALETTE, headroom, loglog, panels
 from scalinglab.laws.dynamics import Dynamical, dynamical
 from scalinglab.laws.rescaling import collapse
 from scalinglab.laws.sizes import SizeCurve, size_curves
@@ -164,16 +164,19 @@ def fig8(scale: str) -> Reproduction:
             middle = float(np.sqrt(ends.prod()))
             height = float(np.exp(run.smoothed(np.log(middle))))
             column[0].plot(ends, height * (ends / middle) ** -row["slope"], "--", color=INK, linewidth=0.6)
-        sizes_legend(column[0], table["size"].to_numpy(), "P")
+        headroom(column[0])
+        sizes_legend(column[0], table["size"].to_numpy(), "P", loc="upper right", ncols=3, columnspacing=1,
+                     handlelength=1)  # fmt: skip
         loglog(column[1], "P", "norm at the optimum")
         draw_law(column[1], table["size"], table["x_optimum"], pair.found.gamma_2_optimum,
                  f"optimum {pair.found.gamma_2_optimum}", low=table["x_optimum_low"],
-                 high=table["x_optimum_high"])  # fmt: skip
+                 high=table["x_optimum_high"], plain="x")  # fmt: skip
         kept = table[table["resolved"]]
         draw_law(column[1], kept["size"], kept["position"], pair.found.gamma_2,
-                 f"γ₂ = {pair.found.gamma_2}", color=PALETTE[1])  # fmt: skip
+                 f"γ₂ = {pair.found.gamma_2}", color=PALETTE[1], plain="x")  # fmt: skip
         plain_ticks(column[0], "y")
-        column[1].legend(frameon=False)
+        headroom(column[1])
+        column[1].legend(loc="upper left")
     return Reproduction(_together(made), figure, (*_exponent_rows(made), *_missing(made, scale, "γ₁, γ₂")))
 
 
