@@ -9,7 +9,11 @@ import torch
 from scalinglab.train import engine, run_many
 from scalinglab.train.setting import Setting
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+pytestmark = [
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
+    # the compiler calls what it deprecates, and advises to use TF32
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore:TensorFloat32 tensor cores"),
+]
 CNN = {"model": "cnn", "dataset": "digits", "width": 0.25, "n_data": 300, "batch_size": 32, "steps": 60}
 
 
@@ -27,7 +31,7 @@ def test_captured_steps_equal_plain_steps(extra: dict) -> None:
         g.advance(21)  # two captured blocks of eight and five single steps
     for name, value in plain.parameters.items():
         assert torch.allclose(value, captured.parameters[name], rtol=1e-4, atol=1e-5), name
-    assert int(captured.counter) == 21
+    assert int(captured.clock.counter) == 21
 
 
 def test_a_captured_run_crosses_blocks_of_indices() -> None:
@@ -63,6 +67,20 @@ def test_compiled_steps_equal_plain_steps() -> None:
         g.advance(20)
     for name, value in plain.parameters.items():
         assert torch.allclose(value, compiled.parameters[name], rtol=1e-2, atol=1e-3), name
+
+
+@pytest.mark.parametrize("precision", ["tf32", "bf16"])
+def test_a_rewritten_network_trains_as_the_plain_one(precision: str) -> None:
+    fast = {"graphs": True, "compile": True, "precision": precision, "batch_size": 128}
+    plain, rewritten = group(batch_size=128), group(**fast)
+    for g in (plain, rewritten):
+        g.advance(16)
+    assert any(type(m).__name__ == "PatchConv" for m in rewritten.model.modules())
+    losses = [g.evaluate([0])[0]["train_loss"] for g in (plain, rewritten)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.03)
+    for name in (n for n in plain.parameters if n.endswith("weight")):
+        value = plain.parameters[name]
+        assert (value - rewritten.parameters[name]).norm() < 0.03 * value.norm(), name
 
 
 def test_a_killed_captured_run_resumes_to_the_same_bits(tmp_path, monkeypatch) -> None:

@@ -219,7 +219,7 @@ class Job:
     def _checkpoint(self) -> int:
         group = self.group
         rows = [r for r, s in enumerate(group.settings) if group.step in self.schedules[s.run]]
-        diverged = group.diverged.tolist()
+        diverged = group.clock.diverged.tolist()
         for r, measured in zip(rows, self.measure(rows)):
             self._append(group.settings[r], measured)
             self._judge(r, measured, diverged[r])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,10 +21,35 @@ from scalinglab.nets.parameterization import Network
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident
 from scalinglab.train.convolution import use_products
-from scalinglab.train.optimizers import Rule
+from scalinglab.train.optimizers import Moments, Rule
+from scalinglab.train.rewriting import rewrite
 from scalinglab.train.setting import Setting
 
 Named = dict[str, Tensor]
+
+
+@dataclass
+class Clock:
+    """Where the runs of a group stand, on the device.
+
+    Attributes:
+        position: the row of indices that comes next.
+        counter: steps done.
+        diverged: for each run the step at which its loss was first not finite, −1 while it is.
+    """
+
+    position: Tensor
+    counter: Tensor
+    diverged: Tensor
+
+    @classmethod
+    def at_start(cls, runs: int, device: torch.device) -> Clock:
+        """Before the first step."""
+        position, counter, diverged = (
+            torch.full(shape, value, dtype=torch.int64, device=device)
+            for shape, value in (((1,), 0), ((), 0), ((runs,), -1))
+        )
+        return cls(position, counter, diverged)
 
 
 class Program:
@@ -40,9 +66,17 @@ class Program:
         self.model = network(setting, resident).to(resident.device).train().requires_grad_(False)
         if resident.device.type == "cpu" and not setting.compile:
             use_products(self.model)
+        if resident.device.type == "cuda" and setting.compile and setting.precision != "fp32":
+            rewrite(self.model)
         self.rule = Rule(setting, self.model)
+        self.batch = self._compiled(self._batch)
         self.loss = self._compiled(self._loss)
-        self.update = self._compiled(self.rule.update)
+        self.finish = self._compiled(self._finish)
+        self.statistics = [
+            f"{name}.{kind}"
+            for name, module in self.model.named_modules() if isinstance(module, nn.BatchNorm2d)
+            for kind in ("running_mean", "running_var")
+        ]  # fmt: skip
         self.halved = _halved(self.model) if setting.precision == "bf16" else set()
         if self.halved and runs > 1:
             _convert_inputs(self.model)
@@ -51,21 +85,53 @@ class Program:
         return torch.compile(function, dynamic=False) if self.setting.compile else function
 
     def apply(self, weights: Named, buffers: Named, x: Tensor) -> tuple[Tensor, Named]:
-        """Logits of one run, (examples, outputs), and the buffers as the network left them."""
+        """Logits of one run, (examples, outputs), and the running statistics as the network left them."""
         state = {**weights, **buffers}
         logits = functional_call(self.model, state, (x,))
-        return logits, {name: state[name] for name in buffers}
+        return logits, {name: state[name] for name in self.statistics}
 
-    def _loss(self, weights: Named, buffers: Named, stored: Tensor, y: Tensor) -> tuple[Tensor, Named]:
-        """Training loss of each run, (runs,), on stored examples, and new buffers."""
+    def leaves(self, working: Named) -> Named:
+        """What the loss is differentiated by: the stacked weights, or those of the only run in their place.
+
+        A gradient of something selected from a stack would be written twice.
+        """
+        return working if self.runs > 1 else {k: v.detach()[0].requires_grad_() for k, v in working.items()}
+
+    def _batch(self, indices: Tensor, position: Tensor, key: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of a step, in the precision that the first layer takes.
+
+        indices are (runs, steps, examples); position says which step, key draws the augmentation.
+        """
+        index = indices.index_select(1, position)[:, 0]
+        stored, y = self.resident.batch(index, self.setting.augment, key)
         x = self._laid_out(self.resident.inputs(stored))
+        return x.to(torch.bfloat16) if self.halved else x, y
+
+    def _loss(self, leaves: Named, buffers: Named, x: Tensor, y: Tensor) -> tuple[Tensor, Named]:
+        """Training loss of each run, (runs,), on inputs (runs, examples, …), and new running statistics."""
         with self.autocast():
             if self.runs == 1:
-                logits, new = self.apply(_only(weights), _only(buffers), x[0])
+                logits, new = self.apply(leaves, _only(buffers), x[0])
                 logits, new = logits[None], {k: v[None] for k, v in new.items()}
             else:
-                logits, new = torch.vmap(self.apply)(weights, buffers, x)
+                logits, new = torch.vmap(self.apply)(leaves, buffers, x)
         return objective(logits.float(), y, self.setting), new
+
+    def _finish(
+        self, masters: list[Tensor], working: list[Tensor], gradients: Sequence[Tensor], moments: Moments,
+        buffers: list[tuple[Tensor, Tensor]], losses: Tensor, clock: Clock, moving: bool,
+    ) -> None:  # fmt: skip
+        """All that a step writes: parameters, buffers (old, new), and the clock."""
+        for old, new in buffers:
+            old.copy_(new)
+        failed = ~torch.isfinite(losses) & (clock.diverged < 0)
+        clock.diverged.copy_(torch.where(failed, clock.counter, clock.diverged))
+        if self.runs == 1:
+            gradients = [g[None] for g in gradients]
+        self.rule.update(masters, working, gradients, moments)
+        clock.counter += 1
+        if moving:
+            clock.position += 1
 
     def logits(self, weights: Named, buffers: Named, x: Tensor, shared: bool) -> Tensor:
         """Logits of any number of runs, (runs, examples, outputs), on their own inputs or on shared ones."""

@@ -8,7 +8,8 @@ divergence all live there, so that steps can be captured once as a CUDA graph an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,20 +18,23 @@ from torch import Tensor, nn
 
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, Stream
-from scalinglab.train.program import Program, initial, objective, precision
+from scalinglab.train.program import Clock, Program, initial, objective, precision
 from scalinglab.train.setting import Setting
 
 UNROLL = 8  # steps in one captured graph
 EVALUATE = {"cpu": 1 << 10, "cuda": 1 << 12}  # examples in one piece of an evaluation, all runs together
 
-_STREAMS: dict[str, list[torch.cuda.Stream]] = {}
+_STREAMS: dict[tuple[str, int], list[torch.cuda.Stream]] = {}
 
 
-def streams(device: torch.device, count: int) -> list[torch.cuda.Stream]:
-    """The first streams of a device, made once: PyTorch has 32 and hands them out again after that."""
-    made = _STREAMS.setdefault(str(device), [])
+def streams(device: torch.device, count: int, priority: int = -1) -> list[torch.cuda.Stream]:
+    """The first streams of a device, made once: PyTorch has 32 and hands them out again after that.
+
+    Streams of priority 0 give way to those of −1.
+    """
+    made = _STREAMS.setdefault((str(device), priority), [])
     while len(made) < count:
-        made.append(torch.cuda.Stream(device))  # type: ignore[no-untyped-call]
+        made.append(torch.cuda.Stream(device, priority=priority))  # type: ignore[no-untyped-call]
     return made[:count]
 
 
@@ -58,7 +62,7 @@ class Group:
     Attributes:
         parameters, buffers: by name, (runs, …).
         step: steps done.
-        diverged: for each run the step at which its loss was first not finite, −1 while it is.
+        clock: the same on the device, and which runs diverged.
     """
 
     def __init__(
@@ -76,10 +80,10 @@ class Group:
         self.program = program(self.setting, resident, self.runs)
         self.moments = self.program.rule.start(self.parameters, settings, self.totals)
         self.working = self.program.working(self.parameters)
+        self.leaves = self.program.leaves(self.working)
         self.step = 0
-        self.position = torch.zeros(1, dtype=torch.int64, device=self.device)
-        self.counter = torch.zeros((), dtype=torch.int64, device=self.device)
-        self.diverged = torch.full((self.runs,), -1, dtype=torch.int64, device=self.device)
+        self.clock = Clock.at_start(self.runs, self.device)
+        self.captures = self.setting.graphs and self.device.type == "cuda"
         self._graphs: dict[int, Callable[[], None]] = {}
 
     @property
@@ -95,47 +99,56 @@ class Group:
     # --- steps -----------------------------------------------------------------------------------
 
     def _one_step(self) -> None:
-        index = self.stream.indices.index_select(1, self.position)[:, 0]
         dropout = [name for name in self.buffers if name.endswith(".key")]
         step_key = None
         if dropout or self.setting.augment != "none":
-            step_key = rn.mix(self.run_keys, self.counter)
+            step_key = rn.mix(self.run_keys, self.clock.counter)
             for name in dropout:
                 self.buffers[name].copy_(step_key)
-        stored, y = self.resident.batch(index, self.setting.augment, step_key)
-        losses, buffers = self.program.loss(self.working, self.buffers, stored, y)
-        working = list(self.working.values())
-        gradients = torch.autograd.grad(losses.sum(), working)
-        with torch.no_grad():
-            for name, value in buffers.items():
-                if value is not self.buffers[name]:
-                    self.buffers[name].copy_(value)
-            failed = ~torch.isfinite(losses.detach()) & (self.diverged < 0)
-            self.diverged.copy_(torch.where(failed, self.counter, self.diverged))
-            self.program.update(list(self.parameters.values()), working, gradients, self.moments)
-            self.counter += 1
-            if not self.stream.full:
-                self.position += 1
+        x, y = self.program.batch(self.stream.indices, self.clock.position, step_key)
+        losses, buffers = self.program.loss(self.leaves, self.buffers, x, y)
+        gradients = torch.autograd.grad(losses.sum(), list(self.leaves.values()))
+        changed = [(self.buffers[name], new) for name, new in buffers.items()]
+        with torch.no_grad(), self._giving_way():
+            self.program.finish(
+                list(self.parameters.values()), list(self.working.values()), gradients, self.moments,
+                changed, losses.detach(), self.clock, not self.stream.full,
+            )  # fmt: skip
+
+    @contextmanager
+    def _giving_way(self) -> Iterator[None]:
+        """Work that gives way to that of other groups, while graphs are captured (they keep priorities).
+
+        An update waits for memory and a network computes: where all groups are in line for the same
+        processors, networks first, updates fill the gaps and both units are busy.
+        """
+        if not self.captures:
+            yield
+            return
+        current, low = torch.cuda.current_stream(self.device), streams(self.device, 1, priority=0)[0]
+        low.wait_stream(current)
+        with torch.cuda.stream(low):
+            yield
+        current.wait_stream(low)
 
     def advance(self, steps: int) -> None:
         """Train all runs for this many steps more."""
         end = self.step + steps
-        graphs = self.setting.graphs and self.device.type == "cuda"
         with precision(self.setting, self.device):
             while self.step < end:
                 self.stream.fill(self.step)
-                self.position.fill_(self.stream.position(self.step))
+                self.clock.position.fill_(self.stream.position(self.step))
                 block = end if self.stream.full else min(end, self.stream.first + self.stream.steps)
                 while self.step < block:
-                    count = UNROLL if graphs and block - self.step >= UNROLL else 1
-                    (self._captured(count) if graphs else self._one_step)()
+                    count = UNROLL if self.captures and block - self.step >= UNROLL else 1
+                    (self._captured(count) if self.captures else self._one_step)()
                     self.step += count
 
     def _captured(self, steps: int) -> Callable[[], None]:
         """So many steps as a CUDA graph: captured at the first call, replayed afterwards."""
         if steps not in self._graphs:
             kept = [t.clone() for t in self.tensors()]
-            self.position.zero_()  # the trial steps stay within the indices
+            self.clock.position.zero_()  # the trial steps stay within the indices
             current = torch.cuda.current_stream(self.device)
             # Libraries keep a workspace for each stream, and a captured graph keeps the workspace of the
             # stream it was captured on. Graphs that run beside each other must not share one: they would
@@ -213,9 +226,10 @@ class Group:
         self.stream.keep(rows)
         self.parameters = {k: v.detach()[rows].requires_grad_() for k, v in self.parameters.items()}
         self.buffers = {k: v[rows] for k, v in self.buffers.items()}
-        self.run_keys, self.diverged = self.run_keys[rows], self.diverged[rows]
+        self.run_keys, self.clock.diverged = self.run_keys[rows], self.clock.diverged[rows]
         self.program = program(self.setting, self.resident, self.runs)
         self.working = self.program.working(self.parameters)
+        self.leaves = self.program.leaves(self.working)
         self.moments.keep(rows)
         self._graphs = {}
 
@@ -223,7 +237,8 @@ class Group:
         """Everything that training changes."""
         masters = [*self.parameters.values(), *self.buffers.values(), *self.moments.tensors()]
         copies = [w for name, w in self.working.items() if w is not self.parameters[name]]
-        return [*(t.detach() for t in (*masters, *copies)), self.position, self.counter, self.diverged]
+        clock = (self.clock.position, self.clock.counter, self.clock.diverged)
+        return [*(t.detach() for t in (*masters, *copies)), *clock]
 
     def state(self) -> dict[str, Any]:
         """Everything that a resumed group needs, on the CPU."""

@@ -40,7 +40,7 @@ FIG1: dict[str, dict[str, Any]] = {
         "free": (1000, 4), "plain": (1000, 4, 2000), "fixed": (300, 16), "steps": 2000, "until": 100.0
     },
     "gpu": {
-        "free": (10_000, 4), "plain": (1000, 4, 1_000_000), "fixed": (5000, 6),
+        "free": (10_000, 8), "plain": (1000, 4, 1_000_000), "fixed": (10_000, 8),
         "steps": 6000, "until": 150.0,
     },
 }  # fmt: skip
