@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scalinglab.train.engine import run, run_many
     from scalinglab.train.setting import Setting
     from scalinglab.train.tracker import Tracker
+
+# PyTorch's allocator on ARM gives freed memory back to the system after 10 ms, and every step would ask for
+# it again, page by page: a fifth of a step. It reads this when torch is first imported.
+os.environ.setdefault("MIMALLOC_PURGE_DELAY", "10000")  # ms
 
 __all__ = ["Setting", "Tracker", "run", "run_many"]
 

@@ -20,7 +20,7 @@ from scalinglab import nets
 from scalinglab.nets.parameterization import Network
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident
-from scalinglab.train.convolution import use_products
+from scalinglab.train.images import use_products
 from scalinglab.train.optimizers import Moments, Rule
 from scalinglab.train.rewriting import rewrite
 from scalinglab.train.setting import Setting
