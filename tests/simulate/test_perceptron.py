@@ -67,6 +67,17 @@ def test_minimiser_on_the_sphere_matches_a_general_purpose_optimiser(sharpness):
     assert curves["gradient"][0] < 1e-8
 
 
+def test_large_students_are_solved_one_by_one_to_the_same_minimisers(monkeypatch):
+    from scalinglab.simulate.perceptron import sphere
+
+    problem = s.draw(4.0, 30, seeds=3)
+    together = s.fixed_norm(problem, [0.5, 5.0]).frame
+    monkeypatch.setattr(sphere, "BATCHED", 10)
+    one_by_one = s.fixed_norm(problem, [0.5, 5.0]).frame
+    assert np.allclose(together["test_error"], one_by_one["test_error"], rtol=1e-7)
+    assert one_by_one["gradient"].max() < 1e-8
+
+
 def test_sharp_limit_is_the_largest_margin_that_a_linear_program_can_reach():
     problem = s.draw(3.0, 20, seeds=[1], dtype="float64")
     curves = s.fixed_norm(problem, 3e3)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scalinglab.curves import Curves
 
 FACTOR = 2.0  # largest ratio of consecutive sharpnesses on the way to the wanted ones
+BATCHED = 1000  # weights up to which the matrices of all seeds are factorised together
 
 
 def fixed_norm(problem: Problem, sharpness: Any, tolerance: float = 1e-8, most: int = 100) -> Curves:
@@ -90,7 +91,6 @@ def minimise(
     import torch
 
     n_params = problem.n_params
-    eye = torch.eye(n_params, dtype=weights.dtype, device=weights.device)
     margins = problem.margins(weights)
     for step in range(most + 1):
         # forces relative to the largest: at large λ all of them underflow together
@@ -104,9 +104,7 @@ def minimise(
             return weights, certificate, step
         curvature = 4 * sharpness / n_params * force * torch.sigmoid(2 * sharpness * margins)
         # |μ| keeps the matrix positive where a start is so poor that the gradient points inwards
-        hessian = (problem.examples.transpose(1, 2) * curvature[:, None, :]) @ problem.examples
-        factor = torch.linalg.cholesky(hessian + radial.abs()[:, :, None] * eye)
-        pair = torch.cholesky_solve(torch.stack([tangent, weights], dim=2), factor)
+        pair = _solve(problem.examples, curvature, radial.abs(), torch.stack([tangent, weights], dim=2))
         along = (pair[:, :, 0] * weights).sum(dim=1) / (pair[:, :, 1] * weights).sum(dim=1)
         direction = -(pair[:, :, 0] - along[:, None] * pair[:, :, 1])
         weights, margins = _line_search(problem, weights, margins, direction, sharpness)
@@ -115,6 +113,21 @@ def minimise(
         f"sharpness={sharpness:g}: the projected gradient is {worst:.1e} of the gradient after {most} Newton "
         f"steps, above tolerance={tolerance:g}"
     )
+
+
+def _solve(examples: Tensor, curvature: Tensor, shift: Tensor, sides: Tensor) -> Tensor:
+    """(Xᵀ D X + μ)⁻¹ of the sides for every seed: X (seeds, n_data, n_params), D on its diagonal, μ a number.
+
+    Large matrices seed by seed: libraries' batched factorisations are made for small ones.
+    """
+    import torch
+
+    if len(examples) > 1 and examples.shape[2] > BATCHED:
+        every = (examples, curvature, shift, sides)
+        return torch.cat([_solve(*(t[k : k + 1] for t in every)) for k in range(len(examples))])
+    matrix = (examples.transpose(1, 2) * curvature[:, None, :]) @ examples
+    matrix.diagonal(dim1=1, dim2=2).add_(shift)
+    return torch.cholesky_solve(sides, torch.linalg.cholesky(matrix))
 
 
 def _line_search(
