@@ -34,10 +34,10 @@ sys.path.insert(0, str(ROOT / "src"))
 
 BATCH = 128
 LIMITS = {
-    "cnn": 140,
-    "resnet": 110,
-    "precision": 100,
-    "scaling": 45,
+    "cnn": 150,
+    "resnet": 140,
+    "precision": 240,
+    "scaling": 80,
     "norms": 40,
     "cpu": 600,
     "stacking": 300,
@@ -299,27 +299,30 @@ def clear() -> None:
 
 
 def scaling_part(part: str, results: Results) -> None:
-    """How throughput grows with the number of runs: side by side (large network), stacked (small ones)."""
+    """How throughput grows with the number of runs, side by side and stacked, by the size of a step."""
+    from scalinglab.train import engine
+    from scalinglab.train.setting import Setting
+
     name = dataset_name("cifar10")
-    small = {"graphs": True, "dataset": name, "n_data": 8000, "seconds": 2.0}
-    for model, width in (("mlp", 1.0), ("lenet", 2.0), ("cnn", 0.25)):
-        for together in (1, 4, 16, 64):
-            for kind, stacked in (("stacked", together), ("side by side", 1)):
-                if kind == "side by side" and together not in (1, 4, 16):
-                    continue
-                if together == 1 and kind == "stacked":
-                    continue
-                results.add(
-                    part,
-                    f"{model} width {width:g}, {together} runs {kind}",
-                    lambda runs=together, stacked=stacked, model=model, width=width: engine_time(
-                        "cuda", runs, 192, stacked, model=model, width=width, **small
-                    ),
-                    runs=together,
-                    kind=kind,
-                    network=f"{model} width {width:g}",
-                )
-                clear()
+    small = {"graphs": True, "dataset": name, "n_data": 8000}
+    networks = (("mlp", 1.0), ("lenet", 2.0), ("cnn", 0.125), ("mlp", 8.0), ("cnn", 0.25), ("cnn", 0.5))
+    for model, width in networks:
+        setting = {"model": model, "width": width, **small}
+        mflop = engine.step_flops(Setting.from_dict({**setting, "steps": 1})) / 1e6
+        for runs, stacked in ((1, 1), (4, 1), (4, 4), (16, 1), (16, 16), (64, 64)):
+            kind = "stacked" if stacked > 1 else "side by side"
+            results.add(
+                part,
+                f"{model} width {width:g} ({mflop:.0f} MFLOP), {runs} runs {kind}",
+                lambda runs=runs, stacked=stacked, setting=setting: engine_time(
+                    "cuda", runs, 192, stacked, seconds=1.0, **setting
+                ),
+                runs=runs,
+                kind=kind,
+                network=f"{model} width {width:g}",
+                mflop=mflop,
+            )
+            clear()
 
 
 def precision_part(part: str, results: Results) -> None:
