@@ -1,12 +1,22 @@
 """What it costs to follow the norms of networks in training.
 
-python benchmarks/norms.py                                    small networks on the bundled digits
-python benchmarks/norms.py --dataset random --model cnn resnet vit --steps 2000 --fast
-                                                              images of CIFAR's shape, for a GPU
+    python benchmarks/norms.py                                   small networks on the bundled digits
+    python benchmarks/norms.py --dataset random --model cnn resnet --runs 1 8 --fast
+                                                                 images of CIFAR's shape, for a GPU
 
-Each row is one training by the engine with norms at about 50 checkpoints. The time inside the norm tracker
-is taken with the device waited for, and compared with the rest of the run (training and evaluation). The
-last column is the shortest run, in steps, whose 50 measurements take 2 % of its training.
+Runs are grouped and trained as the engine does it, on a GPU side by side on streams of their own; `--fast` is
+bf16, compilation and CUDA graphs. Each row is one network and number of runs:
+
+- *step*: time in which all runs do one step;
+- *first, second, third*: the first norms of one run, with the device waited for. The first one starts from
+  random vectors; on a GPU the third one captures. In the first row they include what PyTorch loads once;
+- *norm*: median of later norms of one run;
+- *evaluation*: losses and errors of one run on training and test set, for comparison;
+- *50 norms*: what 50 checkpoints, evenly spaced in the log of the step, at which the norms of every run are
+  measured, add to the time of training; the first norms are included. On a GPU, the time with them minus the
+  time of as many steps without; on a CPU, which works on one thing at a time, the time spent in them;
+- *spread*: how far two trainings without norms, before and after, lie apart: the noise of that difference;
+- *2 % from*: the shortest run, in steps, of which those 50 norms take 2 %.
 """
 
 import argparse
@@ -15,16 +25,19 @@ import time
 import numpy as np
 import torch
 
-from scalinglab import data, measure
-from scalinglab.train import Setting, run_many
+from scalinglab import data
+from scalinglab.train import engine
+from scalinglab.train.replicas import streams
+from scalinglab.train.setting import Setting
 
 CHECKPOINTS = 50
+SHORTEST = {"cnn": 15_625, "resnet": 46_875}  # steps of the shortest trainings of damico2025 on CIFAR
 
 
 def random_images(name, normalise="none"):
     random = np.random.default_rng(0)
     parts = []
-    for size in (10_000, 1000):
+    for size in (50_000, 10_000):
         parts += [random.integers(0, 256, (size, 3, 32, 32), dtype=np.uint8), random.integers(0, 10, size)]
     zeros = np.zeros(3, dtype=np.float32)
     return data.Dataset(name, *parts, n_classes=10, offset=zeros + 127.5, scale=zeros + 74.0)
@@ -35,93 +48,124 @@ def wait():
         torch.cuda.synchronize()
 
 
-class Clock:
-    """Adds up the time spent in one method."""
-
-    def __init__(self, method):
-        self.method, self.seconds, self.calls, self.first = method, 0.0, 0, 0.0
-
-    def __call__(self, *arguments, **options):
-        wait()
-        start = time.perf_counter()
-        result = self.method(*arguments, **options)
-        wait()
-        spent = time.perf_counter() - start
-        self.first = self.first or spent
-        self.seconds += spent
-        self.calls += 1
-        return result
+def timed(function, *arguments):
+    wait()
+    start = time.perf_counter()
+    function(*arguments)
+    wait()
+    return time.perf_counter() - start
 
 
-def grid(model, dataset, steps, per_decade):
-    return Setting(model=model, dataset=dataset, steps=steps, checkpoints_per_decade=per_decade)
+def marks(steps):
+    """About 50 steps, evenly spaced in the log."""
+    for count in range(CHECKPOINTS, 40 * CHECKPOINTS):
+        found = np.unique(np.rint(np.geomspace(1, steps, count)).astype(int))
+        if len(found) >= min(CHECKPOINTS, steps):
+            return found.tolist()
+    return found.tolist()
 
 
-def settings(model, dataset, n_data, steps, replicas, fast):
-    per_decade = next(
-        count
-        for count in range(1, 1000)
-        if len(grid(model, dataset, steps, count).checkpoints(n_data)) >= min(CHECKPOINTS, steps)
-    )
-    options = {"precision": "bf16", "compile": True, "graphs": True} if fast else {}
-    return [
+def turns(group, checkpoints, measuring, spent):
+    """One group's training, in turns with the others'; adds the time in its norms to `spent`."""
+    start = group.step
+    for due in checkpoints:
+        while group.step < start + due:
+            group.advance(min(start + due - group.step, engine.TICK))
+            yield
+        if measuring is not None:
+            begin = time.perf_counter()
+            measuring._norms(list(range(group.runs)))
+            spent.append(time.perf_counter() - begin)
+
+
+def train(groups, places, checkpoints, with_norms, spent=None):
+    """Train all groups as far as the last checkpoint, in turns."""
+    spent = [] if spent is None else spent
+    measuring = [engine.Measure(group) if with_norms else None for group in groups]
+    active = [
+        (turns(group, checkpoints, each, spent), place)
+        for group, each, place in zip(groups, measuring, places, strict=True)
+    ]
+    while active:
+        for turn in list(active):
+            with torch.cuda.stream(turn[1]):
+                if next(turn[0], active) is active:
+                    active.remove(turn)
+
+
+def measure(model, runs, given, device):
+    options = {"precision": "bf16", "compile": True, "graphs": True} if given.fast else {}
+    settings = [
         Setting(
-            model=model, dataset=dataset, n_data=n_data, steps=steps, seed=seed, init_seed=seed,
-            optimizer="adamw" if model == "vit" else "adam", checkpoints_per_decade=per_decade,
-            evaluate_at_most=300, test_size=300, **options,
+            model=model, dataset=given.dataset, n_data=given.n_data, steps=10**6, seed=seed,
+            optimizer="adamw" if model == "vit" else "adam", **options,
         )
-        for seed in range(replicas)
+        for seed in range(runs)
     ]  # fmt: skip
-
-
-def measured(batch):
-    tracker = Clock(measure.NormTracker.measure)
-    original = measure.NormTracker.measure
-    measure.NormTracker.measure = lambda self, *a, **k: tracker(self, *a, **k)
-    try:
-        start = time.perf_counter()
-        run_many(batch, progress=False)
-        wait()
-        return time.perf_counter() - start, tracker
-    finally:
-        measure.NormTracker.measure = original
+    groups = [engine._build(members, device) for members in engine.group(settings, device)]
+    places = streams(device, len(groups)) if device.type == "cuda" else [None] * len(groups)
+    warm = 24 if device.type == "cuda" else 1
+    train(groups, places, [warm], False)  # compilation and capture
+    step = timed(train, groups, places, [2 * warm], False) / (2 * warm)
+    steps = max(CHECKPOINTS + 10, int(given.seconds / step))
+    group = groups[0]
+    every = list(range(group.runs))
+    with torch.cuda.stream(places[0]):
+        measuring = engine.Measure(group)
+        first = []
+        for _ in range(3):
+            first.append(timed(measuring._norms, every))
+            group.advance(2)
+    checkpoints = marks(steps)
+    spent = []
+    without = [timed(train, groups, places, checkpoints, False)]
+    with_norms = timed(train, groups, places, checkpoints, True, spent)
+    without.append(timed(train, groups, places, checkpoints, False))
+    plain, spread = float(np.mean(without)), abs(without[1] - without[0])
+    cost = with_norms - plain
+    if device.type == "cpu":
+        cost = sum(spent)
+        plain = with_norms - cost
+    later = []
+    with torch.cuda.stream(places[0]):
+        for _ in range(11):
+            group.advance(16)
+            later.append(timed(measuring._norms, every))
+        group.evaluate(every)
+        evaluation = timed(group.evaluate, every)
+    step = plain / steps
+    shortest = cost / (0.02 * step)
+    row = [1e3 * step, *(1e3 * t for t in first), 1e3 * np.median(later), 1e3 * evaluation, 1e3 * cost]
+    print(f"{model:12s}{runs:5d}{len(groups):8d}{steps:8d}" + "".join(f"{value:12.2f}" for value in row)
+          + f"{1e3 * spread:10.1f}{cost / plain:9.2%}{shortest:10.0f}", end="")  # fmt: skip
+    if model in SHORTEST and given.dataset != "digits":
+        print(f"   {cost / (step * SHORTEST[model]):.2%} of {SHORTEST[model]} steps", end="")
+    print(flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dataset", default="digits")
-    parser.add_argument("--model", nargs="+", default=["mlp", "cnn", "resnet"])
-    parser.add_argument("--n-data", type=int, default=1000)
-    parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--replicas", type=int, nargs="+", default=[1, 4])
+    parser.add_argument("--model", nargs="+", default=["mlp", "cnn"])
+    parser.add_argument("--runs", type=int, nargs="+", default=[1, 4])
+    parser.add_argument("--n-data", type=int)
+    parser.add_argument("--seconds", type=float, default=3.0, help="of each training that is timed")
     parser.add_argument("--fast", action="store_true", help="bf16, compile and CUDA graphs")
     given = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     where = (
-        torch.cuda.get_device_name()
-        if torch.cuda.is_available()
-        else f"CPU, {torch.get_num_threads()} threads"
+        torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
     )
     if given.dataset == "random":
         data.load, given.dataset = random_images, "cifar10"
     kind = "random images" if data.load is random_images else given.dataset
-    print(f"{kind}, {given.n_data} examples, batch 128, {given.steps} steps, on {where}")
-    print(f"{'model':12s}{'runs':>5s}{'step, ms':>10s}{'first, ms':>11s}{'norms, ms':>11s}{'in steps':>10s}"
-          f"{'measured':>10s}{'share':>9s}{'2 % from':>10s}")  # fmt: skip
+    print(f"{kind}, batch 128, {'bf16, compile, graphs' if given.fast else 'fp32'}, on {where}; times in ms")
+    heads = ("step", "first", "second", "third", "norm", "evaluation", "50 norms")
+    print(f"{'model':12s}{'runs':>5s}{'groups':>8s}{'steps':>8s}" + "".join(f"{head:>12s}" for head in heads)
+          + f"{'spread':>10s}{'share':>9s}{'2 % from':>10s}")  # fmt: skip
     for model in given.model:
-        for replicas in given.replicas:
-            batch = settings(model, given.dataset, given.n_data, given.steps, replicas, given.fast)
-            if given.fast:  # compiling is not training: once before
-                run_many(settings(model, given.dataset, given.n_data, 8, replicas, True), progress=False)
-            total, clock = measured(batch)
-            training = total - clock.seconds
-            step = training / given.steps
-            warm = (clock.seconds - clock.first) / max(1, clock.calls - 1)
-            shortest = (clock.first + (CHECKPOINTS - 1) * warm) / (0.02 * step)
-            print(
-                f"{model:12s}{replicas:5d}{1e3 * step:10.2f}{1e3 * clock.first:11.1f}{1e3 * warm:11.2f}"
-                f"{warm / step:10.2f}{clock.calls:10d}{clock.seconds / training:9.2%}{shortest:10.0f}",
-                flush=True,
-            )
+        for runs in given.runs:
+            measure(model, runs, given, device)
 
 
 if __name__ == "__main__":

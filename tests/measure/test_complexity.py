@@ -206,6 +206,21 @@ def test_tracker_follows_weights_that_move_and_marks_the_diverged():
     assert math.isnan(float(found[1]))
 
 
+@pytest.mark.parametrize("name", ["mlp", "cnn", "resnet", "wide_resnet", "vit"])
+@pytest.mark.parametrize("definition", ["bartlett", "as_published"])
+def test_what_runs_on_the_device_never_asks_what_it_found(name, definition):
+    # a CUDA graph can be captured of such a sequence only; tensors without numbers cannot be asked
+    options = {"wide_resnet": {"depth": 10}, "vit": {"depth": 2}}.get(name, {})
+    models = [nets.build(name, (3, 8, 8), 5, width=0.25, seed=seed, **options) for seed in range(3)]
+    tracker = measure.NormTracker(models[0], (3, 8, 8), definition)
+    weights = {key: value.detach() for key, value in stacked(models).items()}
+    tracker.measure(weights)
+    tracker.state = {key: value.to("meta") for key, value in tracker.state.items()}
+    reading = tracker._reading({key: value.to("meta") for key, value in weights.items()})
+    assert reading.flat.is_meta
+    assert len(reading.flat) == sum(shape.numel() for shape in reading.shapes.values())
+
+
 def test_log_norm_stays_finite_where_the_norm_overflows():
     model = nets.build("vit", (1, 8, 8), 5, width=0.125, depth=12, patch=4, seed=0)
     with torch.no_grad():

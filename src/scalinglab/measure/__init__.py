@@ -5,8 +5,6 @@ from scalinglab.errors import require
 require("torch", "train", "measuring networks")
 
 from scalinglab.measure.complexity import (  # noqa: E402
-    Complexity,
-    NormTracker,
     Report,
     norms,
     norms_batched,
@@ -24,7 +22,9 @@ from scalinglab.measure.noise import (  # noqa: E402
     noise_scale,
     normalized_noise_scale,
 )
-from scalinglab.measure.operators import ConvGeometry, Spectral, spectral_norm  # noqa: E402
+from scalinglab.measure.norm_tracker import Complexity, NormTracker  # noqa: E402
+from scalinglab.measure.operators import ConvGeometry  # noqa: E402
+from scalinglab.measure.spectral import Spectral, spectral_norm  # noqa: E402
 
 __all__ = [
     "Complexity", "ConvGeometry", "Dimension", "Flops", "GradientNoise", "Margins", "NormTracker", "Report",

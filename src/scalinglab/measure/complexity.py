@@ -19,18 +19,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
 
-from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.functional import fisher_rao, path_norm, paths_exist
-from scalinglab.measure.graph import Graph, Layer, Stack, layer_weight, raw_weight
-from scalinglab.measure.operators import ConvGeometry, rows_norm, spectral_norm
-from scalinglab.measure.tracing import is_leaf, trace
-
-DEFINITIONS = ("bartlett", "as_published")
-NAMES = ("spectral_complexity", "spectral", "l1", "l2", "group21", "path")
-Starts = dict[str, Tensor]  # layer -> right singular vectors, the warm start of the next measurement
+from scalinglab.measure.functional import fisher_rao
+from scalinglab.measure.graph import Layer, Stack
+from scalinglab.measure.norm_tracker import NAMES, NormTracker, Starts, own_state
 
 
 @dataclass(frozen=True)
@@ -150,173 +143,8 @@ def norms_batched(
         to pass to the next call. A replica whose weights are not finite gets NaN.
     """
     tracker = NormTracker(model, input_shape, definition, which, tolerance)
-    tracker.state = dict(state or {})
+    tracker.state = {name: vectors.clone() for name, vectors in (state or {}).items()}
     return tracker.measure(stacked), tracker.state
-
-
-class NormTracker:
-    """Follows the norms of a network, or of many replicas of it, through a training.
-
-    The graph is read once and every measurement starts from the singular vectors of the last one.
-
-        tracker = NormTracker(model, (3, 32, 32))
-        tracker.measure()                 # of the model's own parameters: tensors of shape (1,)
-        tracker.measure(stacked)          # of replicas: tensors of shape (replicas,)
-    """
-
-    def __init__(
-        self,
-        model: nn.Module,
-        input_shape: tuple[int, ...],
-        definition: str = "bartlett",
-        which: tuple[str, ...] = ("spectral_complexity", "spectral", "l1", "l2", "group21"),
-        tolerance: float = 1e-3,
-    ) -> None:
-        if definition not in DEFINITIONS:
-            raise BadInput(
-                f"unknown definition {definition!r} of the norm: {nearest(definition, DEFINITIONS)}"
-            )
-        for name in which:
-            if name not in NAMES:
-                raise BadInput(f"unknown norm {name!r}: {nearest(name, NAMES)}")
-        # a bare layer is a network of one
-        self.prefix = "0." if is_leaf(model) else ""
-        self.model = nn.Sequential(model) if self.prefix else model
-        self.input_shape = tuple(input_shape)
-        self.definition = definition
-        self.which = tuple(which)
-        self.tolerance = tolerance
-        self.graph: Graph = trace(self.model, self.input_shape)
-        self.state: Starts = {}
-        if not self.graph.layers:
-            raise BadInput(
-                f"{type(model).__name__} has no dense or convolution layer: there is no norm to take"
-            )
-
-    @torch.inference_mode(mode=False)  # the shares of layers are derivatives
-    @torch.no_grad()
-    def measure(self, stacked: Stack | None = None) -> dict[str, Tensor]:
-        """The norms of the replicas in `stacked`, or of the model itself."""
-        if stacked is None:
-            stacked = _stack(self.model)
-        elif self.prefix:
-            stacked = {self.prefix + name: tensor for name, tensor in stacked.items()}
-        found: dict[str, Tensor] = {}
-        if {"spectral_complexity", "spectral"} & set(self.which):
-            complexity = self.complexity(stacked)
-            found["spectral_complexity"] = complexity.log_value.exp()
-            found["log_spectral_complexity"] = complexity.log_value
-            if self.definition == "as_published" and self.graph.has_attention:
-                found["spectral_complexity"] = complexity.log_value
-            found["spectral"] = complexity.log_lipschitz.exp()
-            found["log_spectral"] = complexity.log_lipschitz
-        parameters = [stacked[name].flatten(1) for name, _ in self.model.named_parameters()]
-        parameters = [p if p.dtype in (torch.float32, torch.float64) else p.float() for p in parameters]
-        if "l1" in self.which:
-            sums = [torch.linalg.vector_norm(p, 1, dim=1).double() for p in parameters]
-            found["l1"] = torch.stack(sums).sum(0)
-        if "l2" in self.which:
-            squares = [torch.linalg.vector_norm(p, dim=1).double().square() for p in parameters]
-            found["l2"] = torch.stack(squares).sum(0).sqrt()
-        if "group21" in self.which:
-            groups = [
-                _group(layer, stacked, rows=self.definition == "bartlett") for layer in self.graph.layers
-            ]
-            found["group21"] = torch.stack(groups).sum(0)
-        if "path" in self.which and paths_exist(self.model):
-            found["path"] = path_norm(self.model, self.graph, stacked, self.input_shape)
-        return {name: value.cpu() for name, value in found.items()}
-
-    def complexity(self, stacked: Stack) -> Complexity:
-        """The spectral complexity of each replica, by layers."""
-        published = self.definition == "as_published"
-        weights, rows = {}, {}
-        for layer in self.graph.layers:
-            if published:
-                weight = weights[layer.name] = (raw_weight(layer, stacked) * layer.multiplier).flatten(2)
-                rows[layer.name] = rows_norm(weight if self.graph.has_attention else weight.mT)
-            else:
-                weight = weights[layer.name] = layer_weight(layer, stacked)
-                rows[layer.name] = rows_norm(weight, layer.geometry, layer.positions)
-        spectral, errors = self._spectral(weights, {} if published else self.graph.geometries)
-        together = torch.stack(list(rows.values())).log().cpu()  # one wait for the device
-        rows = dict(zip(rows, together, strict=True))
-        with torch.enable_grad():
-            leaves = {name: value.detach().requires_grad_(True) for name, value in spectral.items()}
-            total = self.graph.log_lipschitz(stacked, leaves)
-            grads = torch.autograd.grad(total.sum(), list(leaves.values()), allow_unused=True)
-        shares = {
-            name: torch.zeros_like(total) if grad is None else grad
-            for name, grad in zip(leaves, grads, strict=True)
-        }
-        names = [layer.name for layer in self.graph.layers]
-        if published:
-            return _as_published(names, spectral, rows, shares, errors, self.graph)
-        terms = torch.stack([(2 / 3) * (shares[n].log() + rows[n] - spectral[n]) for n in names])
-        zero = torch.stack([rows[n] == -math.inf for n in names])
-        terms = torch.where(zero, -math.inf, terms)  # a layer of zeros has no part in the sum
-        log_value = total.detach() + 1.5 * torch.logsumexp(terms, 0)
-        return Complexity(log_value, total.detach(), spectral, rows, shares, errors)
-
-    def _spectral(
-        self, weights: dict[str, Tensor], geometries: dict[str, ConvGeometry | None]
-    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """log ‖A‖_σ of each layer and its error; layers of one form are iterated on together."""
-        forms: dict[tuple[object, ...], list[str]] = {}
-        for name, weight in weights.items():
-            forms.setdefault((weight.shape, geometries.get(name)), []).append(name)
-        spectral, errors = {}, {}
-        for (_, geometry), names in forms.items():
-            one = len(names) == 1
-            weight = weights[names[0]] if one else torch.cat([weights[name] for name in names])
-            starts = [self.state[name] for name in names if name in self.state]
-            start = torch.cat(starts) if len(starts) == len(names) else None
-            result = spectral_norm(weight, geometry, start, self.tolerance)  # type: ignore[arg-type]
-            parts = zip(
-                names, *(t.chunk(len(names)) for t in (result.norm, result.error, result.vector)), strict=True
-            )
-            for name, norm, error, vector in parts:
-                spectral[name], errors[name], self.state[name] = norm.log(), error, vector
-        return {name: spectral[name] for name in weights}, errors
-
-
-@dataclass(frozen=True)
-class Complexity:
-    """A spectral complexity of each replica: logarithms, by layer where it is a dictionary."""
-
-    log_value: Tensor
-    log_lipschitz: Tensor
-    log_spectral: dict[str, Tensor]
-    log_rows: dict[str, Tensor]
-    shares: dict[str, Tensor]
-    errors: dict[str, Tensor]
-
-
-def _as_published(
-    names: list[str],
-    spectral: dict[str, Tensor],
-    columns: dict[str, Tensor],
-    shares: dict[str, Tensor],
-    errors: dict[str, Tensor],
-    graph: Graph,
-) -> Complexity:
-    if graph.has_branches and not graph.has_attention:  # the layers inside residual blocks are missing
-        names = [name for name in names if bool((shares[name] > 1 - 1e-9).all())]
-    product = torch.stack([spectral[name] for name in names]).sum(0)
-    carried = {}
-    for position, name in enumerate(names):
-        later = [columns[n] for n in names[position + 1 :]]
-        if graph.has_attention:
-            carried[name] = columns[name]
-        else:
-            carried[name] = (
-                torch.logsumexp(torch.stack(later), 0) if later else torch.full_like(product, -math.inf)
-            )
-    terms = torch.stack([(2 / 3) * (carried[name] - spectral[name]) for name in names])
-    log_value = product + 1.5 * torch.logsumexp(terms, 0)
-    ones = {name: torch.ones_like(product) for name in names}
-    kept = {name: spectral[name] for name in names}
-    return Complexity(log_value, product, kept, carried, ones, errors)
 
 
 def spectral_complexity(
@@ -334,8 +162,7 @@ def spectral_complexity(
         tolerance: Relative tolerance of each layer's spectral norm.
     """
     tracker = NormTracker(model, input_shape, definition, ("spectral_complexity",), tolerance)
-    with torch.inference_mode(mode=False), torch.no_grad():
-        found = tracker.complexity(_stack(tracker.model))
+    found = tracker.complexity(own_state(tracker.model))
     graph = tracker.graph
     published = definition == "as_published"
     kinds = {layer.name: _kind(layer, published) for layer in graph.layers}
@@ -343,12 +170,12 @@ def spectral_complexity(
         LayerNorms(
             name,
             kinds[name],
-            math.exp(float(found.log_spectral[name])),
-            math.exp(float(found.log_rows[name])),
-            float(found.shares[name]),
-            float(found.errors[name]),
+            math.exp(float(found.log_spectral[place])),
+            math.exp(float(found.log_rows[place])),
+            float(found.shares[place]),
+            float(found.errors[name][0]),
         )
-        for name in found.log_spectral
+        for place, name in enumerate(found.names)
     )
     log_value = float(found.log_value)
     if published:
@@ -389,14 +216,3 @@ def _kind(layer: Layer, published: bool) -> str:
     if layer.positions > 1:
         kind += f" on {layer.positions} tokens"
     return kind + (" with batch norm" if layer.norm and not published else "")
-
-
-def _stack(model: nn.Module) -> Stack:
-    """The model's own parameters and buffers as one replica."""
-    named = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-    return {name: tensor.detach()[None] for name, tensor in named.items()}
-
-
-def _group(layer: Layer, stacked: Stack, rows: bool) -> Tensor:
-    matrix = raw_weight(layer, stacked).flatten(2)
-    return torch.linalg.vector_norm(matrix, dim=2 if rows else 1).sum(1, dtype=torch.float64)

@@ -47,16 +47,22 @@ class Layer:
     first: bool = False
 
 
-Step = Callable[[dict[str, Tensor | None], dict[str, Tensor], dict[str, Tensor]], None]
 Stack = dict[str, Tensor]  # parameters and buffers by name, with a leading axis of replicas
+Step = Callable[[dict[str, Tensor | None], dict[str, Tensor]], None]  # values of nodes, log norms
+Reading = Callable[[Stack], Tensor]
 
 
 @dataclass
 class Graph:
-    """Layers of a network and the rule that makes a Lipschitz constant of their norms."""
+    """Layers of a network and the rule that makes a Lipschitz constant of their norms.
+
+    `readings` are the other numbers that the rule takes from parameters: their logarithms, by name. They are
+    read on the device together with the layers' norms, and the rule is applied on the host.
+    """
 
     layers: list[Layer] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    readings: dict[str, Reading] = field(default_factory=dict)
     constants: dict[str, tuple[str, float | None]] = field(default_factory=dict)  # node: (what, constant)
     assumptions: list[str] = field(default_factory=list)
     attentions: list[tuple[int, int]] = field(default_factory=list)  # tokens and dim of each
@@ -73,11 +79,11 @@ class Graph:
         """How each layer is applied."""
         return {layer.name: layer.geometry for layer in self.layers}
 
-    def log_lipschitz(self, state: Stack, log_norms: dict[str, Tensor]) -> Tensor:
-        """log of the Lipschitz constant of each replica, differentiable in the log norms; on the CPU."""
+    def log_lipschitz(self, log_norms: dict[str, Tensor]) -> Tensor:
+        """log of the Lipschitz constant of each replica, differentiable in the logs of norms and readings."""
         values: dict[str, Tensor | None] = {}
         for step in self.steps:
-            step(values, state, log_norms)
+            step(values, log_norms)
         result = values[self.output]
         if result is None:
             raise BadInput("the output of the network does not depend on its input")

@@ -1,8 +1,8 @@
-"""Spectral and (2,1) norms of the linear maps of a network, for many replicas at once.
+"""The linear maps of a network as operators, and their (2,1) norms, for many replicas at once.
 
-A dense layer or a convolution is a linear operator A. Its spectral norm ‖A‖_σ is found by Lanczos
-iteration on AᵀA, applied as the layer applies it (a convolution with its stride and padding is never
-written as a matrix), and its (2,1) norm is
+A dense layer or a convolution is a linear operator A, applied as the layer applies it: a convolution with
+its stride and padding is never written as a matrix. Its spectral norm follows from products with AᵀA
+(`scalinglab.measure.spectral`), and its (2,1) norm is
 
     ‖Aᵀ‖_{2,1} = Σ_rows ‖row of A‖_2 = Σ over output units of the ℓ2 norm of their incoming weights,
 
@@ -13,17 +13,17 @@ Weights carry a leading axis of replicas: (replicas, *weight shape).
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from scalinglab.errors import BadInput, NotConverged
-
-_SMALL = 48  # up to this smaller side a dense matrix is diagonalised instead of iterated on
+from scalinglab.errors import BadInput
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,13 @@ class ConvGeometry:
     groups: int = 1
     padding_mode: str = "zeros"
 
+    @property
+    def even_padding(self) -> tuple[int, int] | None:
+        """Zeros added on both sides of each axis, or None where padding is not that."""
+        if self.padding_mode != "zeros" or self.padding == "same":
+            return None
+        return (0, 0) if self.padding == "valid" else (int(self.padding[0]), int(self.padding[1]))
+
     def sides(self, kernel: tuple[int, ...]) -> list[int]:
         """Pixels added left, right, top and bottom (the order of `torch.nn.functional.pad`)."""
         sides: list[int] = []
@@ -51,12 +58,18 @@ class ConvGeometry:
         return sides
 
 
+def normal_product(weight: Tensor, vector: Tensor, geometry: ConvGeometry | None) -> Tensor:
+    """AᵀA v for each replica: vectors (replicas, inputs)."""
+    if geometry is None:
+        return (weight.mT @ (weight @ vector[:, :, None]))[:, :, 0]
+    image = conv_apply(weight, vector.reshape(-1, geometry.channels, *geometry.image), geometry)
+    return conv_adjoint(weight, image, geometry).flatten(1)
+
+
 def conv_apply(weight: Tensor, x: Tensor, geometry: ConvGeometry) -> Tensor:
     """A x for each replica, (replicas, output channels, positions), for images x."""
-    kernel = (weight.shape[-2], weight.shape[-1])
-    padded = _pad(x, geometry, kernel)
-    patches = F.unfold(padded, kernel, dilation=geometry.dilation, stride=geometry.stride)
     replicas, groups = len(weight), geometry.groups
+    patches = _patches(x, geometry, (weight.shape[-2], weight.shape[-1]))
     patches = patches.reshape(replicas * groups, -1, patches.shape[-1])
     out = weight.reshape(replicas * groups, weight.shape[1] // groups, -1) @ patches
     return out.reshape(replicas, weight.shape[1], -1)
@@ -68,10 +81,13 @@ def conv_adjoint(weight: Tensor, y: Tensor, geometry: ConvGeometry) -> Tensor:
     replicas, groups = len(weight), geometry.groups
     matrix = weight.reshape(replicas * groups, weight.shape[1] // groups, -1)
     patches = matrix.mT @ y.reshape(replicas * groups, weight.shape[1] // groups, -1)
+    patches = patches.reshape(replicas, -1, patches.shape[-1])
+    moved = {"dilation": geometry.dilation, "stride": geometry.stride}
+    if (padding := geometry.even_padding) is not None:
+        return F.fold(patches, geometry.image, kernel, padding=padding, **moved)
     left, right, top, bottom = geometry.sides(kernel)
     size = (geometry.image[0] + top + bottom, geometry.image[1] + left + right)
-    patches = patches.reshape(replicas, -1, patches.shape[-1])
-    back = F.fold(patches, size, kernel, dilation=geometry.dilation, stride=geometry.stride)
+    back = F.fold(patches, size, kernel, **moved)
     if geometry.padding_mode == "zeros":
         return back[..., top : size[0] - bottom, left : size[1] - right]
     # the transpose of any padding, by differentiating it
@@ -79,6 +95,30 @@ def conv_adjoint(weight: Tensor, y: Tensor, geometry: ConvGeometry) -> Tensor:
         x = torch.zeros(replicas, geometry.channels, *geometry.image, dtype=y.dtype, device=y.device)
         x.requires_grad_(True)
         return torch.autograd.grad(_pad(x, geometry, kernel), x, back)[0]
+
+
+def _patches(x: Tensor, geometry: ConvGeometry, kernel: tuple[int, int]) -> Tensor:
+    """What the kernel sees at each position, (replicas, channels · taps, positions)."""
+    moved = {"dilation": geometry.dilation, "stride": geometry.stride}
+    if x.device.type != "cpu" and len(x) > 2:
+        return _windows(_pad(x, geometry, kernel), geometry, kernel)
+    if (padding := geometry.even_padding) is not None:
+        return F.unfold(x, kernel, padding=padding, **moved)
+    return F.unfold(_pad(x, geometry, kernel), kernel, **moved)
+
+
+def _windows(padded: Tensor, geometry: ConvGeometry, kernel: tuple[int, int]) -> Tensor:
+    """`unfold` of a whole stack at once, for which PyTorch's launches a kernel for each image on a GPU."""
+    replicas, channels, *sides = padded.shape
+    out = [
+        (side - d * (k - 1) - 1) // s + 1
+        for side, d, k, s in zip(sides, geometry.dilation, kernel, geometry.stride, strict=True)
+    ]
+    along, down, *pixel = padded.stride()
+    taps = [d * p for d, p in zip(geometry.dilation, pixel, strict=True)]
+    steps = [s * p for s, p in zip(geometry.stride, pixel, strict=True)]
+    windows = padded.as_strided((replicas, channels, *kernel, *out), (along, down, *taps, *steps))
+    return windows.reshape(replicas, channels * math.prod(kernel), math.prod(out))
 
 
 def _pad(x: Tensor, geometry: ConvGeometry, kernel: tuple[int, ...]) -> Tensor:
@@ -89,164 +129,24 @@ def _pad(x: Tensor, geometry: ConvGeometry, kernel: tuple[int, ...]) -> Tensor:
     return F.pad(x, sides, mode=mode)
 
 
-@dataclass(frozen=True)
-class Spectral:
-    """Largest singular values, the vectors that show them and how exact they are.
-
-    Attributes:
-        norm: ‖A‖_σ, shape (replicas,), float64 on the CPU. A lower bound to rounding, exact within `error`;
-            NaN where weights are not finite.
-        vector: Right singular vectors, (replicas, inputs): the warm start of the next call (empty where the
-            matrix was diagonalised).
-        error: Bound on the relative distance to a singular value of A, (replicas,), on the CPU.
-        products: Applications of A and of Aᵀ that were needed (0 where the matrix was diagonalised).
-    """
-
-    norm: Tensor
-    vector: Tensor
-    error: Tensor
-    products: int
-
-
-def spectral_norm(
-    weight: Tensor,
-    geometry: ConvGeometry | None = None,
-    start: Tensor | None = None,
-    tolerance: float = 1e-4,
-    max_steps: int = 400,
-) -> Spectral:
-    """‖A‖_σ for each replica, by Lanczos iteration on AᵀA with full reorthogonalisation.
-
-    It stops when the residual ‖AᵀA v − σ² v‖ and the gap to the next singular value bound the relative
-    distance to a singular value by `tolerance`. A warm start is mixed with a random
-    direction, so that it cannot hold on to a singular vector that another has overtaken.
-
-    Args:
-        weight: (replicas, out, in) for dense layers, (replicas, out, in / groups, height, width) for
-            convolutions.
-        geometry: How the kernel is applied; None for dense layers.
-        start: `Spectral.vector` of an earlier, nearby weight.
-        tolerance: Relative bound on the error.
-        max_steps: Lanczos steps before `NotConverged` is raised.
-    """
-    if not tolerance > 0:
-        raise BadInput(f"tolerance = {tolerance}: give a positive relative tolerance, e.g. 1e-4")
-    weight = weight.detach()
-    if weight.dtype not in (torch.float32, torch.float64):
-        weight = weight.float()
-    if geometry is None and min(weight.shape[1:]) <= _SMALL:
-        return _diagonalise(weight)
-    with _full_precision(), torch.autocast(weight.device.type, enabled=False):
-        return _lanczos(weight, geometry, start, tolerance, max_steps)
-
-
-def _diagonalise(weight: Tensor) -> Spectral:
-    double = weight.double()
-    gram = (double @ double.mT if weight.shape[1] <= weight.shape[2] else double.mT @ double).cpu()
-    finite = torch.isfinite(gram).flatten(1).all(1)
-    values = torch.linalg.eigvalsh(torch.where(finite[:, None, None], gram, 0.0))[:, -1]
-    norm = torch.where(finite, values.clamp_min(0).sqrt(), math.nan)
-    return Spectral(norm, weight.new_empty(len(weight), 0), torch.zeros_like(norm), 0)
-
-
-def _lanczos(
-    weight: Tensor, geometry: ConvGeometry | None, start: Tensor | None, tolerance: float, max_steps: int
-) -> Spectral:
-    replicas = len(weight)
-    shape = (weight.shape[2],) if geometry is None else (geometry.channels, *geometry.image)
-    size = math.prod(shape)
-    limit = min(max_steps, size)
-    basis = torch.empty(replicas, 16, size, dtype=weight.dtype, device=weight.device)
-    basis[:, 0] = _start(weight, size, start)
-    entries: list[Tensor] = []  # diagonal and off-diagonal, (replicas, 2)
-    for step in range(1, limit + 1):
-        known = basis[:, :step]
-        image = _normal_product(weight, known[:, -1], geometry, shape)[:, None]
-        inner = known @ image.mT
-        diagonal = inner[:, -1, 0]
-        image = torch.baddbmm(image, inner.mT, known, alpha=-1)
-        image = torch.baddbmm(image, (known @ image.mT).mT, known, alpha=-1)  # twice is enough (Parlett)
-        length = image[:, 0].norm(dim=1)
-        entries.append(torch.stack([diagonal, length], 1))
-        if step % 4 == 0 or step == limit:  # not at every step: a look waits for the device
-            top, ritz, error = _top_ritz(torch.stack(entries, 1).double().cpu())
-            if bool((error <= tolerance).all()) or step == size:
-                right = (ritz[:, None, :].to(weight) @ known).squeeze(1)
-                return Spectral(top.sqrt(), right, error, step)
-        if step == basis.shape[1]:
-            basis = torch.cat([basis, torch.empty_like(basis)], 1)
-        basis[:, step] = image[:, 0] / length.clamp_min(torch.finfo(weight.dtype).tiny)[:, None]
-    raise NotConverged(
-        f"the spectral norm of a layer with {size} inputs is uncertain by {float(error.max()):.1e} "
-        f"after {limit} Lanczos steps: allow a larger tolerance than {tolerance:g}, or more max_steps"
-    )
-
-
-def _start(weight: Tensor, size: int, start: Tensor | None) -> Tensor:
-    """Unit vectors (replicas, size): random, or near `start`."""
-    random = torch.randn(size, generator=torch.Generator().manual_seed(0)).to(weight)
-    vector = (random / random.norm()).expand(len(weight), size)
-    if start is None or start.shape != vector.shape:
-        return vector
-    length = start.norm(dim=1, keepdim=True)
-    usable = torch.isfinite(length) & (length > 0)
-    warm = torch.where(usable, start / length, 0.0).to(weight)
-    return F.normalize(warm + torch.where(usable, 0.05, 1.0).to(weight) * vector, dim=1)
-
-
-def _top_ritz(entries: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Largest eigenvalue of the tridiagonal matrices, its vector, and the relative error of its root.
-
-    An eigenvalue of AᵀA lies within the residual r of the Ritz value θ; and within r²/(θ − λ) of it, with
-    λ the next eigenvalue (Kato and Temple), for which the next Ritz value plus its residual stands.
-
-    Args:
-        entries: Diagonal and off-diagonal entries (replicas, steps, 2); the last off-diagonal one is the
-            length of what is left.
-    """
-    finite = torch.isfinite(entries).flatten(1).all(1)
-    diagonal, between = torch.where(finite[:, None, None], entries, 0.0).unbind(2)
-    matrix = torch.diag_embed(diagonal)
-    if diagonal.shape[1] > 1:
-        matrix = matrix + torch.diag_embed(between[:, :-1], 1) + torch.diag_embed(between[:, :-1], -1)
-    values, vectors = torch.linalg.eigh(matrix)
-    top = values[:, -1].clamp_min(0)
-    residuals = between[:, -1:] * vectors[:, -1].abs()
-    error = residuals[:, -1]
-    if diagonal.shape[1] > 1:
-        gap = top - values[:, -2] - residuals[:, -2]
-        error = torch.where(gap > error, error.square() / gap.clamp_min(1e-300), error)
-    # the relative error of σ is half that of σ²
-    error = torch.where(top > 0, 0.5 * error / top.clamp_min(1e-300), 0.0)
-    return torch.where(finite, top, math.nan), vectors[..., -1], error
-
-
-def _normal_product(
-    weight: Tensor, vector: Tensor, geometry: ConvGeometry | None, shape: tuple[int, ...]
-) -> Tensor:
-    """AᵀA v for each replica."""
-    if geometry is None:
-        return (weight.mT @ (weight @ vector[:, :, None])).squeeze(-1)
-    image = conv_apply(weight, vector.reshape(-1, *shape), geometry)
-    return conv_adjoint(weight, image, geometry).reshape(len(weight), -1)
-
-
-class _full_precision:
-    """Switch TensorFloat-32 off: its 10 bits would limit the norms to 1e-3."""
-
-    def __enter__(self) -> None:
-        self.before = (torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32)
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-
-    def __exit__(self, *_: object) -> None:
-        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = self.before
+@contextlib.contextmanager
+def full_precision(device: torch.device) -> Iterator[None]:
+    """Neither TensorFloat-32 nor autocast: their few bits would limit the norms to 1e-3."""
+    products, convolutions = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = (products.allow_tf32, convolutions.allow_tf32)
+    products.allow_tf32 = convolutions.allow_tf32 = False
+    try:
+        with torch.autocast(device.type, enabled=False):
+            yield
+    finally:
+        products.allow_tf32, convolutions.allow_tf32 = before
 
 
 def rows_norm(weight: Tensor, geometry: ConvGeometry | None = None, positions: int = 1) -> Tensor:
     """‖Aᵀ‖_{2,1} for each replica, float64.
 
     Args:
-        weight: As in `spectral_norm`.
+        weight: As in `scalinglab.measure.spectral.spectral_norm`.
         geometry: How the kernel is applied; None for dense layers.
         positions: How many times a dense layer is applied (tokens).
     """
@@ -259,19 +159,20 @@ def rows_norm(weight: Tensor, geometry: ConvGeometry | None = None, positions: i
             "its border units see pixels twice; use zeros or circular padding"
         )
     # each output unit sees the taps of its kernel that fall on the image: count units by that pattern
-    kernel = (weight.shape[-2], weight.shape[-1])
-    summed = weight.square().sum(2, dtype=torch.float64)  # (replicas, out, height, width)
-    rows, row_counts = _patterns(geometry, 0, kernel, weight.device)
-    columns, column_counts = _patterns(geometry, 1, kernel, weight.device)
-    seen = rows @ summed @ columns.mT  # (replicas, out, row patterns, column patterns)
-    return torch.einsum("rohw,h,w->r", seen.sqrt(), row_counts, column_counts)
+    taps = torch.linalg.vector_norm(weight, dim=2).double().square().flatten(2)
+    patterns, counts = _patterns(geometry, (weight.shape[-2], weight.shape[-1]), weight.device)
+    return ((taps @ patterns).sqrt() @ counts).sum(1)
 
 
-@lru_cache(maxsize=1000)
-def _patterns(
-    geometry: ConvGeometry, axis: int, kernel: tuple[int, int], device: torch.device
-) -> tuple[Tensor, Tensor]:
-    """Which taps fall on the image along one axis, for each distinct case, and how often it occurs."""
+@cache  # for good: captured graphs read them where they lie
+def _patterns(geometry: ConvGeometry, kernel: tuple[int, int], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Which taps fall on the image, for each distinct case, (taps, cases), and how often it occurs."""
+    rows, columns = (_patterns_along(geometry, axis, kernel) for axis in (0, 1))
+    patterns, counts = (torch.kron(a, b) for a, b in zip(rows, columns, strict=True))
+    return patterns.mT.contiguous().to(device), counts.to(device)
+
+
+def _patterns_along(geometry: ConvGeometry, axis: int, kernel: tuple[int, int]) -> tuple[Tensor, Tensor]:
     sides = geometry.sides(kernel)
     before, after = sides[2 - 2 * axis], sides[3 - 2 * axis]
     size, dilation = geometry.image[axis], geometry.dilation[axis]
@@ -279,4 +180,4 @@ def _patterns(
     wraps = geometry.padding_mode == "circular"
     taps = [[float(wraps or 0 <= s + dilation * k < size) for k in range(kernel[axis])] for s in starts]
     patterns, counts = torch.unique(torch.tensor(taps, dtype=torch.float64), dim=0, return_counts=True)
-    return patterns.to(device), counts.double().to(device)
+    return patterns, counts.double()

@@ -17,7 +17,7 @@ from torch import Tensor, fx, nn
 from torch.nn import functional as F
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.graph import Graph, Layer, Stack, batch_norm_scale
+from scalinglab.measure.graph import Graph, Layer, Reading, Stack, batch_norm_scale
 from scalinglab.measure.operators import ConvGeometry
 
 # largest slope of each activation
@@ -116,7 +116,7 @@ def _in_order(model: nn.Module, zeros: Tensor, reason: str) -> Graph:
         for handle in handles:
             handle.remove()
 
-    def chain(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+    def chain(values: dict[str, Tensor | None], norms: dict[str, Tensor]) -> None:
         values["chain"] = torch.stack([norms[layer.name] for layer in graph.layers]).sum(0)
 
     graph.steps.append(chain)
@@ -192,7 +192,7 @@ class _Reader:
             self._say(node, "input", 1.0)
             self._set(node, _zero)
         elif node.op == "get_attr":
-            self._set(node, lambda state: None)
+            self._set(node, lambda norms: None)
         elif node.op == "output":
             result = node.args[0]
             self.graph.output = (result if isinstance(result, fx.Node) else result[0]).name  # type: ignore
@@ -261,7 +261,7 @@ class _Reader:
             pool = self._pool_of_function(node)
             self._factor(node, sources, self._pool(sources[0], node, pool), str(target.__name__))  # type: ignore
         elif target in ("size", "dim", getattr):
-            self._set(node, lambda state: None)
+            self._set(node, lambda norms: None)
         else:
             what = str(getattr(target, "__name__", target))
             if any(n.op == "get_attr" and len(self.shapes[n.name]) > 1 for n in node.all_input_nodes):
@@ -275,9 +275,9 @@ class _Reader:
     def _say(self, node: fx.Node, what: str, constant: float | None) -> None:
         self.graph.constants[str(node.target) if node.op == "call_module" else node.name] = (what, constant)
 
-    def _set(self, node: fx.Node, value: Callable[[Stack], Tensor | None]) -> None:
-        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
-            values[node.name] = value(state)
+    def _set(self, node: fx.Node, value: Callable[[dict[str, Tensor]], Tensor | None]) -> None:
+        def step(values: dict[str, Tensor | None], norms: dict[str, Tensor]) -> None:
+            values[node.name] = value(norms)
 
         self.graph.steps.append(step)
 
@@ -286,9 +286,9 @@ class _Reader:
         if factor != 1.0:
             self._say(node, what, factor)
 
-        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+        def step(values: dict[str, Tensor | None], norms: dict[str, Tensor]) -> None:
             value = next((values[s] for s in sources if values[s] is not None), None)
-            values[node.name] = None if value is None else value + log_factor
+            values[node.name] = value + log_factor if value is not None and log_factor else value
 
         self.graph.steps.append(step)
 
@@ -298,7 +298,7 @@ class _Reader:
         self._say(node, what, 1.0)
 
     def _sum(self, node: fx.Node, sources: list[str]) -> None:
-        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+        def step(values: dict[str, Tensor | None], norms: dict[str, Tensor]) -> None:
             terms = [value for s in sources if (value := values[s]) is not None]
             values[node.name] = torch.logsumexp(torch.stack(terms), 0) if terms else None
 
@@ -308,7 +308,7 @@ class _Reader:
         self.graph.steps.append(step)
 
     def _concatenate(self, node: fx.Node, sources: list[str]) -> None:
-        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+        def step(values: dict[str, Tensor | None], norms: dict[str, Tensor]) -> None:
             terms = [2 * value for s in sources if (value := values[s]) is not None]
             values[node.name] = 0.5 * torch.logsumexp(torch.stack(terms), 0) if terms else None
 
@@ -327,7 +327,7 @@ class _Reader:
         layer = _make_layer(name, uses, module, *shapes, norm, source in self.bare)
         self.graph.layers.append(layer)
 
-        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+        def step(values: dict[str, Tensor | None], norms: dict[str, Tensor]) -> None:
             value = values[source]
             values[node.name] = None if value is None else value + norms[layer.name]
 
@@ -342,29 +342,26 @@ class _Reader:
             self._assume(node, [source], "batch norm without running statistics")
             return
         self._say(node, "batch norm, a diagonal layer of its own", None)
-
-        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
-            value = values[source]
-            size = batch_norm_scale(state, name, epsilon).abs().amax(-1).log().cpu()
-            values[node.name] = None if value is None else value + size
-
-        self.graph.steps.append(step)
+        self._scale(node, source, lambda state: batch_norm_scale(state, name, epsilon))
 
     def _layer_norm(self, node: fx.Node, source: str, name: str, module: nn.Module) -> None:
         self._say(node, "layer norm", None)
         text = "layer norm: its Lipschitz constant is max|γ|, for inputs of standard deviation 1 or more"
         if text not in self.graph.assumptions:
             self.graph.assumptions.append(text)
-        affine = getattr(module, "weight", None) is not None
+        if getattr(module, "weight", None) is None:
+            self._factor(node, [source], 1.0, "layer norm")
+        else:
+            self._scale(node, source, lambda state: state[f"{name}.weight"].detach().double())
 
-        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+    def _scale(self, node: fx.Node, source: str, scales: Reading) -> None:
+        """A diagonal layer: its constant is the largest of its scales."""
+        reading = f"{node.name} scale"
+        self.graph.readings[reading] = lambda state: scales(state).abs().flatten(1).amax(1).log()
+
+        def step(values: dict[str, Tensor | None], norms: dict[str, Tensor]) -> None:
             value = values[source]
-            size = (
-                state[f"{name}.weight"].detach().double().abs().flatten(1).amax(1).log().cpu()
-                if affine
-                else 0.0
-            )
-            values[node.name] = None if value is None else value + size
+            values[node.name] = None if value is None else value + norms[reading]
 
         self.graph.steps.append(step)
 
@@ -403,20 +400,26 @@ class _Reader:
         )  # fmt: skip
         if text not in self.graph.assumptions:
             self.graph.assumptions.append(text)
-        root = math.sqrt(tokens)
+        root, radius = math.sqrt(tokens), f"{name} radius"
 
-        def step(values: dict[str, Tensor | None], state: Stack, norms: dict[str, Tensor]) -> None:
+        def read_radius(state: Stack) -> Tensor:
+            """log R."""
+            if f"{norm_before}.weight" not in state:
+                some = next(iter(state.values()))
+                return torch.full((len(some),), 0.5 * math.log(dim), dtype=torch.float64, device=some.device)
+            gain = state[f"{norm_before}.weight"].detach().double().abs().amax(1)
+            shift = torch.linalg.vector_norm(state[f"{norm_before}.bias"].detach().double(), dim=1)
+            return (math.sqrt(dim) * gain + shift).log()
+
+        self.graph.readings[radius] = read_radius
+
+        def step(values: dict[str, Tensor | None], norms: dict[str, Tensor]) -> None:
             value = values[source]
             if value is None:
                 values[node.name] = None
                 return
-            radius = torch.full_like(value.detach(), math.sqrt(dim))
-            if norm_before and f"{norm_before}.weight" in state:
-                gain = state[f"{norm_before}.weight"].detach().double().abs().amax(1).cpu()
-                shift = state[f"{norm_before}.bias"].detach().double().norm(dim=1).cpu()
-                radius = math.sqrt(dim) * gain + shift
             query, key, content, output = (norms[f"{name}.{part}"] for part in parts)
-            pattern = query + key + 2 * radius.log() + math.log(scale * (1 + root))
+            pattern = query + key + 2 * norms[radius] + math.log(scale * (1 + root))
             mixing = torch.logaddexp(pattern, torch.full_like(pattern, math.log(root)))
             values[node.name] = value + output + content + mixing + 0.5 * math.log(heads)
 
@@ -448,9 +451,8 @@ class _Reader:
         return kind(kernel, stride or None)  # type: ignore
 
 
-def _zero(state: Stack) -> Tensor | None:
-    first = next(iter(state.values()))
-    return torch.zeros(len(first), dtype=torch.float64)
+def _zero(norms: dict[str, Tensor]) -> Tensor | None:
+    return torch.zeros_like(next(iter(norms.values())).detach())
 
 
 def _sources(node: fx.Node) -> list[str]:

@@ -1,0 +1,139 @@
+"""On a GPU: norms that are captured and replayed are those that are measured plainly."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from scalinglab import measure, nets
+from scalinglab.measure.operators import ConvGeometry, _pad, _patches
+from scalinglab.measure.spectral import spectral_norm
+from scalinglab.train import engine
+from scalinglab.train.setting import Setting
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+SHAPE = (3, 8, 8)
+OPTIONS = {"mlp": {}, "cnn": {"width": 0.5}, "resnet": {"width": 0.25}, "vit": {"width": 0.25, "depth": 2}}
+
+
+def stacked(models: list[torch.nn.Module]) -> dict[str, torch.Tensor]:
+    parameters, buffers = torch.func.stack_module_state(models)
+    return {**{k: v.detach() for k, v in parameters.items()}, **buffers}
+
+
+def move(weights: dict[str, torch.Tensor], size: float) -> None:
+    """A step of a training: in place."""
+    for tensor in weights.values():
+        if tensor.is_floating_point():
+            tensor *= 1 + size * torch.rand_like(tensor)
+
+
+def captured(tracker: measure.NormTracker) -> int:
+    return sum(made.graph is not None for made in tracker.replays.made.values())
+
+
+@pytest.mark.parametrize("definition", ["bartlett", "as_published"])
+@pytest.mark.parametrize("replicas", [1, 4])
+@pytest.mark.parametrize("name", list(OPTIONS))
+def test_replayed_norms_are_those_of_the_weights_as_they_are_now(name, replicas, definition) -> None:
+    torch.manual_seed(0)
+    models = [nets.build(name, SHAPE, 5, seed=seed, **OPTIONS[name]) for seed in range(replicas)]
+    there = {key: value.cuda() for key, value in stacked(models).items()}
+    tracker = measure.NormTracker(models[0].cuda(), SHAPE, definition, tolerance=1e-5)
+    for turn in range(6):
+        move(there, 0.05)
+        found = tracker.measure(there)
+        here = {key: value.cpu() for key, value in there.items()}
+        expected, _ = measure.norms_batched(
+            models[0].cpu(), here, SHAPE, definition=definition, tolerance=1e-5, which=tracker.which
+        )
+        models[0].cuda()
+        for key, value in expected.items():
+            torch.testing.assert_close(found[key], value, rtol=2e-4, atol=1e-6, msg=f"{key} in turn {turn}")
+        assert captured(tracker) == 0 if turn < 2 else captured(tracker) >= 1
+
+
+def test_a_replay_equals_a_plain_measurement_from_the_same_start_to_the_bit() -> None:
+    model = nets.build("cnn", SHAPE, 5, width=0.5, seed=0).cuda()
+    tracker = measure.NormTracker(model, SHAPE)
+    for _ in range(4):
+        tracker.measure()
+    assert captured(tracker)
+    start = {key: value.clone() for key, value in tracker.state.items()}
+    replayed = tracker.measure()
+    tracker.state = start  # elsewhere: plain again
+    plain = tracker.measure()
+    for key, value in plain.items():
+        assert torch.equal(value, replayed[key]), key
+
+
+def test_weights_that_are_replaced_are_measured_plainly_and_captured_anew() -> None:
+    models = [nets.build("cnn", SHAPE, 5, width=0.25, seed=seed) for seed in range(3)]
+    there = {key: value.cuda() for key, value in stacked(models).items()}
+    tracker = measure.NormTracker(models[0].cuda(), SHAPE)
+    for _ in range(4):
+        whole = tracker.measure(there)
+    kept = {key: value[[0, 2]] for key, value in there.items()}
+    tracker.state = {key: value[[0, 2]] for key, value in tracker.state.items()}
+    del there
+    for _ in range(4):
+        found = tracker.measure(kept)
+        torch.testing.assert_close(
+            found["spectral_complexity"], whole["spectral_complexity"][[0, 2]], rtol=5e-3, atol=0
+        )
+
+
+def test_the_iteration_goes_on_where_a_replayed_block_was_not_enough() -> None:
+    generator = torch.Generator().manual_seed(0)
+    model = torch.nn.Linear(300, 200).cuda()
+    tracker = measure.NormTracker(model, (300,), tolerance=1e-6)
+    for _ in range(8):
+        with torch.no_grad():
+            model.weight.copy_(torch.randn(200, 300, generator=generator))  # far from the last start
+        found = float(tracker.measure()["spectral"])
+        exact = float(torch.linalg.matrix_norm(model.weight.double(), 2))
+        assert found == pytest.approx(exact, rel=1e-5)
+    assert captured(tracker) > 3
+
+
+def test_tensor_cores_stay_out_of_it() -> None:
+    weight = torch.randn(2, 300, 400, generator=torch.Generator().manual_seed(0))
+    before = torch.backends.cuda.matmul.allow_tf32
+    try:
+        torch.backends.cuda.matmul.allow_tf32 = True
+        found = spectral_norm(weight.cuda(), tolerance=1e-6).norm
+        assert torch.backends.cuda.matmul.allow_tf32
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
+    torch.testing.assert_close(found, torch.linalg.matrix_norm(weight.double(), 2), rtol=3e-6, atol=0)
+
+
+@pytest.mark.parametrize("geometry", [ConvGeometry(3, (9, 8), (2, 1), (2, 0)), ConvGeometry(3, (9, 9))])
+def test_patches_of_a_stack_are_those_of_each_image(geometry) -> None:
+    x = torch.randn(5, 3, *geometry.image, device="cuda")
+    padded = _pad(x, geometry, (3, 3))
+    expected = torch.nn.functional.unfold(padded, 3, stride=geometry.stride)
+    assert torch.equal(_patches(x, geometry, (3, 3)), expected)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("options", [{}, {"compile": True, "precision": "bf16"}])
+def test_a_group_that_trains_is_measured_by_replays(options, stream) -> None:
+    values = {"model": "cnn", "dataset": "digits", "width": 0.25, "n_data": 300, "steps": 400, "graphs": True}
+    settings = [Setting.from_dict({**values, **options, "seed": seed}) for seed in range(3)]
+    with torch.cuda.stream(torch.cuda.Stream() if stream else None):
+        group = engine._build(settings, torch.device("cuda"))
+        measuring = engine.Measure(group)
+        for turn in range(7):
+            if turn == 5:
+                group.keep([0, 2])
+                measuring.keep([0, 2])
+            group.advance(12)
+            rows = measuring(list(range(group.runs)))
+            for r, row in enumerate(rows):
+                exact = measure.norms(group.module(r).eval(), group.resident.input_shape, tolerance=1e-5)
+                group.model.train()
+                assert row["norm"] == pytest.approx(exact["spectral_complexity"], rel=1e-2), (turn, r)
+                assert row["norm_l2"] == pytest.approx(exact["l2"], rel=1e-5)
+            if turn in (3, 4):
+                assert captured(measuring.norms[0][0]) >= 1
