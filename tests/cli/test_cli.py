@@ -84,25 +84,53 @@ def test_every_command_teaches_by_example():
         (["read", "store", "--store", "another"], "store holds no runs"),
         (["report", "store"], "no rows"),
         (["laws", "fit", "good.csv", "--level", "2"], "--level 2"),
-        (["laws", "fit", "good.csv", "--at", "-5", "--no-figure"], "x=-5"),
+        (["laws", "fit", "good.csv", "--at", "-5", "--no-figure"], "at=-5"),
         (["plan", "doubling", "good.csv", "--from", "-2"], "x=-2"),
         (["report", "nowhere"], "does not exist"),
         (["theory", "kernel", "--spectrum", "empty.csv"], "cannot be read"),
         (["simulate", "perceptron", "--load", "5", "--device", "nonsense"], "device='nonsense'"),
         (["simulate", "random-features", "--device", "nonsense"], "device='nonsense'"),
         (["simulate", "linear-models", "--n-data", "inf"], "whole numbers"),
+        (["theory", "kernel", "--n-modes", "nan"], "n_modes=nan must be a whole number"),
+        (["theory", "dmft", "--n-modes", "2.5"], "n_modes=2.5 must be a whole number"),
+        (["laws", "fit", "good.csv", "--form", "chinchilla"], "'laws surface'"),
+        (["laws", "fit", "good.csv", "--figure", "law.docx"], "unknown ending '.docx'"),
+        (["laws", "surface", "good.csv", "--compute", "-1"], "compute=-1 must be positive"),
+        (["plan", "next", "good.csv", "--x", "n_data", "--y", "test_error", "--budget", "1"], "give at"),
+        (["plan", "sensitivity", "surface.csv", "--at", "0"], "at=0 must be positive"),
+        (["plan", "approaches", "surface.csv", "--at", "-1"], "at=-1 must be positive"),
+        (["plan", "approaches", "surface.csv", "--at", "1", "--flops", "0"], "flops=0 must be positive"),
+        (["read", "good.csv", "--store", "good.csv"], "good.csv is a file"),
+        (["report", "good.csv", "-o", "store"], "store is a folder"),
+        (["sweep", "store"], "store is a folder; a grid is a TOML file"),
+        (["board", "good.csv"], "good.csv is a file"),
+        (["board", "store", "--port", "70000"], "port=70000"),
     ],
 )
-def test_wrong_input_is_told_in_one_line(words: list[str], said: str, tmp_path: Path, monkeypatch):
+def test_wrong_input_is_told_in_one_line(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "head.csv").write_text("n_data,test_error\n")
     (tmp_path / "store" / "sealed").mkdir(parents=True)
     rows = "".join(f"{n},{0.05 + 3 * n**-0.5}\n" for n in (100, 200, 400, 800, 1600))
     (tmp_path / "good.csv").write_text("n_data,test_error\n" + rows)
+    (tmp_path / "surface.csv").write_text("n_params,n_data,loss\n1e6,1e8,4\n1e7,1e9,3\n1e8,1e10,2\n")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadInput, match=re.escape(said)) as told:
         CliRunner().invoke(app, words, catch_exceptions=False)
     assert "\n" not in str(told.value)
+
+
+def test_errors_of_the_machine_are_told_in_one_line():
+    """No memory, no permission: status 1 and one line, as for every other failure."""
+    result = scalinglab("simulate", "linear-models", "--n-data", "1e12")
+    assert result.returncode == 1
+    assert result.stderr.startswith("scalinglab: out of memory")
+    assert result.stderr.count("\n") == 1
+    result = scalinglab("theory", "bottlenecks", "--out", "/dev/null/result.csv")
+    assert result.returncode == 1
+    assert result.stderr == "scalinglab: cannot use /dev/null: File exists\n"
 
 
 def test_tables_show_long_and_bracketed_text_whole(capsys, monkeypatch):

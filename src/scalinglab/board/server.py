@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from pathlib import Path
@@ -99,7 +100,14 @@ def app(store: Store | str | Path, *, refresh: float = 5.0, hosts: tuple[str, ..
 def serve(
     store: Store | str | Path, *, host: str = "127.0.0.1", port: int = 8000, refresh: float = 5.0
 ) -> None:
-    """Serve the board until Ctrl-C."""
+    """Say where on stderr, and serve the board until Ctrl-C."""
     uvicorn = require("uvicorn", "board", "The board")
+    if not 0 < port < 65536:
+        raise BadInput(f"port={port} must lie between 1 and 65535")
+    if not refresh > 0:
+        raise BadInput(f"refresh={refresh:g} must be a positive number of seconds")
     hosts = LOOPBACK if host in LOOPBACK else ("*",)
-    uvicorn.run(app(store, refresh=refresh, hosts=hosts), host=host, port=port, log_level="warning")
+    page = app(store, refresh=refresh, hosts=hosts)
+    where = store.path if isinstance(store, Store) else store
+    print(f"http://{host}:{port}/ follows {where}; Ctrl-C ends it", file=sys.stderr)
+    uvicorn.run(page, host=host, port=port, log_level="warning")

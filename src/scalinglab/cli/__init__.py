@@ -52,11 +52,20 @@ def main() -> None:
     """Run the command line: exit status 0 done, 1 failed, 2 bad input, 130 interrupted."""
     try:
         app()  # Typer itself answers wrong usage with 2 and Ctrl-C with 130
-    except (ScalinglabError, OSError) as error:
+    except (ScalinglabError, OSError, MemoryError) as error:
         if "--debug" in sys.argv:
             raise
-        print(f"scalinglab: {error}", file=sys.stderr)
+        print(f"scalinglab: {_told(error)}", file=sys.stderr)
         sys.exit(2 if isinstance(error, BadInput) else 1)
+
+
+def _told(error: Exception) -> str:
+    """An error in one line."""
+    if isinstance(error, MemoryError):
+        return f"out of memory ({error}); ask for less at once" if str(error) else "out of memory"
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"cannot use {error.filename}: {error.strerror}"
+    return str(error)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -19,8 +18,6 @@ def board(
 
     scalinglab board runs/
     """
-    from scalinglab.board import app, serve
+    from scalinglab.board import serve
 
-    app(store)  # a wrong path is an error before anything is served
-    print(f"http://{host}:{port}/ follows {store}; Ctrl-C ends it", file=sys.stderr)
     serve(store, host=host, port=port, refresh=refresh)

@@ -47,9 +47,12 @@ def fit(
     import pandas as pd
 
     from scalinglab.laws import fitting
+    from scalinglab.laws.points import positive
 
     if not 0 < level < 1:
         raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
+    sizes = None if at is None else grid(at)
+    positive(at=sizes if sizes is not None else 1)
     table = load(file, x, y, where, reduce, error=error)
     options: dict[str, Any] = {
         "error": table.error, "runs": table.runs, "loss": loss, "space": space,
@@ -67,8 +70,7 @@ def fit(
     rows = []
     for law in laws:
         say(law.summary(), as_json)
-        if at is not None:
-            sizes = grid(at)
+        if sizes is not None:
             low, high = law.interval(sizes, level)
             for size, value, first, last in zip(sizes, law.predict(sizes), low, high, strict=True):
                 say(f"  at {x} = {size:<10.4g} {value:.4g}   {level:.0%} [{first:.4g}, {last:.4g}]", as_json)
@@ -141,7 +143,10 @@ def surface(
     import pandas as pd
 
     from scalinglab.laws import surface as surfaces
+    from scalinglab.laws.points import positive
 
+    budgets = None if compute is None else grid(compute)
+    positive(compute=budgets if budgets is not None else 1)
     columns = [n_params, n_data, *([third] if third else [])]
     table = load(file, columns, y, where, reduce, drop_highest=drop_highest)
     n, d, *rest = table.x
@@ -158,16 +163,15 @@ def surface(
         "objective": fitted.objective, "certificate": vars(fitted.certificate), "points": len(table.y),
     }  # fmt: skip
     best = pd.DataFrame()
-    if compute is not None:
-        optimal = fitted.compute_optimal(grid(compute))
+    if budgets is not None:
+        optimal = fitted.compute_optimal(budgets)
         say("\n" + optimal.summary(), as_json)
         best = optimal.table()
         document["compute_optimal"] = best.to_dict("records")
     if not no_figure and len(fitted.law.form.variables) == 2:
         from scalinglab.figures import laws as figures
 
-        at = None if compute is None else grid(compute)
-        document["figure"] = draw(figures.surface(fitted, compute=at), figure, file, "surface")
+        document["figure"] = draw(figures.surface(fitted, compute=budgets), figure, file, "surface")
     finish(document, best, as_json, out)
 
 

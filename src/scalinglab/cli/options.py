@@ -10,6 +10,15 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from scalinglab.errors import BadInput
+
+
+def _drawable(path: Path | None) -> Path | None:
+    if path is not None and path.suffix not in (".png", ".pdf", ".svg"):
+        raise BadInput(f"--figure {path}: unknown ending {path.suffix!r}; use .png, .pdf or .svg")
+    return path
+
+
 # every command that computes
 Json = Annotated[bool, Option("--json", help="One JSON document on stdout, nothing else there.")]
 Out = Annotated[
@@ -37,7 +46,10 @@ DropHighest = Annotated[int, Option("--drop-highest", help="Leave out this many 
 # fits and plans
 FormName = Annotated[str, Option("--form", help="The form of the law; 'laws forms' lists them.")]
 Flops = Annotated[float, Option("--flops", help="FLOPs per parameter and example.")]
-Figure = Annotated[Path | None, Option("--figure", help="Where the figure is written (.png, .pdf, .svg).")]
+Figure = Annotated[
+    Path | None,
+    Option("--figure", help="Where the figure is written (.png, .pdf, .svg).", callback=_drawable),
+]
 NoFigure = Annotated[bool, Option("--no-figure", help="Do not draw.")]
 
 # solvable models

@@ -155,6 +155,13 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def whole(name: str, value: float) -> int:
+    """A count that was typed like 1e9."""
+    if not math.isfinite(value) or value != int(value):
+        raise BadInput(f"{name}={value:g} must be a whole number, as in 1000 or 1e9")
+    return int(value)
+
+
 def grid(text: str) -> np.ndarray:
     """Numbers from the command line: ``5``, ``1,2,4``, or ``low:high:points`` spaced evenly in the log.
 

@@ -122,7 +122,8 @@ def _from_folder(source: Source, origin: Path, place: Path) -> None:
             for file, paths in found.items():
                 _write(place / file, records.read(source, file, paths))
             return
-    raise BadInput(f"{origin} does not hold {source.name}: expected {', '.join(source.files)}, or packed")
+    wrong = "does not exist" if not origin.exists() else f"does not hold {source.name}"
+    raise BadInput(f"{origin} {wrong}: expected {', '.join(source.files)}, or packed")
 
 
 def _write(path: Path, data: bytes) -> None:

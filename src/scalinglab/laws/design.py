@@ -17,6 +17,7 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws import solve
 from scalinglab.laws.law import Law, level_quantile
+from scalinglab.laws.points import positive
 from scalinglab.laws.surface import FLOPS, Surface
 
 
@@ -99,12 +100,12 @@ def next_runs(
         best = fitted.compute_optimal(compute, flops=flops, intervals=False)
         at = (best.n_params, best.n_data)
     if at is None:
-        raise BadInput("give at=, where the prediction matters (or compute= for a surface)")
+        raise BadInput("give at, where the prediction matters, or for a surface the compute it is made for")
     target = np.atleast_1d(np.asarray(at, float)).ravel()
     if len(target) != len(names):
-        raise BadInput(
-            f"at={at!r} must hold {len(names)} value{'s' if len(names) > 1 else ''}: {', '.join(names)}"
-        )
+        given = ", ".join(f"{v:g}" for v in target)
+        raise BadInput(f"at={given} must be {len(names)} in number: {', '.join(names)}")
+    positive(at=target)
     price = cost or ((lambda *v: flops * v[0] * v[1]) if len(names) > 1 else (lambda x: x))
     grid = _candidates(law) if candidates is None else np.atleast_2d(np.asarray(candidates, float))
     grid = grid.reshape(-1, len(names))

@@ -89,7 +89,7 @@ class Dynamical:
             ("sigma", f"{self.sigma:.3g}", f"they {verdict} within it"),
             ("collapse from", held, ""),
         ]
-        return "\n".join(f"{name:<16} {value!s:<16} {what}".rstrip() for name, value, what in rows)
+        return "\n".join(f"{name:<16} {value!s:<18} {what}".rstrip() for name, value, what in rows)
 
 
 def dynamical(

@@ -223,7 +223,8 @@ class Law:
             if name not in self.parameters:
                 lines.append(f"  {name:<14} {value:.6g}")
         unit = "of ln y" if self.log else "of y"
-        lines.append(f"  scatter        {self.scatter:.3g} {unit} with {self.freedom} degrees of freedom")
+        freedom = f"{self.freedom} degree{'' if self.freedom == 1 else 's'} of freedom"
+        lines.append(f"  scatter        {self.scatter:.3g} {unit} with {freedom}")
         c = self.certificate
         lines.append(f"  objective      {c.objective:.6g}")
         lines.append(f"  certificate    {c.summary()}")

@@ -60,7 +60,13 @@ def check(
     """
     if missing not in ("raise", "drop"):
         raise BadInput(f"missing={missing!r} must be 'raise' or 'drop'")
-    columns = [_column(v, n) for v, n in zip(x if len(names) > 1 else [x], names, strict=True)]
+    given = list(x) if len(names) > 1 else [x]
+    if len(given) != len(names):
+        raise BadInput(
+            f"this form is a surface over {', '.join(names)}: give an array of each (laws.surface.fit, or on "
+            "the command line 'laws surface')"
+        )
+    columns = [_column(v, n) for v, n in zip(given, names, strict=True)]
     measured = _column(y, "y")
     count = len(measured)
     for values, name in zip(columns, names, strict=True):
@@ -104,6 +110,15 @@ def check(
             "drop them if they were read twice"
         )
     return Points(table[0] if len(names) == 1 else table, measured, errors, weight, labels, tuple(notes))
+
+
+def positive(**values: Any) -> None:
+    """Refuse what is not positive and finite, by its name."""
+    for name, value in values.items():
+        numbers = np.ravel(np.asarray(value, float))
+        wrong = numbers[~((numbers > 0) & np.isfinite(numbers))]
+        if len(wrong):
+            raise BadInput(f"{name}={wrong[0]:g} must be positive and finite")
 
 
 def _column(values: Any, name: str) -> np.ndarray:

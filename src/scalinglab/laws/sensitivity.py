@@ -15,6 +15,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import surface
+from scalinglab.laws.points import positive
 from scalinglab.laws.surface import FLOPS, Surface
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def sensitivity(
     """
     import pandas as pd
 
+    positive(at=at, flops=flops)
     definitions = dict(n_params) if isinstance(n_params, Mapping) else {"n_params": n_params}
     if not definitions:
         raise BadInput("n_params={} holds no definition: give an array or a dict of arrays")

@@ -20,6 +20,7 @@ from scalinglab.laws import forms, surfaces, uncertainty
 from scalinglab.laws.fitting import fit as fit_form
 from scalinglab.laws.form import Form
 from scalinglab.laws.law import Interval, Law
+from scalinglab.laws.points import positive
 from scalinglab.laws.uncertainty import Bootstrap
 
 if TYPE_CHECKING:
@@ -133,9 +134,8 @@ class Surface:
             level: of the intervals.
             intervals: from `bootstrap`; False saves the refits and gives NaN.
         """
+        positive(compute=compute, flops=flops)
         total = np.asarray(compute, float)
-        if not np.all(total > 0) or not flops > 0:
-            raise BadInput(f"compute={compute!r} and flops={flops!r} must be positive")
         flat = total.ravel()
         best = _optimum(self.law.form, self.law.values[None], flat / flops)[0]
         nearby = _optimum(self.law.form, self.law.values[None], flat / flops * 1.01)[0]

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalinglab.errors import require
+from scalinglab.errors import BadInput, require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +71,8 @@ def render(title: str, subtitle: str, sections: Sequence[Section], refresh: floa
 def write(page: str, path: str | Path) -> Path:
     """Write the page whole or not at all."""
     path = Path(path)
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder: name a file, such as {path / 'report.html'}")
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     partial.write_text(page, encoding="utf-8")

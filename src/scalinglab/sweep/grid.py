@@ -73,7 +73,8 @@ class Grid:
         """A grid from a TOML file."""
         path = Path(path)
         if not path.is_file():
-            raise BadInput(f"{path} does not exist; a grid is a TOML file")
+            wrong = "is a folder" if path.is_dir() else "does not exist"
+            raise BadInput(f"{path} {wrong}; a grid is a TOML file")
         try:
             return Grid.from_dict(tomllib.loads(path.read_text(encoding="utf-8")))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -9,6 +9,7 @@ import typer
 from scalinglab.cli import options as option
 from scalinglab.cli.output import emit, grid
 from scalinglab.cli.theory import app
+from scalinglab.cli.theory.kernel import spectrum_of
 
 
 @app.command("bottlenecks")
@@ -28,13 +29,12 @@ def bottlenecks(
     """
     from dataclasses import asdict
 
-    from scalinglab.spectrum import Spectrum
     from scalinglab.theory import bottlenecks as theory
 
     found = theory.exponents(task_exponent, spectral_exponent)
     document: dict[str, object] = {**asdict(found), "saturated": ", ".join(found.saturated) or "none"}
     if budgets is not None:
-        spectrum = Spectrum.power_law(task_exponent, spectral_exponent, int(n_modes))
+        spectrum = spectrum_of(None, task_exponent, spectral_exponent, n_modes)
         frontier = theory.compute_optimal(spectrum, grid(budgets))
         document |= {
             "compute_budget": frontier.compute, "n_params": frontier.n_params,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scalinglab.cli import options as option
-from scalinglab.cli.output import emit, grid
+from scalinglab.cli.output import emit, grid, whole
 from scalinglab.cli.theory import app
 from scalinglab.errors import BadInput, nearest
 
@@ -94,7 +94,7 @@ def spectrum_of(
     from scalinglab.spectrum import Spectrum
 
     if path is None:
-        return Spectrum.power_law(task_exponent, spectral_exponent, int(n_modes))
+        return Spectrum.power_law(task_exponent, spectral_exponent, whole("n_modes", n_modes))
     import pandas as pd
 
     if not path.exists():
