@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from scalinglab.cli.options import a_folder
+
 
 def board(
-    store: Annotated[Path, typer.Argument(help="The store to follow.")] = Path("runs"),
+    store: Annotated[Path, typer.Argument(help="The store to follow.", callback=a_folder)] = Path("runs"),
     host: Annotated[str, typer.Option(help="0.0.0.0 lets other machines look, too.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Where it listens.")] = 8000,
     refresh: Annotated[float, typer.Option(help="Seconds between two looks at a running sweep.")] = 5.0,

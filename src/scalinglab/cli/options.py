@@ -19,6 +19,13 @@ def _drawable(path: Path | None) -> Path | None:
     return path
 
 
+def a_folder(path: Path | None) -> Path | None:
+    """Refuse a file where a store is meant."""
+    if path is not None and path.is_file():
+        raise BadInput(f"{path} is a file: a store is a folder, such as runs/")
+    return path
+
+
 # every command that computes
 Json = Annotated[bool, Option("--json", help="One JSON document on stdout, nothing else there.")]
 Out = Annotated[

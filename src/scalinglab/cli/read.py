@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.options import Json
+from scalinglab.cli.options import Json, a_folder
 from scalinglab.cli.output import emit
 from scalinglab.errors import BadInput
 
 
 def read(
     source: Annotated[str, typer.Argument(help="A .csv, .parquet or .jsonl file, or another store.")],
-    store: Annotated[Path, typer.Option(help="The store that takes the curves in.")] = Path("runs"),
+    store: Annotated[
+        Path, typer.Option(help="The store that takes the curves in.", callback=a_folder)
+    ] = Path("runs"),
     column: Annotated[
         list[str] | None, typer.Option(help="What a column is called there: n_data=train_size. Repeatable.")
     ] = None,

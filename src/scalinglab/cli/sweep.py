@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.options import Json
+from scalinglab.cli.options import Json, a_folder
 from scalinglab.cli.output import emit
 from scalinglab.errors import BadInput
 
@@ -15,10 +15,14 @@ from scalinglab.errors import BadInput
 def sweep(
     grid: Annotated[Path | None, typer.Argument(help="The grid, a TOML file.")] = None,
     store: Annotated[
-        Path | None, typer.Option(help="The folder that keeps the runs; runs/ if not given.")
+        Path | None,
+        typer.Option(help="The folder that keeps the runs; runs/ if not given.", callback=a_folder),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option("--from", help="Do the sweeps again that a store keeps, instead of a grid.")
+        Path | None,
+        typer.Option(
+            "--from", help="Do the sweeps again that a store keeps, instead of a grid.", callback=a_folder
+        ),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be done and what it costs.")

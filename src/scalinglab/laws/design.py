@@ -100,11 +100,12 @@ def next_runs(
         best = fitted.compute_optimal(compute, flops=flops, intervals=False)
         at = (best.n_params, best.n_data)
     if at is None:
-        raise BadInput("give at, where the prediction matters, or for a surface the compute it is made for")
+        raise BadInput("give at=, where the prediction matters (or compute= for a surface)")
     target = np.atleast_1d(np.asarray(at, float)).ravel()
     if len(target) != len(names):
         given = ", ".join(f"{v:g}" for v in target)
-        raise BadInput(f"at={given} must be {len(names)} in number: {', '.join(names)}")
+        plural = "s" if len(names) > 1 else ""
+        raise BadInput(f"at={given} must hold {len(names)} value{plural}: {', '.join(names)}")
     positive(at=target)
     price = cost or ((lambda *v: flops * v[0] * v[1]) if len(names) > 1 else (lambda x: x))
     grid = _candidates(law) if candidates is None else np.atleast_2d(np.asarray(candidates, float))

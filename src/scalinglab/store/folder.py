@@ -37,8 +37,6 @@ class Store:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        if self.path.is_file():
-            raise BadInput(f"{path} is a file: a store is a folder, such as runs/")
         self._live = self.path / "live"
         self._shelf = Shelf(self.path / "sealed")
 
