@@ -190,8 +190,9 @@ class Group:
         self, rows: list[int], split: str, index: Tensor | None, n: int, found: dict[int, dict[str, float]]
     ) -> None:
         """Mean loss and error over n examples: given ones for each run, or the test set for all."""
-        weights = {k: v.detach()[rows] for k, v in self.working.items()}
-        buffers = {k: v[rows] for k, v in self.buffers.items()}
+        weights, buffers = {k: v.detach() for k, v in self.working.items()}, self.buffers
+        if rows != list(range(self.runs)):
+            weights, buffers = ({k: v[rows] for k, v in part.items()} for part in (weights, buffers))
         loss = torch.zeros(len(rows), dtype=torch.float64, device=self.device)
         wrong = torch.zeros(len(rows), dtype=torch.int64, device=self.device)
         piece = max(1, EVALUATE.get(self.device.type, 1 << 10) // len(rows))
