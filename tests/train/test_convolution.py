@@ -15,6 +15,11 @@ from scalinglab.train import winograd
 from scalinglab.train.images import conv2d, use_products
 
 
+@pytest.fixture(autouse=True)
+def winograd_also_where_it_gains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(winograd, "ENOUGH", 0)
+
+
 def images(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, dtype=torch.double, requires_grad=True)
 
@@ -109,20 +114,23 @@ def test_winograd_takes_a_large_batch_in_pieces(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("size", "stride", "dtype", "channels", "expected"),
+    ("n", "side", "stride", "dtype", "channels", "expected"),
     [
-        (28, 1, torch.float32, 16, True),
-        (14, 1, torch.float32, 16, True),
-        (2, 1, torch.float32, 16, False),  # a tile would be computed for a quarter of it
-        (28, 2, torch.float32, 16, False),
-        (28, 1, torch.bfloat16, 16, False),  # its points are not for eight bits
-        (28, 1, torch.float32, 8, False),
+        (128, 28, 1, torch.float32, 16, True),
+        (128, 14, 1, torch.float32, 16, True),
+        (8192, 2, 1, torch.float32, 16, False),  # a tile would be computed for a quarter of it
+        (128, 28, 2, torch.float32, 16, False),
+        (128, 28, 1, torch.bfloat16, 16, False),  # its points are not for eight bits
+        (512, 28, 1, torch.float32, 3, False),
+        (2, 28, 1, torch.float32, 16, False),  # too little to do for 36 products
     ],
 )
 def test_winograd_is_used_where_it_gains(
-    size: int, stride: int, dtype: torch.dtype, channels: int, expected: bool
-) -> None:
-    x, w = torch.zeros(2, channels, size, size, dtype=dtype), torch.zeros(16, channels, 3, 3, dtype=dtype)
+    monkeypatch: pytest.MonkeyPatch,
+    n: int, side: int, stride: int, dtype: torch.dtype, channels: int, expected: bool,
+) -> None:  # fmt: skip
+    monkeypatch.undo()
+    x, w = torch.empty(n, channels, side, side, dtype=dtype), torch.empty(16, channels, 3, 3, dtype=dtype)
     assert winograd.fits(x, w, (stride, stride), (1, 1)) is expected
 
 

@@ -29,7 +29,8 @@ from scalinglab.train.convolution import Pair, fold, gradients, turned
 
 OUT, IN = 4, 6  # sides of a tile of outputs and of a tile of inputs
 P, Q = math.sqrt(0.5), math.sqrt(2.0)  # the points ±P and ±Q
-FEWEST = 16  # channels in and out: with fewer, the transforms cost more than the products save
+FEWEST = 4  # channels in and out
+ENOUGH = 1 << 23  # numbers to lay out and multiply as patches, about; with fewer, 36 products take longer
 ROOM = 1 << 26  # pixels · channels, in and out, of one piece of a batch
 
 Step = Sequence[Sequence[float]]
@@ -79,16 +80,18 @@ WEIGHTS = (
     (1 / 6, -Q / 6, Q**2 / 6),
     (0, 0, 1),
 )
+BOTH = torch.kron(*2 * [torch.tensor(WEIGHTS, dtype=torch.float64)])  # along columns and along rows
 
 
 def fits(x: Tensor, weight: Tensor, stride: Pair, padding: Pair) -> bool:
     """Whether the convolution of images (n, channels, height, width) is one of these, and gains by it."""
-    if tuple(weight.shape[-2:]) != (3, 3) or tuple(stride) != (1, 1) or min(weight.shape[:2]) < FEWEST:
+    out, channels, *kernel = weight.shape
+    if kernel != [3, 3] or tuple(stride) != (1, 1) or x.dtype not in (torch.float32, torch.float64):
         return False
     sides = _sides(x, padding)
     # tiles that stick out are computed whole: at least half of the multiplications must go
     saves = min(sides) > 0 and 8 * math.prod(_counts(sides)) <= math.prod(sides)
-    return saves and x.dtype in (torch.float32, torch.float64)
+    return saves and min(out, channels) >= FEWEST and x.numel() * (out + 32) >= ENOUGH
 
 
 def at_once(x: Tensor, weight: Tensor) -> int:
@@ -160,14 +163,16 @@ def _rows(tiles: Tensor) -> Tensor:
 
 def _to_places(weight: Tensor) -> Tensor:
     """U = G g Gᵀ, (6 · 6 · networks, channels, out)."""
-    g = weight.new_tensor(WEIGHTS)
-    return torch.einsum("ri,cj,gokij->crgko", g, g, weight).flatten(0, 2)
+    _, out, channels = weight.shape[:3]
+    columns = weight.permute(4, 3, 0, 2, 1).reshape(9, -1)
+    return (BOTH.to(weight.dtype) @ columns).view(-1, channels, out)
 
 
 def _to_places_back(places: Tensor) -> Tensor:
     """Gᵀ U G, (networks, out, channels, 3, 3)."""
-    g = places.new_tensor(WEIGHTS)
-    return torch.einsum("ri,cj,crgko->gokij", g, g, places.view(IN, IN, -1, *places.shape[1:])).contiguous()
+    _, channels, out = places.shape
+    columns = BOTH.mT.to(places.dtype) @ places.view(IN * IN, -1)
+    return columns.view(3, 3, -1, channels, out).permute(2, 4, 3, 1, 0).contiguous()
 
 
 def _to_tiles(x: Tensor, padding: Pair) -> Tensor:
