@@ -42,6 +42,7 @@ LIMITS = {
     "cpu": 600,
     "stacking": 300,
 }  # seconds
+ONLY = "SCALINGLAB_BENCHMARK_ONLY"  # from the command line to the processes of the parts
 GPU_PARTS, CPU_PARTS = ("cnn", "resnet", "precision", "scaling", "norms"), ("cpu", "stacking")
 
 
@@ -266,6 +267,8 @@ def gpu_part(part: str, results: Results) -> None:
     name, n_data = dataset_name("cifar10"), 48_000
     base = results.add(part, "plain loop", lambda: plain_loop(part, name, n_data, "cuda"), runs=1)
     for variant, (runs, together, setting) in GPU_VARIANTS[part].items():
+        if os.environ.get(ONLY, "") not in variant:
+            continue
         row = results.add(
             part,
             variant,
@@ -554,6 +557,7 @@ def main() -> None:
     )
     parser.add_argument("--parts", help=f"comma-separated, of {', '.join(PARTS)}")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "results/benchmarks")))
+    parser.add_argument("--only", default="", help="of cnn and resnet, only variants with this in their name")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--plot", type=Path, nargs="+", help="draw throughput against runs from these JSONs")
     parser.add_argument("--figure", type=Path, default=Path("training.png"), help="where --plot draws")
@@ -566,6 +570,7 @@ def main() -> None:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         PARTS[options.one](options.one, Results(options.out / f"part-{options.one}.json"))
         return
+    os.environ[ONLY] = options.only
     import torch
 
     default = GPU_PARTS if torch.cuda.is_available() else CPU_PARTS

@@ -11,7 +11,11 @@ from scalinglab.measure.spectral import spectral_norm
 from scalinglab.train import engine
 from scalinglab.train.setting import Setting
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+pytestmark = [
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
+    # the compiler calls what it deprecates, and advises to use TF32
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore:TensorFloat32 tensor cores"),
+]
 SHAPE = (3, 8, 8)
 OPTIONS = {"mlp": {}, "cnn": {"width": 0.5}, "resnet": {"width": 0.25}, "vit": {"width": 0.25, "depth": 2}}
 
