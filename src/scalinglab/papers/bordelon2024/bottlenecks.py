@@ -167,7 +167,7 @@ def _final(scale: str, by: str) -> Reproduction:
     mean = curves.select(source="simulate").average("seed").frame.sort_values(by)
     spread = mean["test_loss_stderr"] * np.sqrt(mean["count"])
     style.points(axis, mean[by], mean["test_loss"], spread, color=style.PALETTE[0], label="simulation, ± std")
-    common.guide(axis, grid[12:], ideal[12] * 0.8, -exponent, f"${letter}^{{-{exponent:g}}}$")
+    common.guide(axis, grid[12:], ideal[12] * 0.8, -exponent, f"${letter}^{{-{exponent:g}}}$", beside=True)
     axis.legend()
     far = np.array([1e3, 1e4])
     slope = common.log_slope(far, np.array([_end(huge, by, size) for size in far]))[0]

@@ -131,8 +131,11 @@ def slope_row(
     )
 
 
-def guide(axis: Axes, x: np.ndarray, y: float, exponent: float, text: str) -> None:
-    """A dashed power law through (x[0], y), with its exponent written at it."""
+def guide(axis: Axes, x: np.ndarray, y: float, exponent: float, text: str, beside: bool = False) -> None:
+    """A dashed power law through (x[0], y), with its exponent written below its end, or beside it."""
     axis.plot(x, y * (np.asarray(x) / x[0]) ** exponent, "--", color=style.INK, linewidth=1.0)
     end = float(y * (x[-1] / x[0]) ** exponent)
-    style.slope(axis, float(x[-1]), end, text, xytext=(-4, -6), ha="right", va="top")
+    place: dict[str, Any] = {"xytext": (-4, -6), "ha": "right", "va": "top"}
+    if beside:
+        place = {"xytext": (4, 0), "ha": "left", "va": "center"}
+    style.slope(axis, float(x[-1]), end, text, **place)

@@ -27,7 +27,8 @@ def fig4a(scale: str) -> Reproduction:
     figure, axes = style.panels()
     axis = style.loglog(axes[0, 0], "time t", "test loss", f"P = {DATA[scale]}: diminishing returns of N")
     common.draw(axis, curves, "n_params", sizes, name="N")
-    axis.legend(loc="upper right")
+    style.headroom(axis, 0.15)
+    axis.legend(loc="upper right", ncols=3, columnspacing=1)
     spectrum = common.power_law(scale)
     final = [dmft.final(spectrum, ratio * DATA[scale], DATA[scale]).test_loss for ratio in (2, 4, 8, 16)]
     gains = [1 - final[1] / final[0], 1 - final[3] / final[2]]
