@@ -106,6 +106,14 @@ def test_bad_input_exits_with_2_and_without_a_traceback(tmp_path: Path):
     assert "Traceback" not in result.stderr
 
 
+def test_rows_read_twice_are_mentioned_and_equal_errors_of_two_seeds_are_not(curves: Path):
+    table = pd.read_csv(curves)
+    table.assign(test_error=table.test_error.round(2)).to_csv(curves, index=False)
+    assert "copies" not in run("laws", "fit", curves, "--no-figure")
+    pd.concat([table, table[:5]]).to_csv(curves, index=False)
+    assert "5 rows are exact copies" in run("laws", "fit", curves, "--no-figure")
+
+
 def test_rows_are_selected_and_bad_ones_dropped(curves: Path):
     table = pd.read_csv(curves)
     other = table.assign(model="other", test_error=0.5)

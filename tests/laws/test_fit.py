@@ -167,6 +167,13 @@ def test_order_does_not_matter_and_copies_are_mentioned():
     assert "2 points are exact copies" in doubled.points.notes[0]
 
 
+def test_two_runs_may_measure_the_same_without_being_copies():
+    x, y = np.repeat([100.0, 200, 400, 800], 2), np.repeat([0.4, 0.3, 0.2, 0.15], 2)
+    assert sl.laws.fit("power_law", x, y, runs=np.arange(8)).points.notes == ()
+    same = sl.laws.fit("power_law", x, y, runs=np.repeat(np.arange(4), 2))
+    assert "4 points are exact copies" in same.points.notes[0]
+
+
 def test_choose_takes_the_offset_only_where_the_data_ask_for_it():
     rng = np.random.default_rng(1)
     chosen = []

@@ -103,7 +103,9 @@ def check(
     order = np.lexsort(table[::-1])
     table, measured, weight, labels = table[:, order], measured[order], weight[order], labels[order]
     errors = None if errors is None else errors[order]
-    pairs = np.unique(np.vstack([table, measured]), axis=1).shape[1]
+    # two runs may well measure the same; the same run twice, or points of unknown origin, are suspicious
+    origin = np.zeros(len(labels)) if runs is None else np.unique(labels, return_inverse=True)[1]
+    pairs = np.unique(np.vstack([table, measured, origin]), axis=1).shape[1]
     if pairs < len(measured):
         notes.append(
             f"{len(measured) - pairs} points are exact copies of another and count again; "

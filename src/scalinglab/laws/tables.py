@@ -74,10 +74,12 @@ def points_of(
         raise BadInput(f"reduce={reduce!r}; {nearest(reduce, REDUCE)}")
     frame = select(frame, where or {})
     _one_kind(frame, names)
+    notes: list[str] = []
+    if copies := int(frame.duplicated().sum()):
+        notes.append(f"{copies} rows are exact copies of another and count again; were they read twice?")
     runs = _run_names(frame, names, y, error)
     frame = frame.assign(__run=runs)
     keys = ["__run", *names]
-    notes: list[str] = []
     several = bool(frame.duplicated(keys).any())
     if reduce == "auto":
         reduce = "best" if several else "all"
