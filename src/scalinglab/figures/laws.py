@@ -15,7 +15,6 @@ from scalinglab.figures.style import (
     loglog,
     panels,
     points,
-    slope,
 )
 
 if TYPE_CHECKING:
@@ -52,9 +51,9 @@ def law(
     loglog(top, "", y, title)
     if data.y.min() <= 0:
         top.set_yscale("linear")
-    middle = np.sqrt(data.x.min() * data.x.max())
-    slope(top, middle, float(fitted.predict(middle)), _slope_text(fitted))
-    top.legend(loc="lower left", frameon=False, fontsize=8)
+    # a falling law leaves this corner free; at the line the words would cover points
+    top.annotate(_slope_text(fitted), (0.98, 0.95), xycoords="axes fraction", ha="right", va="top", color=INK)
+    top.legend(loc="lower left")
     residuals = fitted.residuals
     unit, factor = ("residual / %", 100.0) if fitted.log else ("residual", 1.0)
     spread = None
