@@ -54,6 +54,14 @@ def usable_device(name: str) -> str:
     return name
 
 
+def _order(word: str) -> tuple[int, float, str]:
+    """Numbers by size, before words."""
+    try:
+        return 0, float(word), word
+    except ValueError:
+        return 1, 0.0, word
+
+
 def nearest(word: str, choices: Iterable[str], otherwise: str = "", most: int = 20) -> str:
     """The end of an error message about an unknown name: the nearest known one, or all of them.
 
@@ -63,10 +71,10 @@ def nearest(word: str, choices: Iterable[str], otherwise: str = "", most: int = 
 
     >>> nearest("widht", ["width", "depth"])
     "did you mean 'width'?"
-    >>> nearest("seed", ["0", "1", "2", "3"], most=2)
-    'choose from: 0, 1 and 2 more'
+    >>> nearest("seed", ["10", "9", "100", "8"], most=2)
+    'choose from: 8, 9 and 2 more'
     """
-    known = sorted(choices)
+    known = sorted(choices, key=_order)
     close = difflib.get_close_matches(word, known, n=1)
     if close:
         return f"did you mean {close[0]!r}?"

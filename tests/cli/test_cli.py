@@ -133,6 +133,16 @@ def test_errors_of_the_machine_are_told_in_one_line():
     assert result.stderr == "scalinglab: cannot use /dev/null: File exists\n"
 
 
+def test_warnings_are_told_in_one_line(tmp_path: Path):
+    """A damaged file is left out and named, once, on stderr."""
+    (tmp_path / "store" / "sealed").mkdir(parents=True)
+    (tmp_path / "store" / "sealed" / "damaged.parquet").write_text("no table at all")
+    result = scalinglab("report", str(tmp_path / "store"))
+    first, second = result.stderr.splitlines()
+    assert first.startswith(f"scalinglab: warning: {tmp_path}/store/sealed/damaged.parquet cannot be read")
+    assert second.startswith("scalinglab: there is nothing to report")
+
+
 def test_tables_show_long_and_bracketed_text_whole(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     path = "/a/long/path/that/does/not/fit/into/a/narrow/terminal/[bold]:100:"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from typing import Any
 
 import typer
 
@@ -50,6 +52,8 @@ def options(
 
 def main() -> None:
     """Run the command line: exit status 0 done, 1 failed, 2 bad input, 130 interrupted."""
+    if "--debug" not in sys.argv:
+        warnings.showwarning = _warned
     try:
         app()  # Typer itself answers wrong usage with 2 and Ctrl-C with 130
     except (ScalinglabError, OSError, MemoryError) as error:
@@ -57,6 +61,11 @@ def main() -> None:
             raise
         print(f"scalinglab: {_told(error)}", file=sys.stderr)
         sys.exit(2 if isinstance(error, BadInput) else 1)
+
+
+def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning in one line on stderr, without the line of code that gave it."""
+    print(f"scalinglab: warning: {message}", file=sys.stderr)
 
 
 def _told(error: Exception) -> str:

@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.options import Json
+from scalinglab.cli.options import Json, a_folder
 from scalinglab.cli.output import emit
 
 
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where runs and report are kept.")] = Path("demo"),
+    folder: Annotated[Path, typer.Option(help="Where runs and report are kept.", callback=a_folder)] = Path(
+        "demo"
+    ),
     full: Annotated[
         bool, typer.Option("--full", help="On MNIST instead of the bundled digits; takes much longer.")
     ] = False,

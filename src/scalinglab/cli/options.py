@@ -20,9 +20,9 @@ def _drawable(path: Path | None) -> Path | None:
 
 
 def a_folder(path: Path | None) -> Path | None:
-    """Refuse a file where a store is meant."""
+    """Refuse a file where runs are to be kept."""
     if path is not None and path.is_file():
-        raise BadInput(f"{path} is a file: a store is a folder, such as runs/")
+        raise BadInput(f"{path} is a file: runs are kept in a folder, such as runs/")
     return path
 
 
