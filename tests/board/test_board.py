@@ -10,8 +10,8 @@ import time
 import httpx
 import pytest
 
-from scalinglab.board import app
-from scalinglab.errors import BadInput
+from scalinglab.board import app, serve
+from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store
 from tests.browser import Browser, needs_browser
 
@@ -148,3 +148,11 @@ def wait_for_port(port):
                 return
         time.sleep(0.1)
     raise AssertionError("the board did not come up")
+
+
+def test_a_port_that_is_taken_is_named_before_anything_is_served(tmp_path, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ScalinglabError, match=f"cannot listen on 127.0.0.1:{port}: .*; try another port"):
+            serve(tmp_path, port=port)
+    assert capsys.readouterr().err == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import threading
 import warnings
@@ -108,6 +109,12 @@ def serve(
         raise BadInput(f"refresh={refresh:g} must be a positive number of seconds")
     hosts = LOOPBACK if host in LOOPBACK else ("*",)
     page = app(store, refresh=refresh, hosts=hosts)
+    try:  # before uvicorn does, whose answer is a log and a status of its own
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        raise ScalinglabError(
+            f"cannot listen on {host}:{port}: {error.strerror}; try another port"
+        ) from error
     where = store.path if isinstance(store, Store) else store
     print(f"http://{host}:{port}/ follows {where}; Ctrl-C ends it", file=sys.stderr)
     uvicorn.run(page, host=host, port=port, log_level="warning")
