@@ -10,7 +10,7 @@ optimizer = torch.optim.Adam(model.parameters())
 x = torch.randn(256, 8)
 y = (x[:, 0] * x[:, 1] > 0).long()
 
-tracker = sl.Tracker(model, n_data=len(x), store="runs/", seed=0)
+tracker = sl.Tracker(model, n_data=len(x), store="tracked/", seed=0)
 for step in range(1, 301):
     optimizer.zero_grad()
     loss = torch.nn.functional.cross_entropy(model(x), y)
@@ -19,5 +19,5 @@ for step in range(1, 301):
     tracker(step, loss=loss)
 tracker.finish()
 
-table = sl.Store("runs/").curves().frame
+table = sl.Store("tracked/").curves().frame
 print(table[["step", "train_loss", "norm"]].iloc[::4].to_string(index=False))
