@@ -12,9 +12,11 @@ bf16, compilation and CUDA graphs. Each row is one network and number of runs:
   random vectors; on a GPU the third one captures. In the first row they include what PyTorch loads once;
 - *norm*: median of later norms of one run;
 - *evaluation*: losses and errors of one run on training and test set, for comparison;
+- *made*: making what measures the norms of one run, which reads the network;
 - *50 norms*: what 50 checkpoints, evenly spaced in the log of the step, at which the norms of every run are
-  measured, add to the time of training; the first norms are included. On a GPU, the time with them minus the
-  time of as many steps without; on a CPU, which works on one thing at a time, the time spent in them;
+  measured, add to the time of training; *made* and the first norms are included. On a GPU, the time with
+  them minus the time of as many steps without; on a CPU, which works on one thing at a time, the time spent
+  in them;
 - *spread*: how far two trainings without norms, before and after, lie apart: the noise of that difference;
 - *2 % from*: the shortest run, in steps, of which those 50 norms take 2 %.
 """
@@ -81,7 +83,9 @@ def turns(group, checkpoints, measuring, spent):
 def train(groups, places, checkpoints, with_norms, spent=None):
     """Train all groups as far as the last checkpoint, in turns."""
     spent = [] if spent is None else spent
+    begin = time.perf_counter()
     measuring = [engine.Measure(group) if with_norms else None for group in groups]
+    spent.append(time.perf_counter() - begin)
     active = [
         (turns(group, checkpoints, each, spent), place)
         for group, each, place in zip(groups, measuring, places, strict=True)
@@ -111,7 +115,9 @@ def measure(model, runs, given, device):
     group = groups[0]
     every = list(range(group.runs))
     with torch.cuda.stream(places[0]):
+        begin = time.perf_counter()
         measuring = engine.Measure(group)
+        made = time.perf_counter() - begin
         first = []
         for _ in range(3):
             first.append(timed(measuring._norms, every))
@@ -135,7 +141,14 @@ def measure(model, runs, given, device):
         evaluation = timed(group.evaluate, every)
     step = plain / steps
     shortest = cost / (0.02 * step)
-    row = [1e3 * step, *(1e3 * t for t in first), 1e3 * np.median(later), 1e3 * evaluation, 1e3 * cost]
+    row = [
+        1e3 * step,
+        1e3 * made,
+        *(1e3 * t for t in first),
+        1e3 * np.median(later),
+        1e3 * evaluation,
+        1e3 * cost,
+    ]
     print(f"{model:12s}{runs:5d}{len(groups):8d}{steps:8d}" + "".join(f"{value:12.2f}" for value in row)
           + f"{1e3 * spread:10.1f}{cost / plain:9.2%}{shortest:10.0f}", end="")  # fmt: skip
     if model in SHORTEST and given.dataset != "digits":
@@ -160,7 +173,7 @@ def main():
         data.load, given.dataset = random_images, "cifar10"
     kind = "random images" if data.load is random_images else given.dataset
     print(f"{kind}, batch 128, {'bf16, compile, graphs' if given.fast else 'fp32'}, on {where}; times in ms")
-    heads = ("step", "first", "second", "third", "norm", "evaluation", "50 norms")
+    heads = ("step", "made", "first", "second", "third", "norm", "evaluation", "50 norms")
     print(f"{'model':12s}{'runs':>5s}{'groups':>8s}{'steps':>8s}" + "".join(f"{head:>12s}" for head in heads)
           + f"{'spread':>10s}{'share':>9s}{'2 % from':>10s}")  # fmt: skip
     for model in given.model:

@@ -11,6 +11,8 @@ from torch.nn import functional as F
 
 from scalinglab import measure, nets
 from scalinglab.errors import BadInput
+from scalinglab.measure.capture import Replays
+from scalinglab.measure.spectral import Space, extend_within
 
 
 def eq2(matrices: list[np.ndarray], factors: float = 1.0) -> float:
@@ -219,6 +221,35 @@ def test_what_runs_on_the_device_never_asks_what_it_found(name, definition):
     reading = tracker._reading({key: value.to("meta") for key, value in weights.items()})
     assert reading.flat.is_meta
     assert len(reading.flat) == sum(shape.numel() for shape in reading.shapes.values())
+    for krylov in [form.krylov for form in reading.forms if form.krylov is not None]:
+        space = Space.like(krylov)
+        space.take(krylov)
+        assert extend_within(krylov.weight, krylov.geometry, space).is_meta
+
+
+@pytest.mark.parametrize("name", ["cnn", "resnet"])
+def test_norms_are_the_same_where_blocks_are_made_to_be_replayed(name):
+    class Replayed(Replays):  # as on a GPU, without its graphs
+        def used_on(self, device):
+            return True
+
+        def __call__(self, name, function, inputs):
+            names.add(name[0])
+            return function()
+
+    names = set()
+    model = nets.build(name, (3, 8, 8), 5, width=0.25, seed=0)
+    for tolerance in (1e-3, 1e-9):  # the second takes more steps than there is room for
+        plain, replayed = (measure.NormTracker(model.double(), (3, 8, 8), tolerance=tolerance) for _ in "ab")
+        replayed.replays = Replayed()
+        for _ in range(3):
+            expected, found = plain.measure(), replayed.measure()
+            for key, value in expected.items():
+                assert float(found[key]) == pytest.approx(float(value), rel=1e-9), key
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter += 1e-5 * torch.randn_like(parameter)
+    assert names == {"read", "more", "keep"}
 
 
 def test_log_norm_stays_finite_where_the_norm_overflows():

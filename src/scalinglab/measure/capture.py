@@ -33,10 +33,14 @@ class Replays:
     def __init__(self) -> None:
         self.made: dict[object, _Made] = {}
 
+    def used_on(self, device: torch.device) -> bool:
+        """Whether anything is captured there."""
+        return device.type == "cuda"
+
     def __call__(self, name: object, function: Callable[[], Result], inputs: Sequence[Tensor]) -> Result:
         """`function()`, which is known by `name` and reads `inputs`."""
         device = inputs[0].device
-        if device.type != "cuda":
+        if not self.used_on(device):
             return function()
         places: Place = tuple((t.data_ptr(), t.shape, t.stride(), t.dtype) for t in inputs)
         made = self.made.get(name)

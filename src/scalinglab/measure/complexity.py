@@ -170,14 +170,14 @@ def spectral_complexity(
         LayerNorms(
             name,
             kinds[name],
-            math.exp(float(found.log_spectral[place])),
-            math.exp(float(found.log_rows[place])),
-            float(found.shares[place]),
+            math.exp(found.log_spectral[place, 0]),
+            math.exp(found.log_rows[place, 0]),
+            float(found.shares[place, 0]),
             float(found.errors[name][0]),
         )
         for place, name in enumerate(found.names)
     )
-    log_value = float(found.log_value)
+    log_value = float(found.log_value[0])
     if published:
         assumptions = [
             "a convolution's spectral norm is that of its reshaped kernel",
@@ -207,7 +207,7 @@ def spectral_complexity(
         value = math.exp(log_value) if log_value < 709 else math.inf
     others = {} if published else {n: c for n, c in graph.constants.items() if c[1] != 1.0}
     return Report(
-        definition, value, log_value, float(found.log_lipschitz), layers, others, tuple(assumptions)
+        definition, value, log_value, float(found.log_lipschitz[0]), layers, others, tuple(assumptions)
     )
 
 

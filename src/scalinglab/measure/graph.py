@@ -67,6 +67,7 @@ class Graph:
     assumptions: list[str] = field(default_factory=list)
     attentions: list[tuple[int, int]] = field(default_factory=list)  # tokens and dim of each
     has_branches: bool = False
+    has_concatenation: bool = False
     output: str = ""
 
     @property
@@ -75,9 +76,9 @@ class Graph:
         return bool(self.attentions)
 
     @property
-    def geometries(self) -> dict[str, ConvGeometry | None]:
-        """How each layer is applied."""
-        return {layer.name: layer.geometry for layer in self.layers}
+    def only_adds(self) -> bool:
+        """Whether log Λ is a sum of log norms: then the shares of the layers are the same for all weights."""
+        return not (self.has_branches or self.has_concatenation or self.has_attention)
 
     def log_lipschitz(self, log_norms: dict[str, Tensor]) -> Tensor:
         """log of the Lipschitz constant of each replica, differentiable in the logs of norms and readings."""

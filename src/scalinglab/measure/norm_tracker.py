@@ -11,7 +11,7 @@ enough yet, more blocks follow.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -23,11 +23,16 @@ from scalinglab.measure.functional import path_norm, paths_exist
 from scalinglab.measure.graph import Graph, Layer, Stack, layer_weight, raw_weight
 from scalinglab.measure.operators import full_precision, rows_norm
 from scalinglab.measure.spectral import (
+    LOOK,
+    ROOM,
     Floats,
     Krylov,
     Ritz,
+    Space,
     begin,
     extend,
+    extend_within,
+    flat_coefficients,
     gram,
     is_small,
     look,
@@ -60,6 +65,7 @@ class NormTracker:
         definition: str = "bartlett",
         which: tuple[str, ...] = ("spectral_complexity", "spectral", "l1", "l2", "group21"),
         tolerance: float = 1e-3,
+        graph: Graph | None = None,
     ) -> None:
         if definition not in DEFINITIONS:
             raise BadInput(
@@ -75,9 +81,12 @@ class NormTracker:
         self.definition = definition
         self.which = tuple(which)
         self.tolerance = tolerance
-        self.graph: Graph = trace(self.model, self.input_shape)
+        self.graph: Graph = trace(self.model, self.input_shape) if graph is None else graph
         self.state: Starts = {}
         self.replays = Replays()
+        self.spaces: dict[tuple[str, ...], Space] = {}
+        self._coefficients: Tensor | None = None
+        self._shares: Floats | None = None  # where they are the same for all weights
         if not self.graph.layers:
             raise BadInput(
                 f"{type(model).__name__} has no dense or convolution layer: there is no norm to take"
@@ -91,26 +100,29 @@ class NormTracker:
             stacked = own_state(self.model)
         elif self.prefix:
             stacked = {self.prefix + name: tensor for name, tensor in stacked.items()}
-        reading, numbers = self._read(stacked)
-        found: dict[str, Tensor] = {}
-        if self._wants_layers:
-            complexity = self._complexity(reading, numbers)
-            found["spectral_complexity"] = complexity.log_value.exp()
-            found["log_spectral_complexity"] = complexity.log_value
-            if self.definition == "as_published" and self.graph.has_attention:
-                found["spectral_complexity"] = complexity.log_value
-            found["spectral"] = complexity.log_lipschitz.exp()
-            found["log_spectral"] = complexity.log_lipschitz
+        found: dict[str, Floats] = {}
+        with full_precision(next(iter(stacked.values())).device):
+            reading, numbers = self._read(stacked)
+            complexity = self._complexity(reading, numbers) if self._wants_layers else None
+        if complexity is not None:
+            log_value, log_lipschitz = complexity.log_value, complexity.log_lipschitz
+            is_log = self.definition == "as_published" and self.graph.has_attention
+            with np.errstate(over="ignore"):
+                found["spectral_complexity"] = log_value if is_log else np.exp(log_value)
+                found["log_spectral_complexity"] = log_value
+                found["spectral"], found["log_spectral"] = np.exp(log_lipschitz), log_lipschitz
         found |= {name: numbers[name] for name in ("l1", "l2", "group21") if name in numbers}
+        tensors = {name: torch.from_numpy(value.copy()) for name, value in found.items()}
         if "path" in self.which and paths_exist(self.model):
-            found["path"] = path_norm(self.model, self.graph, stacked, self.input_shape).cpu()
-        return found
+            tensors["path"] = path_norm(self.model, self.graph, stacked, self.input_shape).cpu()
+        return tensors
 
     @torch.inference_mode(mode=False)
     @torch.no_grad()
     def complexity(self, stacked: Stack) -> Complexity:
         """The spectral complexity of each replica, by layers."""
-        return self._complexity(*self._read(stacked))
+        with full_precision(next(iter(stacked.values())).device):
+            return self._complexity(*self._read(stacked))
 
     @property
     def _wants_layers(self) -> bool:
@@ -118,11 +130,10 @@ class NormTracker:
 
     # --- on the device, without waiting for it -------------------------------------------------------
 
-    def _read(self, stacked: Stack) -> tuple[Reading, dict[str, Tensor]]:
+    def _read(self, stacked: Stack) -> tuple[Reading, dict[str, Floats]]:
         """Everything that has to be read off the weights, and its numbers on the host."""
         inputs = [*stacked.values(), *self.state.values()]
-        with full_precision(inputs[0].device):
-            reading = self.replays(("read", len(inputs[0])), lambda: self._reading(stacked), inputs)
+        reading = self.replays(("read", len(inputs[0])), lambda: self._reading(stacked), inputs)
         return reading, reading.fetch()
 
     def _reading(self, stacked: Stack) -> Reading:
@@ -176,55 +187,65 @@ class NormTracker:
 
     # --- on the host ---------------------------------------------------------------------------------
 
-    def _complexity(self, reading: Reading, numbers: dict[str, Tensor]) -> Complexity:
-        published = self.definition == "as_published"
+    def _complexity(self, reading: Reading, numbers: dict[str, Floats]) -> Complexity:
         layers = self.graph.layers
         names = [layer.name for layer in layers]
         norms, errors = self._spectral(reading.forms, numbers)
-        found: dict[str, Tensor] = {}
+        found: dict[str, Floats] = {}
         for form in reading.forms:
-            parts = numbers[f"{form.key} rows"].view(len(form.names), -1)
+            parts = numbers[f"{form.key} rows"].reshape(len(form.names), -1)
             found |= dict(zip(form.names, parts, strict=True))
-        rows = torch.stack([found[layer.name] * (1 if published else layer.positions) for layer in layers])
-        with np.errstate(divide="ignore"):
-            leaf = torch.from_numpy(np.log(np.stack([norms[name] for name in names])))
-        spectral, rows = leaf.detach().clone(), rows.log()
-        with torch.enable_grad():
-            leaf.requires_grad_(True)
-            by_name = dict(zip(names, leaf.unbind(0), strict=True))
-            total = self.graph.log_lipschitz(by_name | {name: numbers[name] for name in self.graph.readings})
-            (shares,) = torch.autograd.grad(total.sum(), leaf)
-        if published:
-            return _as_published(names, spectral, rows, shares, errors, self.graph)
-        terms = (2 / 3) * (shares.log() + rows - spectral)
-        terms = torch.where(rows == -math.inf, -math.inf, terms)  # a layer of zeros has no part in the sum
-        log_value = total.detach() + 1.5 * torch.logsumexp(terms, 0)
-        return Complexity(log_value, total.detach(), tuple(names), spectral, rows, shares, errors)
+        with np.errstate(divide="ignore", invalid="ignore"):  # layers of zeros and diverged replicas
+            spectral = np.log(np.stack([norms[name] for name in names]))
+            rows = np.log(np.stack([found[name] for name in names]))
+            if self.definition == "bartlett":
+                rows += np.log([[layer.positions] for layer in layers])
+            total, shares = self._lipschitz(names, spectral, numbers)
+            if self.definition == "as_published":
+                return _as_published(names, spectral, rows, shares, errors, self.graph)
+            terms = (2 / 3) * (np.log(shares) + rows - spectral)
+            terms[rows == -math.inf] = -math.inf  # a layer of zeros has no part in the sum
+            log_value = total + 1.5 * _log_sum(terms)
+        return Complexity(log_value, total, tuple(names), spectral, rows, shares, errors)
+
+    def _lipschitz(
+        self, names: list[str], spectral: Floats, numbers: dict[str, Floats]
+    ) -> tuple[Floats, Floats]:
+        """log Λ (replicas,) and its derivatives by the layers' log norms (layers, replicas)."""
+        fixed = self.graph.only_adds and self._shares is not None
+        leaf = torch.from_numpy(spectral.copy()).requires_grad_(not fixed)
+        others = {name: torch.from_numpy(numbers[name]) for name in self.graph.readings}
+        with torch.set_grad_enabled(not fixed):
+            total = self.graph.log_lipschitz(dict(zip(names, leaf.unbind(0), strict=True)) | others)
+            if not fixed:
+                shares = torch.autograd.grad(total.sum(), leaf)[0].numpy()
+                self._shares = shares[:, :1] if self.graph.only_adds else None
+        if self._shares is not None:
+            shares = np.broadcast_to(self._shares, spectral.shape)
+        return total.detach().numpy(), shares
 
     def _spectral(
-        self, forms: tuple[Form, ...], numbers: dict[str, Tensor]
+        self, forms: tuple[Form, ...], numbers: dict[str, Floats]
     ) -> tuple[dict[str, Floats], dict[str, Floats]]:
         """‖A‖_σ of each layer and its error, (replicas,); the iteration goes on where it has to."""
         krylovs = {form.names: form.krylov for form in forms if form.krylov is not None}
         entries = {form.names: numbers[f"{form.key} entries"] for form in forms if form.krylov is not None}
         ritz = {names: Ritz(krylov, self.tolerance) for names, krylov in krylovs.items()}
-        with full_precision(forms[0].weight.device):
-            while entries:
-                exact = look([ritz[names] for names in entries], list(entries.values()))
-                pending = [names for names, done in zip(entries, exact, strict=True) if not done]
-                for names in pending:
-                    krylovs[names] = self._more(names, krylovs[names], ritz[names].next_block)
-                entries = {names: krylovs[names].entries.double().cpu() for names in pending}
-            vectors = ritz_vectors([(ritz[names], krylov) for names, krylov in krylovs.items()])
-        for names, vector in zip(krylovs, vectors, strict=True):
-            self._keep(names, vector)
+        while entries:
+            exact = look([ritz[names] for names in entries], list(entries.values()))
+            pending = [names for names, done in zip(entries, exact, strict=True) if not done]
+            for names in pending:
+                krylovs[names] = self._more(names, krylovs[names], ritz[names].next_block)
+            entries = {names: krylovs[names].entries.double().cpu().numpy() for names in pending}
+        if krylovs:
+            self._keep({names: (ritz[names], krylov) for names, krylov in krylovs.items()})
         norms: dict[str, Floats] = {}
         errors: dict[str, Floats] = {}
         for form in forms:
             if form.names in ritz:
                 norm, error = ritz[form.names].norm, ritz[form.names].error
             else:
-                norm = root_of_gram(numbers[f"{form.key} gram"].numpy())
+                norm = root_of_gram(numbers[f"{form.key} gram"])
                 error = np.zeros_like(norm)
             shape = (len(form.names), -1)
             norms |= dict(zip(form.names, norm.reshape(shape), strict=True))
@@ -232,21 +253,45 @@ class NormTracker:
         return norms, errors
 
     def _more(self, names: tuple[str, ...], krylov: Krylov, steps: int) -> Krylov:
-        name = (names, krylov.steps, steps)
-        return self.replays(name, lambda: extend(krylov, steps), krylov.tensors)
+        """A block more: in a space that stays, where it is replayed, or by itself."""
+        if not self.replays.used_on(krylov.weight.device) or krylov.steps + steps > ROOM or steps < LOOK:
+            return extend(krylov, steps)
+        space = self.spaces.get(names)
+        if space is None or not space.fits(krylov):
+            space = self.spaces[names] = Space.like(krylov)
+        if krylov.basis is not space.basis:
+            krylov = space.take(krylov)
+        found = self.replays(
+            ("more", names),
+            lambda: extend_within(krylov.weight, krylov.geometry, space),
+            [krylov.weight, space.basis, space.position],
+        )
+        return replace(krylov, entries=torch.cat([krylov.entries, found], 1))
 
-    def _keep(self, names: tuple[str, ...], vectors: Tensor) -> None:
+    def _keep(self, found: dict[tuple[str, ...], tuple[Ritz, Krylov]]) -> None:
         """Vectors for the next start, put where the last ones lie if they fit: graphs read them there."""
-        for name, vector in zip(names, vectors.chunk(len(names)), strict=True):
-            last = self.state.get(name)
-            if last is not None and (last.shape, last.dtype, last.device) == (
-                vector.shape,
-                vector.dtype,
-                vector.device,
-            ):
-                last.copy_(vector)
-            else:
-                self.state[name] = vector.clone()
+        first = next(iter(found.values()))[1].basis
+        coefficients = flat_coefficients([ritz for ritz, _ in found.values()], first.dtype)
+        if self._coefficients is None or self._coefficients.shape != coefficients.shape:
+            self._coefficients = torch.empty_like(coefficients, device=first.device)
+        on_device = self._coefficients.copy_(coefficients)
+
+        def keep() -> None:
+            vectors = ritz_vectors(list(found.values()), on_device)
+            for names, vector in zip(found, vectors, strict=True):
+                for name, part in zip(names, vector.chunk(len(names)), strict=True):
+                    if _same_kind(self.state.get(name), part):
+                        self.state[name].copy_(part)
+                    else:
+                        self.state[name] = part.clone()
+
+        bases = [krylov.basis for _, krylov in found.values()]
+        kept = [self.state.get(name) for names in found for name in names]
+        lies = [vector for vector in kept if vector is not None]
+        if len(lies) == len(kept) and all(ritz.steps == LOOK for ritz, _ in found.values()):
+            self.replays(("keep", len(on_device)), keep, [on_device, *bases, *lies])
+        else:
+            keep()
 
 
 @dataclass(frozen=True)
@@ -286,12 +331,14 @@ class Reading:
         shapes = {name: value.shape for name, value in numbers.items()}
         return Reading(tuple(forms), shapes, torch.cat(parts) if parts else torch.empty(0))
 
-    def fetch(self) -> dict[str, Tensor]:
-        """The numbers, float64 on the CPU."""
-        parts = torch.split(self.flat.cpu(), [shape.numel() for shape in self.shapes.values()])
-        return {
-            name: part.view(shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
-        }
+    def fetch(self) -> dict[str, Floats]:
+        """The numbers, on the host."""
+        flat, start, numbers = self.flat.cpu().numpy(), 0, {}
+        for name, shape in self.shapes.items():
+            end = start + shape.numel()
+            numbers[name] = flat[start:end].reshape(shape)
+            start = end
+        return numbers
 
 
 def _lengths(parameters: list[Tensor], order: int) -> Tensor:
@@ -310,34 +357,46 @@ class Complexity:
         errors: Of the spectral norms, by layer.
     """
 
-    log_value: Tensor
-    log_lipschitz: Tensor
+    log_value: Floats
+    log_lipschitz: Floats
     names: tuple[str, ...]
-    log_spectral: Tensor
-    log_rows: Tensor
-    shares: Tensor
+    log_spectral: Floats
+    log_rows: Floats
+    shares: Floats
     errors: dict[str, Floats]
 
 
 def _as_published(
     names: list[str],
-    spectral: Tensor,
-    columns: Tensor,
-    shares: Tensor,
+    spectral: Floats,
+    columns: Floats,
+    shares: Floats,
     errors: dict[str, Floats],
     graph: Graph,
 ) -> Complexity:
     if graph.has_branches and not graph.has_attention:  # the layers inside residual blocks are missing
-        outside = (shares > 1 - 1e-9).all(1)
-        names = [name for name, is_outside in zip(names, outside.tolist(), strict=True) if is_outside]
+        outside = np.asarray((shares > 1 - 1e-9).all(1))
+        names = [name for name, is_outside in zip(names, outside, strict=True) if is_outside]
         spectral, columns = spectral[outside], columns[outside]
     product = spectral.sum(0)
     carried = columns
     if not graph.has_attention:  # the sum over all later layers; nothing comes after the last
-        later = columns.flip(0).logcumsumexp(0).flip(0)
-        carried = torch.cat([later[1:], torch.full_like(later[:1], -math.inf)])
-    log_value = product + 1.5 * torch.logsumexp((2 / 3) * (carried - spectral), 0)
-    return Complexity(log_value, product, tuple(names), spectral, carried, torch.ones_like(spectral), errors)
+        later = np.logaddexp.accumulate(columns[::-1])[::-1]
+        carried = np.concatenate([later[1:], np.full_like(later[:1], -math.inf)])
+    log_value = product + 1.5 * _log_sum((2 / 3) * (carried - spectral))
+    return Complexity(log_value, product, tuple(names), spectral, carried, np.ones_like(spectral), errors)
+
+
+def _log_sum(logs: Floats) -> Floats:
+    """log Σ exp over the first axis."""
+    return np.logaddexp.reduce(logs, axis=0)
+
+
+def _same_kind(one: Tensor | None, other: Tensor) -> bool:
+    """Whether one can be copied into the other as it is."""
+    if one is None:
+        return False
+    return (one.shape, one.dtype, one.device) == (other.shape, other.dtype, other.device)
 
 
 def own_state(model: nn.Module) -> Stack:

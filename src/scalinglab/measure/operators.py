@@ -25,6 +25,10 @@ from torch.nn import functional as F
 
 from scalinglab.errors import BadInput
 
+# entries of a matrix from which a GPU multiplies it with a vector faster by itself than in a batch: libraries
+# divide a product of matrices over few processors if one of them is a vector
+_LARGE = 1 << 20
+
 
 @dataclass(frozen=True)
 class ConvGeometry:
@@ -61,9 +65,22 @@ class ConvGeometry:
 def normal_product(weight: Tensor, vector: Tensor, geometry: ConvGeometry | None) -> Tensor:
     """AᵀA v for each replica: vectors (replicas, inputs)."""
     if geometry is None:
-        return (weight.mT @ (weight @ vector[:, :, None]))[:, :, 0]
+        return _apply(weight.mT, _apply(weight, vector))
     image = conv_apply(weight, vector.reshape(-1, geometry.channels, *geometry.image), geometry)
     return conv_adjoint(weight, image, geometry).flatten(1)
+
+
+def _apply(matrix: Tensor, vector: Tensor) -> Tensor:
+    """Matrices (replicas, n, m) times vectors (replicas, m)."""
+    if len(matrix) == 1:
+        return torch.mv(matrix[0], vector[0])[None]
+    if matrix.device.type != "cpu" and matrix[0].numel() > _LARGE:
+        return torch.stack([torch.mv(one, x) for one, x in zip(matrix, vector, strict=True)])
+    return torch.bmm(matrix, vector[:, :, None])[:, :, 0]
+
+
+def _multiply(a: Tensor, b: Tensor) -> Tensor:
+    return torch.mm(a[0], b[0])[None] if len(a) == 1 else torch.bmm(a, b)
 
 
 def conv_apply(weight: Tensor, x: Tensor, geometry: ConvGeometry) -> Tensor:
@@ -71,7 +88,7 @@ def conv_apply(weight: Tensor, x: Tensor, geometry: ConvGeometry) -> Tensor:
     replicas, groups = len(weight), geometry.groups
     patches = _patches(x, geometry, (weight.shape[-2], weight.shape[-1]))
     patches = patches.reshape(replicas * groups, -1, patches.shape[-1])
-    out = weight.reshape(replicas * groups, weight.shape[1] // groups, -1) @ patches
+    out = _multiply(weight.reshape(replicas * groups, weight.shape[1] // groups, -1), patches)
     return out.reshape(replicas, weight.shape[1], -1)
 
 
@@ -80,7 +97,7 @@ def conv_adjoint(weight: Tensor, y: Tensor, geometry: ConvGeometry) -> Tensor:
     kernel = (weight.shape[-2], weight.shape[-1])
     replicas, groups = len(weight), geometry.groups
     matrix = weight.reshape(replicas * groups, weight.shape[1] // groups, -1)
-    patches = matrix.mT @ y.reshape(replicas * groups, weight.shape[1] // groups, -1)
+    patches = _multiply(matrix.mT, y.reshape(replicas * groups, weight.shape[1] // groups, -1))
     patches = patches.reshape(replicas, -1, patches.shape[-1])
     moved = {"dilation": geometry.dilation, "stride": geometry.stride}
     if (padding := geometry.even_padding) is not None:

@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 
 LOOK = 4  # steps between two looks
 MAX_STEPS = 400
+ROOM = 64  # steps that a captured iteration can take
 _SMALL = 48  # up to this smaller side a dense matrix is diagonalised instead of iterated on
 _MIXED = 0.05  # the random part of a warm start
 
@@ -82,10 +83,11 @@ def spectral_norm(
         ritz = Ritz(krylov, tolerance, max_steps)
         while True:
             krylov = extend(krylov, ritz.next_block)
-            if look([ritz], [krylov.entries.double().cpu()])[0]:
+            if look([ritz], [krylov.entries.double().cpu().numpy()])[0]:
                 break
+        coefficients = flat_coefficients([ritz], weight.dtype).to(weight.device)
         norm, error = torch.from_numpy(ritz.norm), torch.from_numpy(ritz.error)
-        return Spectral(norm, ritz_vectors([(ritz, krylov)])[0], error, krylov.steps)
+        return Spectral(norm, ritz_vectors([(ritz, krylov)], coefficients)[0], error, krylov.steps)
 
 
 # --- small matrices --------------------------------------------------------------------------------------
@@ -118,7 +120,7 @@ class Krylov:
 
     Attributes:
         weight, geometry: The operators.
-        basis: (stack, steps + 1, inputs).
+        basis: (stack, steps + 1 or more, inputs); what follows the first steps + 1 does not count.
         entries: Diagonal and off-diagonal of the tridiagonal matrix, (stack, steps, 2); the last
             off-diagonal one is the length of what is left.
         warm: Whether it began near a singular vector of an earlier weight.
@@ -134,11 +136,6 @@ class Krylov:
     def steps(self) -> int:
         """Steps done."""
         return self.entries.shape[1]
-
-    @property
-    def tensors(self) -> list[Tensor]:
-        """What the next block reads."""
-        return [self.weight, self.basis, self.entries]
 
 
 def begin(weight: Tensor, geometry: ConvGeometry | None, start: Tensor | None) -> Krylov:
@@ -168,7 +165,7 @@ def extend(krylov: Krylov, steps: int = LOOK) -> Krylov:
     weight, done = krylov.weight, krylov.steps
     stack, _, size = krylov.basis.shape
     basis = torch.empty(stack, done + steps + 1, size, dtype=weight.dtype, device=weight.device)
-    basis[:, : done + 1] = krylov.basis
+    basis[:, : done + 1] = krylov.basis[:, : done + 1]
     entries: list[Tensor] = []
     for step in range(done + 1, done + steps + 1):
         known = basis[:, :step]
@@ -183,6 +180,56 @@ def extend(krylov: Krylov, steps: int = LOOK) -> Krylov:
     found = torch.stack(entries, 1).view(stack, steps, 2)
     found = torch.cat([krylov.entries, found], 1) if done else found
     return replace(krylov, basis=basis, entries=found)
+
+
+@dataclass(frozen=True)
+class Space:
+    """Room for a basis of up to `ROOM` steps that stays where it is, with zeros where no vector is yet.
+
+    Every step in it is the same sequence of operations, wherever the iteration stands, so that one captured
+    graph serves all blocks: a start from random vectors takes ten of them.
+    """
+
+    basis: Tensor
+    position: Tensor  # of the last vector, (1,)
+
+    @staticmethod
+    def like(krylov: Krylov) -> Space:
+        """For a basis of this size."""
+        stack, _, size = krylov.basis.shape
+        basis = torch.zeros(stack, ROOM + 1, size, dtype=krylov.basis.dtype, device=krylov.basis.device)
+        return Space(basis, torch.zeros(1, dtype=torch.int64, device=basis.device))
+
+    def fits(self, krylov: Krylov) -> bool:
+        """Whether its vectors can be put here."""
+        here, there = self.basis, krylov.basis
+        shapes = (here.shape[0], here.shape[2]) == (there.shape[0], there.shape[2])
+        return shapes and here.dtype == there.dtype and here.device == there.device
+
+    def take(self, krylov: Krylov) -> Krylov:
+        """Put its basis here."""
+        done = krylov.steps
+        self.basis[:, : done + 1] = krylov.basis[:, : done + 1]
+        self.basis[:, done + 1 :] = 0.0
+        self.position.fill_(done)
+        return replace(krylov, basis=self.basis)
+
+
+def extend_within(weight: Tensor, geometry: ConvGeometry | None, space: Space, steps: int = LOOK) -> Tensor:
+    """As `extend`, in place: the new entries (stack, steps, 2)."""
+    basis, position = space.basis, space.position
+    entries: list[Tensor] = []
+    for _ in range(steps):
+        image = normal_product(weight, basis.index_select(1, position)[:, 0], geometry)
+        inner = _inner(basis, image)
+        image[:, None].baddbmm_(inner[:, None], basis, alpha=-1)
+        image[:, None].baddbmm_(_inner(basis, image)[:, None], basis, alpha=-1)
+        length = torch.linalg.vector_norm(image, dim=1)
+        entries += [inner.index_select(1, position)[:, 0], length]
+        position += 1
+        image /= length.clamp_min(torch.finfo(weight.dtype).tiny)[:, None]
+        basis.index_copy_(1, position, image[:, None])
+    return torch.stack(entries, 1).view(len(basis), steps, 2)
 
 
 def _inner(known: Tensor, image: Tensor) -> Tensor:
@@ -224,14 +271,17 @@ class Ritz:
 
     def take(self, top: Floats, vector: Floats, error: Floats) -> bool:
         """What `top_ritz` gives now; whether all are exact enough."""
-        going = self.exact < self.wanted
-        self.norm = np.where(going, np.sqrt(top), self.norm)
-        self.error = np.where(going, error, self.error)
-        kept = np.zeros_like(vector)
-        kept[:, : self.steps] = self.coefficients
-        self.coefficients = np.where(going[:, None], vector, kept)
+        if self.steps == 0:  # the first look is mostly the last, and small networks are measured often
+            self.norm, self.error, self.coefficients = np.sqrt(top), error, vector
+        else:
+            going = self.exact < self.wanted
+            self.norm = np.where(going, np.sqrt(top), self.norm)
+            self.error = np.where(going, error, self.error)
+            kept = np.zeros_like(vector)
+            kept[:, : self.steps] = self.coefficients
+            self.coefficients = np.where(going[:, None], vector, kept)
         self.steps = vector.shape[1]
-        self.exact = np.where(going & (error > self.tolerance), 0, self.exact + 1)
+        self.exact = np.where((self.exact < self.wanted) & (error > self.tolerance), 0, self.exact + 1)
         if (self.exact >= self.wanted).all() or self.steps == self.size:
             return True
         if self.steps == self.limit:
@@ -243,15 +293,17 @@ class Ritz:
         return False
 
 
-def look(stacks: Sequence[Ritz], entries: Sequence[Tensor]) -> list[bool]:
-    """Let stacks take their `Krylov.entries`, on the CPU, all together; whether each is exact enough."""
+def look(stacks: Sequence[Ritz], entries: Sequence[Floats]) -> list[bool]:
+    """Let stacks take their `Krylov.entries` all together; whether each is exact enough."""
     found: dict[int, bool] = {}
     for steps in {e.shape[1] for e in entries}:  # all that go on have done as many, but for tiny layers
         places = [k for k, e in enumerate(entries) if e.shape[1] == steps]
-        together = top_ritz(np.concatenate([entries[k].numpy() for k in places]))
-        ends = np.cumsum([len(entries[k]) for k in places])[:-1]
-        parts = zip(*(np.split(part, ends) for part in together), strict=True)
-        found |= {k: stacks[k].take(*part) for k, part in zip(places, parts, strict=True)}
+        top, vector, error = top_ritz(np.concatenate([entries[k] for k in places]))
+        start = 0
+        for k in places:
+            end = start + len(entries[k])
+            found[k] = stacks[k].take(top[start:end], vector[start:end], error[start:end])
+            start = end
     return [found[k] for k in range(len(entries))]
 
 
@@ -275,14 +327,17 @@ def top_ritz(entries: Floats) -> tuple[Floats, Floats, Floats]:
     return np.where(finite, top, math.nan), vectors[..., -1], error
 
 
-def ritz_vectors(found: Sequence[tuple[Ritz, Krylov]]) -> list[Tensor]:
-    """The Ritz vectors of each stack, (stack, inputs), on the device."""
-    flat = np.concatenate([ritz.coefficients.ravel() for ritz, _ in found] or [np.zeros(0)])
+def ritz_vectors(found: Sequence[tuple[Ritz, Krylov]], coefficients: Tensor) -> list[Tensor]:
+    """The Ritz vectors of each stack, (stack, inputs), from `flat_coefficients` on the device."""
     vectors, start = [], 0
     for ritz, krylov in found:
-        if start == 0:
-            on_device = torch.from_numpy(flat).to(krylov.basis.dtype).to(krylov.basis.device)  # one copy
-        part = on_device[start : start + ritz.coefficients.size].view(len(ritz.norm), 1, ritz.steps)
-        start += ritz.coefficients.size
-        vectors.append(torch.bmm(part.to(krylov.basis.dtype), krylov.basis[:, : ritz.steps])[:, 0])
+        end = start + ritz.coefficients.size
+        part = coefficients[start:end].view(len(ritz.norm), 1, ritz.steps).to(krylov.basis.dtype)
+        vectors.append(torch.bmm(part, krylov.basis[:, : ritz.steps])[:, 0])
+        start = end
     return vectors
+
+
+def flat_coefficients(stacks: Sequence[Ritz], dtype: torch.dtype) -> Tensor:
+    """All coefficients side by side, on the CPU: one copy brings them to the device."""
+    return torch.from_numpy(np.concatenate([ritz.coefficients.ravel() for ritz in stacks])).to(dtype)

@@ -312,6 +312,7 @@ class _Reader:
             terms = [2 * value for s in sources if (value := values[s]) is not None]
             values[node.name] = 0.5 * torch.logsumexp(torch.stack(terms), 0) if terms else None
 
+        self.graph.has_concatenation = True
         self.graph.steps.append(step)
 
     def _layer(self, node: fx.Node, source: str, name: str, module: nn.Linear | nn.Conv2d) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from scalinglab.measure import NormTracker, flops, margins
+from scalinglab.measure.graph import Graph
 from scalinglab.train.replicas import Group
 
 # name in `measure.norms` -> column
@@ -22,6 +24,10 @@ NORMS = {
 PUBLISHED = {"spectral_complexity": "norm_as_published", "log_spectral_complexity": "norm_as_published_log"}
 PATH = {"path": "norm_path"}
 
+CHEAP = ("spectral_complexity", "spectral", "l1", "l2", "group21")
+
+_TRACED: WeakKeyDictionary[nn.Module, Graph] = WeakKeyDictionary()
+
 
 class Measure:
     """Reads losses, errors, norms and compute; norms start from the last checkpoint's singular vectors."""
@@ -34,12 +40,18 @@ class Measure:
         self.norms: list[tuple[NormTracker, dict[str, str]]] = []
         wanted = group.setting.measure
         if "norm" in wanted:
-            self.norms.append((NormTracker(group.model, shape), NORMS))
+            self.norms.append((self._tracker(), NORMS))
         if "norm_as_published" in wanted:
-            which = ("spectral_complexity",)
-            self.norms.append((NormTracker(group.model, shape, "as_published", which), PUBLISHED))
+            self.norms.append((self._tracker("as_published", which=("spectral_complexity",)), PUBLISHED))
         if "norm_path" in wanted:
-            self.norms.append((NormTracker(group.model, shape, which=("path",)), PATH))
+            self.norms.append((self._tracker(which=("path",)), PATH))
+
+    def _tracker(self, definition: str = "bartlett", which: tuple[str, ...] = CHEAP) -> NormTracker:
+        """A tracker of the group's network, which groups of one architecture share and trace once."""
+        model, shape = self.group.model, self.group.resident.input_shape
+        tracker = NormTracker(model, shape, definition, which, graph=_TRACED.get(model))
+        _TRACED[model] = tracker.graph
+        return tracker
 
     def __call__(self, rows: Sequence[int]) -> list[dict[str, float]]:
         """One row of the table for each of these runs."""
@@ -85,11 +97,10 @@ class Measure:
     def _some(self, tracker: NormTracker, stacked: dict[str, Tensor], rows: list[int]) -> dict[str, Tensor]:
         """The norms of some of the runs; the first time all are measured, to have vectors for all."""
         every = tracker.state
-        with self.group.program.evaluating():
-            if not every or len(rows) == self.group.runs:
-                return {k: v[rows] for k, v in tracker.measure(stacked).items()}
-            tracker.state = {k: v[rows] for k, v in every.items()}
-            found = tracker.measure({k: v[rows] for k, v in stacked.items()})
+        if not every or len(rows) == self.group.runs:
+            return {k: v[rows] for k, v in tracker.measure(stacked).items()}
+        tracker.state = {k: v[rows] for k, v in every.items()}
+        found = tracker.measure({k: v[rows] for k, v in stacked.items()})
         for name, vectors in tracker.state.items():
             every[name][rows] = vectors.to(every[name].dtype)
         tracker.state = every
