@@ -71,18 +71,21 @@ class Report:
 
     def summary(self) -> str:
         """A table for a person to read."""
+        name = max(map(len, ["layer", *(layer.name for layer in self.layers), *self.others]))
+        kinds = [layer.kind for layer in self.layers] + [what for what, _ in self.others.values()]
+        kind = max(map(len, ["kind", *kinds]))
         lines = [
             f"spectral complexity ({self.definition})  R = {self.value:.6g}   log R = {self.log_value:.6g}",
-            f"{'layer':32s} {'kind':28s} {'spectral':>10s} {'(2,1)':>10s} {'share':>6s} {'error':>8s}",
+            f"{'layer':{name}} {'kind':{kind}} {'spectral':>9} {'(2,1)':>9} {'share':>6} {'error':>8}",
         ]
         for layer in self.layers:
             lines.append(
-                f"{layer.name:32s} {layer.kind:28s} {layer.spectral:10.4g} {layer.rows:10.4g} "
+                f"{layer.name:{name}} {layer.kind:{kind}} {layer.spectral:9.4g} {layer.rows:9.4g} "
                 f"{layer.share:6.3f} {layer.error:8.1e}"
             )
-        for name, (what, constant) in self.others.items():
+        for other, (what, constant) in self.others.items():
             shown = "from its weights" if constant is None else f"{constant:.4g}"
-            lines.append(f"{name:32s} {what:28s} {shown:>10s}")
+            lines.append(f"{other:{name}} {what:{kind}} {shown:>9}")
         lines += [f"assumed: {text}" for text in self.assumptions]
         return "\n".join(lines)
 
