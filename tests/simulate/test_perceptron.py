@@ -67,6 +67,29 @@ def test_minimiser_on_the_sphere_matches_a_general_purpose_optimiser(sharpness):
     assert curves["gradient"][0] < 1e-8
 
 
+@pytest.mark.parametrize("sharpness", [0.2, 5.0, 300.0])
+def test_single_precision_in_the_hessian_leaves_the_minimiser_where_it_is(sharpness):
+    single = s.fixed_norm(s.draw(4.0, 60, seeds=3), sharpness).frame
+    double = s.fixed_norm(s.draw(4.0, 60, seeds=3, dtype="float64"), sharpness).frame
+    assert np.allclose(single["train_loss"], double["train_loss"], rtol=1e-12)
+    assert np.allclose(single["overlap"], double["overlap"], rtol=1e-7)
+
+
+def test_a_hessian_too_singular_for_single_precision_is_formed_in_double(monkeypatch):
+    kinds = []
+    original = torch.linalg.cholesky_ex
+
+    def failing(matrix):
+        kinds.append(matrix.dtype)
+        factor, info = original(matrix)
+        return factor, info + (matrix.dtype == torch.float32)
+
+    monkeypatch.setattr(torch.linalg, "cholesky_ex", failing)
+    curves = s.fixed_norm(s.draw(4.0, 30, seeds=2), 2.0)
+    assert curves["gradient"].max() < 1e-8
+    assert kinds[:2] == [torch.float32, torch.float64]
+
+
 def test_large_students_are_solved_one_by_one_to_the_same_minimisers(monkeypatch):
     from scalinglab.simulate.perceptron import sphere
 

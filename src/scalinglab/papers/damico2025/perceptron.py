@@ -37,7 +37,7 @@ FIG1: dict[str, dict[str, Any]] = {
     # size and seeds of the free students; steps of the fast descent and of plain gradient descent
     "smoke": {"free": (100, 3), "plain": (100, 3, 300), "fixed": (100, 6), "steps": 200, "until": 40.0},
     "laptop": {
-        "free": (1000, 4), "plain": (1000, 4, 2000), "fixed": (300, 16), "steps": 2000, "until": 100.0
+        "free": (1000, 4), "plain": (1000, 4, 2000), "fixed": (1000, 8), "steps": 2000, "until": 100.0
     },
     "gpu": {
         "free": (10_000, 8), "plain": (1000, 4, 1_000_000), "fixed": (10_000, 8),
@@ -173,7 +173,7 @@ FIG2A: dict[str, dict[str, Any]] = {
     # size and seeds of the points drawn, and of those that are extrapolated in 1/N at load 5
     "smoke": {"loads": (2, 10), "size": (60, 8), "points": 4, "sizes": ((20, 64), (40, 32), (80, 16))},
     "laptop": {
-        "loads": (1, 5, 20), "size": (200, 12), "points": 7, "sizes": ((40, 256), (80, 96), (160, 32))
+        "loads": (1, 5, 20), "size": (1000, 8), "points": 7, "sizes": ((40, 256), (80, 96), (160, 32))
     },
     "gpu": {
         "loads": (1, 5, 20), "size": (2000, 16), "points": 9, "sizes": ((100, 512), (200, 256), (400, 128))

@@ -5,6 +5,9 @@ solves, in the plane tangent to it, (H + μ) d = −g with the Lagrange multipli
 returns to the sphere. The certificate is the projected gradient over the gradient, the sine of the angle
 between −g and w: at the minimum the gradient is radial. Sharpnesses are solved in order, each started from
 the one before.
+
+Gradients are double, whatever the examples are drawn in; H only has to point the way, and most of the work is
+to form it, so it is formed in the precision of the examples.
 """
 
 from __future__ import annotations
@@ -53,7 +56,7 @@ def fixed_norm(problem: Problem, sharpness: Any, tolerance: float = 1e-8, most: 
     for value in track(path(wanted), "fixed norm"):
         asked = value in wanted
         goal = tolerance if asked else max(tolerance, 0.05)  # a stop on the way need not be a minimum
-        weights, certificate, steps = minimise(double, weights, float(value), goal, most)
+        weights, certificate, steps = minimise(double, problem.examples, weights, float(value), goal, most)
         if asked:
             margins = double.margins(weights)
             loss = torch.nn.functional.softplus(-2 * value * margins).mean(dim=1) / value
@@ -71,7 +74,7 @@ def minimisers(problem: Problem, sharpness: float, tolerance: float = 1e-8, most
     weights = _hebb(double)
     for value in path(np.array([sharpness])):
         goal = tolerance if value == sharpness else max(tolerance, 0.05)
-        weights, _, _ = minimise(double, weights, float(value), goal, most)
+        weights, _, _ = minimise(double, problem.examples, weights, float(value), goal, most)
     return weights
 
 
@@ -85,9 +88,12 @@ def path(wanted: np.ndarray) -> np.ndarray:
 
 
 def minimise(
-    problem: Problem, weights: Tensor, sharpness: float, tolerance: float, most: int
+    problem: Problem, examples: Tensor, weights: Tensor, sharpness: float, tolerance: float, most: int
 ) -> tuple[Tensor, Tensor, int]:
-    """Newton's method on the sphere for every seed; returns weights, certificates and the steps taken."""
+    """Newton's method on the sphere for every seed; returns weights, certificates and the steps taken.
+
+    The problem is double; `examples` are its examples in any precision, for the Hessian.
+    """
     import torch
 
     n_params = problem.n_params
@@ -104,7 +110,7 @@ def minimise(
             return weights, certificate, step
         curvature = 4 * sharpness / n_params * force * torch.sigmoid(2 * sharpness * margins)
         # |μ| keeps the matrix positive where a start is so poor that the gradient points inwards
-        pair = _solve(problem.examples, curvature, radial.abs(), torch.stack([tangent, weights], dim=2))
+        pair = _solve(examples, curvature, radial.abs(), torch.stack([tangent, weights], dim=2))
         along = (pair[:, :, 0] * weights).sum(dim=1) / (pair[:, :, 1] * weights).sum(dim=1)
         direction = -(pair[:, :, 0] - along[:, None] * pair[:, :, 1])
         weights, margins = _line_search(problem, weights, margins, direction, sharpness)
@@ -125,9 +131,13 @@ def _solve(examples: Tensor, curvature: Tensor, shift: Tensor, sides: Tensor) ->
     if len(examples) > 1 and examples.shape[2] > BATCHED:
         every = (examples, curvature, shift, sides)
         return torch.cat([_solve(*(t[k : k + 1] for t in every)) for k in range(len(examples))])
-    matrix = (examples.transpose(1, 2) * curvature[:, None, :]) @ examples
-    matrix.diagonal(dim1=1, dim2=2).add_(shift)
-    return torch.cholesky_solve(sides, torch.linalg.cholesky(matrix))
+    kind = examples.dtype
+    matrix = (examples.transpose(1, 2) * curvature[:, None, :].to(kind)) @ examples
+    matrix.diagonal(dim1=1, dim2=2).add_(shift.to(kind))
+    factor, failed = torch.linalg.cholesky_ex(matrix)
+    if bool(failed.any()) and kind != sides.dtype:  # too close to singular for this precision
+        return _solve(examples.to(sides.dtype), curvature, shift, sides)
+    return torch.cholesky_solve(sides.to(kind), factor).to(sides.dtype)
 
 
 def _line_search(
