@@ -429,43 +429,86 @@ def norms_part(part: str, results: Results) -> None:
         print(f"      {json.dumps(row)}")
 
 
-CPU_STEPS = 6
+CPU_STEPS, CPU_TURNS = 6, 3
+KEEP = {"MIMALLOC_PURGE_DELAY": "10000"}  # what scalinglab.train sets before PyTorch is loaded
+GIVE = {"MIMALLOC_PURGE_DELAY": "10"}  # PyTorch's default
+CPU_ONCE = {  # name -> (who, environment): what keeping freed memory does to either
+    "plain loop, freed memory kept": ("plain", KEEP),
+    "engine, freed memory given back": ("engine", GIVE),
+}
 
 
 def cpu_part(part: str, results: Results) -> None:
-    """CPU seconds a step, in turns, one thread each: what counts where all cores are busy with runs.
+    """The plain loop and the engine in turns, every measurement in a process of its own.
 
-    A sweep keeps every core busy with a run of its own, so seconds of CPU a step decide how many runs a
-    machine finishes in a day; and unlike seconds on the clock they can be measured beside other work. The
-    plain loop's workers are counted in.
+    One thread: CPU time a step, the plain loop's workers counted in. A sweep keeps every core busy with a
+    run of its own, so this decides how many runs a machine finishes in a day, and it can be measured
+    beside other work. Two threads: time on the clock, as one run has the machine to itself.
     """
+    name, ratios = dataset_name("mnist"), {1: [], 2: []}
+    for turn in range(CPU_TURNS):
+        for threads, found in ratios.items():
+            rows = {
+                who: results.add(
+                    part,
+                    f"{who}, {threads} thread{'s' * (threads > 1)}, turn {turn}",
+                    lambda who=who, threads=threads: timed(who, threads, name, {}),
+                    threads=threads,
+                )
+                for who in ("plain", "engine")
+            }
+            key = "cpu_ms" if threads == 1 else "ms"
+            if all(key in row for row in rows.values()):
+                found.append(rows["plain"][key] / rows["engine"][key])
+                rows["engine"]["speedup"] = found[-1]
+                found_ms = ", ".join(f"{who} {row[key]:.0f} ms" for who, row in rows.items())
+                print(f"      {found_ms}: {found[-1]:.2f}×", flush=True)
+    for variant, (who, environment) in CPU_ONCE.items():
+        row = results.add(part, variant, lambda who=who, e=environment: timed(who, 1, name, e), threads=1)
+        print(f"      {row.get('cpu_ms', float('nan')):.0f} ms of CPU")
+    for threads, found in ratios.items():
+        if found:
+            what = "CPU time, one thread" if threads == 1 else "time on the clock, two threads"
+            print(f"  {what}: {np.median(found):.2f}× ({', '.join(f'{r:.2f}' for r in found)})")
+
+
+def timed(who: str, threads: int, name: str, environment: dict[str, str]) -> dict:
+    """Milliseconds a step on the clock and of CPU, measured in a fresh process."""
+    command = [sys.executable, __file__, "--timed", who, "--threads", str(threads), "--dataset", name]
+    outer = {k: v for k, v in os.environ.items() if k != "MIMALLOC_PURGE_DELAY"}
+    # PyTorch's own count does not reach all the libraries below it
+    inner = {**outer, "OMP_NUM_THREADS": str(threads), **environment}
+    done = subprocess.run(command, env=inner, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def report_time(who: str, threads: int, name: str) -> None:
+    """Print the time of a step of one of the two, as JSON."""
+    if who == "engine":
+        import scalinglab.train  # noqa: F401  before PyTorch, as `scalinglab train` and scripts do
     import torch
 
-    torch.set_num_threads(1)
-    name, ratios = dataset_name("mnist"), []
-    for turn in range(3):
-        base = results.add(part, f"plain loop, turn {turn}", lambda: plain_cpu_seconds(name), runs=1)
-        row = results.add(part, f"fp32, turn {turn}", lambda: engine_cpu_seconds(name), runs=1)
-        if "ms" in row and "ms" in base:
-            row["speedup"] = base["ms"] / row["ms"]
-            ratios.append(row["speedup"])
-    if ratios:
-        print(f"  median speed-up {np.median(ratios):.2f}× ({', '.join(f'{r:.2f}' for r in ratios)})")
+    torch.set_num_threads(threads)
+    dataset_name(name)
+    clock, cpu = plain_seconds(name) if who == "plain" else engine_seconds(name)
+    print(json.dumps({"ms": 1e3 * clock, "cpu_ms": 1e3 * cpu}))
 
 
-def plain_cpu_seconds(name: str) -> float:
+def plain_seconds(name: str) -> np.ndarray:
     """Of an epoch of so many steps, less one of a single step: the start cancels."""
 
-    def used(steps: int) -> float:
-        start = cpu_seconds()
+    def used(steps: int) -> np.ndarray:
+        start = seconds()
         plain_loop("cnn", name, steps * BATCH, "cpu", 0)
-        return cpu_seconds() - start
+        return seconds() - start
 
     used(1)
     return (used(CPU_STEPS + 1) - used(1)) / CPU_STEPS
 
 
-def engine_cpu_seconds(name: str) -> float:
+def engine_seconds(name: str) -> np.ndarray:
     import torch
 
     from scalinglab.train import engine
@@ -474,17 +517,17 @@ def engine_cpu_seconds(name: str) -> float:
     setting = {"model": "cnn", "dataset": name, "n_data": 48_000, "steps": 10**6, "measure": []}
     group = engine._build([Setting.from_dict(setting)], torch.device("cpu"))
     group.advance(2)
-    start = cpu_seconds()
+    start = seconds()
     group.advance(CPU_STEPS)
-    return (cpu_seconds() - start) / CPU_STEPS
+    return (seconds() - start) / CPU_STEPS
 
 
-def cpu_seconds() -> float:
-    """Of this process and of the children that have ended."""
+def seconds() -> np.ndarray:
+    """On the clock, and of CPU of this process and of the children that have ended."""
     import resource
 
     both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(use.ru_utime + use.ru_stime for use in both)
+    return np.array([time.perf_counter(), sum(use.ru_utime + use.ru_stime for use in both)])
 
 
 def stacking_part(part: str, results: Results) -> None:
@@ -558,12 +601,16 @@ def main() -> None:
     parser.add_argument("--parts", help=f"comma-separated, of {', '.join(PARTS)}")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "results/benchmarks")))
     parser.add_argument("--only", default="", help="of cnn and resnet, only variants with this in their name")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
+    for hidden, kind in (("--one", str), ("--timed", str), ("--threads", int), ("--dataset", str)):
+        parser.add_argument(hidden, type=kind, help=argparse.SUPPRESS)
     parser.add_argument("--plot", type=Path, nargs="+", help="draw throughput against runs from these JSONs")
     parser.add_argument("--figure", type=Path, default=Path("training.png"), help="where --plot draws")
     options = parser.parse_args()
     if options.plot:
         plot(options.plot, options.figure)
+        return
+    if options.timed:
+        report_time(options.timed, options.threads, options.dataset)
         return
     options.out.mkdir(parents=True, exist_ok=True)
     if options.one:

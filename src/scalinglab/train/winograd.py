@@ -191,9 +191,11 @@ def _to_tiles(x: Tensor, padding: Pair) -> Tensor:
 def _to_tiles_back(tiles: Tensor, sides: Sequence[int], padding: Pair) -> Tensor:
     """B V Bᵀ, added where tiles overlap: images (networks, *sides, n, channels)."""
     _, _, networks, down, across, n, channels = tiles.shape
-    rows = tiles.new_zeros(IN, networks, down, OUT * (across + 1), n, channels)
+    rows = tiles.new_empty(IN, networks, down, OUT * (across + 1), n, channels)
+    rows[:, :, :, OUT * across :] = 0
     _apply(INPUT_BACK, tiles.unbind(), [rows[:, :, :, k : k + OUT * across : OUT] for k in range(IN)])
-    image = tiles.new_zeros(networks, OUT * (down + 1), OUT * (across + 1), n, channels)
+    image = tiles.new_empty(networks, OUT * (down + 1), OUT * (across + 1), n, channels)
+    image[:, OUT * down :] = 0
     _apply(INPUT_BACK, rows.unbind(), [image[:, k : k + OUT * down : OUT] for k in range(IN)])
     return image[:, padding[0] : padding[0] + sides[0], padding[1] : padding[1] + sides[1]]
 
