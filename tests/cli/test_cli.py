@@ -95,6 +95,7 @@ def test_every_command_teaches_by_example():
         (["theory", "dmft", "--n-modes", "2.5"], "n_modes=2.5 must be a whole number"),
         (["laws", "fit", "good.csv", "--form", "chinchilla"], "'laws surface'"),
         (["laws", "fit", "good.csv", "--figure", "law.docx"], "unknown ending '.docx'"),
+        (["theory", "perceptron", "--load", "5", "--out", "x.txt"], "use .csv or .parquet or .json"),
         (["laws", "surface", "good.csv", "--compute", "-1"], "compute=-1 must be positive"),
         (["plan", "next", "good.csv", "--x", "n_data", "--y", "test_error", "--budget", "1"], "give at"),
         (["plan", "sensitivity", "surface.csv", "--at", "0"], "at=0 must be positive"),

@@ -5,6 +5,7 @@ A command's signature says which it takes and what it starts from: ``x: X = "n_d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +14,15 @@ from typer import Argument, Option
 from scalinglab.errors import BadInput
 
 
-def _drawable(path: Path | None) -> Path | None:
-    if path is not None and path.suffix not in (".png", ".pdf", ".svg"):
-        raise BadInput(f"--figure {path}: unknown ending {path.suffix!r}; use .png, .pdf or .svg")
-    return path
+def _by_ending(option: str, *endings: str) -> Callable[[Path | None], Path | None]:
+    """Refuse a file of another kind before anything is computed for it."""
+
+    def check(path: Path | None) -> Path | None:
+        if path is not None and path.suffix not in endings:
+            raise BadInput(f"{option} {path}: unknown ending {path.suffix!r}; use {' or '.join(endings)}")
+        return path
+
+    return check
 
 
 def a_folder(path: Path | None) -> Path | None:
@@ -29,7 +35,12 @@ def a_folder(path: Path | None) -> Path | None:
 # every command that computes
 Json = Annotated[bool, Option("--json", help="One JSON document on stdout, nothing else there.")]
 Out = Annotated[
-    Path | None, Option("--out", help="Write the result to FILE: .csv, .parquet or .json by its ending.")
+    Path | None,
+    Option(
+        "--out",
+        help="Write the result to FILE: .csv, .parquet or .json by its ending.",
+        callback=_by_ending("--out", ".csv", ".parquet", ".json"),
+    ),
 ]
 
 # tables of curves: which file, which columns, which rows
@@ -55,7 +66,11 @@ FormName = Annotated[str, Option("--form", help="The form of the law; 'laws form
 Flops = Annotated[float, Option("--flops", help="FLOPs per parameter and example.")]
 Figure = Annotated[
     Path | None,
-    Option("--figure", help="Where the figure is written (.png, .pdf, .svg).", callback=_drawable),
+    Option(
+        "--figure",
+        help="Where the figure is written (.png, .pdf, .svg).",
+        callback=_by_ending("--figure", ".png", ".pdf", ".svg"),
+    ),
 ]
 NoFigure = Annotated[bool, Option("--no-figure", help="Do not draw.")]
 

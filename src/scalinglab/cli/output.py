@@ -122,17 +122,16 @@ def _width(texts: Sequence[str]) -> int:
 def wrap(text: str) -> str:
     """Text for the screen: what is wider goes on in the next line, indented; no word is broken."""
     width = shutil.get_terminal_size().columns
-    lines = []
-    for line in text.split("\n"):
+
+    def one(line: str) -> str:
+        if len(line) <= width:
+            return line
         indent = " " * (len(line) - len(line.lstrip()) + 2)
-        lines += (
-            [line]
-            if len(line) <= width
-            else textwrap.wrap(
-                line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-            )
+        return textwrap.fill(
+            line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         )
-    return "\n".join(lines)
+
+    return "\n".join(map(one, text.split("\n")))
 
 
 def cell(value: Any, digits: int = 6) -> str:
