@@ -31,7 +31,7 @@ OUT, IN = 4, 6  # sides of a tile of outputs and of a tile of inputs
 P, Q = math.sqrt(0.5), math.sqrt(2.0)  # the points ±P and ±Q
 FEWEST = 4  # channels in and out
 ENOUGH = 1 << 23  # numbers to lay out and multiply as patches, about; with fewer, 36 products take longer
-ROOM = 1 << 26  # pixels · channels, in and out, of one piece of a batch
+ROOM = 1 << 24  # pixels · channels, in and out, of one piece of a batch
 
 Step = Sequence[Sequence[float]]
 
