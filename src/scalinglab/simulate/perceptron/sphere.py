@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from scalinglab.curves import Curves
 
 FACTOR = 2.0  # largest ratio of consecutive sharpnesses on the way to the wanted ones
-BATCHED = 1000  # weights up to which the matrices of all seeds are factorised together
+BATCHED = 500  # weights up to which the matrices of all seeds are factorised together
+NEGLIGIBLE = 1e-6  # of the largest curvature: such examples are left out where matrices are large
 
 
 def fixed_norm(problem: Problem, sharpness: Any, tolerance: float = 1e-8, most: int = 100) -> Curves:
@@ -132,6 +133,9 @@ def _solve(examples: Tensor, curvature: Tensor, shift: Tensor, sides: Tensor) ->
         every = (examples, curvature, shift, sides)
         return torch.cat([_solve(*(t[k : k + 1] for t in every)) for k in range(len(examples))])
     kind = examples.dtype
+    if len(examples) == 1:
+        bent = curvature[0] > NEGLIGIBLE * curvature.max()
+        examples, curvature = examples[:, bent], curvature[:, bent]
     matrix = (examples.transpose(1, 2) * curvature[:, None, :].to(kind)) @ examples
     matrix.diagonal(dim1=1, dim2=2).add_(shift.to(kind))
     factor, failed = torch.linalg.cholesky_ex(matrix)
