@@ -156,7 +156,7 @@ def test_the_basis_stays_orthonormal_where_the_spectrum_is_narrow():
 @pytest.mark.parametrize("geometry", [None, *GEOMETRIES[1:3]])
 def test_steps_in_a_space_that_stays_continue_the_iteration(geometry):
     weight = torch.randn(2, 70, 90, dtype=torch.float64) if geometry is None else kernel(geometry, out=4)
-    first = extend(begin(weight, geometry, None))
+    first = extend(begin(weight, geometry, None), 4)
     whole = extend(first, 12)
     space = Space.like(first)
     for _ in range(2):  # the second time over what the first one left
@@ -165,3 +165,22 @@ def test_steps_in_a_space_that_stays_continue_the_iteration(geometry):
         torch.testing.assert_close(torch.cat([first.entries, *blocks], 1), whole.entries)
         torch.testing.assert_close(space.basis[:, :17], whole.basis)
         assert not space.basis[:, 17:].any()
+
+
+def test_a_warm_start_finds_a_singular_vector_that_grows_out_of_the_others():
+    # training lets a smooth pattern grow in a random kernel until it is the largest: followed from the start
+    geometry = ConvGeometry(16, (16, 16), padding=(1, 1))
+    weight = kernel(geometry, out=16, replicas=1)
+    torch.manual_seed(0)
+    grown = torch.randn(1, 16, 1, 1, 1, dtype=torch.float64) * torch.randn(
+        1, 1, 16, 1, 1, dtype=torch.float64
+    )
+    found, exact, start = [], [], None
+    for size in np.linspace(0, 0.3, 13):
+        now = weight + size * grown
+        spectral = spectral_norm(now, geometry, start, tolerance=1e-3)
+        start = spectral.vector
+        found.append(float(spectral.norm))
+        exact.append(float(spectral_norm(now, geometry, tolerance=1e-6).norm))
+    assert exact[-1] > 1.2 * exact[0]
+    np.testing.assert_allclose(found, exact, rtol=1e-2)

@@ -23,6 +23,7 @@ from scalinglab.measure.functional import path_norm, paths_exist
 from scalinglab.measure.graph import Graph, Layer, Stack, layer_weight, raw_weight
 from scalinglab.measure.operators import full_precision, rows_norm
 from scalinglab.measure.spectral import (
+    FIRST,
     LOOK,
     ROOM,
     Floats,
@@ -181,7 +182,8 @@ class NormTracker:
             if not is_small(weight, geometry):  # type: ignore[arg-type]
                 starts = [self.state[name] for name in names if name in self.state]
                 start = torch.cat(starts) if len(starts) == len(names) else None
-                krylov = extend(begin(weight, geometry, start))  # type: ignore[arg-type]
+                krylov = begin(weight, geometry, start)  # type: ignore[arg-type]
+                krylov = extend(krylov, min(FIRST, krylov.basis.shape[2]))
             forms.append(Form(tuple(names), weight, rows, krylov))
         return forms
 
@@ -288,7 +290,7 @@ class NormTracker:
         bases = [krylov.basis for _, krylov in found.values()]
         kept = [self.state.get(name) for names in found for name in names]
         lies = [vector for vector in kept if vector is not None]
-        if len(lies) == len(kept) and all(ritz.steps == LOOK for ritz, _ in found.values()):
+        if len(lies) == len(kept) and all(ritz.steps <= FIRST for ritz, _ in found.values()):
             self.replays(("keep", len(on_device)), keep, [on_device, *bases, *lies])
         else:
             keep()

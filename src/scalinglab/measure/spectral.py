@@ -1,6 +1,6 @@
 """Spectral norms by Lanczos iteration on AᵀA, for a stack of operators of one form at once.
 
-The iteration advances in blocks of `LOOK` steps. Nothing inside a block depends on what was found, so a GPU
+The iteration advances in blocks of a few steps. Nothing inside a block depends on what was found, so a GPU
 runs it without waiting for the host, and can replay it as a captured graph (`extend`). Between two blocks the
 host looks at the small tridiagonal matrices (`Ritz`): the largest eigenvalue θ of one belongs to a vector
 with residual r, and an eigenvalue of AᵀA lies within r of θ, and within r²/(θ − λ) of it, with λ the next
@@ -25,11 +25,12 @@ from scalinglab.measure.operators import ConvGeometry, full_precision, normal_pr
 
 Floats = NDArray[np.float64]
 
-LOOK = 4  # steps between two looks
+FIRST = 12  # steps before the first look: fewer could not find a singular vector that has overtaken the start
+LOOK = 4  # steps between two later looks
 MAX_STEPS = 400
 ROOM = 64  # steps that a captured iteration can take
 _SMALL = 48  # up to this smaller side a dense matrix is diagonalised instead of iterated on
-_MIXED = 0.05  # the random part of a warm start
+_MIXED = 0.1  # the random part of a warm start
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,9 @@ def spectral_norm(
     """‖A‖_σ for each replica, by Lanczos iteration on AᵀA with full reorthogonalisation.
 
     It stops when the residual ‖AᵀA v − σ² v‖ and the gap to the next singular value bound the relative
-    distance to a singular value by `tolerance`. A warm start is mixed with a random
-    direction, so that it cannot hold on to a singular vector that another has overtaken.
+    distance to a singular value by `tolerance`. That it is the largest one is not certain: after a random
+    start the bound has to hold at two looks in a row, and a warm start is mixed with a random direction and
+    takes at least `FIRST` steps, so that it finds another singular vector that has overtaken it.
 
     Args:
         weight: (replicas, out, in) for dense layers, (replicas, out, in / groups, height, width) for
@@ -160,7 +162,7 @@ def _random(size: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     return vector / vector.norm()
 
 
-def extend(krylov: Krylov, steps: int = LOOK) -> Krylov:
+def extend(krylov: Krylov, steps: int) -> Krylov:
     """So many Lanczos steps more."""
     weight, done = krylov.weight, krylov.steps
     stack, _, size = krylov.basis.shape
@@ -267,7 +269,7 @@ class Ritz:
     @property
     def next_block(self) -> int:
         """Steps to take before the next look."""
-        return min(LOOK, self.limit - self.steps)
+        return min(LOOK if self.steps else FIRST, self.limit - self.steps)
 
     def take(self, top: Floats, vector: Floats, error: Floats) -> bool:
         """What `top_ritz` gives now; whether all are exact enough."""
