@@ -3,6 +3,7 @@
     python benchmarks/norms.py                                   small networks on the bundled digits
     python benchmarks/norms.py --dataset random --model cnn resnet --runs 1 8 --fast
                                                                  images of CIFAR's shape, for a GPU
+    python benchmarks/norms.py --model cnn --follow 250          how exact norms are that are followed
 
 Runs are grouped and trained as the engine does it, on a GPU side by side on streams of their own; `--fast` is
 bf16, compilation and CUDA graphs. Each row is one network and number of runs:
@@ -28,6 +29,7 @@ import numpy as np
 import torch
 
 from scalinglab import data
+from scalinglab.measure import NormTracker, norms_batched
 from scalinglab.train import engine
 from scalinglab.train.replicas import streams
 from scalinglab.train.setting import Setting
@@ -156,6 +158,29 @@ def measure(model, runs, given, device):
     print(flush=True)
 
 
+def follow(model, given, device):
+    """How far the norms that are followed through a training are from those measured anew and exactly."""
+    setting = Setting(model=model, dataset=given.dataset, n_data=given.n_data, steps=10**6)
+    group = engine._build([setting], device)
+    tracker = NormTracker(group.model, group.resident.input_shape, which=("spectral_complexity", "spectral"))
+    apart = {"spectral_complexity": [], "spectral": []}
+    for due in marks(given.follow):
+        group.advance(due - group.step)
+        stacked = {k: v.detach() for k, v in (*group.parameters.items(), *group.buffers.items())}
+        found = tracker.measure(stacked)
+        exact, _ = norms_batched(
+            group.model, stacked, group.resident.input_shape, which=tracker.which, tolerance=1e-5
+        )
+        for name, differences in apart.items():
+            differences.append(abs(float(found[name] / exact[name]) - 1))
+    for name, differences in apart.items():
+        print(
+            f"{model:12s}{given.follow:6d} steps, {len(differences)} norms: {name} off by at most "
+            f"{max(differences):.1e}, in the median by {np.median(differences):.1e}",
+            flush=True,
+        )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dataset", default="digits")
@@ -163,6 +188,7 @@ def main():
     parser.add_argument("--runs", type=int, nargs="+", default=[1, 4])
     parser.add_argument("--n-data", type=int)
     parser.add_argument("--seconds", type=float, default=3.0, help="of each training that is timed")
+    parser.add_argument("--follow", type=int, help="instead: how exact norms are through so many steps")
     parser.add_argument("--fast", action="store_true", help="bf16, compile and CUDA graphs")
     given = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -171,6 +197,10 @@ def main():
     )
     if given.dataset == "random":
         data.load, given.dataset = random_images, "cifar10"
+    if given.follow:
+        for model in given.model:
+            follow(model, given, device)
+        return
     kind = "random images" if data.load is random_images else given.dataset
     print(f"{kind}, batch 128, {'bf16, compile, graphs' if given.fast else 'fp32'}, on {where}; times in ms")
     heads = ("step", "made", "first", "second", "third", "norm", "evaluation", "50 norms")
