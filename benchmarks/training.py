@@ -445,13 +445,14 @@ def cpu_part(part: str, results: Results) -> None:
     run of its own, so this decides how many runs a machine finishes in a day, and it can be measured
     beside other work. Two threads: time on the clock, as one run has the machine to itself.
     """
-    name, found = dataset_name("mnist"), {1: [], 2: []}
+    labels, name = {1: "1 thread", 2: "2 threads"}, dataset_name("mnist")
+    found = {threads: [] for threads, label in labels.items() if os.environ.get(ONLY, "") in label}
     for turn in range(CPU_TURNS):
         for threads, pairs in found.items():
             rows = [
                 results.add(
                     part,
-                    f"{who}, {threads} thread{'s' * (threads > 1)}, turn {turn}",
+                    f"{who}, {labels[threads]}, turn {turn}",
                     lambda who=who, threads=threads: timed(who, threads, name, {}),
                     threads=threads,
                 )
@@ -461,7 +462,7 @@ def cpu_part(part: str, results: Results) -> None:
             if all(key in row for row in rows):
                 pairs.append([row[key] for row in rows])
                 rows[1]["speedup"] = pairs[-1][0] / pairs[-1][1]
-    for variant, (who, environment) in CPU_ONCE.items():
+    for variant, (who, environment) in CPU_ONCE.items() if 1 in found else ():
         row = results.add(part, variant, lambda who=who, e=environment: timed(who, 1, name, e), threads=1)
         print(f"      {row.get('cpu_ms', float('nan')):.0f} ms of CPU")
     for threads, pairs in found.items():
@@ -601,7 +602,9 @@ def main() -> None:
     )
     parser.add_argument("--parts", help=f"comma-separated, of {', '.join(PARTS)}")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "results/benchmarks")))
-    parser.add_argument("--only", default="", help="of cnn and resnet, only variants with this in their name")
+    parser.add_argument(
+        "--only", default="", help="of cnn, resnet and cpu, only variants with this in their name"
+    )
     for hidden, kind in (("--one", str), ("--timed", str), ("--threads", int), ("--dataset", str)):
         parser.add_argument(hidden, type=kind, help=argparse.SUPPRESS)
     parser.add_argument("--plot", type=Path, nargs="+", help="draw throughput against runs from these JSONs")
