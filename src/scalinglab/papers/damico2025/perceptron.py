@@ -51,7 +51,7 @@ def fig1(scale: str) -> Reproduction:
     """Error against norm at load 5: exact at fixed norm, simulated at fixed and at free norm."""
     size, where = FIG1[scale], device(scale)
     exact = theory.fixed_norm(LOAD, SHARPNESSES)
-    fixed = simulate.fixed_norm(simulate.draw(LOAD, *size["fixed"], device=where), FIG1_SHARPNESSES)
+    fixed = minimisers(LOAD, *size["fixed"], FIG1_SHARPNESSES, where)
     problem = simulate.draw(LOAD, *size["free"], device=where)
     fast = simulate.free_norm(
         problem, size["steps"], method="line_search", until=size["until"], checkpoints=120
@@ -61,6 +61,12 @@ def fig1(scale: str) -> Reproduction:
     plain = simulate.free_norm(simulate.draw(LOAD, n_params, seeds, device=where), steps, checkpoints=120)
     curves = Curves.concat([exact.curves(), fixed, fast, plain])
     return Reproduction(curves, _draw_fig1(exact, fixed, fast, plain), _table_fig1(fixed, fast, plain))
+
+
+def minimisers(load: float, n_params: int, seeds: int, sharpnesses: np.ndarray, where: str) -> Curves:
+    """Students of fixed norm, one seed after another: at N = 10,000 a problem fills gigabytes."""
+    problems = (simulate.draw(load, n_params, [seed], device=where) for seed in range(seeds))
+    return Curves.concat([simulate.fixed_norm(problem, sharpnesses) for problem in problems])
 
 
 def along_norm(curves: Curves, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -176,7 +182,7 @@ FIG2A: dict[str, dict[str, Any]] = {
         "loads": (1, 5, 20), "size": (1000, 8), "points": 7, "sizes": ((40, 256), (80, 96), (160, 32))
     },
     "gpu": {
-        "loads": (1, 5, 20), "size": (2000, 16), "points": 9, "sizes": ((100, 512), (200, 256), (400, 128))
+        "loads": (1, 5, 20), "size": (10_000, 8), "points": 9, "sizes": ((100, 512), (200, 256), (400, 128))
     },
 }  # fmt: skip
 EXTRAPOLATED = np.array([0.5, 4.5, 40.0])
@@ -192,7 +198,7 @@ def fig2a(scale: str) -> Reproduction:
     parts = []
     for load in size["loads"]:
         wanted = np.geomspace(0.05, 20 * load, size["points"])
-        parts.append(simulate.fixed_norm(simulate.draw(load, *size["size"], device=where), wanted))
+        parts.append(minimisers(load, *size["size"], wanted, where))
     simulated = Curves.concat(parts)
     small = [
         simulate.fixed_norm(simulate.draw(LOAD, n_params, seeds, device=where), EXTRAPOLATED)
