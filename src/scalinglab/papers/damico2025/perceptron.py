@@ -51,7 +51,7 @@ def fig1(scale: str) -> Reproduction:
     """Error against norm at load 5: exact at fixed norm, simulated at fixed and at free norm."""
     size, where = FIG1[scale], device(scale)
     exact = theory.fixed_norm(LOAD, SHARPNESSES)
-    fixed = minimisers(LOAD, *size["fixed"], FIG1_SHARPNESSES, where)
+    fixed = fixed_students(LOAD, size["fixed"], FIG1_SHARPNESSES, where)
     problem = simulate.draw(LOAD, *size["free"], device=where)
     fast = simulate.free_norm(
         problem, size["steps"], method="line_search", until=size["until"], checkpoints=120
@@ -63,8 +63,9 @@ def fig1(scale: str) -> Reproduction:
     return Reproduction(curves, _draw_fig1(exact, fixed, fast, plain), _table_fig1(fixed, fast, plain))
 
 
-def minimisers(load: float, n_params: int, seeds: int, sharpnesses: np.ndarray, where: str) -> Curves:
+def fixed_students(load: float, size: tuple[int, int], sharpnesses: np.ndarray, where: str) -> Curves:
     """Students of fixed norm, one seed after another: at N = 10,000 a problem fills gigabytes."""
+    n_params, seeds = size
     problems = (simulate.draw(load, n_params, [seed], device=where) for seed in range(seeds))
     return Curves.concat([simulate.fixed_norm(problem, sharpnesses) for problem in problems])
 
@@ -198,7 +199,7 @@ def fig2a(scale: str) -> Reproduction:
     parts = []
     for load in size["loads"]:
         wanted = np.geomspace(0.05, 20 * load, size["points"])
-        parts.append(minimisers(load, *size["size"], wanted, where))
+        parts.append(fixed_students(load, size["size"], wanted, where))
     simulated = Curves.concat(parts)
     small = [
         simulate.fixed_norm(simulate.draw(LOAD, n_params, seeds, device=where), EXTRAPOLATED)
