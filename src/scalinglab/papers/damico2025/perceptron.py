@@ -279,7 +279,7 @@ def _table_fig2a(
 
 FIG6_LOAD = 0.4
 FIG6_SHARPNESSES = np.array([0.1, 0.5, 1.0, 2.0, 5.0, 20.0])
-FIG6 = {"smoke": (100, 4), "laptop": (500, 12)}
+FIG6 = {"smoke": (100, 4), "laptop": (1000, 12)}
 
 
 @mpl.rc_context(style.STYLE)
