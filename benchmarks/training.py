@@ -39,6 +39,7 @@ LIMITS = {
     "precision": 240,
     "scaling": 80,
     "norms": 40,
+    "kernels": 120,
     "cpu": 600,
     "stacking": 300,
 }  # seconds
@@ -328,6 +329,47 @@ def scaling_part(part: str, results: Results) -> None:
             clear()
 
 
+def kernels_part(part: str, results: Results) -> None:
+    """Where a step of one run spends its time: its kernels, from the longest, one after another."""
+    import collections
+
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    from scalinglab.train import engine
+    from scalinglab.train.setting import Setting
+
+    name, steps = dataset_name("cifar10"), 64
+    for model in ("cnn", "resnet"):
+
+        def longest(model=model) -> dict:
+            setting = {
+                "model": model,
+                "dataset": name,
+                "n_data": 48_000,
+                "steps": 10**6,
+                "measure": [],
+                **FAST,
+            }
+            group = engine._build([Setting.from_dict(setting)], torch.device("cuda"))
+            group.advance(32)
+            torch.cuda.synchronize()
+            with profile(activities=[ProfilerActivity.CUDA]) as found:
+                group.advance(steps)
+                torch.cuda.synchronize()
+            time_of, count_of = collections.Counter(), collections.Counter()
+            for event in found.events():
+                if event.device_type == torch.autograd.DeviceType.CUDA:
+                    time_of[event.name] += event.device_time_total / steps
+                    count_of[event.name] += 1 / steps
+            for kernel, microseconds in time_of.most_common(30):
+                print(f"      {microseconds:8.1f} µs {count_of[kernel]:6.2f} × {kernel[:100]}")
+            return {"ms": sum(time_of.values()) / 1e3, "kernels": sum(count_of.values())}
+
+        results.add(part, f"{model}: kernels of a step, one after another", longest)
+        clear()
+
+
 def precision_part(part: str, results: Results) -> None:
     """The same settings over 12 seeds: do the opt-ins give the same curves within seed noise?"""
     from scalinglab.train import run_many
@@ -579,7 +621,7 @@ def stacking_part(part: str, results: Results) -> None:
 
 PARTS = {
     "cnn": gpu_part, "resnet": gpu_part, "scaling": scaling_part, "precision": precision_part,
-    "norms": norms_part, "cpu": cpu_part, "stacking": stacking_part,
+    "kernels": kernels_part, "norms": norms_part, "cpu": cpu_part, "stacking": stacking_part,
 }  # fmt: skip
 
 
