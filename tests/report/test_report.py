@@ -1,5 +1,6 @@
 """The report renders every figure in a real browser, without errors and without the network."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -86,3 +87,11 @@ def test_what_cannot_be_fitted_is_said_and_not_hidden():
 def test_empty_curves_are_refused():
     with pytest.raises(BadInput, match="nothing to report"):
         sl.report.build(learning_curves().select(n_data=-1))
+
+
+def test_words_and_figure_tell_of_the_same_collapse():
+    page = sl.report.build(learning_curves(sizes=(50, 100, 200, 400, 1600, 3200)))
+    told = re.findall(r"master curve (?:holds )?from ([\d,]+)\s+examples up", page)
+    assert len(told) == 2
+    assert told[0] == told[1]
+    assert "<td>3,200</td>" in page

@@ -17,7 +17,7 @@ def demo(
         "demo"
     ),
     full: Annotated[
-        bool, typer.Option("--full", help="On MNIST instead of the bundled digits; takes much longer.")
+        bool, typer.Option("--full", help="On MNIST instead of the bundled digits; about 20 minutes.")
     ] = False,
     as_json: Json = False,
 ) -> None:

@@ -115,5 +115,7 @@ def _table(caption: str, table: pd.DataFrame) -> str:
 def cell(value: Any) -> str:
     """A table's cell as a person reads it."""
     if isinstance(value, float):
+        if value.is_integer() and 1e3 <= abs(value) < 1e9:
+            return f"{value:,.0f}"  # sizes, which tables hold as floats
         return "–" if value != value else f"{value:.4g}"
     return "–" if value is None else str(value)

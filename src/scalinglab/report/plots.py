@@ -44,7 +44,12 @@ def canvas(x: str, y: str, *, log_x: bool = True, log_y: bool = True) -> go.Figu
         modebar={"bgcolor": "rgba(0,0,0,0)", "color": "#9aa1ad", "activecolor": INK},
         paper_bgcolor="rgba(0,0,0,0)",
         xaxis={**axis, **(log if log_x else {}), "title": {"text": label(x)}},
-        yaxis={**axis, **(log if log_y else {}), "title": {"text": label(y)}},
+        yaxis={
+            **axis,
+            **(log if log_y else {}),
+            "title": {"text": label(y), "standoff": 8},
+            "automargin": True,
+        },
         legend={"font": {"size": 11}, "bgcolor": "rgba(255,255,255,0.7)"},
         hovermode="closest",
     )

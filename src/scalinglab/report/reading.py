@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from scalinglab.laws.dynamics import Dynamical
+from scalinglab.laws.rescaling import Collapse
 from scalinglab.laws.shape import Exponent
 
 
@@ -14,8 +13,8 @@ def interval(exponent: Exponent) -> str:
     return f"{low:.3g} … {high:.3g}"
 
 
-def of_dynamical(found: Dynamical) -> list[str]:
-    """What the dynamical laws say, one paragraph a thought."""
+def of_dynamical(found: Dynamical, master: Collapse) -> list[str]:
+    """What the dynamical laws and the collapse that is shown say, one paragraph a thought."""
     smallest, largest = found.table.iloc[0], found.table.iloc[-1]
     fewer = 1 - 2.0**-found.gamma_measured.value
     paragraphs = [
@@ -42,16 +41,14 @@ def of_dynamical(found: Dynamical) -> list[str]:
             "along the norm, so the exponents should not be carried far beyond it."
         )
     paragraphs.append(product)
-    paragraphs.append(_collapse(found))
+    paragraphs.append(_collapse(master))
     return paragraphs
 
 
-def _collapse(found: Dynamical) -> str:
-    sizes = found.table["size"].to_numpy()
-    if found.collapse_from is None:
+def _collapse(master: Collapse) -> str:
+    if master.holds_from is None:
         return "The rescaled curves do not fall on one master curve: they are still changing shape with size."
-    inside = int(np.sum(sizes >= found.collapse_from))
     return (
-        f"Rescaled by their optima, the curves fall on one master curve from {found.collapse_from:,.0f} "
-        f"examples up ({inside} of {sizes.size} sizes)."
+        f"Rescaled by their optima, the curves fall on one master curve from {master.holds_from:,.0f} "
+        f"examples up ({master.holds.sum()} of {master.sizes.size} sizes)."
     )

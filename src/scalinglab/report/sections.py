@@ -156,9 +156,9 @@ def dynamical_laws(curves: Curves) -> list[Section]:
         "after the optimum",
     ]
     optima = found.table[columns].set_axis(names, axis=1)
-    held = "for no three sizes" if master.holds_from is None else f"from {master.holds_from:g} examples up"
+    held = "for no three sizes" if master.holds_from is None else f"from {master.holds_from:,.0f} examples up"
     return [
-        Section("In words", reading.of_dynamical(found), tables=[("Exponents", table)]),
+        Section("In words", reading.of_dynamical(found, master), tables=[("Exponents", table)]),
         Section(
             "The collapse",
             [f"Each curve divided by its own optimum. The dashed master curve holds {held}."],
