@@ -38,13 +38,12 @@ LIMITS = {
     "resnet": 140,
     "precision": 240,
     "scaling": 80,
-    "norms": 40,
     "kernels": 120,
     "cpu": 600,
     "stacking": 300,
 }  # seconds
 ONLY = "SCALINGLAB_BENCHMARK_ONLY"  # from the command line to the processes of the parts
-GPU_PARTS, CPU_PARTS = ("cnn", "resnet", "precision", "scaling", "norms"), ("cpu", "stacking")
+GPU_PARTS, CPU_PARTS = ("cnn", "resnet", "precision", "scaling"), ("cpu", "stacking")
 
 
 # --- data ----------------------------------------------------------------------------------------
@@ -420,57 +419,6 @@ def precision_part(part: str, results: Results) -> None:
         clear()
 
 
-def norms_part(part: str, results: Results) -> None:
-    """What measuring costs: the norm at a checkpoint in units of training steps."""
-    import torch
-
-    from scalinglab.train import engine
-    from scalinglab.train.setting import Setting
-
-    name = dataset_name("cifar10")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    for model in ("cnn", "resnet"):
-
-        def cost(model=model) -> dict:
-            setting = Setting.from_dict(
-                {
-                    "model": model,
-                    "dataset": name,
-                    "n_data": 48_000,
-                    "steps": 10**6,
-                    "graphs": device == "cuda",
-                }
-            )
-            group = engine._build([setting], torch.device(device))
-            measure = engine.Measure(group)
-            for _ in range(4):  # the first norms start anew and are captured
-                group.advance(40)
-                measure([0])
-            group.advance(200)
-            wait = torch.cuda.synchronize if device == "cuda" else (lambda: None)
-            wait()
-            times = []
-            for function in (
-                lambda: group.advance(64),
-                lambda: measure._norms([0]),
-                lambda: group.evaluate([0]),
-            ):
-                start = time.perf_counter()
-                function()
-                wait()
-                times.append(1e3 * (time.perf_counter() - start))
-            step = times[0] / 64
-            return {
-                "ms": step,
-                "norm_ms": times[1],
-                "evaluate_ms": times[2],
-                "norm_in_steps": times[1] / step,
-            }
-
-        row = results.add(part, f"{model}: norm at a checkpoint", cost)
-        print(f"      {json.dumps(row)}")
-
-
 CPU_STEPS, CPU_TURNS = 6, 3
 KEEP = {"MIMALLOC_PURGE_DELAY": "10000"}  # what scalinglab.train sets before PyTorch is loaded
 GIVE = {"MIMALLOC_PURGE_DELAY": "10"}  # PyTorch's default
@@ -621,7 +569,7 @@ def stacking_part(part: str, results: Results) -> None:
 
 PARTS = {
     "cnn": gpu_part, "resnet": gpu_part, "scaling": scaling_part, "precision": precision_part,
-    "kernels": kernels_part, "norms": norms_part, "cpu": cpu_part, "stacking": stacking_part,
+    "kernels": kernels_part, "cpu": cpu_part, "stacking": stacking_part,
 }  # fmt: skip
 
 

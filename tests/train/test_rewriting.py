@@ -14,7 +14,9 @@ from scalinglab.train.rewriting import HalvingPool, PatchConv, patches_conv2d, r
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize(("kernel", "stride", "padding"), [(3, 1, 1), (5, 2, 0), (3, 2, 1), (1, 2, 0)])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding"), [(3, 1, 1), (5, 2, 0), (3, 2, 1), (1, 2, 0), (1, 2, 1)]
+)
 def test_patches_times_weights_is_the_convolution(
     channels: int, kernel: int, stride: int, padding: int
 ) -> None:

@@ -59,14 +59,14 @@ def fit(
         "missing": "drop" if drop_bad else "raise",
     }  # fmt: skip
     if form == "auto":
-        names = [fitting.choose(("power_law", "power_law_offset"), table.x, table.y, **options)]
+        names = [fitting.choose(fitting.SIMPLE, table.x, table.y, **options)]
     else:
         names = form.split(",")
     laws = [fitting.fit(name.strip(), table.x, table.y, **options) for name in names]
     for note in table.notes:
         say(f"note: {note}", as_json)
     if form == "auto":
-        say(f"form: {names[0]}, the better of power_law and power_law_offset by AICc", as_json)
+        say(f"form: {names[0]}, the better of {' and '.join(fitting.SIMPLE)} by AICc", as_json)
     rows = []
     for law in laws:
         say(law.summary(), as_json)

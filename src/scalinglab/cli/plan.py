@@ -24,9 +24,7 @@ def _law(file: Any, x: str, y: str, form: str, where: Any, reduce: str, drop_bad
     table = load(file, x, y, where, reduce)
     missing = "drop" if drop_bad else "raise"
     if form == "auto":
-        form = fitting.choose(
-            ("power_law", "power_law_offset"), table.x, table.y, runs=table.runs, missing=missing
-        )
+        form = fitting.choose(fitting.SIMPLE, table.x, table.y, runs=table.runs, missing=missing)
     return fitting.fit(form, table.x, table.y, error=table.error, runs=table.runs, missing=missing)
 
 

@@ -81,6 +81,9 @@ def fit(
     return fit_points(found, data, loss=loss, delta=delta, log=space == "log", starts=starts)
 
 
+SIMPLE = ("power_law", "power_law_offset")  # what "auto" chooses from
+
+
 def choose(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> str:
     """The name of the form with the lowest AICc, Akaike's criterion for few points.
 

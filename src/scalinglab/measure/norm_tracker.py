@@ -43,7 +43,8 @@ from scalinglab.measure.spectral import (
 from scalinglab.measure.tracing import is_leaf, trace
 
 DEFINITIONS = ("bartlett", "as_published")
-NAMES = ("spectral_complexity", "spectral", "l1", "l2", "group21", "path")
+CHEAP = ("spectral_complexity", "spectral", "l1", "l2", "group21")
+NAMES = (*CHEAP, "path")
 Starts = dict[str, Tensor]  # layer -> singular vectors, the warm start of the next measurement
 
 
@@ -64,7 +65,7 @@ class NormTracker:
         model: nn.Module,
         input_shape: tuple[int, ...],
         definition: str = "bartlett",
-        which: tuple[str, ...] = ("spectral_complexity", "spectral", "l1", "l2", "group21"),
+        which: tuple[str, ...] = CHEAP,
         tolerance: float = 1e-3,
         graph: Graph | None = None,
     ) -> None:

@@ -15,10 +15,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 Pair = tuple[int, int]
+
+
+def is_plain(layer: nn.Conv2d) -> bool:
+    """Whether a convolution is one of patches with weights: whole, dense, padded with a number of zeros."""
+    fixed = layer.groups == 1 and set(layer.dilation) == {1} and layer.padding_mode == "zeros"
+    return fixed and not isinstance(layer.padding, str)
 
 
 class Products(torch.autograd.Function):

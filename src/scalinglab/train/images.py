@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from scalinglab.train import winograd
-from scalinglab.train.convolution import Pair, Products
+from scalinglab.train.convolution import Pair, Products, is_plain
 
 POOLS = (nn.MaxPool2d, nn.AvgPool2d)
 
@@ -23,7 +23,7 @@ POOLS = (nn.MaxPool2d, nn.AvgPool2d)
 def use_products(model: nn.Module) -> None:
     """Let every plain layer of a model compute itself this way, in place."""
     for module in model.modules():
-        if isinstance(module, nn.Conv2d) and _plain(module):
+        if isinstance(module, nn.Conv2d) and is_plain(module):
             vars(module)["_conv_forward"] = _Convolution(module)
         elif isinstance(module, POOLS) and not getattr(module, "return_indices", False):
             vars(module)["forward"] = partial(_pool, module.forward)
@@ -31,11 +31,6 @@ def use_products(model: nn.Module) -> None:
             vars(module)["forward"] = partial(_normalise, module.forward)
         elif isinstance(module, nn.Flatten) and (module.start_dim, module.end_dim) == (1, -1):
             vars(module)["forward"] = _flatten
-
-
-def _plain(layer: nn.Conv2d) -> bool:
-    fixed = layer.groups == 1 and set(layer.dilation) == {1} and layer.padding_mode == "zeros"
-    return fixed and not isinstance(layer.padding, str)
 
 
 class _Convolution:

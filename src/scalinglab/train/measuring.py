@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from scalinglab.measure import NormTracker, flops, margins
 from scalinglab.measure.graph import Graph
+from scalinglab.measure.norm_tracker import CHEAP
 from scalinglab.train.replicas import Group
 
 # name in `measure.norms` -> column
@@ -23,8 +24,6 @@ NORMS = {
 }
 PUBLISHED = {"spectral_complexity": "norm_as_published", "log_spectral_complexity": "norm_as_published_log"}
 PATH = {"path": "norm_path"}
-
-CHEAP = ("spectral_complexity", "spectral", "l1", "l2", "group21")
 
 _TRACED: WeakKeyDictionary[nn.Module, Graph] = WeakKeyDictionary()
 

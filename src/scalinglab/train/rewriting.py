@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from scalinglab.nets.layers import Conv
+from scalinglab.train.convolution import is_plain
 
 FEW = 4  # channels; more are left to the library
 ALIGNED = 8  # rows of a matrix have multiples of this many numbers, for the matrix units
@@ -26,21 +27,17 @@ ALIGNED = 8  # rows of a matrix have multiples of this many numbers, for the mat
 
 def rewrite(model: nn.Module) -> None:
     """Change a model in place; names and parameters stay."""
-    convolutions = [m for m in model.modules() if type(m) is Conv and _is_plain(m)]
+    convolutions = [m for m in model.modules() if type(m) is Conv and is_plain(m)]
     for number, layer in enumerate(convolutions):
         few = number == 0 and layer.in_channels <= FEW  # the first needs no gradient of its input
-        if few or set(layer.kernel_size) == {1}:
+        single = set(layer.kernel_size) == {1} and not any(layer.padding)
+        if few or single:
             layer.__class__ = PatchConv
     for module in list(model.modules()):
         if type(module) is nn.MaxPool2d and _halves(module):
             module.__class__ = HalvingPool
         elif isinstance(module, nn.Sequential):
             _pool_first(module)
-
-
-def _is_plain(layer: nn.Conv2d) -> bool:
-    padded = isinstance(layer.padding, str) or (set(layer.kernel_size) == {1} and any(layer.padding))
-    return layer.groups == 1 and set(layer.dilation) == {1} and layer.padding_mode == "zeros" and not padded
 
 
 def _halves(pool: nn.MaxPool2d) -> bool:
@@ -77,7 +74,7 @@ def patches_conv2d(
 ) -> Tensor:
     """Cross-correlate images (n, channels, height, width); the result has its channels last in memory."""
     rows, columns = weight.shape[-2:]
-    if rows == columns == 1:
+    if rows == columns == 1 and not any(padding):
         patches = x[..., :: stride[0], :: stride[1]].permute(0, 2, 3, 1)
     else:
         padded = F.pad(x, (padding[1], padding[1], padding[0], padding[0]))
