@@ -41,6 +41,7 @@ LIMITS = {
     "kernels": 120,
     "cpu": 600,
     "stacking": 300,
+    "transforms": 60,
 }  # seconds
 ONLY = "SCALINGLAB_BENCHMARK_ONLY"  # from the command line to the processes of the parts
 GPU_PARTS, CPU_PARTS = ("cnn", "resnet", "precision", "scaling"), ("cpu", "stacking")
@@ -124,15 +125,8 @@ class Images:
     def __init__(self, loaded) -> None:
         self.images = np.ascontiguousarray(loaded.train_x.transpose(0, 2, 3, 1))
         self.labels = loaded.train_y
-        mean, std = loaded.offset / 255, loaded.scale / 255
-        try:
-            from torchvision import transforms
-
-            self.transform = transforms.Compose(
-                [transforms.ToTensor(), transforms.Normalize(mean.tolist(), std.tolist())]
-            )
-        except ImportError:
-            self.transform = PlainTransform(mean, std)
+        mean, std = (loaded.offset / 255).tolist(), (loaded.scale / 255).tolist()
+        self.transform = usual_transform(mean, std) or PlainTransform(mean, std)
 
     def __len__(self) -> int:
         return len(self.images)
@@ -145,20 +139,39 @@ class Images:
         return self.transform(picture), int(self.labels[index])
 
 
+def usual_transform(mean: list[float], std: list[float]):
+    """ToTensor and Normalize of torchvision; None where it is not installed."""
+    try:
+        from torchvision import transforms
+    except ImportError:
+        return None
+    return transforms.Compose([transforms.ToTensor(), transforms.Normalize(mean, std)])
+
+
 class PlainTransform:
-    """What ToTensor and Normalize of torchvision do, where it is not installed."""
+    """ToTensor and Normalize as torchvision carries them out, where it is not installed.
 
-    def __init__(self, mean: np.ndarray, std: np.ndarray) -> None:
-        import torch
+    Not only the same values but the same tensor operations, image by image: they are what a worker spends
+    its time on. The part `transforms` times both where torchvision is installed.
+    """
 
-        self.mean, self.std = (torch.tensor(v).view(-1, 1, 1) for v in (mean, std))
+    def __init__(self, mean: list[float], std: list[float]) -> None:
+        self.mean, self.std = mean, std
 
     def __call__(self, picture):
         import torch
 
-        image = torch.from_numpy(np.array(picture, copy=True))
-        image = image[..., None] if image.ndim == 2 else image
-        return (image.permute(2, 0, 1).contiguous().float().div(255) - self.mean) / self.std
+        pixels = torch.from_numpy(np.array(picture, np.uint8, copy=True))
+        pixels = pixels.view(picture.size[1], picture.size[0], len(picture.getbands()))
+        image = pixels.permute(2, 0, 1).contiguous().to(torch.get_default_dtype()).div(255)
+
+        image = image.clone()  # not in place by default
+        mean, std = (
+            torch.as_tensor(v, dtype=image.dtype, device=image.device) for v in (self.mean, self.std)
+        )
+        if (std == 0).any():
+            raise ValueError("a channel of the images has no spread")
+        return image.sub_(mean.view(-1, 1, 1)).div_(std.view(-1, 1, 1))
 
 
 # --- the engine ----------------------------------------------------------------------------------
@@ -522,6 +535,31 @@ def seconds() -> np.ndarray:
     return np.array([time.perf_counter(), sum(use.ru_utime + use.ru_stime for use in both)])
 
 
+def transforms_part(part: str, results: Results) -> None:
+    """Microseconds of CPU an image: torchvision's transforms, and the stand-in where it is missing."""
+    import torch
+    from PIL import Image
+
+    torch.set_num_threads(1)
+    images = np.random.default_rng(0).integers(0, 256, (3000, 32, 32, 3), dtype=np.uint8)
+    mean, std = [0.49, 0.48, 0.45], [0.25, 0.24, 0.26]
+    theirs, ours = usual_transform(mean, std), PlainTransform(mean, std)
+    if theirs is None:
+        print("  torchvision is not installed (pip install torchvision): nothing to compare with")
+
+    def cost(transform) -> dict:
+        start = time.process_time()
+        for image in images:
+            transform(Image.fromarray(image))
+        return {"image_us": 1e6 * (time.process_time() - start) / len(images)}
+
+    for turn in range(3):
+        for label, transform in (("torchvision", theirs), ("stand-in", ours)):
+            if transform is not None:
+                row = results.add(part, f"{label}, turn {turn}", lambda transform=transform: cost(transform))
+                print(f"      {row['image_us']:.0f} µs of CPU an image")
+
+
 def stacking_part(part: str, results: Results) -> None:
     """On a CPU: time a step and run alone and in a stack of eight, by the size of a step (CPU seconds)."""
     import torch
@@ -569,7 +607,7 @@ def stacking_part(part: str, results: Results) -> None:
 
 PARTS = {
     "cnn": gpu_part, "resnet": gpu_part, "scaling": scaling_part, "precision": precision_part,
-    "kernels": kernels_part, "cpu": cpu_part, "stacking": stacking_part,
+    "kernels": kernels_part, "cpu": cpu_part, "stacking": stacking_part, "transforms": transforms_part,
 }  # fmt: skip
 
 
