@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
-from tests.laws.synthetic import family
+from tests.laws.synthetic import family, lucky, other_shapes_below
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16000)
 
@@ -45,6 +46,27 @@ def test_collapse_prints_the_sizes_for_which_it_holds(curves, tmp_path):
     assert {"size", "x", "y"} <= set(pd.read_csv(table).columns)
     document = json.loads(run("laws", "collapse", str(curves), "--json", "--no-figure"))
     assert document["holds_from"] == SIZES[0]
+
+
+def test_cli_report_and_api_tell_of_the_same_collapse(tmp_path):
+    """The collapse is planted from 2000 up; lucky single points make smallest and smoothed errors differ."""
+    path = tmp_path / "curves.csv"
+    table = lucky(other_shapes_below((*SIZES, 32000), 2, noise=0.005, seeds=2))
+    table.to_csv(path, index=False)
+    laws = json.loads(run("laws", "dynamical", str(path), "--json", "--no-figure"))
+    alone = json.loads(run("laws", "collapse", str(path), "--json", "--no-figure"))
+    told = [
+        laws["collapse_from"],
+        laws["collapse"]["holds_from"],
+        alone["holds_from"],
+        sl.laws.dynamical(table).collapse_from,
+        sl.laws.collapse(table).holds_from,
+    ]
+    assert told == [2000.0] * 5
+    said = [run("laws", command, str(path), "--no-figure") for command in ("dynamical", "collapse")]
+    assert all("from 2,000 up (5 of 7 sizes)" in text for text in said)
+    page = sl.report.build(sl.Curves(table))
+    assert page.count("from 2,000 examples up (5 of 7 sizes)") == 2  # in words and beside the figure
 
 
 def test_extrapolate_predicts_from_a_csv(tmp_path):

@@ -1,10 +1,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pandas.testing import assert_frame_equal
 
 from scalinglab.errors import BadInput
+from scalinglab.laws.dynamics import dynamical
 from scalinglab.laws.rescaling import collapse
-from tests.laws.synthetic import family
+from tests.laws.synthetic import family, lucky, other_shapes_below
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16000, 32000)
 
@@ -52,15 +54,49 @@ def test_sizes_that_do_not_follow_are_named():
     assert collapse(pd.concat([flat, small])).holds_from == SIZES[3]
 
 
+@pytest.mark.parametrize("first", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_the_collapse_begins_at_the_size_where_it_was_planted(first, noise):
+    table = other_shapes_below(SIZES, first, noise=noise)
+    found = collapse(table)
+    assert found.holds_from == SIZES[first]
+    assert found.holds.tolist() == [i >= first for i in range(len(SIZES))]
+    laws = dynamical(table)
+    assert laws.collapse_from == SIZES[first]
+    assert_frame_equal(laws.collapse.rescaled, found.rescaled)
+
+
+@pytest.mark.parametrize("first", [0, 2])
+def test_a_lucky_smallest_error_does_not_decide_which_sizes_collapse(first):
+    """The height is that of the smoothed curve: a single low point would shift a whole curve by a third."""
+    table = lucky(other_shapes_below(SIZES, first, noise=0.005))
+    assert collapse(table).holds_from == dynamical(table).collapse_from == SIZES[first]
+
+
+def test_a_size_without_a_falling_part_has_no_position_and_moves_no_other():
+    table = family(SIZES, plateau=1e6, noise=0.005)
+    random, own = np.random.default_rng(0), table["n_data"] == SIZES[2]
+    table.loc[own, "test_error"] = 0.1 * np.exp(0.05 * random.standard_normal(own.sum()))
+    found, without = collapse(table), collapse(table[~own])
+    assert found.outliers == (SIZES[2],)
+    assert np.isnan(found.x_scale[2])
+    assert found.holds_from == dynamical(table).collapse_from == without.holds_from == SIZES[0]
+    np.testing.assert_allclose(np.delete(found.x_scale, 2), without.x_scale)
+    assert SIZES[2] not in found.rescaled["size"].to_numpy()
+
+
 def test_unrelated_curves_do_not_collapse():
     parts = [family([n, 2 * n], g) for n, g in ((100, 0.1), (400, 0.6), (1600, 1.4))]
     found = collapse(pd.concat(parts), tolerance=0.03)
     assert found.holds_from is None
-    assert "no three sizes agree" in found.summary()
+    assert "for no three sizes" in found.summary()
 
 
 def test_bad_input_is_named():
     with pytest.raises(BadInput, match="did you mean 'optimum'"):
         collapse(family(SIZES), by="optimun")
+    flat = family(SIZES).assign(test_error=0.1)
+    with pytest.raises(BadInput, match="by='optimum' needs no falling part"):
+        collapse(flat)
     with pytest.raises(BadInput, match="positive"):
         collapse(family(SIZES), tolerance=0)

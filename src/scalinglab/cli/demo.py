@@ -44,7 +44,15 @@ def demo(
     found = sl.laws.dynamical(curves)
     if as_json:
         exponents = {row.quantity: {"value": row.measured, "error": row.error} for row in digits.table(found)}
-        emit({"report": str(report), "runs": str(folder / "runs"), "exponents": exponents}, as_json=True)
+        emit(
+            {
+                "report": str(report),
+                "runs": str(folder / "runs"),
+                "exponents": exponents,
+                "collapse_from": found.collapse_from,
+            },
+            as_json=True,
+        )
         return
     print(found.summary())
     print(f"\nreport  {report}   (open it in a browser)\nruns    {folder / 'runs'}\n\nWhat to try next:")

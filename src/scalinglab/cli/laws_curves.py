@@ -55,7 +55,13 @@ def collapse(
     x: option.Along = "norm",
     y: option.Y = "test_error",
     size: option.Size = "n_data",
-    by: Annotated[str, typer.Option(help="optimum, position or exponents.")] = "optimum",
+    by: Annotated[
+        str,
+        typer.Option(
+            help="What the curves are divided by: their position (as laws dynamical does), their optimum, "
+            "or the best exponents of the size."
+        ),
+    ] = "position",
     tolerance: Annotated[float, typer.Option(help="Relative deviation that still counts.")] = 0.1,
     where: option.Where = None,
     figure: option.Figure = None,
@@ -102,7 +108,7 @@ def dynamical(
     frame = select(read_table(file), conditions(where))
     found = sl.laws.dynamical(frame, x=x, y=y, size=size)
     say(found.summary(), as_json)
-    document = _plain(found)
+    document = {**_plain(found), "collapse_from": found.collapse_from}
     if not no_figure:
         from scalinglab.figures import collapse as figures
         from scalinglab.laws.sizes import size_curves

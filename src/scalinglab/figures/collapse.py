@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from scalinglab.laws.rescaling import Collapse
 
 
+# what x and y are divided by in each way of rescaling
+UNITS = {
+    "position": ("position", "smallest"), "optimum": ("optimum", "optimum"),
+    "exponents": ("size^a", "size^−b"),
+}  # fmt: skip
+
+
 def sizes_legend(axis: Axes, sizes: Any, title: str = "size", **options: Any) -> None:
     """The smallest, middle and largest size in their colours; options are matplotlib's."""
     shades = colors(sizes)
@@ -59,7 +66,8 @@ def draw_curves(
 
 def draw_collapse(axis: Axes, found: Collapse, x: str = "norm", y: str = "error", title: str = "") -> None:
     """Rescaled curves over the master curve; the sizes that do not belong to it are drawn thin and pale."""
-    loglog(axis, f"{x} / optimum", f"{y} / optimum", title)
+    place, height = UNITS[found.by]
+    loglog(axis, f"{x} / {place}", f"{y} / {height}", title)
     for shade, size, holds in zip(colors(found.sizes), found.sizes, found.holds, strict=True):
         part = found.rescaled[np.isclose(found.rescaled["size"], size)]
         axis.plot(part["x"], part["y"], ".-" if holds else "-", color=shade, markersize=2,

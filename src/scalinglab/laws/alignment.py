@@ -50,10 +50,13 @@ class Family:
         )
 
     def shifted(self, grid: np.ndarray, position: np.ndarray, height: np.ndarray) -> np.ndarray:
-        """Every curve at rescaled ln x: `grid` (…, g) gives (…, s, g), NaN outside a curve's range."""
+        """Every curve at rescaled ln x: `grid` (…, g) gives (…, s, g), NaN outside a curve's range.
+
+        A curve whose position is NaN has no place: it is NaN everywhere.
+        """
         place = (grid[..., None, :] + (position - self.first)[:, None]) / self.step[:, None]
         last = self.values.shape[1] - 1
-        left = np.clip(place.astype(int), 0, last - 1)
+        left = np.clip(np.nan_to_num(place), 0, last - 1).astype(int)
         rows = np.arange(self.first.size)[:, None]
         part = place - left
         made = self.values[rows, left] * (1 - part) + self.values[rows, left + 1] * part - height[:, None]

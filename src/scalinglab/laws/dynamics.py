@@ -33,9 +33,8 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput
-from scalinglab.laws.rescaling import collapse_curves
-from scalinglab.laws.shape import LEVELS, Exponent, crossings, line, optimum, power_law_window
+from scalinglab.laws.rescaling import Collapse, collapse_at
+from scalinglab.laws.shape import Exponent, level_crossings, line, optimum, power_law_window
 from scalinglab.laws.sizes import size_curves
 
 
@@ -52,7 +51,7 @@ class Dynamical:
         gamma_measured: exponent of the smallest error against size.
         gamma_2_optimum: γ₂ from the positions of the raw optima alone.
         sigma: √(σ_pred² + σ_meas²), the scale on which the two are compared.
-        collapse_from: the smallest size from which the curves fall on one master curve; None where none do.
+        collapse: the curves on one master curve, as `collapse(by="position")` gives it.
         level_exponents: (levels, 2) the level ln u and the exponent of λ_u there: flat where eq. 5 holds.
     """
 
@@ -63,13 +62,18 @@ class Dynamical:
     gamma_measured: Exponent
     gamma_2_optimum: Exponent
     sigma: float
-    collapse_from: float | None
+    collapse: Collapse
     level_exponents: np.ndarray
 
     @property
     def agrees(self) -> bool:
         """Whether γ₁γ₂ and γ_measured differ by less than sigma."""
         return abs(self.gamma_predicted.value - self.gamma_measured.value) < self.sigma
+
+    @property
+    def collapse_from(self) -> float | None:
+        """The smallest size from which the curves fall on one master curve; None where no three do."""
+        return self.collapse.holds_from
 
     @property
     def elbow(self) -> np.ndarray:
@@ -79,7 +83,6 @@ class Dynamical:
     def summary(self) -> str:
         """The exponents as a person reads them."""
         sizes, verdict = int(self.table["resolved"].sum()), "agree" if self.agrees else "do not agree"
-        held = "none" if self.collapse_from is None else f"{self.collapse_from:g}"
         rows = [
             ("gamma_1", self.gamma_1, f"early phase, mean of {sizes} sizes"),
             ("gamma_2", self.gamma_2, "best norm against size, from the collapse"),
@@ -87,7 +90,7 @@ class Dynamical:
             ("gamma_predicted", self.gamma_predicted, "gamma_1 · gamma_2"),
             ("gamma_measured", self.gamma_measured, "smallest error against size"),
             ("sigma", f"{self.sigma:.3g}", f"they {verdict} within it"),
-            ("collapse from", held, ""),
+            ("collapse", self.collapse.extent(), ""),
         ]
         return "\n".join(f"{name:<16} {value!s:<18} {what}".rstrip() for name, value, what in rows)
 
@@ -116,20 +119,13 @@ def dynamical(
     optima = [optimum(curve, generator) for curve in found]
     windows = [power_law_window(curve) for curve in found]
     resolved = np.array([w.resolved for w in windows])
-    if resolved.sum() < 3:
-        raise BadInput(
-            f"only {int(resolved.sum())} of {len(found)} sizes have a falling part that stands out of their "
-            f"noise: no power law of {y} against {x} can be read off; train longer or average more seeds"
-        )
-    used = [curve for curve, keep in zip(found, resolved, strict=True) if keep]
+    levels, norms = level_crossings(found, windows)
     logs = np.log([curve.size for curve in found])
     slopes = np.array([w.slope for w in windows])[resolved]
     gamma_1 = Exponent(float(slopes.mean()), float(slopes.std(ddof=1) / np.sqrt(slopes.size)))
-    top = min(w.drop for w, keep in zip(windows, resolved, strict=True) if keep)
-    levels = np.linspace(0.0, top, LEVELS)
-    norms = np.array([crossings(curve, levels) for curve in used])
-    each = np.array([line(logs[resolved], column).value for column in norms.T])
-    sampled = line(logs[resolved], norms.mean(axis=1))
+    position = norms.mean(axis=1)
+    each = np.array([line(logs[resolved], column).value for column in norms[resolved].T])
+    sampled = line(logs[resolved], position[resolved])
     # where the exponent depends on the level the collapse is imperfect: that is part of the error
     gamma_2 = Exponent(sampled.value, float(np.hypot(sampled.error, each.std())))
     height = np.array([o.y for o in optima])
@@ -137,10 +133,6 @@ def dynamical(
     direct = line(logs, np.array([o.x for o in optima]))
     predicted = gamma_1.value * gamma_2.value
     predicted_error = abs(predicted) * np.hypot(gamma_1.error / gamma_1.value, gamma_2.error / gamma_2.value)
-    position = np.full(len(found), np.nan)
-    position[resolved] = np.exp(norms.mean(axis=1))
-    centred = norms.mean(axis=1)
-    held = collapse_curves(used, centred, np.array([o.y for o, k in zip(optima, resolved) if k]))
     table = pd.DataFrame(
         {
             "size": [curve.size for curve in found],
@@ -153,7 +145,7 @@ def dynamical(
             "elbow": np.exp([w.high for w in windows]),
             "slope": [w.slope for w in windows],
             "slope_error": [w.slope_error for w in windows],
-            "position": position,
+            "position": np.exp(position),
             "kind": [o.kind for o in optima],
             "resolved": resolved,
         }
@@ -166,6 +158,6 @@ def dynamical(
         gamma_measured=Exponent(-measured.value, measured.error),
         gamma_2_optimum=direct,
         sigma=float(np.hypot(predicted_error, measured.error)),
-        collapse_from=held.holds_from,
+        collapse=collapse_at(found, position),
         level_exponents=np.column_stack([levels, each]),
     )

@@ -4,11 +4,16 @@
 
 The scales are
 
+- `by="position"`, the default: the height of the minimum, and the position that makes the falling parts
+  agree best, which a flat or noisy minimum does not blur. `dynamical` reads γ₂ off these positions and
+  carries this collapse: its `collapse_from` is the `holds_from` here. A curve without a falling part that
+  stands out of its noise has no position and does not belong;
 - `by="optimum"`: the position and height of every curve's minimum (damico2025, Fig. 4);
-- `by="position"`: the height of the minimum, and the position that makes the falling parts agree best
-  (see `dynamical`), which a flat or noisy minimum does not blur;
 - `by="exponents"`: x_scale = n^a and y_scale = n^−b with the a and b that make the collapse best, as in
   finite-size scaling.
+
+Heights and positions are those of the smoothed curve: the smallest of many noisy points lies below it by an
+amount that depends on the noise of that size alone, and would tear curves apart that agree.
 
 Curves are judged from where their power law begins (`alignment`): the plateau of an untrained model does not
 scale. The quality is that of Houdayer and Hartmann (2004): the mean squared deviation of every curve from
@@ -28,10 +33,15 @@ from scipy.optimize import minimize
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.alignment import GRID, Family
-from scalinglab.laws.shape import LEVELS, Exponent, crossings, line, power_law_window
+from scalinglab.laws.shape import Exponent, level_crossings, line, power_law_window
 from scalinglab.laws.sizes import SizeCurve, size_curves
 
-WAYS = ("optimum", "position", "exponents")
+WAYS = ("position", "optimum", "exponents")
+SCALES = {
+    "position": "the position of its falling part and the height of its minimum",
+    "optimum": "the place and the height of its minimum",
+    "exponents": "the powers of its size that make the collapse best",
+}
 FEWEST = 3  # sizes below which "they collapse" says nothing
 
 
@@ -40,9 +50,10 @@ class Collapse:
     """A master curve and how well it holds.
 
     Attributes:
+        by: where the scales come from: "position", "optimum" or "exponents".
         x, y: (g,) the master curve Φ in rescaled units (of the sizes for which it holds).
         spread: (g,) relative standard deviation of those sizes around it.
-        sizes: (s,) all sizes; `x_scale`, `y_scale`: (s,) what each was divided by.
+        sizes: (s,) all sizes; `x_scale`, `y_scale`: (s,) what each was divided by (NaN: no position).
         deviation: (s,) relative rms deviation of each size from the master curve of the others that hold.
         holds: (s,) whether the size belongs to the collapse; `holds_from`: the smallest that does, with all
             larger ones but the outliers; None where no three sizes agree.
@@ -52,6 +63,7 @@ class Collapse:
         rescaled: the curves after rescaling: columns size, x, y.
     """
 
+    by: str
     x: np.ndarray
     y: np.ndarray
     spread: np.ndarray
@@ -67,10 +79,16 @@ class Collapse:
     y_exponent: Exponent
     rescaled: pd.DataFrame
 
+    def extent(self, unit: str = "") -> str:
+        """Which sizes collapse, in the words of CLI, report and papers: "from 1,770 up (5 of 8 sizes)"."""
+        if self.holds_from is None:
+            return "for no three sizes"
+        first = f"{self.holds_from:,.10g} {unit}".strip()
+        return f"from {first} up ({int(self.holds.sum())} of {self.sizes.size} sizes)"
+
     def summary(self) -> str:
         """The collapse as a person reads it."""
-        held = "no three sizes agree" if self.holds_from is None else f"from {self.holds_from:g} up"
-        odd = ", ".join(f"{size:g}" for size in self.outliers) or "none"
+        odd = ", ".join(f"{size:,.10g}" for size in self.outliers) or "none"
         far = "no master curve to deviate from"
         if self.holds.any():
             far = (
@@ -78,7 +96,8 @@ class Collapse:
             )
         return "\n".join(
             [
-                f"holds        {held} ({int(self.holds.sum())} of {self.sizes.size} sizes); outliers: {odd}",
+                f"scales       each curve divided by {SCALES[self.by]} (by={self.by!r})",
+                f"holds        {self.extent()}; outliers: {odd}",
                 f"deviation    {far}",
                 f"quality      {self.quality:.3g}   (1: within the noise)",
                 f"x scale      n^a,  a = {self.x_exponent}",
@@ -92,14 +111,14 @@ def collapse(
     x: str = "norm",
     y: str = "test_error",
     size: str = "n_data",
-    by: str = "optimum",
+    by: str = "position",
     tolerance: float = 0.1,
 ) -> Collapse:
     """Rescale curves y(x) of several sizes onto one master curve.
 
     Args:
         curves: several runs of a size (seeds) are averaged.
-        by: where the scales come from: "optimum", "position" or "exponents".
+        by: where the scales come from: "position", "optimum" or "exponents".
         tolerance: a size belongs to the collapse where its rms deviation from the master curve of the others
             is below this part of the value and of the curve's own descent in ln y (a curve that falls by 5 %
             in all cannot collapse to within 10 %), or within three times its own noise.
@@ -109,35 +128,37 @@ def collapse(
     if not tolerance > 0:
         raise BadInput(f"tolerance={tolerance} must be positive: the relative deviation that still counts")
     found = size_curves(curves, x, y, size)
-    at = [int(np.argmin(c.smoothed.values)) for c in found]
-    height = np.array([c.smoothed.values[i] for c, i in zip(found, at, strict=True)])
-    position = np.array([c.smoothed.knots[i] for c, i in zip(found, at, strict=True)])
     if by == "position":
-        centre = positions(found)
-        position = centre + np.mean(position - centre)  # the master curve keeps its minimum near x = 1
+        _, places = level_crossings(found, [power_law_window(curve) for curve in found])
+        return collapse_at(found, places.mean(axis=1), tolerance)
+    position, height = _minima(found)
     if by == "exponents":
         return _best_exponents(found, position, height, tolerance)
-    return collapse_curves(found, position, height, tolerance)
+    return collapse_curves(found, position, height, tolerance, by)
 
 
-def positions(found: list[SizeCurve]) -> np.ndarray:
-    """(s,) ln x of each curve, averaged over the levels above its minimum that every curve passes."""
-    windows = [power_law_window(curve) for curve in found]
-    top = min(window.drop for window in windows)
-    if not top > 0:
-        raise BadInput("a curve that never falls has no position; use by='optimum' or drop that size")
-    levels = np.linspace(0.0, top, LEVELS)
-    return np.array([crossings(curve, levels).mean() for curve in found])
+def collapse_at(found: list[SizeCurve], position: np.ndarray, tolerance: float = 0.1) -> Collapse:
+    """The collapse of these curves at the positions (s,) ln x of their falling parts, NaN where none is."""
+    minimum, height = _minima(found)
+    offset = np.nanmean(minimum - position)  # one for all: the master curve keeps its minimum near x = 1
+    return collapse_curves(found, position + offset, height, tolerance, "position")
+
+
+def _minima(found: list[SizeCurve]) -> tuple[np.ndarray, np.ndarray]:
+    """(s,) and (s,): ln x and ln y of the minimum of every smoothed curve."""
+    at = [int(np.argmin(c.smoothed.values)) for c in found]
+    position = np.array([c.smoothed.knots[i] for c, i in zip(found, at, strict=True)])
+    return position, np.array([c.smoothed.values[i] for c, i in zip(found, at, strict=True)])
 
 
 def collapse_curves(
-    found: list[SizeCurve], position: np.ndarray, height: np.ndarray, tolerance: float = 0.1
+    found: list[SizeCurve], position: np.ndarray, height: np.ndarray, tolerance: float, by: str
 ) -> Collapse:
-    """The collapse of these curves under the given scales (in logs)."""
+    """The collapse of these curves under the given scales, in logs; a position of NaN does not belong."""
     family = Family.of(found)
     holds = _holding(family, position, height, tolerance)
     start = int(np.argmax(holds)) if holds.any() else len(found)
-    judged = np.flatnonzero(holds) if holds.any() else np.arange(len(found))
+    judged = np.flatnonzero(holds if holds.any() else np.isfinite(position))
     deviation, score = family.deviations(position, height, judged)
     grid, master, spread = _master(family, position, height, judged)
     logs = np.log([curve.size for curve in found])
@@ -145,11 +166,13 @@ def collapse_curves(
         [
             pd.DataFrame({"size": c.size, "x": np.exp(c.x - p), "y": np.exp(c.y - h)})
             for c, p, h in zip(found, position, height, strict=True)
+            if np.isfinite(p)
         ],
         ignore_index=True,
     )
     falling = line(logs[judged], height[judged])
     return Collapse(
+        by=by,
         x=np.exp(grid),
         y=np.exp(master),
         spread=spread,
@@ -172,7 +195,7 @@ def _holding(family: Family, position: np.ndarray, height: np.ndarray, tolerance
     count = position.size
     allowed = np.maximum(tolerance * np.minimum(1.0, family.descent), 3.0 * family.noise)
     for first in range(count - FEWEST + 1):
-        good = np.arange(count) >= first
+        good = (np.arange(count) >= first) & np.isfinite(position)
         # the worst is set aside until all that stay agree
         while good[first] and good.sum() >= max(FEWEST, 0.75 * (count - first)):
             far = family.deviations(position, height, np.flatnonzero(good))[0] / allowed
@@ -223,7 +246,9 @@ def _best_exponents(
     best = search(everyone, start)
     without = np.array([search(everyone[everyone != i], best) for i in everyone])
     jackknife = np.sqrt((count - 1) / count * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
-    made = collapse_curves(found, best[0] * logs + offsets[0], best[1] * logs + offsets[1], tolerance)
+    made = collapse_curves(
+        found, best[0] * logs + offsets[0], best[1] * logs + offsets[1], tolerance, "exponents"
+    )
     return replace(
         made,
         x_exponent=Exponent(float(best[0]), float(jackknife[0])),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scalinglab.errors import BadInput
 from scalinglab.laws.sizes import SizeCurve
 
 LEVELS = 64
@@ -121,6 +122,26 @@ def power_law_window(curve: SizeCurve) -> Window:
 def _jitter(y: np.ndarray) -> float:
     """Noise from second differences: what a smooth curve of any shape cannot explain."""
     return float(1.4826 * np.median(np.abs(np.diff(y, 2))) / np.sqrt(6.0))
+
+
+def level_crossings(found: list[SizeCurve], windows: list[Window]) -> tuple[np.ndarray, np.ndarray]:
+    """Where every curve comes down to the same levels: (levels,) ln u and (s, levels) ln x at u · y_opt.
+
+    The levels are those that every curve with a resolved window passes between the window and its minimum;
+    a curve without one has no place along x, and NaN here.
+    """
+    resolved = np.array([window.resolved for window in windows])
+    if resolved.sum() < 3:
+        raise BadInput(
+            f"only {int(resolved.sum())} of {len(found)} sizes have a falling part that stands out of their "
+            "noise, and neither exponents nor positions can be read off the others: train longer or average "
+            "more seeds (collapse by='optimum' needs no falling part)"
+        )
+    top = min(window.drop for window in windows if window.resolved)
+    levels = np.linspace(0.0, top, LEVELS)
+    places = np.full((len(found), LEVELS), np.nan)
+    places[resolved] = [crossings(curve, levels) for curve, keep in zip(found, resolved, strict=True) if keep]
+    return levels, places
 
 
 def crossings(curve: SizeCurve, levels: np.ndarray) -> np.ndarray:

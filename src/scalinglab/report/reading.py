@@ -13,8 +13,8 @@ def interval(exponent: Exponent) -> str:
     return f"{low:.3g} … {high:.3g}"
 
 
-def of_dynamical(found: Dynamical, master: Collapse) -> list[str]:
-    """What the dynamical laws and the collapse that is shown say, one paragraph a thought."""
+def of_dynamical(found: Dynamical) -> list[str]:
+    """What the dynamical laws say, one paragraph a thought."""
     smallest, largest = found.table.iloc[0], found.table.iloc[-1]
     fewer = 1 - 2.0**-found.gamma_measured.value
     paragraphs = [
@@ -41,7 +41,7 @@ def of_dynamical(found: Dynamical, master: Collapse) -> list[str]:
             "along the norm, so the exponents should not be carried far beyond it."
         )
     paragraphs.append(product)
-    paragraphs.append(_collapse(master))
+    paragraphs.append(_collapse(found.collapse))
     return paragraphs
 
 
@@ -49,6 +49,5 @@ def _collapse(master: Collapse) -> str:
     if master.holds_from is None:
         return "The rescaled curves do not fall on one master curve: they are still changing shape with size."
     return (
-        f"Rescaled by their optima, the curves fall on one master curve from {master.holds_from:,.0f} "
-        f"examples up ({master.holds.sum()} of {master.sizes.size} sizes)."
+        f"Rescaled by height and position, the curves fall on one master curve {master.extent('examples')}."
     )

@@ -14,7 +14,7 @@ from scalinglab.errors import BadInput
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.dynamics import Dynamical, dynamical
 from scalinglab.laws.fitting import fit
-from scalinglab.laws.rescaling import Collapse, collapse
+from scalinglab.laws.rescaling import Collapse
 from scalinglab.report import reading
 from scalinglab.report.page import Plot, Section
 from scalinglab.report.plots import band, by_size, canvas, finish, label, legend_above, line, points
@@ -132,7 +132,6 @@ def dynamical_laws(curves: Curves) -> list[Section]:
         return []
     try:
         found = dynamical(curves)
-        master = collapse(curves, by="position")
     except BadInput as reason:
         return [Section("The laws", [f"No dynamical law can be read off these curves: {reason}."])]
     rows = [
@@ -156,13 +155,20 @@ def dynamical_laws(curves: Curves) -> list[Section]:
         "after the optimum",
     ]
     optima = found.table[columns].set_axis(names, axis=1)
-    held = "for no three sizes" if master.holds_from is None else f"from {master.holds_from:,.0f} examples up"
     return [
-        Section("In words", reading.of_dynamical(found, master), tables=[("Exponents", table)]),
+        Section("In words", reading.of_dynamical(found), tables=[("Exponents", table)]),
         Section(
             "The collapse",
-            [f"Each curve divided by its own optimum. The dashed master curve holds {held}."],
-            [Plot(collapsed(master), "Test error against norm, both in units of the optimum.")],
+            [
+                "Each curve divided by the height of its optimum and by its position along the norm. "
+                f"One master curve holds {found.collapse.extent('examples')}."
+            ],
+            [
+                Plot(
+                    collapsed(found.collapse),
+                    "Test error over the smallest, against norm over the curve's position.",
+                )
+            ],
         ),
         Section(
             "The laws",
@@ -182,12 +188,13 @@ def dynamical_laws(curves: Curves) -> list[Section]:
 
 
 def collapsed(master: Collapse) -> go.Figure:
-    """Rescaled curves with the master curve."""
+    """Rescaled curves with the master curve, where there is one."""
     frame = master.rescaled.rename(columns={"size": "n_data"})
-    columns = {"x": "norm / norm at the optimum", "y": "error / smallest error"}
+    columns = {"x": "norm / position of the curve", "y": "error / smallest error"}
     renamed = Curves(frame.rename(columns=columns), settings=["n_data"])
     figure = by_size(renamed, columns["x"], columns["y"], "n_data", mode="markers")
-    line(figure, master.x, master.y, "master curve", dash="dash")
+    if master.holds.any():
+        line(figure, master.x, master.y, "master curve", dash="dash")
     return finish(figure)
 
 

@@ -135,17 +135,16 @@ def fig4(scale: str) -> Reproduction:
         by_optimum = collapse(pair.curves, by="optimum")
         draw_collapse(axis, by_optimum, "norm", "test error", pair.name)
         plain_ticks(axis, "y")
-        for way, master in (("optimum", by_optimum), ("position", collapse(pair.curves, by="position"))):
+        for way, master in (("optimum", by_optimum), ("position", pair.found.collapse)):
             largest = master.deviation[-3:]
-            held = "no three sizes" if master.holds_from is None else f"from {master.holds_from:,.6g} up"
             rows.append(
                 Row(
                     f"{pair.name}: collapse by {way}",
                     "at large P",
-                    f"{held}; the three largest within {100 * np.nanmax(largest):.1f} %",
+                    f"{master.extent()}; the three largest within {100 * np.nanmax(largest):.1f} %",
                     agrees=master.holds_from is not None,
                     note="agrees where three sizes or more deviate from the others by less than 10 % of the "
-                    "value and of their own descent",
+                    "value and of their own descent, or than three times their noise",
                 )
             )
     return Reproduction(_together(made), figure, (*rows, *_missing(made, scale, "collapse")))
