@@ -10,6 +10,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from tests.browser import Browser, needs_browser
+from tests.laws.synthetic import family
 
 
 def learning_curves(sizes=(50, 100, 200, 400), seeds=3) -> sl.Curves:
@@ -95,3 +96,12 @@ def test_words_and_figure_tell_of_the_same_collapse():
     assert len(told) == 2
     assert told[0] == told[1]
     assert "<td>3,200</td>" in page
+
+
+def test_no_master_curve_is_drawn_where_no_curves_collapse():
+    parts = [family([n, 2 * n], slope) for n, slope in ((100, 0.1), (400, 0.6), (1600, 1.4))]
+    table = pd.concat(parts)
+    page = sl.report.build(sl.Curves(table))
+    assert "No three sizes fall on one master curve." in page
+    assert '"name": "master curve"' not in page
+    assert '"name": "master curve"' in sl.report.build(sl.Curves(family((100, 200, 400, 800, 1600, 3200))))

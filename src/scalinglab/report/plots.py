@@ -104,7 +104,7 @@ def by_size(curves: Curves, x: str, y: str, by: str, mode: str = "lines+markers"
         part = frame[frame[by] == value].dropna(subset=[x, y])
         if part.empty:
             continue
-        name = f"{value:g}" if isinstance(value, (int, float, np.number)) else str(value)
+        name = f"{value:,.6g}" if isinstance(value, (int, float, np.number)) else str(value)
         stderr = part.get(f"{y}_stderr")
         if stderr is not None and stderr.notna().any():
             _band(figure, part[x], part[y] - stderr, part[y] + stderr, color, name)

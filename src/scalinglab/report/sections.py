@@ -155,14 +155,14 @@ def dynamical_laws(curves: Curves) -> list[Section]:
         "after the optimum",
     ]
     optima = found.table[columns].set_axis(names, axis=1)
+    held = "No three sizes fall on one master curve."
+    if found.collapse_from is not None:
+        held = f"The dashed master curve holds {found.collapse.extent('examples')}."
     return [
         Section("In words", reading.of_dynamical(found), tables=[("Exponents", table)]),
         Section(
             "The collapse",
-            [
-                "Each curve divided by the height of its optimum and by its position along the norm. "
-                f"One master curve holds {found.collapse.extent('examples')}."
-            ],
+            ["Each curve divided by the height of its optimum and by its position along the norm. " + held],
             [
                 Plot(
                     collapsed(found.collapse),
