@@ -9,7 +9,20 @@ from typing import Any
 import typer
 
 from scalinglab import __version__
-from scalinglab.cli import board, data, demo, laws, plan, read, report, reproduce, simulate, sweep, theory
+from scalinglab.cli import (
+    board,
+    data,
+    demo,
+    laws,
+    plan,
+    read,
+    report,
+    reproduce,
+    simulate,
+    sweep,
+    theory,
+    train,
+)
 from scalinglab.errors import BadInput, ScalinglabError
 
 app = typer.Typer(
@@ -29,6 +42,7 @@ app.add_typer(data.app, name="data")
 app.command("reproduce")(reproduce.reproduce)
 app.command("read")(read.read)
 app.command("report")(report.report)
+app.command("train")(train.train)
 app.command("sweep")(sweep.sweep)
 app.command("board")(board.board)
 

@@ -1,0 +1,119 @@
+"""``scalinglab train``: a few networks now, from the command line; a whole grid is for ``sweep``."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scalinglab.cli.options import Json, Out, a_folder
+from scalinglab.cli.output import emit, grid, show, whole, write
+from scalinglab.errors import BadInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scalinglab.curves import Curves
+
+TIME = ("epochs", "steps", "min_epochs", "min_steps")
+OPTIONS = ("model", "dataset", "n_data", "seed", "epochs", "learning_rate", "batch_size", "width")
+EPOCHS = 10  # where nobody says how long
+SHOWN = ("n_data", "seed", "step", "train_loss", "test_loss", "test_error", "best_error", "norm", "status")
+
+
+def train(
+    model: Annotated[str, typer.Option(help="A network, such as mlp, cnn, resnet or vit.")] = "mlp",
+    dataset: Annotated[str, typer.Option(help="A data set; 'data list' names them.")] = "digits",
+    n_data: Annotated[
+        str | None,
+        typer.Option(help="Training examples: 500, 100,300,1000 or low:high:points (log); all if not given."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of initial weights, order and subset.")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of every size, with this seed and the next.")] = 1,
+    epochs: Annotated[
+        float | None, typer.Option(help=f"Training time; {EPOCHS} unless --set says otherwise.")
+    ] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="1e-3 if not given.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="128 if not given.")] = None,
+    width: Annotated[float | None, typer.Option(help="Of the network, 1 as published.")] = None,
+    more: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other key of a setting, as in optimizer=sgd; may be given again."),
+    ] = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(help="A folder that keeps the runs; what is done there is not done again.",
+                     callback=a_folder),
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, …; a GPU where there is one.")] = None,
+    as_json: Json = False,
+    out: Out = None,
+) -> None:  # fmt: skip
+    """Train a network at one data size or several and follow loss, error and norm.
+
+    scalinglab train --model mlp --dataset digits --n-data 500
+
+    scalinglab train --model cnn --dataset mnist --n-data 100:10000:7 --seeds 3 --store runs/
+
+    scalinglab train --set optimizer=sgd --set momentum=0.9 --set steps=2000
+    """
+    import scalinglab as sl
+
+    given = {"epochs": epochs, "learning_rate": learning_rate, "batch_size": batch_size, "width": width}
+    setting: dict[str, Any] = {"model": model, "dataset": dataset, **_keys(more)}
+    setting |= {key: value for key, value in given.items() if value is not None}
+    if not any(key in setting for key in TIME):
+        setting["epochs"] = EPOCHS
+    sizes = [{}] if n_data is None else [{"n_data": size} for size in _sizes(n_data)]
+    settings = [{**setting, **size, "seed": seed + i} for size in sizes for i in range(seeds)]
+    curves = sl.train.run_many(settings, store=store, device=device, progress=not as_json)
+    document: dict[str, Any] = {"store": None if store is None else str(store)}
+    document["curves"] = curves.frame.to_dict("list")
+    if out is not None:
+        write(document, curves.frame, out)
+    if as_json:
+        emit(document, as_json=True)
+        return
+    show({}, _last(curves), title=f"{setting['model']} on {setting['dataset']}, the end of every run")
+    if out is not None:
+        print(f"written: {out}")
+    if store is not None:
+        print(f"kept in {store}; look at them with: scalinglab report {store}")
+    elif out is None:
+        print("nothing was kept: --store FOLDER keeps the runs, --out FILE.csv writes the curves")
+
+
+def _keys(texts: list[str] | None) -> dict[str, Any]:
+    """``["momentum=0.9", "optimizer=sgd"]`` to a setting; values as in TOML, words without quotes."""
+    found: dict[str, Any] = {}
+    for text in texts or []:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise BadInput(f"--set {text!r}: write KEY=VALUE, as in --set optimizer=sgd")
+        if key in OPTIONS:
+            raise BadInput(f"--set {text!r}: use --{key.replace('_', '-')} for it")
+        try:
+            found[key] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[key] = value
+    return found
+
+
+def _sizes(text: str) -> list[int]:
+    """Data sizes from the command line; a log range is rounded to whole examples."""
+    values = grid(text)
+    if ":" in text:
+        values = values.round()
+    return list(dict.fromkeys(whole("n_data", value) for value in values))
+
+
+def _last(curves: Curves) -> pd.DataFrame:
+    """The last checkpoint of every run, beside the smallest test error on the way."""
+    runs = curves.frame.groupby("run", sort=False)
+    table = runs.tail(1).set_index("run").sort_values(["n_data", "seed"])
+    table["best_error"] = runs["test_error"].min() if "test_error" in table else float("nan")
+    if (table["status"] == "done").all():
+        table = table.drop(columns="status")
+    return table[[c for c in SHOWN if c in table and table[c].notna().any()]]
