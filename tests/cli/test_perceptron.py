@@ -46,5 +46,5 @@ def test_simulation_stands_beside_the_theory():
 
 
 def test_a_load_out_of_range_is_bad_input():
-    with pytest.raises(BadInput, match="load=-1"):
+    with pytest.raises(BadInput, match="load=-1 must be positive: it is the number of examples"):
         run("theory", "perceptron", "--load", "-1", "--sharpness", "1")

@@ -17,8 +17,11 @@ def load_array(load: Any, low: float = LOADS[0], high: float = LOADS[1], why: st
     loads = np.asarray(load, float)
     bad = ~((loads >= low) & (loads <= high))
     if bad.any():
+        first = loads[bad].flat[0]
+        if not first > 0:
+            raise BadInput(f"load={first:g} must be positive: it is the number of examples for each weight")
         reason = why or "the range in which the solution was checked to be accurate"
-        raise BadInput(f"load={loads[bad].flat[0]:g} must lie between {low:g} and {high:g}: {reason}")
+        raise BadInput(f"load={first:g} must lie between {low:g} and {high:g}: {reason}")
     return loads
 
 
