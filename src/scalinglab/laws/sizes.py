@@ -59,10 +59,10 @@ def size_curves(
         else:
             made.append(curve)
     if len(made) < fewest_sizes:
-        few = f" ({size} = {', '.join(f'{s:g}' for s in short)} have fewer)" if short else ""
+        few = f" (fewer: {size} = {', '.join(f'{s:g}' for s in short)})" if short else ""
         raise BadInput(
-            f"{len(made)} sizes with {FEWEST_POINTS} usable points or more{few}: a law across sizes needs "
-            f"at least {fewest_sizes}; is {size!r} the column that tells the curves apart?"
+            f"{len(made)} of {len(made) + len(short)} curves have {FEWEST_POINTS} usable points{few}: "
+            f"a law across sizes needs at least {fewest_sizes}; is {size!r} the column that tells them apart?"
         )
     return made
 
