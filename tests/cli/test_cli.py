@@ -170,6 +170,17 @@ def test_a_wide_table_rounds_numbers_and_never_cuts_them(capsys, monkeypatch):
     assert "5.8e-21" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("rows", "step"), [(50, 1), (51, 2), (300, 6)])
+def test_a_long_table_is_thinned_evenly_and_keeps_its_ends(rows: int, step: int, capsys):
+    emit({}, pd.DataFrame({"place": range(rows)}))
+    said = capsys.readouterr().out
+    shown = [int(number) for number in re.findall(r"│ +(\d+) │", said)]
+    assert shown[0] == 0
+    assert shown[-1] == rows - 1
+    assert set(np.diff(shown[:-1])) == {step}
+    assert ("--out FILE" in said) == (step > 1)
+
+
 def test_long_lines_go_on_indented_and_break_no_word(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     emit({"spectrum": "PowerLaw(task_exponent=1.5, n_modes=1000000000)", "folder": "/a" * 30})

@@ -64,8 +64,8 @@ def write(document: Mapping[str, Any], table: pd.DataFrame, out: Path) -> None:
     writers[out.suffix](out)
 
 
-def show(document: Mapping[str, Any], table: pd.DataFrame, title: str = "", rows: int = 40) -> None:
-    """Print scalars as lines and the table below them, thinned to `rows` lines."""
+def show(document: Mapping[str, Any], table: pd.DataFrame, title: str = "", rows: int = 50) -> None:
+    """Print scalars as lines and the table below them, thinned evenly to about `rows` lines."""
     import pandas as pd
     from rich.console import Console
     from rich.table import Table
@@ -76,7 +76,9 @@ def show(document: Mapping[str, Any], table: pd.DataFrame, title: str = "", rows
     if table.empty:
         return
     console = Console(markup=False, emoji=False)  # names and paths may look like either
-    keep = np.unique(np.linspace(0, len(table) - 1, min(rows, len(table))).astype(int))
+    # evenly: a table with gaps here and there reads as if the values were missing
+    step = -(-len(table) // rows)
+    keep = np.union1d(np.arange(0, len(table), step), [len(table) - 1])
     shown = table.iloc[keep]
     numbers = [pd.api.types.is_numeric_dtype(shown[column]) for column in shown]
     heads, cells = _fit(shown, numbers, console.width)
@@ -91,7 +93,7 @@ def show(document: Mapping[str, Any], table: pd.DataFrame, title: str = "", rows
         printed.add_row(*values)
     console.print(printed, crop=False)
     if len(keep) < len(table):
-        console.print(f"{len(keep)} of {len(table)} rows shown; --out FILE writes all of them")
+        console.print(f"{len(keep)} of {len(table)} rows shown, one in {step}; --out FILE writes all of them")
 
 
 def _fit(table: pd.DataFrame, numbers: list[bool], width: int) -> tuple[list[str], list[list[str]]]:
