@@ -9,15 +9,15 @@ Runs are grouped and trained as the engine does it, on a GPU side by side on str
 bf16, compilation and CUDA graphs. Each row is one network and number of runs:
 
 - *step*: time in which all runs do one step;
-- *first, second, third*: the first norms of one run, with the device waited for. The first one starts from
-  random vectors; on a GPU the third one captures. In the first row they include what PyTorch loads once;
+- *first, second*: the first norms of one run, with the device waited for. The first one starts from random
+  vectors, and on a GPU it captures. In a process's first row it includes what PyTorch loads once;
 - *norm*: median of later norms of one run;
 - *evaluation*: losses and errors of one run on training and test set, for comparison;
 - *made*: making what measures the norms of one run, which reads the network;
 - *50 norms*: what 50 checkpoints, evenly spaced in the log of the step, at which the norms of every run are
-  measured, add to the time of training; *made* and the first norms are included. On a GPU, the time with
-  them minus the time of as many steps without; on a CPU, which works on one thing at a time, the time spent
-  in them;
+  measured, add to the time of training. It begins with nothing: the network is read and graphs are captured
+  in that time, once for all runs, which share them. On a GPU, the time with them minus the time of as many
+  steps without; on a CPU, which works on one thing at a time, the time spent in them;
 - *spread*: how far two trainings without norms, before and after, lie apart: the noise of that difference;
 - *2 % from*: the shortest run, in steps, of which those 50 norms take 2 %.
 """
@@ -31,6 +31,7 @@ import torch
 from scalinglab import data
 from scalinglab.measure import NormTracker, norms_batched
 from scalinglab.train import engine
+from scalinglab.train.measuring import _READERS as shared
 from scalinglab.train.replicas import streams
 from scalinglab.train.setting import Setting
 
@@ -121,12 +122,13 @@ def measure(model, runs, given, device):
         measuring = engine.Measure(group)
         made = time.perf_counter() - begin
         first = []
-        for _ in range(3):
+        for _ in range(2):
             first.append(timed(measuring._norms, every))
             group.advance(2)
     checkpoints = marks(steps)
     spent = []
     without = [timed(train, groups, places, checkpoints, False)]
+    shared.clear()
     with_norms = timed(train, groups, places, checkpoints, True, spent)
     without.append(timed(train, groups, places, checkpoints, False))
     plain, spread = float(np.mean(without)), abs(without[1] - without[0])
@@ -203,7 +205,7 @@ def main():
         return
     kind = "random images" if data.load is random_images else given.dataset
     print(f"{kind}, batch 128, {'bf16, compile, graphs' if given.fast else 'fp32'}, on {where}; times in ms")
-    heads = ("step", "made", "first", "second", "third", "norm", "evaluation", "50 norms")
+    heads = ("step", "made", "first", "second", "norm", "evaluation", "50 norms")
     print(f"{'model':12s}{'runs':>5s}{'groups':>8s}{'steps':>8s}" + "".join(f"{head:>12s}" for head in heads)
           + f"{'spread':>10s}{'share':>9s}{'2 % from':>10s}")  # fmt: skip
     for model in given.model:

@@ -11,8 +11,6 @@ from torch.nn import functional as F
 
 from scalinglab import measure, nets
 from scalinglab.errors import BadInput
-from scalinglab.measure.capture import Replays
-from scalinglab.measure.spectral import Space, extend_within
 
 
 def eq2(matrices: list[np.ndarray], factors: float = 1.0) -> float:
@@ -206,50 +204,6 @@ def test_tracker_follows_weights_that_move_and_marks_the_diverged():
     found = tracker.measure(replicas)["spectral_complexity"]
     assert float(found[0]) == pytest.approx(expected, rel=5e-3)
     assert math.isnan(float(found[1]))
-
-
-@pytest.mark.parametrize("name", ["mlp", "cnn", "resnet", "wide_resnet", "vit"])
-@pytest.mark.parametrize("definition", ["bartlett", "as_published"])
-def test_what_runs_on_the_device_never_asks_what_it_found(name, definition):
-    # a CUDA graph can be captured of such a sequence only; tensors without numbers cannot be asked
-    options = {"wide_resnet": {"depth": 10}, "vit": {"depth": 2}}.get(name, {})
-    models = [nets.build(name, (3, 8, 8), 5, width=0.25, seed=seed, **options) for seed in range(3)]
-    tracker = measure.NormTracker(models[0], (3, 8, 8), definition)
-    weights = {key: value.detach() for key, value in stacked(models).items()}
-    tracker.measure(weights)
-    tracker.state = {key: value.to("meta") for key, value in tracker.state.items()}
-    reading = tracker._reading({key: value.to("meta") for key, value in weights.items()})
-    assert reading.flat.is_meta
-    assert len(reading.flat) == sum(shape.numel() for shape in reading.shapes.values())
-    for krylov in [form.krylov for form in reading.forms if form.krylov is not None]:
-        space = Space.like(krylov)
-        space.take(krylov)
-        assert extend_within(krylov.weight, krylov.geometry, space).is_meta
-
-
-@pytest.mark.parametrize("name", ["cnn", "resnet"])
-def test_norms_are_the_same_where_blocks_are_made_to_be_replayed(name):
-    class Replayed(Replays):  # as on a GPU, without its graphs
-        def used_on(self, device):
-            return True
-
-        def __call__(self, name, function, inputs):
-            names.add(name[0])
-            return function()
-
-    names = set()
-    model = nets.build(name, (3, 8, 8), 5, width=0.25, seed=0)
-    for tolerance in (1e-3, 1e-9):  # the second takes more steps than there is room for
-        plain, replayed = (measure.NormTracker(model.double(), (3, 8, 8), tolerance=tolerance) for _ in "ab")
-        replayed.replays = Replayed()
-        for _ in range(3):
-            expected, found = plain.measure(), replayed.measure()
-            for key, value in expected.items():
-                assert float(found[key]) == pytest.approx(float(value), rel=1e-9), key
-            with torch.no_grad():
-                for parameter in model.parameters():
-                    parameter += 1e-5 * torch.randn_like(parameter)
-    assert names == {"read", "more", "keep"}
 
 
 def test_log_norm_stays_finite_where_the_norm_overflows():

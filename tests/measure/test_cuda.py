@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 
 from scalinglab import measure, nets
+from scalinglab.measure.norm_tracker import CHEAP
 from scalinglab.measure.operators import ConvGeometry, _pad, _patches
 from scalinglab.measure.spectral import spectral_norm
 from scalinglab.train import engine
@@ -34,7 +37,18 @@ def move(weights: dict[str, torch.Tensor], size: float) -> None:
 
 def captured(tracker: measure.NormTracker) -> set[str]:
     """Which parts of a measurement are replayed."""
-    return {name[0] for name, made in tracker.replays.made.items() if made.graph is not None}
+    return {name for reader in tracker.readers.made.values() for name in reader.replays.made}
+
+
+def check(found, weights, model, definition, what, rtol=2e-4) -> None:
+    """That norms are those of the weights, measured plainly on the CPU."""
+    here = {key: value.cpu() for key, value in weights.items()}
+    model = copy.deepcopy(model).cpu()
+    expected, _ = measure.norms_batched(
+        model, here, SHAPE, definition=definition, tolerance=1e-5, which=CHEAP
+    )
+    for key, value in expected.items():
+        torch.testing.assert_close(found[key], value, rtol=rtol, atol=1e-6, msg=f"{key} in {what}")
 
 
 @pytest.mark.parametrize("definition", ["bartlett", "as_published"])
@@ -45,34 +59,59 @@ def test_replayed_norms_are_those_of_the_weights_as_they_are_now(name, replicas,
     models = [nets.build(name, SHAPE, 5, seed=seed, **OPTIONS[name]) for seed in range(replicas)]
     there = {key: value.cuda() for key, value in stacked(models).items()}
     tracker = measure.NormTracker(models[0].cuda(), SHAPE, definition, tolerance=1e-5)
-    for turn in range(6):
+    for turn in range(4):
         move(there, 0.05)
-        found = tracker.measure(there)
-        here = {key: value.cpu() for key, value in there.items()}
-        expected, _ = measure.norms_batched(
-            models[0].cpu(), here, SHAPE, definition=definition, tolerance=1e-5, which=tracker.which
-        )
-        models[0].cuda()
-        for key, value in expected.items():
-            torch.testing.assert_close(found[key], value, rtol=2e-4, atol=1e-6, msg=f"{key} in turn {turn}")
-        assert ("read" in captured(tracker)) == (turn >= 2)
+        check(tracker.measure(there), there, models[0], definition, f"turn {turn}")
+        assert "read" in captured(tracker)
 
 
 def test_a_replay_equals_a_plain_measurement_from_the_same_start_to_the_bit() -> None:
     model = nets.build("cnn", SHAPE, 5, width=0.5, seed=0).cuda()
     tracker = measure.NormTracker(model, SHAPE)
-    for _ in range(4):
+    for _ in range(3):
         tracker.measure()
-    assert captured(tracker) >= {"read", "keep"}
-    start = {key: value.clone() for key, value in tracker.state.items()}
+    plainly = measure.NormTracker(model, SHAPE, capture=False)
+    plainly.state = {key: value.clone() for key, value in tracker.state.items()}
     replayed = tracker.measure()
-    tracker.state = start  # elsewhere: plain again
-    plain = tracker.measure()
+    plain = plainly.measure()
+    assert "read" in captured(tracker)
+    assert not captured(plainly)
     for key, value in plain.items():
         assert torch.equal(value, replayed[key]), key
+    for key, vectors in plainly.state.items():
+        assert torch.equal(vectors, tracker.state[key]), key
 
 
-def test_weights_that_are_replaced_are_measured_plainly_and_captured_anew() -> None:
+@pytest.mark.parametrize("name", ["cnn", "resnet"])
+def test_trackers_that_share_graphs_give_the_norms_of_their_own_weights_on_any_stream(name) -> None:
+    torch.manual_seed(0)
+    models = [nets.build(name, SHAPE, 5, seed=seed, **OPTIONS[name]).cuda() for seed in range(4)]
+    weights = [stacked([model]) for model in models]
+    for k, own in enumerate(weights):
+        move(own, 0.2 * k)
+    first = measure.NormTracker(models[0], SHAPE, tolerance=1e-5)
+    trackers = [measure.NormTracker(models[0], SHAPE, tolerance=1e-5, readers=first.readers) for _ in models]
+    streams = [torch.cuda.Stream() for _ in models]
+    busy = torch.randn(2000, 2000, device="cuda")
+    torch.cuda.synchronize()
+    for turn in range(6):
+        found = []
+        for own, tracker, stream in zip(weights, trackers, streams, strict=True):
+            with torch.cuda.stream(stream):  # no one waits for anyone, as when groups train
+                for _ in range(3):
+                    busy @ busy
+                move(own, 0.02)
+                found.append(tracker.measure(own))
+                for _ in range(3):
+                    busy @ busy
+        torch.cuda.synchronize()
+        for k, (norms, own) in enumerate(zip(found, weights, strict=True)):
+            # other weights are far off; a singular vector that overtakes is found a little late
+            check(norms, own, models[0], "bartlett", f"turn {turn}, tracker {k}", rtol=5e-3)
+    assert len(first.readers.made) == 1
+
+
+def test_weights_that_are_replaced_by_some_of_them_are_captured_anew() -> None:
     models = [nets.build("cnn", SHAPE, 5, width=0.25, seed=seed) for seed in range(3)]
     there = {key: value.cuda() for key, value in stacked(models).items()}
     tracker = measure.NormTracker(models[0].cuda(), SHAPE)
@@ -96,9 +135,9 @@ def test_the_iteration_goes_on_where_a_replayed_block_was_not_enough() -> None:
         with torch.no_grad():
             model.weight.copy_(torch.randn(200, 300, generator=generator))  # far from the last start
         found = float(tracker.measure()["spectral"])
-        exact = float(torch.linalg.matrix_norm(model.weight.double(), 2))
+        exact = float(torch.linalg.matrix_norm(model.weight.detach().double(), 2))
         assert found == pytest.approx(exact, rel=1e-5)
-    assert captured(tracker) == {"read", "more"}
+    assert captured(tracker) == {"read", "more", "room"}
 
 
 def test_tensor_cores_stay_out_of_it() -> None:
@@ -140,5 +179,4 @@ def test_a_group_that_trains_is_measured_by_replays(options, stream) -> None:
                 group.model.train()
                 assert row["norm"] == pytest.approx(exact["spectral_complexity"], rel=1e-2), (turn, r)
                 assert row["norm_l2"] == pytest.approx(exact["l2"], rel=1e-5)
-            if turn in (3, 4):
-                assert "read" in captured(measuring.norms[0][0])
+            assert "read" in captured(measuring.norms[0][0])

@@ -1,88 +1,157 @@
 """Functions of tensors that lie still, captured as CUDA graphs and replayed.
 
 Measuring the norms of a small network is hundreds of tiny kernels: on a GPU the time goes into launching
-them. Weights are updated in place while a network trains, so what was launched once can be launched again as
-one graph that reads them where they lie.
+them, and then into waiting for one after the other. A captured graph is launched at once, and what does not
+depend on each other runs side by side in it.
+
+A graph keeps the streams it was captured on: with them their priority, and the workspace that libraries have
+for each stream. Graphs that share a workspace must not run at the same time. Those made here are captured on
+streams that nothing else uses, and measurements on one device take turns (`turn`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor
 
 Result = TypeVar("Result")
-Place = tuple[Any, ...]
 
-_SIDE: dict[torch.device, torch.cuda.Stream] = {}
+BRANCHES = 12  # streams beside the one that is captured
+PRIORITY = -2  # training streams have −1: the host waits for a measurement, so it comes first
 
 
 class Replays:
-    """Calls functions; on a GPU, one that is called again with tensors in the same places is captured.
+    """Calls functions; on a GPU a function is captured as a graph, and replayed when it is called again.
 
-    The first call is a plain one: libraries choose and allocate then. The second call captures, and replays;
-    later ones replay. Tensors that moved start this anew, so nothing has to be told when they are replaced.
-    A function must not wait for the device, and must read nothing that changes but `inputs`. What it returns
-    is overwritten by the next call.
+    Before the capture it is called plainly once, on another stream, as libraries choose and allocate then:
+    the first call is that one, unless a shorter `trial` of the same operations is given. A function must not
+    wait for the device, and must read nothing that changes but the contents of tensors, which have to stay
+    where they are. What it returns is overwritten by the next call.
+
+    Args:
+        device: Where the functions compute.
+        wanted: Whether to capture anything, where it is a GPU.
     """
 
-    def __init__(self) -> None:
-        self.made: dict[object, _Made] = {}
+    def __init__(self, device: torch.device, wanted: bool = True) -> None:
+        self.device = device
+        self.captures = wanted and device.type == "cuda"
+        self.tried: set[str] = set()
+        self.made: dict[str, tuple[Any, Any]] = {}  # a graph, and what its function returned
 
-    def used_on(self, device: torch.device) -> bool:
-        """Whether anything is captured there."""
-        return device.type == "cuda"
-
-    def __call__(self, name: object, function: Callable[[], Result], inputs: Sequence[Tensor]) -> Result:
-        """`function()`, which is known by `name` and reads `inputs`."""
-        device = inputs[0].device
-        if not self.used_on(device):
+    def __call__(
+        self, name: str, function: Callable[[], Result], trial: Callable[[], object] | None = None
+    ) -> Result:
+        """`function()`, which is known by `name`."""
+        if not self.captures:
             return function()
-        places: Place = tuple((t.data_ptr(), t.shape, t.stride(), t.dtype) for t in inputs)
-        made = self.made.get(name)
-        if made is None or made.places != places:
-            self.made[name] = _Made(places)
-            with _aside(device):
-                return function()
-        if made.graph is None:
-            made.graph = torch.cuda.CUDAGraph()
-            with _aside(device):
-                # not by torch.cuda.graph, which returns all free memory to the device first
-                made.graph.capture_begin(capture_error_mode="thread_local")
-                try:
-                    made.result = function()
-                finally:
-                    made.graph.capture_end()
-        made.graph.replay()
-        return made.result  # type: ignore[no-any-return]
+        if name not in self.tried:
+            self.tried.add(name)
+            with _aside(self.device):
+                if trial is None:
+                    return function()
+                trial()
+        if name not in self.made:
+            self.made[name] = self._capture(function)
+        graph, result = self.made[name]
+        graph.replay()
+        return result  # type: ignore[no-any-return]
+
+    def _capture(self, function: Callable[[], Result]) -> tuple[Any, Result]:
+        graph = torch.cuda.CUDAGraph()
+        with _aside(self.device):
+            # not by torch.cuda.graph, which returns all free memory to the device first
+            graph.capture_begin(capture_error_mode="thread_local")
+            try:
+                result = function()
+            finally:
+                graph.capture_end()
+        return graph, result
+
+
+def side_by_side(functions: Sequence[Callable[[], Result]], device: torch.device) -> list[Result]:
+    """What the functions return; in a graph that is being captured each is a branch of its own.
+
+    Nothing is freed on one stream and used on another meanwhile: what a function reads must be there before
+    and stay, what it makes and drops is used again on its own stream only, and what it returns is alive
+    until the branches have met. After that no stream but the current one is used.
+    """
+    captures = device.type == "cuda" and torch.cuda.is_current_stream_capturing()
+    if not captures or len(functions) < 2:
+        return [function() for function in functions]
+    current = torch.cuda.current_stream(device)
+    sides = _streams(device).sides[: len(functions)]
+    for side in sides:
+        side.wait_stream(current)
+    results = []
+    for place, function in enumerate(functions):
+        with torch.cuda.stream(sides[place % len(sides)]):
+            results.append(function())
+    for side in sides:
+        current.wait_stream(side)
+    return results
+
+
+@contextlib.contextmanager
+def turn(device: torch.device) -> Iterator[None]:
+    """One measurement on a device at a time, on whatever stream: what the last one launched comes before."""
+    if device.type != "cuda":
+        yield
+        return
+    streams = _streams(device)
+    with streams.lock:
+        torch.cuda.current_stream(device).wait_event(streams.done)
+        try:
+            yield
+        finally:
+            streams.done.record(torch.cuda.current_stream(device))
+
+
+def wait_for_last(device: torch.device) -> None:
+    """Let the host wait for what measurements on a device launched, before memory of theirs is given up."""
+    if device.type == "cuda":
+        _streams(device).done.synchronize()
 
 
 @dataclass
-class _Made:
-    places: Place
-    graph: torch.cuda.CUDAGraph | None = None
-    result: Any = None
+class _Streams:
+    """The streams on which measurements are captured; `done` marks the end of the last measurement."""
+
+    trunk: torch.cuda.Stream
+    sides: list[torch.cuda.Stream]
+    done: torch.cuda.Event
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+
+_STREAMS: dict[torch.device, _Streams] = {}
+
+
+def _streams(device: torch.device) -> _Streams:
+    if device not in _STREAMS:
+        trunk, *sides = (
+            torch.cuda.Stream(device, priority=PRIORITY)  # type: ignore[no-untyped-call]
+            for _ in range(1 + BRANCHES)
+        )
+        one = torch.ones(1, 1, device=device)
+        for stream in (trunk, *sides):  # their workspaces, outside of any graph's memory
+            stream.wait_stream(torch.cuda.current_stream(device))
+            with torch.cuda.stream(stream):
+                torch.mm(one, one)
+            torch.cuda.current_stream(device).wait_stream(stream)
+        _STREAMS[device] = _Streams(trunk, sides, torch.cuda.Event())  # type: ignore[no-untyped-call]
+    return _STREAMS[device]
 
 
 @contextlib.contextmanager
 def _aside(device: torch.device) -> Iterator[None]:
-    """On a stream that can be captured: the current one, or beside the default one.
-
-    Groups of runs train on streams of their own. Each is captured on its own, because a graph keeps the
-    workspace that libraries have for the stream it was captured on.
-    """
-    current = torch.cuda.current_stream(device)
-    if current != torch.cuda.default_stream(device):
+    """On the stream that measurements are captured on."""
+    current, trunk = torch.cuda.current_stream(device), _streams(device).trunk
+    trunk.wait_stream(current)
+    with torch.cuda.stream(trunk):
         yield
-        return
-    if device not in _SIDE:
-        _SIDE[device] = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-    side = _SIDE[device]
-    side.wait_stream(current)
-    with torch.cuda.stream(side):
-        yield
-    current.wait_stream(side)
+    current.wait_stream(trunk)

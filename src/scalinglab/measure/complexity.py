@@ -23,7 +23,8 @@ from torch import Tensor, nn
 
 from scalinglab.measure.functional import fisher_rao
 from scalinglab.measure.graph import Layer, Stack
-from scalinglab.measure.norm_tracker import NAMES, NormTracker, Starts, own_state
+from scalinglab.measure.norm_tracker import NAMES, NormTracker, own_state
+from scalinglab.measure.reading import Starts
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def norms(
         "path" (the ℓ2 path norm; absent for networks with layer norm or attention, where paths have no
         meaning); "fisher_rao" where `data` are given.
     """
-    found = NormTracker(model, input_shape, definition, NAMES, tolerance).measure()
+    found = NormTracker(model, input_shape, definition, NAMES, tolerance, capture=False).measure()
     numbers = {name: float(value) for name, value in found.items()}
     if data is not None:
         numbers["fisher_rao"] = fisher_rao(model, *data)
@@ -145,7 +146,7 @@ def norms_batched(
         A dictionary as that of `norms` with tensors of shape (replicas,), float64 on the CPU, and the state
         to pass to the next call. A replica whose weights are not finite gets NaN.
     """
-    tracker = NormTracker(model, input_shape, definition, which, tolerance)
+    tracker = NormTracker(model, input_shape, definition, which, tolerance, capture=False)
     tracker.state = {name: vectors.clone() for name, vectors in (state or {}).items()}
     return tracker.measure(stacked), tracker.state
 
@@ -164,7 +165,7 @@ def spectral_complexity(
         definition: "bartlett" (eq. 2 for the true operators) or "as_published".
         tolerance: Relative tolerance of each layer's spectral norm.
     """
-    tracker = NormTracker(model, input_shape, definition, ("spectral_complexity",), tolerance)
+    tracker = NormTracker(model, input_shape, definition, ("spectral_complexity",), tolerance, capture=False)
     found = tracker.complexity(own_state(tracker.model))
     graph = tracker.graph
     published = definition == "as_published"

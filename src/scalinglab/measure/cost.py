@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from scalinglab.errors import BadInput
+from scalinglab.measure.graph import Graph
 from scalinglab.measure.tracing import trace
 
 
@@ -41,17 +42,21 @@ class Flops:
         return "\n".join(lines)
 
 
-def flops(model: nn.Module, input_shape: tuple[int, ...], batch_size: int = 1) -> Flops:
+def flops(
+    model: nn.Module, input_shape: tuple[int, ...], batch_size: int = 1, graph: Graph | None = None
+) -> Flops:
     """Floating-point operations of one forward pass and one training step.
 
     Args:
         model: As in `scalinglab.measure.norms`.
         input_shape: Shape of one input, without the batch axis.
         batch_size: Examples in a batch.
+        graph: Of the model, if it has been traced before.
     """
     if batch_size < 1:
         raise BadInput(f"batch_size = {batch_size}: a batch has at least one example")
-    graph = trace(nn.Sequential(model), input_shape)  # a bare layer is a network of one
+    if graph is None:
+        graph = trace(nn.Sequential(model), input_shape)  # a bare layer is a network of one
     layers: dict[str, int] = {}
     backward = 0
     for layer in graph.layers:

@@ -77,12 +77,15 @@ def spectral_norm(
     weight = weight.detach()
     if weight.dtype not in (torch.float32, torch.float64):
         weight = weight.float()
-    if is_small(weight, geometry):
+    if is_small(weight.shape[1:], geometry):
         norm = torch.from_numpy(root_of_gram(gram(weight).cpu().numpy()))
         return Spectral(norm, weight.new_empty(len(weight), 0), torch.zeros_like(norm), 0)
+    size = vector_size(weight.shape[1:], geometry)
+    if start is not None:  # a start of another shape is none
+        start = F.normalize(start, dim=1) if start.shape == (len(weight), size) else None
     with full_precision(weight.device):
-        krylov = begin(weight, geometry, start if start is None else F.normalize(start, dim=1))
-        ritz = Ritz(krylov, tolerance, max_steps)
+        krylov = begin(weight, geometry, start)
+        ritz = Ritz(len(weight), size, tolerance, start is not None, max_steps)
         while True:
             krylov = extend(krylov, ritz.next_block)
             if look([ritz], [krylov.entries.double().cpu().numpy()])[0]:
@@ -95,9 +98,9 @@ def spectral_norm(
 # --- small matrices --------------------------------------------------------------------------------------
 
 
-def is_small(weight: Tensor, geometry: ConvGeometry | None) -> bool:
-    """Whether a dense matrix is diagonalised instead of iterated on."""
-    return geometry is None and min(weight.shape[1:]) <= _SMALL
+def is_small(shape: Sequence[int], geometry: ConvGeometry | None) -> bool:
+    """Whether a dense matrix of this shape is diagonalised instead of iterated on."""
+    return geometry is None and min(shape) <= _SMALL
 
 
 def gram(weight: Tensor) -> Tensor:
@@ -125,14 +128,12 @@ class Krylov:
         basis: (stack, steps + 1 or more, inputs); what follows the first steps + 1 does not count.
         entries: Diagonal and off-diagonal of the tridiagonal matrix, (stack, steps, 2); the last
             off-diagonal one is the length of what is left.
-        warm: Whether it began near a singular vector of an earlier weight.
     """
 
     weight: Tensor
     geometry: ConvGeometry | None
     basis: Tensor
     entries: Tensor
-    warm: bool
 
     @property
     def steps(self) -> int:
@@ -140,20 +141,25 @@ class Krylov:
         return self.entries.shape[1]
 
 
+def vector_size(shape: Sequence[int], geometry: ConvGeometry | None) -> int:
+    """Length of the vectors that are iterated, for weights of this shape."""
+    # the transpose of a matrix has the same norm, and shorter vectors if it is a long one
+    return min(shape) if geometry is None else geometry.channels * math.prod(geometry.image)
+
+
 def begin(weight: Tensor, geometry: ConvGeometry | None, start: Tensor | None) -> Krylov:
-    """No step yet: random vectors, or near unit vectors `start` (stack, inputs)."""
-    if geometry is None and weight.shape[1] < weight.shape[2]:
-        weight = weight.mT  # the same norm, with shorter vectors
+    """No step yet: random vectors, or near unit vectors `start` (stack, inputs); zeros are random vectors."""
+    size = vector_size(weight.shape[1:], geometry)
     if geometry is not None:
         weight = weight.contiguous()
-    size = weight.shape[2] if geometry is None else geometry.channels * math.prod(geometry.image)
+    elif weight.shape[2] > size:
+        weight = weight.mT
     vector = _random(size, weight.dtype, weight.device).expand(len(weight), size)
-    warm = start is not None and start.shape == vector.shape
-    if start is not None and warm:
+    if start is not None:
         # a diverged replica leaves NaN
         start = torch.nan_to_num(start.to(weight.dtype), 0.0, 0.0, 0.0)
         vector = F.normalize(torch.add(start, vector, alpha=_MIXED), dim=1)
-    return Krylov(weight, geometry, vector[:, None], weight.new_empty(len(weight), 0, 2), warm)
+    return Krylov(weight, geometry, vector[:, None], weight.new_empty(len(weight), 0, 2))
 
 
 @cache  # for good: captured graphs read it where it lies
@@ -186,42 +192,43 @@ def extend(krylov: Krylov, steps: int) -> Krylov:
 
 @dataclass(frozen=True)
 class Space:
-    """Room for a basis of up to `ROOM` steps that stays where it is, with zeros where no vector is yet.
+    """Room for `ROOM` steps that stays where it is, with zeros where no vector is yet.
 
     Every step in it is the same sequence of operations, wherever the iteration stands, so that one captured
     graph serves all blocks: a start from random vectors takes ten of them.
+
+    Attributes:
+        basis, entries: As those of `Krylov`, with `ROOM` steps.
+        position: Of the last vector, (1,).
     """
 
     basis: Tensor
-    position: Tensor  # of the last vector, (1,)
+    entries: Tensor
+    position: Tensor
 
     @staticmethod
     def like(krylov: Krylov) -> Space:
         """For a basis of this size."""
         stack, _, size = krylov.basis.shape
-        basis = torch.zeros(stack, ROOM + 1, size, dtype=krylov.basis.dtype, device=krylov.basis.device)
-        return Space(basis, torch.zeros(1, dtype=torch.int64, device=basis.device))
+        basis = krylov.basis.new_zeros(stack, ROOM + 1, size)
+        position = torch.zeros(1, dtype=torch.int64, device=basis.device)
+        return Space(basis, basis.new_zeros(stack, ROOM, 2), position)
 
-    def fits(self, krylov: Krylov) -> bool:
-        """Whether its vectors can be put here."""
-        here, there = self.basis, krylov.basis
-        shapes = (here.shape[0], here.shape[2]) == (there.shape[0], there.shape[2])
-        return shapes and here.dtype == there.dtype and here.device == there.device
-
-    def take(self, krylov: Krylov) -> Krylov:
-        """Put its basis here."""
+    def take(self, krylov: Krylov) -> None:
+        """Put its steps here."""
         done = krylov.steps
         self.basis[:, : done + 1] = krylov.basis[:, : done + 1]
         self.basis[:, done + 1 :] = 0.0
+        self.entries[:, :done] = krylov.entries
         self.position.fill_(done)
-        return replace(krylov, basis=self.basis)
 
 
-def extend_within(weight: Tensor, geometry: ConvGeometry | None, space: Space, steps: int = LOOK) -> Tensor:
-    """As `extend`, in place: the new entries (stack, steps, 2)."""
+def extend_within(weight: Tensor, geometry: ConvGeometry | None, space: Space) -> None:
+    """As `extend`, in place, by `LOOK` steps."""
     basis, position = space.basis, space.position
+    places = position + torch.arange(LOOK, device=position.device)
     entries: list[Tensor] = []
-    for _ in range(steps):
+    for _ in range(LOOK):
         image = normal_product(weight, basis.index_select(1, position)[:, 0], geometry)
         inner = _inner(basis, image)
         image[:, None].baddbmm_(inner[:, None], basis, alpha=-1)
@@ -231,7 +238,7 @@ def extend_within(weight: Tensor, geometry: ConvGeometry | None, space: Space, s
         position += 1
         image /= length.clamp_min(torch.finfo(weight.dtype).tiny)[:, None]
         basis.index_copy_(1, position, image[:, None])
-    return torch.stack(entries, 1).view(len(basis), steps, 2)
+    space.entries.index_copy_(1, places, torch.stack(entries, 1).view(len(basis), LOOK, 2))
 
 
 def _inner(known: Tensor, image: Tensor) -> Tensor:
@@ -253,17 +260,23 @@ class Ritz:
     Attributes:
         norm, error: As in `Spectral`, (stack,).
         coefficients: Of the Ritz vectors in the basis, (stack, steps).
+
+    Args:
+        stack, size: Operators, and the length of their vectors.
+        tolerance, max_steps: As in `spectral_norm`.
+        warm: Whether the iteration began near singular vectors of earlier weights.
     """
 
-    def __init__(self, krylov: Krylov, tolerance: float, max_steps: int = MAX_STEPS) -> None:
+    def __init__(
+        self, stack: int, size: int, tolerance: float, warm: bool, max_steps: int = MAX_STEPS
+    ) -> None:
         if not tolerance > 0:
             raise BadInput(f"tolerance = {tolerance}: give a positive relative tolerance, e.g. 1e-4")
-        stack, _, self.size = krylov.basis.shape
-        self.tolerance, self.limit, self.steps = tolerance, min(max_steps, self.size), 0
+        self.size, self.tolerance, self.limit, self.steps = size, tolerance, min(max_steps, size), 0
         self.norm, self.error = np.zeros(stack), np.full(stack, math.inf)
         self.coefficients = np.zeros((stack, 0))
         # A random start can stay with the second of two close singular values for a while, and look exact.
-        self.wanted = 1 if krylov.warm else 2
+        self.wanted = 1 if warm else 2
         self.exact = np.zeros(stack, dtype=int)  # looks in a row at which it was exact enough
 
     @property

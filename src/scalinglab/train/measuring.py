@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 from torch import Tensor, nn
 
 from scalinglab.measure import NormTracker, flops, margins
-from scalinglab.measure.graph import Graph
 from scalinglab.measure.norm_tracker import CHEAP
+from scalinglab.measure.reading import Readers
 from scalinglab.train.replicas import Group
 
 # name in `measure.norms` -> column
@@ -25,7 +25,8 @@ NORMS = {
 PUBLISHED = {"spectral_complexity": "norm_as_published", "log_spectral_complexity": "norm_as_published_log"}
 PATH = {"path": "norm_path"}
 
-_TRACED: WeakKeyDictionary[nn.Module, Graph] = WeakKeyDictionary()
+# what groups of one network share, by definition and norms: its graph, and what was captured to measure it
+_READERS: WeakKeyDictionary[nn.Module, dict[tuple[str, tuple[str, ...]], Readers]] = WeakKeyDictionary()
 
 
 class Measure:
@@ -33,9 +34,6 @@ class Measure:
 
     def __init__(self, group: Group) -> None:
         self.group = group
-        shape = group.resident.input_shape
-        cost = flops(group.model, shape, group.batch_size)
-        self.n_params, self.flops = cost.n_params, cost.step
         self.norms: list[tuple[NormTracker, dict[str, str]]] = []
         wanted = group.setting.measure
         if "norm" in wanted:
@@ -44,12 +42,18 @@ class Measure:
             self.norms.append((self._tracker("as_published", which=("spectral_complexity",)), PUBLISHED))
         if "norm_path" in wanted:
             self.norms.append((self._tracker(which=("path",)), PATH))
+        graph = self.norms[0][0].graph if self.norms else None
+        cost = flops(group.model, group.resident.input_shape, group.batch_size, graph)
+        self.n_params, self.flops = cost.n_params, cost.step
 
     def _tracker(self, definition: str = "bartlett", which: tuple[str, ...] = CHEAP) -> NormTracker:
-        """A tracker of the group's network, which groups of one architecture share and trace once."""
+        """A tracker of the group's network, which shares what groups of one architecture can share."""
         model, shape = self.group.model, self.group.resident.input_shape
-        tracker = NormTracker(model, shape, definition, which, graph=_TRACED.get(model))
-        _TRACED[model] = tracker.graph
+        shared = _READERS.setdefault(model, {})
+        graph = next((readers.plan.graph for readers in shared.values()), None)
+        readers = shared.get((definition, which))
+        tracker = NormTracker(model, shape, definition, which, graph=graph, readers=readers)
+        shared[definition, which] = tracker.readers
         return tracker
 
     def __call__(self, rows: Sequence[int]) -> list[dict[str, float]]:
@@ -94,9 +98,12 @@ class Measure:
         return columns
 
     def _some(self, tracker: NormTracker, stacked: dict[str, Tensor], rows: list[int]) -> dict[str, Tensor]:
-        """The norms of some of the runs; the first time all are measured, to have vectors for all."""
+        """The norms of some of the runs; the first time all are measured, to have vectors for all.
+
+        A GPU always measures all: it takes no longer, and a graph is captured for one number of runs.
+        """
         every = tracker.state
-        if not every or len(rows) == self.group.runs:
+        if not every or len(rows) == self.group.runs or self.group.device.type == "cuda":
             return {k: v[rows] for k, v in tracker.measure(stacked).items()}
         tracker.state = {k: v[rows] for k, v in every.items()}
         found = tracker.measure({k: v[rows] for k, v in stacked.items()})

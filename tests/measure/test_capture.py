@@ -1,0 +1,207 @@
+"""What is captured on a GPU, without one: graphs are played back by calling again, streams are of paper."""
+
+import contextlib
+import dataclasses
+
+import pytest
+import torch
+
+from scalinglab import measure, nets
+from scalinglab.measure import capture, reading
+from scalinglab.measure.capture import Replays, side_by_side, turn
+from scalinglab.measure.norm_tracker import own_state
+
+SHAPE = (3, 8, 8)
+
+
+def put(old, new):
+    """Write a result over an earlier one, where that lies."""
+    if isinstance(old, torch.Tensor):
+        old.copy_(new.clone())
+    elif isinstance(old, (list, dict)):
+        for key in range(len(old)) if isinstance(old, list) else old:
+            put(old[key], new[key])
+    elif dataclasses.is_dataclass(old):
+        for field in dataclasses.fields(old):
+            put(getattr(old, field.name), getattr(new, field.name))
+
+
+class Recalled(Replays):
+    """Plays back the function that it "captured" by calling it, with results where the first ones lie."""
+
+    def __init__(self, device, wanted):
+        super().__init__(device, wanted)
+        self.captures = True
+        self.calls = []
+
+    def __call__(self, name, function, trial=None):
+        plain = name not in self.tried
+        self.calls.append((name, plain))
+        if plain:
+            self.tried.add(name)
+            if trial is None:
+                return function()
+            trial()
+        if name not in self.made:
+            self.made[name] = (function, function())
+        else:
+            put(self.made[name][1], self.made[name][0]())
+        return self.made[name][1]
+
+
+@pytest.fixture
+def recalled(monkeypatch):
+    monkeypatch.setattr(reading, "Replays", Recalled)
+
+
+def stacked(models):
+    parameters, buffers = torch.func.stack_module_state(models)
+    return {**{k: v.detach() for k, v in parameters.items()}, **buffers}
+
+
+def move(tensors, size):
+    with torch.no_grad():
+        for tensor in tensors:
+            tensor += size * torch.randn_like(tensor)
+
+
+@pytest.mark.parametrize("name", ["mlp", "cnn", "resnet", "wide_resnet", "vit"])
+@pytest.mark.parametrize("definition", ["bartlett", "as_published"])
+def test_what_runs_on_the_device_never_asks_what_it_found(name, definition, recalled):
+    # a CUDA graph can be captured of such a sequence only; tensors without numbers cannot be asked
+    options = {"wide_resnet": {"depth": 10}, "vit": {"depth": 2}}.get(name, {})
+    models = [nets.build(name, SHAPE, 5, width=0.25, seed=seed, **options) for seed in range(3)]
+    plan = measure.NormTracker(models[0], SHAPE, definition).readers.plan
+    reader = reading.Reader(plan, {key: value.to("meta") for key, value in stacked(models).items()})
+    found = reader._read(reader.weights, reader.starts, 12)
+    assert found.flat.is_meta
+    assert len(found.flat) == sum(shape.numel() for shape in found.shapes.values())
+    reader.krylovs = found.krylovs
+    if reader.iterated:
+        reader._enter()
+        assert reader._go_on().is_meta
+
+
+@pytest.mark.parametrize("name", ["cnn", "resnet"])
+def test_norms_are_the_same_where_they_are_replayed(name, monkeypatch):
+    model = nets.build(name, SHAPE, 5, width=0.25, seed=0).double()
+    torch.manual_seed(0)
+    for tolerance in (1e-3, 1e-9):  # the second takes more steps than there is room for
+        plain, replayed = (measure.NormTracker(model, SHAPE, tolerance=tolerance) for _ in "ab")
+        with monkeypatch.context() as here:
+            here.setattr(reading, "Replays", Recalled)
+            replayed.readers.of(own_state(model))
+        for _ in range(4):
+            expected, found = plain.measure(), replayed.measure()
+            for key, value in expected.items():
+                assert float(found[key]) == pytest.approx(float(value), rel=1e-9), key
+            move(model.parameters(), 1e-5)
+        (reader,) = replayed.readers.made.values()
+        assert [plain for name, plain in reader.replays.calls if name == "read"] == [True, *[False] * 3]
+    assert set(reader.replays.made) == {"read", "more", "room"}
+
+
+def test_trackers_that_share_what_is_captured_give_the_norms_of_their_own_weights(recalled):
+    torch.manual_seed(0)
+    models = [nets.build("cnn", SHAPE, 5, width=0.25, seed=seed) for seed in range(3)]
+    alone = [measure.NormTracker(model, SHAPE) for model in models]
+    first = measure.NormTracker(models[0], SHAPE)
+    shared = [measure.NormTracker(models[0], SHAPE, readers=first.readers) for _ in models]
+    for _ in range(3):
+        for model, own, other in zip(models, alone, shared, strict=True):
+            move(model.parameters(), 0.02)
+            expected, found = own.measure(), other.measure(stacked([model]))
+            assert all(torch.equal(found[key], value) for key, value in expected.items())
+            assert all(torch.equal(other.state[key], value) for key, value in own.state.items())
+    (reader,) = first.readers.made.values()
+    assert [plain for name, plain in reader.replays.calls if name == "read"] == [True, *[False] * 8]
+
+
+def test_a_stack_of_another_size_has_a_graph_of_its_own_and_only_a_few_are_kept(recalled):
+    models = [nets.build("mlp", (20,), 5, seed=seed) for seed in range(8)]
+    tracker = measure.NormTracker(models[0], (20,))
+    whole = tracker.measure(stacked(models))
+    for count in range(7, 0, -1):
+        tracker.state = {name: vectors[:count] for name, vectors in tracker.state.items()}
+        found = tracker.measure(stacked(models[:count]))
+        torch.testing.assert_close(found["spectral"], whole["spectral"][:count], rtol=1e-3, atol=0)
+    assert [reader.replicas for reader in tracker.readers.made.values()] == [4, 3, 2, 1]
+
+
+# --- streams -----------------------------------------------------------------------------------------------
+
+
+class Paper:
+    """A stream on which everything is written down; `now` is the current one."""
+
+    now: "Paper"
+
+    def __init__(self, name, log):
+        self.name, self.log = name, log
+
+    def wait_stream(self, other):
+        self.log.append(f"{self.name} waits for {other.name}")
+
+    def wait_event(self, event):
+        self.log.append(f"{self.name} waits for the event of {event.recorded}")
+
+
+class Event:
+    recorded = "nobody"
+
+    def record(self, stream):
+        self.recorded = stream.name
+
+
+@pytest.fixture
+def streams(monkeypatch):
+    log: list[str] = []
+    trunk, *sides = (Paper(name, log) for name in ("trunk", "a", "b"))
+    made = capture._Streams(trunk, sides, Event())
+
+    @contextlib.contextmanager
+    def on(stream):
+        before, Paper.now = Paper.now, stream
+        yield
+        Paper.now = before
+
+    Paper.now = trunk
+    monkeypatch.setattr(capture, "_streams", lambda device: made)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Paper.now)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    monkeypatch.setattr(torch.cuda, "stream", on)
+    return log, on
+
+
+def test_branches_begin_after_what_was_before_and_meet_in_what_comes_after(streams):
+    log, _ = streams
+
+    def work(k):
+        log.append(f"{k} on {Paper.now.name}")
+        return k
+
+    found = side_by_side([lambda k=k: work(k) for k in range(3)], torch.device("cuda"))
+    assert found == [0, 1, 2]
+    assert log == [
+        "a waits for trunk", "b waits for trunk", "0 on a", "1 on b", "2 on a", "trunk waits for a",
+        "trunk waits for b",
+    ]  # fmt: skip
+    log.clear()
+    assert side_by_side([lambda: work(0)], torch.device("cuda")) == [0]
+    assert side_by_side([lambda: work(0), lambda: work(1)], torch.device("cpu")) == [0, 1]
+    assert log == ["0 on trunk", "0 on trunk", "1 on trunk"]
+
+
+def test_measurements_on_several_streams_take_turns(streams):
+    log, on = streams
+    one, other = Paper("one", log), Paper("other", log)
+    with on(one), turn(torch.device("cuda")):
+        pass
+    with on(other), contextlib.suppress(ValueError), turn(torch.device("cuda")):
+        raise ValueError
+    with on(one), turn(torch.device("cuda")):
+        pass
+    assert log == [
+        "one waits for the event of nobody", "other waits for the event of one",
+        "one waits for the event of other",
+    ]  # fmt: skip
