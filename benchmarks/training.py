@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT / "src"))
 PARTS = {  # name -> (what measures it, its time limit in seconds)
     "cnn": (gpu.gpu_part, 150),
     "resnet": (gpu.gpu_part, 140),
-    "precision": (gpu.precision_part, 240),
+    "precision": (gpu.precision_part, 300),
     "scaling": (gpu.scaling_part, 80),
     "kernels": (gpu.kernels_part, 120),
     "cpu": (cpu.cpu_part, 600),

@@ -6,12 +6,14 @@ from training_parts.plain import dataset_name, plain_loop
 from training_parts.results import Results, clear, engine_time, is_wanted
 
 FAST = {"precision": "bf16", "compile": True, "graphs": True}
+FASTER = {**FAST, "momentum_precision": "bf16"}
 GPU_VARIANTS = {  # name -> (runs, together, setting)
     "cnn": {
         "bf16, graphs, compile, 1 run": (1, 1, FAST),
         "bf16, graphs, compile, 4 runs": (4, 1, FAST),
         "bf16, graphs, compile, 8 runs": (8, 1, FAST),
         "bf16, graphs, compile, 16 runs": (16, 1, FAST),
+        "bf16, graphs, compile, bf16 momentum, 8 runs": (8, 1, FASTER),
         "fp32, graphs, 1 run": (1, 1, {"graphs": True}),
         "fp32, graphs, 4 runs": (4, 1, {"graphs": True}),
         "fp32, graphs, compile, 4 runs": (4, 1, {"graphs": True, "compile": True}),
@@ -23,6 +25,7 @@ GPU_VARIANTS = {  # name -> (runs, together, setting)
         "bf16, graphs, compile, 1 run": (1, 1, FAST),
         "bf16, graphs, compile, 4 runs": (4, 1, FAST),
         "bf16, graphs, compile, 8 runs": (8, 1, FAST),
+        "bf16, graphs, compile, bf16 momentum, 8 runs": (8, 1, FASTER),
         "fp32, graphs, 1 run": (1, 1, {"graphs": True}),
         "tf32, graphs, 4 runs": (4, 1, {"graphs": True, "precision": "tf32"}),
         "bf16, graphs, 4 runs": (4, 1, {"graphs": True, "precision": "bf16"}),
@@ -119,30 +122,42 @@ def kernels_part(part: str, results: Results) -> None:
 
 
 def precision_part(part: str, results: Results) -> None:
-    """The same settings over 12 seeds: do the opt-ins give the same curves within seed noise?"""
+    """The same settings over 12 seeds: do the opt-ins give the same curves within seed noise?
+
+    On a CPU only for the momentum in bf16, with a quarter of the width.
+    """
+    import torch
+
     from scalinglab.train import run_many
 
-    name, device = dataset_name("cifar10"), "cuda"
+    name, device = dataset_name("cifar10"), "cuda" if torch.cuda.is_available() else "cpu"
     variants = {
         "fp32": {},
+        "fp32, bf16 momentum": {"momentum_precision": "bf16"},
         "fp32 graphs": {"graphs": True},
         "tf32 graphs": {"graphs": True, "precision": "tf32"},
         "bf16 graphs": {"graphs": True, "precision": "bf16"},
         "fp32 graphs compile": {"graphs": True, "compile": True},
         "bf16 graphs compile": FAST,
+        "bf16 graphs compile, bf16 momentum": FASTER,
     }
+    if device == "cpu":
+        variants = {variant: s for variant, s in variants.items() if not s.get("graphs")}
     reference: dict = {}
     for variant, setting in variants.items():
         settings = [
             {
                 "model": "cnn", "dataset": name, "n_data": 2000, "epochs": 10, "seed": seed,
-                "test_size": 5000, "checkpoints_per_decade": 3, **setting,
+                "test_size": 5000, "checkpoints_per_decade": 3, "width": 1.0 if device == "cuda" else 0.25,
+                **setting,
             }
             for seed in range(12)
         ]  # fmt: skip
 
         def compare(settings=settings, variant=variant) -> dict:
-            frame = run_many(settings, device=device, together=1, progress=False).frame
+            frame = run_many(
+                settings, device=device, together=1 if device == "cuda" else None, progress=False
+            ).frame
             found = {"seeds": len(settings)}
             for column in ("train_loss", "test_loss", "test_error", "norm"):
                 last = frame.sort_values("step").groupby("seed")[column].last().to_numpy()

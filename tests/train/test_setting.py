@@ -33,6 +33,8 @@ def make(**values) -> Setting:
         ({"measure": ["nrom"]}, "'norm'"),
         ({"data_options": {"dimension": 3}}, "teacher_student"),
         ({"compile": 1}, "must be bool"),
+        ({"momentum_precision": "bf61"}, "'bf16'"),
+        ({"momentum_precision": "bf16", "optimizer": "sgd"}, "no momentum unless you give it"),
     ],
 )
 def test_what_is_wrong_is_named_with_the_way_out(values: dict, says: str) -> None:
@@ -89,3 +91,8 @@ def test_sizes_are_those_of_the_data() -> None:
     for name, size in SIZES.items():
         if data.available(name) is not None and name in ("digits", "mnist"):
             assert data.load(name, normalise="none").n_data == size
+
+
+def test_momentum_in_fp32_is_what_it_is_anyway() -> None:
+    assert make(momentum_precision="fp32").run == make().run
+    assert make(momentum_precision="bf16").run != make().run

@@ -6,6 +6,8 @@ The updates are PyTorch's (`torch.optim`), to rounding:
 - adam: m ← β1 m + (1−β1) g, v ← β2 v + (1−β2) g²; w ← w − ε (m/(1−β1^t)) / (√(v/(1−β2^t)) + 1e-8);
 - weight decay adds λ w to g, except in adamw, where w ← (1 − ε λ) w comes first.
 
+m and u may be kept in bf16: they are widened, updated, used as they are then, and rounded.
+
 ε follows the schedule (constant, or ε (1 + cos(π t/T))/2) on the device, times the parameterization's
 factor for each parameter.
 """
@@ -13,7 +15,7 @@ factor for each parameter.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -31,7 +33,8 @@ class Moments:
     """What an optimizer remembers of a group of runs.
 
     Attributes:
-        slots: momenta (one list), or first and second moments (two), each like the parameters.
+        slots: momenta (one list), or first and second moments (two), each like the parameters; the first
+            list may be in less precision.
         steps: updates done, a float32 scalar on the device.
         rates, totals: learning rate and training time of each run, (runs,).
         rate: the learning rate, where all runs share one that never changes.
@@ -62,8 +65,11 @@ class Rule:
         scales = nets.learning_rate_scales(model, setting.optimizer)
         self.scales = [scales.get(name, 1.0) for name, _ in model.named_parameters()]
         self.adaptive = self.kind in ("adam", "adamw")
+        self.momentum_type = torch.bfloat16 if setting.momentum_precision == "bf16" else None
         self.can_fuse = (
-            self.adaptive and set(self.scales) == {1.0} and not self.cosine and not setting.compile
+            self.adaptive
+            and set(self.scales) == {1.0}
+            and not (self.cosine or self.momentum_type or setting.compile)
         )
 
     def start(
@@ -72,7 +78,8 @@ class Rule:
         """Moments of zero."""
         device = next(iter(parameters.values())).device
         count = 2 if self.adaptive else 1 if self.momentum else 0
-        slots = [[torch.zeros_like(p.detach()) for p in parameters.values()] for _ in range(count)]
+        types = (self.momentum_type, None)[:count]
+        slots = [[torch.zeros_like(p.detach(), dtype=kind) for p in parameters.values()] for kind in types]
         rates = [s.learning_rate for s in settings]
         return Moments(
             slots,
@@ -110,14 +117,13 @@ class Rule:
             else:
                 g = g + self.weight_decay * p
         if self.adaptive:
-            m, v = slots
-            m.lerp_(g, 1 - BETA1)
+            v = slots[1]
+            m = _updated(slots[0], p.dtype, lambda m: m.lerp_(g, 1 - BETA1))
             v.mul_(BETA2).addcmul_(g, g, value=1 - BETA2)
             size = (v.sqrt() / (1 - BETA2**steps).sqrt()).add_(EPSILON)
             p.sub_(rate / (1 - BETA1**steps) * (m / size))
         elif self.momentum:
-            (u,) = slots
-            u.mul_(self.momentum).add_(g)
+            u = _updated(slots[0], p.dtype, lambda u: u.mul_(self.momentum).add_(g))
             p.sub_(rate * (g + self.momentum * u if self.kind == "nesterov" else u))
         else:
             p.sub_(rate * g)
@@ -137,3 +143,12 @@ class Rule:
             [moments.steps] * len(masters), lr=moments.rate, beta1=BETA1, beta2=BETA2,
             weight_decay=self.weight_decay, eps=EPSILON, amsgrad=False, maximize=False,
         )  # fmt: skip
+
+
+def _updated(kept: Tensor, dtype: torch.dtype, change: Callable[[Tensor], Tensor]) -> Tensor:
+    """Change a tensor in place; what it is before it is rounded to the type that it is kept in."""
+    if kept.dtype == dtype:
+        return change(kept)
+    wide = change(kept.to(dtype))
+    kept.copy_(wide)
+    return wide

@@ -33,6 +33,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "augment": ("none", "flip", "crop", "crop_flip"),
     "checkpoint_unit": ("step", "epoch"),
     "precision": ("fp32", "tf32", "bf16"),
+    "momentum_precision": ("fp32", "bf16"),
     "parameterization": ("standard", "ntk", "mup"),
 }
 SIZES = {"digits": 1438, "mnist": 60_000, "fashion-mnist": 60_000, "cifar10": 50_000, "cifar100": 50_000}
@@ -76,6 +77,7 @@ class Setting:
         fail_below, fail_after: give up a run whose test accuracy is below `fail_below` at a checkpoint
             later than this fraction of its time (park2019: 0.2 and 0.2).
         precision, compile, graphs: full fp32 unless asked for; recorded with every run.
+        momentum_precision: "bf16" keeps the momentum (Adam's first moment) in bf16, rounded once a step.
         seed: of everything; `init_seed`, `order_seed` and `data_seed` override it for initial weights,
             order of batches (with augmentation and dropout), and subset (with label and input noise).
     """
@@ -121,6 +123,7 @@ class Setting:
     precision: str = "fp32"
     compile: bool = False
     graphs: bool = False
+    momentum_precision: str | None = None
     seed: int = 0
     init_seed: int | None = None
     order_seed: int | None = None
@@ -134,10 +137,12 @@ class Setting:
                 whole = "int" in str(item.type) and "float" not in str(item.type)
                 object.__setattr__(self, item.name, int(value) if whole else float(value))
         for name, known in CHOICES.items():
-            if (value := getattr(self, name)) not in known:
+            if (value := getattr(self, name)) is not None and value not in known:
                 raise BadInput(f"{name}={value!r} is not known; {nearest(str(value), known)}")
         _check_ranges(self)
         _check_agreement(self)
+        if self.momentum_precision == "fp32":  # as where nothing is said
+            object.__setattr__(self, "momentum_precision", None)
         if self.n_data is None:
             size = SIZES.get(self.dataset) or self.data_options.get("n_data", 10_000)
             object.__setattr__(self, "n_data", size)
@@ -276,6 +281,8 @@ def _check_agreement(s: Setting) -> None:
         )
     if s.momentum is not None and s.optimizer in ("adam", "adamw"):
         raise BadInput(f"momentum={s.momentum} is for sgd and nesterov; {s.optimizer} has its own")
+    if s.momentum_precision and s.optimizer == "sgd" and not s.momentum:
+        raise BadInput(f"momentum_precision={s.momentum_precision!r}: sgd has no momentum unless you give it")
     if s.full_batch and s.batch_size is not None:
         raise BadInput(f"full_batch and batch_size={s.batch_size} contradict each other: leave one out")
     if s.label_smoothing and s.loss == "mse":
