@@ -155,8 +155,8 @@ class NormTracker:
     def _iterate(self, reader: Reader, numbers: dict[str, Floats]) -> list[Ritz]:
         """The singular values of the iterated forms; the iteration goes on where it has to."""
         ritz = [
-            Ritz(reader.stack(form), form.size, self.tolerance, reader.is_warm(form, self.state))
-            for form in reader.iterated
+            Ritz(reader.stack(form), form.size, self.tolerance, warm)
+            for form, warm in zip(reader.iterated, reader.warm, strict=True)
         ]
         entries = {k: numbers[f"{form.key} entries"] for k, form in enumerate(reader.iterated)}
         while entries:

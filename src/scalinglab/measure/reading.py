@@ -46,6 +46,9 @@ Starts = dict[
 ]  # layer -> singular vectors (replicas, size), the warm start of the next measurement
 
 
+Places = list[tuple[str, slice, tuple[int, ...]]]  # name, part of a flat tensor, shape
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is to be read.
@@ -66,12 +69,12 @@ class Plan:
         """Whether convolutions are taken as their reshaped kernels."""
         return self.definition == "as_published"
 
-    @property
+    @cached_property
     def wants_layers(self) -> bool:
         """Whether the norms of single layers are needed."""
         return bool({"spectral_complexity", "spectral"} & set(self.which))
 
-    @property
+    @cached_property
     def reads(self) -> bool:
         """Whether anything is read."""
         return self.wants_layers or bool({"l1", "l2", "group21"} & set(self.which))
@@ -130,12 +133,12 @@ class Form:
     geometry: ConvGeometry | None
     size: int
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A name for it."""
         return self.layers[0].name
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Of the layers."""
         return tuple(layer.name for layer in self.layers)
@@ -156,10 +159,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Found:
-    """What lies on the device after a reading: all numbers side by side, and the iterations."""
+    """What lies on the device: all numbers side by side, where each is, and the iterations."""
 
     flat: Tensor
-    shapes: dict[str, torch.Size]
+    places: Places
     krylovs: list[Krylov]
 
 
@@ -183,7 +186,9 @@ class Reader:
         names = [name for form in self.forms for name in form.names]
         self.order = [names.index(name) for name in plan.layers] if names else []
         self.replays = Replays(self.device, capture)
-        self.krylovs: list[Krylov] = []  # of the iterated forms
+        # of the iterated forms: where the iterations stand, and whether they began near singular vectors
+        self.krylovs: list[Krylov] = []
+        self.warm: list[bool] = []
         self.spaces: list[Space] = []
         self.inside = False  # whether the iterations have been put into `spaces`
         self.weights: Stack = {}  # the copies
@@ -209,31 +214,30 @@ class Reader:
 
     def read(self, stacked: Stack, state: Starts) -> dict[str, Floats]:
         """All numbers, on the host; iterations start from `state` where it has vectors for a form."""
-        warm = [self.is_warm(form, state) for form in self.iterated]
+        self.warm = [
+            all(name in state and state[name].shape == (self.replicas, form.size) for name in form.names)
+            for form in self.iterated
+        ]
+        starts: list[Tensor | None]
         if self.replays.captures:
-            self._copy(stacked, state, warm)
-            stacked, starts = self.weights, list(self.starts)
+            self._copy(stacked, state)
+            stacked, starts = self.weights, [*self.starts]
         else:
             starts = [
-                torch.cat([state[name] for name in form.names]) if is_warm else None  # type: ignore[misc]
-                for form, is_warm in zip(self.iterated, warm, strict=True)
+                torch.cat([state[name] for name in form.names]) if warm else None
+                for form, warm in zip(self.iterated, self.warm, strict=True)
             ]
         read = partial(self._read, stacked, starts)
         found = self.replays("read", partial(read, FIRST), trial=partial(read, TRIAL))
         self.krylovs, self.inside = list(found.krylovs), False
-        return _split(found.flat.cpu().numpy(), found.shapes)
+        return _fetch(found.flat, found.places)
 
-    def is_warm(self, form: Form, state: Starts) -> bool:
-        """Whether a form's iteration starts from `state`."""
-        shape = (self.replicas, form.size)
-        return all(name in state and state[name].shape == shape for name in form.names)
-
-    def _copy(self, stacked: Stack, state: Starts, warm: list[bool]) -> None:
-        torch._foreach_copy_(list(self.weights.values()), [stacked[name] for name in self.weights])
-        known = [n for form, is_warm in zip(self.iterated, warm, strict=True) if is_warm for n in form.names]
-        if known:
-            torch._foreach_copy_([self.start_of[name] for name in known], [state[name] for name in known])
-        for start, is_warm in zip(self.starts, warm, strict=True):
+    def _copy(self, stacked: Stack, state: Starts) -> None:
+        torch._foreach_copy_([*self.weights.values()], [stacked[name] for name in self.weights])
+        warm = [n for form, warm in zip(self.iterated, self.warm, strict=True) if warm for n in form.names]
+        if warm:
+            torch._foreach_copy_([self.start_of[name] for name in warm], [state[name] for name in warm])
+        for start, is_warm in zip(self.starts, self.warm, strict=True):
             if not is_warm:
                 start.zero_()
 
@@ -249,9 +253,8 @@ class Reader:
             branches.append(partial(self._others, stacked))
         parts = side_by_side(branches, self.device)
         numbers = {name: value for part in parts for name, value in part.numbers.items()}
-        flat = torch.cat([value.double().flatten() for value in numbers.values()])
-        shapes = {name: value.shape for name, value in numbers.items()}
-        return Found(flat, shapes, [part.krylov for part in parts if part.krylov is not None])
+        krylovs = [part.krylov for part in parts if part.krylov is not None]
+        return Found(*_side_by_side(numbers), krylovs)
 
     def _form(self, form: Form, stacked: Stack, start: Tensor | None, steps: int) -> Part:
         """The iteration on a form, or the matrix that is diagonalised, and the (2,1) norms."""
@@ -294,8 +297,7 @@ class Reader:
                 self.replays("room", self._enter)
                 self.inside = True
             # all forms go on, whichever need it: one graph serves, and takes as long as its longest branch
-            flat = self.replays("more", self._go_on).cpu().numpy()
-            entries = _split(flat, {str(k): space.entries.shape for k, space in enumerate(self.spaces)})
+            entries = _fetch(*self.replays("more", self._go_on))
             for k in within:
                 space, steps = self.spaces[k], self.krylovs[k].steps + LOOK
                 self.krylovs[k] = replace(
@@ -317,13 +319,13 @@ class Reader:
         for space, krylov in zip(self.spaces, self.krylovs, strict=True):
             space.take(krylov)
 
-    def _go_on(self) -> Tensor:
+    def _go_on(self) -> tuple[Tensor, Places]:
         steps = [
             partial(extend_within, krylov.weight, krylov.geometry, space)
             for krylov, space in zip(self.krylovs, self.spaces, strict=True)
         ]
         side_by_side(steps, self.device)
-        return torch.cat([space.entries.double().flatten() for space in self.spaces])
+        return _side_by_side({str(k): space.entries for k, space in enumerate(self.spaces)})
 
     def vectors(self, found: Sequence[Ritz]) -> Starts:
         """Singular vectors, the start of the next reading, from what was found for the iterated forms."""
@@ -359,13 +361,19 @@ class Readers:
         return self.made[kind]
 
 
-def _split(flat: Floats, shapes: dict[str, torch.Size]) -> dict[str, Floats]:
-    ends = np.cumsum([shape.numel() for shape in shapes.values()]).tolist()
-    starts = [0, *ends[:-1]]
-    return {
-        name: flat[start:end].reshape(shape)
-        for (name, shape), start, end in zip(shapes.items(), starts, ends, strict=True)
-    }
+def _side_by_side(numbers: dict[str, Tensor]) -> tuple[Tensor, Places]:
+    """Numbers in one tensor, so that the host waits once, and where each of them is in it."""
+    places: Places = []
+    for name, value in numbers.items():
+        start = places[-1][1].stop if places else 0
+        places.append((name, slice(start, start + value.numel()), tuple(value.shape)))
+    return torch.cat([value.double().flatten() for value in numbers.values()]), places
+
+
+def _fetch(flat: Tensor, places: Places) -> dict[str, Floats]:
+    """Those numbers on the host."""
+    values = flat.cpu().numpy()
+    return {name: values[place].reshape(shape) for name, place, shape in places}
 
 
 def _lengths(parameters: list[Tensor], order: int) -> Tensor:

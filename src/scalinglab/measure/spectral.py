@@ -112,7 +112,9 @@ def gram(weight: Tensor) -> Tensor:
 def root_of_gram(matrices: Floats) -> Floats:
     """‖A‖_σ from `gram`, NaN where it is not finite."""
     finite = np.asarray(np.isfinite(matrices).all((1, 2)))
-    values = np.linalg.eigvalsh(np.where(finite[:, None, None], matrices, 0.0))[:, -1]
+    if not finite.all():
+        matrices = np.where(finite[:, None, None], matrices, 0.0)
+    values = np.linalg.eigvalsh(matrices)[:, -1]
     return np.where(finite, np.sqrt(np.maximum(values, 0.0)), math.nan)
 
 
@@ -325,7 +327,9 @@ def look(stacks: Sequence[Ritz], entries: Sequence[Floats]) -> list[bool]:
 def top_ritz(entries: Floats) -> tuple[Floats, Floats, Floats]:
     """Largest eigenvalue of the tridiagonal matrices, its vector, and the relative error of its root."""
     finite = np.asarray(np.isfinite(entries).all((1, 2)))
-    diagonal, between = np.moveaxis(np.where(finite[:, None, None], entries, 0.0), 2, 0)
+    if not finite.all():
+        entries = np.where(finite[:, None, None], entries, 0.0)
+    diagonal, between = entries[:, :, 0], entries[:, :, 1]
     stack, steps = diagonal.shape
     matrix, place = np.zeros((stack, steps, steps)), np.arange(steps)
     matrix[:, place, place] = diagonal
@@ -344,13 +348,11 @@ def top_ritz(entries: Floats) -> tuple[Floats, Floats, Floats]:
 
 def ritz_vectors(found: Sequence[tuple[Ritz, Krylov]], coefficients: Tensor) -> list[Tensor]:
     """The Ritz vectors of each stack, (stack, inputs), from `flat_coefficients` on the device."""
-    vectors, start = [], 0
-    for ritz, krylov in found:
-        end = start + ritz.coefficients.size
-        part = coefficients[start:end].view(len(ritz.norm), 1, ritz.steps).to(krylov.basis.dtype)
-        vectors.append(torch.bmm(part, krylov.basis[:, : ritz.steps])[:, 0])
-        start = end
-    return vectors
+    parts = torch.split_with_sizes(coefficients, [ritz.coefficients.size for ritz, _ in found])
+    return [
+        torch.bmm(part.view(-1, 1, ritz.steps).to(krylov.basis.dtype), krylov.basis[:, : ritz.steps])[:, 0]
+        for part, (ritz, krylov) in zip(parts, found, strict=True)
+    ]
 
 
 def flat_coefficients(stacks: Sequence[Ritz], dtype: torch.dtype) -> Tensor:
