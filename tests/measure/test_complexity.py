@@ -359,11 +359,13 @@ def test_scaling_one_layer_scales_the_complexity():
 
 def test_bad_input_names_what_is_wrong():
     model = nets.build("mlp", (4,), 3)
+    readers = measure.NormTracker(model, (4,)).readers
     for call, message in (
         (lambda: measure.norms(model, (5,)), "cannot take inputs"),
         (lambda: measure.norms(nn.Sequential(nn.Conv1d(2, 2, 3)), (2, 5)), "Conv1d"),
         (lambda: measure.norms(model, (4,), definition="bartlet"), "did you mean 'bartlett'"),
         (lambda: measure.NormTracker(model, (4,), which=("l3",)), "unknown norm"),
+        (lambda: measure.NormTracker(model, (4,), which=("l2",), readers=readers), "cannot be shared"),
         (lambda: measure.norms(nn.Sequential(nn.LayerNorm(4)), (4,)), "no dense"),
         (lambda: measure.fisher_rao(model, torch.zeros(2, 4), torch.zeros(3)), "targets"),
     ):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
@@ -100,11 +100,11 @@ def side_by_side(functions: Sequence[Callable[[], Result]], device: torch.device
 @contextlib.contextmanager
 def turn(device: torch.device) -> Iterator[None]:
     """One measurement on a device at a time, on whatever stream: what the last one launched comes before."""
-    if device.type != "cuda":
-        yield
-        return
-    streams = _streams(device)
-    with streams.lock:
+    with _TURNS.setdefault(device, threading.RLock()):
+        if device.type != "cuda":
+            yield
+            return
+        streams = _streams(device)
         torch.cuda.current_stream(device).wait_event(streams.done)
         try:
             yield
@@ -125,9 +125,9 @@ class _Streams:
     trunk: torch.cuda.Stream
     sides: list[torch.cuda.Stream]
     done: torch.cuda.Event
-    lock: threading.RLock = field(default_factory=threading.RLock)
 
 
+_TURNS: dict[torch.device, threading.RLock] = {}
 _STREAMS: dict[torch.device, _Streams] = {}
 
 

@@ -83,6 +83,12 @@ class NormTracker:
             graph = trace(self.model, self.input_shape) if graph is None else graph
             parameters = tuple(name for name, _ in self.model.named_parameters())
             readers = Readers(Plan(graph, parameters, definition, self.which), capture)
+        plan = readers.plan
+        if (plan.definition, plan.which) != (definition, self.which):
+            raise BadInput(
+                f"readers of {', '.join(plan.which)} ({plan.definition}) cannot be shared by a tracker of "
+                f"{', '.join(self.which)} ({definition}): leave them out"
+            )
         self.readers = readers
         self.graph: Graph = readers.plan.graph
         self.state: Starts = {}
