@@ -6,6 +6,7 @@ import math
 
 import pytest
 import torch
+from torch import nn
 
 from scalinglab import measure, nets
 from scalinglab.measure import capture, reading
@@ -127,6 +128,15 @@ def test_a_stack_of_another_size_has_a_graph_of_its_own_and_only_a_few_are_kept(
         found = tracker.measure(stacked(models[:count]))
         torch.testing.assert_close(found["spectral"], whole["spectral"][:count], rtol=1e-3, atol=0)
     assert [reader.replicas for reader in tracker.readers.made.values()] == [4, 3, 2, 1]
+
+
+def test_large_networks_are_neither_copied_nor_captured(monkeypatch):
+    wanted = []
+    monkeypatch.setattr(reading, "Replays", lambda device, capture: wanted.append(capture) or Replays(device))
+    for largest in (10**3, 10**6):
+        monkeypatch.setattr(reading, "LARGEST", largest)
+        measure.NormTracker(nn.Linear(60, 60), (60,)).measure()
+    assert wanted == [False, True]
 
 
 # --- streams -----------------------------------------------------------------------------------------------

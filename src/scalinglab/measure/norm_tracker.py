@@ -33,7 +33,8 @@ class NormTracker:
     """Follows the norms of a network, or of many replicas of it, through a training.
 
     The graph is read once and every measurement starts from the singular vectors of the last one. On a GPU
-    the first measurement captures what it launches, and later ones replay it.
+    the first measurement captures what it launches, and later ones replay it; networks of more than a GiB
+    are measured plainly.
 
         tracker = NormTracker(model, (3, 32, 32))
         tracker.measure()                 # of the model's own parameters: tensors of shape (1,)

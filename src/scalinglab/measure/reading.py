@@ -40,6 +40,8 @@ from scalinglab.measure.spectral import (
 
 TRIAL = 2  # steps of the iteration that is not kept, before the one that is captured
 KINDS = 4  # shapes of stacks, of one network, whose graphs are kept
+# bytes of weights from which nothing is captured: there launching costs little and a copy costs much
+LARGEST = 1 << 30
 
 Starts = dict[
     str, Tensor
@@ -254,7 +256,7 @@ class Reader:
         parts = side_by_side(branches, self.device)
         numbers = {name: value for part in parts for name, value in part.numbers.items()}
         krylovs = [part.krylov for part in parts if part.krylov is not None]
-        return Found(*_side_by_side(numbers), krylovs)
+        return Found(*_flat(numbers), krylovs)
 
     def _form(self, form: Form, stacked: Stack, start: Tensor | None, steps: int) -> Part:
         """The iteration on a form, or the matrix that is diagonalised, and the (2,1) norms."""
@@ -325,7 +327,7 @@ class Reader:
             for krylov, space in zip(self.krylovs, self.spaces, strict=True)
         ]
         side_by_side(steps, self.device)
-        return _side_by_side({str(k): space.entries for k, space in enumerate(self.spaces)})
+        return _flat({str(k): space.entries for k, space in enumerate(self.spaces)})
 
     def vectors(self, found: Sequence[Ritz]) -> Starts:
         """Singular vectors, the start of the next reading, from what was found for the iterated forms."""
@@ -357,11 +359,12 @@ class Readers:
             while len(self.made) >= KINDS:
                 oldest = self.made.pop(next(iter(self.made)))
                 wait_for_last(oldest.device)
-            self.made[kind] = Reader(self.plan, stacked, self.capture)
+            size = sum(tensor.nbytes for tensor in stacked.values())
+            self.made[kind] = Reader(self.plan, stacked, self.capture and size <= LARGEST)
         return self.made[kind]
 
 
-def _side_by_side(numbers: dict[str, Tensor]) -> tuple[Tensor, Places]:
+def _flat(numbers: dict[str, Tensor]) -> tuple[Tensor, Places]:
     """Numbers in one tensor, so that the host waits once, and where each of them is in it."""
     places: Places = []
     for name, value in numbers.items():
