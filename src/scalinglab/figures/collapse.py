@@ -151,6 +151,8 @@ def collapse(found: Collapse, x: str = "norm", y: str = "test error", size: str 
     )
     right.plot(found.sizes[~found.holds], 100 * found.deviation[~found.holds], "o", color=MUTED,
                markerfacecolor="none", label="does not")  # fmt: skip
+    plain_ticks(axes[0, 0], "y")
+    plain_ticks(right)
     right.legend(frameon=False)
     return figure
 

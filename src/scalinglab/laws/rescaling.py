@@ -38,9 +38,9 @@ from scalinglab.laws.sizes import SizeCurve, size_curves
 
 WAYS = ("position", "optimum", "exponents")
 SCALES = {
-    "position": "the position of its falling part and the height of its minimum",
-    "optimum": "the place and the height of its minimum",
-    "exponents": "the powers of its size that make the collapse best",
+    "position": "divided by place of the falling part, height of the minimum",
+    "optimum": "divided by place and height of the minimum",
+    "exponents": "divided by the powers of the size that make the collapse best",
 }
 FEWEST = 3  # sizes below which "they collapse" says nothing
 
@@ -96,7 +96,7 @@ class Collapse:
             )
         return "\n".join(
             [
-                f"scales       each curve divided by {SCALES[self.by]} (by={self.by!r})",
+                f"{'by ' + self.by:<12} {SCALES[self.by]}",
                 f"holds        {self.extent()}; outliers: {odd}",
                 f"deviation    {far}",
                 f"quality      {self.quality:.3g}   (1: within the noise)",
