@@ -2,8 +2,6 @@
 
 - Libraries have no good kernels for convolutions of very few channels or of single pixels with a stride.
   Patches laid side by side make them one product of matrices, in both directions.
-- The gradient of the weights of a convolution from few channels to many is that of one from many to few,
-  turned around, for which there is a faster kernel.
 - Max-pooling and ReLU commute. With the ReLU last it works on a quarter of the numbers, and nothing of the
   full size is kept for the backward pass.
 - The backward pass of max-pooling is written for windows that may overlap; halves do not.
@@ -24,7 +22,6 @@ from scalinglab.nets.layers import Conv
 from scalinglab.train.convolution import is_plain
 
 FEW = 4  # channels; more are left to the library
-MANY = 64  # channels, from which on libraries use the matrix units of recent GPUs to the full
 ALIGNED = 8  # rows of a matrix have multiples of this many numbers, for the matrix units
 
 
@@ -36,17 +33,11 @@ def rewrite(model: nn.Module) -> None:
         single = set(layer.kernel_size) == {1} and not any(layer.padding)
         if few or single:
             layer.__class__ = PatchConv
-        elif _keeps_size(layer) and layer.in_channels < MANY <= layer.out_channels:
-            layer.__class__ = TurnedConv
     for module in list(model.modules()):
         if type(module) is nn.MaxPool2d and _halves(module):
             module.__class__ = HalvingPool
         elif isinstance(module, nn.Sequential):
             _pool_first(module)
-
-
-def _keeps_size(layer: Conv) -> bool:
-    return (layer.kernel_size, layer.stride, layer.padding) == ((3, 3), (1, 1), (1, 1))
 
 
 def _halves(pool: nn.MaxPool2d) -> bool:
@@ -92,53 +83,6 @@ def patches_conv2d(
     matrix = weight.permute(0, 2, 3, 1).flatten(1)
     fill = (0, -matrix.shape[1] % ALIGNED)
     return F.linear(F.pad(patches, fill), F.pad(matrix, fill), bias).permute(0, 3, 1, 2)
-
-
-class TurnedConv(Conv):
-    """A convolution of 3×3 that keeps the size of images, with another way to the gradient of its weights."""
-
-    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        if not self.training:
-            return super()._conv_forward(input, weight, bias)
-        out: Tensor = Turned.apply(input.to(weight.dtype), weight)  # type: ignore[no-untyped-call]
-        return out if bias is None else out + bias.view(-1, 1, 1)
-
-
-class Turned(torch.autograd.Function):
-    """Cross-correlation y[o, p] = Σ_k w[o, c, k] x[c, p + k], k from −1 to 1 along both axes.
-
-    With g = ∂L/∂y the gradient of the weights is Σ_p x[c, p + k] g[o, p] = Σ_q g[o, q − k] x[c, q]: that of
-    weights from o to c, with g for the images and x for the gradient, at −k.
-    """
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(x: Tensor, weight: Tensor) -> Tensor:  # type: ignore[override]
-        """Images (n, channels, height, width) to images of the same size."""
-        return F.conv2d(x, weight, None, 1, 1)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
-        """Keep the inputs."""
-        ctx.save_for_backward(*inputs)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:  # type: ignore[override]
-        """Gradients of images and weights."""
-        x, weight = ctx.saved_tensors
-        # for its shape and layout only: channels last
-        turned = weight.permute(1, 2, 3, 0).contiguous().permute(0, 3, 1, 2)
-        to_x = _backward(gradient, x, weight, [True, False, False])[0]
-        to_turned = _backward(x, gradient, turned, [False, True, False])[1]
-        return to_x, to_turned.transpose(0, 1).flip(-2, -1)
-
-
-def _backward(gradient: Tensor, x: Tensor, weight: Tensor, wanted: list[bool]) -> list[Tensor]:
-    one = [1, 1]
-    return torch.ops.aten.convolution_backward(  # type: ignore[no-any-return]
-        gradient, x, weight, None, one, one, one, False, [0, 0], 1, wanted
-    )
 
 
 class HalvingPool(nn.MaxPool2d):
