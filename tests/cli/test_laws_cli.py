@@ -163,6 +163,8 @@ def test_the_highest_losses_are_left_out(surface: Path):
 
 def test_plans_answer_from_a_csv(curves: Path, surface: Path):
     assert "for y = 0.06" in run("plan", "needed", curves, "--target", "0.06")
+    with pytest.raises(BadInput, match="--target -1 must be positive"):
+        run("plan", "needed", curves, "--target", "-1")
     assert "times x" in run("plan", "doubling", curves)
     assert json.loads(run("plan", "bend", curves, "--json"))["straight"] is False
     said = run("plan", "next", curves, "--x", "n_data", "--y", "test_error", "--at", "1e6", "--budget", "3e5")

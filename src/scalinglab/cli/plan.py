@@ -9,6 +9,7 @@ import typer
 from scalinglab.cli import options as option
 from scalinglab.cli.output import grid
 from scalinglab.cli.tables import draw, finish, load, say
+from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
     from scalinglab.laws import Law
@@ -213,6 +214,8 @@ def needed(
     """
     from scalinglab.laws import plan
 
+    if not target > 0:
+        raise BadInput(f"--target {target:g} must be positive: the value of {y} that is wanted")
     law = _law(file, x, y, form, where, reduce, drop_bad)
     answer = plan.needed(law, target)
     _answer(law, answer, as_json, out)
