@@ -1,6 +1,7 @@
 """The report renders every figure in a real browser, without errors and without the network."""
 
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,9 @@ def test_the_browser_would_see_an_error_and_a_request(tmp_path: Path):
     with Browser() as browser:
         browser.open(page)
         browser.wait_for("document.querySelector('p')")
-        browser.evaluate("new Promise(r => setTimeout(r, 300))")
+        end = time.monotonic() + 30  # the browser tells of both when it comes to it
+        while time.monotonic() < end and not (browser.errors() and browser.requests()):
+            browser.evaluate("new Promise(r => setTimeout(r, 100))")
         assert any("seen" in error for error in browser.errors())
         assert browser.requests() == ["http://localhost:9/"]
 
