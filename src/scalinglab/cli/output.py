@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+SHORT = 6  # a name that is not broken: little is won
 TEXT = 24  # a column of text may become as narrow as this before numbers lose digits
 
 
@@ -112,6 +113,8 @@ def _fit(table: pd.DataFrame, numbers: list[bool], width: int) -> tuple[list[str
 
 def _broken(name: str) -> str:
     """A column's name over two lines, at the underscore nearest to its middle."""
+    if len(name) <= SHORT:
+        return name
     breaks = [i + 1 for i, letter in enumerate(name) if letter == "_" and i]
     place = min(breaks, key=lambda i: abs(2 * i - len(name)), default=0)
     return f"{name[:place]}\n{name[place:]}" if place else name
