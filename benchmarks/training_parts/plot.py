@@ -24,15 +24,18 @@ def plot(paths: list[Path], target: Path) -> None:
                 kinds = [r["kind"]] if r["runs"] > 1 else ["stacked", "side by side"]
                 for kind in kinds:
                     found.setdefault(f"{r['network']}, {kind}", []).append((r["runs"], 1e3 / r["ms"]))
-            elif r.get("precision") == "bf16" and r.get("compile") and r.get("together") == 1:
+            elif (
+                r.get("precision") == "bf16"
+                and r.get("compile")
+                and r.get("together") == 1
+                and not r.get("momentum_precision")
+            ):
                 found.setdefault(f"{r['part']} of damico2025, bf16", []).append((r["runs"], 1e3 / r["ms"]))
-        curves |= found
+        curves |= {label: points for label, points in found.items() if len({runs for runs, _ in points}) > 1}
     figure, axes = style.panels(size=(5.6, 4.0))
     axis = axes.flat[0]
     for number, (label, points) in enumerate(sorted(curves.items())):
         best = {runs: max(t for r, t in points if r == runs) for runs, _ in points}
-        if len(best) < 2:
-            continue
         runs, throughput = np.array(sorted(best.items())).T
         line = "--" if label.endswith("side by side") else "-"
         axis.plot(runs, throughput, marker="o", ls=line, label=label, color=style.PALETTE[number % 8])
