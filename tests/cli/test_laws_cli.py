@@ -74,17 +74,29 @@ def test_best_row_of_every_run_counts_where_runs_have_many(tmp_path: Path):
     pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
     said = run("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure")
     assert "the lowest test_error of each run: 5 of 245 rows" in said
+    assert "told apart by n_data" in said
     assert "5 points at 5 sizes" in said
     assert "245 points" in run(
         "laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure", "--reduce", "all"
     )
 
 
+def test_seeds_count_as_runs_however_the_column_is_spelt(tmp_path: Path):
+    rows = [
+        {"Train Size": n, "Seed #": seed, "iter": step, "err": n**-0.5 * (1 + 0.1 * seed + 1 / step)}
+        for n in (100, 200, 400, 800) for seed in range(3) for step in range(1, 5)
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
+    said = run("laws", "fit", tmp_path / "logs.csv", "--x", "Train Size", "--y", "err", "--no-figure")
+    assert "the lowest err of each run: 12 of 48 rows" in said
+    assert "Train Size, Seed #" in said
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (lambda t: t.assign(test_error=np.r_[np.nan, t.test_error[1:]]), "y is missing.*--drop-bad"),
-        (lambda t: t.assign(test_error=np.r_[0.0, t.test_error[1:]]), "y is not positive"),
+        (lambda t: t.assign(test_error=np.r_[0.0, t.test_error[1:]]), "y = 0 is not positive"),
         (lambda t: t.assign(n_data=100), "same size"),
         (lambda t: t.rename(columns={"test_error": "test_eror"}), "did you mean 'test_eror'"),
         (lambda t: t.assign(model=["a"] * 18 + ["b"] * 18), "mix 2 values of model.*--where model=a"),

@@ -77,7 +77,11 @@ def test_roles_are_told_apart():
         ({"step": [1, 2], "test_error": ["a", "b"]}, "test_error must hold numbers, not 'a'"),
         ({"step": ["one"], "test_error": [0.1]}, "step must hold numbers, not 'one'"),
         ({"step": [1], "test_error": [12.5]}, "reaches 12.5.*divide percent by 100"),
-        ({"step": [1, 1], "test_error": [0.1, 0.2]}, "two rows for the same run and checkpoint"),
+        (
+            {"step": [1, 1], "test_error": [0.1, 0.2], "Seed": [1, 2]},
+            "two rows for the same run and checkpoint.*differ in test_error, Seed: declare the setting",
+        ),
+        ({"step": [1, 1], "test_error": [0.1, 0.1]}, "exact copies: drop one"),
         ({"step": [1, 2], "test_error": [0.1]}, "do not make a table"),
         ({"run": ["a", None], "step": [1, 2], "norm": [1, 2]}, "row 1 has no run"),
         (

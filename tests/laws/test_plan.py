@@ -225,6 +225,16 @@ def test_sensitivity_shows_every_choice_in_one_table():
     assert "over all choices" in found.summary()
 
 
+def test_sizes_on_one_line_do_not_make_a_surface():
+    n, d, y = runs(0)
+    with pytest.raises(BadInput, match=r"n_data = 20 · n_params\^1 at every point.*off this line"):
+        surface.fit(n, 20 * n, 1.8 + 480 * n**-0.35 + 2100 * (20 * n) ** -0.37)
+    with pytest.raises(BadInput, match=r"n_params is 1e\+06 at every point"):
+        surface.fit(np.full_like(n, 1e6), d, y)
+    held = surface.fit(n, 20 * n, 1.8 + 480 * n**-0.35, bounds={"B": (0, 0), "beta": (1, 1)})
+    assert held.alpha == pytest.approx(0.35, abs=1e-6)  # with one variable's part known, the line is enough
+
+
 def test_surface_errors_name_the_way_out():
     n, d, y = runs(0)
     with pytest.raises(BadInput, match="needs n_unique="):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.options import Json, a_folder
+from scalinglab.cli.options import Columns, Json, a_folder
 from scalinglab.cli.output import emit
 from scalinglab.errors import BadInput
 
@@ -17,9 +17,7 @@ def read(
     store: Annotated[
         Path, typer.Option(help="The store that takes the curves in.", callback=a_folder)
     ] = Path("runs"),
-    column: Annotated[
-        list[str] | None, typer.Option(help="What a column is called there: n_data=train_size. Repeatable.")
-    ] = None,
+    column: Columns = None,
     as_json: Json = False,
 ) -> None:
     """Take curves that others measured into a store, where laws, reports and figures find them.
@@ -28,8 +26,7 @@ def read(
     """
     import scalinglab as sl
 
-    names = dict(_pair(text) for text in column or [])
-    curves = sl.read(source, **names)
+    curves = sl.read(source, **renamed(column))
     if not curves.runs:
         raise BadInput(f"{source} holds no runs with a checkpoint: there is nothing to take in")
     added = sl.Store(store).add(curves, origin=source)
@@ -41,8 +38,12 @@ def read(
     emit(document, as_json=as_json)
 
 
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, original = text.partition("=")
-    if not (name and equals and original):
-        raise BadInput(f"--column {text!r}: write OURS=THEIRS, as in n_data=train_size")
-    return name, original
+def renamed(column: list[str] | None) -> dict[str, str]:
+    """``["n_data=train_size"]`` to ``{"n_data": "train_size"}``."""
+    names = {}
+    for text in column or []:
+        name, equals, original = text.partition("=")
+        if not (name and equals and original):
+            raise BadInput(f"--column {text!r}: write OURS=THEIRS, as in n_data=train_size")
+        names[name] = original
+    return names

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.options import Json
+from scalinglab.cli.options import Columns, Json
 from scalinglab.cli.output import emit
+from scalinglab.cli.read import renamed
 
 
 def report(
@@ -16,6 +17,7 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the page is written.")] = Path(
         "report.html"
     ),
+    column: Columns = None,
     title: Annotated[str, typer.Option(help="The page's title.")] = "Learning curves",
     as_json: Json = False,
 ) -> None:
@@ -23,11 +25,11 @@ def report(
 
     scalinglab report runs/ -o report.html
 
-    scalinglab report curves.csv --title "Our sweep"
+    scalinglab report curves.csv --title "Our sweep" --column n_data=train_size
     """
     import scalinglab as sl
 
-    curves = sl.read(source)
+    curves = sl.read(source, **renamed(column))
     path = sl.report.write(curves, output, title)
     document = {"report": str(path), "runs": len(curves.runs), "checkpoints": len(curves)}
     emit(document, as_json=as_json)

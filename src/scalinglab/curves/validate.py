@@ -28,7 +28,8 @@ def validate(curves: Curves) -> None:
     if not curves.progress_columns and not curves.setting_columns:
         raise BadInput(
             f"no setting and no progress among the columns {_listed(frame)}: "
-            "give one to plot against, such as n_data or step"
+            "give one to plot against, such as n_data or step; where it has another name, say which "
+            "(sl.read(file, n_data='their name'), on the command line --column n_data='their name')"
         )
     if frame["run"].isna().any():
         raise BadInput(
@@ -71,10 +72,18 @@ def _validate_distinct(curves: Curves) -> None:
     keys = ["run", *curves.progress_columns]
     placed = curves.frame.loc[curves.frame[keys[1:]].notna().any(axis=1), keys]
     if (repeated := placed.duplicated()).any():
-        row = placed.loc[repeated.idxmax()].dropna().to_dict()
-        raise BadInput(
-            f"two rows for the same run and checkpoint, {row}: name the setting that tells them apart"
+        second = repeated.idxmax()
+        row = placed.loc[second].dropna().to_dict()
+        checkpoint = placed.groupby(keys, dropna=False).ngroup()
+        pair = curves.frame.loc[[(checkpoint == checkpoint[second]).idxmax(), second]]
+        differing = [str(c) for c in pair if pair[c].nunique(dropna=False) > 1]
+        way_out = (
+            f"they differ in {', '.join(differing)}: declare the setting that tells them apart "
+            "(settings=['its name'], or sl.read(file, seed='its name'))"
+            if differing
+            else "they are exact copies: drop one (frame.drop_duplicates())"
         )
+        raise BadInput(f"two rows for the same run and checkpoint, {row}; {way_out}")
 
 
 def _listed(frame: pd.DataFrame) -> str:

@@ -136,10 +136,12 @@ class Law:
         """How likely random residuals would follow each other as closely as these, from small x to large.
 
         Von Neumann's ratio with its Gaussian approximation; small where the form does not follow the data,
-        and then intervals that trust the form are too narrow. NaN for surfaces and fewer than 8 points.
+        and then intervals that trust the form are too narrow. NaN for surfaces, fewer than 8 points, and
+        residuals that are nothing but rounding.
         """
         r, n = self.residuals, len(self.points.y)
-        if n < 8 or self.points.x.ndim > 1 or not np.any(r):
+        rounding = 1e-13 * (1 if self.log else np.max(np.abs(self.points.y)))
+        if n < 8 or self.points.x.ndim > 1 or np.max(np.abs(r)) < rounding:
             return float("nan")
         ratio = float(np.sum(np.diff(r) ** 2) / np.sum((r - r.mean()) ** 2))
         return float(stats.norm.sf((1 - ratio / 2) * np.sqrt((n**2 - 1) / (n - 2))))

@@ -143,7 +143,7 @@ def _bad(values: np.ndarray, name: str, positive: bool) -> dict[int, str]:
         bad[int(i)] = f"{name} is {'missing' if np.isnan(values[i]) else 'infinite'}"
     if positive:
         for i in np.flatnonzero(values <= 0):
-            bad[int(i)] = f"{name} is not positive"
+            bad[int(i)] = f"{name} = {values[i]:g} is not positive"
     return bad
 
 
@@ -151,6 +151,9 @@ def _complaint(bad: dict[int, str]) -> str:
     rows = sorted(bad)
     named = "; ".join(f"point {i}: {bad[i]}" for i in rows[:3]) + ("; …" if len(rows) > 3 else "")
     way = "drop them (missing='drop', on the command line --drop-bad) or correct them"
-    if any(reason == "y is not positive" for reason in bad.values()):
-        way += "; values of y that may be zero or negative can be fitted with space='raw'"
+    if any(reason.startswith("y = ") for reason in bad.values()):
+        way += (
+            "; values of y that may be zero or negative can be fitted with space='raw', "
+            "and an offset below zero with bounds={'offset': (low, high)}"
+        )
     return f"{len(rows)} point{'s' if len(rows) > 1 else ''} cannot be used ({named}): {way}"

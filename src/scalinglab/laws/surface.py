@@ -26,6 +26,7 @@ from scalinglab.laws.uncertainty import Bootstrap
 if TYPE_CHECKING:
     import pandas as pd
 
+STRAIGHT = 0.01  # of ln size: sizes that stray less from a line, or from a value, lie on it
 FLOPS = 6.0  # per parameter and example: 2 forward, 4 backward
 
 
@@ -220,7 +221,30 @@ def fit(
         x.append(third[name])
     options = {"starts": 8, **options}
     law = fit_form(chosen, tuple(x), loss, delta=delta, runs=runs, bounds=bounds, **options)
+    if not law.form.held:
+        _two_dimensional(law.points.x, chosen.variables)
     return Surface(law, seed)
+
+
+def _two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:
+    """Refuse sizes on one line: a fit would share the fall out among the variables as it likes.
+
+    The usual case is twenty tokens per parameter in every run; its fit puts an exponent at a bound and then
+    promises an optimum of 1e28 parameters.
+    """
+    first, second = np.log(x[:2])
+    for name, values in zip(names, (first, second), strict=False):
+        if np.ptp(values) < STRAIGHT:
+            raise BadInput(
+                f"{name} is {np.exp(values[0]):.4g} at every point: a surface needs several values of it; "
+                "fit a law of the other variable instead (laws.fit)"
+            )
+    slope, constant = np.polyfit(first, second, 1)
+    if np.std(second - slope * first - constant) < STRAIGHT:
+        raise BadInput(
+            f"{names[1]} = {np.exp(constant):.3g} · {names[0]}^{slope:.3g} at every point: what each "
+            "contributes cannot be told apart; add runs off this line, or fit a law along it (laws.fit)"
+        )
 
 
 def _pair(form: Form, variables: tuple[Any, ...]) -> tuple[Any, ...]:

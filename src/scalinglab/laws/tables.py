@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves import PROGRESS, Curves
+from scalinglab.curves import PROGRESS, SETTING, Curves
 from scalinglab.curves.files import read_table as read_file
 from scalinglab.errors import BadInput, nearest
 from scalinglab.store import Store
@@ -77,25 +78,10 @@ def points_of(
     notes: list[str] = []
     if copies := int(frame.duplicated().sum()):
         notes.append(f"{copies} rows are exact copies of another and count again; were they read twice?")
-    runs = _run_names(frame, names, y, error)
-    frame = frame.assign(__run=runs)
-    keys = ["__run", *names]
-    several = bool(frame.duplicated(keys).any())
-    if reduce == "auto":
-        reduce = "best" if several else "all"
-    if several and reduce == "best":
-        known = frame[frame[y].notna()]
-        kept = known.loc[known.groupby(keys, sort=False)[y].idxmin()]
-        notes.append(
-            f"the lowest {y} of each run: {len(kept)} of {len(frame)} rows (other choices: last, all)"
-        )
-        frame = kept
-    elif several and reduce == "last":
-        progress = [c for c in PROGRESS if c in frame]
-        ordered = frame.sort_values(progress[0], kind="stable") if progress else frame
-        kept = ordered.groupby(keys, sort=False).tail(1)
-        notes.append(f"the last row of each run: {len(kept)} of {len(frame)} rows")
-        frame = kept
+    runs, told_apart_by = _run_names(frame, names, y, error)
+    frame, note = _reduced(frame.assign(__run=runs), ["__run", *names], y, reduce)
+    if note:
+        notes.append(f"{note}; runs are told apart by {', '.join(told_apart_by)}")
     columns = frame[names].to_numpy(float).T
     return Table(
         columns[0] if isinstance(x, str) else columns,
@@ -137,20 +123,51 @@ def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
             )
 
 
-def _run_names(frame: pd.DataFrame, names: list[str], y: str, error: str | None) -> np.ndarray:
-    """The run of each row: as the table says, else by its settings, else every row its own."""
+def _reduced(frame: pd.DataFrame, keys: list[str], y: str, reduce: str) -> tuple[pd.DataFrame, str]:
+    """The rows that count where a run has several at one x, and what was done; empty if nothing was."""
+    if reduce == "all" or not frame.duplicated(keys).any():
+        return frame, ""
+    if reduce == "last":
+        progress = [c for c in PROGRESS if c in frame]
+        ordered = frame.sort_values(progress[0], kind="stable") if progress else frame
+        kept = ordered.groupby(keys, sort=False).tail(1)
+        return kept, f"the last row of each run: {len(kept)} of {len(frame)} rows"
+    known = frame[frame[y].notna()]
+    kept = known.loc[known.groupby(keys, sort=False)[y].idxmin()]
+    return kept, f"the lowest {y} of each run: {len(kept)} of {len(frame)} rows (other choices: last, all)"
+
+
+def _run_names(
+    frame: pd.DataFrame, names: list[str], y: str, error: str | None
+) -> tuple[np.ndarray, list[str]]:
+    """The run of each row, and by which columns: those that name it, else its settings, else the row."""
+    each = np.arange(len(frame)).astype(str), ["row"]
     for column in ("run", "run_name"):
         if column in frame:
-            return frame[column].astype(str).to_numpy()
+            return frame[column].astype(str).to_numpy(), [column]
+    # a "Seed" that were taken for a measurement would make the best of all seeds one run
+    spelt = [c for c in map(str, frame.columns) if c not in SETTING and _plain(c) in SETTING]
+    settings = [*names, *(c for c in spelt if c not in names and c != y)]
     try:
-        named = Curves(frame.drop(columns=[c for c in (error,) if c]).reset_index(drop=True), settings=names)
+        named = Curves(
+            frame.drop(columns=[c for c in (error,) if c]).reset_index(drop=True), settings=settings
+        )
     except BadInput:
-        return np.arange(len(frame)).astype(str)
+        return each
     runs = named.frame["run"].to_numpy()
     # settings alone do not tell repeats from checkpoints: without progress or a second measurement, each
     # row is a run of its own
     told_apart = named.progress_columns or [c for c in named.measurement_columns if c != y]
-    return runs if told_apart else np.arange(len(frame)).astype(str)
+    return (runs, list(named.setting_columns)) if told_apart else each
+
+
+def _plain(column: str) -> str:
+    """A column's name as we would write it: "Seed #" is seed, "Learning Rate" learning_rate.
+
+    >>> _plain("config.Learning-Rate")
+    'learning_rate'
+    """
+    return re.sub(r"[^a-z0-9]+", "_", column.rsplit(".", 1)[-1].rsplit("/", 1)[-1].lower()).strip("_")
 
 
 def read_table(path: Path) -> pd.DataFrame:

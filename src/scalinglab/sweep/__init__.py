@@ -33,3 +33,7 @@ def __getattr__(name: str) -> Any:  # loaded on use: a worker starts without pan
     value = getattr(importlib.import_module(f"scalinglab.sweep.{_ROOMS[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
