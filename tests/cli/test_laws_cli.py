@@ -81,6 +81,17 @@ def test_best_row_of_every_run_counts_where_runs_have_many(tmp_path: Path):
     )
 
 
+def test_points_that_differ_in_more_than_the_size_get_a_note(tmp_path: Path):
+    rows = [
+        {"n_data": n, "learning_rate": rate, "test_error": n**-0.5 * (1 + rate)}
+        for n in (100, 200, 400, 800) for rate in (0.1, 0.2)
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
+    words = ("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure")
+    assert "differ in learning_rate (0.1, 0.2)" in run(*words)
+    assert "differ in" not in run(*words, "--where", "learning_rate=0.1")
+
+
 def test_seeds_count_as_runs_however_the_column_is_spelt(tmp_path: Path):
     rows = [
         {"Train Size": n, "Seed #": seed, "iter": step, "err": n**-0.5 * (1 + 0.1 * seed + 1 / step)}

@@ -10,6 +10,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
+from scalinglab.report import sections
 from tests.browser import Browser, needs_browser
 from tests.laws.synthetic import family
 
@@ -86,6 +87,33 @@ def test_curves_of_sizes_alone_get_their_law_with_its_interval():
 def test_what_cannot_be_fitted_is_said_and_not_hidden():
     flat = sl.Curves({"n_data": [100, 200], "test_error": [0.3, 0.2]})
     assert "No law was fitted" in sl.report.build(flat)
+
+
+def two_learning_rates() -> sl.Curves:
+    rows = [
+        {"n_data": n, "learning_rate": rate, "seed": seed, "step": t, "test_error": rate * n**-0.5 + 0.1 / t}
+        for n in (100, 200, 400, 800) for rate in (1.0, 2.0) for seed in range(2) for t in (1, 10, 100)
+    ]  # fmt: skip
+    return sl.Curves(pd.DataFrame(rows))
+
+
+def test_no_line_joins_curves_of_different_learning_rates():
+    section = sections.learning_curves(two_learning_rates())
+    assert section is not None
+    lines = [trace for trace in section.plots[0].figure.data if trace.fill is None]
+    assert len(lines) == 4 * 2
+    assert all((np.diff(trace.x) > 0).all() for trace in lines)
+    assert {trace.line.dash for trace in lines} == {"solid", "dash"}
+    assert sum(bool(trace.showlegend) for trace in lines) == 4
+    assert "differ in learning rate: 1.0 solid, 2.0 dashed" in section.paragraphs[0]
+
+
+def test_law_of_size_takes_the_best_learning_rate_and_not_the_mean():
+    section = sections.size_law(two_learning_rates())
+    assert section is not None
+    (_, table) = section.tables[-1]
+    np.testing.assert_allclose(table["mean"], table["n_data"] ** -0.5 + 0.001)
+    assert (table["learning_rate"] == 1.0).all()
 
 
 def test_empty_curves_are_refused():

@@ -70,7 +70,8 @@ def points_of(
             raise BadInput(f"no column {name!r}; {nearest(name, map(str, frame.columns))}")
         if not pd.api.types.is_numeric_dtype(frame[name]):
             wrong = next((v for v in frame[name] if not isinstance(v, (int, float))), frame[name].iloc[0])
-            raise BadInput(f"column {name!r} must hold numbers, not {wrong!r}")
+            numbers = [str(c) for c in frame.select_dtypes("number")]
+            raise BadInput(f"column {name!r} must hold numbers, not {wrong!r}; {nearest(name, numbers)}")
     if reduce not in REDUCE:
         raise BadInput(f"reduce={reduce!r}; {nearest(reduce, REDUCE)}")
     frame = select(frame, where or {})
@@ -78,6 +79,7 @@ def points_of(
     notes: list[str] = []
     if copies := int(frame.duplicated().sum()):
         notes.append(f"{copies} rows are exact copies of another and count again; were they read twice?")
+    notes += _confounded(frame, names)
     runs, told_apart_by = _run_names(frame, names, y, error)
     frame, note = _reduced(frame.assign(__run=runs), ["__run", *names], y, reduce)
     if note:
@@ -121,6 +123,20 @@ def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
                 f"the rows mix {len(kinds)} values of {column} ({shown}): choose one "
                 f"(--where {column}={kinds[0]})"
             )
+
+
+def _confounded(frame: pd.DataFrame, names: list[str]) -> list[str]:
+    """Settings of which runs of one size have several: their spread would pass for noise."""
+    settings = [c for c in SETTING if c in frame and c not in (*names, "seed")]
+    notes = []
+    for column, most in frame.groupby(names)[settings].nunique().max().items():
+        if most > 1:
+            kinds = [str(v) for v in sorted(frame[column].dropna().unique())]
+            shown = ", ".join(kinds[:4]) + (", …" if len(kinds) > 4 else "")
+            notes.append(
+                f"points of one size differ in {column} ({shown}): --where {column}={kinds[0]} takes one"
+            )
+    return notes
 
 
 def _reduced(frame: pd.DataFrame, keys: list[str], y: str, reduce: str) -> tuple[pd.DataFrame, str]:

@@ -7,11 +7,14 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from scalinglab.curves import Curves
 from scalinglab.figures.style import INK, PALETTE, colors
 
+DASHES = ("solid", "dash", "dot", "dashdot")
+DASH_NAMES = ("solid", "dashed", "dotted", "dash-dotted")
 LABELS = {
     "test_error": "test error",
     "train_error": "training error",
@@ -95,22 +98,65 @@ def _tick(value: float) -> str:
 
 
 def by_size(curves: Curves, x: str, y: str, by: str, mode: str = "lines+markers") -> go.Figure:
-    """One line for each value of the setting `by`, coloured in its order; one-standard-error bands."""
+    """A line for each run, coloured in the order of the setting `by`; one-standard-error bands.
+
+    Where another setting varies too, each of its values has a dash of its own.
+    """
     frame = curves.frame
+    others = also_varied(curves, by)
+    kinds = _kinds(frame, others)
     positive = bool((frame[[x, y]].dropna() > 0).to_numpy().all())
     figure = canvas(x, y, log_x=bool((frame[x].dropna() > 0).all()), log_y=positive)
     values = sorted(frame[by].dropna().unique())
     for value, color in zip(values, map(_hex, colors(values)), strict=True):
-        part = frame[frame[by] == value].dropna(subset=[x, y])
-        if part.empty:
-            continue
+        size = frame[frame[by] == value].dropna(subset=[x, y])
         name = f"{value:,.6g}" if isinstance(value, (int, float, np.number)) else str(value)
-        stderr = part.get(f"{y}_stderr")
-        if stderr is not None and stderr.notna().any():
-            _band(figure, part[x], part[y] - stderr, part[y] + stderr, color, name)
-        line(figure, part[x], part[y], name, color, mode=mode, group=name)
+        parts = [(kinds.index(_kind(part, others)), part) for _, part in size.groupby("run", sort=False)]
+        for first, (kind, part) in enumerate(sorted(parts, key=lambda each: each[0])):
+            stderr = part.get(f"{y}_stderr")
+            if stderr is not None and stderr.notna().any():
+                _band(figure, part[x], part[y] - stderr, part[y] + stderr, color, name)
+            dash = DASHES[kind % len(DASHES)]
+            hover = [name, *(f"{label(c)} {v}" for c, v in zip(others, kinds[kind], strict=True))]
+            line(
+                figure, part[x], part[y], name, color, mode=mode, dash=dash, group=name,
+                hover=", ".join(hover), legend=first == 0,
+            )  # fmt: skip
     figure.update_layout(legend={"title": {"text": label(by)}})
     return finish(figure)
+
+
+def also_varied(curves: Curves, by: str) -> list[str]:
+    """Settings other than the seed that tell runs of one size apart."""
+    settings = [c for c in curves.setting_columns if c not in (by, "seed")]
+    within = curves.frame.groupby(by)[settings].nunique()
+    return [c for c in settings if (within[c] > 1).any()]
+
+
+def styles_in_words(curves: Curves, by: str) -> str:
+    """Which dash means what, as a sentence; empty where one setting alone varies."""
+    others = also_varied(curves, by)
+    if not others:
+        return ""
+    kinds = _kinds(curves.frame, others)
+    named = ", ".join(label(c) for c in others)
+    if len(kinds) > len(DASHES):
+        return f"Lines of one colour differ in {named}: hover over them."
+    told = (f"{' / '.join(kind)} {DASH_NAMES[i]}" for i, kind in enumerate(kinds))
+    return f"Lines of one colour differ in {named}: {', '.join(told)}."
+
+
+def _kinds(frame: pd.DataFrame, columns: list[str]) -> list[tuple[str, ...]]:
+    """The combinations of values in these columns, in order; the empty one where there are no columns."""
+    if not columns:
+        return [()]
+    kinds = frame[columns].drop_duplicates().sort_values(columns)
+    return [_kind(kinds.iloc[[i]], columns) for i in range(len(kinds))]
+
+
+def _kind(rows: pd.DataFrame, columns: list[str]) -> tuple[str, ...]:
+    """The values of the first row, as text, in which missing values are equal."""
+    return tuple(str(rows[c].iloc[0]) for c in columns)
 
 
 def line(
@@ -123,17 +169,20 @@ def line(
     mode: str = "lines",
     dash: str = "solid",
     group: str | None = None,
+    hover: str | None = None,
+    legend: bool = True,
 ) -> None:
-    """Add a line, with markers where measured."""
+    """Add a line, with markers where measured; `hover` is what the mouse shows, the name if not given."""
     figure.add_scatter(
         x=np.asarray(x, float),
         y=np.asarray(y, float),
         name=name,
         legendgroup=group,
+        showlegend=legend,
         mode=mode,
         line={"color": color, "width": 1.8, "dash": dash},
         marker={"size": 4.5, "color": color},
-        hovertemplate="%{x:.4g}, %{y:.4g}" + f"<extra>{name}</extra>",
+        hovertemplate="%{x:.4g}, %{y:.4g}" + f"<extra>{hover or name}</extra>",
     )
 
 

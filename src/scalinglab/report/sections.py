@@ -17,7 +17,18 @@ from scalinglab.laws.fitting import fit
 from scalinglab.laws.rescaling import Collapse
 from scalinglab.report import reading
 from scalinglab.report.page import Plot, Section
-from scalinglab.report.plots import band, by_size, canvas, finish, label, legend_above, line, points
+from scalinglab.report.plots import (
+    also_varied,
+    band,
+    by_size,
+    canvas,
+    finish,
+    label,
+    legend_above,
+    line,
+    points,
+    styles_in_words,
+)
 
 PROGRESS = ("epoch", "step", "time", "examples", "compute")
 MEASURES = ("test_error", "test_loss", "train_error", "train_loss")
@@ -47,8 +58,10 @@ def learning_curves(curves: Curves) -> Section | None:
     mean = seed_average(curves)
     shown = mean.select(**{x: lambda column: column > 0})
     plots = [Plot(by_size(shown, x, y, by), f"{label(y)} against {label(x)}".capitalize()) for y in found]
-    text = f"Lines are means over seeds, bands one standard error. Colours run with {label(by)}."
-    return Section("Learning curves", [text], plots)
+    said = [f"Colours run with {label(by)}.", styles_in_words(shown, by)]
+    if mean is not curves:
+        said.insert(0, "Lines are means over seeds, bands one standard error.")
+    return Section("Learning curves", [" ".join(filter(None, said))], plots)
 
 
 def against_norm(curves: Curves) -> Section | None:
@@ -104,8 +117,11 @@ def size_law(curves: Curves) -> Section | None:
     y = next((c for c in MEASURES if c in curves.frame and curves.frame[c].notna().any()), None)
     if by is None or y is None:
         return None
-    best = curves.best(y).frame.groupby(by)[y]
+    others = also_varied(curves, by)
+    best = curves.best(y).frame.groupby([by, *others], dropna=False)[y]
     table = pd.DataFrame({"mean": best.mean(), "error": best.sem(), "runs": best.size()}).reset_index()
+    if others:  # a mean over learning rates, say, would be the law of no network
+        table = table.loc[table.groupby(by)["mean"].idxmin()].reset_index(drop=True)
     title = f"{label(y)} against {label(by)}".capitalize()
     figure = canvas(by, y)
     points(figure, table[by], table["mean"], table["error"], "best of each size")
@@ -120,6 +136,8 @@ def size_law(curves: Curves) -> Section | None:
     rows = [(name, value, *law.parameter_intervals[name]) for name, value in law.parameters.items()]
     fitted = pd.DataFrame(rows, columns=["parameter", "value", "95 % from", "to"])
     said = ["The best checkpoint of every run, averaged over runs of the same size."]
+    if others:
+        said.append(f"At each size the {', '.join(map(label, others))} with the lowest mean counts.")
     if law.unidentified:
         said.append(f"The exponent is not determined by these points: {law.unidentified}.")
     plots = [Plot(finish(legend_above(figure)), f"{title}, with the fitted law and its 95 % interval.")]
@@ -133,7 +151,9 @@ def dynamical_laws(curves: Curves) -> list[Section]:
     try:
         found = dynamical(curves)
     except BadInput as reason:
-        return [Section("The laws", [f"No dynamical law can be read off these curves: {reason}."])]
+        complaint = Section("The laws", [f"No dynamical law can be read off these curves: {reason}."])
+        plain = size_law(curves)
+        return [complaint, plain] if plain else [complaint]
     rows = [
         ("γ₁: error against norm, early in training", found.gamma_1),
         ("γ₂: norm of the optimum against data", found.gamma_2),
