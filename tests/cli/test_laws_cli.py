@@ -81,6 +81,15 @@ def test_best_row_of_every_run_counts_where_runs_have_many(tmp_path: Path):
     )
 
 
+def test_diverged_runs_are_mentioned(tmp_path: Path):
+    rows = [(n, "diverged" if n == 200 else "done", n**-0.5) for n in (100, 200, 400, 800)]
+    table = pd.DataFrame(rows, columns=["n_data", "status", "test_error"]).assign(run=list("abcd"))
+    table.to_csv(tmp_path / "logs.csv", index=False)
+    words = ("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure")
+    assert "diverged runs count too (1)" in run(*words)
+    assert "3 points at 3 sizes" in run(*words, "--where", "status=done")
+
+
 def test_points_that_differ_in_more_than_the_size_get_a_note(tmp_path: Path):
     rows = [
         {"n_data": n, "learning_rate": rate, "test_error": n**-0.5 * (1 + rate)}
@@ -112,6 +121,10 @@ def test_seeds_count_as_runs_however_the_column_is_spelt(tmp_path: Path):
         (lambda t: t.rename(columns={"test_error": "test_eror"}), "did you mean 'test_eror'"),
         (lambda t: t.assign(model=["a"] * 18 + ["b"] * 18), "mix 2 values of model.*--where model=a"),
         (lambda t: t.assign(test_error="high"), "must hold numbers, not 'high'"),
+        (
+            lambda t: t.assign(test_error=["high", *map(str, t.test_error[1:])]),
+            "must hold numbers, not 'high'",
+        ),
     ],
 )
 def test_bad_data_get_a_clear_message(curves: Path, change, said: str):

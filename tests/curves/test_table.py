@@ -75,6 +75,7 @@ def test_roles_are_told_apart():
         ({"n_data": [1, 2]}, "no measurement"),
         ({"test_error": [0.1]}, "no setting and no progress"),
         ({"step": [1, 2], "test_error": ["a", "b"]}, "test_error must hold numbers, not 'a'"),
+        ({"step": [1, 2], "test_error": ["0.1", "n/a"]}, "test_error must hold numbers, not 'n/a'"),
         ({"step": ["one"], "test_error": [0.1]}, "step must hold numbers, not 'one'"),
         ({"step": [1], "test_error": [12.5]}, "reaches 12.5.*divide percent by 100"),
         (

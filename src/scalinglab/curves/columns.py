@@ -92,6 +92,16 @@ def is_numeric(column: pd.Series) -> bool:
     return bool(pd.api.types.is_numeric_dtype(column))
 
 
+def no_number(column: pd.Series) -> Any:
+    """The first value that cannot be read as a number: the one to correct where a column is text.
+
+    >>> no_number(pd.Series(["0.5", None, "abc"]))
+    'abc'
+    """
+    unreadable = column.notna() & pd.to_numeric(column, errors="coerce").isna()
+    return column[unreadable].iloc[0] if unreadable.any() else column.dropna().iloc[0]
+
+
 def tidy(frame: pd.DataFrame) -> pd.DataFrame:
     """Columns as NumPy numbers or text: nullable, categorical and mixed columns are turned into these."""
     changed = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves.columns import NUMBERS, is_numeric
+from scalinglab.curves.columns import NUMBERS, is_numeric, no_number
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ def validate(curves: Curves) -> None:
         return
     for column in (*curves.progress_columns, *(c for c in frame.columns if c in NUMBERS)):
         if not is_numeric(frame[column]):
-            example = next((v for v in frame[column] if isinstance(v, str)), frame[column].iloc[0])
-            raise BadInput(f"{column} must hold numbers, not {example!r}")
+            raise BadInput(f"{column} must hold numbers, not {no_number(frame[column])!r}")
     if not curves.measurement_columns:
         raise BadInput(f"no measurement among the columns {_listed(frame)}: give one, such as test_error")
     if not curves.progress_columns and not curves.setting_columns:

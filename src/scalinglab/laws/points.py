@@ -153,7 +153,7 @@ def _complaint(bad: dict[int, str]) -> str:
     way = "drop them (missing='drop', on the command line --drop-bad) or correct them"
     if any(reason.startswith("y = ") for reason in bad.values()):
         way += (
-            "; values of y that may be zero or negative can be fitted with space='raw', "
+            "; values of y that may be zero or negative can be fitted with space='raw' (--space raw), "
             "and an offset below zero with bounds={'offset': (low, high)}"
         )
     return f"{len(rows)} point{'s' if len(rows) > 1 else ''} cannot be used ({named}): {way}"

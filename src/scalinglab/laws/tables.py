@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, Curves
+from scalinglab.curves.columns import no_number
 from scalinglab.curves.files import read_table as read_file
 from scalinglab.errors import BadInput, nearest
 from scalinglab.store import Store
@@ -65,21 +66,12 @@ def points_of(
     error = error or (f"{y}_stderr" if f"{y}_stderr" in frame else None)
     if frame.empty:
         raise BadInput("the table has no rows")
-    for name in (*names, y, *([error] if error else [])):
-        if name not in frame:
-            raise BadInput(f"no column {name!r}; {nearest(name, map(str, frame.columns))}")
-        if not pd.api.types.is_numeric_dtype(frame[name]):
-            wrong = next((v for v in frame[name] if not isinstance(v, (int, float))), frame[name].iloc[0])
-            numbers = [str(c) for c in frame.select_dtypes("number")]
-            raise BadInput(f"column {name!r} must hold numbers, not {wrong!r}; {nearest(name, numbers)}")
+    _numeric(frame, [*names, y, *([error] if error else [])])
     if reduce not in REDUCE:
         raise BadInput(f"reduce={reduce!r}; {nearest(reduce, REDUCE)}")
     frame = select(frame, where or {})
     _one_kind(frame, names)
-    notes: list[str] = []
-    if copies := int(frame.duplicated().sum()):
-        notes.append(f"{copies} rows are exact copies of another and count again; were they read twice?")
-    notes += _confounded(frame, names)
+    notes = _doubts(frame, names)
     runs, told_apart_by = _run_names(frame, names, y, error)
     frame, note = _reduced(frame.assign(__run=runs), ["__run", *names], y, reduce)
     if note:
@@ -125,17 +117,33 @@ def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
             )
 
 
-def _confounded(frame: pd.DataFrame, names: list[str]) -> list[str]:
-    """Settings of which runs of one size have several: their spread would pass for noise."""
-    settings = [c for c in SETTING if c in frame and c not in (*names, "seed")]
+def _numeric(frame: pd.DataFrame, names: list[str]) -> None:
+    """Refuse columns that are not there or do not hold numbers."""
+    for name in names:
+        if name not in frame:
+            raise BadInput(f"no column {name!r}; {nearest(name, map(str, frame.columns))}")
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            wrong = no_number(frame[name])
+            numbers = [str(c) for c in frame.select_dtypes("number")]
+            raise BadInput(f"column {name!r} must hold numbers, not {wrong!r}; {nearest(name, numbers)}")
+
+
+def _doubts(frame: pd.DataFrame, names: list[str]) -> list[str]:
+    """What the analyst should know about the rows before a fit of them is believed."""
     notes = []
-    for column, most in frame.groupby(names)[settings].nunique().max().items():
-        if most > 1:
+    if copies := int(frame.duplicated().sum()):
+        notes.append(f"{copies} rows are exact copies of another and count again; were they read twice?")
+    for column in (c for c in SETTING if c in frame and c not in (*names, "seed")):
+        if frame.groupby(names)[column].nunique().max() > 1:  # a spread that would pass for noise
             kinds = [str(v) for v in sorted(frame[column].dropna().unique())]
             shown = ", ".join(kinds[:4]) + (", …" if len(kinds) > 4 else "")
             notes.append(
                 f"points of one size differ in {column} ({shown}): --where {column}={kinds[0]} takes one"
             )
+    if {"run", "status"} <= {*frame.columns}:
+        lost = frame.loc[frame["status"] == "diverged", "run"].nunique()
+        if lost:
+            notes.append(f"diverged runs count too ({lost}): --where status=done leaves them out")
     return notes
 
 

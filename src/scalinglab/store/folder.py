@@ -97,7 +97,10 @@ class Store:
             ended = self._shelf.ended(run)
             if ended in ("done", "diverged"):
                 path.unlink(missing_ok=True)
-                raise RunDone(f"run {run} is {ended} already; discard it first to do it again")
+                raise RunDone(
+                    f"run {run} is {ended} already in {self.path}; to do it again, take another seed, "
+                    f"or discard it first: sl.Store({str(self.path)!r}).discard({run!r})"
+                )
             if ended == "unreadable":
                 raise StoreError(
                     f"{self._shelf.single(run)} cannot be read; discard run {run} to do it again"
