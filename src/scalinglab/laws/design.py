@@ -29,12 +29,13 @@ class NextRuns:
         variables: names of what sets a run's size.
         runs: (runs, variables), in the order in which to make them.
         seeds: (runs,), how many times each.
-        cost: (runs,), FLOPs of all its seeds.
+        cost: (runs,), of all its seeds.
         target: (variables,), where the prediction is wanted.
         prediction: there.
         before: half-width of its 95 % interval now, as a fraction of the prediction.
         after: (runs,), the half-width expected then.
-        budget: FLOPs.
+        budget: what may be spent.
+        unit: of cost and budget: FLOPs for a surface, examples (say) for a law of n_data.
     """
 
     variables: tuple[str, ...]
@@ -46,20 +47,21 @@ class NextRuns:
     before: float
     after: np.ndarray
     budget: float
+    unit: str = "FLOPs"
 
     def summary(self) -> str:
         """A table in lines."""
         place = ", ".join(f"{n} = {v:.3g}" for n, v in zip(self.variables, self.target, strict=True))
         lines = [f"prediction at {place}: {self.prediction:.4g} ± {100 * self.before:.2g} % (95 %)"]
         if not len(self.runs):
-            return lines[0] + f"\nno run fits into {self.budget:.3g} FLOPs, or none would help"
-        lines.append(
-            "".join(f"{n:>12}" for n in self.variables) + f"{'seeds':>7}{'FLOPs':>12} {'then ±':>10}"
-        )
+            return lines[0] + f"\nno run fits into {self.budget:.3g} {self.unit}, or none would help"
+        lines.append("".join(f"{n:>12}" for n in self.variables) + f"{'seeds':>7}{'cost':>12} {'then ±':>10}")
         for run, seeds, cost, after in zip(self.runs, self.seeds, self.cost, self.after, strict=True):
             sizes = "".join(f"{v:>12.3g}" for v in run)
             lines.append(f"{sizes}{seeds:>7}{cost:>12.3g} {100 * after:>8.2g} %")
-        lines.append(f"{self.cost.sum():.3g} of {self.budget:.3g} FLOPs; expected, as far as the form holds")
+        lines.append(
+            f"{self.cost.sum():.3g} of {self.budget:.3g} {self.unit}; expected, as far as the form holds"
+        )
         return "\n".join(lines)
 
 
@@ -93,7 +95,35 @@ def next_runs(
     law = fitted.law if isinstance(fitted, Surface) else fitted
     names = law.form.variables
     if not budget > 0:
-        raise BadInput(f"budget={budget!r} must be a positive number of FLOPs")
+        raise BadInput(f"budget={budget!r} must be a positive cost")
+    target = _target(fitted, names, at, compute, flops)
+    price = cost or ((lambda *v: flops * v[0] * v[1]) if len(names) > 1 else (lambda x: x))
+    unit = "of that cost" if cost else "FLOPs" if len(names) > 1 else f"units of {names[0]}"
+    grid = _candidates(law) if candidates is None else np.atleast_2d(np.asarray(candidates, float))
+    grid, prices = _affordable(grid.reshape(-1, len(names)), price, budget, unit)
+    rows = _rows(law, np.vstack([grid, target]))
+    g, rows = rows[-1], rows[:-1]
+    inverse = _inverse_information(law)
+    noise = max(law.variance, 1e-20)
+    plans = [
+        _greedy(inverse, rows, prices, g, noise, budget, most, seeds, per_cost) for per_cost in (True, False)
+    ]
+    chosen, variances = min(plans, key=lambda plan: plan[1][-1])
+    order = list(dict.fromkeys(chosen))
+    times = np.array([chosen.count(i) for i in order], int)
+    reached = _reached(inverse, rows[order], times, g, noise)
+    prediction = float(np.ravel(law.predict(tuple(target) if len(names) > 1 else target))[0])
+    half = level_quantile(0.95, law.freedom) / (1.0 if law.log else prediction)
+    return NextRuns(
+        names, grid[order], times, prices[order] * times, target, prediction,
+        float(half * np.sqrt(variances[0])), half * np.sqrt(reached), float(budget), unit,
+    )  # fmt: skip
+
+
+def _target(
+    fitted: Law | Surface, names: tuple[str, ...], at: Any, compute: float | None, flops: float
+) -> np.ndarray:
+    """Where the prediction matters, (variables,)."""
     if compute is not None:
         if not isinstance(fitted, Surface):
             raise BadInput("compute= needs a surface; for a law of one variable give at=")
@@ -107,36 +137,31 @@ def next_runs(
         plural = "s" if len(names) > 1 else ""
         raise BadInput(f"at={given} must hold {len(names)} value{plural}: {', '.join(names)}")
     positive(at=target)
-    price = cost or ((lambda *v: flops * v[0] * v[1]) if len(names) > 1 else (lambda x: x))
-    grid = _candidates(law) if candidates is None else np.atleast_2d(np.asarray(candidates, float))
-    grid = grid.reshape(-1, len(names))
+    return target
+
+
+def _affordable(
+    grid: np.ndarray, price: Callable[..., Any], budget: float, unit: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """The candidates that the budget allows, (n, variables), and what each costs."""
     prices = np.array([float(price(*row)) for row in grid])
     affordable = (prices <= budget) & (prices > 0)
     if not affordable.any():
         cheapest = f"; the cheapest candidate costs {prices.min():.3g}" if len(prices) else ""
-        raise BadInput(f"no candidate costs {budget:.3g} FLOPs or less{cheapest}")
-    grid, prices = grid[affordable], prices[affordable]
-    rows = _rows(law, np.vstack([grid, target]))
-    g, rows = rows[-1], rows[:-1]
-    inverse = _inverse_information(law)
-    noise = max(law.variance, 1e-20)
-    plans = [
-        _greedy(inverse, rows, prices, g, noise, budget, most, seeds, per_cost) for per_cost in (True, False)
-    ]
-    chosen, variances = min(plans, key=lambda plan: plan[1][-1])
-    quantile = level_quantile(0.95, law.freedom)
-    prediction = float(np.ravel(law.predict(tuple(target) if len(names) > 1 else target))[0])
-    unit = 1.0 if law.log else prediction
-    order = list(dict.fromkeys(chosen))
-    times = np.array([chosen.count(i) for i in order], int)
-    reached, inverse_now = [], inverse
-    for i, repeats in zip(order, times, strict=True):
+        raise BadInput(f"no candidate costs {budget:.3g} {unit} or less{cheapest}")
+    return grid[affordable], prices[affordable]
+
+
+def _reached(
+    inverse: np.ndarray, rows: np.ndarray, times: np.ndarray, g: np.ndarray, noise: float
+) -> np.ndarray:
+    """The variance of the prediction after each of these runs, made so many times each."""
+    reached = []
+    for row, repeats in zip(rows, times, strict=True):
         for _ in range(repeats):
-            inverse_now = _with_run(inverse_now, rows[i], noise)
-        reached.append(float(g @ inverse_now @ g))
-    before, after = quantile * np.sqrt(variances[0]) / unit, quantile * np.sqrt(np.array(reached)) / unit
-    runs, prices = grid[order], prices[order] * times
-    return NextRuns(names, runs, times, prices, target, prediction, float(before), after, float(budget))
+            inverse = _with_run(inverse, row, noise)
+        reached.append(float(g @ inverse @ g))
+    return np.array(reached)
 
 
 def _with_run(inverse: np.ndarray, row: np.ndarray, noise: float) -> np.ndarray:

@@ -34,7 +34,15 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.laws.rescaling import Collapse, collapse_at
-from scalinglab.laws.shape import Exponent, level_crossings, line, optimum, power_law_window
+from scalinglab.laws.shape import (
+    Exponent,
+    Optimum,
+    Window,
+    level_crossings,
+    line,
+    optimum,
+    power_law_window,
+)
 from scalinglab.laws.sizes import size_curves
 
 
@@ -128,30 +136,12 @@ def dynamical(
     sampled = line(logs[resolved], position[resolved])
     # where the exponent depends on the level the collapse is imperfect: that is part of the error
     gamma_2 = Exponent(sampled.value, float(np.hypot(sampled.error, each.std())))
-    height = np.array([o.y for o in optima])
-    measured = line(logs, height)
+    measured = line(logs, np.array([o.y for o in optima]))
     direct = line(logs, np.array([o.x for o in optima]))
     predicted = gamma_1.value * gamma_2.value
     predicted_error = abs(predicted) * np.hypot(gamma_1.error / gamma_1.value, gamma_2.error / gamma_2.value)
-    table = pd.DataFrame(
-        {
-            "size": [curve.size for curve in found],
-            "x_optimum": np.exp([o.x for o in optima]),
-            "x_optimum_low": np.exp([o.x_low for o in optima]),
-            "x_optimum_high": np.exp([o.x_high for o in optima]),
-            "y_optimum": np.exp(height),
-            "y_optimum_error": np.exp(height) * [o.y_error for o in optima],
-            "window_low": np.exp([w.low for w in windows]),
-            "elbow": np.exp([w.high for w in windows]),
-            "slope": [w.slope for w in windows],
-            "slope_error": [w.slope_error for w in windows],
-            "position": np.exp(position),
-            "kind": [o.kind for o in optima],
-            "resolved": resolved,
-        }
-    )
     return Dynamical(
-        table=table,
+        table=_table([curve.size for curve in found], optima, windows, position),
         gamma_1=gamma_1,
         gamma_2=gamma_2,
         gamma_predicted=Exponent(float(predicted), float(predicted_error)),
@@ -160,4 +150,28 @@ def dynamical(
         sigma=float(np.hypot(predicted_error, measured.error)),
         collapse=collapse_at(found, position),
         level_exponents=np.column_stack([levels, each]),
+    )
+
+
+def _table(
+    sizes: list[float], optima: list[Optimum], windows: list[Window], position: np.ndarray
+) -> pd.DataFrame:
+    """What was read off every curve, one row a size; the readings themselves are logarithms."""
+    height = np.exp([o.y for o in optima])
+    return pd.DataFrame(
+        {
+            "size": sizes,
+            "x_optimum": np.exp([o.x for o in optima]),
+            "x_optimum_low": np.exp([o.x_low for o in optima]),
+            "x_optimum_high": np.exp([o.x_high for o in optima]),
+            "y_optimum": height,
+            "y_optimum_error": height * [o.y_error for o in optima],
+            "window_low": np.exp([w.low for w in windows]),
+            "elbow": np.exp([w.high for w in windows]),
+            "slope": [w.slope for w in windows],
+            "slope_error": [w.slope_error for w in windows],
+            "position": np.exp(position),
+            "kind": [o.kind for o in optima],
+            "resolved": [w.resolved for w in windows],
+        }
     )

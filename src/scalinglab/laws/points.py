@@ -70,39 +70,32 @@ def check(
     measured = _column(y, "y")
     count = len(measured)
     for values, name in zip(columns, names, strict=True):
-        if len(values) != count:
-            raise BadInput(f"{name} has {len(values)} values and y has {count}: give one of each per point")
+        _same(values, count, name)
     errors = None if error is None else _same(_column(error, "error"), count, "error")
     weight = np.ones(count) if weights is None else _same(_column(weights, "weights"), count, "weights")
     labels = np.arange(count) if runs is None else _same(np.asarray(runs).ravel(), count, "runs")
-    notes: list[str] = []
-
-    bad = _bad(measured, "y", log)
+    if count == 0:
+        raise BadInput("no points: x and y are empty")
+    bad = _bad(measured, "y", log) | _bad(weight, "weights", False)
     for values, name in zip(columns, names, strict=True):
         bad |= _bad(values, name, True)
     if errors is not None:
         bad |= _bad(errors, "error", True)
-    bad |= _bad(weight, "weights", False)
-    if bad:
-        if missing == "raise":
-            raise BadInput(_complaint(bad))
-        notes.append(f"{len(bad)} of {count} points dropped: {'; '.join(sorted(set(bad.values())))}")
+    if bad and missing == "raise":
+        raise BadInput(_complaint(bad))
     if np.any(weight < 0):
         raise BadInput(f"weights must not be negative; the smallest is {weight.min():g}")
     keep = np.array([i not in bad for i in range(count)], bool) & (weight > 0)
-    if count == 0:
-        raise BadInput("no points: x and y are empty")
     if not keep.any():
         raise BadInput(f"no usable point among {count}: {_complaint(bad) if bad else 'every weight is 0'}")
-    table = np.array(columns)[:, keep]
-    measured, weight, labels = measured[keep], weight[keep], labels[keep]
-    errors = None if errors is None else errors[keep]
+    table = np.array(columns)
+    order = np.flatnonzero(keep)[np.lexsort(table[::-1, keep])]
+    table, measured, weight, labels = table[:, order], measured[order], weight[order], labels[order]
+    errors = None if errors is None else errors[order]
     if np.all(table.max(axis=1) == table.min(axis=1)):
         what = ", ".join(f"{n} = {v:g}" for n, v in zip(names, table[:, 0], strict=True))
         raise BadInput(f"all {len(measured)} points have the same size, {what}: a law needs several sizes")
-    order = np.lexsort(table[::-1])
-    table, measured, weight, labels = table[:, order], measured[order], weight[order], labels[order]
-    errors = None if errors is None else errors[order]
+    notes = [f"{len(bad)} of {count} points dropped: {_reasons(bad)}"] if bad else []
     # two runs may well measure the same; the same run twice, or points of unknown origin, are suspicious
     origin = np.zeros(len(labels)) if runs is None else np.unique(labels, return_inverse=True)[1]
     pairs = np.unique(np.vstack([table, measured, origin]), axis=1).shape[1]
@@ -145,6 +138,11 @@ def _bad(values: np.ndarray, name: str, positive: bool) -> dict[int, str]:
         for i in np.flatnonzero(values <= 0):
             bad[int(i)] = f"{name} = {values[i]:g} is not positive"
     return bad
+
+
+def _reasons(bad: dict[int, str]) -> str:
+    different = sorted(set(bad.values()))
+    return "; ".join(different[:3]) + ("; …" if len(different) > 3 else "")
 
 
 def _complaint(bad: dict[int, str]) -> str:

@@ -8,7 +8,7 @@ n_params ∝ compute^a, and the optimum at one compute.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,47 +86,76 @@ def sensitivity(
         raise BadInput(
             f"n_params, n_data, loss have {len(n)}, {len(d)}, {len(y)} values: give one of each per point"
         )
-    everything = np.ones(len(y), bool)
-    rows = []
-
-    def add(choice: str, keep: np.ndarray, size: np.ndarray = n, cost: float = flops, **changed: Any) -> None:
-        row: dict[str, Any] = {"choice": choice, "points": int(keep.sum()), "problem": ""}
-        chosen = {**options, **changed}
-        if isinstance(chosen.get("weights"), np.ndarray):
-            chosen["weights"] = chosen["weights"][keep]
-        try:
-            fitted = surface.fit(size[keep], d[keep], y[keep], **chosen)
-            row.update(_quoted(fitted, at, cost))
-        except ScalinglabError as error:
-            row.update(dict.fromkeys((*COLUMNS, "B"), np.nan) | {"problem": str(error).split(":")[0]})
-        rows.append(row)
-
-    add("as given", everything)
-    for name, size in list(definitions.items())[1:]:
-        add(f"N: {name}", everything, size)
+    choices = [Choice("as given")]
+    choices += [Choice(f"N: {name}", n_params=size) for name, size in list(definitions.items())[1:]]
     for name, total in (compute or {}).items():
         ratio = float(np.median(np.asarray(total, float).ravel() / (n * d)))
-        add(f"FLOPs: {name} ({ratio:.3g} N D)", everything, cost=ratio)
-    for text, changed in (
-        ("fit: Huber, delta 1e-2", {"delta": 1e-2}),
-        ("fit: Huber, delta from the scatter", {"delta": None}),
-        ("fit: squares of logs", {"delta": np.inf}),
-        ("fit: squares of losses", {"delta": np.inf, "space": "raw"}),
-    ):
-        add(text, everything, **changed)  # type: ignore[arg-type]
-    add("weights: every model size alike", everything, weights=_alike(n))
-    add("weights: every decade of FLOPs alike", everything, weights=_alike(np.floor(np.log10(n * d * flops))))
-    order = np.argsort(y)
-    highest, total = np.isin(np.arange(len(y)), order[-5:]), n * d
-    add("without the 5 highest losses", ~highest)
-    add("without the cheapest fifth", total > np.quantile(total, 0.2))
-    add("without the dearest fifth", total < np.quantile(total, 0.8))
-    add("without the smallest model", n > n.min())
-    add("without the largest model", n < n.max())
-    if len(np.unique(labels)) < len(labels):
-        last = np.array([total[i] == total[labels == labels[i]].max() for i in range(len(y))])
-        add("last point of each run only", last)
+        choices.append(Choice(f"FLOPs: {name} ({ratio:.3g} N D)", flops=ratio))
+    choices += _other_fits(n, n * d * flops) + _fewer_points(n, n * d, y, labels)
+    rows = []
+    for choice in choices:
+        keep = np.ones(len(y), bool) if choice.keep is None else choice.keep
+        size = n if choice.n_params is None else choice.n_params
+        changed = {**options, **choice.options}
+        if isinstance(changed.get("weights"), np.ndarray):
+            changed["weights"] = changed["weights"][keep]
+        row: dict[str, Any] = {"choice": choice.text, "points": int(keep.sum()), "problem": ""}
+        try:
+            fitted = surface.fit(size[keep], d[keep], y[keep], **changed)
+            row.update(_quoted(fitted, at, choice.flops or flops))
+        except ScalinglabError as error:
+            row.update(dict.fromkeys(COLUMNS, np.nan) | {"problem": str(error).split(":")[0]})
+        rows.append(row)
     return Sensitivity(float(at), pd.DataFrame(rows))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One thing done otherwise than in the fit as given; what is None stays as it was.
+
+    Attributes:
+        text: what the table calls it.
+        keep: (n,), the points that count.
+        n_params: (n,), another count of parameters.
+        flops: per parameter and example.
+        options: of `surface.fit`.
+    """
+
+    text: str
+    keep: np.ndarray | None = None
+    n_params: np.ndarray | None = None
+    flops: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _other_fits(n: np.ndarray, compute: np.ndarray) -> list[Choice]:
+    """Other losses of the fit, and other weights of the points."""
+    decade = np.floor(np.log10(compute))
+    changes: dict[str, dict[str, Any]] = {
+        "fit: Huber, delta 1e-2": {"delta": 1e-2},
+        "fit: Huber, delta from the scatter": {"delta": None},
+        "fit: squares of logs": {"delta": np.inf},
+        "fit: squares of losses": {"delta": np.inf, "space": "raw"},
+        "weights: every model size alike": {"weights": _alike(n)},
+        "weights: every decade of FLOPs alike": {"weights": _alike(decade)},
+    }
+    return [Choice(text, options=options) for text, options in changes.items()]
+
+
+def _fewer_points(n: np.ndarray, cost: np.ndarray, y: np.ndarray, labels: np.ndarray) -> list[Choice]:
+    """Points left out that an analyst might leave out."""
+    highest = np.isin(np.arange(len(y)), np.argsort(y)[-5:])
+    kept = {
+        "without the 5 highest losses": ~highest,
+        "without the cheapest fifth": cost > np.quantile(cost, 0.2),
+        "without the dearest fifth": cost < np.quantile(cost, 0.8),
+        "without the smallest model": n > n.min(),
+        "without the largest model": n < n.max(),
+    }
+    if len(np.unique(labels)) < len(labels):
+        last = [cost[i] == cost[labels == labels[i]].max() for i in range(len(y))]
+        kept["last point of each run only"] = np.array(last)
+    return [Choice(text, keep=keep) for text, keep in kept.items()]
 
 
 def _quoted(fitted: Surface, at: float, flops: float) -> dict[str, float]:

@@ -154,6 +154,11 @@ def dynamical_laws(curves: Curves) -> list[Section]:
         complaint = Section("The laws", [f"No dynamical law can be read off these curves: {reason}."])
         plain = size_law(curves)
         return [complaint, plain] if plain else [complaint]
+    return [in_words(found), the_collapse(found), the_laws(found)]
+
+
+def in_words(found: Dynamical) -> Section:
+    """The reading of the laws, and their exponents."""
     rows = [
         ("γ₁: error against norm, early in training", found.gamma_1),
         ("γ₂: norm of the optimum against data", found.gamma_2),
@@ -164,47 +169,38 @@ def dynamical_laws(curves: Curves) -> list[Section]:
         [(name, e.value, e.error, reading.interval(e)) for name, e in rows],
         columns=["exponent", "value", "standard error", "95 % interval"],
     )
-    columns = ["size", "x_optimum", "y_optimum", "y_optimum_error", "elbow", "slope", "kind"]
-    names = [
-        "training examples",
-        "optimal norm",
-        "best error",
-        "± error",
-        "elbow",
-        "early slope",
-        "after the optimum",
-    ]
-    optima = found.table[columns].set_axis(names, axis=1)
+    return Section("In words", reading.of_dynamical(found), tables=[("Exponents", table)])
+
+
+def the_collapse(found: Dynamical) -> Section:
+    """The rescaled curves, and for which sizes they are one."""
     held = "No three sizes fall on one master curve."
     if found.collapse_from is not None:
         held = f"The dashed master curve holds {found.collapse.extent('examples')}."
-    return [
-        Section("In words", reading.of_dynamical(found), tables=[("Exponents", table)]),
-        Section(
-            "The collapse",
-            ["Each curve divided by the height of its optimum and by its position along the norm. " + held],
-            [
-                Plot(
-                    collapsed(found.collapse),
-                    "Test error over the smallest, against norm over the curve's position.",
-                )
-            ],
-        ),
-        Section(
-            "The laws",
-            ["Points are the optima of the curves, with one standard error; lines are fitted power laws."],
-            [
-                Plot(
-                    error_against_data(found), "The best test error against the number of training examples."
-                ),
-                Plot(
-                    norm_against_data(found),
-                    "Where each curve lies along the norm: its minimum, and its falling part (see γ₂).",
-                ),
-            ],
-            [("The optimum of every size", optima)],
-        ),
-    ]
+    said = f"Each curve divided by the height of its optimum and by its position along the norm. {held}"
+    caption = "Test error over the smallest, against norm over the curve's position."
+    return Section("The collapse", [said], [Plot(collapsed(found.collapse), caption)])
+
+
+def the_laws(found: Dynamical) -> Section:
+    """The optimum of every size, with the power laws through them."""
+    names = {
+        "size": "training examples", "x_optimum": "optimal norm", "y_optimum": "best error",
+        "y_optimum_error": "± error", "elbow": "elbow", "slope": "early slope", "kind": "after the optimum",
+    }  # fmt: skip
+    optima = found.table[list(names)].rename(columns=names)
+    return Section(
+        "The laws",
+        ["Points are the optima of the curves, with one standard error; lines are fitted power laws."],
+        [
+            Plot(error_against_data(found), "The best test error against the number of training examples."),
+            Plot(
+                norm_against_data(found),
+                "Where each curve lies along the norm: its minimum, and its falling part (see γ₂).",
+            ),
+        ],
+        [("The optimum of every size", optima)],
+    )
 
 
 def collapsed(master: Collapse) -> go.Figure:
