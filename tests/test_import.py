@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import scalinglab
 
 HEAVY = ("torch", "matplotlib", "pandas", "scipy", "sklearn", "plotly", "typer")
@@ -24,3 +26,11 @@ def test_completion_offers_each_name_once():
     names = dir(scalinglab)
     assert {"laws", "theory", "Curves"} <= set(names)
     assert len(names) == len(set(names))
+    assert not {"Any", "importlib", "annotations"} & set(names)
+
+
+@pytest.mark.parametrize("room", ["board", "figures", "laws", "simulate", "sweep", "theory"])
+def test_completion_offers_what_a_room_loads_on_use(room: str):
+    module = getattr(scalinglab, room)
+    assert dir(module) == sorted(module.__all__)
+    assert all(getattr(module, name) is not None for name in dir(module))

@@ -97,6 +97,8 @@ def test_a_run_that_kills_its_worker_is_tried_again_and_at_last_recorded(engine,
     }  # fmt: skip
     assert len(outcome.failed) == 1
     assert all("killed by signal 9" in r.error or "Worker" in r.error for r in outcome.failed.values())
+    assert len(outcome.deaths) >= 2  # that of "once" too, which is done in the end
+    assert "begun again" in outcome.summary()
 
 
 def test_a_full_disk_stops_the_sweep_and_what_was_stored_is_intact(engine, tmp_path):

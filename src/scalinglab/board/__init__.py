@@ -19,3 +19,7 @@ def __getattr__(name: str) -> Any:
     from scalinglab.board import server
 
     return getattr(server, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

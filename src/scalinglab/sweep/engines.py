@@ -1,4 +1,4 @@
-"""Engines: where tasks are done. Each is a pool with the same five verbs, held to one contract.
+"""Engines: where tasks are done. Each is a pool with the same four verbs, held to one contract.
 
 `submit` a task to a free slot, `wait` for what ended (an answer of the worker, or the news that it died),
 `close` when all is done, `kill` to stop at once. The driver in `running` decides what to do about it.

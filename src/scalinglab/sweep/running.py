@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.store import Record, Store, StoreError
 from scalinglab.sweep.display import Display
-from scalinglab.sweep.engines import Answer, Pool, open_pool
+from scalinglab.sweep.engines import DIED, Answer, Pool, open_pool
 from scalinglab.sweep.grid import Grid
 from scalinglab.sweep.plan import Plan, Task, keep_grid, make_plan, remaining, split
 from scalinglab.sweep.worker import load
@@ -46,6 +47,7 @@ class Outcome:
         failed: the records of runs that failed, with their tracebacks.
         interrupted: whether Ctrl-C ended it.
         seconds: how long it took.
+        deaths: why workers died, one text each; what they were doing was done again.
     """
 
     plan: Plan
@@ -53,6 +55,7 @@ class Outcome:
     failed: dict[str, Record]
     interrupted: bool
     seconds: float
+    deaths: tuple[str, ...] = ()
 
     def count(self, *statuses: str) -> int:
         """The number of runs with one of these statuses."""
@@ -67,6 +70,9 @@ class Outcome:
             lines.append(f"  {run} {record.setting}: {reason}")
         if self.failed:
             lines.append("try the failed ones again with --retry-failed (retry_failed=True)")
+        for cause, times in Counter(self.deaths).items():
+            who = "1 worker" if times == 1 else f"{times} workers"
+            lines.append(f"{who} died and the work was begun again: {cause}")
         if self.interrupted:
             lines.append("interrupted: sweep again to continue")
         return "\n".join(lines)
@@ -159,7 +165,7 @@ def execute(
     records = store.records()
     status = {name: records[name].status if name in records else "missing" for name in plan.runs}
     failed = {name: records[name] for name, kind in status.items() if kind == "failed"}
-    return Outcome(plan, status, failed, wish.soon, time.monotonic() - start)
+    return Outcome(plan, status, failed, wish.soon, time.monotonic() - start, tuple(driver.causes))
 
 
 @dataclass
@@ -202,6 +208,7 @@ class Driver:
     running: dict[int, Task] = field(default_factory=dict)
     deaths: dict[tuple[str, ...], int] = field(default_factory=dict)
     refusals: dict[tuple[str, ...], int] = field(default_factory=dict)
+    causes: list[str] = field(default_factory=list)  # of the deaths, for the summary
     count: int = 0
 
     def drive(self, display: Display) -> None:
@@ -224,6 +231,8 @@ class Driver:
         self.pool.submit({**message, "device": None})
 
     def _deal(self, task: Task, answer: Answer) -> None:
+        if answer.get("kind") == DIED:
+            self.causes.append(answer["message"])
         sealed = ("done", "diverged", "failed") if answer["ok"] else ("done", "diverged")
         left = remaining(task, self.store, sealed)
         if left is None:
@@ -237,7 +246,7 @@ class Driver:
                 time.sleep(0.05)
                 self.waiting.append(left)
             return
-        if kind == "died":
+        if kind == DIED:
             self.deaths[key] = self.deaths.get(key, 0) + 1
             if self.deaths[key] < (self.attempts if len(key) == 1 else 2):
                 self.waiting.insert(0, left)
