@@ -42,7 +42,7 @@ def on_page_content(content: str, **_: Any) -> str:
     def mathml(found: re.Match[str]) -> str:
         block = found["open"] == "\\["
         tex = html.unescape(found["tex"])
-        drawn = convert(tex, display="block" if block else "inline")
+        drawn = convert(_spaced(tex), display="block" if block else "inline")
         shown = html.unescape(re.sub("<[^>]+>", "", drawn))
         if "\\" in shown or "&" in shown:  # the converter copies what it does not know
             raise PluginError(f"latex2mathml cannot draw {tex!r}: write it with commands that it knows")
@@ -50,6 +50,13 @@ def on_page_content(content: str, **_: Any) -> str:
 
     pattern = r'<(span|div) class="arithmatex">(?P<open>\\\(|\\\[)(?P<tex>.*?)(\\\)|\\\])</\1>'
     return re.sub(pattern, mathml, content, flags=re.DOTALL)
+
+
+def _spaced(tex: str) -> str:
+    """Thin spaces around functions, as TeX sets them; the converter writes ln m as lnm."""
+    functions = r"\\(ln|log|cos|sin|tan|cosh|tanh)(?![a-z])"
+    tex = re.sub(functions + r"(?=\s*[A-Za-z0-9\\])", r"\\\1\\,", tex)
+    return re.sub(r"(?<=[A-Za-z0-9}])\s*" + functions, r"\\,\\\1", tex)
 
 
 def records() -> dict[str, list[dict[str, Any]]]:
