@@ -116,6 +116,17 @@ def test_law_of_size_takes_the_best_learning_rate_and_not_the_mean():
     assert (table["learning_rate"] == 1.0).all()
 
 
+def test_law_of_size_takes_no_lucky_seed_for_the_better_setting():
+    sizes = np.repeat([100, 200, 400, 800], 3)
+    luck = np.tile([0.9, 1.0, 1.1], 4)
+    table = pd.DataFrame(
+        {"n_data": sizes, "data_seed": np.tile([0, 1, 2], 4), "test_error": luck * sizes**-0.5}
+    )
+    section = sections.size_law(sl.Curves(table, settings=["data_seed"]))
+    assert section is not None
+    np.testing.assert_allclose(section.tables[-1][1]["mean"], np.unique(sizes) ** -0.5)
+
+
 def test_empty_curves_are_refused():
     with pytest.raises(BadInput, match="nothing to report"):
         sl.report.build(learning_curves().select(n_data=-1))
