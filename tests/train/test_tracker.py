@@ -121,5 +121,7 @@ def test_the_hugging_face_callback_follows_the_trainer() -> None:
 def test_refusals() -> None:
     with pytest.raises(BadInput, match="at least 1"):
         Tracker(small(), n_data=0)
+    with pytest.raises(BadInput, match=r"torch\.nn\.Module"):
+        Tracker(None, n_data=5)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="nothing was measured"):
         Tracker(small(), n_data=5).curves()

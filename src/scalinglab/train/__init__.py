@@ -24,6 +24,10 @@ _NAMES = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
         raise AttributeError(f"module 'scalinglab.train' has no attribute {name!r}")

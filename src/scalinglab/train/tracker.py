@@ -64,6 +64,8 @@ class Tracker:
         experiment: str | None = None,
         **setting: Any,
     ) -> None:
+        if not isinstance(model, nn.Module):
+            raise BadInput(f"model={model!r} must be a torch.nn.Module: the network that you train")
         if n_data < 1:
             raise BadInput(f"n_data={n_data}: the number of training examples, at least 1")
         if per_decade < 1:
