@@ -9,6 +9,7 @@ import typer
 
 from scalinglab.cli.options import Columns, Json, a_folder
 from scalinglab.cli.output import emit
+from scalinglab.cli.tables import renamed
 from scalinglab.errors import BadInput
 
 
@@ -36,14 +37,3 @@ def read(
         "runs_already_there": len(curves.runs) - len(added),
     }
     emit(document, as_json=as_json)
-
-
-def renamed(column: list[str] | None) -> dict[str, str]:
-    """``["n_data=train_size"]`` to ``{"n_data": "train_size"}``."""
-    names = {}
-    for text in column or []:
-        name, equals, original = text.partition("=")
-        if not (name and equals and original):
-            raise BadInput(f"--column {text!r}: write OURS=THEIRS, as in n_data=train_size")
-        names[name] = original
-    return names

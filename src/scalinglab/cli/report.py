@@ -9,7 +9,7 @@ import typer
 
 from scalinglab.cli.options import Columns, Json
 from scalinglab.cli.output import emit
-from scalinglab.cli.read import renamed
+from scalinglab.cli.tables import renamed
 
 
 def report(

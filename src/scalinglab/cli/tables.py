@@ -14,15 +14,31 @@ if TYPE_CHECKING:
     from scalinglab.laws.tables import Table
 
 
-def conditions(where: list[str] | None) -> dict[str, str]:
-    """``["model=CNN"]`` to ``{"model": "CNN"}``."""
-    found = {}
-    for text in where or []:
-        column, equals, value = text.partition("=")
+def pairs(option: str, texts: list[str] | None, shape: str) -> list[tuple[str, str]]:
+    """``["model=CNN"]`` to ``[("model", "CNN")]``, as they stand; `shape` says how to write one."""
+    found = []
+    for text in texts or []:
+        name, equals, value = text.partition("=")
         if not equals:
-            raise BadInput(f"--where {text!r}: write COLUMN=VALUE, as in --where model=CNN")
-        found[column.strip()] = value.strip()
+            raise BadInput(f"{option} {text!r}: write {shape}")
+        found.append((name, value))
     return found
+
+
+def conditions(where: list[str] | None) -> dict[str, str]:
+    """The rows that ``--where`` asks for: ``["model=CNN"]`` to ``{"model": "CNN"}``."""
+    given = pairs("--where", where, "COLUMN=VALUE, as in --where model=CNN")
+    return {column.strip(): value.strip() for column, value in given}
+
+
+def renamed(column: list[str] | None) -> dict[str, str]:
+    """What ``--column`` says of a file's names: ``["n_data=train_size"]`` to ``{"n_data": "train_size"}``."""
+    shape = "OURS=THEIRS, as in n_data=train_size"
+    given = pairs("--column", column, shape)
+    for name, original in given:
+        if not (name and original):
+            raise BadInput(f"--column {name + '=' + original!r}: write {shape}")
+    return dict(given)
 
 
 def load(

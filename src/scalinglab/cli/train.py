@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scalinglab.cli.options import Json, Out, a_folder
-from scalinglab.cli.output import emit, grid, show, whole, write
+from scalinglab.cli.output import grid, show, whole
+from scalinglab.cli.tables import finish, pairs
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
@@ -71,14 +72,11 @@ def train(
     curves = sl.train.run_many(settings, store=store, device=device, progress=not as_json)
     document: dict[str, Any] = {"store": None if store is None else str(store)}
     document["curves"] = curves.frame.to_dict("list")
-    if out is not None:
-        write(document, curves.frame, out)
+    if not as_json:
+        show({}, _last(curves), title=f"{setting['model']} on {setting['dataset']}, the end of every run")
+    finish(document, curves.frame, as_json, out)
     if as_json:
-        emit(document, as_json=True)
         return
-    show({}, _last(curves), title=f"{setting['model']} on {setting['dataset']}, the end of every run")
-    if out is not None:
-        print(f"written: {out}")
     if store is not None:
         print(f"kept in {store}; look at them with: scalinglab report {store}")
     elif out is None:
@@ -88,12 +86,10 @@ def train(
 def _keys(texts: list[str] | None) -> dict[str, Any]:
     """``["momentum=0.9", "optimizer=sgd"]`` to a setting; values as in TOML, words without quotes."""
     found: dict[str, Any] = {}
-    for text in texts or []:
-        key, equals, value = (part.strip() for part in text.partition("="))
-        if not equals:
-            raise BadInput(f"--set {text!r}: write KEY=VALUE, as in --set optimizer=sgd")
+    for name, text in pairs("--set", texts, "KEY=VALUE, as in --set optimizer=sgd"):
+        key, value = name.strip(), text.strip()
         if key in OPTIONS:
-            raise BadInput(f"--set {text!r}: use --{key.replace('_', '-')} for it")
+            raise BadInput(f"--set {name + '=' + text!r}: use --{key.replace('_', '-')} for it")
         try:
             found[key] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
