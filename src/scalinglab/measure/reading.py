@@ -43,11 +43,8 @@ KINDS = 4  # shapes of stacks, of one network, whose graphs are kept
 # bytes of weights from which nothing is captured: there launching costs little and a copy costs much
 LARGEST = 1 << 30
 
-Starts = dict[
-    str, Tensor
-]  # layer -> singular vectors (replicas, size), the warm start of the next measurement
-
-
+# layer -> singular vectors (replicas, size), the warm start of the next measurement
+Starts = dict[str, Tensor]
 Places = list[tuple[str, slice, tuple[int, ...]]]  # name, part of a flat tensor, shape
 
 

@@ -179,12 +179,7 @@ def extend(krylov: Krylov, steps: int) -> Krylov:
     entries: list[Tensor] = []
     for step in range(done + 1, done + steps + 1):
         known = basis[:, :step]
-        image = normal_product(weight, known[:, -1], krylov.geometry)
-        inner = _inner(known, image)
-        image[:, None].baddbmm_(inner[:, None], known, alpha=-1)
-        # twice is enough (Parlett), once is not: rounding would grow by diagonal / off-diagonal each step
-        image[:, None].baddbmm_(_inner(known, image)[:, None], known, alpha=-1)
-        length = torch.linalg.vector_norm(image, dim=1)
+        image, inner, length = _step(weight, krylov.geometry, known, known[:, -1])
         entries += [inner[:, -1], length]
         torch.div(image, length.clamp_min(torch.finfo(weight.dtype).tiny)[:, None], out=basis[:, step])
     found = torch.stack(entries, 1).view(stack, steps, 2)
@@ -231,16 +226,24 @@ def extend_within(weight: Tensor, geometry: ConvGeometry | None, space: Space) -
     places = position + torch.arange(LOOK, device=position.device)
     entries: list[Tensor] = []
     for _ in range(LOOK):
-        image = normal_product(weight, basis.index_select(1, position)[:, 0], geometry)
-        inner = _inner(basis, image)
-        image[:, None].baddbmm_(inner[:, None], basis, alpha=-1)
-        image[:, None].baddbmm_(_inner(basis, image)[:, None], basis, alpha=-1)
-        length = torch.linalg.vector_norm(image, dim=1)
+        image, inner, length = _step(weight, geometry, basis, basis.index_select(1, position)[:, 0])
         entries += [inner.index_select(1, position)[:, 0], length]
         position += 1
         image /= length.clamp_min(torch.finfo(weight.dtype).tiny)[:, None]
         basis.index_copy_(1, position, image[:, None])
     space.entries.index_copy_(1, places, torch.stack(entries, 1).view(len(basis), LOOK, 2))
+
+
+def _step(
+    weight: Tensor, geometry: ConvGeometry | None, known: Tensor, last: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """AᵀA on the last vector without what is known, its inner products with that, and the length left."""
+    image = normal_product(weight, last, geometry)
+    inner = _inner(known, image)
+    image[:, None].baddbmm_(inner[:, None], known, alpha=-1)
+    # twice is enough (Parlett), once is not: rounding would grow by diagonal / off-diagonal each step
+    image[:, None].baddbmm_(_inner(known, image)[:, None], known, alpha=-1)
+    return image, inner, torch.linalg.vector_norm(image, dim=1)
 
 
 def _inner(known: Tensor, image: Tensor) -> Tensor:
