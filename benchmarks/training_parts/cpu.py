@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 
@@ -33,19 +34,14 @@ def cpu_part(part: str, results: Results) -> None:
     found = {threads: [] for threads, label in labels.items() if is_wanted(label)}
     for turn in range(CPU_TURNS):
         for threads, pairs in found.items():
-            rows = [
-                results.add(
-                    part,
-                    f"{who}, {labels[threads]}, turn {turn}",
-                    lambda who=who, threads=threads: timed(who, threads, name, {}),
-                    threads=threads,
-                )
-                for who in ("plain", "engine")
-            ]
-            key = "cpu_ms" if threads == 1 else "ms"
-            if all(key in row for row in rows):
-                pairs.append([row[key] for row in rows])
-                rows[1]["speedup"] = pairs[-1][0] / pairs[-1][1]
+            key, which = "cpu_ms" if threads == 1 else "ms", f"{labels[threads]}, turn {turn}"
+            measure = partial(timed, threads=threads, name=name, environment={})
+            base = results.add(part, f"plain, {which}", partial(measure, "plain"), threads=threads)
+            ours = results.add(
+                part, f"engine, {which}", partial(measure, "engine"), base, key, threads=threads
+            )
+            if "speedup" in ours:
+                pairs.append([base[key], ours[key]])
     for variant, (who, environment) in CPU_ONCE.items() if 1 in found else ():
         row = results.add(part, variant, lambda who=who, e=environment: timed(who, 1, name, e), threads=1)
         print(f"      {row.get('cpu_ms', float('nan')):.0f} ms of CPU")

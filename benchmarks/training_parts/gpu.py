@@ -1,4 +1,4 @@
-"""On a GPU: the engine's variants against the plain loop, many runs at once, kernels, and equal curves."""
+"""The engine's variants against the plain loop on a GPU, many runs at once, kernels, and equal curves."""
 
 from __future__ import annotations
 

@@ -24,16 +24,17 @@ class Results:
     def __init__(self, path: Path) -> None:
         self.path, self.rows = path, []
 
-    def add(self, part: str, variant: str, function, base: dict | None = None, **more) -> dict:
+    def add(self, part: str, variant: str, function, base: dict | None = None, by="ms", **more) -> dict:
         """Call a function that returns seconds or a row; with a base, say how many times as fast it is."""
         start = time.perf_counter()
         try:
             value = function()
             row = {"part": part, "variant": variant, **more}
             row |= value if isinstance(value, dict) else {"ms": 1e3 * value}
-            if base and "ms" in base:
-                row["speedup"] = base["ms"] / row["ms"]
-                row["speedup_within"] = base["within_ms"] / row["ms"]
+            if base and by in base:
+                row["speedup"] = base[by] / row[by]
+                if "within_ms" in base:
+                    row["speedup_within"] = base["within_ms"] / row["ms"]
         except Exception as error:
             row = {
                 "part": part,
