@@ -101,15 +101,16 @@ def test_points_that_differ_in_more_than_the_size_get_a_note(tmp_path: Path):
     assert "differ in" not in run(*words, "--where", "learning_rate=0.1")
 
 
-def test_seeds_count_as_runs_however_the_column_is_spelt(tmp_path: Path):
+@pytest.mark.parametrize("name", ["Seed #", "data_seed"])
+def test_seeds_count_as_runs_however_the_column_is_spelt(tmp_path: Path, name: str):
     rows = [
-        {"Train Size": n, "Seed #": seed, "iter": step, "err": n**-0.5 * (1 + 0.1 * seed + 1 / step)}
+        {"Train Size": n, name: seed, "iter": step, "err": n**-0.5 * (1 + 0.1 * seed + 1 / step)}
         for n in (100, 200, 400, 800) for seed in range(3) for step in range(1, 5)
     ]  # fmt: skip
     pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
     said = run("laws", "fit", tmp_path / "logs.csv", "--x", "Train Size", "--y", "err", "--no-figure")
     assert "the lowest err of each run: 12 of 48 rows" in said
-    assert "Train Size, Seed #" in said
+    assert f"Train Size, {name}" in said
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalinglab.curves import Curves, run_name
+from scalinglab.curves import Curves, is_seed, run_name
 from scalinglab.errors import BadInput
 
 
@@ -54,6 +54,39 @@ def test_run_name_refuses_what_has_no_lasting_text():
         run_name({"loss": object()})
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "seed",
+        "data_seed",
+        "init_seed",
+        "order_seed",
+        "seed_data",
+        "Seed",
+        "SEED",
+        "Seed #",
+        "config.seed",
+        "dataSeed",
+    ],
+)
+def test_runs_that_differ_in_a_seed_alone_are_repeats_however_it_is_called(name: str):
+    assert is_seed(name)
+    table = Curves({name: [7, 7, 8, 8], "step": [1, 2, 1, 2], "test_loss": [1.0, 0.4, 3.0, 0.6]})
+    assert len(table.runs) == 2
+    assert table.setting_columns == table.seed_columns == [name]
+    assert table.average(name)["test_loss"].tolist() == [2.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    "name", ["seedling_count", "reseeded", "n_seeds", "seeds", "loss_seed_spread", "speed", 3]
+)
+def test_no_other_column_is_taken_for_a_seed(name: str | int):
+    assert not is_seed(name)
+    table = Curves({"n_data": [1, 2], "test_loss": [1.0, 2.0], name: [0.1, 0.2]})
+    assert table.seed_columns == []
+    assert name in table.measurement_columns
+
+
 def test_roles_are_told_apart():
     frame = {
         "n_data": [1],
@@ -79,8 +112,8 @@ def test_roles_are_told_apart():
         ({"step": ["one"], "test_error": [0.1]}, "step must hold numbers, not 'one'"),
         ({"step": [1], "test_error": [12.5]}, "reaches 12.5.*divide percent by 100"),
         (
-            {"step": [1, 1], "test_error": [0.1, 0.2], "Seed": [1, 2]},
-            "two rows for the same run and checkpoint.*differ in test_error, Seed: declare the setting",
+            {"step": [1, 1], "test_error": [0.1, 0.2], "Trial": [1, 2]},
+            "two rows for the same run and checkpoint.*differ in test_error, Trial: declare the setting",
         ),
         ({"step": [1, 1], "test_error": [0.1, 0.1]}, "exact copies: drop one"),
         ({"step": [1, 2], "test_error": [0.1]}, "do not make a table"),

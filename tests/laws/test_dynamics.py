@@ -113,6 +113,13 @@ def test_bad_input_is_named():
         dynamical(table.assign(test_error=0.1 * noise))
 
 
+@pytest.mark.parametrize("name", ["data_seed", "Seed"])
+def test_repeats_are_averaged_whichever_seed_was_varied(name):
+    table = family(SIZES, seeds=2, noise=0.01)
+    ours, theirs = dynamical(table), dynamical(table.rename(columns={"seed": name}))
+    pd.testing.assert_frame_equal(ours.table, theirs.table)
+
+
 def test_a_seed_that_reaches_zero_error_still_counts_in_the_mean():
     table = family(SIZES, seeds=2)
     last = table["step"] == table["step"].max()

@@ -127,6 +127,34 @@ def test_law_of_size_takes_no_lucky_seed_for_the_better_setting():
     np.testing.assert_allclose(section.tables[-1][1]["mean"], np.unique(sizes) ** -0.5)
 
 
+def one_seed_a_size(name: str) -> sl.Curves:
+    sizes, steps = np.repeat([100, 200, 400, 800], 3), np.tile([1, 10, 100], 4)
+    return sl.Curves({name: sizes // 100, "n_data": sizes, "step": steps, "test_error": sizes**-0.5 / steps})
+
+
+@pytest.mark.parametrize("name", ["seed", "data_seed", "Seed"])
+def test_runs_that_have_no_repeats_are_shown_each_for_itself(name: str):
+    section = sections.learning_curves(one_seed_a_size(name))
+    assert section is not None
+    assert [trace.name for trace in section.plots[0].figure.data] == ["100", "200", "400", "800"]
+    assert "means over seeds" not in section.paragraphs[0]
+
+
+def test_no_seed_is_taken_for_the_size_of_a_law():
+    table = {"data_seed": [0, 1, 2], "test_error": [0.3, 0.2, 0.4]}
+    assert sections.size_column(sl.Curves(table)) is None
+    assert sections.size_column(sl.Curves({**table, "rank": [1, 2, 3]}, settings=["rank"])) == "rank"
+
+
+@pytest.mark.parametrize("name", ["init_seed", "seed_order"])
+def test_lines_are_means_over_whichever_seed_was_varied(name: str):
+    curves = learning_curves()
+    renamed = sl.Curves(curves.frame.rename(columns={"seed": name}).drop(columns="run"))
+    ours, theirs = sections.seed_average(curves), sections.seed_average(renamed)
+    np.testing.assert_array_equal(ours["test_error"], theirs["test_error"])
+    assert len(ours) == len(curves) / 3
+
+
 def test_empty_curves_are_refused():
     with pytest.raises(BadInput, match="nothing to report"):
         sl.report.build(learning_curves().select(n_data=-1))

@@ -4,7 +4,7 @@ Theories, simulations, training runs and readers of logs all write this table; l
 read it. A column has one of five roles:
 
 - identity: `run` (hash of the setting), `source`, `experiment`;
-- setting, constant in a run: `model`, `n_data`, `width`, `learning_rate`, `seed`, …;
+- setting, constant in a run: `model`, `n_data`, `width`, `learning_rate`, every seed, …;
 - progress: `step`, `epoch`, `examples`, `compute` (FLOPs), `time`;
 - measurement: `test_error` (a fraction, never percent), `test_loss`, `norm`, `norm_*`, …;
 - outcome: `status`, and `diverged`, the progress at which a run diverged.
@@ -14,11 +14,21 @@ Missing values are null. A run that diverged keeps its rows and says so.
 
 from __future__ import annotations
 
-from scalinglab.curves.columns import IDENTITY, OUTCOME, PROGRESS, SETTING, SOURCES, plain, rename, run_name
+from scalinglab.curves.columns import (
+    IDENTITY,
+    OUTCOME,
+    PROGRESS,
+    SETTING,
+    SOURCES,
+    is_seed,
+    plain,
+    rename,
+    run_name,
+)
 from scalinglab.curves.files import json_line
 from scalinglab.curves.table import Curves
 
 __all__ = [
     "IDENTITY", "OUTCOME", "PROGRESS", "SETTING", "SOURCES",
-    "Curves", "json_line", "plain", "rename", "run_name",
+    "Curves", "is_seed", "json_line", "plain", "rename", "run_name",
 ]  # fmt: skip

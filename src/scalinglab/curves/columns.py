@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import date
 from enum import Enum
@@ -26,6 +27,28 @@ PROGRESS = ("step", "epoch", "examples", "compute", "time")
 OUTCOME = ("status", "diverged")  # how the run ended: neither chosen nor measured
 NUMBERS = ("train_error", "test_error", "train_loss", "test_loss", "norm", "n_data", "n_params")
 SOURCES = ("theory", "simulate", "train", "read")
+
+
+def standard_name(column: Any) -> str:
+    """A column's name as we would write it: "Seed #" is seed, "Learning Rate" learning_rate.
+
+    >>> standard_name("config.Learning-Rate"), standard_name("dataSeed")
+    ('learning_rate', 'data_seed')
+    """
+    last = re.split(r"[./]", str(column))[-1]
+    return re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", last).lower()).strip("_")
+
+
+def is_seed(column: Any) -> bool:
+    """Whether a column only says which random numbers a run drew: its name begins or ends with the word seed.
+
+    Runs that differ in seeds alone are repeats of one another, whichever seed it is.
+
+    >>> [*filter(is_seed, ("seed", "data_seed", "seed_data", "Seed", "seedling_count", "n_seeds"))]
+    ['seed', 'data_seed', 'seed_data', 'Seed']
+    """
+    words = standard_name(column).split("_")
+    return "seed" in (words[0], words[-1])
 
 
 def run_name(setting: Mapping[str, Any]) -> str:

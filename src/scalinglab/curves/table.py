@@ -18,6 +18,7 @@ from scalinglab.curves.columns import (
     SOURCES,
     is_missing,
     is_numeric,
+    is_seed,
     rename,
     run_names,
     tidy,
@@ -77,9 +78,15 @@ class Curves:
 
     @property
     def setting_columns(self) -> list[str]:
-        """Columns that are constant in a run: the standard ones, those declared, and text columns."""
+        """Columns that are constant in a run: the standard ones, those declared, seeds, and text columns."""
         free = [c for c in self.frame.columns if c not in (*IDENTITY, *PROGRESS, *OUTCOME)]
-        return [c for c in free if c in SETTING or c in self.settings or not is_numeric(self.frame[c])]
+        named = [*SETTING, *self.settings, *filter(is_seed, free)]
+        return [c for c in free if c in named or not is_numeric(self.frame[c])]
+
+    @property
+    def seed_columns(self) -> list[str]:
+        """Settings that only say which random numbers a run drew: runs that differ in these are repeats."""
+        return [c for c in self.setting_columns if is_seed(c)]
 
     @property
     def progress_columns(self) -> list[str]:
@@ -155,7 +162,8 @@ class Curves:
             frame["_column"], frame["_value"] = self._main_progress()
         if frame.columns.empty:
             raise BadInput(
-                f"nothing is left to group by once {over} is averaged out; keep a setting or a step"
+                f"nothing is left to group by once {', '.join(names)} is averaged out; "
+                "keep a setting or a step"
             )
         group = frame.groupby(list(frame.columns), dropna=False, sort=False).ngroup().to_numpy()
         measured = [c for c in self.measurement_columns if c != at]
@@ -173,7 +181,7 @@ class Curves:
         averaged = averaged.astype({c: int for c in whole if (averaged[c] % 1 == 0).all()})
         if len(averaged) == len(self) > 1 and len(self.frame[names].drop_duplicates()) > 1:
             raise BadInput(
-                f"no two rows differ in {over} alone: bring the runs to common checkpoints "
+                f"no two rows differ in {', '.join(names)} alone: bring the runs to common checkpoints "
                 "with interpolate(x), then average(at=x)"
             )
         return self._like(averaged)

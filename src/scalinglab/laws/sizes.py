@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves import IDENTITY, PROGRESS, Curves
+from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.smoothing import Smooth, smooth
 
@@ -69,8 +69,8 @@ def size_curves(
 
 def _one_experiment(table: Curves, size: str) -> None:
     """A law is about one model on one data set; say so where the table holds several."""
-    settings = [c for c in table.setting_columns if c not in (size, "seed") and c not in PROGRESS]
-    for column in settings:
+    repeats = (size, *table.seed_columns)
+    for column in (c for c in table.setting_columns if c not in repeats):
         if (table.frame.groupby(size)[column].nunique() > 1).any():
             found = ", ".join(map(str, list(table.frame[column].unique())[:5]))
             raise BadInput(
@@ -84,8 +84,7 @@ def _mean_curve(size: float, rows: pd.DataFrame, x: str, y: str) -> SizeCurve | 
     usable = rows[[x, y]].apply(pd.to_numeric, errors="coerce")
     # a run may reach zero error on a small test set: it still counts in the mean over runs
     good = (usable[x] > 0) & (usable[y] >= 0) & np.isfinite(usable).all(axis=1)
-    keys = [c for c in (IDENTITY[0], "seed") if c in rows]
-    for _, run in rows[good].groupby(keys, dropna=False, sort=False):
+    for _, run in rows[good].groupby("run", sort=False):
         # a norm may stand still between two checkpoints: one x, one value
         one = run.groupby(x, sort=True)[y].mean()
         if len(one) >= 2:

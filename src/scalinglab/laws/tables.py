@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, Curves
-from scalinglab.curves.columns import no_number
+from scalinglab.curves.columns import is_seed, no_number, standard_name
 from scalinglab.curves.files import read_table as read_file
 from scalinglab.errors import BadInput, nearest
 from scalinglab.store import Store
@@ -133,7 +132,7 @@ def _doubts(frame: pd.DataFrame, names: list[str]) -> list[str]:
     notes = []
     if copies := int(frame.duplicated().sum()):
         notes.append(f"{copies} rows are exact copies of another and count again; were they read twice?")
-    for column in (c for c in SETTING if c in frame and c not in (*names, "seed")):
+    for column in (c for c in SETTING if c in frame and c not in names and not is_seed(c)):
         if frame.groupby(names)[column].nunique().max() > 1:  # a spread that would pass for noise
             kinds = [str(v) for v in sorted(frame[column].dropna().unique())]
             shown = ", ".join(kinds[:4]) + (", …" if len(kinds) > 4 else "")
@@ -169,8 +168,8 @@ def _run_names(
     for column in ("run", "run_name"):
         if column in frame:
             return frame[column].astype(str).to_numpy(), [column]
-    # a "Seed" that were taken for a measurement would make the best of all seeds one run
-    spelt = [c for c in map(str, frame.columns) if c not in SETTING and _plain(c) in SETTING]
+    # a "Learning Rate" that were taken for a measurement would make the best of all rates one run
+    spelt = [c for c in map(str, frame.columns) if c not in SETTING and standard_name(c) in SETTING]
     settings = [*names, *(c for c in spelt if c not in names and c != y)]
     try:
         named = Curves(
@@ -183,15 +182,6 @@ def _run_names(
     # row is a run of its own
     told_apart = named.progress_columns or [c for c in named.measurement_columns if c != y]
     return (runs, list(named.setting_columns)) if told_apart else each
-
-
-def _plain(column: str) -> str:
-    """A column's name as we would write it: "Seed #" is seed, "Learning Rate" learning_rate.
-
-    >>> _plain("config.Learning-Rate")
-    'learning_rate'
-    """
-    return re.sub(r"[^a-z0-9]+", "_", column.rsplit(".", 1)[-1].rsplit("/", 1)[-1].lower()).strip("_")
 
 
 def read_table(path: Path) -> pd.DataFrame:

@@ -127,8 +127,8 @@ def by_size(curves: Curves, x: str, y: str, by: str, mode: str = "lines+markers"
 
 
 def also_varied(curves: Curves, by: str) -> list[str]:
-    """Settings other than seeds (of the data or the order, too) that tell runs of one size apart."""
-    settings = [c for c in curves.setting_columns if c != by and not c.endswith("seed")]
+    """Settings other than seeds that tell runs of one size apart."""
+    settings = [c for c in curves.setting_columns if c not in (by, *curves.seed_columns)]
     within = curves.frame.groupby(by)[settings].nunique()
     return [c for c in settings if (within[c] > 1).any()]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from scalinglab.curves import Curves
+from scalinglab.curves import Curves, is_seed
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.dynamics import Dynamical, dynamical
@@ -37,15 +37,18 @@ MEASURES = ("test_error", "test_loss", "train_error", "train_loss")
 def size_column(curves: Curves) -> str | None:
     """The setting that the report compares: data size if it varies, else the next that does."""
     numeric = [c for c in curves.setting_columns if pd.api.types.is_numeric_dtype(curves.frame[c])]
-    varied = [c for c in numeric if c != "seed" and curves.frame[c].nunique() > 1]
+    varied = [c for c in numeric if not is_seed(c) and curves.frame[c].nunique() > 1]
     preferred = [c for c in ("n_data", "n_params", "width") if c in varied]
     return next(iter([*preferred, *varied]), None)
 
 
 def seed_average(curves: Curves) -> Curves:
-    """The mean over seeds, checkpoint by checkpoint; the curves themselves where there is one seed."""
-    several = "seed" in curves.frame and curves.frame["seed"].nunique() > 1
-    return curves.average("seed") if several else curves
+    """The mean over seeds, checkpoint by checkpoint; the curves themselves where no two can be averaged."""
+    several = [c for c in curves.seed_columns if curves.frame[c].nunique() > 1]
+    try:
+        return curves.average(several) if several else curves
+    except BadInput:  # a seed for every size, or no common checkpoints: each run is a line of its own
+        return curves
 
 
 def learning_curves(curves: Curves) -> Section | None:
