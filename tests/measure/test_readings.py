@@ -218,3 +218,16 @@ def test_duplicates_and_subsets_do_not_matter_and_bad_input_is_named():
     ):
         with pytest.raises(BadInput, match=message):
             call()
+
+
+# --- all of them -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["norms", "margins", "fisher_rao", "gradient_noise", "ntk"])
+def test_measuring_leaves_every_module_in_the_mode_it_had(name):
+    model = nets.build("cnn", (3, 8, 8), 4, width=0.125, batch_norm=True, seed=0).train()
+    frozen = next(module for module in model.modules() if isinstance(module, nn.BatchNorm2d)).eval()
+    x, y = torch.randn(6, 3, 8, 8, generator=torch.Generator().manual_seed(0)), torch.arange(6) % 4
+    arguments = {"norms": ((3, 8, 8),), "ntk": (x,)}.get(name, (x, y))
+    getattr(measure, name)(model, *arguments)
+    assert [module for module in model.modules() if not module.training] == [frozen]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
 
@@ -11,6 +12,18 @@ from torch.func import functional_call
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.graph import Graph, Stack, batch_norm_scale, layer_weight
+
+
+@contextlib.contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """The model in evaluation mode; afterwards every module of it is as it was, frozen ones too."""
+    before = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, training in before.items():
+            module.training = training
 
 
 def batches(size: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
@@ -40,15 +53,11 @@ def path_norm(model: nn.Module, graph: Graph, stacked: Stack, input_shape: tuple
     for layer in graph.layers:
         squared[layer.weight] = layer_weight(layer, stacked).double().square() / layer.multiplier
     ones = torch.ones(1, *input_shape, dtype=torch.float64, device=next(iter(stacked.values())).device)
-    training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         outputs = [
             functional_call(model, {name: tensor[i] for name, tensor in squared.items()}, (ones,))
             for i in range(len(next(iter(stacked.values()))))
         ]
-    finally:
-        model.train(training)
     return torch.stack(outputs).flatten(1).sum(1).sqrt()
 
 
@@ -77,10 +86,8 @@ def fisher_rao(
     parameters = {name: p.detach().requires_grad_(True) for name, p in model.named_parameters()}
     buffers = dict(model.named_buffers())
     device = next(model.parameters()).device
-    training = model.training
-    model.eval()
     total = 0.0
-    try:
+    with evaluating(model):
         for part, target in batches(batch_size, x, y):
             outputs = functional_call(model, {**parameters, **buffers}, (part.to(device),))
             if loss == "mse":
@@ -92,6 +99,4 @@ def fisher_rao(
             gradients = torch.autograd.grad(losses @ each, list(parameters.values()), create_graph=True)
             along = sum((g * p.detach()).sum() for g, p in zip(gradients, parameters.values(), strict=True))
             total += float(torch.autograd.grad(along, each)[0].double().square().sum())  # type: ignore
-    finally:
-        model.train(training)
     return math.sqrt(total / len(x))

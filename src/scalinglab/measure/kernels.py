@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.functional import batches
+from scalinglab.measure.functional import batches, evaluating
 from scalinglab.spectrum import Spectrum
 
 _MEMORY = 2**28  # numbers held at a time: 1 GiB in float32
@@ -54,9 +54,7 @@ def ntk(
         full = vmap(jacrev(single), in_dims=(None, 0))(parameters, part.to(device))
         return [block.flatten(2) for block in full.values()]  # (n, classes, parameters) for each tensor
 
-    training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         with torch.no_grad():
             classes = single(parameters, x[0].to(device)).numel()
         n_numbers = classes * sum(p.numel() for p in parameters.values())
@@ -82,8 +80,6 @@ def ntk(
                     gram[rows, :, columns] = values
                     if x_other is None:
                         gram[columns, :, rows] = values.transpose(2, 3, 0, 1)
-    finally:
-        model.train(training)
     return gram
 
 

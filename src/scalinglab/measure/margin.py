@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from scalinglab.errors import BadInput
 from scalinglab.measure.complexity import spectral_complexity
-from scalinglab.measure.functional import batches
+from scalinglab.measure.functional import batches, evaluating
 
 
 @dataclass(frozen=True)
@@ -89,13 +89,9 @@ def margins(
         )
     if y.is_floating_point():
         raise BadInput(f"labels of type {y.dtype}: margins need integer class labels")
-    training = model.training
-    model.eval()
     device = next(model.parameters()).device
-    try:
+    with evaluating(model):
         logits = torch.cat([model(part.to(device)) for (part,) in batches(batch_size, x)]).double()
-    finally:
-        model.train(training)
     if logits.ndim != 2 or logits.shape[1] < 2:
         raise BadInput(
             f"outputs of shape {tuple(logits.shape)}: margins need (n, classes) with two classes or more"

@@ -22,7 +22,7 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.functional import batches
+from scalinglab.measure.functional import batches, evaluating
 
 
 def noise_scale(
@@ -132,11 +132,9 @@ def gradient_noise(
         return measure(functional_call(model, {**parameters, **buffers}, (one[None],)), target[None])
 
     device = next(model.parameters()).device
-    training = model.training
-    model.eval()
     total = {name: torch.zeros_like(p, dtype=torch.float64) for name, p in parameters.items()}
     squares = 0.0
-    try:
+    with evaluating(model):
         for part, target in batches(batch_size, x, y):
             gradients = vmap(grad(single), in_dims=(None, 0, 0))(
                 parameters, part.to(device), target.to(device)
@@ -144,8 +142,6 @@ def gradient_noise(
             for name, gradient in gradients.items():
                 total[name] += gradient.sum(0, dtype=torch.float64)
                 squares += float(gradient.double().square().sum())
-    finally:
-        model.train(training)
     n = len(x)
     mean_square = sum(float((t / n).square().sum()) for t in total.values())
     trace = (squares - n * mean_square) / (n - 1)

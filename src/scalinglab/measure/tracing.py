@@ -17,6 +17,7 @@ from torch import Tensor, fx, nn
 from torch.nn import functional as F
 
 from scalinglab.errors import BadInput
+from scalinglab.measure.functional import evaluating
 from scalinglab.measure.graph import Graph, Layer, Reading, Stack, batch_norm_scale
 from scalinglab.measure.operators import ConvGeometry
 
@@ -65,25 +66,20 @@ def trace(model: nn.Module, input_shape: tuple[int, ...]) -> Graph:
         return Graph()
     parameter = next(model.parameters())
     zeros = torch.zeros(2, *input_shape, dtype=parameter.dtype, device=parameter.device)
-    training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            try:
-                model(zeros)
-            except Exception as error:
-                raise BadInput(
-                    f"{type(model).__name__} cannot take inputs of shape {tuple(input_shape)}: {error}"
-                ) from error
-            try:
-                traced = fx.GraphModule(model, _Tracer().trace(model))
-            except Exception as error:  # whatever a forward pass may do that fx cannot follow
-                return _in_order(model, zeros, str(error).split("\n")[0])
-            shapes = _Shapes(traced)
-            shapes.run(zeros)
-            return _Reader(traced, shapes.seen).graph
-    finally:
-        model.train(training)
+    with evaluating(model), torch.no_grad():
+        try:
+            model(zeros)
+        except Exception as error:
+            raise BadInput(
+                f"{type(model).__name__} cannot take inputs of shape {tuple(input_shape)}: {error}"
+            ) from error
+        try:
+            traced = fx.GraphModule(model, _Tracer().trace(model))
+        except Exception as error:  # whatever a forward pass may do that fx cannot follow
+            return _in_order(model, zeros, str(error).split("\n")[0])
+        shapes = _Shapes(traced)
+        shapes.run(zeros)
+        return _Reader(traced, shapes.seen).graph
 
 
 def _in_order(model: nn.Module, zeros: Tensor, reason: str) -> Graph:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, require
 from scalinglab.measure import NormTracker
+from scalinglab.measure.functional import evaluating
 from scalinglab.store import Store
 from scalinglab.train.measuring import NORMS
 
@@ -162,12 +163,8 @@ class Tracker:
     def _norms(self) -> dict[str, float]:
         if self.norms is None:
             return {}
-        training = self.model.training
-        self.model.eval()
-        try:
+        with evaluating(self.model):
             found = self.norms.measure()
-        finally:
-            self.model.train(training)
         return {NORMS[name]: float(value) for name, value in found.items() if name in NORMS}
 
     # --- at the end ------------------------------------------------------------------------------
