@@ -29,7 +29,7 @@ def test_completion_offers_each_name_once():
     assert not {"Any", "importlib", "annotations"} & set(names)
 
 
-@pytest.mark.parametrize("room", ["board", "figures", "laws", "simulate", "sweep", "theory"])
+@pytest.mark.parametrize("room", ["board", "figures", "laws", "simulate", "sweep", "theory", "train"])
 def test_completion_offers_what_a_room_loads_on_use(room: str):
     module = getattr(scalinglab, room)
     assert dir(module) == sorted(module.__all__)

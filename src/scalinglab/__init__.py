@@ -7,8 +7,9 @@ that ``import scalinglab`` stays fast and needs neither pandas nor torch.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from scalinglab.lazy import lazily
 
 __version__ = "0.1.0"
 
@@ -34,37 +35,24 @@ if TYPE_CHECKING:
     from scalinglab.store import Store
     from scalinglab.train.tracker import Tracker
 
-# public name -> (module, attribute); None stands for the module itself
-_NAMES: dict[str, tuple[str, str | None]] = {
-    "Curves": ("scalinglab.curves", "Curves"),
-    "Spectrum": ("scalinglab.spectrum", "Spectrum"),
-    "Store": ("scalinglab.store", "Store"),
-    "Tracker": ("scalinglab.train.tracker", "Tracker"),
-    "read": ("scalinglab.readers", "read"),
-    **{
-        room: (f"scalinglab.{room}", None)
-        for room in (
-            "board", "data", "figures", "laws", "measure", "nets", "papers",
-            "readers", "report", "simulate", "sweep", "theory", "train",
-        )
-    },
-}  # fmt: skip
-
 __all__ = [
     "Curves", "Spectrum", "Store", "Tracker", "board", "data", "figures", "laws", "measure", "nets",
     "papers", "read", "readers", "report", "simulate", "sweep", "theory", "train",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _NAMES:
-        raise AttributeError(f"module 'scalinglab' has no attribute {name!r}")
-    module, attribute = _NAMES[name]
-    loaded = importlib.import_module(module)
-    value = loaded if attribute is None else getattr(loaded, attribute)
-    globals()[name] = value
-    return value
+_ROOMS = (
+    "board", "data", "figures", "laws", "measure", "nets", "papers",
+    "readers", "report", "simulate", "sweep", "theory", "train",
+)  # fmt: skip
+__getattr__, _names = lazily(
+    __name__,
+    {
+        **dict.fromkeys(_ROOMS),
+        "Curves": "curves", "Spectrum": "spectrum", "Store": "store", "Tracker": "train.tracker",
+        "read": "readers",
+    },
+)  # fmt: skip
 
 
 def __dir__() -> list[str]:
-    return ["__version__", *__all__]  # what a person may want to complete, not what this file imports
+    return ["__version__", *_names()]

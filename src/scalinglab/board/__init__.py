@@ -5,21 +5,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from scalinglab.lazy import lazily
 
 if TYPE_CHECKING:
     from scalinglab.board.server import app, serve
 
 __all__ = ["app", "serve"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'scalinglab.board' has no attribute {name!r}")
-    from scalinglab.board import server
-
-    return getattr(server, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, dict.fromkeys(__all__, "server"))

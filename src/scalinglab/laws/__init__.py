@@ -6,8 +6,9 @@ loaded when they are first used; no module here has the name of a function that 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from scalinglab.lazy import lazily
 
 if TYPE_CHECKING:
     from scalinglab.laws import forms, plan, surface, uncertainty
@@ -28,24 +29,13 @@ __all__ = [
     "uncertainty",
 ]  # fmt: skip
 
-_HOME = {
-    "bootstrap": "uncertainty", "collapse": "rescaling", "dynamical": "dynamics",
-    "extrapolate": "extrapolation", "Form": "form", "Parameter": "form", "optimal_noise": "noise",
-    "Certificate": "law", "Interval": "law", "Law": "law",
-    "register": "forms", "sources": "error_budget",
-}  # fmt: skip
-_MODULES = ("forms", "plan", "surface", "uncertainty")
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'scalinglab.laws' has no attribute {name!r}")
-    if name in _MODULES:
-        return importlib.import_module(f"scalinglab.laws.{name}")
-    value = getattr(importlib.import_module(f"scalinglab.laws.{_HOME.get(name, 'fitting')}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)  # what a person may want to complete, not what this file imports
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(("forms", "plan", "surface", "uncertainty")),
+        "Certificate": "law", "Form": "form", "Interval": "law", "Law": "law", "Parameter": "form",
+        "bootstrap": "uncertainty", "collapse": "rescaling", "dynamical": "dynamics",
+        "extrapolate": "extrapolation", "fit": "fitting", "optimal_noise": "noise", "register": "forms",
+        "sources": "error_budget",
+    },
+)  # fmt: skip

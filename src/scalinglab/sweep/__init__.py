@@ -11,8 +11,9 @@ was interrupted.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from scalinglab.lazy import lazily
 
 if TYPE_CHECKING:
     from scalinglab.sweep.grid import Grid
@@ -21,19 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Grid", "Outcome", "Plan", "SweepWarning", "Task", "execute", "make_plan", "run"]
 
-_ROOMS = {
-    "Grid": "grid", "Plan": "plan", "Task": "plan", "make_plan": "plan",
-    "Outcome": "running", "SweepWarning": "running", "execute": "running", "run": "running",
-}  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:  # loaded on use: a worker starts without pandas
-    if name not in _ROOMS:
-        raise AttributeError(f"module 'scalinglab.sweep' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"scalinglab.sweep.{_ROOMS[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(  # a worker starts without pandas
+    __name__,
+    {
+        "Grid": "grid", "Outcome": "running", "Plan": "plan", "SweepWarning": "running", "Task": "plan",
+        "execute": "running", "make_plan": "plan", "run": "running",
+    },
+)  # fmt: skip

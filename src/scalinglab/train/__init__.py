@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from scalinglab.errors import require
+from scalinglab.lazy import lazily
+
 if TYPE_CHECKING:
     from scalinglab.train.engine import run, run_many
     from scalinglab.train.setting import Setting
@@ -16,26 +19,12 @@ os.environ.setdefault("MIMALLOC_PURGE_DELAY", "10000")  # ms
 
 __all__ = ["Setting", "Tracker", "run", "run_many"]
 
-_NAMES = {
-    "Setting": "scalinglab.train.setting",
-    "Tracker": "scalinglab.train.tracker",
-    "run": "scalinglab.train.engine",
-    "run_many": "scalinglab.train.engine",
-}
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+_load, __dir__ = lazily(
+    __name__, {"Setting": "setting", "Tracker": "tracker", "run": "engine", "run_many": "engine"}
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _NAMES:
-        raise AttributeError(f"module 'scalinglab.train' has no attribute {name!r}")
-    import importlib
-
-    from scalinglab.errors import require
-
-    require("torch", "train", "training")
-    value = getattr(importlib.import_module(_NAMES[name]), name)
-    globals()[name] = value
-    return value
+    if name in __all__:
+        require("torch", "train", "training")
+    return _load(name)
