@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, loglog, panels, points
+from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, loglog, panels, points, through_middle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,9 +102,9 @@ def draw_law(
     error = None if low is None else np.array([values - np.asarray(low), np.asarray(high) - values])
     points(axis, sizes, values, error, color=color)
     value = -exponent.value if falling else exponent.value
-    middle, height = np.exp(np.log(sizes).mean()), np.exp(np.log(values).mean())
     ends = np.array([sizes.min(), sizes.max()])
-    axis.plot(ends, height * (ends / middle) ** value, color=color, linewidth=1.2, label=text, **line)
+    law = through_middle(sizes, values, value, ends)
+    axis.plot(ends, law, color=color, linewidth=1.2, label=text, **line)
     plain_ticks(axis, plain)
 
 
@@ -127,17 +127,16 @@ def dynamical(
     loglog(axes[0, 2], size, f"smallest {y}", "how good the optimum is")
     draw_law(axes[0, 2], table["size"], table["y_optimum"], found.gamma_measured,
              f"γ = {found.gamma_measured}", falling=True)  # fmt: skip
-    _predicted(axes[0, 2], found)
+    draw_predicted(axes[0, 2], found)
+    axes[0, 2].legend(frameon=False)
     return figure
 
 
-def _predicted(axis: Axes, found: Dynamical) -> None:
-    sizes = found.table["size"].to_numpy()
-    middle, height = np.exp(np.log(sizes).mean()), np.exp(np.log(found.table["y_optimum"]).mean())
-    ends = np.array([sizes.min(), sizes.max()])
-    axis.plot(ends, height * (ends / middle) ** -found.gamma_predicted.value, color=PALETTE[1],
-              linewidth=1.2, linestyle="--", label=f"γ₁γ₂ = {found.gamma_predicted}")  # fmt: skip
-    axis.legend(frameon=False)
+def draw_predicted(axis: Axes, found: Dynamical) -> None:
+    """The power law of the height of the optimum that γ₁ and γ₂ predict."""
+    law = through_middle(found.table["size"], found.table["y_optimum"], -found.gamma_predicted.value)
+    axis.plot(found.table["size"], law, color=PALETTE[1], linewidth=1.2, linestyle="--",
+              label=f"γ₁γ₂ = {found.gamma_predicted}")  # fmt: skip
 
 
 def collapse(found: Collapse, x: str = "norm", y: str = "test error", size: str = "size") -> Figure:

@@ -140,6 +140,17 @@ def band(axis: Axes, x: Any, low: Any, high: Any, **kwargs: Any) -> None:
     axis.fill_between(x, low, high, **{"alpha": 0.2, "linewidth": 0, **kwargs})
 
 
+def through_middle(x: Any, y: Any, exponent: float, at: Any = None) -> np.ndarray:
+    """The power law of that exponent through the middle of the points, in logs; at x where `at` is not given.
+
+    >>> through_middle([1.0, 100.0], [8.0, 2.0], -0.5, at=[10.0, 1000.0]).round(6).tolist()
+    [4.0, 0.4]
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    middle, height = np.exp(np.log(x).mean()), np.exp(np.log(y).mean())
+    return np.asarray(height * (np.asarray(x if at is None else at, float) / middle) ** exponent)
+
+
 def slope(axis: Axes, x: float, y: float, text: str, **kwargs: Any) -> None:
     """Write a slope at its line."""
     offset = {"xytext": (4, 4), "textcoords": "offset points", "fontsize": 8, "color": INK}

@@ -26,7 +26,7 @@ class Exponent:
     error: float
 
     def __str__(self) -> str:
-        digits = max(0, 1 - int(np.floor(np.log10(self.error)))) if self.error > 0 else 4
+        digits = max(0, 1 - int(np.floor(np.log10(self.error)))) if 0 < self.error < np.inf else 4
         return f"{self.value:.{digits}f} ± {self.error:.{digits}f}"
 
 

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from scalinglab.curves import Curves, is_seed
 from scalinglab.errors import BadInput
-from scalinglab.figures.style import PALETTE
+from scalinglab.figures.style import PALETTE, through_middle
 from scalinglab.laws.dynamics import Dynamical, dynamical
 from scalinglab.laws.fitting import fit
 from scalinglab.laws.rescaling import Collapse
@@ -225,7 +225,7 @@ def error_against_data(found: Dynamical) -> go.Figure:
     for exponent, name, dash in (
         (found.gamma_measured, "measured", "solid"), (found.gamma_predicted, "γ₁·γ₂", "dash"),
     ):  # fmt: skip
-        law = _through(sizes, best, -exponent.value)
+        law = through_middle(sizes, best, -exponent.value)
         line(figure, sizes, law, f"{name}: −{exponent.value:.2f} ± {exponent.error:.2f}", dash=dash)
     return finish(legend_above(figure))
 
@@ -240,12 +240,6 @@ def norm_against_data(found: Dynamical) -> go.Figure:
         (kept, "position", found.gamma_2, "falling part, γ₂", PALETTE[1]),
     ):  # fmt: skip
         points(figure, rows["size"], rows[column], name=name, color=color)
-        law = _through(rows["size"], rows[column], exponent.value)
+        law = through_middle(rows["size"], rows[column], exponent.value)
         line(figure, rows["size"], law, f"{exponent.value:.2f} ± {exponent.error:.2f}", color)
     return finish(legend_above(figure))
-
-
-def _through(x: pd.Series, y: pd.Series, slope: float) -> np.ndarray:
-    """The power law of that slope through the middle of the points, in logs."""
-    log_x = np.log(x.to_numpy(float))
-    return np.asarray(np.exp(np.log(y.to_numpy(float)).mean() + slope * (log_x - log_x.mean())))

@@ -250,8 +250,8 @@ def fig_s7(scale: str) -> Reproduction:
             )
             held = f"{'P' if along == 'n_data' else 'D'} = {other}"
             _points(axis, x, values, color=style.PALETTE[row], label=f"{found} ({held})")
-            middle = np.exp(np.log(x).mean()), np.exp(np.log(values.mean(0)).mean())
-            axis.plot(x, middle[1] * (x / middle[0]) ** -found.value, color=style.PALETTE[row], lw=1, ls="--")
+            law = style.through_middle(x, values.mean(0), -found.value)
+            axis.plot(x, law, color=style.PALETTE[row], lw=1, ls="--")
             style.legend(axis)
             if limit is not None:
                 rows.append(

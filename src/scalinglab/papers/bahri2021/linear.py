@@ -8,6 +8,7 @@ import numpy as np
 
 from scalinglab.data import load
 from scalinglab.errors import BadInput
+from scalinglab.laws.shape import Exponent
 from scalinglab.papers.registry import Row
 
 DEPTH = 3  # hidden layers of the random networks: deeper kernels have straighter power laws on images
@@ -71,17 +72,6 @@ def pooled_images(dataset: str, pool: int, n_images: int) -> np.ndarray:
     x = data.inputs("train", slice(0, n_images)).astype(float)
     x -= x.mean(0)
     return x / x.std()
-
-
-@dataclass(frozen=True)
-class Exponent:
-    """A measured exponent and its standard error."""
-
-    value: float
-    error: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.2f} ± {self.error:.2f}"
 
 
 def exponent(sizes: np.ndarray, losses: np.ndarray, *, resamples: int = 200) -> Exponent:

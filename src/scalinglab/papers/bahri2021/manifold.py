@@ -19,6 +19,7 @@ from scipy.special import gamma, kv
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
+from scalinglab.laws.shape import Exponent
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.registry import Reproduction, Row
 from scalinglab.progress import track
@@ -83,7 +84,7 @@ def fig2_right(scale: str) -> Reproduction:
     figure, axes = style.panels(size=(5.6, 4.4))
     axis, rows, frames = axes[0, 0], [], []
     axis.set(xlabel="dimension d of the manifold", ylabel="4/α_D", title="kernel models on spheres")
-    found: dict[str, list[linear.Exponent]] = {name: [] for name in (*KERNELS, NEAREST)}
+    found: dict[str, list[Exponent]] = {name: [] for name in (*KERNELS, NEAREST)}
     for d in track(s.dimensions, "dimensions"):
         x = manifolds.sample("sphere", d, s.n_points, seed=d)
         measured = {name: nested_loss(make(x), sizes, draws=s.draws) for name, (make, _) in KERNELS.items()}
@@ -115,7 +116,7 @@ def fig2_right(scale: str) -> Reproduction:
     return Reproduction(curves, figure, tuple(rows))
 
 
-def _row(name: str, dimension: int, value: linear.Exponent, smoothness: float) -> Row:
+def _row(name: str, dimension: int, value: Exponent, smoothness: float) -> Row:
     predicted = smoothness / dimension
     return Row(
         f"α_D, d = {dimension}: {name}",

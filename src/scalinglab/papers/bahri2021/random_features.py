@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
+from scalinglab.laws.shape import Exponent
 from scalinglab.papers.bahri2021 import linear
-from scalinglab.papers.bahri2021.linear import Exponent
 from scalinglab.papers.registry import Reproduction, Row
 from scalinglab.progress import track
 from scalinglab.simulate import random_features as simulate
@@ -188,8 +188,8 @@ def _panel(
     if coefficient is not None:
         axis.plot(sizes, coefficient / sizes, color=color, lw=1.2)
     else:
-        middle = np.exp(np.log(sizes).mean()), np.exp(np.log(mean).mean())
-        axis.plot(sizes, middle[1] * (sizes / middle[0]) ** -found.value, color=color, lw=1.0, ls="--")
+        law = style.through_middle(sizes, mean, -found.value)
+        axis.plot(sizes, law, color=color, lw=1.0, ls="--")
 
 
 # --- Fig. 4 --------------------------------------------------------------------------------------------
@@ -242,10 +242,9 @@ def fig4_right(scale: str) -> Reproduction:
         k = np.arange(1, len(values) + 1)
         frames.append(pd.DataFrame({"dataset": s.dataset, "pool": pool, "mode": k, "eigenvalue": values}))
         axis.plot(k, values, color=color, lw=1.8, label=f"pool {pool}: 1 + α_K = {tail.value:.2f}")
-        inside = np.array(tail.window)
-        middle = np.exp(np.log(values[inside[0] - 1 : inside[1]]).mean())
-        centre = np.exp(np.log(np.arange(inside[0], inside[1] + 1)).mean())
-        axis.plot(inside, middle * (inside / centre) ** -tail.value, color=style.INK, ls="--", lw=1)
+        inside = slice(tail.window[0] - 1, tail.window[1])
+        law = style.through_middle(k[inside], values[inside], -tail.value)
+        axis.plot(k[inside], law, color=style.INK, ls="--", lw=1)
         slopes = f"slopes inside the window spread over [{tail.low - 1:.2f}, {tail.high - 1:.2f}]"
         rows.append(
             Row(

@@ -15,6 +15,7 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset, available, load
 from scalinglab.figures import style
+from scalinglab.laws.shape import Exponent
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.bahri2021.learned_features import KNOWN, learned_pool, settings
 from scalinglab.papers.registry import Reproduction, Row
@@ -145,7 +146,7 @@ def fig_s8(scale: str) -> Reproduction:
     return Reproduction(curves, figure, tuple(rows))
 
 
-def _loss_rows(name: str, exponents: dict[str, linear.Exponent]) -> list[Row]:
+def _loss_rows(name: str, exponents: dict[str, Exponent]) -> list[Row]:
     teacher, real = exponents[KINDS[0]], exponents[KINDS[1]]
     apart = teacher.value - real.value
     error = float(np.hypot(teacher.error, real.error))

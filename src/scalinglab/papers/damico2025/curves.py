@@ -19,7 +19,14 @@ from matplotlib.figure import Figure
 from scalinglab.curves import Curves
 from scalinglab.data.sources import VARIABLE, search_path
 from scalinglab.errors import BadInput
-from scalinglab.figures.collapse import draw_collapse, draw_curves, draw_law, plain_ticks, sizes_legend
+from scalinglab.figures.collapse import (
+    draw_collapse,
+    draw_curves,
+    draw_law,
+    draw_predicted,
+    plain_ticks,
+    sizes_legend,
+)
 from scalinglab.figures.style import INK, PALETTE, headroom, loglog, panels
 from scalinglab.laws.dynamics import Dynamical, dynamical
 from scalinglab.laws.rescaling import collapse
@@ -188,11 +195,7 @@ def fig9(scale: str) -> Reproduction:
         loglog(axis, "P", "smallest test error", pair.name)
         draw_law(axis, table["size"], table["y_optimum"], found.gamma_measured,
                  f"γ = {found.gamma_measured}", falling=True)  # fmt: skip
-        sizes = table["size"].to_numpy()
-        middle, height = np.exp(np.log(sizes).mean()), np.exp(np.log(table["y_optimum"]).mean())
-        ends = sizes[[0, -1]]
-        axis.plot(ends, height * (ends / middle) ** -found.gamma_predicted.value, "--", color=PALETTE[1],
-                  linewidth=1.2, label=f"γ₁γ₂ = {found.gamma_predicted}")  # fmt: skip
+        draw_predicted(axis, found)
         axis.legend(loc="lower left", frameon=False)
     return Reproduction(
         _together(made), figure, (*_compared_rows(made, TALK_TABLE_1), *_missing(made, scale, "γ"))
