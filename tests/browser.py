@@ -107,6 +107,13 @@ class Browser:
                 raise TimeoutError(f"never true: {expression}")
             time.sleep(0.1)
 
+    def open_report(self, path: Path) -> int:
+        """Open a report, wait until a curve is drawn in every plot, and count the plots."""
+        self.open(path)
+        self.wait_for("document.querySelectorAll('.plot').length > 0 && document.readyState == 'complete'")
+        self.wait_for("[...document.querySelectorAll('.plot')].every(plot => plot.querySelector('.trace'))")
+        return int(self.evaluate("document.querySelectorAll('.plot').length"))
+
     def screenshot(self, path: str | Path, whole_page: bool = True) -> Path:
         """A picture of the page."""
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole_page)["data"]

@@ -82,7 +82,10 @@ def test_every_command_teaches_by_example():
         (["laws", "fit", "store"], "store holds no runs"),
         (["read", "head.csv"], "head.csv has no rows"),
         (["read", "store", "--store", "another"], "store holds no runs"),
-        (["report", "store"], "no rows"),
+        (["report", "store"], "store holds no runs"),
+        (["report", "good.csv", "--where", "n_data"], "--where 'n_data': write COLUMN=VALUE"),
+        (["report", "good.csv", "--where", "model=cnn"], "no column 'model' to select by"),
+        (["report", "good.csv", "--where", "n_data=123"], "no row has n_data = 123"),
         (["laws", "fit", "good.csv", "--level", "2"], "--level 2"),
         (["laws", "fit", "good.csv", "--at", "-5", "--no-figure"], "at=-5"),
         (["plan", "doubling", "good.csv", "--from", "-2"], "x=-2"),
@@ -141,7 +144,7 @@ def test_warnings_are_told_in_one_line(tmp_path: Path):
     result = scalinglab("report", str(tmp_path / "store"))
     first, second = result.stderr.splitlines()
     assert first.startswith(f"scalinglab: warning: {tmp_path}/store/sealed/damaged.parquet cannot be read")
-    assert second.startswith("scalinglab: there is nothing to report")
+    assert second == f"scalinglab: the store {tmp_path}/store holds no runs with a checkpoint yet"
 
 
 def test_tables_show_long_and_bracketed_text_whole(capsys, monkeypatch):

@@ -81,3 +81,27 @@ def test_extrapolate_predicts_from_a_csv(tmp_path):
     pd.DataFrame({"n_data": n[:4], "test_error": n[:4] ** -0.5}).to_csv(path, index=False)
     with pytest.raises(BadInput, match="at least 6"):
         run("laws", "extrapolate", str(path), "--at", "40000")
+
+
+def test_where_chooses_rows_before_they_must_make_curves(tmp_path):
+    """Two networks in one file, told apart by a number that no standard setting stands for."""
+    first, second = (family(SIZES, gamma, 1.0, noise=0.01) for gamma in (0.5, 0.3))
+    path = tmp_path / "both.csv"
+    pd.concat([first.assign(Net=1), second.assign(Net=2)]).to_csv(path, index=False)
+    found = json.loads(run("laws", "dynamical", str(path), "--where", "Net=2", "--json", "--no-figure"))
+    assert found["gamma_measured"]["value"] == pytest.approx(0.3, abs=0.02)
+    page = tmp_path / "report.html"
+    told = json.loads(run("report", str(path), "--where", "Net=2", "-o", str(page), "--json"))
+    assert told["checkpoints"] == len(second)
+    assert "direct fit gives 0.30" in page.read_text()
+    with pytest.raises(BadInput, match="two rows for the same run"):
+        run("report", str(path), "-o", str(page))
+
+
+def test_collapse_of_a_store_knows_the_settings_that_its_runs_declared(tmp_path):
+    both = pd.concat([family(SIZES).assign(dropout=rate) for rate in (0.1, 0.2)])
+    sl.Store(tmp_path / "runs").add(sl.Curves(both, settings=["dropout"]))
+    words = ("laws", "collapse", str(tmp_path / "runs"), "--no-figure")
+    with pytest.raises(BadInput, match=r"differ in 'dropout' \(0.1, 0.2\) at the same n_data"):
+        run(*words)
+    assert "holds" in run(*words, "--where", "dropout=0.1")

@@ -1,9 +1,14 @@
 """The optimal noise of a family of networks."""
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import scalinglab as sl
+from scalinglab.cli import app
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise import best_interval
 
@@ -32,6 +37,21 @@ def test_slope_of_noise_against_width_is_found():
     assert not found.edge.any()
     assert 0 < found.failed.mean() < 0.06
     assert "R²" in found.summary()
+
+
+def test_a_table_of_others_gives_the_same_answer(tmp_path):
+    """Nobody declared the noise a setting, and runs that have no name end at their last step."""
+    curves = family()
+    frame = curves.frame.drop(columns="run")
+    ends = sl.laws.optimal_noise(curves)
+    assert sl.laws.optimal_noise(sl.Curves(frame)).slope == ends.slope
+    begun = frame.assign(step=1, test_accuracy=0.1)
+    pd.concat([frame.assign(step=2), begun]).assign(net="a").to_csv(tmp_path / "logs.csv", index=False)
+    words = ["laws", "noise", str(tmp_path / "logs.csv"), "--where", "net=a", "--json", "--no-figure"]
+    said = CliRunner().invoke(app, words, catch_exceptions=False).output
+    assert json.loads(said)["slope"] == pytest.approx(ends.slope)
+    with pytest.raises(BadInput, match="no row has net = b"):
+        CliRunner().invoke(app, [*words, "--where", "net=b"], catch_exceptions=False)
 
 
 def test_errors_and_accuracies_give_the_same_answer():

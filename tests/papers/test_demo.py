@@ -37,10 +37,6 @@ def test_started_again_it_trains_nothing_new(trained: tuple[Path, sl.Curves]):
 def test_its_report_renders_in_a_browser(trained: tuple[Path, sl.Curves], tmp_path: Path):
     path = sl.report.write(trained[1], tmp_path / "report.html")
     with Browser() as browser:
-        browser.open(path)
-        browser.wait_for("document.querySelectorAll('.plot').length > 0 && document.readyState == 'complete'")
-        plots = browser.evaluate("document.querySelectorAll('.plot').length")
-        drawn = "[...document.querySelectorAll('.plot')].filter(p => p.querySelector('.trace')).length"
-        browser.wait_for(f"{drawn} == {plots}")
+        browser.open_report(path)
         assert browser.errors() == []
         assert browser.requests() == []

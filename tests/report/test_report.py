@@ -35,13 +35,7 @@ def learning_curves(sizes=(50, 100, 200, 400), seeds=3) -> sl.Curves:
 def test_page_renders_every_figure_without_errors_or_requests(tmp_path: Path):
     path = sl.report.write(learning_curves(), tmp_path / "report.html")
     with Browser() as browser:
-        browser.open(path)
-        browser.wait_for("document.querySelectorAll('.plot').length > 0 && document.readyState == 'complete'")
-        plots = browser.evaluate("document.querySelectorAll('.plot').length")
-        browser.wait_for(f"document.querySelectorAll('.plot .main-svg .cartesianlayer').length >= {plots}")
-        assert plots >= 4
-        drawn = "[...document.querySelectorAll('.plot')].filter(p => p.querySelector('.trace')).length"
-        assert browser.evaluate(drawn) == plots
+        assert browser.open_report(path) >= 4
         assert browser.errors() == []
         assert browser.requests() == []
 

@@ -9,7 +9,7 @@ import typer
 from scalinglab.cli import laws_curves
 from scalinglab.cli import options as option
 from scalinglab.cli.output import grid
-from scalinglab.cli.tables import draw, finish, load, say
+from scalinglab.cli.tables import draw, finish, load, read_curves, say
 from scalinglab.errors import BadInput
 
 app = typer.Typer(help="Fit laws to curves that were measured anywhere.", no_args_is_help=True)
@@ -181,6 +181,7 @@ def noise(
     x: option.X = "normalized_noise_scale",
     y: Annotated[str | None, typer.Option("--y", help="test_accuracy, test_error or a loss.")] = None,
     width: Annotated[str, typer.Option(help="The column of the width.")] = "width",
+    where: option.Where = None,
     figure: option.Figure = None,
     no_figure: option.NoFigure = False,
     as_json: option.Json = False,
@@ -194,7 +195,7 @@ def noise(
 
     import scalinglab as sl
 
-    found = sl.laws.optimal_noise(sl.read(file), x=x, y=y, width=width)
+    found = sl.laws.optimal_noise(read_curves(file, where, settings=(x, width)), x=x, y=y, width=width)
     say(found.summary(), as_json)
     columns = {
         n: getattr(found, n) for n in ("width", "noise", "low", "high", "accuracy", "stderr", "failed")

@@ -8,7 +8,7 @@ import typer
 
 from scalinglab.cli import options as option
 from scalinglab.cli.output import grid, plain
-from scalinglab.cli.tables import conditions, draw, finish, load, say
+from scalinglab.cli.tables import draw, finish, load, read_curves, say
 
 
 def extrapolate(
@@ -74,10 +74,9 @@ def collapse(
     scalinglab laws collapse curves.csv --x norm --y test_error
     """
     import scalinglab as sl
-    from scalinglab.laws.tables import read_table, select
 
-    frame = select(read_table(file), conditions(where))
-    found = sl.laws.collapse(frame, x=x, y=y, size=size, by=by, tolerance=tolerance)
+    curves = read_curves(file, where)
+    found = sl.laws.collapse(curves, x=x, y=y, size=size, by=by, tolerance=tolerance)
     say(found.summary(), as_json)
     document = _plain(found)
     if not no_figure:
@@ -103,17 +102,16 @@ def dynamical(
     scalinglab laws dynamical curves.csv --x norm --y test_error
     """
     import scalinglab as sl
-    from scalinglab.laws.tables import read_table, select
 
-    frame = select(read_table(file), conditions(where))
-    found = sl.laws.dynamical(frame, x=x, y=y, size=size)
+    curves = read_curves(file, where)
+    found = sl.laws.dynamical(curves, x=x, y=y, size=size)
     say(found.summary(), as_json)
     document = {**_plain(found), "collapse_from": found.collapse_from}
     if not no_figure:
         from scalinglab.figures import collapse as figures
         from scalinglab.laws.sizes import size_curves
 
-        drawn = figures.dynamical(found, size_curves(frame, x, y, size), x, y, size)
+        drawn = figures.dynamical(found, size_curves(curves, x, y, size), x, y, size)
         document["figure"] = draw(drawn, figure, file, "dynamical")
     finish(document, found.table, as_json, out)
 

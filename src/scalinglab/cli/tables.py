@@ -11,6 +11,7 @@ from scalinglab.errors import BadInput
 if TYPE_CHECKING:
     import pandas as pd
 
+    from scalinglab.curves import Curves
     from scalinglab.laws.tables import Table
 
 
@@ -41,6 +42,37 @@ def renamed(column: list[str] | None) -> dict[str, str]:
     return dict(given)
 
 
+def read_frame(file: Path, column: list[str] | None = None) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Any table, a store's folder or a file, whatever its columns; also those that are declared settings."""
+    import scalinglab as sl
+    from scalinglab.curves import rename
+    from scalinglab.curves.files import read_table
+
+    if not file.is_dir():
+        frame, settings = read_table(file)
+        return rename(frame, renamed(column), file), settings
+    curves = sl.read(file, **renamed(column))
+    if not len(curves):
+        raise BadInput(f"the store {file} holds no runs with a checkpoint yet")
+    return curves.frame, curves.settings
+
+
+def read_curves(
+    file: Path, where: list[str] | None, column: list[str] | None = None, settings: tuple[str, ...] = ()
+) -> Curves:
+    """The curves that a command line asks for; rows that were not asked for need not fit in with them.
+
+    Args:
+        settings: columns that the command takes for settings, whatever they are called.
+    """
+    from scalinglab.curves import Curves
+    from scalinglab.laws.tables import select
+
+    frame, declared = read_frame(file, column)
+    named = [name for name in (*declared, *settings) if name in frame]
+    return Curves(select(frame, conditions(where)), settings=named)
+
+
 def load(
     file: Path,
     x: str | list[str],
@@ -52,9 +84,9 @@ def load(
     drop_highest: int = 0,
 ) -> Table:
     """The points that a command line asks for."""
-    from scalinglab.laws.tables import points_of, read_table
+    from scalinglab.laws.tables import points_of
 
-    table = points_of(read_table(file), x, y, error=error, reduce=reduce, where=conditions(where))
+    table = points_of(read_frame(file)[0], x, y, error=error, reduce=reduce, where=conditions(where))
     if drop_highest == 0:
         return table
     if not 0 < drop_highest < len(table.y):

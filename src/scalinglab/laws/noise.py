@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
@@ -85,7 +86,7 @@ def optimal_noise(
     column = y or next((c for c in ("test_accuracy", "test_error") if c in curves.frame), "test_error")
     for name in (x, column, width):
         curves[name]  # says which column is missing, and the nearest
-    last = _last_checkpoints(curves)
+    last = _last_checkpoints(curves, [x, width])
     score = last[column].to_numpy(float)
     if column.endswith("error"):
         score = 1 - score
@@ -145,11 +146,12 @@ def best_interval(
     return float(place[low]), float(place[high]), float(mean[best]), stderr, edge
 
 
-def _last_checkpoints(curves: Curves):  # type: ignore[no-untyped-def]
-    frame = curves.frame
-    if curves.progress_columns:
-        frame = frame.sort_values(curves.progress_columns[0], kind="stable")
-    return frame.groupby("run", sort=False).tail(1)
+def _last_checkpoints(curves: Curves, settings: list[str]) -> pd.DataFrame:
+    """The last row of every run; without progress every row is the end of a run."""
+    if not curves.progress_columns:
+        return curves.frame
+    frame = curves.frame.sort_values(curves.progress_columns[0], kind="stable")
+    return frame.groupby(["run", *settings], sort=False).tail(1)  # in a foreign table undeclared, perhaps
 
 
 def _line(width: np.ndarray, noise: np.ndarray) -> tuple[float, float, float]:

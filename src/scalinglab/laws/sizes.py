@@ -75,7 +75,7 @@ def _one_experiment(table: Curves, size: str) -> None:
             found = ", ".join(map(str, list(table.frame[column].unique())[:5]))
             raise BadInput(
                 f"the curves differ in {column!r} ({found}) at the same {size}: "
-                f"select one, as in curves.select({column}=…)"
+                f"select one, as in curves.select({column}=…) or --where {column}=…"
             )
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, Curves
 from scalinglab.curves.columns import is_seed, no_number, standard_name
-from scalinglab.curves.files import read_table as read_file
 from scalinglab.errors import BadInput, nearest
-from scalinglab.store import Store
 
 REDUCE = ("auto", "best", "last", "all")
 
@@ -182,15 +179,3 @@ def _run_names(
     # row is a run of its own
     told_apart = named.progress_columns or [c for c in named.measurement_columns if c != y]
     return (runs, list(named.setting_columns)) if told_apart else each
-
-
-def read_table(path: Path) -> pd.DataFrame:
-    """Any table: a store's folder, or a .csv, .parquet or .jsonl file, whatever its columns."""
-    if not path.is_dir():
-        return read_file(path)[0]
-    if not Store.is_store(path):
-        raise BadInput(f"{path} is a folder, but not a store: it has neither sealed nor live runs")
-    frame = Store(path).curves().frame
-    if frame.empty:
-        raise BadInput(f"the store {path} holds no runs with a checkpoint yet")
-    return frame

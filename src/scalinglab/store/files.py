@@ -112,12 +112,17 @@ def _lock_windows(descriptor: int, wait: bool) -> bool:
         return False
 
 
+def open_to_lock(path: Path) -> int:
+    """The descriptor of a file that is to be locked, made where it is missing."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+
+
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock on `path` (made where it is missing), waiting for it if need be."""
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    descriptor = open_to_lock(path)
     try:
         while not lock(descriptor, path, wait=True):
             pass  # Windows gives up after ten seconds

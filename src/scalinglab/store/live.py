@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from scalinglab.curves import PROGRESS, SETTING, json_line, plain
 from scalinglab.errors import BadInput
-from scalinglab.store.files import RunBusy, StoreError, lock, writing
+from scalinglab.store.files import RunBusy, StoreError, lock, open_to_lock, writing
 from scalinglab.store.record import SEALED, Record
 
 Row = dict[str, Any]
@@ -220,9 +220,7 @@ def busy(path: Path) -> bool:
 def take(path: Path) -> int:
     """Open a live file, made where it is missing, and take its lock."""
     for _ in range(20):
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = open_to_lock(path)
         try:
             # the last holder may have sealed the run and removed the file after we opened it
             with contextlib.suppress(FileNotFoundError):
