@@ -18,6 +18,7 @@ from scalinglab.train.replicas import Group, Resident
 from scalinglab.train.setting import Setting
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 0.25, "n_data": 300, "batch_size": 32, "steps": 25}
+TEACHER = {**MLP, "dataset": "teacher_student", "n_data": 100, "loss": "mse"}
 CNN = {**MLP, "model": "cnn", "width": 0.1}
 
 
@@ -140,10 +141,22 @@ def test_orders_of_different_seeds_are_independent_and_uniform() -> None:
 
 @pytest.mark.parametrize("rate", [1e-3, 1e-2])
 @pytest.mark.parametrize(
-    "kind", ["mlp", "cnn", "dropout", "augmented", "batch_norm", "cosine", "resnet", "vit", "wide_resnet"]
+    "kind",
+    [
+        "mlp",
+        "cnn",
+        "dropout",
+        "augmented",
+        "batch_norm",
+        "cosine",
+        "resnet",
+        "vit",
+        "vit dropout",
+        "wide_resnet",
+    ],
 )
 def test_a_run_does_not_depend_on_who_ran_beside_it(kind: str, rate: float) -> None:
-    extra = {
+    extra: dict[str, dict] = {
         "mlp": {},
         "cnn": {},
         "dropout": {"dropout": 0.3},
@@ -159,8 +172,13 @@ def test_a_run_does_not_depend_on_who_ran_beside_it(kind: str, rate: float) -> N
             "optimizer": "sgd",  # keys' biases have no gradient: adam would blow up its rounding
             "model_options": {"patch": 4},
         },
-    }[kind]
-    base = {**(CNN if kind in ("cnn", "dropout", "augmented", "batch_norm") else MLP), **extra, "steps": 8}
+    }
+    extra["vit dropout"] = {**extra["vit"], "dropout": 0.3}
+    base = {
+        **(CNN if kind in ("cnn", "dropout", "augmented", "batch_norm") else MLP),
+        **extra[kind],
+        "steps": 8,
+    }
     alone = group(base)
     crowd = group({**base, "seed": 7, "n_data": 200, "learning_rate": rate}, base, {**base, "seed": 9})
     for g in (alone, crowd):
@@ -260,6 +278,17 @@ def test_divergence_is_recorded_and_spares_the_neighbours() -> None:
     assert set(good.status) == {"done"}
     assert np.isfinite(good.test_loss).all()
     assert last(run(tame), "test_loss") == pytest.approx(good.test_loss.iloc[-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_divergence_in_the_last_step_is_recorded(steps: int) -> None:
+    """The loss before the last update is finite, what that update leaves is not."""
+    frame = run(
+        {**MLP, "optimizer": "sgd", "learning_rate": 1e30 if steps == 1 else 1e12, "steps": steps}
+    ).frame
+    assert set(frame.status) == {"diverged"}
+    assert set(frame.diverged) == {steps}
+    assert np.isnan(frame.train_loss.iloc[-1])  # the column is there, also where nothing else is in it
 
 
 def test_hopeless_runs_are_given_up_by_the_rule_of_park2019() -> None:
@@ -389,6 +418,92 @@ def test_a_killed_run_resumes_to_the_same_curve(kind: str, tmp_path, monkeypatch
     assert not list((tmp_path / "state").glob("*"))
 
 
+def killed_at(
+    step: int, settings: list[dict], store, monkeypatch, death: type[BaseException] = Killed
+) -> None:
+    """Train into a store until a step, and die there."""
+    original = engine.Group.advance
+
+    def dies(self, steps: int) -> None:
+        if self.step >= step:
+            raise death
+        original(self, steps)
+
+    monkeypatch.setattr(engine.Group, "advance", dies)
+    with pytest.raises(death):
+        run_many(settings, store=store, save_every=0)
+    monkeypatch.setattr(engine.Group, "advance", original)
+
+
+def begun(monkeypatch) -> list[tuple[int, int]]:
+    """The number of runs in each group that begins from now on, and the step that it begins with."""
+    seen: list[tuple[int, int]] = []
+    resume = engine.Job._resume
+    monkeypatch.setattr(
+        engine.Job, "_resume", lambda job: (resume(job), seen.append((job.group.runs, job.group.step)))[0]
+    )
+    return seen
+
+
+def ordered(curves):
+    return curves.frame.sort_values(["run", "step"], ignore_index=True)
+
+
+@pytest.mark.parametrize("early", ["done", "diverged"])
+def test_a_group_of_which_some_runs_have_ended_resumes_to_the_same_curves(
+    early, tmp_path, monkeypatch
+) -> None:
+    base = {**MLP, "optimizer": "sgd", "learning_rate": 0.05, "steps": None, "epochs": 10}
+    settings = [{**base, "n_data": n} for n in (64, 128, 300)]
+    if early == "diverged":
+        settings = [{**settings[2], "learning_rate": rate} for rate in (1e20, 0.02, 0.05)]
+    whole = ordered(run_many(settings))
+    killed_at(45, settings, tmp_path, monkeypatch)
+    ended = [run for run in whole["run"].unique() if Store(tmp_path).status(run) in ("done", "diverged")]
+    assert 1 <= len(ended) <= 2
+    seen = begun(monkeypatch)
+    resumed = ordered(run_many(settings, store=tmp_path))
+    assert [step >= 40 for _, step in seen] == [True]  # it went on
+    for name in ("run", "step", "train_loss", "test_loss", "norm", "status"):
+        assert resumed[name].equals(whole[name]), name
+    assert not list((tmp_path / "state").glob("*"))
+
+
+def test_runs_that_ended_after_the_last_state_train_along_to_the_same_bits(tmp_path, monkeypatch) -> None:
+    settings = [{**MLP, "n_data": n, "steps": None, "epochs": 10} for n in (64, 300)]
+    whole = ordered(run_many(settings))
+    save = engine.Job._save
+    monkeypatch.setattr(engine.Job, "_save", lambda job: save(job) if job.group.step <= 10 else None)
+    killed_at(45, settings, tmp_path, monkeypatch)
+    seen = begun(monkeypatch)
+    resumed = ordered(run_many(settings, store=tmp_path))
+    assert seen == [(2, 10)]
+    assert np.array_equal(resumed.test_loss, whole.test_loss)
+
+
+def test_part_of_a_killed_group_goes_on_by_itself(tmp_path, monkeypatch) -> None:
+    settings = [{**MLP, "seed": seed} for seed in range(3)]
+    killed_at(12, settings, tmp_path, monkeypatch)
+    seen = begun(monkeypatch)
+    some = ordered(run_many(settings[:2], store=tmp_path))
+    assert seen == [(2, 13)]  # the checkpoint after step 12
+    assert np.allclose(some.test_loss, ordered(run_many(settings[:2])).test_loss, rtol=1e-4)
+    run_many(settings, store=tmp_path)
+    assert seen[-1] == (3, 13)
+    assert not list((tmp_path / "state").glob("*"))
+
+
+def test_a_failed_run_that_is_done_again_has_its_whole_curve(tmp_path, monkeypatch) -> None:
+    killed_at(12, [MLP], tmp_path, monkeypatch, death=RuntimeError)
+    assert ordered(run(MLP, store=tmp_path)).step.equals(ordered(run(MLP)).step)
+
+
+def test_a_discarded_run_does_not_go_on_from_its_state(tmp_path, monkeypatch) -> None:
+    killed_at(12, [MLP], tmp_path, monkeypatch)
+    Store(tmp_path).discard(Setting.from_dict(MLP).run)
+    assert ordered(run(MLP, store=tmp_path)).step.equals(ordered(run(MLP)).step)
+
+
 def test_what_is_done_is_not_done_again(tmp_path, monkeypatch) -> None:
     run_many([MLP], store=tmp_path)
     monkeypatch.setattr(engine.Group, "advance", None)
@@ -443,6 +558,9 @@ def test_bf16_runs_alone_and_in_a_stack(kind: str) -> None:
         ({**MLP, "n_data": 5000}, "has 1438 training examples"),
         ({**MLP, "test_size": 5000}, "359 test examples"),
         ({**MLP, "dataset": "teacher_student", "n_data": 100}, "set loss='mse'"),
+        ({**TEACHER, "fail_below": 0.2}, "is an accuracy"),
+        ({**TEACHER, "measure": ["margin"]}, "is for classes"),
+        ({**TEACHER, "augment": "flip"}, "is for images"),
         ({**MLP, "dataset": "teacher_student", "data_options": {"dim": 2}, "n_data": 10}, "dim"),
     ],
 )

@@ -8,9 +8,10 @@ once, and a killed run goes on from its last state to the same curve.
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import torch
 from scalinglab import nets
 from scalinglab import progress as bars
 from scalinglab.curves import Curves
+from scalinglab.data import Dataset
 from scalinglab.errors import BadInput, usable_device
 from scalinglab.measure import flops
 from scalinglab.store import Store
@@ -92,8 +94,10 @@ def run_many(
     )
     kept = Store(store) if isinstance(store, (str, Path)) else store
     todo = [s for s in wanted.values() if kept is None or not kept.done(s.identity())]
+    names = {s.run for s in todo}
     jobs = [
-        Job(members, place, kept, experiment, save_every) for members in group(todo, place, together, kept)
+        Job(members, place, kept, experiment, save_every, names)
+        for members in group(todo, place, together, kept)
     ]
     work = _work(jobs, place)
     for _ in bars.track(work, "training", total=sum(job.checkpoints for job in jobs)) if progress else work:
@@ -116,15 +120,13 @@ def group(
 ) -> list[list[Setting]]:
     """Settings that can be trained side by side, in groups of at most `together`.
 
-    Runs that were killed together stay together, so that they resume from one state.
+    Runs that were killed together stay together, so that they resume from one state, also with those of them
+    that are done by now.
     """
     if together is not None and together < 1:
         raise BadInput(f"together={together} must be at least 1")
     left = {s.run: s for s in settings}
-    groups: list[list[Setting]] = []
-    for names in states.groups(store.path / "state") if store else []:
-        if all(name in left for name in names):
-            groups.append([left.pop(name) for name in names])
+    groups = _killed(left, store) if store is not None else []
     alike: dict[str, list[Setting]] = {}
     for s in left.values():
         alike.setdefault(s.kind(), []).append(s)
@@ -132,6 +134,17 @@ def group(
         members.sort(key=lambda s: s.total_steps(_size(s)))  # those that end together stay together
         size = together or stack_size(members[0], device)
         groups += [members[start : start + size] for start in range(0, len(members), size)]
+    return groups
+
+
+def _killed(left: dict[str, Setting], store: Store) -> list[list[Setting]]:
+    """Groups that have a state in the store; what they hold of the runs that are left is taken out."""
+    groups = []
+    for runs in states.groups(store.path / "state"):
+        if any(name in left for name in runs):
+            groups.append([left.pop(name, None) or Setting.from_dict(runs[name]) for name in runs])
+        elif all(store.done(identity) for identity in runs.values()):  # killed between its end and `forget`
+            states.forget(store.path / "state", list(runs))
     return groups
 
 
@@ -166,18 +179,23 @@ def stack_size(setting: Setting, device: torch.device) -> int:
 
 
 class Job:
-    """A group with its rows, its writers and its schedule."""
+    """A group with its rows, its writers and its schedule.
+
+    A group that is resumed may hold runs that are not wanted. Those that are done train along from the state
+    to their end, unwritten: a stack of another size rounds differently. The others are left out.
+    """
 
     def __init__(
         self, settings: list[Setting], device: torch.device, store: Store | None, experiment: str | None,
-        save_every: float,
+        save_every: float, wanted: Collection[str],
     ) -> None:  # fmt: skip
         self.settings, self.device, self.experiment = settings, device, experiment
         self.store, self.save_every = store, save_every
-        self.names = [s.run for s in settings]
+        self.runs = {s.run: s.identity() for s in settings}
+        self.wanted = [s for s in settings if s.run in wanted]
         self.schedules = {s.run: s.checkpoints(_size(s)).tolist() for s in settings}
-        self.checkpoints = sum(map(len, self.schedules.values()))
-        self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in self.names}
+        self.checkpoints = sum(len(self.schedules[s.run]) for s in self.wanted)
+        self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in self.runs}
         self.ends: dict[str, tuple[str, int | None]] = {}
         self.writers: dict[str, RunWriter] = {}
         self.saved = time.monotonic()
@@ -186,7 +204,7 @@ class Job:
         """Train to the end; yields the number of rows written, after every few steps."""
         with ExitStack() as opened:
             if self.store is not None:
-                for s in self.settings:
+                for s in self.wanted:
                     writer, _ = self.store.resume(s.identity(), experiment=self.experiment)
                     opened.callback(writer.close)
                     self.writers[s.run] = writer
@@ -196,9 +214,9 @@ class Job:
                 for writer in self.writers.values():
                     if not writer.closed:
                         writer.seal("failed", error=traceback.format_exc())
+                self._forget()  # a failed run starts anew
                 raise
-            if self.store is not None:
-                states.forget(self.store.path / "state", self.names)
+            self._forget()
 
     def _train(self) -> Iterator[int]:
         self.group = _build(self.settings, self.device)
@@ -223,16 +241,20 @@ class Job:
         for r, measured in zip(rows, self.measure(rows)):
             self._append(group.settings[r], measured)
             self._judge(r, measured, diverged[r])
-        alive = [r for r, s in enumerate(group.settings) if s.run not in self.ends]
-        if len(alive) < group.runs:
-            if alive:
-                group.keep(alive)
-                self.measure.keep(alive)
-            else:
-                group.settings = []
-        elif self.store is not None and time.monotonic() - self.saved >= self.save_every:
+        written = sum(group.settings[r] in self.wanted for r in rows)
+        self._keep({s.run for s in group.settings if s.run not in self.ends})
+        if self.store is not None and group.settings and time.monotonic() - self.saved >= self.save_every:
             self._save()
-        return len(rows)
+        return written
+
+    def _keep(self, names: Collection[str]) -> None:
+        """Go on with some of the runs."""
+        rows = [r for r, s in enumerate(self.group.settings) if s.run in names]
+        if not rows:
+            self.group.settings = []
+        elif len(rows) < self.group.runs:
+            self.group.keep(rows)
+            self.measure.keep(rows)
 
     def _append(self, s: Setting, measured: dict[str, float]) -> None:
         self.rows[s.run].append(measured)
@@ -244,7 +266,9 @@ class Job:
         group, s = self.group, self.group.settings[r]
         late = group.step > s.fail_after * group.totals[r]
         hopeless = s.fail_below is not None and late and 1 - measured["test_error"] < s.fail_below
-        if diverged >= 0 or hopeless:
+        # the last update before a checkpoint may be the one that breaks the network
+        broken = not math.isfinite(measured["train_loss"])
+        if diverged >= 0 or hopeless or broken:
             self._end(s, "diverged", diverged if diverged >= 0 else group.step)
         elif group.step >= group.totals[r]:
             self._end(s, "done", None)
@@ -258,23 +282,41 @@ class Job:
 
     def _save(self) -> None:
         assert self.store is not None
-        state = {"group": self.group.state(), "measure": self.measure.state(), "alive": self._alive()}
-        states.save(self.store.path / "state", self.names, state)
+        alive = [s.run for s in self.group.settings]
+        state = {"group": self.group.state(), "measure": self.measure.state(), "alive": alive}
+        states.save(self.store.path / "state", self.runs, state)
         self.saved = time.monotonic()
 
-    def _alive(self) -> list[str]:
-        return [s.run for s in self.group.settings]
+    def _forget(self) -> None:
+        if self.store is not None:
+            states.forget(self.store.path / "state", list(self.runs))
 
     def _resume(self) -> None:
-        found = states.load(self.store.path / "state", self.names) if self.store is not None else None
-        if found is None:
+        found = states.load(self.store.path / "state", list(self.runs)) if self.store is not None else None
+        wanted = {s.run for s in self.wanted}
+        if found is None or not self._continues(found):
+            self._keep(wanted)
             return
-        alive = [r for r, name in enumerate(self.names) if name in found["alive"]]
-        if len(alive) < len(self.names):
-            self.group.keep(alive)
-            self.measure.keep(alive)
+        self._keep(found["alive"])
         self.group.restore(found["group"])
         self.measure.restore(found["measure"])
+        left_out = {name for name in self.runs if name not in wanted and not self._done(name)}
+        if left_out:
+            self.runs = {name: own for name, own in self.runs.items() if name not in left_out}
+            self._keep(list(self.runs))
+
+    def _done(self, name: str) -> bool:
+        assert self.store is not None
+        return self.store.done(self.runs[name])
+
+    def _continues(self, found: dict[str, Any]) -> bool:
+        """Whether the rows up to the state are there, those of a discarded or failed run being gone."""
+        for s in self.wanted:
+            here = {row["step"] for row in self.writers[s.run].rows}
+            due = {step for step in self.schedules[s.run] if step <= found["group"]["step"]}
+            if s.run not in found["alive"] or not due <= here:
+                return False
+        return True
 
     def curves(self) -> Curves:
         """The rows as curves, for runs that are kept nowhere."""
@@ -285,7 +327,10 @@ class Job:
             constant |= {name: flatten(value) for name, value in s.identity().items()}
             constant["status"] = status
             frames.append(pd.DataFrame(self.rows[s.run]).assign(**constant, diverged=at))
-        frame = pd.concat(frames, ignore_index=True).dropna(axis=1, how="all")
+        frame = pd.concat(frames, ignore_index=True)
+        measured = {name for rows in self.rows.values() for row in rows for name in row}
+        # the losses of a run that diverged at once are missing, their columns are not
+        frame = frame.drop(columns=[c for c in frame if c not in measured and frame[c].isna().all()])
         names = [n for s in self.settings for n in s.identity()]
         return Curves(frame, settings=[n for n in dict.fromkeys(names) if n in frame])
 
@@ -295,12 +340,25 @@ def _build(settings: list[Setting], device: torch.device) -> Group:
     for s in settings:
         if _size(s) > dataset.n_data:
             raise BadInput(f"n_data={s.n_data}: {s.dataset} has {dataset.n_data} training examples")
-    if not dataset.n_classes and settings[0].loss != "mse":
-        raise BadInput(f"{dataset.name} has real-valued targets: set loss='mse'")
+    _check_fit(settings[0], dataset)
     orders = {seed: dataset.order(seed) for seed in {s.seed_of("data") for s in settings}}
     return Group(
         settings, _resident(dataset, device), [orders[s.seed_of("data")][: _size(s)] for s in settings]
     )
+
+
+def _check_fit(s: Setting, dataset: Dataset) -> None:
+    """What a setting asks for and data of this kind do not have."""
+    if not dataset.n_classes:
+        here = f"{dataset.name} has real-valued targets"
+        if s.loss != "mse":
+            raise BadInput(f"{here}: set loss='mse'")
+        if s.fail_below is not None:
+            raise BadInput(f"fail_below={s.fail_below} is an accuracy, and {here}: leave it out")
+        if "margin" in s.measure:
+            raise BadInput(f"measure='margin' is for classes, and {here}: leave it out")
+    if s.augment != "none" and len(dataset.input_shape) != 3:
+        raise BadInput(f"augment={s.augment!r} is for images, {dataset.name} has vectors: leave it out")
 
 
 _RESIDENTS: dict[tuple[int, str], tuple[Any, Resident]] = {}

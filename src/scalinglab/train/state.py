@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from scalinglab.curves.columns import plain
 from scalinglab.store.files import write_whole
 
 
@@ -21,11 +22,11 @@ def _stem(folder: Path, runs: Sequence[str]) -> Path:
     return folder / hashlib.sha256(" ".join(runs).encode()).hexdigest()[:16]
 
 
-def save(folder: Path, runs: Sequence[str], state: dict[str, Any]) -> None:
-    """Keep the state of these runs."""
-    stem = _stem(folder, runs)
+def save(folder: Path, runs: Mapping[str, Mapping[str, Any]], state: dict[str, Any]) -> None:
+    """Keep the state of these runs, given by name with what defines them."""
+    stem = _stem(folder, list(runs))
     write_whole(stem.with_suffix(".pt"), lambda path: torch.save({"runs": list(runs), **state}, path))
-    write_whole(stem.with_suffix(".json"), lambda path: _write(path, json.dumps(list(runs))))
+    write_whole(stem.with_suffix(".json"), lambda path: _write(path, json.dumps(plain(runs))))
 
 
 def _write(path: Path, text: str) -> None:
@@ -38,8 +39,8 @@ def load(folder: Path, runs: Sequence[str]) -> dict[str, Any] | None:
     return torch.load(path, weights_only=True) if path.exists() else None
 
 
-def groups(folder: Path) -> list[list[str]]:
-    """The groups of runs that have a state here."""
+def groups(folder: Path) -> list[dict[str, dict[str, Any]]]:
+    """The groups of runs that have a state here: names, and what defines each run."""
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
 
 
