@@ -93,7 +93,7 @@ class Attention(nn.Module):
         self.scale = 1.0 / math.sqrt(dim // heads)
         self.query, self.key, self.value = Dense(dim, dim), Dense(dim, dim), Dense(dim, dim)
         self.output = Dense(dim, dim)
-        self.dropout = dropout
+        self.dropout = nn.Dropout(dropout)  # of the pattern
 
     def forward(self, tokens: Tensor) -> Tensor:
         """Mix tokens of shape (n, tokens, dim)."""
@@ -104,7 +104,7 @@ class Attention(nn.Module):
         )
         # written out: images make few tokens, and the fused kernels know neither vmap nor forward mode
         pattern = (self.scale * (query @ key.mT)).softmax(-1)
-        mixed = F.dropout(pattern, self.dropout, self.training) @ value
+        mixed = self.dropout(pattern) @ value
         return self.output(mixed.transpose(-3, -2).reshape(tokens.shape))
 
 

@@ -10,9 +10,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from scalinglab.errors import BadInput
-from scalinglab.nets.layers import Attention
-
 ORDER, AUGMENT, DROPOUT = 1, 2, 3
 
 
@@ -73,14 +70,10 @@ class Dropout(nn.Dropout):
 
 
 def seed_dropout(model: nn.Module) -> list[str]:
-    """Replace every `nn.Dropout` in place by one with a key; returns the names of the key buffers."""
+    """Replace every `nn.Dropout` that drops, in place, by one with a key; returns the names of the keys."""
     names = []
-    if any(getattr(m, "dropout", 0) for m in model.modules() if isinstance(m, Attention)):
-        raise BadInput(
-            "dropout inside attention draws from PyTorch's own generator: leave dropout out of a vit"
-        )
     for position, (name, module) in enumerate(list(model.named_modules(remove_duplicate=False))):
-        if isinstance(module, nn.Dropout):
+        if isinstance(module, nn.Dropout) and module.p:
             parent = model.get_submodule(name.rpartition(".")[0])
             setattr(parent, name.rpartition(".")[2], Dropout(module.p, position))
             names.append(f"{name}.key")
