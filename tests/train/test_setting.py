@@ -33,6 +33,11 @@ def make(**values) -> Setting:
         ({"measure": ["nrom"]}, "'norm'"),
         ({"data_options": {"dimension": 3}}, "teacher_student"),
         ({"compile": 1}, "must be bool"),
+        ({"dropout": 1.0}, "less than 1"),
+        ({"seed": -1}, "from 0"),
+        ({"data_seed": 1 << 63}, "from 0"),
+        ({"dataset": "teacher_student", "pool": 2}, "for images"),
+        ({"dataset": "teacher_student", "normalise": "unit"}, "for images"),
         ({"momentum_precision": "bf61"}, "'bf16'"),
         ({"momentum_precision": "bf16", "optimizer": "sgd"}, "no momentum unless you give it"),
     ],
@@ -96,3 +101,7 @@ def test_sizes_are_those_of_the_data() -> None:
 def test_momentum_in_fp32_is_what_it_is_anyway() -> None:
     assert make(momentum_precision="fp32").run == make().run
     assert make(momentum_precision="bf16").run != make().run
+
+
+def test_one_measurement_need_not_be_a_list() -> None:
+    assert make(measure="norm_path").run == make(measure=["norm_path"]).run

@@ -43,9 +43,11 @@ POSITIVE = (
     "reference_learning_rate", "checkpoints_per_decade", "pool", "n_data", "evaluate_at_most", "test_size",
 )  # fmt: skip
 FRACTIONS = ("momentum", "label_smoothing", "label_noise", "dropout", "fail_below", "fail_after")
+BELOW_ONE = ("momentum", "dropout")
+SEEDS = ("seed", "init_seed", "order_seed", "data_seed")
 # what may differ between runs that share a step
 FREE = {
-    "seed", "init_seed", "order_seed", "data_seed", "n_data", "learning_rate", "batch_size",
+    *SEEDS, "n_data", "learning_rate", "batch_size",
     "epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate",
 }  # fmt: skip
 
@@ -79,7 +81,8 @@ class Setting:
         precision, compile, graphs: full fp32 unless asked for; recorded with every run.
         momentum_precision: "bf16" keeps the momentum (Adam's first moment) in bf16, rounded once a step.
         seed: of everything; `init_seed`, `order_seed` and `data_seed` override it for initial weights,
-            order of batches (with augmentation and dropout), and subset (with label and input noise).
+            order of batches (with augmentation and dropout), and subset. Label and input noise make one noisy
+            set, from which every seed takes its subset: they follow `data_seed` alone (0 where not given).
     """
 
     model: str
@@ -130,6 +133,8 @@ class Setting:
     data_seed: int | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.measure, str):
+            object.__setattr__(self, "measure", (self.measure,))
         for item in fields(self):
             value = getattr(self, item.name)
             _check_kind(item.name, value, str(item.type))
@@ -255,6 +260,11 @@ def _check_ranges(s: Setting) -> None:
     for name in FRACTIONS:
         if (value := getattr(s, name)) is not None and not 0 <= value <= 1:
             raise BadInput(f"{name}={value} must lie between 0 and 1")
+        if value == 1 and name in BELOW_ONE:
+            raise BadInput(f"{name}={value} must be less than 1")
+    for name in SEEDS:
+        if (value := getattr(s, name)) is not None and not 0 <= value < 1 << 63:
+            raise BadInput(f"{name}={value} must be a whole number from 0 to 2^63 − 1")
     for name in s.measure:
         if name not in MEASURES:
             raise BadInput(f"measure={name!r} is not known; {nearest(name, MEASURES)}")
@@ -289,5 +299,11 @@ def _check_agreement(s: Setting) -> None:
         raise BadInput("label_smoothing goes with loss='cross_entropy'")
     if s.data_options and s.dataset != "teacher_student":
         raise BadInput(f"data_options are for dataset='teacher_student', not {s.dataset!r}")
+    if s.dataset == "teacher_student" and (s.pool != 1 or s.normalise != "channel"):
+        key = "pool" if s.pool != 1 else "normalise"
+        raise BadInput(
+            f"{key}={getattr(s, key)!r} is for images; inputs of teacher_student lie on the unit cube: "
+            f"leave it out"
+        )
     if s.graphs and s.full_batch:
         raise BadInput("graphs need batches of one fixed size: leave out full_batch or graphs")
