@@ -142,7 +142,9 @@ def _killed(left: dict[str, Setting], store: Store) -> list[list[Setting]]:
     groups = []
     for runs in states.groups(store.path / "state"):
         if any(name in left for name in runs):
-            groups.append([left.pop(name, None) or Setting.from_dict(runs[name]) for name in runs])
+            groups.append([Setting.from_dict(identity) for identity in runs.values()])
+            for name in runs:
+                left.pop(name, None)
         elif all(store.done(identity) for identity in runs.values()):  # killed between its end and `forget`
             states.forget(store.path / "state", list(runs))
     return groups
