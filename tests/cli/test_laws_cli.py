@@ -1,6 +1,7 @@
 """``scalinglab laws`` and ``scalinglab plan``: one line from a CSV to a table and a figure."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
 
@@ -55,6 +57,43 @@ def test_fit_in_one_line_prints_a_table_and_draws(curves: Path):
     assert "exponent" in said
     assert "starts agree" in said
     assert (curves.parent / "curves-law.png").stat().st_size > 10_000
+
+
+def test_bounds_keep_a_parameter_within_them_or_hold_it(curves: Path):
+    words = ("laws", "fit", curves, "--form", "power_law_offset", "--no-figure", "--json")
+    (bounded,) = json.loads(run(*words, "--bounds", "offset=0:0.03"))["laws"]
+    (held,) = json.loads(run(*words, "--bounds", "offset=0.04:0.04", "--bounds", "exponent=0:0.55"))["laws"]
+    table = pd.read_csv(curves)
+    limits = {"offset": (0.04, 0.04), "exponent": (0.0, 0.55)}
+    law = sl.laws.fit("power_law_offset", table.n_data, table.test_error, bounds=limits)
+    assert bounded["parameters"]["offset"] == pytest.approx(0.03)  # it is 0.05
+    assert held["parameters"]["offset"] == 0.04
+    assert held["parameters"] == pytest.approx(law.parameters)
+    said = run("laws", "fit", curves, "--bounds", "offset=0.05:0.05", "--no-figure")
+    assert "form: power_law_offset" in said  # the only one with an offset
+    assert re.search(r"offset +0.05 +held", said)
+
+
+def test_bounds_of_a_surface(surface: Path):
+    words = ("laws", "surface", surface, "--no-figure", "--json", "--bounds", "alpha=0.3:0.3")
+    assert json.loads(run(*words))["parameters"]["alpha"] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        ("offset", "--bounds 'offset': write PARAMETER=LOW:HIGH"),
+        ("offset=0.1", "--bounds offset=0.1: write PARAMETER=LOW:HIGH"),
+        ("offset=a:b", "--bounds offset=a:b: write PARAMETER=LOW:HIGH"),
+        ("offset=0:1:2", "--bounds offset=0:1:2: write PARAMETER=LOW:HIGH"),
+        ("offset=0.2:0.1", "low=0.2 must not exceed high=0.1"),
+        ("ofset=0:0.1", "no such parameter; did you mean 'offset'"),
+    ],
+)
+def test_wrong_bounds_are_told(curves: Path, bounds: str, said: str):
+    words = ("laws", "fit", curves, "--form", "power_law_offset", "--no-figure")
+    with pytest.raises(BadInput, match=re.escape(said)):
+        run(*words, "--bounds", bounds)
 
 
 def test_fit_as_json_is_one_document(curves: Path):

@@ -1,10 +1,13 @@
 """Forms: their equations, limits and gradients, and how a user adds one."""
 
+import re
+
 import numpy as np
 import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
+from scalinglab.figures import laws as figures
 from scalinglab.laws import forms, solve, surfaces
 
 SIZES = np.geomspace(100, 1e6, 25)
@@ -129,6 +132,37 @@ def test_bounds_hold_a_parameter():
     limited = sl.laws.fit("power_law_offset", SIZES, y, bounds={"exponent": (0.5, 2.0)})
     assert limited.parameters["exponent"] == pytest.approx(0.5, abs=1e-9)
     assert limited.certificate.at_bound == ("exponent",)
+
+
+@pytest.mark.parametrize(("name", "held"), [(name, held) for name in TRUTH for held in forms.get(name).names])
+def test_what_is_held_leaves_the_rest_to_be_found(name: str, held: str):
+    form = forms.get(name)
+    truth = dict(zip(form.names, TRUTH[name], strict=True))
+    law = sl.laws.fit(form, SIZES, form(SIZES, **truth), bounds={held: (truth[held], truth[held])})
+    assert law.parameters == pytest.approx(truth, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("form", "held"),
+    [("power_law_offset", {"exponent": 0.4}), ("damico", {"gamma_1": 0.4, "gamma_2": 1.0, "p_minus": 1.0})],
+)
+def test_a_held_exponent_is_what_it_was_held_at(form: str, held: dict[str, float]):
+    noise = np.exp(0.02 * np.random.default_rng(0).standard_normal(SIZES.size))
+    y = (0.1 + 3 * (SIZES + (form == "damico")) ** -0.4) * noise
+    law = sl.laws.fit(form, SIZES, y, bounds={name: (value, value) for name, value in held.items()})
+    assert law.exponent == pytest.approx(0.4)
+    assert law.parameter_intervals["exponent"] == pytest.approx((0.4, 0.4))
+    assert law.to_dict()["identified"] is True
+    low, high = law.parameter_intervals["amplitude"]
+    assert low < 3 < high
+    assert len(re.findall("held", law.summary())) == len(held)
+    assert "NOT IDENTIFIED" not in law.summary()
+    assert figures.law(law).axes[0].texts[0].get_text() == "exponent 0.400, held"
+
+
+def test_a_fit_with_nothing_left_to_fit_is_refused():
+    with pytest.raises(BadInput, match="hold every parameter of power_law"):
+        sl.laws.fit("power_law", SIZES, SIZES**-0.5, bounds={"exponent": (1, 1), "amplitude": (2, 2)})
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,26 @@ def learning_curves(sizes=(50, 100, 200, 400), seeds=3) -> sl.Curves:
     return sl.Curves(pd.DataFrame(rows, columns=columns).assign(model="toy"), source="simulate")
 
 
+# the plots in which the buttons stand in the way of the legend or of the curves
+COVERED = """
+[...document.querySelectorAll('.plot')].filter(plot => {
+    const bar = plot.querySelector('.modebar').getBoundingClientRect();
+    return ['.legend', '.gridlayer'].some(part => {
+        const other = plot.querySelector(part)?.getBoundingClientRect();
+        return other && other.left < bar.right && other.right > bar.left
+            && other.top < bar.bottom && other.bottom > bar.top;
+    });
+}).map(plot => plot.id)
+"""
+
+
 @needs_browser
 @pytest.mark.browser
 def test_page_renders_every_figure_without_errors_or_requests(tmp_path: Path):
     path = sl.report.write(learning_curves(), tmp_path / "report.html")
     with Browser() as browser:
         assert browser.open_report(path) >= 4
+        assert browser.evaluate(COVERED) == []
         assert browser.errors() == []
         assert browser.requests() == []
 

@@ -9,7 +9,7 @@ import typer
 from scalinglab.cli import laws_curves
 from scalinglab.cli import options as option
 from scalinglab.cli.output import grid
-from scalinglab.cli.tables import draw, finish, load, read_curves, say
+from scalinglab.cli.tables import draw, finish, limits, load, read_curves, say
 from scalinglab.errors import BadInput
 
 app = typer.Typer(help="Fit laws to curves that were measured anywhere.", no_args_is_help=True)
@@ -29,6 +29,7 @@ def fit(
     level: Annotated[float, typer.Option(help="Of the intervals of --at and of the figure.")] = 0.95,
     loss: Annotated[str, typer.Option(help="huber or squared.")] = "huber",
     space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
+    bounds: option.Bounds = None,
     error: Annotated[str | None, typer.Option(help="The column of y's standard error.")] = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
@@ -43,6 +44,8 @@ def fit(
     scalinglab laws fit curves.csv --x n_data --y test_error
 
     scalinglab laws fit runs/ --form power_law_offset,broken_power_law --at 1e6
+
+    scalinglab laws fit runs/ --form power_law_offset --bounds offset=0:0.02 --bounds exponent=0.5:0.5
     """
     import pandas as pd
 
@@ -56,7 +59,7 @@ def fit(
     table = load(file, x, y, where, reduce, error=error)
     options: dict[str, Any] = {
         "error": table.error, "runs": table.runs, "loss": loss, "space": space,
-        "missing": "drop" if drop_bad else "raise",
+        "bounds": limits(bounds), "missing": "drop" if drop_bad else "raise",
     }  # fmt: skip
     if form == "auto":
         names = [fitting.choose(fitting.SIMPLE, table.x, table.y, **options)]
@@ -126,6 +129,7 @@ def surface(
         str | None, typer.Option(help="The column of the third variable, where the form has one.")
     ] = None,
     delta: Annotated[float, typer.Option(help="Huber's threshold on ln loss; inf for least squares.")] = 1e-3,
+    bounds: option.Bounds = None,
     drop_highest: option.DropHighest = 0,
     compute: Annotated[str | None, typer.Option(help="FLOPs at which the best use is wanted.")] = None,
     where: option.Where = None,
@@ -152,7 +156,7 @@ def surface(
     n, d, *rest = table.x
     extra = {"time": rest[0], "n_unique": rest[0]} if rest else {}
     fitted = surfaces.fit(
-        n, d, table.y, form=form, delta=delta, runs=table.runs,
+        n, d, table.y, form=form, delta=delta, runs=table.runs, bounds=limits(bounds),
         missing="drop" if drop_bad else "raise", **extra,
     )  # fmt: skip
     for note in table.notes:

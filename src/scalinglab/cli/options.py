@@ -67,6 +67,14 @@ DropHighest = Annotated[int, Option("--drop-highest", help="Leave out this many 
 
 # fits and plans
 FormName = Annotated[str, Option("--form", help="The form of the law; 'laws forms' lists them.")]
+Bounds = Annotated[
+    list[str] | None,
+    Option(
+        "--bounds",
+        help="Keep a parameter of the law within PARAMETER=LOW:HIGH, hold it where both are the same; may be "
+        "given again.",
+    ),
+]
 Flops = Annotated[float, Option("--flops", help="FLOPs per parameter and example.")]
 Figure = Annotated[
     Path | None,

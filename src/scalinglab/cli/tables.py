@@ -42,6 +42,19 @@ def renamed(column: list[str] | None) -> dict[str, str]:
     return dict(given)
 
 
+def limits(bounds: list[str] | None) -> dict[str, tuple[float, float]]:
+    """What ``--bounds`` says of a law's parameters: ``["offset=0:0.1"]`` to ``{"offset": (0.0, 0.1)}``."""
+    shape = "PARAMETER=LOW:HIGH, as in --bounds offset=0:0.1 or offset=0:inf"
+    found = {}
+    for name, text in pairs("--bounds", bounds, shape):
+        try:
+            low, high = map(float, text.split(":"))
+        except ValueError as error:
+            raise BadInput(f"--bounds {name}={text}: write {shape}") from error
+        found[name.strip()] = low, high
+    return found
+
+
 def read_frame(file: Path, column: list[str] | None = None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Any table, a store's folder or a file, whatever its columns; also those that are declared settings."""
     import scalinglab as sl

@@ -70,6 +70,8 @@ def law(
 def _slope_text(fitted: Law) -> str:
     if fitted.form.exponent is None:
         return ""
+    if isinstance(fitted.form.exponent, float):
+        return f"exponent {fitted.exponent:.3f}, held"
     if fitted.unidentified:
         return "exponent not identified"
     low, high = fitted.parameter_intervals["exponent"]

@@ -111,6 +111,8 @@ def choose(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> 
 
 
 def _enough(form: Form, data: Points) -> None:
+    if not form.parameters:
+        raise BadInput(f"the bounds hold every parameter of {form.name}: leave one free to be fitted")
     if data.sizes < len(form.parameters):
         raise BadInput(
             f"{form.name} has {len(form.parameters)} free parameters and the points have {data.sizes} sizes: "

@@ -57,7 +57,8 @@ class Form:
         equation: as a person reads it.
         parameters: in the order in which `function` takes them after x.
         function: (x, *parameters) -> y; plain NumPy that broadcasts.
-        exponent: the parameter that is the law's exponent, a function of all of them, or None.
+        exponent: the parameter that is the law's exponent, a function of all of them, or None; a number where
+            `bounded` holds it.
         derived: (parameters by name) -> further quantities by name, such as thresholds.
         complete: (x, y, starts by name) -> start values, by name, of parameters that follow from the others.
         gradient: (x, *parameters) -> the derivatives of `function` by each parameter; without it a fit takes
@@ -71,7 +72,7 @@ class Form:
     equation: str
     parameters: tuple[Parameter, ...]
     function: Callable[..., Any]
-    exponent: str | Callable[[Mapping[str, Any]], Any] | None = None
+    exponent: str | float | Callable[[Mapping[str, Any]], Any] | None = None
     derived: Callable[[Mapping[str, float]], dict[str, float]] | None = None
     complete: Callable[[Any, Any, Mapping[str, Any]], dict[str, Any]] | None = None
     gradient: Callable[..., tuple[Any, ...]] | None = None
@@ -104,9 +105,9 @@ class Form:
 
     def get_exponent(self, values: Mapping[str, Any]) -> Any:
         """The exponent that these parameters give, None where the form has none."""
-        if self.exponent is None:
-            return None
-        return values[self.exponent] if isinstance(self.exponent, str) else self.exponent(values)
+        if callable(self.exponent):
+            return self.exponent(values)
+        return values[self.exponent] if isinstance(self.exponent, str) else self.exponent
 
     def bounded(self, bounds: Mapping[str, tuple[float, float]]) -> Form:
         """The same form with other bounds; ``(v, v)`` holds a parameter at v."""
@@ -122,12 +123,12 @@ class Form:
         held = {n: float(low) for n, (low, high) in bounds.items() if low == high}
         free = []
         for p in self.parameters:
-            if p.name in bounds and p.name not in held:
+            if p.name in held:
+                continue
+            if p.name in bounds:
                 low, high = map(float, bounds[p.name])
                 p = replace(p, low=low, high=high, log=p.log and low >= 0)
-            if p.name not in held:
-                # beside a parameter held at a value other than zero, "linear" would need a constant term
-                free.append(replace(p, linear=p.linear and not any(held.values())))
+            free.append(p)
         return replace(
             self, parameters=tuple(free), function=_holding(self, held), exponent=_exponent(self, held),
             derived=_also(self.derived, held), complete=_completing(self, held), held={**self.held, **held},
@@ -148,10 +149,12 @@ def _also(function: Any, held: Mapping[str, float]) -> Any:
 
 
 def _exponent(form: Form, held: Mapping[str, float]) -> Any:
-    name = form.exponent
-    if isinstance(name, str):
-        return (lambda values: held[name]) if name in held else name
-    return _also(name, held)
+    if form.exponent is None or not held:
+        return form.exponent
+    try:
+        return float(form.get_exponent(held))  # what follows from held parameters alone is held, too
+    except KeyError:
+        return _also(form.exponent, held) if callable(form.exponent) else form.exponent
 
 
 def _completing(form: Form, held: Mapping[str, float]) -> Any:

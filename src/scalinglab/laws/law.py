@@ -96,11 +96,6 @@ class Law:
         return float("nan") if found is None else float(found)
 
     @property
-    def named_exponent(self) -> bool:
-        """Whether the exponent is one of the parameters."""
-        return isinstance(self.form.exponent, str)
-
-    @property
     def derived(self) -> dict[str, float]:
         """What follows from the parameters, such as the thresholds of `damico`."""
         return dict(self.form.derived(self.parameters)) if self.form.derived else {}
@@ -188,6 +183,8 @@ class Law:
         """Why the data do not identify the exponent; empty where they do."""
         if self.form.exponent is None:
             return f"{self.form.name} has no exponent"
+        if isinstance(self.form.exponent, float):
+            return ""  # it was not asked for
         if self.freedom < 1:
             count = len(self.form.parameters)
             return f"{len(self.points.y)} points for {count} parameters: nothing is left to judge it by"
@@ -218,7 +215,7 @@ class Law:
                 ends = _ends(self.parameter_intervals[name])
                 doubt = "" if self.identified[name] else "  not identified"
                 lines.append(f"  {name:<14} {value:<12.6g} 95 % {ends}{doubt}")
-        if self.form.exponent is not None and not self.named_exponent:
+        if callable(self.form.exponent):
             ends = _ends(self.parameter_intervals["exponent"])
             lines.append(f"  {'exponent':<14} {self.best_exponent:<12.6g} 95 % {ends}")
         for name, value in self.derived.items():

@@ -250,19 +250,20 @@ def project(problem: Problem, nodes: np.ndarray, linear: list[int]) -> np.ndarra
     """
     form, y = problem.form, problem.y[0]
     weight = problem.weight[0] * np.sqrt(problem.count[0]) / (y if problem.log else 1.0)
-    basis = []
-    for j in linear:
-        unit = nodes.copy()
-        unit[:, linear] = 0.0
-        unit[:, j] = 1.0
+
+    def curve(amounts: np.ndarray) -> np.ndarray:
+        """The curve of every node with these linear parameters, 0 where it is not finite."""
+        at = nodes.copy()
+        at[:, linear] = amounts
         with np.errstate(all="ignore"):
-            column = form.function(problem.x, *(unit[:, k, None] for k in range(nodes.shape[1])))
-        basis.append(np.broadcast_to(column, (len(nodes), y.size)))
-    design = np.stack(basis, axis=-1) * weight[:, None]
-    design = np.where(np.isfinite(design), design, 0.0)
+            found = form.function(problem.x, *(at[:, k, None] for k in range(nodes.shape[1])))
+        return np.where(np.isfinite(found), found, 0.0) * np.ones((len(nodes), 1))
+
+    constant = curve(np.zeros(len(linear)))  # what linear parameters that are held add
+    design = np.stack([curve(unit) - constant for unit in np.eye(len(linear))], axis=-1) * weight[:, None]
     size = np.maximum(np.sqrt(np.mean(design**2, axis=1)), TINY)  # columns to unit size: conditioning
     scaled = design / size[:, None]
-    target = y * weight
+    target = (y - constant) * weight
     floors = np.array([form.parameters[j].low for j in linear])
     floors = np.where(np.isfinite(floors), floors, -np.inf)
     floored = [i for i in range(len(linear)) if np.isfinite(floors[i])]

@@ -86,22 +86,23 @@ def parameter_profile(law: Law, level: float = 0.95) -> dict[str, Interval]:
     """Profile intervals of every free parameter, and of `exponent`; an infinite end is not determined.
 
     A parameter's end at its bound is reported as the bound; the exponent's end there is infinite, since
-    the bound and not the data stopped it.
+    the bound and not the data stopped it. An exponent that is held is its own interval.
     """
-    names = law.form.names
+    names, exponent = law.form.names, law.form.exponent
+    known = {"exponent": Interval(exponent, exponent)} if isinstance(exponent, float) else {}
     threshold = level_quantile(level, law.freedom)
     if not np.isfinite(threshold):
-        return {n: Interval(-np.inf, np.inf) for n in (*names, "exponent")}
+        return {n: Interval(-np.inf, np.inf) for n in (*names, "exponent")} | known
     logs = law.problem.logs
-    has_exponent = law.form.exponent is not None
+    has_exponent = exponent is not None and not known
     count = len(names) + has_exponent
 
     def value(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
         columns = np.where(logs, np.log(np.maximum(parameters, solve.TINY)), parameters)
         if has_exponent:
             named = {n: parameters[:, j] for j, n in enumerate(names)}
-            exponent = np.broadcast_to(law.form.get_exponent(named), (len(parameters),))
-            columns = np.column_stack([columns, exponent])
+            exponents = np.broadcast_to(law.form.get_exponent(named), (len(parameters),))
+            columns = np.column_stack([columns, exponents])
         return columns[np.arange(len(which)), which]
 
     low, high = profile.along(law, value, count, threshold)
@@ -109,10 +110,10 @@ def parameter_profile(law: Law, level: float = 0.95) -> dict[str, Interval]:
     for j, p in enumerate(law.form.parameters):
         ends = (np.exp(low[j]), np.exp(high[j])) if logs[j] else (low[j], high[j])
         found[p.name] = Interval(float(max(ends[0], p.low)), float(min(ends[1], p.high)))
-    if has_exponent and "exponent" not in law.form.held:
+    if has_exponent:
         ends = float(low[-1]), float(high[-1])
         found["exponent"] = Interval(*_unless_bound(law, *ends))
-    return found
+    return found | known
 
 
 def _unless_bound(law: Law, low: float, high: float) -> tuple[float, float]:
