@@ -9,7 +9,8 @@ import pytest
 
 from scalinglab.errors import BadInput
 from scalinglab.papers import entry
-from scalinglab.papers.damico2025 import scaling
+from scalinglab.papers.damico2025 import perceptron, scaling
+from scalinglab.simulate import perceptron as simulate
 
 
 @lru_cache
@@ -65,9 +66,28 @@ def test_simulated_students_lie_on_the_theory(key):
     assert deviation.agrees
 
 
-def test_gpu_scale_without_a_gpu_is_refused():
+def test_margins_at_gpu_scale_are_those_of_all_seeds(monkeypatch):
+    """The path of the code at sizes of a CPU: one seed after another gives what all at once give."""
+    pytest.importorskip("torch")
+    monkeypatch.setitem(perceptron.FIG6, "gpu", (80, 5))
+    monkeypatch.setattr(perceptron, "device", lambda scale: "cpu")
+    made = perceptron.fig6_left("gpu")
+    together = simulate.fixed_norm(
+        simulate.draw(0.4, 80, 5, labels="random"), perceptron.FIG6_SHARPNESSES
+    ).frame.sort_values(["seed", "sharpness"])
+    simulated = made.curves.select(source="simulate").frame.sort_values(["seed", "sharpness"])
+    np.testing.assert_allclose(simulated["margin_mean"], together["margin_mean"], rtol=1e-6)
+    histogram = next(line for line in made.figure.axes[0].containers if "simulated" in line.get_label())
+    assert histogram.get_label().endswith("N = 80")
+    height = histogram[0].get_ydata()
+    assert height.sum() * 4.5 / 45 == pytest.approx(1, abs=0.01)  # the density of all margins, 0.1 a bin
+    assert all(row.agrees for row in made.table)
+
+
+@pytest.mark.parametrize("key", ["fig1", "fig2a", "fig6-left"])
+def test_gpu_scale_without_a_gpu_is_refused(key):
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here")
     with pytest.raises(BadInput, match="CUDA"):
-        entry("damico2025/fig1").function()("gpu")
+        entry(f"damico2025/{key}").function()("gpu")

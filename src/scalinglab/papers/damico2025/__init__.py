@@ -41,7 +41,7 @@ ENTRIES = (
     Entry(
         "damico2025/fig6-left",
         "margin distribution of the storage problem, by theory",
-        scales=("smoke", "laptop"),
+        scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.damico2025.perceptron:fig6_left",
     ),
     Entry(

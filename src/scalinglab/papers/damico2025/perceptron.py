@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -63,10 +64,18 @@ def fig1(scale: str) -> Reproduction:
     return Reproduction(curves, _draw_fig1(exact, fixed, fast, plain), _table_fig1(fixed, fast, plain))
 
 
-def fixed_students(load: float, size: tuple[int, int], sharpnesses: np.ndarray, where: str) -> Curves:
-    """Students of fixed norm, one seed after another: at N = 10,000 a problem fills gigabytes."""
+def one_by_one(
+    load: float, size: tuple[int, int], where: str, labels: str = "teacher"
+) -> Iterator[simulate.Problem]:
+    """The problems of a size, one seed after another: at N = 10,000 each fills gigabytes."""
     n_params, seeds = size
-    problems = (simulate.draw(load, n_params, [seed], device=where) for seed in range(seeds))
+    for seed in range(seeds):
+        yield simulate.draw(load, n_params, [seed], labels=labels, device=where)
+
+
+def fixed_students(load: float, size: tuple[int, int], sharpnesses: np.ndarray, where: str) -> Curves:
+    """Students of fixed norm at several sharpnesses."""
+    problems = one_by_one(load, size, where)
     return Curves.concat([simulate.fixed_norm(problem, sharpnesses) for problem in problems])
 
 
@@ -279,7 +288,7 @@ def _table_fig2a(
 
 FIG6_LOAD = 0.4
 FIG6_SHARPNESSES = np.array([0.1, 0.5, 1.0, 2.0, 5.0, 20.0])
-FIG6 = {"smoke": (100, 4), "laptop": (1000, 12)}
+FIG6 = {"smoke": (100, 4), "laptop": (1000, 12), "gpu": (10_000, 8)}
 
 
 @mpl.rc_context(style.STYLE)
@@ -290,22 +299,24 @@ def fig6_left(scale: str) -> Reproduction:
     exact = theory.storage_margin_distribution(FIG6_LOAD, FIG6_SHARPNESSES)
     margins = np.linspace(-1.0, 4.5, 551)
     density = exact.density(margins[:, None])
-    problem = simulate.draw(FIG6_LOAD, *FIG6[scale], labels="random")
-    simulated = simulate.fixed_norm(problem, FIG6_SHARPNESSES)
+    parts, drawn = [], []
+    for problem in one_by_one(FIG6_LOAD, FIG6[scale], device(scale), labels="random"):
+        parts.append(simulate.fixed_norm(problem, FIG6_SHARPNESSES))
+        shown = simulate.minimisers(problem, float(FIG6_SHARPNESSES[2]))
+        drawn.append(problem.to(dtype=torch.float64).margins(shown).cpu().numpy().ravel())
+    simulated, pooled = Curves.concat(parts), np.concatenate(drawn)
     kappa = float(theory.storage_stability(FIG6_LOAD))
 
     figure, axes = style.panels(size=(6.0, 4.0))
     axis = axes[0, 0]
     for color, column, value in zip(style.colors(FIG6_SHARPNESSES), density.T, FIG6_SHARPNESSES):
         axis.plot(margins, column, color=color, label=f"λ = {value:g}")
-    shown = simulate.minimisers(problem, float(FIG6_SHARPNESSES[2]))
-    pooled = problem.to(dtype=torch.float64).margins(shown).cpu().numpy().ravel()
     counts, edges = np.histogram(pooled, bins=45, range=(-0.5, 4.0))
     seen, share = counts > 0, len(pooled) * np.diff(edges)
     style.points(
         axis, ((edges[1:] + edges[:-1]) / 2)[seen], (counts / share)[seen], (np.sqrt(counts) / share)[seen],
         color=style.colors(FIG6_SHARPNESSES)[2], zorder=4,
-        label=f"λ = {FIG6_SHARPNESSES[2]:g}, simulated, N = {problem.n_params}",
+        label=f"λ = {FIG6_SHARPNESSES[2]:g}, simulated, N = {FIG6[scale][0]:,}",
     )  # fmt: skip
     axis.axvline(kappa, color=style.MUTED, linestyle="--", linewidth=1)
     axis.annotate("Gardner's κ", (kappa, 40), xytext=(-4, 0), ha="right",
