@@ -129,13 +129,21 @@ def test_diverged_runs_are_mentioned(tmp_path: Path):
     assert "3 points at 3 sizes" in run(*words, "--where", "status=done")
 
 
-def test_points_that_differ_in_more_than_the_size_get_a_note(tmp_path: Path):
+@pytest.mark.parametrize(
+    "command",
+    [
+        "laws fit {} --form power_law --no-figure", "laws extrapolate {} --at 1600 --no-figure",
+        "plan needed {} --target 0.02", "plan doubling {}", "plan bend {}",
+        "plan next {} --x n_data --y test_error --form power_law --at 1e4 --budget 1e4",
+    ],
+)  # fmt: skip
+def test_points_that_differ_in_more_than_the_size_get_a_note(tmp_path: Path, command: str):
     rows = [
         {"n_data": n, "learning_rate": rate, "test_error": n**-0.5 * (1 + rate)}
-        for n in (100, 200, 400, 800) for rate in (0.1, 0.2)
+        for n in (100, 200, 400, 800, 1600, 3200) for rate in (0.1, 0.2)
     ]  # fmt: skip
     pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
-    words = ("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure")
+    words = [tmp_path / "logs.csv" if word == "{}" else word for word in command.split()]
     assert "differ in learning_rate (0.1, 0.2)" in run(*words)
     assert "differ in" not in run(*words, "--where", "learning_rate=0.1")
 

@@ -56,7 +56,7 @@ def fit(
         raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
     sizes = None if at is None else grid(at)
     positive(at=sizes if sizes is not None else 1)
-    table = load(file, x, y, where, reduce, error=error)
+    table = load(file, x, y, where, reduce, error=error, as_json=as_json)
     options: dict[str, Any] = {
         "error": table.error, "runs": table.runs, "loss": loss, "space": space,
         "bounds": limits(bounds), "missing": "drop" if drop_bad else "raise",
@@ -66,8 +66,6 @@ def fit(
     else:
         names = form.split(",")
     laws = [fitting.fit(name.strip(), table.x, table.y, **options) for name in names]
-    for note in table.notes:
-        say(f"note: {note}", as_json)
     if form == "auto":
         say(f"form: {names[0]}, the better of {' and '.join(fitting.SIMPLE)} by AICc", as_json)
     rows = []
@@ -152,15 +150,13 @@ def surface(
     budgets = None if compute is None else grid(compute)
     positive(compute=budgets if budgets is not None else 1)
     columns = [n_params, n_data, *([third] if third else [])]
-    table = load(file, columns, y, where, reduce, drop_highest=drop_highest)
+    table = load(file, columns, y, where, reduce, drop_highest=drop_highest, as_json=as_json)
     n, d, *rest = table.x
     extra = {"time": rest[0], "n_unique": rest[0]} if rest else {}
     fitted = surfaces.fit(
         n, d, table.y, form=form, delta=delta, runs=table.runs, bounds=limits(bounds),
         missing="drop" if drop_bad else "raise", **extra,
     )  # fmt: skip
-    for note in table.notes:
-        say(f"note: {note}", as_json)
     say(fitted.summary(), as_json)
     document: dict[str, Any] = {
         "form": fitted.law.form.name, "parameters": fitted.parameters, "errors": fitted.errors,

@@ -33,11 +33,9 @@ def extrapolate(
 
     import scalinglab as sl
 
-    table = load(file, x, y, where, reduce)
+    table = load(file, x, y, where, reduce, as_json=as_json)
     missing = "drop" if drop_bad else "raise"
     found = sl.laws.extrapolate(table.x, table.y, at=grid(at), level=level, missing=missing)
-    for note in table.notes:
-        say(f"note: {note}", as_json)
     say(found.summary(), as_json)
     columns = {x: found.at, y: found.mean, "low": found.low, "high": found.high}
     document: dict[str, Any] = {**columns, "weights": found.weights, "backtest_error": found.backtest_error}

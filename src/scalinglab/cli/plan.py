@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 app = typer.Typer(help="What to expect, what is optimal, and what to run next.", no_args_is_help=True)
 
 
-def _law(file: Any, x: str, y: str, form: str, where: Any, reduce: str, drop_bad: bool) -> Law:
+def _law(file: Any, x: str, y: str, form: str, where: Any, reduce: str, drop_bad: bool, as_json: bool) -> Law:
     from scalinglab.laws import fitting
 
-    table = load(file, x, y, where, reduce)
+    table = load(file, x, y, where, reduce, as_json=as_json)
     missing = "drop" if drop_bad else "raise"
     if form == "auto":
         form = fitting.choose(fitting.SIMPLE, table.x, table.y, runs=table.runs, missing=missing)
@@ -53,7 +53,7 @@ def optimal(
 
     scalinglab plan optimal runs.csv --compute 1e21,1e23
     """
-    fitted = _surface(load(file, [n_params, n_data], y, where, drop_highest=drop_highest))
+    fitted = _surface(load(file, [n_params, n_data], y, where, drop_highest=drop_highest, as_json=as_json))
     best = fitted.compute_optimal(grid(compute), flops=flops)
     say(best.summary(), as_json)
     table = best.table()
@@ -83,7 +83,7 @@ def approaches(
 
     from scalinglab.laws import plan
 
-    table = load(file, [n_params, n_data], y, where, drop_highest=drop_highest)
+    table = load(file, [n_params, n_data], y, where, drop_highest=drop_highest, as_json=as_json)
     n, d = table.x
     found = plan.approaches(n, d, table.y, at=at, runs=table.runs, flops=flops)
     fitted = _surface(table)
@@ -147,10 +147,12 @@ def next_runs(
 
     target = None if at is None else grid(at)
     if x is not None:
-        law = _law(file, x, y, form, where, reduce, drop_bad)
+        law = _law(file, x, y, form, where, reduce, drop_bad, as_json)
         found = plan.next_runs(law, budget=budget, at=target, cost=lambda size: cost * size)
     else:
-        fitted = _surface(load(file, [n_params, n_data], y, where, drop_highest=drop_highest))
+        fitted = _surface(
+            load(file, [n_params, n_data], y, where, drop_highest=drop_highest, as_json=as_json)
+        )
         found = plan.next_runs(fitted, budget=budget, at=target, compute=compute, flops=flops)
     say(found.summary(), as_json)
     table = pd.DataFrame(found.runs, columns=list(found.variables)).assign(
@@ -185,7 +187,7 @@ def sensitivity(
     sizes = n_params.split(",")
     counted = compute.split(",") if compute else []
     names = [*sizes, n_data, *counted]
-    table = load(file, names, y, where, drop_highest=drop_highest)
+    table = load(file, names, y, where, drop_highest=drop_highest, as_json=as_json)
     columns = dict(zip(names, table.x, strict=True))
     found = plan.sensitivity(
         {name: columns[name] for name in sizes}, columns[n_data], table.y, at=at,
@@ -216,7 +218,7 @@ def needed(
 
     if not target > 0:
         raise BadInput(f"--target {target:g} must be positive: the value of {y} that is wanted")
-    law = _law(file, x, y, form, where, reduce, drop_bad)
+    law = _law(file, x, y, form, where, reduce, drop_bad, as_json)
     answer = plan.needed(law, target)
     _answer(law, answer, as_json, out)
 
@@ -243,7 +245,7 @@ def doubling(
     """
     from scalinglab.laws import plan
 
-    law = _law(file, x, y, form, where, reduce, drop_bad)
+    law = _law(file, x, y, form, where, reduce, drop_bad, as_json)
     _answer(law, plan.doubling(law, start, factor=factor), as_json, out)
 
 
@@ -266,7 +268,7 @@ def bend(
 
     from scalinglab.laws import plan
 
-    table = load(file, x, y, where, reduce)
+    table = load(file, x, y, where, reduce, as_json=as_json)
     found = plan.still_power_law(table.x, table.y, missing="drop" if drop_bad else "raise")
     say(found.text, as_json)
     finish(vars(found), pd.DataFrame([vars(found)]), as_json, out)

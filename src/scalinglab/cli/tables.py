@@ -95,11 +95,14 @@ def load(
     *,
     error: str | None = None,
     drop_highest: int = 0,
+    as_json: bool,
 ) -> Table:
-    """The points that a command line asks for."""
+    """The points that a command line asks for; what was done to the rows is said."""
     from scalinglab.laws.tables import points_of
 
     table = points_of(read_frame(file)[0], x, y, error=error, reduce=reduce, where=conditions(where))
+    for note in table.notes:
+        say(f"note: {note}", as_json)
     if drop_highest == 0:
         return table
     if not 0 < drop_highest < len(table.y):
