@@ -304,6 +304,71 @@ def test_a_bare_layer_is_a_network_of_one_and_a_layer_used_twice_counts_twice():
     assert [part.name for part in twice.layers] == ["0", "0 (use 2)"]
 
 
+def test_what_enters_a_sum_twice_counts_twice():
+    class Doubled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.map = nn.Linear(5, 5)
+
+        def forward(self, x):
+            y = self.map(x)
+            return torch.add(y + y, torch.cat([y, y], -1)[:, :5], alpha=3)
+
+    torch.manual_seed(0)
+    model = Doubled()
+    sigma = float(torch.linalg.matrix_norm(model.map.weight.detach(), 2))
+    found = measure.spectral_complexity(model, (5,)).log_lipschitz
+    assert math.exp(found) == pytest.approx((2 + 3 * math.sqrt(2)) * sigma, rel=1e-6)
+
+
+def test_layers_that_share_a_weight_are_two_layers():
+    first, second = nn.Linear(6, 6), nn.Linear(6, 6)
+    second.weight = first.weight
+    weight = first.weight.detach().double().numpy()
+    found = measure.spectral_complexity(nn.Sequential(first, nn.ReLU(), second), (6,))
+    assert found.value == pytest.approx(eq2([weight, weight]), rel=1e-6)
+    assert [part.name for part in found.layers] == ["0", "2"]
+
+
+def test_a_network_that_returns_more_than_logits_is_read_by_its_logits():
+    class Labelled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.map = nn.Linear(4, 3)
+
+        def forward(self, x):
+            logits = self.map(x)
+            return {"loss": logits.sum(), "logits": logits}
+
+    model = Labelled()
+    assert measure.norms(model, (4,)) == pytest.approx(measure.norms(model.map, (4,)))
+
+
+def test_arguments_after_the_input_keep_their_defaults():
+    class Masked(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.map = nn.Linear(4, 3)
+
+        def forward(self, x, mask=None, *, scale=2.0, **others):
+            x = x if mask is None else x * mask
+            return self.map(x) * scale
+
+    model = Masked()
+    found = measure.spectral_complexity(model, (4,))
+    sigma = float(torch.linalg.matrix_norm(model.map.weight.detach(), 2))
+    assert math.exp(found.log_lipschitz) == pytest.approx(2 * sigma, rel=1e-6)
+    assert found.assumptions == ()
+
+
+def test_the_network_inside_a_wrapper_is_measured():
+    model = nets.build("mlp", (4,), 3, width=0.1, seed=0)
+    expected = measure.norms(model, (4,))
+    for wrapper in (torch.compile(model, backend="eager"), nn.DataParallel(model)):
+        assert measure.norms(wrapper, (4,)) == pytest.approx(expected)
+        assert measure.flops(wrapper, (4,)) == measure.flops(model, (4,))
+
+
 def test_branches_and_networks_of_zeros_have_norms():
     model = nets.build("resnet", (3, 8, 8), 5, width=0.125, stages=(1,), channels=(64,), seed=0)
     with torch.no_grad():
@@ -337,6 +402,43 @@ def test_path_norm_equals_the_sum_over_all_paths():
     assert measure.norms(model, (3,))["path"] == pytest.approx(math.sqrt(paths), rel=1e-10)
 
 
+POOLS = {
+    "average": nn.AvgPool2d(2),
+    "overlapping, padded": nn.AvgPool2d(3, 2, 1),
+    "padding not counted": nn.AvgPool2d(3, 2, 1, count_include_pad=False),
+    "adaptive": nn.AdaptiveAvgPool2d((3, 4)),
+    "function": lambda x: F.adaptive_avg_pool2d(F.avg_pool2d(x, 2, stride=1), 1),
+    "mean": lambda x: x.mean((2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_an_average_is_a_layer_of_the_path_norm(name):
+    class Pooled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Conv2d(2, 3, 3, padding=1)
+
+        def forward(self, x):
+            return POOLS[name](F.relu(self.conv(x)))
+
+    torch.manual_seed(0)
+    model = Pooled().double()
+    conv = as_matrix(lambda x: F.conv2d(x, model.conv.weight, padding=1), (2, 7, 6))
+    pool = as_matrix(POOLS[name], (3, 7, 6))
+    if name == "function":  # two layers, each with its own squared weights
+        first = as_matrix(lambda x: F.avg_pool2d(x, 2, stride=1), (3, 7, 6))
+        pool = np.sqrt(as_matrix(nn.AdaptiveAvgPool2d(1), (3, 6, 5)) ** 2 @ first**2)
+    paths = (pool**2 @ conv**2).sum()
+    assert measure.norms(model, (2, 7, 6))["path"] == pytest.approx(math.sqrt(paths), rel=1e-10)
+
+
+@pytest.mark.parametrize("layer", [nn.GELU(), nn.Tanh(), nets.Attention(4, 2), nn.LayerNorm(4)])
+def test_networks_that_are_not_homogeneous_have_no_path_norm(layer):
+    model = nn.Sequential(nn.Linear(4, 4), layer, nn.Linear(4, 2))
+    assert "path" not in measure.norms(model, (3, 4))
+
+
 def test_fisher_rao_norm_of_a_homogeneous_network_follows_from_its_outputs():
     model = nets.build("mlp", (6,), 3, hidden=8, depth=2, seed=0).double()  # biases start at zero
     x, y = torch.randn(20, 6, dtype=torch.float64), torch.randint(3, (20,))
@@ -363,6 +465,7 @@ def test_bad_input_names_what_is_wrong():
     for call, message in (
         (lambda: measure.norms(model, (5,)), "cannot take inputs"),
         (lambda: measure.norms(nn.Sequential(nn.Conv1d(2, 2, 3)), (2, 5)), "Conv1d"),
+        (lambda: measure.norms(nn.utils.parametrizations.weight_norm(nn.Linear(4, 4)), (4,)), "made from"),
         (lambda: measure.norms(model, (4,), definition="bartlet"), "did you mean 'bartlett'"),
         (lambda: measure.NormTracker(model, (4,), which=("l3",)), "unknown norm"),
         (lambda: measure.NormTracker(model, (4,), which=("l2",), readers=readers), "cannot be shared"),

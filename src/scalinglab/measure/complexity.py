@@ -25,6 +25,7 @@ from scalinglab.measure.functional import fisher_rao
 from scalinglab.measure.graph import Layer, Stack
 from scalinglab.measure.norm_tracker import NAMES, NormTracker, own_state
 from scalinglab.measure.reading import Starts
+from scalinglab.measure.tracing import unwrapped
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,11 @@ def norms(
         "spectral_complexity" (R) and "log_spectral_complexity"; "spectral" (the Lipschitz constant that
         the spectral norms give, their product in a chain) and "log_spectral"; "l1", "l2" (of all
         parameters); "group21" (Σ over layers and output units of the ℓ2 norm of incoming weights);
-        "path" (the ℓ2 path norm; absent for networks with layer norm or attention, where paths have no
-        meaning); "fisher_rao" where `data` are given.
+        "path" (the ℓ2 path norm; absent for networks with layer norm, attention or activations other than
+        rectifiers, where paths have no meaning); "fisher_rao" where `data` are given.
     """
-    found = NormTracker(model, input_shape, definition, NAMES, tolerance, capture=False).measure()
+    network = unwrapped(model)
+    found = NormTracker(network, input_shape, definition, NAMES, tolerance, capture=False).measure()
     numbers = {name: float(value) for name, value in found.items()}
     if data is not None:
         numbers["fisher_rao"] = fisher_rao(model, *data)
@@ -165,7 +167,8 @@ def spectral_complexity(
         definition: "bartlett" (eq. 2 for the true operators) or "as_published".
         tolerance: Relative tolerance of each layer's spectral norm.
     """
-    tracker = NormTracker(model, input_shape, definition, ("spectral_complexity",), tolerance, capture=False)
+    network, which = unwrapped(model), ("spectral_complexity",)
+    tracker = NormTracker(network, input_shape, definition, which, tolerance, capture=False)
     found = tracker.complexity(own_state(tracker.model))
     graph = tracker.graph
     published = definition == "as_published"

@@ -14,7 +14,7 @@ from torch import nn
 
 from scalinglab.errors import BadInput
 from scalinglab.measure.graph import Graph
-from scalinglab.measure.tracing import trace
+from scalinglab.measure.tracing import trace, unwrapped
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def flops(
     if batch_size < 1:
         raise BadInput(f"batch_size = {batch_size}: a batch has at least one example")
     if graph is None:
-        graph = trace(nn.Sequential(model), input_shape)  # a bare layer is a network of one
+        graph = trace(nn.Sequential(unwrapped(model)), input_shape)  # a bare layer is a network of one
     layers: dict[str, int] = {}
     backward = 0
     for layer in graph.layers:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.graph import Graph, Stack, batch_norm_scale, layer_weight
@@ -32,14 +35,25 @@ def batches(size: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
         yield tuple(tensor[start : start + size] for tensor in tensors)
 
 
+# what is not positively homogeneous: f(2x) = 2 f(x)
+BARRED = (
+    nn.LayerNorm, nn.GroupNorm, nn.Softmax, nn.LogSoftmax, nn.Sigmoid, nn.Tanh, nn.GELU, nn.SiLU, nn.Mish,
+    nn.ELU, nn.SELU, nn.CELU, nn.Softplus, nn.ReLU6, nn.Hardtanh, nn.Hardswish, nn.Hardsigmoid,
+)  # fmt: skip
+
+
 def paths_exist(model: nn.Module) -> bool:
     """Whether every module is positively homogeneous, so that sums over paths make sense."""
-    barred = (nn.LayerNorm, nn.GroupNorm, nn.MultiheadAttention, nn.Softmax)
-    return not any(isinstance(module, barred) for module in model.modules())
+    from scalinglab.measure.tracing import is_attention
+
+    return not any(isinstance(module, BARRED) or is_attention(module) for module in model.modules())
 
 
 def path_norm(model: nn.Module, graph: Graph, stacked: Stack, input_shape: tuple[int, ...]) -> Tensor:
-    """ℓ2 path norm √ Σ_paths Π w²: ones passed through the network with squared weights and no biases."""
+    """ℓ2 path norm √ Σ_paths Π w²: ones passed through the network with squared weights and no biases.
+
+    An average over k values is a layer with weights 1/k. The largest of some values stands for all of them.
+    """
     squared: Stack = {}
     for name, tensor in stacked.items():
         squared[name] = torch.zeros_like(tensor, dtype=torch.float64 if tensor.is_floating_point() else None)
@@ -53,12 +67,47 @@ def path_norm(model: nn.Module, graph: Graph, stacked: Stack, input_shape: tuple
     for layer in graph.layers:
         squared[layer.weight] = layer_weight(layer, stacked).double().square() / layer.multiplier
     ones = torch.ones(1, *input_shape, dtype=torch.float64, device=next(iter(stacked.values())).device)
-    with evaluating(model):
+    with evaluating(model), _SquaredAverages():
         outputs = [
-            functional_call(model, {name: tensor[i] for name, tensor in squared.items()}, (ones,))
+            _logits(functional_call(model, {name: tensor[i] for name, tensor in squared.items()}, (ones,)))
             for i in range(len(next(iter(stacked.values()))))
         ]
     return torch.stack(outputs).flatten(1).sum(1).sqrt()
+
+
+def _logits(returned: Any) -> Tensor:
+    """The tensor among what a network returns."""
+    if isinstance(returned, Tensor):
+        return returned
+    if isinstance(returned, Mapping):
+        return _logits(returned.get("logits", next(iter(returned.values()))))
+    return _logits(returned[0])
+
+
+class _SquaredAverages(TorchFunctionMode):
+    """Averages with squared weights, 1/k² in place of 1/k."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call any function of PyTorch; averages are multiplied by their weights once more."""
+        kwargs = kwargs or {}
+        out = function(*args, **kwargs)
+        if function is F.avg_pool2d:
+            given = dict(zip(_POOL, args, strict=False)) | kwargs
+            given["input"] = torch.ones_like(given["input"])
+            return out * function(**given) / function(**given | {"divisor_override": 1})
+        if function is F.adaptive_avg_pool2d:
+            x = args[0] if args else kwargs["input"]
+            for axis in (-2, -1):
+                size, parts = x.shape[axis], out.shape[axis]
+                counts = [-(-(i + 1) * size // parts) - i * size // parts for i in range(parts)]
+                out = out / out.new_tensor(counts).view(-1, *[1] * (-1 - axis))
+            return out
+        if function in (torch.mean, Tensor.mean):
+            return out * out.numel() / args[0].numel()
+        return out
+
+
+_POOL = ("input", "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
 
 
 @torch.inference_mode(mode=False)

@@ -7,6 +7,7 @@ module with weights that the rules do not know is refused: its norm would be wro
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from collections.abc import Callable
@@ -44,6 +45,17 @@ LEAVES = (nn.Linear, nn.Conv2d, nn.modules.batchnorm._BatchNorm, nn.LayerNorm, n
 
 
 class _Tracer(fx.Tracer):
+    def create_args_for_root(self, root_fn: Any, is_module: bool, concrete_args: Any = None) -> Any:
+        """The network's arguments: the first is the input, those after it keep their defaults."""
+        function, args = super().create_args_for_root(root_fn, is_module, concrete_args)
+        parameters = list(inspect.signature(inspect.unwrap(root_fn)).parameters.values())
+        if all(p.kind is not p.VAR_POSITIONAL for p in parameters):
+            for place, parameter in list(enumerate(parameters[: len(args)]))[2:]:
+                if parameter.default is not parameter.empty and isinstance(args[place], fx.Proxy):
+                    self.graph.erase_node(args[place].node)
+                    args[place] = parameter.default
+        return function, args
+
     def is_leaf_module(self, module: nn.Module, qualified_name: str) -> bool:
         return is_leaf(module) or super().is_leaf_module(module, qualified_name)
 
@@ -60,6 +72,17 @@ def is_attention(module: nn.Module) -> bool:
     return isinstance(module, nn.MultiheadAttention) or (own and hasattr(module, "scale"))
 
 
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The network inside what compiles it or spreads it over devices."""
+    while True:
+        if isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):  # of torch.compile
+            model = inner
+        elif isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
+            model = model.module
+        else:
+            return model
+
+
 def trace(model: nn.Module, input_shape: tuple[int, ...]) -> Graph:
     """Read the graph of `model` for inputs of `input_shape` (without the batch axis)."""
     if next(model.parameters(), None) is None:
@@ -73,16 +96,17 @@ def trace(model: nn.Module, input_shape: tuple[int, ...]) -> Graph:
             raise BadInput(
                 f"{type(model).__name__} cannot take inputs of shape {tuple(input_shape)}: {error}"
             ) from error
+        names = {id(parameter): name for name, parameter in model.named_parameters()}
         try:
             traced = fx.GraphModule(model, _Tracer().trace(model))
+            shapes = _Shapes(traced)
+            shapes.run(zeros)
         except Exception as error:  # whatever a forward pass may do that fx cannot follow
-            return _in_order(model, zeros, str(error).split("\n")[0])
-        shapes = _Shapes(traced)
-        shapes.run(zeros)
-        return _Reader(traced, shapes.seen).graph
+            return _in_order(model, zeros, names, str(error).split("\n")[0])
+        return _Reader(traced, shapes.seen, names).graph
 
 
-def _in_order(model: nn.Module, zeros: Tensor, reason: str) -> Graph:
+def _in_order(model: nn.Module, zeros: Tensor, names: dict[int, str], reason: str) -> Graph:
     """Without a graph: the layers as one chain, in the order in which they run."""
     graph = Graph(output="chain")
     graph.assumptions.append(
@@ -92,12 +116,8 @@ def _in_order(model: nn.Module, zeros: Tensor, reason: str) -> Graph:
 
     def record(name: str) -> Callable[..., None]:
         def hook(module: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-            uses = sum(layer.weight == f"{name}.weight" for layer in graph.layers)
-            graph.layers.append(
-                _make_layer(
-                    name, uses, module, tuple(inputs[0].shape), tuple(output.shape), None, not graph.layers
-                )
-            )
+            shapes, first = (tuple(inputs[0].shape), tuple(output.shape)), not graph.layers
+            graph.layers.append(_make_layer(_use(name, graph), names, module, *shapes, None, first))
 
         return hook
 
@@ -119,16 +139,27 @@ def _in_order(model: nn.Module, zeros: Tensor, reason: str) -> Graph:
     return graph
 
 
+def _use(name: str, graph: Graph) -> str:
+    """The name of a layer: that of its module, and which use of it this is."""
+    uses = sum(layer.name.split(" ")[0] == name for layer in graph.layers)
+    return name if uses == 0 else f"{name} (use {uses + 1})"
+
+
 def _make_layer(
     name: str,
-    uses: int,
+    names: dict[int, str],
     module: nn.Linear | nn.Conv2d,
     inputs: tuple[int, ...],
     outputs: tuple[int, ...],
     norm: tuple[str, float] | None,
     first: bool,
 ) -> Layer:
-    """A dense or convolution layer, used for the `uses` + 1st time, from shapes of inputs and outputs."""
+    """A dense or convolution layer from shapes of inputs and outputs; `names` are those of parameters."""
+    if id(module.weight) not in names:
+        raise BadInput(
+            f"the weight of {type(module).__name__} ({name}) is not a parameter but made from others, as by "
+            "weight norm or pruning: remove that first (torch.nn.utils.parametrize.remove_parametrizations)"
+        )
     geometry, positions, applications = None, 1, math.prod(inputs[1:-1])
     if isinstance(module, nn.Conv2d):
         padding = module.padding if isinstance(module.padding, str) else _pair(module.padding)
@@ -140,8 +171,8 @@ def _make_layer(
     else:
         positions = applications
     return Layer(
-        name if uses == 0 else f"{name} (use {uses + 1})",
-        f"{name}.weight",
+        name,
+        names[id(module.weight)],
         geometry=geometry,
         positions=positions,
         multiplier=float(getattr(module, "multiplier", 1.0)),
@@ -169,9 +200,11 @@ class _Shapes(fx.Interpreter):
 class _Reader:
     """Turns fx nodes into steps of a `Graph`."""
 
-    def __init__(self, traced: fx.GraphModule, shapes: dict[str, tuple[int, ...]]) -> None:
+    def __init__(
+        self, traced: fx.GraphModule, shapes: dict[str, tuple[int, ...]], names: dict[int, str]
+    ) -> None:
         self.modules = dict(traced.named_modules())
-        self.shapes = shapes
+        self.shapes, self.names = shapes, names
         self.graph = Graph()
         self.folded: dict[str, str] = {}  # batch norm node -> node of the layer it is folded into
         self.bare: set[str] = set()  # nodes that no parameter has touched
@@ -183,6 +216,8 @@ class _Reader:
     def _node(self, node: fx.Node) -> None:
         self._touch(node)
         if node.op == "placeholder":
+            if self.graph.steps and not node.users:
+                return
             if self.graph.steps:
                 raise BadInput(f"the network takes a second input {node.target!r}; norms are for one input")
             self._say(node, "input", 1.0)
@@ -190,8 +225,7 @@ class _Reader:
         elif node.op == "get_attr":
             self._set(node, lambda norms: None)
         elif node.op == "output":
-            result = node.args[0]
-            self.graph.output = (result if isinstance(result, fx.Node) else result[0]).name  # type: ignore
+            self.graph.output = _result(node.args[0]).name
         elif node.op == "call_module":
             self._module(node, self.modules[str(node.target)])
         else:
@@ -234,13 +268,13 @@ class _Reader:
     def _function(self, node: fx.Node) -> None:
         target, sources = node.target, _sources(node)
         if target in (operator.add, operator.iadd, torch.add, operator.sub, torch.sub, "add", "add_", "sub"):
-            self._sum(node, sources)
+            self._sum(node)
         elif target in (torch.cat, torch.concat):
-            self._concatenate(node, sources)
+            self._concatenate(node)
         elif target in (operator.mul, torch.mul, operator.truediv, torch.div, "mul", "div"):
             numbers = [a for a in node.args if isinstance(a, (int, float))]
-            if len(sources) == 1 and len(numbers) == 1:
-                divides = target in (operator.truediv, torch.div, "div")
+            divides = target in (operator.truediv, torch.div, "div")
+            if len(sources) == len(numbers) == 1 and not (divides and node.args[0] is numbers[0]):
                 size = abs(float(numbers[0]))
                 self._factor(node, sources, 1 / size if divides else size, "scaling")
             else:
@@ -293,9 +327,14 @@ class _Reader:
         self._factor(node, sources, 1.0, what)
         self._say(node, what, 1.0)
 
-    def _sum(self, node: fx.Node, sources: list[str]) -> None:
+    def _sum(self, node: fx.Node) -> None:
+        sources = _operands(node)
+        alpha = float(node.kwargs.get("alpha", 1.0))  # type: ignore[arg-type]
+        logs = [0.0] * (len(sources) - 1) + [math.log(abs(alpha)) if alpha else -math.inf]
+
         def step(values: dict[str, Tensor | None], norms: dict[str, Tensor]) -> None:
-            terms = [value for s in sources if (value := values[s]) is not None]
+            terms = [value + log for s, log in zip(sources, logs, strict=True)
+                     if (value := values[s]) is not None]  # fmt: skip
             values[node.name] = torch.logsumexp(torch.stack(terms), 0) if terms else None
 
         constants = {n.name for n in node.all_input_nodes if n.op == "get_attr"}
@@ -303,7 +342,9 @@ class _Reader:
             self.graph.has_branches = True
         self.graph.steps.append(step)
 
-    def _concatenate(self, node: fx.Node, sources: list[str]) -> None:
+    def _concatenate(self, node: fx.Node) -> None:
+        sources = _operands(node)
+
         def step(values: dict[str, Tensor | None], norms: dict[str, Tensor]) -> None:
             terms = [2 * value for s in sources if (value := values[s]) is not None]
             values[node.name] = 0.5 * torch.logsumexp(torch.stack(terms), 0) if terms else None
@@ -319,9 +360,9 @@ class _Reader:
             if isinstance(after, nn.modules.batchnorm._BatchNorm) and after.track_running_stats:
                 norm = (str(users[0].target), float(after.eps))
                 self.folded[users[0].name] = node.name
-        uses = sum(layer.weight == f"{name}.weight" for layer in self.graph.layers)
         shapes = self.shapes[source], self.shapes[node.name]
-        layer = _make_layer(name, uses, module, *shapes, norm, source in self.bare)
+        use, first = _use(name, self.graph), source in self.bare
+        layer = _make_layer(use, self.names, module, *shapes, norm, first)
         self.graph.layers.append(layer)
 
         def step(values: dict[str, Tensor | None], norms: dict[str, Tensor]) -> None:
@@ -454,6 +495,22 @@ def _zero(norms: dict[str, Tensor]) -> Tensor | None:
 
 def _sources(node: fx.Node) -> list[str]:
     return [n.name for n in node.all_input_nodes]
+
+
+def _operands(node: fx.Node) -> list[str]:
+    """As `_sources`, but what enters twice is named twice."""
+    found: list[str] = []
+    fx.map_arg((node.args, node.kwargs), lambda n: found.append(n.name))
+    return found
+
+
+def _result(returned: Any) -> fx.Node:
+    """The logits among what a network returns."""
+    if isinstance(returned, fx.Node):
+        return returned
+    if isinstance(returned, dict):
+        return _result(returned.get("logits", next(iter(returned.values()))))
+    return _result(returned[0])
 
 
 def _pair(value: Any) -> tuple[int, int]:
