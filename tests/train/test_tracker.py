@@ -118,9 +118,80 @@ def test_the_hugging_face_callback_follows_the_trainer() -> None:
     assert (row["train_loss"], row["test_loss"], row["test_error"]) == (1.5, 1.6, 0.5)
 
 
+class Keywords(nn.Module):
+    """A network that is called with keywords, as the Hugging Face Trainer does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = small()
+
+    def forward(self, pixels, labels=None):
+        logits = self.inner(pixels)
+        return {"logits": logits} | ({} if labels is None else {"loss": F.cross_entropy(logits, labels)})
+
+
+def test_the_shape_of_inputs_is_read_off_keywords() -> None:
+    model = Keywords()
+    tracker = Tracker(model, n_data=64)
+    model(labels=torch.zeros(4, dtype=torch.int64), pixels=torch.randn(4, 6))
+    exact = sl.measure.norms(model.inner, (6,))["spectral_complexity"]
+    assert tracker.measure(1)["norm"] == pytest.approx(exact, rel=1e-3)
+
+
+def test_an_evaluation_between_checkpoints_gets_norms_beside_it() -> None:
+    model = small()
+    tracker = Tracker(model, n_data=64, input_shape=(6,), batch_size=8)
+    tracker.note(77, loss=1.0)
+    assert "norm" not in tracker.rows[-1]
+    tracker.note(77, eval_loss=2.0)
+    (row,) = tracker.rows
+    assert row["norm"] == pytest.approx(sl.measure.norms(model, (6,))["spectral_complexity"], rel=1e-3)
+    assert (row["train_loss"], row["test_loss"], row["examples"]) == (1.0, 2.0, 616)
+    assert row["compute"] == 77 * sl.measure.flops(model, (6,), batch_size=8).step
+
+
+def test_a_learning_rate_that_decays_does_not_disturb_the_store(tmp_path) -> None:
+    tracker = Tracker(small(), n_data=64, input_shape=(6,), store=tmp_path)
+    callback = hugging_face_callback(tracker, object)
+    for step in (1, 2):
+        state = SimpleNamespace(global_step=step)
+        callback.on_step_end(None, state, None)
+        callback.on_log(None, state, None, logs={"loss": 1.0 / step, "learning_rate": 0.1 / step})
+    summary = {"train_runtime": 3.0, "train_loss": 0.75}  # the mean over all steps
+    callback.on_log(None, SimpleNamespace(global_step=2), None, logs=summary)
+    callback.on_train_end(None, state, None)
+    assert sl.Store(tmp_path).curves()["train_loss"].tolist() == [1.0, 0.5]
+
+
+def test_the_network_inside_a_compiled_one_is_followed() -> None:
+    model = small()
+    compiled = torch.compile(model, backend="eager")
+    tracker = Tracker(compiled, n_data=64)
+    loop(tracker, compiled, steps=5)
+    assert tracker.rows[-1]["norm"] == pytest.approx(
+        sl.measure.norms(model, (6,))["spectral_complexity"], rel=1e-3
+    )
+
+
+def test_numbers_of_numpy_count_and_other_peoples_names_are_known() -> None:
+    tracker = Tracker(small(), n_data=64, norms=False)
+    row = tracker.measure(1, loss=np.float32(0.5), valid_loss=np.array(0.7), test_accuracy=0.9)
+    assert row["train_loss"] == 0.5
+    assert row["test_loss"] == pytest.approx(0.7)
+    assert row["test_error"] == pytest.approx(0.1)
+
+
 def test_refusals() -> None:
     with pytest.raises(BadInput, match="at least 1"):
         Tracker(small(), n_data=0)
+    with pytest.raises(BadInput, match="n_data='64'"):
+        Tracker(small(), n_data="64")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="divide percent by 100"):
+        Tracker(small(), n_data=64, norms=False)(1, val_acc=93.0)
+    tokens = nn.Sequential(nn.Embedding(10, 6), nn.Flatten(), nn.Linear(24, 3))
+    Tracker(tokens, n_data=64)
+    with pytest.raises(BadInput, match="norms=False"):
+        tokens(torch.zeros(5, 4, dtype=torch.int64))
     with pytest.raises(BadInput, match=r"torch\.nn\.Module"):
         Tracker(None, n_data=5)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="nothing was measured"):

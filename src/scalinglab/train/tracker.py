@@ -16,23 +16,32 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from torch import Tensor, nn
 
 from scalinglab.curves import Curves
+from scalinglab.curves.columns import SETTING
 from scalinglab.errors import BadInput, require
-from scalinglab.measure import NormTracker
+from scalinglab.measure import NormTracker, flops
 from scalinglab.measure.functional import evaluating
+from scalinglab.measure.tracing import unwrapped
 from scalinglab.store import Store
 from scalinglab.train.measuring import NORMS
 
 Evaluation = Callable[[], Mapping[str, float]]
 # what other people's logs call our columns
 NAMES = {
-    "loss": "train_loss", "eval_loss": "test_loss", "val_loss": "test_loss", "train_loss": "train_loss",
-    "test_loss": "test_loss", "train_error": "train_error", "test_error": "test_error",
+    "loss": "train_loss", "eval_loss": "test_loss", "val_loss": "test_loss", "valid_loss": "test_loss",
+    "validation_loss": "test_loss", "eval_error": "test_error", "val_error": "test_error",
 }  # fmt: skip
-ACCURACIES = {"accuracy": "train_error", "eval_accuracy": "test_error", "val_accuracy": "test_error",
-              "val_acc": "test_error", "train_acc": "train_error", "test_acc": "test_error"}  # fmt: skip
+ACCURACIES = {
+    f"{split}{name}": error
+    for split, error in (
+        ("", "train_error"), ("train_", "train_error"), ("test_", "test_error"), ("eval_", "test_error"),
+        ("val_", "test_error"), ("valid_", "test_error"),
+    )
+    for name in ("accuracy", "acc")
+}  # fmt: skip
 
 
 class Tracker:
@@ -44,7 +53,7 @@ class Tracker:
         store: a folder (or `Store`) to keep the rows in; None keeps them in memory.
         input_shape: shape of one input, without the batch axis, for the norms; read off the first call of
             the model where it is not given.
-        batch_size: examples a step, for `epoch` and `examples`.
+        batch_size: examples a step, for `epoch`, `examples` and `compute`.
         per_decade: checkpoints in each factor of ten of steps.
         evaluate: called at checkpoints; returns measurements by name, such as ``{"test_error": 0.1}``.
         norms: measure norms; networks of parts that have none are refused at once.
@@ -67,13 +76,17 @@ class Tracker:
     ) -> None:
         if not isinstance(model, nn.Module):
             raise BadInput(f"model={model!r} must be a torch.nn.Module: the network that you train")
-        if n_data < 1:
-            raise BadInput(f"n_data={n_data}: the number of training examples, at least 1")
-        if per_decade < 1:
-            raise BadInput(f"per_decade={per_decade} must be at least 1")
+        for name, number in {
+            "n_data": n_data,
+            "per_decade": per_decade,
+            "batch_size": batch_size or 1,
+        }.items():
+            if not isinstance(number, (int, float)) or number < 1:
+                raise BadInput(f"{name}={number!r} must be a number, at least 1")
         self.model, self.evaluate, self.per_decade = model, evaluate, per_decade
         self.wants_norms = norms
         self.norms: NormTracker | None = None
+        self.flops: int | None = None  # of a step
         self.batch_size = batch_size
         setting.setdefault("model", type(model).__name__)
         self.setting = {**setting, "n_data": n_data} | ({"batch_size": batch_size} if batch_size else {})
@@ -90,17 +103,27 @@ class Tracker:
         if norms and input_shape is not None:
             self._start_norms(tuple(input_shape))
         elif norms:
-            self._watch = model.register_forward_pre_hook(self._look)
+            self._watch = model.register_forward_pre_hook(self._look, with_kwargs=True)
 
-    def _look(self, module: nn.Module, inputs: tuple[Any, ...]) -> None:
+    def _look(self, module: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Read the shape of one input off the model's first call."""
-        if inputs and isinstance(inputs[0], Tensor):
+        tensors = [value for value in (*inputs, *named.values()) if isinstance(value, Tensor)]
+        if tensors:
             self._watch.remove()
             self._watch = None
-            self._start_norms(tuple(inputs[0].shape[1:]))
+            first = next((x for x in tensors if x.is_floating_point()), tensors[0])
+            self._start_norms(tuple(first.shape[1:]))
 
     def _start_norms(self, input_shape: tuple[int, ...]) -> None:
-        self.norms = NormTracker(self.model, input_shape)
+        network = unwrapped(self.model)
+        try:
+            self.norms = NormTracker(network, input_shape)
+        except BadInput as error:
+            raise BadInput(
+                f"{error}. Give the tracker the network inside that maps inputs to outputs, or norms=False"
+            ) from error
+        if self.batch_size:
+            self.flops = flops(network, input_shape, self.batch_size, self.norms.graph).step
 
     def _after(self, step: int) -> int:
         """The next checkpoint after a step."""
@@ -133,9 +156,7 @@ class Tracker:
 
     def measure(self, step: int, **measured: Any) -> dict[str, Any]:
         """Measure now and write a row, checkpoint or not."""
-        row: dict[str, Any] = {"step": int(step), "n_params": self.n_params}
-        if self.batch_size:
-            row |= {"examples": step * self.batch_size, "epoch": step * self.batch_size / self.n_data}
+        row = self._progress(step)
         if self.evaluate is not None:
             row |= _columns(self.evaluate())
         row |= _columns(measured)
@@ -148,12 +169,22 @@ class Tracker:
         return row
 
     def note(self, step: int, **measured: Any) -> None:
-        """Add measurements that came later, such as an evaluation, to the row of a step."""
+        """Add measurements that came later to the row of a step; an evaluation gets the norms beside it."""
         columns = _columns(measured)
         if not columns:
             return
-        known = next((r for r in reversed(self.rows) if r["step"] == step), {"step": int(step)})
-        self._write({**known, **columns})
+        row = next((r for r in reversed(self.rows) if r["step"] == step), None) or self._progress(step)
+        if "norm" not in row and {"test_loss", "test_error"} & set(columns):
+            row = {**row, **self._norms()}
+        self._write({**row, **columns})
+
+    def _progress(self, step: int) -> dict[str, Any]:
+        row: dict[str, Any] = {"step": int(step), "n_params": self.n_params}
+        if self.batch_size:
+            row |= {"examples": step * self.batch_size, "epoch": step * self.batch_size / self.n_data}
+        if self.flops is not None:
+            row["compute"] = float(step) * self.flops
+        return row
 
     def _write(self, row: dict[str, Any]) -> None:
         self.rows = [r for r in self.rows if r["step"] != row["step"]] + [row]
@@ -242,8 +273,9 @@ def hugging_face_callback(tracker: Tracker, base: type) -> Any:
             tracker(state.global_step)
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-            if state.global_step:
-                tracker.note(state.global_step, **(logs or {}))
+            # the last log is a summary: its train_loss is the mean over the whole training
+            if state.global_step and logs and "train_runtime" not in logs:
+                tracker.note(state.global_step, **logs)
 
         def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             tracker.finish()
@@ -252,16 +284,22 @@ def hugging_face_callback(tracker: Tracker, base: type) -> Any:
 
 
 def _columns(measured: Mapping[str, Any]) -> dict[str, float]:
-    """Numbers under the table's names; accuracies become errors, what is not a number is left out."""
+    """Numbers under the table's names; accuracies become errors.
+
+    What is not a number is left out, and so is what the table knows as a setting: trainers log the learning
+    rate as it decays.
+    """
     columns: dict[str, float] = {}
     for name, value in measured.items():
-        if isinstance(value, Tensor):
-            if value.numel() != 1:
+        if isinstance(value, (Tensor, np.ndarray, np.generic)):
+            if math.prod(value.shape) != 1:
                 continue
-            value = value.detach().item()
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            value = value.item()
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or name in SETTING:
             continue
         if name in ACCURACIES:
+            if value > 1 + 1e-6:
+                raise BadInput(f"{name}={value:g}: accuracies are fractions; divide percent by 100")
             columns[ACCURACIES[name]] = 1.0 - float(value)
         else:
             columns[NAMES.get(name, name)] = float(value)
