@@ -16,6 +16,7 @@ import pytest
 
 from scalinglab import data
 from scalinglab.data import fetch, loading, records, sources
+from scalinglab.data.loading import COARSE
 from scalinglab.data.sources import Source, Url
 from scalinglab.errors import BadInput, ScalinglabError
 
@@ -102,13 +103,79 @@ def test_a_damaged_download_is_refused_and_removed(small, server, monkeypatch) -
     assert list((data.folder() / "mnist").iterdir()) == []
 
 
+def scrambled(packed: bytes) -> bytes:
+    """A gzip file with its checksum right and its stream wrong: the first block is of no known type."""
+    return packed[:10] + bytes([7]) + packed[11:]
+
+
+def test_a_scrambled_download_is_refused_and_fetched_anew(small, server, monkeypatch) -> None:
+    url, served, _ = server
+    use_route(monkeypatch, Url(tuple(f"{url}{name}.gz" for name in small)))
+    for name, content in small.items():
+        (served / f"{name}.gz").write_bytes(scrambled(gzip.compress(content)))
+    with pytest.raises(ScalinglabError, match="not a whole"):
+        data.get("mnist")
+    for name, content in small.items():
+        (served / f"{name}.gz").write_bytes(gzip.compress(content))
+    data.get("mnist")
+    assert data.load("mnist", normalise="none").n_data == 40
+
+
+@pytest.mark.parametrize("damage", ["cut", "scrambled", "other bytes"])
+def test_what_is_damaged_on_disk_is_fetched_again(small, server, monkeypatch, damage: str) -> None:
+    url, served, asked = server
+    for name, content in small.items():
+        (served / f"{name}.gz").write_bytes(gzip.compress(content))
+    use_route(monkeypatch, Url(tuple(f"{url}{name}.gz" for name in small)))
+    place = data.get("mnist")
+    first, content = next(iter(small.items()))
+    whole = gzip.compress(content)
+    broken = {"cut": whole[:-20], "scrambled": scrambled(whole), "other bytes": gzip.compress(content + b"x")}
+    (place / f"{first}.gz").write_bytes(broken[damage])
+    with pytest.raises(ScalinglabError, match="scalinglab data get mnist"):
+        data.load("mnist")
+    asked.clear()
+    data.get("mnist")
+    assert asked == [f"/{first}.gz all"]
+    assert data.load("mnist", normalise="none").n_data == 40
+
+
+def test_a_connection_that_breaks_inside_a_chunk_is_told(small, monkeypatch) -> None:
+    class Cut(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(b"ff\r\nthe beginning")
+            self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    httpd = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Cut)
+    threading.Thread(target=httpd.serve_forever, args=(0.02,), daemon=True).start()
+    use_route(monkeypatch, Url((f"http://127.0.0.1:{httpd.server_port}/a.gz",)))
+    with pytest.raises(ScalinglabError, match="connection broke"):
+        data.get("mnist")
+    httpd.shutdown()
+    httpd.server_close()
+
+
+def packed_set(content: dict[str, bytes]) -> bytes:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as tar:
+        for name, part in content.items():
+            info = tarfile.TarInfo(f"deep/inside/{name}")
+            info.size = len(part)
+            tar.addfile(info, io.BytesIO(part))
+    return archive.getvalue()
+
+
 def test_an_archive_is_unpacked_and_the_next_way_is_tried(small, server, monkeypatch) -> None:
     url, served, _ = server
-    with tarfile.open(served / "set.tar.gz", "w:gz") as tar:
-        for name, content in small.items():
-            info = tarfile.TarInfo(f"deep/inside/{name}")
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content))
+    (served / "set.tar.gz").write_bytes(packed_set(small))
     unreachable = "http://127.0.0.1:9/nothing.tar.gz"
     use_route(monkeypatch, Url((unreachable,)), Url((f"{url}set.tar.gz",)))
     place = data.get("mnist")
@@ -210,6 +277,7 @@ def test_a_read_only_folder_is_named(monkeypatch, tmp_path: Path) -> None:
         ("mnist", 60_000, (1, 28, 28), 10),
         ("fashion-mnist", 60_000, (1, 28, 28), 10),
         ("cifar10", 50_000, (3, 32, 32), 10),
+        ("cifar100", 50_000, (3, 32, 32), 100),
     ],
 )
 def test_the_real_set_is_read_and_verified(name: str, n: int, shape: tuple[int, ...], classes: int) -> None:
@@ -217,7 +285,12 @@ def test_the_real_set_is_read_and_verified(name: str, n: int, shape: tuple[int, 
         pytest.skip(f"{name} is not here: scalinglab data get {name}")
     loaded = data.load(name)
     assert (loaded.n_data, loaded.input_shape, loaded.n_classes) == (n, shape, classes)
-    assert np.bincount(loaded.test_y).min() > 890
+    assert np.bincount(loaded.test_y).min() > (90 if classes == 100 else 890)
+    if name == "cifar100":
+        trees = {
+            loaded.classes[k] for k in np.flatnonzero(loaded.groupings["coarse"] == COARSE.index("trees"))
+        }
+        assert trees == {"maple tree", "oak tree", "palm tree", "pine tree", "willow tree"}
     loading._load.cache_clear()
 
 

@@ -223,12 +223,16 @@ class Dataset:
         )
 
     def _grouping(self, groups: Mapping[str, Sequence[str]]) -> np.ndarray:
+        if not self.classes:
+            raise BadInput(f"the classes of {self.name} have no names: give the superclass of each by number")
         number = {name: k for k, name in enumerate(self.classes)}
         result = np.full(self.n_classes, -1)
         for group, members in enumerate(groups.values()):
             for member in members:
                 if member not in number:
                     raise BadInput(f"{self.name} has no class {member!r}; {nearest(member, number)}")
+                if result[number[member]] >= 0:
+                    raise BadInput(f"the grouping of {self.name} has class {member!r} twice: put it in one")
                 result[number[member]] = group
         if np.any(result < 0):
             missing = self.classes[int(np.argmin(result))]
@@ -240,6 +244,8 @@ class Dataset:
     def label_noise(self, fraction: float, seed: int = 0) -> Dataset:
         """Replace this fraction of the training labels by another class, drawn uniformly."""
         self._classification("label_noise")
+        if self.n_classes < 2:
+            raise BadInput(f"label_noise: {self.name} has one class, there is no other to flip labels to")
         if not 0 <= fraction <= 1:
             raise BadInput(f"label_noise={fraction}: a fraction of the labels, from 0 to 1")
         if fraction == 0:

@@ -7,6 +7,7 @@ their checksum is right.
 
 from __future__ import annotations
 
+import http.client
 import os
 import shutil
 import subprocess
@@ -30,6 +31,8 @@ TIMEOUT = 20.0  # seconds without a byte
 def get(name: str, origin: str | Path | None = None, progress: Progress | None = None) -> Path:
     """Fetch a set into the data folder, verify it, and return the folder it lies in.
 
+    A set that is here already is verified too; what is damaged is fetched again.
+
     Args:
         origin: a folder that already holds the set in any form that `load` reads; copied, not fetched.
         progress: called with the bytes that have come and the bytes in all (or None).
@@ -39,9 +42,14 @@ def get(name: str, origin: str | Path | None = None, progress: Progress | None =
         ScalinglabError: no way worked; the message says why each of them failed.
     """
     source = source_of(name)
-    if (here := available(name)) is not None and origin is None:
-        return here
-    place = folder() / name
+    place, here = folder() / name, available(name)
+    if here is not None and origin is None:
+        damaged = _damaged(source, here)
+        if not damaged:
+            return here
+        if here == place:
+            for path in damaged:
+                path.unlink()
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -62,6 +70,17 @@ def get(name: str, origin: str | Path | None = None, progress: Progress | None =
         f"{name} could not be fetched:\n" + "\n".join(failures) + "\nRun the command again to go on where "
         f"it stopped, or copy the files: scalinglab data get {name} --from FOLDER"
     )
+
+
+def _damaged(source: Source, place: Path) -> list[Path]:
+    """The files of a set whose records are not the official ones."""
+    paths: list[Path] = []
+    for file, found in (records.find(source, place) or {}).items():
+        try:
+            records.read(source, file, found)
+        except records.Damaged:
+            paths += found
+    return paths
 
 
 def _describe(route: Route) -> str:
@@ -144,7 +163,7 @@ def _take(source: Source, downloaded: Path, place: Path) -> None:
             with tempfile.TemporaryDirectory(dir=place) as box:
                 try:
                     _unpack(downloaded, Path(box))
-                except (tarfile.TarError, EOFError) as error:
+                except (tarfile.TarError, *records.BROKEN) as error:
                     raise records.Damaged(f"{downloaded.name} is not a whole archive: {error}") from error
                 _from_folder(source, _base(source, Path(box)), place)
             downloaded.unlink()
@@ -173,6 +192,8 @@ def download(url: str, path: Path, progress: Progress) -> Path:
                     sink.write(block)
                     done += len(block)
                     progress(done, total)
+    except http.client.HTTPException as error:
+        raise ScalinglabError(f"{url}: the connection broke after {done} bytes: {error!r}") from error
     except urllib.error.HTTPError as error:
         if error.code != 416:  # asked for bytes past the end: the part is whole
             raise

@@ -19,6 +19,19 @@ CLASSES = {
     "fashion-mnist": "t-shirt trouser pullover dress coat sandal shirt sneaker bag boot",
     "cifar10": "airplane automobile bird cat deer dog frog horse ship truck",
 }
+FINE = (
+    "apple", "aquarium fish", "baby", "bear", "beaver", "bed", "bee", "beetle", "bicycle", "bottle", "bowl",
+    "boy", "bridge", "bus", "butterfly", "camel", "can", "castle", "caterpillar", "cattle", "chair",
+    "chimpanzee", "clock", "cloud", "cockroach", "couch", "crab", "crocodile", "cup", "dinosaur", "dolphin",
+    "elephant", "flatfish", "forest", "fox", "girl", "hamster", "house", "kangaroo", "keyboard", "lamp",
+    "lawn mower", "leopard", "lion", "lizard", "lobster", "man", "maple tree", "motorcycle", "mountain",
+    "mouse", "mushroom", "oak tree", "orange", "orchid", "otter", "palm tree", "pear", "pickup truck",
+    "pine tree", "plain", "plate", "poppy", "porcupine", "possum", "rabbit", "raccoon", "ray", "road",
+    "rocket", "rose", "sea", "seal", "shark", "shrew", "skunk", "skyscraper", "snail", "snake", "spider",
+    "squirrel", "streetcar", "sunflower", "sweet pepper", "table", "tank", "telephone", "television", "tiger",
+    "tractor", "train", "trout", "tulip", "turtle", "wardrobe", "whale", "willow tree", "wolf", "woman",
+    "worm",
+)  # fmt: skip
 COARSE = (
     "aquatic mammals", "fish", "flowers", "food containers", "fruit and vegetables",
     "household electrical devices", "household furniture", "insects", "large carnivores",
@@ -126,6 +139,5 @@ def _cifar100(data: dict[str, bytes]) -> Dataset:
     (train_y, train_x), (test_y, test_x) = (records.cifar(part, 2) for part in data.values())
     coarse = np.zeros(100, np.int64)
     coarse[train_y[:, 1]] = train_y[:, 0]
-    return _dataset(
-        "cifar100", (train_x, train_y[:, 1]), (test_x, test_y[:, 1]), 100, groupings={"coarse": coarse}
-    )
+    train, test = (train_x, train_y[:, 1]), (test_x, test_y[:, 1])
+    return _dataset("cifar100", train, test, 100, groupings={"coarse": coarse}, classes=FINE)

@@ -14,12 +14,16 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from pathlib import Path
 
 import numpy as np
 
 from scalinglab.data.sources import Source
 from scalinglab.errors import ScalinglabError, require
+
+# what reading a cut or scrambled gzip file raises
+BROKEN = (gzip.BadGzipFile, zlib.error, EOFError)
 
 
 class Damaged(ScalinglabError):
@@ -32,7 +36,7 @@ def verify(source: Source, file: str, data: bytes, where: object) -> bytes:
     if found != source.files[file]:
         raise Damaged(
             f"{source.name}: {file} from {where} has MD5 {found}, expected {source.files[file]}; "
-            f"remove it and run: scalinglab data get {source.name}"
+            f"to fetch it again run: {source.how()}"
         )
     return data
 
@@ -91,8 +95,10 @@ def read(source: Source, file: str, paths: list[Path]) -> bytes:
     elif first.suffix == ".gz":
         try:
             data = gzip.decompress(first.read_bytes())
-        except (OSError, EOFError) as error:
-            raise Damaged(f"{first} is not a whole gzip file: {error}") from error
+        except BROKEN as error:
+            raise Damaged(
+                f"{first} is not a whole gzip file: {error}; to fetch it again run: {source.how()}"
+            ) from error
     else:
         data = first.read_bytes()
     return verify(source, file, data, first)
@@ -101,8 +107,11 @@ def read(source: Source, file: str, paths: list[Path]) -> bytes:
 def _from_picture(source: Source, file: str, path: Path) -> bytes:
     """Official records, labels then 3072 bytes channel-row-column, from a packed picture or a sheet."""
     image = require("PIL.Image", "train", f"reading {path.name}")
-    with image.open(path) as picture:
-        pixels = np.asarray(picture.convert("RGB"))
+    try:
+        with image.open(path) as picture:
+            pixels = np.asarray(picture.convert("RGB"))
+    except (OSError, SyntaxError) as error:
+        raise Damaged(f"{path} is not a whole picture: {error}; fetch it again, or copy it anew") from error
     if path.stem.startswith(source.name):
         side = 32
         grid = pixels.reshape(pixels.shape[0] // side, side, pixels.shape[1] // side, side, 3)
