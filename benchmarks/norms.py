@@ -11,15 +11,17 @@ bf16, compilation and CUDA graphs. Each row is one network and number of runs:
 - *step*: time in which all runs do one step;
 - *first, second*: the first norms of one run, with the device waited for. The first one starts from random
   vectors, and on a GPU it captures. In a process's first row it includes what PyTorch loads once;
-- *norm*: median of later norms of one run;
-- *evaluation*: losses and errors of one run on training and test set, for comparison;
+- *norm*: median of later norms of one run, with the device waited for before and after;
+- *evaluation*: losses and errors of one run, on 2,000 training and 2,000 test images: a fifth of the default;
 - *made*: making what measures the norms of one run, which reads the network;
-- *50 norms*: what 50 checkpoints, evenly spaced in the log of the step, at which the norms of every run are
-  measured, add to the time of training. It begins with nothing: the network is read and graphs are captured
-  in that time, once for all runs, which share them. On a GPU, the time with them minus the time of as many
-  steps without; on a CPU, which works on one thing at a time, the time spent in them;
-- *spread*: how far two trainings without norms, before and after, lie apart: the noise of that difference;
-- *2 % from*: the shortest run, in steps, of which those 50 norms take 2 %.
+- *50 norms*: what the norms of every run add to the time of a training with 50 checkpoints, evenly spaced in
+  the log of the step. It begins with nothing: the network is read and graphs are captured in that time, once
+  for all runs, which share them. On a GPU, which reads norms beside the evaluation, the time with them minus
+  the time with evaluations alone; on a CPU, which works on one thing at a time, the time spent in them;
+- *±*: the standard error of that difference: trainings with norms and without take turns, three of each and
+  one more without; on a CPU, where the time is taken directly, there is one training and no error;
+- *share*, *2 % from*: of these steps alone, without evaluation; the shortest run, in steps, of which those
+  50 norms take 2 %.
 """
 
 import argparse
@@ -36,6 +38,7 @@ from scalinglab.train.replicas import streams
 from scalinglab.train.setting import Setting
 
 CHECKPOINTS = 50
+ROUNDS = 3
 SHORTEST = {"cnn": 15_625, "resnet": 46_875}  # steps of the shortest trainings of damico2025 on CIFAR
 
 
@@ -71,7 +74,8 @@ def marks(steps):
 
 
 def turns(group, checkpoints, measuring, spent):
-    """One group's training, in turns with the others'; adds the time in its norms to `spent`."""
+    """One group's training, in turns with the others'; adds the time at its checkpoints to `spent`."""
+    every = list(range(group.runs))
     start = group.step
     for due in checkpoints:
         while group.step < start + due:
@@ -79,15 +83,18 @@ def turns(group, checkpoints, measuring, spent):
             yield
         if measuring is not None:
             begin = time.perf_counter()
-            measuring._norms(list(range(group.runs)))
+            (measuring if group.device.type == "cuda" else measuring._norms)(every)
             spent.append(time.perf_counter() - begin)
 
 
-def train(groups, places, checkpoints, with_norms, spent=None):
-    """Train all groups as far as the last checkpoint, in turns."""
+def train(groups, places, checkpoints, what="", spent=None):
+    """Train all groups as far as the last checkpoint, in turns, with `what` at checkpoints."""
     spent = [] if spent is None else spent
     begin = time.perf_counter()
-    measuring = [engine.Measure(group) if with_norms else None for group in groups]
+    measuring = [engine.Measure(group) if what else None for group in groups]
+    if what == "evaluation":
+        for each in measuring:
+            each.norms.clear()
     spent.append(time.perf_counter() - begin)
     active = [
         (turns(group, checkpoints, each, spent), place)
@@ -105,15 +112,16 @@ def measure(model, runs, given, device):
     settings = [
         Setting(
             model=model, dataset=given.dataset, n_data=given.n_data, steps=10**6, seed=seed,
-            optimizer="adamw" if model == "vit" else "adam", **options,
+            optimizer="adamw" if model == "vit" else "adam", evaluate_at_most=2000,
+            test_size=None if given.dataset == "digits" else 2000, **options,
         )
         for seed in range(runs)
     ]  # fmt: skip
     groups = [engine._build(members, device) for members in engine.group(settings, device)]
     places = streams(device, len(groups)) if device.type == "cuda" else [None] * len(groups)
     warm = 24 if device.type == "cuda" else 1
-    train(groups, places, [warm], False)  # compilation and capture
-    step = timed(train, groups, places, [2 * warm], False) / (2 * warm)
+    train(groups, places, [warm])  # compilation and capture
+    step = timed(train, groups, places, [2 * warm]) / (2 * warm)
     steps = max(CHECKPOINTS + 10, int(given.seconds / step))
     group = groups[0]
     every = list(range(group.runs))
@@ -127,15 +135,18 @@ def measure(model, runs, given, device):
             group.advance(2)
     checkpoints = marks(steps)
     spent = []
-    without = [timed(train, groups, places, checkpoints, False)]
-    shared.clear()
-    with_norms = timed(train, groups, places, checkpoints, True, spent)
-    without.append(timed(train, groups, places, checkpoints, False))
-    plain, spread = float(np.mean(without)), abs(without[1] - without[0])
-    cost = with_norms - plain
+    plain = timed(train, groups, places, checkpoints)
     if device.type == "cpu":
-        cost = sum(spent)
-        plain = with_norms - cost
+        train(groups, places, checkpoints, "norms", spent)
+        cost, error = sum(spent), float("nan")
+    else:
+        without, together = [timed(train, groups, places, checkpoints, "evaluation")], []
+        for _ in range(ROUNDS):
+            shared.clear()  # begin with nothing
+            together.append(timed(train, groups, places, checkpoints, "norms"))
+            without.append(timed(train, groups, places, checkpoints, "evaluation"))
+        cost = float(np.mean(together) - np.mean(without))
+        error = sum(np.var(times, ddof=1) / len(times) for times in (together, without)) ** 0.5
     later = []
     with torch.cuda.stream(places[0]):
         for _ in range(11):
@@ -154,7 +165,7 @@ def measure(model, runs, given, device):
         1e3 * cost,
     ]
     print(f"{model:12s}{runs:5d}{len(groups):8d}{steps:8d}" + "".join(f"{value:12.2f}" for value in row)
-          + f"{1e3 * spread:10.1f}{cost / plain:9.2%}{shortest:10.0f}", end="")  # fmt: skip
+          + f"{1e3 * error:10.1f}{cost / plain:9.2%}{shortest:10.0f}", end="")  # fmt: skip
     if model in SHORTEST and given.dataset != "digits":
         print(f"   {cost / (step * SHORTEST[model]):.2%} of {SHORTEST[model]} steps", end="")
     print(flush=True)
@@ -207,7 +218,7 @@ def main():
     print(f"{kind}, batch 128, {'bf16, compile, graphs' if given.fast else 'fp32'}, on {where}; times in ms")
     heads = ("step", "made", "first", "second", "norm", "evaluation", "50 norms")
     print(f"{'model':12s}{'runs':>5s}{'groups':>8s}{'steps':>8s}" + "".join(f"{head:>12s}" for head in heads)
-          + f"{'spread':>10s}{'share':>9s}{'2 % from':>10s}")  # fmt: skip
+          + f"{'±':>10s}{'share':>9s}{'2 % from':>10s}")  # fmt: skip
     for model in given.model:
         for runs in given.runs:
             measure(model, runs, given, device)

@@ -9,8 +9,9 @@ import torch
 from torch import nn
 
 from scalinglab import measure, nets
+from scalinglab.errors import NotConverged
 from scalinglab.measure import capture, reading
-from scalinglab.measure.capture import Replays, side_by_side, turn
+from scalinglab.measure.capture import Replays, aside, follow, side_by_side, turn
 from scalinglab.measure.norm_tracker import own_state
 
 SHAPE = (3, 8, 8)
@@ -119,6 +120,48 @@ def test_trackers_that_share_what_is_captured_give_the_norms_of_their_own_weight
     assert [plain for name, plain in reader.replays.calls if name == "read"] == [True, *[False] * 8]
 
 
+def test_a_measurement_that_was_begun_is_of_the_weights_as_they_were(recalled):
+    torch.manual_seed(0)
+    models = [nets.build("cnn", SHAPE, 5, width=0.25, seed=seed) for seed in range(3)]
+    alone = [measure.NormTracker(model, SHAPE) for model in models]
+    first = measure.NormTracker(models[0], SHAPE)
+    shared = [measure.NormTracker(models[0], SHAPE, readers=first.readers) for _ in models]
+    for _ in range(3):
+        expected = [tracker.measure() for tracker in alone]
+        begun = [tracker.begin(stacked([model])) for tracker, model in zip(shared, models, strict=True)]
+        for model in models:
+            move(model.parameters(), 0.1)
+        for own, other, wanted, found in zip(alone, shared, expected, begun, strict=True):
+            assert all(torch.equal(found.result()[key], value) for key, value in wanted.items())
+            assert all(torch.equal(other.state[key], value) for key, value in own.state.items())
+
+
+def test_one_tracker_may_begin_again_before_it_asks(recalled):
+    model = nets.build("cnn", SHAPE, 5, width=0.25, seed=0)
+    tracker, plain = measure.NormTracker(model, SHAPE), measure.NormTracker(model, SHAPE)
+    begun = []
+    for _ in range(3):
+        begun.append((tracker.begin(), plain.measure()))
+        move(model.parameters(), 0.02)
+    for late, expected in begun:
+        assert all(torch.equal(late.result()[key], value) for key, value in expected.items())
+
+
+def test_what_fails_is_told_to_whom_it_belongs(recalled):
+    def fails(reader, numbers):
+        raise NotConverged("uncertain")
+
+    model = nets.build("mlp", (60,), 5, width=0.5, seed=0)
+    hopeless = measure.NormTracker(model, (60,))
+    hopeless._iterate = fails
+    other = measure.NormTracker(model, (60,), readers=hopeless.readers)
+    failed = hopeless.begin()
+    assert float(other.measure()["spectral"]) > 0
+    for _ in range(2):
+        with pytest.raises(NotConverged, match="uncertain"):
+            failed.result()
+
+
 def test_a_stack_of_another_size_has_a_graph_of_its_own_and_only_a_few_are_kept(recalled):
     models = [nets.build("mlp", (20,), 5, seed=seed) for seed in range(8)]
     tracker = measure.NormTracker(models[0], (20,))
@@ -177,7 +220,7 @@ def streams(monkeypatch):
         Paper.now = before
 
     Paper.now = trunk
-    monkeypatch.setattr(capture, "_streams", lambda device: made)
+    monkeypatch.setattr(capture, "_STREAMS", {torch.device("cuda"): made})
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Paper.now)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
     monkeypatch.setattr(torch.cuda, "stream", on)
@@ -203,16 +246,24 @@ def test_branches_begin_after_what_was_before_and_meet_in_what_comes_after(strea
     assert log == ["0 on trunk", "0 on trunk", "1 on trunk"]
 
 
-def test_measurements_on_several_streams_take_turns(streams):
+def test_a_measurement_runs_beside_the_streams_that_it_serves(streams):
     log, on = streams
+    gpu = torch.device("cuda")
     one, other = Paper("one", log), Paper("other", log)
-    with on(one), turn(torch.device("cuda")):
-        pass
-    with on(other), contextlib.suppress(ValueError), turn(torch.device("cuda")):
-        raise ValueError
-    with on(one), turn(torch.device("cuda")):
-        pass
+    for stream in (one, other):
+        with on(stream), turn(gpu):
+            follow(gpu)  # the copies of the last one are still read
+            log.append(f"copies on {Paper.now.name}")
+            with contextlib.suppress(ValueError), aside(gpu, after_current=True):
+                log.append(f"reads on {Paper.now.name}")
+                raise ValueError
+    with on(one):
+        log.append("trains on one")
+        with turn(gpu), aside(gpu, after_current=False):  # not after the training
+            log.append(f"vectors on {Paper.now.name}")
+        follow(gpu)
     assert log == [
-        "one waits for the event of nobody", "other waits for the event of one",
-        "one waits for the event of other",
+        "one waits for the event of nobody", "copies on one", "trunk waits for one", "reads on trunk",
+        "other waits for the event of trunk", "copies on other", "trunk waits for other", "reads on trunk",
+        "trains on one", "vectors on trunk", "one waits for the event of trunk",
     ]  # fmt: skip

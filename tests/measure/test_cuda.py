@@ -111,6 +111,34 @@ def test_trackers_that_share_graphs_give_the_norms_of_their_own_weights_on_any_s
     assert len(first.readers.made) == 1
 
 
+def test_what_was_begun_is_of_the_weights_as_they_were_whatever_comes_after() -> None:
+    torch.manual_seed(0)
+    models = [nets.build("cnn", SHAPE, 5, seed=seed, **OPTIONS["cnn"]).cuda() for seed in range(4)]
+    weights = [stacked([model]) for model in models]
+    first = measure.NormTracker(models[0], SHAPE, tolerance=1e-5)
+    trackers = [measure.NormTracker(models[0], SHAPE, tolerance=1e-5, readers=first.readers) for _ in models]
+    streams = [torch.cuda.Stream() for _ in models]
+    busy = torch.randn(2000, 2000, device="cuda")
+    torch.cuda.synchronize()
+    for turn in range(6):
+        begun, then = [], []
+        for own, tracker, stream in zip(weights, trackers, streams, strict=True):
+            with torch.cuda.stream(stream):
+                move(own, 0.02)
+                then.append({key: value.clone() for key, value in own.items()})
+                begun.append(tracker.begin(own))
+                for _ in range(3):  # training goes on
+                    busy @ busy
+                    move(own, 0.05)
+        found = []
+        for measurement, stream in zip(begun, streams, strict=True):
+            with torch.cuda.stream(stream):
+                found.append(measurement.result())
+        torch.cuda.synchronize()
+        for k, (norms, own) in enumerate(zip(found, then, strict=True)):
+            check(norms, own, models[0], "bartlett", f"turn {turn}, tracker {k}", rtol=5e-3)
+
+
 def test_weights_that_are_replaced_by_some_of_them_are_captured_anew() -> None:
     models = [nets.build("cnn", SHAPE, 5, width=0.25, seed=seed) for seed in range(3)]
     there = {key: value.cuda() for key, value in stacked(models).items()}

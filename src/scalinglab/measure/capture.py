@@ -6,7 +6,8 @@ depend on each other runs side by side in it.
 
 A graph keeps the streams it was captured on: with them their priority, and the workspace that libraries have
 for each stream. Graphs that share a workspace must not run at the same time. Those made here are captured on
-streams that nothing else uses, and measurements on one device take turns (`turn`).
+streams that nothing else uses, and all are replayed on one of them, the stream of measurements (`aside`).
+What the device does for somebody else, training or evaluating, goes on beside it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
+from torch import Tensor
 
 Result = TypeVar("Result")
 
@@ -28,10 +30,10 @@ PRIORITY = -2  # training streams have −1: the host waits for a measurement, s
 class Replays:
     """Calls functions; on a GPU a function is captured as a graph, and replayed when it is called again.
 
-    Before the capture it is called plainly once, on another stream, as libraries choose and allocate then:
-    the first call is that one, unless a shorter `trial` of the same operations is given. A function must not
-    wait for the device, and must read nothing that changes but the contents of tensors, which have to stay
-    where they are. What it returns is overwritten by the next call.
+    Before the capture it is called plainly once, as libraries choose and allocate then: the first call is
+    that one, unless a shorter `trial` of the same operations is given. A function must not wait for the
+    device, and must read nothing that changes but the contents of tensors, which have to stay where they are.
+    What it returns is overwritten by the next call. All calls are made `aside`.
 
     Args:
         device: Where the functions compute.
@@ -52,10 +54,9 @@ class Replays:
             return function()
         if name not in self.tried:
             self.tried.add(name)
-            with _aside(self.device):
-                if trial is None:
-                    return function()
-                trial()
+            if trial is None:
+                return function()
+            trial()
         if name not in self.made:
             self.made[name] = self._capture(function)
         graph, result = self.made[name]
@@ -64,13 +65,12 @@ class Replays:
 
     def _capture(self, function: Callable[[], Result]) -> tuple[Any, Result]:
         graph = torch.cuda.CUDAGraph()
-        with _aside(self.device):
-            # not by torch.cuda.graph, which returns all free memory to the device first
-            graph.capture_begin(capture_error_mode="thread_local")
-            try:
-                result = function()
-            finally:
-                graph.capture_end()
+        # not by torch.cuda.graph, which returns all free memory to the device first
+        graph.capture_begin(capture_error_mode="thread_local")
+        try:
+            result = function()
+        finally:
+            graph.capture_end()
         return graph, result
 
 
@@ -97,30 +97,62 @@ def side_by_side(functions: Sequence[Callable[[], Result]], device: torch.device
     return results
 
 
+class Arriving:
+    """Numbers on their way from the device to the host, which may do something else meanwhile."""
+
+    def __init__(self, numbers: Tensor) -> None:
+        self.event: torch.cuda.Event | None = None
+        if numbers.device.type == "cuda":
+            self.host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
+            self.host.copy_(numbers, non_blocking=True)
+            self.event = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            self.event.record()  # type: ignore[no-untyped-call]
+        else:
+            self.host = numbers.clone()
+
+    def wait(self) -> Tensor:
+        """The numbers, on the host."""
+        if self.event is not None:
+            self.event.synchronize()  # type: ignore[no-untyped-call]
+        return self.host
+
+
+def turn(device: torch.device) -> contextlib.AbstractContextManager[object]:
+    """While somebody begins or ends a measurement on a device, nobody else does."""
+    return _TURNS.setdefault(device, threading.RLock())
+
+
 @contextlib.contextmanager
-def turn(device: torch.device) -> Iterator[None]:
-    """One measurement on a device at a time, on whatever stream: what the last one launched comes before."""
-    with _TURNS.setdefault(device, threading.RLock()):
-        if device.type != "cuda":
+def aside(device: torch.device, after_current: bool) -> Iterator[None]:
+    """On the stream of measurements, if wanted after all that the current stream was given so far."""
+    if device.type != "cuda":
+        yield
+        return
+    streams = _streams(device)
+    if after_current:
+        streams.trunk.wait_stream(torch.cuda.current_stream(device))
+    try:
+        with torch.cuda.stream(streams.trunk):
             yield
-            return
-        streams = _streams(device)
-        torch.cuda.current_stream(device).wait_event(streams.done)
-        try:
-            yield
-        finally:
-            streams.done.record(torch.cuda.current_stream(device))
+    finally:
+        streams.done.record(streams.trunk)
+
+
+def follow(device: torch.device) -> None:
+    """Let the current stream wait for what measurements have launched."""
+    if device in _STREAMS:
+        torch.cuda.current_stream(device).wait_event(_STREAMS[device].done)
 
 
 def wait_for_last(device: torch.device) -> None:
     """Let the host wait for what measurements on a device launched, before memory of theirs is given up."""
-    if device.type == "cuda":
-        _streams(device).done.synchronize()
+    if device in _STREAMS:
+        _STREAMS[device].done.synchronize()
 
 
 @dataclass
 class _Streams:
-    """The streams on which measurements are captured; `done` marks the end of the last measurement."""
+    """`trunk` is the stream of measurements, `done` the end of what it got, `sides` are for branches."""
 
     trunk: torch.cuda.Stream
     sides: list[torch.cuda.Stream]
@@ -145,13 +177,3 @@ def _streams(device: torch.device) -> _Streams:
             torch.cuda.current_stream(device).wait_stream(stream)
         _STREAMS[device] = _Streams(trunk, sides, torch.cuda.Event())  # type: ignore[no-untyped-call]
     return _STREAMS[device]
-
-
-@contextlib.contextmanager
-def _aside(device: torch.device) -> Iterator[None]:
-    """On the stream that measurements are captured on."""
-    current, trunk = torch.cuda.current_stream(device), _streams(device).trunk
-    trunk.wait_stream(current)
-    with torch.cuda.stream(trunk):
-        yield
-    current.wait_stream(trunk)

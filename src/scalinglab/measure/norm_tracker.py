@@ -3,7 +3,8 @@
 A measurement has two parts. On the device everything is read off the weights that norms are made of
 (`scalinglab.measure.reading`). On the host, the few numbers that come back are put together: singular values,
 the Lipschitz constant with its derivatives, and the complexity (`scalinglab.measure.complexity`). Where a
-layer's singular value is not exact enough yet, the device goes on for some steps.
+layer's singular value is not exact enough yet, the device goes on for some steps. Between the two parts a GPU
+can be given something else to do (`NormTracker.begin`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.capture import turn
+from scalinglab.measure.capture import follow, turn
 from scalinglab.measure.functional import path_norm, paths_exist
 from scalinglab.measure.graph import Graph, Stack
 from scalinglab.measure.operators import full_precision
@@ -39,6 +40,8 @@ class NormTracker:
         tracker = NormTracker(model, (3, 32, 32))
         tracker.measure()                 # of the model's own parameters: tensors of shape (1,)
         tracker.measure(stacked)          # of replicas: tensors of shape (replicas,)
+        begun = tracker.begin(stacked)    # weights may change from here on
+        begun.result()                    # the same as tracker.measure(stacked) there
 
     Args:
         model: The network, as in `scalinglab.measure.norms`.
@@ -51,8 +54,6 @@ class NormTracker:
             serves all.
         capture: Whether to capture anything: to measure once it is not worth the memory.
 
-    Attributes:
-        state: Singular vectors of the layers, where the next measurement starts; empty at first.
     """
 
     def __init__(
@@ -92,55 +93,66 @@ class NormTracker:
             )
         self.readers = readers
         self.graph: Graph = readers.plan.graph
-        self.state: Starts = {}
+        self._state: Starts = {}
+        self._begun: Measurement | None = None
         if not self.graph.layers:
             raise BadInput(
                 f"{type(model).__name__} has no dense or convolution layer: there is no norm to take"
             )
 
-    @torch.inference_mode(mode=False)  # the shares of layers are derivatives
-    @torch.no_grad()
+    @property
+    def state(self) -> Starts:
+        """Singular vectors of the layers, after the last measurement that was begun."""
+        if self._begun is not None:
+            self._begun.finish()
+        for vectors in self._state.values():
+            follow(vectors.device)
+            break
+        return self._state
+
+    @state.setter
+    def state(self, state: Starts) -> None:
+        if self._begun is not None:
+            self._begun.finish()
+        self._state = state
+
     def measure(self, stacked: Stack | None = None) -> dict[str, Tensor]:
         """The norms of the replicas in `stacked`, or of the model itself."""
+        return self.begin(stacked).result()
+
+    @torch.inference_mode(mode=False)
+    @torch.no_grad()
+    def begin(self, stacked: Stack | None = None) -> Measurement:
+        """Begin to measure; a GPU then does its part while the host goes on, until it asks for the result."""
         if stacked is None:
             stacked = own_state(self.model)
         elif self.prefix:
             stacked = {self.prefix + name: tensor for name, tensor in stacked.items()}
-        found: dict[str, Floats] = {}
-        if self.readers.plan.reads:
-            numbers, layers = self._read(stacked)
-            if layers is not None:
-                complexity = self._complexity(numbers, layers)
-                log_value, log_lipschitz = complexity.log_value, complexity.log_lipschitz
-                is_log = self.definition == "as_published" and self.graph.has_attention
-                with np.errstate(over="ignore"):
-                    found["spectral_complexity"] = log_value if is_log else np.exp(log_value)
-                    found["log_spectral_complexity"] = log_value
-                    found["spectral"], found["log_spectral"] = np.exp(log_lipschitz), log_lipschitz
-            found |= {name: numbers[name] for name in ("l1", "l2", "group21") if name in numbers}
-        tensors = {name: torch.from_numpy(value.copy()) for name, value in found.items()}
-        if "path" in self.which and paths_exist(self.model):
-            tensors["path"] = path_norm(self.model, self.graph, stacked, self.input_shape).cpu()
-        return tensors
+        return Measurement(self, stacked)
 
     @torch.inference_mode(mode=False)
     @torch.no_grad()
     def complexity(self, stacked: Stack) -> Complexity:
         """The spectral complexity of each replica, by layers; for trackers of that or of "spectral"."""
-        numbers, layers = self._read(stacked)
+        numbers, layers = Measurement(self, stacked).read()
         assert layers is not None
         return self._complexity(numbers, layers)
 
     # --- the device, and what it has to be asked -----------------------------------------------------
 
-    def _read(self, stacked: Stack) -> tuple[dict[str, Floats], Layers | None]:
+    def _launch(self, stacked: Stack) -> Reader:
+        """Give the device what can be given without knowing what it finds."""
+        reader = self.readers.of(stacked)
+        reader.finish()
+        reader.launch(stacked, self.state)
+        return reader
+
+    def _collect(self, reader: Reader) -> tuple[dict[str, Floats], Layers | None]:
         """All numbers, and the norms of the layers where they are wanted."""
-        device = next(iter(stacked.values())).device
-        with full_precision(device), turn(device):
-            reader = self.readers.of(stacked)
-            numbers = reader.read(stacked, self.state)
+        with reader.aside():
+            numbers = reader.numbers()
             ritz = self._iterate(reader, numbers)
-            self.state = reader.vectors(ritz)
+            self._state = reader.vectors(ritz)
         if not reader.forms:
             return numbers, None
         of_form = {
@@ -201,6 +213,67 @@ class NormTracker:
         else:
             total, shares = self.readers.plan.log_lipschitz(logs)
         return total, shares[: len(spectral)]
+
+
+class Measurement:
+    """Norms on the way. On a CPU, and where nothing is captured, they are there at once.
+
+    Args:
+        tracker: Which norms, and where iterations start.
+        stacked: Parameters and buffers; on a GPU a copy of them is measured.
+    """
+
+    def __init__(self, tracker: NormTracker, stacked: Stack) -> None:
+        self.tracker, self.device = tracker, next(iter(stacked.values())).device
+        self.found: tuple[dict[str, Floats], Layers | None] | Exception = ({}, None)
+        self.path: Tensor | None = None
+        if "path" in tracker.which and paths_exist(tracker.model):
+            self.path = path_norm(tracker.model, tracker.graph, stacked, tracker.input_shape).cpu()
+        if not tracker.readers.plan.reads:
+            return
+        with full_precision(self.device), turn(self.device):
+            self.reader = tracker._launch(stacked)
+            self.reader.unfinished, tracker._begun = self.finish, self
+            if not self.reader.replays.captures:  # nothing was copied, and weights may change
+                self.finish()
+
+    @torch.inference_mode(mode=False)
+    @torch.no_grad()
+    def finish(self) -> None:
+        """Take what the device found. Whoever is next with the same graphs does so, if nobody did."""
+        with full_precision(self.device), turn(self.device):
+            if self.tracker._begun is not self:
+                return
+            self.reader.unfinished = self.tracker._begun = None
+            try:
+                self.found = self.tracker._collect(self.reader)
+            except Exception as error:  # for whoever wants this result, not for who is next
+                self.found = error
+
+    def read(self) -> tuple[dict[str, Floats], Layers | None]:
+        """All numbers, and the norms of the layers where they are wanted."""
+        self.finish()
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+    @torch.inference_mode(mode=False)  # the shares of layers are derivatives
+    @torch.no_grad()
+    def result(self) -> dict[str, Tensor]:
+        """The norms by name, (replicas,)."""
+        numbers, layers = self.read()
+        tracker, found = self.tracker, dict[str, Floats]()
+        if layers is not None:
+            complexity = tracker._complexity(numbers, layers)
+            log_value, log_lipschitz = complexity.log_value, complexity.log_lipschitz
+            is_log = tracker.definition == "as_published" and tracker.graph.has_attention
+            with np.errstate(over="ignore"):
+                found["spectral_complexity"] = log_value if is_log else np.exp(log_value)
+                found["log_spectral_complexity"] = log_value
+                found["spectral"], found["log_spectral"] = np.exp(log_lipschitz), log_lipschitz
+        found |= {name: numbers[name] for name in ("l1", "l2", "group21") if name in numbers}
+        tensors = {name: torch.from_numpy(value.copy()) for name, value in found.items()}
+        return tensors if self.path is None else {**tensors, "path": self.path}
 
 
 @dataclass(frozen=True)

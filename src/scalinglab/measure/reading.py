@@ -8,6 +8,7 @@ a copy of the weights, which serves all networks of an architecture: only the fi
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scalinglab.measure.capture import Replays, side_by_side, wait_for_last
+from scalinglab.measure.capture import Arriving, Replays, aside, follow, side_by_side, wait_for_last
 from scalinglab.measure.graph import Graph, Layer, Stack, layer_weight, raw_weight
 from scalinglab.measure.operators import ConvGeometry, rows_norm
 from scalinglab.measure.spectral import (
@@ -166,9 +167,10 @@ class Found:
 
 
 class Reader:
-    """Reads weights of given shapes. `read` comes first, then `more` as often as needed, then `vectors`.
+    """Reads weights of given shapes: `launch`, `numbers`, then `more` as often as needed, then `vectors`.
 
-    On a GPU, weights and start vectors are first copied to where graphs read them.
+    On a GPU, weights and start vectors are first copied to where graphs read them, and everything else is
+    done `aside`: training may go on before the numbers are asked for. There is one reading at a time.
 
     Args:
         plan: What to read.
@@ -193,6 +195,10 @@ class Reader:
         self.weights: Stack = {}  # the copies
         self.starts: list[Tensor] = []  # for each iterated form, (layers · replicas, size)
         self.start_of: Starts = {}  # the same by layers
+        self.targets: Starts = {}  # where the new vectors are put
+        self.places: Places = []
+        self.arriving: Arriving | None = None
+        self.unfinished: Callable[[], object] | None = None  # ends the reading that was launched last
         if self.replays.captures:
             self._make_room(stacked)
 
@@ -211,15 +217,22 @@ class Reader:
 
     # --- the first block, and everything else ----------------------------------------------------------
 
-    def read(self, stacked: Stack, state: Starts) -> dict[str, Floats]:
-        """All numbers, on the host; iterations start from `state` where it has vectors for a form."""
+    def aside(self, after_current: bool = False) -> contextlib.AbstractContextManager[None]:
+        """Where readings are made, but for the copies."""
+        return aside(self.device, after_current) if self.replays.captures else contextlib.nullcontext()
+
+    def launch(self, stacked: Stack, state: Starts) -> None:
+        """Begin a reading; iterations start from `state` where it has vectors for a form."""
         self.warm = [
             all(name in state and state[name].shape == (self.replicas, form.size) for name in form.names)
             for form in self.iterated
         ]
         starts: list[Tensor | None]
         if self.replays.captures:
+            follow(self.device)  # until then the last reading may need what is there
             self._copy(stacked, state)
+            # made on the stream of whoever uses them, so that it is safe to give them up there
+            self.targets = {name: torch.empty_like(start) for name, start in self.start_of.items()}
             stacked, starts = self.weights, [*self.starts]
         else:
             starts = [
@@ -227,9 +240,15 @@ class Reader:
                 for form, warm in zip(self.iterated, self.warm, strict=True)
             ]
         read = partial(self._read, stacked, starts)
-        found = self.replays("read", partial(read, FIRST), trial=partial(read, TRIAL))
-        self.krylovs, self.inside = list(found.krylovs), False
-        return _fetch(found.flat, found.places)
+        with self.aside(after_current=True):
+            found = self.replays("read", partial(read, FIRST), trial=partial(read, TRIAL))
+            self.arriving = Arriving(found.flat)
+        self.places, self.krylovs, self.inside = found.places, list(found.krylovs), False
+
+    def numbers(self) -> dict[str, Floats]:
+        """All numbers of the reading, on the host; it may have to wait for them."""
+        assert self.arriving is not None
+        return _by_name(self.arriving.wait(), self.places)
 
     def _copy(self, stacked: Stack, state: Starts) -> None:
         torch._foreach_copy_([*self.weights.values()], [stacked[name] for name in self.weights])
@@ -296,7 +315,8 @@ class Reader:
                 self.replays("room", self._enter)
                 self.inside = True
             # all forms go on, whichever need it: one graph serves, and takes as long as its longest branch
-            entries = _fetch(*self.replays("more", self._go_on))
+            flat, places = self.replays("more", self._go_on)
+            entries = _by_name(flat.cpu(), places)
             for k in within:
                 space, steps = self.spaces[k], self.krylovs[k].steps + LOOK
                 self.krylovs[k] = replace(
@@ -330,16 +350,26 @@ class Reader:
         """Singular vectors, the start of the next reading, from what was found for the iterated forms."""
         if not found:
             return {}
-        # nothing waits for the device any more: `turn` lets the next measurement wait for this
+        # nothing waits for the device any more, but who uses the vectors has to `follow`
         coefficients = flat_coefficients(found, self.krylovs[0].basis.dtype)
         coefficients = coefficients.to(self.device, non_blocking=True)
         stacks = ritz_vectors(list(zip(found, self.krylovs, strict=True)), coefficients)
         self.krylovs = []
-        return {
+        made = {
             name: vectors
             for form, stack in zip(self.iterated, stacks, strict=True)
             for name, vectors in zip(form.names, stack.chunk(len(form.layers)), strict=True)
         }
+        if not self.replays.captures:
+            return made
+        targets, self.targets = self.targets, {}
+        torch._foreach_copy_([targets[name] for name in made], [*made.values()])
+        return targets
+
+    def finish(self) -> None:
+        """End the reading that was launched last, if nobody has."""
+        if self.unfinished is not None:
+            self.unfinished()
 
 
 class Readers:
@@ -355,6 +385,7 @@ class Readers:
         if kind not in self.made:
             while len(self.made) >= KINDS:
                 oldest = self.made.pop(next(iter(self.made)))
+                oldest.finish()
                 wait_for_last(oldest.device)
             size = sum(tensor.nbytes for tensor in stacked.values())
             self.made[kind] = Reader(self.plan, stacked, self.capture and size <= LARGEST)
@@ -370,9 +401,9 @@ def _flat(numbers: dict[str, Tensor]) -> tuple[Tensor, Places]:
     return torch.cat([value.double().flatten() for value in numbers.values()]), places
 
 
-def _fetch(flat: Tensor, places: Places) -> dict[str, Floats]:
-    """Those numbers on the host."""
-    values = flat.cpu().numpy()
+def _by_name(flat: Tensor, places: Places) -> dict[str, Floats]:
+    """Those numbers, from a tensor on the host."""
+    values = flat.numpy()
     return {name: values[place].reshape(shape) for name, place, shape in places}
 
 

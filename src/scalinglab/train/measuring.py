@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -59,8 +59,10 @@ class Measure:
     def __call__(self, rows: Sequence[int]) -> list[dict[str, float]]:
         """One row of the table for each of these runs."""
         group, step = self.group, self.group.step
-        found = group.evaluate(rows)
-        norms = self._norms(list(rows))
+        # a GPU reads norms and evaluates side by side, and the host puts norms together meanwhile
+        begun = self._begin_norms(list(rows))
+        evaluation = group.begin_evaluation(rows)
+        norms, found = begun(), evaluation()
         result = []
         for place, r in enumerate(rows):
             progress = {
@@ -89,30 +91,39 @@ class Measure:
         return columns | {"margin_normalized": normal[0.5], "margin_normalized_low": normal[0.05]}
 
     def _norms(self, rows: list[int]) -> dict[str, list[float]]:
-        columns: dict[str, list[float]] = {}
+        return self._begin_norms(rows)()
+
+    def _begin_norms(self, rows: list[int]) -> Callable[[], dict[str, list[float]]]:
+        """Columns of norms, when they are asked for."""
         group = self.group
         stacked = {k: v.detach() for k, v in (*group.parameters.items(), *group.buffers.items())}
-        for tracker, names in self.norms:
-            found = self._some(tracker, stacked, rows)
-            columns |= {names[k]: v.tolist() for k, v in found.items() if k in names}
-        return columns
+        begun = [(self._begin(tracker, stacked, rows), names) for tracker, names in self.norms]
 
-    def _some(self, tracker: NormTracker, stacked: dict[str, Tensor], rows: list[int]) -> dict[str, Tensor]:
+        def collect() -> dict[str, list[float]]:
+            columns: dict[str, list[float]] = {}
+            for result, names in begun:
+                columns |= {names[k]: v.tolist() for k, v in result().items() if k in names}
+            return columns
+
+        return collect
+
+    def _begin(
+        self, tracker: NormTracker, stacked: dict[str, Tensor], rows: list[int]
+    ) -> Callable[[], dict[str, Tensor]]:
         """The norms of some of the runs; the first time all are measured, to have vectors for all.
 
         A GPU always measures all: it takes no longer, and a graph is captured for one number of runs.
         """
-        if rows == list(range(self.group.runs)):
-            return tracker.measure(stacked)
-        every = tracker.state
-        if not every or self.group.device.type == "cuda":
-            return {k: v[rows] for k, v in tracker.measure(stacked).items()}
+        every = {} if self.group.device.type == "cuda" else tracker.state
+        if not every or rows == list(range(self.group.runs)):
+            begun = tracker.begin(stacked)
+            return lambda: {k: v[rows] for k, v in begun.result().items()}
         tracker.state = {k: v[rows] for k, v in every.items()}
         found = tracker.measure({k: v[rows] for k, v in stacked.items()})
         for name, vectors in tracker.state.items():
             every[name][rows] = vectors.to(every[name].dtype)
         tracker.state = every
-        return found
+        return lambda: found
 
     def keep(self, rows: list[int]) -> None:
         """Go on with some of the runs."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,17 @@ def streams(device: torch.device, count: int, priority: int = -1) -> list[torch.
     while len(made) < count:
         made.append(torch.cuda.Stream(device, priority=priority))  # type: ignore[no-untyped-call]
     return made[:count]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Of an evaluation: sums of losses and errors of some runs, on the device."""
+
+    rows: list[int]
+    split: str
+    examples: int
+    loss: Tensor
+    wrong: Tensor
 
 
 _PROGRAMS: dict[tuple[Any, ...], Program] = {}
@@ -175,21 +187,33 @@ class Group:
 
     def evaluate(self, rows: Sequence[int]) -> list[dict[str, float]]:
         """Training and test loss and error of some of the runs; test on the whole test set."""
+        return self.begin_evaluation(rows)()
+
+    def begin_evaluation(self, rows: Sequence[int]) -> Callable[[], list[dict[str, float]]]:
+        """Give a device the work of `evaluate`; what is returned waits for it to be done."""
         rows = list(rows)
-        found: dict[int, dict[str, float]] = {r: {} for r in rows}
+        parts: list[Part] = []
         with precision(self.setting, self.device), self.program.evaluating():
             for size in sorted({self.sizes[r] for r in rows}):  # runs of one size have one shape
                 same = [r for r in rows if self.sizes[r] == size]
                 n = min(size, self.setting.evaluate_at_most)
                 index = torch.stack([self.stream.subsets[r][:n] for r in same])
-                self._measure(same, "train", index, n, found)
-            self._measure(rows, "test", None, len(self.resident.test_x), found)
-        return [found[r] for r in rows]
+                parts.append(self._measure(same, "train", index, n))
+            parts.append(self._measure(rows, "test", None, len(self.resident.test_x)))
 
-    def _measure(
-        self, rows: list[int], split: str, index: Tensor | None, n: int, found: dict[int, dict[str, float]]
-    ) -> None:
-        """Mean loss and error over n examples: given ones for each run, or the test set for all."""
+        def collect() -> list[dict[str, float]]:
+            found: dict[int, dict[str, float]] = {r: {} for r in rows}
+            for part in parts:
+                for r, loss, wrong in zip(part.rows, part.loss.tolist(), part.wrong.tolist(), strict=True):
+                    found[r][f"{part.split}_loss"] = loss / part.examples
+                    if self.resident.n_classes:
+                        found[r][f"{part.split}_error"] = wrong / part.examples
+            return [found[r] for r in rows]
+
+        return collect
+
+    def _measure(self, rows: list[int], split: str, index: Tensor | None, n: int) -> Part:
+        """Sums over n examples: given ones for each run, or the test set for all."""
         weights, buffers = {k: v.detach() for k, v in self.working.items()}, self.buffers
         if rows != list(range(self.runs)):
             weights, buffers = ({k: v[rows] for k, v in part.items()} for part in (weights, buffers))
@@ -207,10 +231,7 @@ class Group:
             loss += objective(logits, y, self.setting, plain=True).double() * (part.stop - part.start)
             if self.resident.n_classes:
                 wrong += (logits.argmax(-1) != y).sum(-1)
-        for r, total, errors in zip(rows, loss.tolist(), wrong.tolist()):
-            found[r][f"{split}_loss"] = total / n
-            if self.resident.n_classes:
-                found[r][f"{split}_error"] = errors / n
+        return Part(rows, split, n, loss, wrong)
 
     def module(self, row: int) -> nn.Module:
         """The network of one run as it stands, for measurements that take a module."""
