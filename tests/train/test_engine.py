@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -255,6 +256,31 @@ def test_margins_are_those_of_the_network() -> None:
     )
     wrong = frame.train_error.iloc[-1]
     assert (frame.margin.iloc[-1] > 0) == (wrong < 0.5)
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "mse"])
+def test_measurements_on_examples_and_of_ones_own_are_those_of_the_network(loss: str) -> None:
+    from scalinglab import measure
+
+    base = {**CNN, "loss": loss, "n_data": 40, "steps": 6, "checkpoints_per_decade": 1}
+    seen: list[torch.nn.Module] = []
+
+    def own(model: torch.nn.Module) -> dict[str, float]:
+        assert not model.training
+        seen.append(copy.deepcopy(model))
+        return {"outputs": float(model(torch.ones(1, 1, 8, 8)).detach().sum())}
+
+    settings = [{**base, "seed": s, "measure": ["fisher_rao", "gradient_noise"]} for s in (0, 1)]
+    frame = run_many(settings, also=own, together=2).frame.sort_values(["step", "seed"])
+    assert len(seen) == len(frame) == 4
+    for (_, row), model in zip(frame.iterrows(), seen, strict=True):
+        subset = data.load("digits").subset(40, seed=int(row.seed))
+        x, y = torch.tensor(subset.inputs()), torch.tensor(subset.train_y)
+        y = F.one_hot(y, 10).float() if loss == "mse" else y
+        assert row.norm_fisher_rao == pytest.approx(measure.fisher_rao(model, x, y, loss), rel=1e-4)
+        noise = measure.gradient_noise(model, x, y, loss)
+        assert row.gradient_noise == pytest.approx(noise.trace, rel=1e-4)
+        assert row.outputs == pytest.approx(float(model(torch.ones(1, 1, 8, 8)).detach().sum()), rel=1e-5)
 
 
 def test_runs_of_different_length_end_at_their_own_time() -> None:

@@ -33,6 +33,7 @@ def make(**values) -> Setting:
         ({"measure": ["nrom"]}, "'norm'"),
         ({"data_options": {"dimension": 3}}, "teacher_student"),
         ({"compile": 1}, "must be bool"),
+        ({"learning_rate": float("nan")}, "must be finite"),
         ({"dropout": 1.0}, "less than 1"),
         ({"seed": -1}, "from 0"),
         ({"data_seed": 1 << 63}, "from 0"),

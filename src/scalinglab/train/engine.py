@@ -31,6 +31,7 @@ from scalinglab.store.record import flatten
 from scalinglab.train import state as states
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.measuring import Measure
+from scalinglab.train.readings import Reading, read
 from scalinglab.train.replicas import Group, streams
 from scalinglab.train.setting import Setting
 
@@ -47,6 +48,7 @@ def run(
     store: Store | str | Path | None = None,
     device: str | None = None,
     progress: bool = True,
+    also: Reading | None = None,
 ) -> Curves:
     """Train one network and return its curves.
 
@@ -55,13 +57,15 @@ def run(
         store: where to keep rows and state, so that a killed run can go on; None keeps nothing.
         device: "cpu", "cuda", …; the GPU where there is one, by default.
         progress: show a bar where a person is watching.
+        also: called with the network, in evaluation mode, at every checkpoint; returns further columns, as
+            in ``also=lambda model: {"kernel": sl.measure.ntk(model, x).trace()}``.
 
     Returns:
         One row a checkpoint: `step`, `epoch`, `examples`, `compute`, `train_loss`, `train_error`,
         `test_loss`, `test_error`, `norm` and `norm_*`. Early stopping is a reading of the curve:
         ``curves.best("test_error")``.
     """
-    return run_many([setting], store=store, device=device, progress=progress)
+    return run_many([setting], store=store, device=device, progress=progress, also=also)
 
 
 def run_many(
@@ -73,6 +77,7 @@ def run_many(
     progress: bool = True,
     experiment: str | None = None,
     save_every: float = SAVE_EVERY,
+    also: Reading | None = None,
 ) -> Curves:
     """Train many networks at once on one device and return all their curves.
 
@@ -96,7 +101,7 @@ def run_many(
     todo = [s for s in wanted.values() if kept is None or not kept.done(s.identity())]
     names = {s.run for s in todo}
     jobs = [
-        Job(members, place, kept, experiment, save_every, names)
+        Job(members, place, kept, experiment, save_every, names, also)
         for members in group(todo, place, together, kept)
     ]
     work = _work(jobs, place)
@@ -189,10 +194,10 @@ class Job:
 
     def __init__(
         self, settings: list[Setting], device: torch.device, store: Store | None, experiment: str | None,
-        save_every: float, wanted: Collection[str],
+        save_every: float, wanted: Collection[str], also: Reading | None = None,
     ) -> None:  # fmt: skip
         self.settings, self.device, self.experiment = settings, device, experiment
-        self.store, self.save_every = store, save_every
+        self.store, self.save_every, self.also = store, save_every, also
         self.runs = {s.run: s.identity() for s in settings}
         self.wanted = [s for s in settings if s.run in wanted]
         self.schedules = {s.run: s.checkpoints(_size(s)).tolist() for s in settings}
@@ -241,6 +246,7 @@ class Job:
         rows = [r for r, s in enumerate(group.settings) if group.step in self.schedules[s.run]]
         diverged = group.clock.diverged.tolist()
         for r, measured in zip(rows, self.measure(rows)):
+            measured |= read(group, r, self.also)
             self._append(group.settings[r], measured)
             self._judge(r, measured, diverged[r])
         written = sum(group.settings[r] in self.wanted for r in rows)

@@ -37,7 +37,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "parameterization": ("standard", "ntk", "mup"),
 }
 SIZES = {"digits": 1438, "mnist": 60_000, "fashion-mnist": 60_000, "cifar10": 50_000, "cifar100": 50_000}
-MEASURES = ("norm", "norm_as_published", "norm_path", "margin")
+MEASURES = ("norm", "norm_as_published", "norm_path", "margin", "fisher_rao", "gradient_noise")
 POSITIVE = (
     "width", "depth", "learning_rate", "batch_size", "epochs", "steps", "min_epochs", "min_steps",
     "reference_learning_rate", "checkpoints_per_decade", "pool", "n_data", "evaluate_at_most", "test_size",
@@ -75,7 +75,8 @@ class Setting:
         checkpoints_per_decade, checkpoint_unit: checkpoints at 10^(k/…) steps (or epochs), and the last.
         evaluate_at_most: training loss and error are read on this many training examples at most.
         measure: what else to read at checkpoints: "norm" (spectral complexity and the cheap norms),
-            "norm_as_published" (what the code of damico2025 computes), "norm_path", "margin".
+            "norm_as_published" (what the code of damico2025 computes), "norm_path", "margin",
+            "fisher_rao" and "gradient_noise" (on at most `evaluate_at_most` training examples).
         fail_below, fail_after: give up a run whose test accuracy is below `fail_below` at a checkpoint
             later than this fraction of its time (park2019: 0.2 and 0.2).
         precision, compile, graphs: full fp32 unless asked for; recorded with every run.
@@ -247,6 +248,8 @@ def _check_kind(name: str, value: Any, kind: str) -> None:
     }
     wanted = [k for k in right if k in kind]
     if not any(right[k] for k in wanted):
+        if numeric and not math.isfinite(float(value)):
+            raise BadInput(f"{name}={value!r} must be finite")
         raise BadInput(f"{name}={value!r} must be {' or '.join(wanted)}, not {type(value).__name__}")
 
 
