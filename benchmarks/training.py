@@ -39,6 +39,7 @@ PARTS = {  # name -> (what measures it, its time limit in seconds)
     "precision": (gpu.precision_part, 300),
     "scaling": (gpu.scaling_part, 80),
     "kernels": (gpu.kernels_part, 120),
+    "convolutions": (gpu.convolutions_part, 90),
     "cpu": (cpu.cpu_part, 600),
     "stacking": (cpu.stacking_part, 300),
     "transforms": (plain.transforms_part, 60),
@@ -63,7 +64,7 @@ def main() -> None:
     parser.add_argument("--parts", help=f"comma-separated, of {', '.join(PARTS)}")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "results/benchmarks")))
     parser.add_argument(
-        "--only", default="", help="of cnn, resnet and cpu, only variants with this in their name"
+        "--only", default="", help="of cnn, resnet, precision and cpu, only variants with this in their name"
     )
     for hidden, kind in (("--one", str), ("--timed", str), ("--threads", int), ("--dataset", str)):
         parser.add_argument(hidden, type=kind, help=argparse.SUPPRESS)

@@ -121,6 +121,45 @@ def kernels_part(part: str, results: Results) -> None:
         clear()
 
 
+def convolutions_part(part: str, results: Results) -> None:
+    """Gradients of the weights of small convolutions in bf16: the library's kernels, and ours."""
+    import torch
+
+    from scalinglab.train.triton_convolution import _small_backward
+
+    def timed(function, repeats: int = 20) -> float:
+        function()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(repeats):
+                function()
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        graph.replay()
+        begin.record()
+        graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        return begin.elapsed_time(end) / repeats
+
+    torch.backends.cudnn.deterministic = True
+    for channels, outputs in ((16, 16), (16, 32), (16, 64), (32, 16), (32, 32), (32, 64)):
+        for size in (14, 28, 32):
+
+            def compare(channels=channels, outputs=outputs, size=size) -> dict:
+                x, gradient = (
+                    torch.randn(128, n, size, size, device="cuda", dtype=torch.bfloat16)
+                    .contiguous(memory_format=torch.channels_last) for n in (channels, outputs)
+                )  # fmt: skip
+                weight = torch.randn(outputs, channels, 3, 3, device="cuda", dtype=torch.bfloat16)
+                rest = ([1, 1], [1, 1], [1, 1], False, [0, 0], 1, [False, True, False])
+                library = timed(lambda: torch.ops.aten.convolution_backward(gradient, x, weight, None, *rest))
+                ours = timed(lambda: _small_backward(x, gradient).sum(0))
+                return {"ms": ours, "library_ms": library, "speedup": library / ours}
+
+            results.add(part, f"{channels} to {outputs} channels, {size}x{size} pixels", compare)
+
+
 def precision_part(part: str, results: Results) -> None:
     """The same settings over 12 seeds: do the opt-ins give the same curves within seed noise?
 
@@ -147,6 +186,8 @@ def precision_part(part: str, results: Results) -> None:
         variants = {variant: s for variant, s in variants.items() if not s.get("graphs")}
     reference: dict = {}
     for variant, setting in variants.items():
+        if reference and not is_wanted(variant):
+            continue
         settings = [
             {
                 "model": "cnn", "dataset": name, "n_data": 2000, "epochs": 10, "seed": seed,

@@ -75,7 +75,8 @@ def test_a_rewritten_network_trains_as_the_plain_one(precision: str) -> None:
     plain, rewritten = group(batch_size=128), group(**fast)
     for g in (plain, rewritten):
         g.advance(16)
-    assert any(type(m).__name__ == "PatchConv" for m in rewritten.model.modules())
+    assert any(type(m).__name__ == "ReluConv" for m in rewritten.program.trained.modules())
+    assert [type(m) for m in rewritten.model.modules()] == [type(m) for m in plain.model.modules()]
     losses = [g.evaluate([0])[0]["train_loss"] for g in (plain, rewritten)]
     assert losses[1] == pytest.approx(losses[0], rel=0.03)
     for name in (n for n in plain.parameters if n.endswith("weight")):

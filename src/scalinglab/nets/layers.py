@@ -29,8 +29,8 @@ class Dense(nn.Linear):
     def forward(self, input: Tensor) -> Tensor:
         """Apply the layer to the last axis of `input`."""
         if self.bias is None or self.multiplier == self.bias_multiplier:
-            return _scaled(F.linear(input, self.weight, self.bias), self.multiplier)
-        return _scaled(F.linear(input, self.weight), self.multiplier) + self.bias_multiplier * self.bias
+            return scaled(F.linear(input, self.weight, self.bias), self.multiplier)
+        return scaled(F.linear(input, self.weight), self.multiplier) + self.bias_multiplier * self.bias
 
 
 class Conv(nn.Conv2d):
@@ -43,9 +43,9 @@ class Conv(nn.Conv2d):
     def forward(self, input: Tensor) -> Tensor:
         """Apply the layer to images of shape (n, channels, height, width)."""
         if self.bias is None or self.multiplier == self.bias_multiplier:
-            return _scaled(self._conv_forward(input, self.weight, self.bias), self.multiplier)
+            return scaled(self._conv_forward(input, self.weight, self.bias), self.multiplier)
         bias = (self.bias_multiplier * self.bias)[:, None, None]
-        return _scaled(self._conv_forward(input, self.weight, None), self.multiplier) + bias
+        return scaled(self._conv_forward(input, self.weight, None), self.multiplier) + bias
 
 
 class BatchNorm(nn.BatchNorm2d):
@@ -108,5 +108,6 @@ class Attention(nn.Module):
         return self.output(mixed.transpose(-3, -2).reshape(tokens.shape))
 
 
-def _scaled(x: Tensor, factor: float) -> Tensor:
+def scaled(x: Tensor, factor: float) -> Tensor:
+    """A multiple, which costs nothing where the factor is 1."""
     return x if factor == 1.0 else factor * x

@@ -22,7 +22,7 @@ from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident
 from scalinglab.train.images import use_products
 from scalinglab.train.optimizers import Moments, Rule
-from scalinglab.train.rewriting import rewrite
+from scalinglab.train.rewriting import rewritten
 from scalinglab.train.setting import Setting
 
 Named = dict[str, Tensor]
@@ -59,6 +59,10 @@ class Program:
         setting: of any of the runs; only what they share is used.
         resident: their data, for shapes and normalisation.
         runs: how many are stacked.
+
+    Attributes:
+        model: the network, for evaluation and measurements.
+        trained: what is trained: the network, maybe in another form (`scalinglab.train.rewriting`).
     """
 
     def __init__(self, setting: Setting, resident: Resident, runs: int) -> None:
@@ -66,8 +70,6 @@ class Program:
         self.model = network(setting, resident).to(resident.device).train().requires_grad_(False)
         if resident.device.type == "cpu" and not setting.compile:
             use_products(self.model)
-        if resident.device.type == "cuda" and setting.compile and setting.precision != "fp32":
-            rewrite(self.model)
         self.rule = Rule(setting, self.model)
         self.batch = self._compiled(self._batch)
         self.loss = self._compiled(self._loss)
@@ -80,14 +82,17 @@ class Program:
         self.halved = _halved(self.model) if setting.precision == "bf16" else set()
         if self.halved and runs > 1:
             _convert_inputs(self.model)
+        self.trained = self.model
+        if resident.device.type == "cuda" and setting.compile and setting.precision != "fp32":
+            self.trained = rewritten(self.model, kernels=runs == 1)
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return torch.compile(function, dynamic=False) if self.setting.compile else function
 
     def apply(self, weights: Named, buffers: Named, x: Tensor) -> tuple[Tensor, Named]:
-        """Logits of one run, (examples, outputs), and the running statistics as the network left them."""
+        """Training logits of one run, (examples, outputs), and the running statistics as they are then."""
         state = {**weights, **buffers}
-        logits = functional_call(self.model, state, (x,))
+        logits = functional_call(self.trained, state, (x,))
         return logits, {name: state[name] for name in self.statistics}
 
     def leaves(self, working: Named) -> Named:
@@ -138,9 +143,12 @@ class Program:
         x = self._laid_out(x)
         with self.autocast():
             if len(next(iter(weights.values()))) == 1:
-                return self.apply(_only(weights), _only(buffers), x if shared else x[0])[0][None].float()
-            apply = lambda w, b, inputs: self.apply(w, b, inputs)[0]  # noqa: E731
-            return torch.vmap(apply, in_dims=(0, 0, None if shared else 0))(weights, buffers, x).float()
+                return self._logits(_only(weights), _only(buffers), x if shared else x[0])[None].float()
+            in_dims = (0, 0, None if shared else 0)
+            return torch.vmap(self._logits, in_dims=in_dims)(weights, buffers, x).float()
+
+    def _logits(self, weights: Named, buffers: Named, x: Tensor) -> Tensor:
+        return functional_call(self.model, {**weights, **buffers}, (x,))  # type: ignore[no-any-return]
 
     def _laid_out(self, x: Tensor) -> Tensor:
         """Channels last, but first in full fp32 on a GPU, for which its libraries have the faster kernels."""

@@ -1,18 +1,18 @@
 """Networks in another form, from which a compiler makes faster code for a GPU; the same function to rounding.
 
 - Libraries have no good kernels for convolutions of very few channels or of single pixels with a stride.
-  Patches laid side by side make them one product of matrices, in both directions.
+  Patches laid side by side make them one product of matrices, in both directions. Networks that are not in
+  a stack get kernels of our own (`triton_convolution`), for the first layer with its ReLU, too.
 - Max-pooling and ReLU commute. With the ReLU last it works on a quarter of the numbers, and nothing of the
   full size is kept for the backward pass.
 - The backward pass of max-pooling is written for windows that may overlap; halves do not.
-
-All of it holds in training only: evaluation is not compiled.
 """
 
 from __future__ import annotations
 
+import copy
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -21,23 +21,49 @@ from torch.nn import functional as F
 from scalinglab.nets.layers import Conv
 from scalinglab.train.convolution import is_plain
 
+Model = TypeVar("Model", bound=nn.Module)
+
 FEW = 4  # channels; more are left to the library
 ALIGNED = 8  # rows of a matrix have multiples of this many numbers, for the matrix units
 
 
-def rewrite(model: nn.Module) -> None:
-    """Change a model in place; names and parameters stay."""
+def rewritten(model: Model, kernels: bool) -> Model:
+    """A copy in another form, with the same names and parameters.
+
+    Args:
+        model: The network; its own form stays.
+        kernels: Whether to use kernels of our own: on a GPU, for a network that is not in a stack.
+    """
+    model = copy.deepcopy(model)
     convolutions = [m for m in model.modules() if type(m) is Conv and is_plain(m)]
     for number, layer in enumerate(convolutions):
         few = number == 0 and layer.in_channels <= FEW  # the first needs no gradient of its input
         single = set(layer.kernel_size) == {1} and not any(layer.padding)
         if few or single:
             layer.__class__ = PatchConv
+    if kernels and convolutions:
+        _use_kernels(model, convolutions)
     for module in list(model.modules()):
         if type(module) is nn.MaxPool2d and _halves(module):
             module.__class__ = HalvingPool
         elif isinstance(module, nn.Sequential):
             _pool_first(module)
+    return model
+
+
+def _use_kernels(model: nn.Module, convolutions: list[Conv]) -> None:
+    from scalinglab.train.triton_convolution import ReluConv, SmallConv  # needs Triton
+
+    for layer in convolutions:
+        if type(layer) is Conv and SmallConv.takes(layer):
+            layer.__class__ = SmallConv
+    for layers in [m for m in model.modules() if isinstance(m, nn.Sequential)]:
+        for place, (first, after) in enumerate(pairwise(list(layers))):
+            if first is not convolutions[0] or type(after) is not nn.ReLU:
+                continue
+            if convolutions[0].in_channels <= FEW and ReluConv.takes(convolutions[0]):
+                first.__class__ = ReluConv
+                layers[place + 1] = nn.Identity()
 
 
 def _halves(pool: nn.MaxPool2d) -> bool:
@@ -59,8 +85,6 @@ class PatchConv(Conv):
     """A convolution as the product of its patches with its weights."""
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        if not self.training:
-            return super()._conv_forward(input, weight, bias)
         assert not isinstance(self.padding, str)
         return patches_conv2d(input.to(weight.dtype), weight, bias, self.stride, self.padding)
 
@@ -90,7 +114,7 @@ class HalvingPool(nn.MaxPool2d):
 
     def forward(self, input: Tensor) -> Tensor:
         """Images to images of half the size."""
-        if not self.training or input.shape[-1] % 2 or input.shape[-2] % 2:
+        if input.shape[-1] % 2 or input.shape[-2] % 2:
             return super().forward(input)
         return Halves.apply(input)[0]  # type: ignore[no-any-return,no-untyped-call]
 
