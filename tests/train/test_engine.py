@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -388,6 +389,37 @@ def test_dropout_drops_the_fraction_and_keeps_the_mean() -> None:
     layer.key.fill_(54321)
     assert not torch.equal(out, layer(torch.ones(200, 500)))
     assert torch.equal(layer.eval()(torch.ones(3)), torch.ones(3))
+
+
+def test_bits_are_those_of_splitmix64() -> None:
+    """Against the generator written with Python's integers."""
+    from scalinglab.train.random_numbers import mix
+
+    def splitmix(key: int, counter: int) -> int:
+        mask = (1 << 64) - 1
+        z = (key + (counter + 1) * 0x9E3779B97F4A7C15) & mask
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        return z ^ (z >> 31)
+
+    keys, counters = [0, 1, 12345, (1 << 62) + 7], [0, 1, 999, 1 << 40]
+    found = mix(torch.tensor(keys)[:, None], torch.tensor(counters))
+    expected = [[splitmix(key, counter) for counter in counters] for key in keys]
+    assert [[int(bits) % (1 << 64) for bits in row] for row in found] == expected
+    assert [int(bits) % (1 << 64) for bits in mix(7, torch.tensor(counters))] == [
+        splitmix(7, counter) for counter in counters
+    ]
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="compiling for a CPU takes a C++ compiler")
+@pytest.mark.filterwarnings("ignore")  # the compiler's own
+def test_compiled_dropout_draws_the_same_masks() -> None:
+    from scalinglab.train.random_numbers import Dropout
+
+    layer = Dropout(0.3, 5)
+    layer.key.fill_(12345)
+    x = torch.rand(50, 20).t()  # one loop would do for a contiguous one
+    assert torch.equal(torch.compile(layer)(x), layer(x))
 
 
 def test_augmentation_only_flips_and_shifts() -> None:

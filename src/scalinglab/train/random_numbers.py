@@ -18,6 +18,7 @@ def _signed(value: int) -> int:
 
 
 _GOLDEN = _signed(0x9E3779B97F4A7C15)
+_INVERSE = _signed(pow(_GOLDEN, -1, 1 << 64))
 _FIRST = _signed(0xBF58476D1CE4E5B9)
 _SECOND = _signed(0x94D049BB133111EB)
 
@@ -25,10 +26,13 @@ _SECOND = _signed(0x94D049BB133111EB)
 def mix(key: Tensor | int, counter: Tensor | int) -> Tensor:
     """Sixty-four random bits of each counter under each key, int64, shapes broadcast."""
     if isinstance(counter, int):  # no tensor is made of it: a captured graph may not copy from the host
-        step: Tensor | int = _signed((counter + 1) * _GOLDEN % (1 << 64))
+        z = torch.as_tensor(_signed((counter + 1) * _GOLDEN % (1 << 64)) + key)
+    elif isinstance(key, int):
+        z = (counter + 1) * _GOLDEN + key
     else:
-        step = (counter + 1) * _GOLDEN
-    z = torch.as_tensor(step + key)
+        # (counter + 1) golden + key, with the key added first: a compiler that knows counters as positions
+        # would do the product in numbers without end, and find that they do not fit
+        z = (counter + 1 + key * _INVERSE) * _GOLDEN
     z = (z ^ ((z >> 30) & ((1 << 34) - 1))) * _FIRST
     z = (z ^ ((z >> 27) & ((1 << 37) - 1))) * _SECOND
     return z ^ ((z >> 31) & ((1 << 33) - 1))
