@@ -181,6 +181,17 @@ def test_numbers_of_numpy_count_and_other_peoples_names_are_known() -> None:
     assert row["test_error"] == pytest.approx(0.1)
 
 
+def test_of_processes_that_train_together_the_first_writes(tmp_path, monkeypatch) -> None:
+    trackers = []
+    for rank in range(2):
+        monkeypatch.setenv("RANK", str(rank))
+        trackers.append(Tracker(small(), n_data=64, store=tmp_path, norms=False))
+    for tracker in trackers:
+        tracker(1, loss=1.0)
+        assert tracker.finish()["train_loss"].tolist() == [1.0]
+    assert len(sl.Store(tmp_path).curves().frame) == 1
+
+
 def test_refusals() -> None:
     with pytest.raises(BadInput, match="at least 1"):
         Tracker(small(), n_data=0)

@@ -12,12 +12,13 @@ the callbacks. The rows go into a store as those of the engine do, so laws, figu
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import SETTING
@@ -50,7 +51,8 @@ class Tracker:
     Args:
         model: the network; it is read, never changed.
         n_data: training examples, for the laws in data.
-        store: a folder (or `Store`) to keep the rows in; None keeps them in memory.
+        store: a folder (or `Store`) to keep the rows in; None keeps them in memory. Of the processes that
+            train one network together only the first writes.
         input_shape: shape of one input, without the batch axis, for the norms; read off the first call of
             the model where it is not given.
         batch_size: examples a step, for `epoch`, `examples` and `compute`.
@@ -97,7 +99,7 @@ class Tracker:
         self._watch: Any = None
         kept = Store(store) if isinstance(store, (str, Path)) else store
         self.writer = None
-        if kept is not None:
+        if kept is not None and _is_first():
             self.writer, self.rows = kept.resume(self.setting, experiment=experiment)
         self._next = self._after(self.rows[-1]["step"] if self.rows else 0)
         if norms and input_shape is not None:
@@ -281,6 +283,14 @@ def hugging_face_callback(tracker: Tracker, base: type) -> Any:
             tracker.finish()
 
     return TrackerCallback()
+
+
+def _is_first() -> bool:
+    """Whether this is the first of the processes that train together, or the only one."""
+    if distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank() == 0
+    # torchrun and Lightning tell the processes that they start, before they know each other
+    return int(os.environ.get("RANK") or os.environ.get("LOCAL_RANK") or 0) == 0
 
 
 def _columns(measured: Mapping[str, Any]) -> dict[str, float]:
