@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.flop_counter import FlopCounterMode
 
 from scalinglab import measure, nets
 from scalinglab.errors import BadInput
@@ -291,6 +292,89 @@ def test_a_network_that_cannot_be_traced_is_taken_as_a_chain_and_says_so():
     weights = [layer.weight.detach().double().numpy() for layer in (model.first, model.second)]
     assert report.value == pytest.approx(eq2(weights), rel=1e-6)
     assert any("could not be traced" in text for text in report.assumptions)
+
+
+def test_a_chain_counts_attention_and_refuses_weights_it_does_not_know():
+    class Chain(Branching):
+        def __init__(self, layer: nn.Module) -> None:
+            super().__init__()
+            self.layer, self.token = layer, nn.Parameter(torch.zeros(1, 4))
+
+        def forward(self, x):
+            x = x + self.token
+            mixed = self.layer(x, x, x)[0] if isinstance(self.layer, nn.MultiheadAttention) else self.layer(x)
+            return super().forward(mixed)
+
+    torch.manual_seed(0)
+    model = Chain(nn.MultiheadAttention(4, 2, batch_first=True))
+    report = measure.spectral_complexity(model, (5, 4))
+    attention = [f"layer.{part}" for part in ("query", "key", "value", "output")]
+    assert [layer.name for layer in report.layers] == [*attention, "first", "second"]
+    packed = model.layer.in_proj_weight.detach()
+    assert report.layers[1].spectral == pytest.approx(
+        float(torch.linalg.matrix_norm(packed[4:8], 2)), rel=1e-6
+    )
+    assert any("token: outside of layers" in text for text in report.assumptions)
+    with pytest.raises(BadInput, match="Conv1d"):
+        measure.norms(Chain(nn.Conv1d(5, 5, 3, padding=1)), (5, 4))
+
+
+def test_the_order_of_axes_and_windows_of_tokens_do_not_matter():
+    class Mixer(nn.Module):
+        """Attention in two windows of three tokens, with the axes in either order."""
+
+        def __init__(self, batch_first: bool) -> None:
+            super().__init__()
+            self.attention = nn.MultiheadAttention(4, 2, batch_first=batch_first)
+            self.map, self.batch_first = nn.Linear(4, 4), batch_first
+
+        def forward(self, x):
+            x = x.reshape(-1, 3, 4)
+            x = x if self.batch_first else x.transpose(0, 1)
+            return self.map(self.attention(x, x, x)[0])
+
+    torch.manual_seed(0)
+    first, second = Mixer(True), Mixer(False)
+    second.load_state_dict(first.state_dict())
+    ours, other = (measure.spectral_complexity(model, (6, 4)) for model in (first, second))
+    assert ours.log_value == pytest.approx(other.log_value, rel=1e-9)
+    rows = float(first.map.weight.detach().norm(dim=1).sum())
+    assert ours.layers[-1].rows == pytest.approx(6 * rows, rel=1e-6)
+    x = torch.randn(3, 6, 4)
+    with FlopCounterMode(display=False) as counter:
+        first(x.requires_grad_())
+    assert measure.flops(first, (6, 4), 3) == measure.flops(second, (6, 4), 3)
+    assert measure.flops(first, (6, 4), 3).forward == counter.get_total_flops()
+
+
+def test_pytorchs_encoder_is_read_layer_by_layer():
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True, norm_first=True)
+    encoder = nn.Sequential(nn.TransformerEncoder(layer, 2, enable_nested_tensor=False))
+
+    class Plain(nn.Module):
+        """The same with our attention."""
+
+        def __init__(self, theirs: nn.TransformerEncoderLayer) -> None:
+            super().__init__()
+            self.norm1, self.norm2 = theirs.norm1, theirs.norm2
+            self.mlp = nn.Sequential(theirs.linear1, nn.ReLU(), theirs.linear2)
+            self.attention = nets.Attention(8, 2)
+            packed = theirs.self_attn.in_proj_weight.detach().chunk(3)
+            with torch.no_grad():
+                for part, weight in zip(("query", "key", "value"), packed, strict=True):
+                    getattr(self.attention, part).weight.copy_(weight)
+                self.attention.output.weight.copy_(theirs.self_attn.out_proj.weight)
+
+        def forward(self, x):
+            x = x + self.attention(self.norm1(x))
+            return x + self.mlp(self.norm2(x))
+
+    plain = nn.Sequential(*(Plain(layer) for layer in encoder[0].layers))
+    ours, theirs = (measure.spectral_complexity(model, (5, 8)) for model in (plain, encoder))
+    assert theirs.log_value == pytest.approx(ours.log_value, rel=1e-6)
+    assert theirs.assumptions == ours.assumptions
+    assert torch.backends.mha.get_fastpath_enabled()
 
 
 def test_a_bare_layer_is_a_network_of_one_and_a_layer_used_twice_counts_twice():

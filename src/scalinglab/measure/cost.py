@@ -63,8 +63,8 @@ def flops(
         count = 2 * layer.size[0] * layer.size[1] * layer.applications * batch_size
         layers[layer.name.removeprefix("0.")] = count
         backward += count if layer.first else 2 * count
-    for position, (tokens, dim) in enumerate(graph.attentions):
-        count = 4 * tokens**2 * dim * batch_size
+    for position, (windows, tokens, dim) in enumerate(graph.attentions):
+        count = 4 * windows * tokens**2 * dim * batch_size
         layers[f"attention {position}"] = count
         backward += 2 * count
     forward = sum(layers.values())

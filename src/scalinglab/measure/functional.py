@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.graph import Graph, Stack, batch_norm_scale, layer_weight
+from scalinglab.measure.linear import is_attention
 
 
 @contextlib.contextmanager
@@ -44,8 +45,6 @@ BARRED = (
 
 def paths_exist(model: nn.Module) -> bool:
     """Whether every module is positively homogeneous, so that sums over paths make sense."""
-    from scalinglab.measure.tracing import is_attention
-
     return not any(isinstance(module, BARRED) or is_attention(module) for module in model.modules())
 
 

@@ -65,7 +65,8 @@ class Graph:
     readings: dict[str, Reading] = field(default_factory=dict)
     constants: dict[str, tuple[str, float | None]] = field(default_factory=dict)  # node: (what, constant)
     assumptions: list[str] = field(default_factory=list)
-    attentions: list[tuple[int, int]] = field(default_factory=list)  # tokens and dim of each
+    # of each: sequences of one example, tokens, dim
+    attentions: list[tuple[int, int, int]] = field(default_factory=list)
     has_branches: bool = False
     has_concatenation: bool = False
     output: str = ""
