@@ -5,6 +5,7 @@ On a GPU they are compiled; without one Triton interprets them, where it is inst
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
@@ -121,8 +122,13 @@ else:
             == {"cnn": 1 + (options["width"] < 1), "lenet": 0}[name]
         )
         assert list(net.state_dict()) == list(other.state_dict())
+        exact = copy.deepcopy(net).double()
         x, y = torch.randn(6, 3, 16, 16, device=DEVICE), torch.arange(6, device=DEVICE)
-        for model in (net, other):
-            F.cross_entropy(model(x), y).backward()
-        for (label, a), b in zip(net.named_parameters(), other.parameters(), strict=True):
-            assert float((a.grad - b.grad).norm() / a.grad.norm()) < (2e-2 if GPU else 1e-5), label
+        for model in (net, other, exact):
+            F.cross_entropy(model(x.to(next(model.parameters()).dtype)), y).backward()
+        for (label, a), b, c in zip(
+            net.named_parameters(), other.parameters(), exact.parameters(), strict=True
+        ):
+            theirs, ours = ((p.grad - c.grad).norm() / c.grad.norm() for p in (a, b))
+            # a GPU rounds inputs of products, and where a sum is near zero that decides on the ReLU
+            assert float(ours) < 3 * float(theirs) + (1e-2 if GPU else 1e-5), label
