@@ -148,10 +148,11 @@ def test_teacher_data_nest_and_have_unit_variance() -> None:
 
 
 def test_fresh_samples_continue_where_the_last_ended() -> None:
-    from scalinglab.data.teacher import random_teacher
-
-    teacher = random_teacher(2, seed=1)
+    teacher = data.random_teacher(2, seed=1)
     x, y = teacher.sample(6000)
+    behind = data.teacher_student(dimension=2, n_data=100, n_test=10, seed=1)
+    assert np.array_equal(behind.train_x, x[:100])
+    assert np.array_equal(behind.train_y, y[:100])
     later = teacher.sample(1500, start=4000)
     assert np.array_equal(later[0], x[4000:5500])
     assert np.array_equal(later[1], y[4000:5500])
@@ -160,9 +161,7 @@ def test_fresh_samples_continue_where_the_last_ended() -> None:
 def test_the_teacher_is_the_network_it_says() -> None:
     import torch
 
-    from scalinglab.data.teacher import random_teacher
-
-    teacher = random_teacher(3, width=7, depth=2, outputs=4, seed=2)
+    teacher = data.random_teacher(3, width=7, depth=2, outputs=4, seed=2)
     layers: list[torch.nn.Module] = []
     for weight, bias in zip(teacher.weights, teacher.biases, strict=True):
         layer = torch.nn.Linear(*weight.shape[::-1], dtype=torch.float64)

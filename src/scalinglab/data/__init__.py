@@ -8,7 +8,7 @@ from scalinglab.data.dataset import NORMALISATIONS, Dataset
 from scalinglab.data.fetch import get
 from scalinglab.data.loading import available, load
 from scalinglab.data.sources import SOURCES, folder, search_path
-from scalinglab.data.teacher import Teacher, teacher_student
+from scalinglab.data.teacher import Teacher, random_teacher, teacher_student
 
 __all__ = [
     "NORMALISATIONS",
@@ -19,6 +19,7 @@ __all__ = [
     "folder",
     "get",
     "load",
+    "random_teacher",
     "search_path",
     "teacher_student",
 ]
