@@ -18,6 +18,7 @@ import this module only there.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -28,7 +29,6 @@ from torch.nn import functional as F
 
 from scalinglab.nets.layers import Conv, scaled
 
-PIECE = 128  # pixels that are worked on at once
 FIRST_PROGRAMS, SMALL_PROGRAMS = (
     264,
     132,
@@ -86,9 +86,10 @@ def _forward(x: Tensor, weight: Tensor, bias: Tensor, stride: int, padding: int)
     channels, rows, columns = weight.shape[1:]
     pixels, taps, outputs = out.numel() // out.shape[1], channels * rows * columns, out.shape[1]
     n_taps, n_outputs = _size(taps), _size(outputs)
-    _forward_kernel[(triton.cdiv(pixels, PIECE),)](
+    piece = _piece(n_taps, n_outputs)
+    _forward_kernel[(triton.cdiv(pixels, piece),)](
         x, weight, bias, out, pixels, *x.stride(), *weight.stride(), *x.shape[2:], *out.shape[2:],
-        channels, columns, taps, outputs, stride, padding, PIECE, n_taps, n_outputs,
+        channels, columns, taps, outputs, stride, padding, piece, n_taps, n_outputs,
         num_warps=_warps(n_taps, n_outputs),
     )  # fmt: skip
     return out
@@ -110,10 +111,11 @@ def _backward(x: Tensor, weight: Tensor, out: Tensor, gradient: Tensor, stride: 
     channels, rows, columns = weight.shape[1:]
     pixels, taps, outputs = out.numel() // out.shape[1], channels * rows * columns, out.shape[1]
     n_outputs, n_taps = sums.shape[1:]
+    piece = _piece(n_taps, n_outputs)
     _backward_kernel[(len(sums),)](
         x, gradient, out, sums, pixels, *x.stride(), *x.shape[2:], *out.shape[2:],
-        channels, columns, taps, outputs, stride, padding, PIECE, n_taps, n_outputs,
-        _stages(x, 2), num_warps=_warps(n_taps, n_outputs),
+        channels, columns, taps, outputs, stride, padding, piece, n_taps, n_outputs,
+        _stages(x, n_taps + 2 * n_outputs, piece, most=2), num_warps=_warps(n_taps, n_outputs),
     )  # fmt: skip
     return sums
 
@@ -131,9 +133,24 @@ def _size(count: int) -> int:
     return int(max(16, triton.next_power_of_2(count)))
 
 
-def _stages(x: Tensor, of_halves: int) -> int:
-    """How many pieces are on their way at once; there is shared memory for several in half precision only."""
-    return of_halves if x.element_size() == 2 else 1
+def _piece(n_taps: int, n_outputs: int) -> int:
+    """How many pixels are worked on at once."""
+    return 128 if n_taps + n_outputs <= 128 else 64
+
+
+def _stages(x: Tensor, columns: int, piece: int, most: int) -> int:
+    """How many pieces may be on their way at once: matrices (piece, columns) in most of the shared memory."""
+    if x.device.type != "cuda":
+        return 1
+    return max(
+        1, min(most, int(0.8 * _shared_memory(x.device.index)) // (piece * columns * x.element_size()))
+    )
+
+
+@cache
+def _shared_memory(device: int) -> int:
+    """Bytes that a program can have."""
+    return int(triton.runtime.driver.active.utils.get_device_properties(device)["max_shared_mem"])
 
 
 def _warps(n_taps: int, n_outputs: int) -> int:
@@ -255,9 +272,10 @@ class _SmallConvolution(torch.autograd.Function):
 def _small_backward(x: Tensor, gradient: Tensor) -> Tensor:
     sums = _empty_rows(x, gradient)
     (n, channels, height, width), outputs = x.shape, gradient.shape[1]
+    piece, columns = 64, 3 * sums.shape[-1] + outputs
     _small_kernel[(len(sums),)](
-        x, gradient, sums, n * height * width, height, width, channels, outputs, PIECE // 2, _stages(x, 3),
-        num_warps=8,
+        x, gradient, sums, n * height * width, height, width, channels, outputs, piece,
+        _stages(x, columns, piece, most=3), num_warps=8,
     )  # fmt: skip
     return sums
 
