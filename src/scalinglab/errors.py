@@ -62,6 +62,11 @@ def _order(word: str) -> tuple[int, float, str]:
         return 1, 0.0, word
 
 
+def _bare(word: str) -> str:
+    """Without what people forget: capitals and marks between words."""
+    return "".join(letter for letter in word.casefold() if letter.isalnum())
+
+
 def nearest(word: str, choices: Iterable[str], otherwise: str = "", most: int = 20) -> str:
     """The end of an error message about an unknown name: the nearest known one, or all of them.
 
@@ -71,12 +76,15 @@ def nearest(word: str, choices: Iterable[str], otherwise: str = "", most: int = 
 
     >>> nearest("widht", ["width", "depth"])
     "did you mean 'width'?"
+    >>> nearest("CIFAR-10", ["cifar100", "cifar10"])
+    "did you mean 'cifar10'?"
     >>> nearest("seed", ["10", "9", "100", "8"], most=2)
     'choose from: 8, 9 and 2 more'
     """
     known = sorted(choices, key=_order)
+    bare = {_bare(name): name for name in known}
     close = difflib.get_close_matches(word, known, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
+    if _bare(word) in bare or close:
+        return f"did you mean {(bare.get(_bare(word)) or close[0])!r}?"
     more = f" and {len(known) - most} more" if len(known) > most else ""
     return otherwise or f"choose from: {', '.join(known[:most])}{more}"

@@ -117,6 +117,10 @@ def test_superclasses_by_number_and_by_name_agree() -> None:
     ("call", "says"),
     [
         (lambda d: d.subset(0), "1 to 60"),
+        (lambda d: d.subset(10.5), "1 to 60"),
+        (lambda d: d.subset(10, seed=-1), "0 or more"),
+        (lambda d: d.noise(float("nan")), "standard deviation"),
+        (lambda d: data.load("CIFAR-10"), "'cifar10'"),
         (lambda d: d.normalise("chanel"), "'channel'"),
         (lambda d: d.pool(9), "choose 1 to 6"),
         (lambda d: d.noise(-1), "standard deviation"),

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from scalinglab import measure, nets
+from scalinglab import data, measure, nets
 from scalinglab.errors import BadInput
 
 FAMILIES = {
@@ -76,6 +76,19 @@ def test_margins_do_not_depend_on_batches_and_leave_the_mode_as_it_was():
         measure.margins(model, x, y + 5)
     with pytest.raises(BadInput, match="integer"):
         measure.margins(model, x, y.float())
+
+
+def test_arrays_are_as_good_as_tensors():
+    model = nets.build("mlp", (1, 8, 8), 10, width=0.1, seed=0)
+    digits = data.load("digits")
+    x, y = digits.inputs(rows=slice(0, 20)), digits.train_y[:20]
+    tensors = torch.tensor(x), torch.tensor(y)
+    assert np.array_equal(measure.margins(model, x, y).raw, measure.margins(model, *tensors).raw)
+    assert measure.fisher_rao(model, x, y) == measure.fisher_rao(model, *tensors)
+    assert measure.gradient_noise(model, x, y) == measure.gradient_noise(model, *tensors)
+    assert np.array_equal(
+        measure.ntk(model, x[:3], x[3:6]), measure.ntk(model, tensors[0][:3], tensors[0][3:6])
+    )
 
 
 # --- noise -----------------------------------------------------------------------------------------------

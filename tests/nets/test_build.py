@@ -114,9 +114,10 @@ def replica_step(model, parameters, buffers, x, y):
 @pytest.mark.parametrize("name", SMALL)
 def test_replicas_under_vmap_have_the_gradients_and_buffers_of_single_networks(name):
     batch_norm = None if name == "vit" else True
-    replicas = [small(name, seed=seed, batch_norm=batch_norm) for seed in range(3)]
+    replicas = [small(name, seed=seed, batch_norm=batch_norm).double() for seed in range(3)]
     parameters, buffers = stack_module_state(replicas)
-    x, y = torch.randn(3, 4, *SMALL[name][0]), torch.randint(5, (3, 4))
+    torch.manual_seed(0)
+    x, y = torch.randn(3, 4, *SMALL[name][0], dtype=torch.float64), torch.randint(5, (3, 4))
     skeleton = copy.deepcopy(replicas[0]).train()
     gradients, new_buffers = vmap(
         lambda p, b, x, y: replica_step(skeleton, p, b, x, y), randomness="different"
@@ -124,9 +125,9 @@ def test_replicas_under_vmap_have_the_gradients_and_buffers_of_single_networks(n
     for index, model in enumerate(replicas):
         F.cross_entropy(model(x[index]), y[index]).backward()
         for key, parameter in model.named_parameters():
-            torch.testing.assert_close(gradients[key][index], parameter.grad, rtol=2e-3, atol=2e-4)
+            torch.testing.assert_close(gradients[key][index], parameter.grad, rtol=1e-8, atol=1e-10)
         for key, buffer in model.named_buffers():
-            torch.testing.assert_close(new_buffers[key][index], buffer, rtol=1e-4, atol=1e-5)
+            torch.testing.assert_close(new_buffers[key][index], buffer, rtol=1e-8, atol=1e-10)
 
 
 def test_dropout_differs_between_replicas_under_vmap():
@@ -168,6 +169,16 @@ def test_same_seed_gives_the_same_network_and_another_seed_another(name):
         ({"name": "lenet", "input_shape": (1, 8, 8)}, "too small"),
         ({"n_classes": 0}, "n_classes"),
         ({"input_shape": ()}, "input_shape"),
+        ({"input_shape": 784}, r"\(784,\)"),
+        ({"n_classes": 10.5}, "whole number"),
+        ({"width": "2"}, "positive number"),
+        ({"width": float("inf")}, "positive number"),
+        ({"depth": 2.5}, "depth"),
+        ({"dropout": 2}, "probability"),
+        ({"hidden": 0}, "hidden = 0"),
+        ({"name": "vit", "input_shape": (3, 32, 32), "heads": 0}, "heads = 0"),
+        ({"name": "resnet", "input_shape": (3, 32, 32), "stages": ()}, "blocks of each stage"),
+        ({"name": "CNN"}, "did you mean 'cnn'"),
     ],
 )
 def test_bad_input_names_what_is_wrong(change, message):

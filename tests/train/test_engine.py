@@ -630,6 +630,10 @@ def test_settings_that_do_not_fit_the_data_are_refused(values: dict, says: str) 
 def test_no_settings_and_no_room_are_refused() -> None:
     with pytest.raises(BadInput, match="at least one"):
         run_many([])
+    with pytest.raises(BadInput, match="list of settings"):
+        run_many(MLP)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="not int"):
+        run(3)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="together=0"):
         run_many([MLP], together=0)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 
 import numpy as np
 
@@ -91,20 +92,20 @@ class Dataset:
 
     def order(self, seed: int = 0) -> np.ndarray:
         """The order in which subsets grow: a random permutation of the training examples, (n_data,)."""
-        return np.random.default_rng([seed, SUBSET]).permutation(self.n_data)
+        return _random(seed, SUBSET).permutation(self.n_data)
 
     def subset(self, n_data: int, seed: int = 0) -> Dataset:
         """A random subset of the training set; for one seed a larger subset contains the smaller."""
-        if not 1 <= n_data <= self.n_data:
+        if not _is_whole(n_data) or not 1 <= n_data <= self.n_data:
             raise BadInput(f"a subset of n_data={n_data} of {self.name}: there are 1 to {self.n_data}")
-        keep = self.order(seed)[:n_data]
+        keep = self.order(seed)[: int(n_data)]
         return replace(self, train_x=self.train_x[keep], train_y=self.train_y[keep])
 
     def holdout(self, n_test: int, seed: int = 0) -> Dataset:
         """Set `n_test` training examples apart as the test set (park2019: 5,000 for validation)."""
         if not 1 <= n_test < self.n_data:
             raise BadInput(f"n_test={n_test} of {self.name}: at least 1 and fewer than {self.n_data}")
-        order = np.random.default_rng([seed, HOLDOUT]).permutation(self.n_data)
+        order = _random(seed, HOLDOUT).permutation(self.n_data)
         held, kept = np.sort(order[:n_test]), np.sort(order[n_test:])
         x, y = self.train_x, self.train_y
         return replace(self, train_x=x[kept], train_y=y[kept], test_x=x[held], test_y=y[held])
@@ -153,7 +154,7 @@ class Dataset:
         if self.train_x.ndim != 4:
             raise BadInput(f"pool={size}: {self.name} has no images, only vectors")
         height, width = self.input_shape[1:]
-        if not 1 <= size <= min(height, width):
+        if not _is_whole(size) or not 1 <= size <= min(height, width):
             raise BadInput(f"pool={size} of images of {height} × {width}: choose 1 to {min(height, width)}")
         return replace(self, train_x=_pool(self.train_x, size), test_x=_pool(self.test_x, size))
 
@@ -172,11 +173,11 @@ class Dataset:
         Args:
             strength: standard deviation in units of the normalised input.
         """
-        if strength < 0:
+        if not strength >= 0:
             raise BadInput(f"input noise of strength {strength}: it is a standard deviation, 0 or more")
         if strength == 0:
             return self
-        random = np.random.default_rng([seed, INPUT_NOISE])
+        random = _random(seed, INPUT_NOISE)
         noisy = []
         for split in ("train", "test"):
             x = self.inputs(split)
@@ -250,7 +251,7 @@ class Dataset:
             raise BadInput(f"label_noise={fraction}: a fraction of the labels, from 0 to 1")
         if fraction == 0:
             return self
-        random = np.random.default_rng([seed, LABEL_NOISE])
+        random = _random(seed, LABEL_NOISE)
         flipped = random.permutation(self.n_data) < round(fraction * self.n_data)
         shift = random.integers(1, self.n_classes, self.n_data)
         noisy = np.where(flipped, (self.train_y + shift) % self.n_classes, self.train_y)
@@ -265,6 +266,16 @@ class Dataset:
         shape = "×".join(map(str, self.input_shape))
         task = f"{self.n_classes} classes" if self.n_classes else f"{self.n_outputs} real targets"
         return f"{self.name}: {self.n_data} training and {len(self.test_x)} test inputs of {shape}, {task}"
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, Real) and float(number).is_integer()
+
+
+def _random(seed: int, purpose: int) -> np.random.Generator:
+    if not _is_whole(seed) or seed < 0:
+        raise BadInput(f"seed={seed}: a whole number, 0 or more")
+    return np.random.default_rng([int(seed), purpose])
 
 
 def _pool(x: np.ndarray, size: int) -> np.ndarray:

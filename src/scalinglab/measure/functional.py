@@ -120,13 +120,14 @@ def fisher_rao(
 
     Args:
         model: A network; evaluation mode.
-        x: Inputs (n, ...).
+        x: Inputs (n, ...), tensors or arrays.
         y: Labels (n,), or targets (n, outputs) for "mse".
         loss: "cross_entropy" or "mse" (mean over outputs).
         batch_size: Inputs passed at a time.
     """
     if loss not in ("cross_entropy", "mse"):
         raise BadInput(f"unknown loss {loss!r}: {nearest(loss, ('cross_entropy', 'mse'))}")
+    x, y = torch.as_tensor(x), torch.as_tensor(y)
     if len(x) == 0 or len(x) != len(y):
         raise BadInput(
             f"{len(x)} inputs and {len(y)} targets: the Fisher–Rao norm needs as many of both, and some"

@@ -30,7 +30,7 @@ def ntk(
 
     Args:
         model: A network with outputs (n, classes).
-        x: Inputs (n, ...).
+        x: Inputs (n, ...), tensors or arrays.
         x_other: Inputs of the second argument (m, ...); None for `x` itself.
         outputs: "mean": the mean over outputs of Θ_aa, shape (n, m); "full": (n, classes, m, classes).
         batch_size: Inputs whose Jacobians are held at a time; None fits them into about 1 GiB.
@@ -42,7 +42,8 @@ def ntk(
         raise BadInput(f"unknown outputs {outputs!r} of the kernel: {nearest(outputs, ('mean', 'full'))}")
     if len(x) == 0 or (x_other is not None and len(x_other) == 0):
         raise BadInput("the kernel of no inputs: give at least one")
-    other = x if x_other is None else x_other
+    x = torch.as_tensor(x)
+    other = x if x_other is None else torch.as_tensor(x_other)
     device = next(model.parameters()).device
     parameters = {name: p.detach() for name, p in model.named_parameters()}
     buffers = dict(model.named_buffers())

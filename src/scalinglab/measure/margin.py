@@ -77,18 +77,21 @@ def margins(
 
     Args:
         model: Maps inputs to at least two logits.
-        x: Inputs (n, ...).
+        x: Inputs (n, ...), tensors or arrays.
         y: Class labels (n,).
         definition: Of the spectral complexity, see `scalinglab.measure.complexity`.
         log_complexity: log R if it is known already; otherwise it is measured.
         batch_size: Inputs passed through the network at a time.
     """
+    x, y = torch.as_tensor(x), torch.as_tensor(y)
     if len(x) != len(y) or len(x) == 0:
         raise BadInput(
             f"{len(x)} inputs and {len(y)} labels: margins need as many labels as inputs, and some"
         )
-    if y.is_floating_point():
-        raise BadInput(f"labels of type {y.dtype}: margins need integer class labels")
+    if y.is_floating_point() or y.ndim != 1:
+        raise BadInput(
+            f"labels of type {y.dtype} and shape {tuple(y.shape)}: margins need an integer for each input"
+        )
     device = next(model.parameters()).device
     with evaluating(model):
         logits = torch.cat([model(part.to(device)) for (part,) in batches(batch_size, x)]).double()
@@ -96,7 +99,7 @@ def margins(
         raise BadInput(
             f"outputs of shape {tuple(logits.shape)}: margins need (n, classes) with two classes or more"
         )
-    labels = y.to(device)[:, None]
+    labels = y.to(device, torch.int64)[:, None]
     if int(labels.min()) < 0 or int(labels.max()) >= logits.shape[1]:
         raise BadInput(
             f"labels reach from {int(labels.min())} to {int(labels.max())}, outputs have {logits.shape[1]}"

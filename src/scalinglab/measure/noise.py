@@ -111,11 +111,12 @@ def gradient_noise(
 
     Args:
         model: A network (batch norm acts by its running statistics, or examples would not be single).
-        x: Inputs (n, ...), n ≥ 2.
+        x: Inputs (n, ...), tensors or arrays, n ≥ 2.
         y: Targets (n, ...).
         loss: "cross_entropy", "mse", or a function of (outputs, targets) of a batch of one.
         batch_size: Gradients held at a time.
     """
+    x, y = torch.as_tensor(x), torch.as_tensor(y)
     if len(x) < 2 or len(x) != len(y):
         raise BadInput(f"{len(x)} inputs and {len(y)} targets: the gradient noise needs two pairs or more")
     if isinstance(loss, str) and loss not in ("cross_entropy", "mse"):

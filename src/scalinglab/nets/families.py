@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any
 
 import torch
@@ -60,14 +62,18 @@ def build(
     if name not in FAMILIES:
         raise BadInput(f"unknown network {name!r}: {nearest(name, FAMILIES)}")
     family = FAMILIES[name]
+    if not isinstance(input_shape, Sequence) or not input_shape or not all(map(_is_count, input_shape)):
+        raise BadInput(
+            f"input_shape = {input_shape}: give the shape of one input, e.g. (3, 32, 32) or (784,)"
+        )
     shape = tuple(int(side) for side in input_shape)
-    if not shape or min(shape) < 1:
-        raise BadInput(f"input_shape = {input_shape}: give the shape of one input, e.g. (3, 32, 32)")
-    if n_classes < 1:
-        raise BadInput(f"n_classes = {n_classes}: a network needs at least one output")
-    if not width > 0:
-        raise BadInput(f"width = {width}: the widening factor must be positive")
-    if depth is not None and depth < 1:
+    if not _is_count(n_classes):
+        raise BadInput(
+            f"n_classes = {n_classes}: a network needs at least one output, a whole number of them"
+        )
+    if not isinstance(width, Real) or not 0 < width < math.inf:
+        raise BadInput(f"width = {width}: the widening factor must be a positive number")
+    if depth is not None and not _is_count(depth):
         raise BadInput(f"depth = {depth}: give a positive number of layers, or leave it out")
     if name == "mlp" and "hidden" not in options and width > 64:
         raise BadInput(
@@ -78,9 +84,28 @@ def build(
     for option in options:
         if option not in known:
             raise BadInput(f"{name} takes no option {option!r}: {nearest(option, known)}")
+        _check_option(option, options[option])
     model = Network(family(shape, n_classes, width, depth, batch_norm, **options), shape)
     with torch.device("meta"):
         base_width = BASE_WIDTH.get(name, 1.0)
         base = Network(family(shape, n_classes, base_width, depth, batch_norm, **options), shape)
     parameterize(model, base, parameterization, initialization, name)
     return initialize(model, seed)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Real) and float(value) >= 1 and float(value).is_integer()
+
+
+def _check_option(name: str, value: Any) -> None:
+    """The options of all families are counts, fractions or words."""
+    if value is None:
+        return
+    if name == "dropout" and not (isinstance(value, Real) and 0 <= float(value) < 1):
+        raise BadInput(f"dropout = {value}: a probability, from 0 to less than 1")
+    if name in ("hidden", "patch", "dim", "heads", "expansion") and not _is_count(value):
+        raise BadInput(f"{name} = {value}: give a positive whole number")
+    if name in ("stages", "channels") and isinstance(value, (list, tuple)) and not all(map(_is_count, value)):
+        raise BadInput(f"{name} = {value}: give positive whole numbers")
+    if name == "stages" and not (isinstance(value, (list, tuple)) and value):
+        raise BadInput(f"stages = {value}: give the blocks of each stage, e.g. (2, 2, 2, 2)")

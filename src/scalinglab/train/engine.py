@@ -91,6 +91,8 @@ def run_many(
 
     See `run` for the rest.
     """
+    if isinstance(settings, (Setting, Mapping)):
+        raise BadInput("run_many takes a list of settings; for a single one there is run")
     wanted = {s.run: s for s in map(as_setting, settings)}
     if not wanted:
         raise BadInput("no settings: give at least one")
@@ -114,6 +116,8 @@ def run_many(
 
 def as_setting(setting: Setting | Mapping[str, Any]) -> Setting:
     """A setting from what the user gave."""
+    if not isinstance(setting, (Setting, Mapping)):
+        raise BadInput(f"a setting is a dictionary or a Setting, not {type(setting).__name__}")
     return setting if isinstance(setting, Setting) else Setting.from_dict(setting)
 
 
