@@ -163,6 +163,16 @@ def test_a_learning_rate_that_decays_does_not_disturb_the_store(tmp_path) -> Non
     assert sl.Store(tmp_path).curves()["train_loss"].tolist() == [1.0, 0.5]
 
 
+def test_an_evaluation_after_the_end_does_not_disturb(tmp_path) -> None:
+    tracker = Tracker(small(), n_data=64, input_shape=(6,), store=tmp_path)
+    tracker(1, loss=1.0)
+    callback = hugging_face_callback(tracker, object)
+    callback.on_train_end(None, None, None)
+    callback.on_log(None, SimpleNamespace(global_step=1), None, logs={"eval_loss": 2.0})
+    assert tracker.curves()["test_loss"].tolist() == [2.0]
+    assert sl.Store(tmp_path).curves()["train_loss"].tolist() == [1.0]  # sealed as it was
+
+
 def test_the_network_inside_a_compiled_one_is_followed() -> None:
     model = small()
     compiled = torch.compile(model, backend="eager")

@@ -190,7 +190,7 @@ class Tracker:
 
     def _write(self, row: dict[str, Any]) -> None:
         self.rows = [r for r in self.rows if r["step"] != row["step"]] + [row]
-        if self.writer is not None:
+        if self.writer is not None and not self.writer.closed:  # trainers evaluate again after the end
             self.writer.append(row)
 
     def _norms(self) -> dict[str, float]:
