@@ -34,6 +34,7 @@ from scalinglab.train.measuring import Measure
 from scalinglab.train.readings import Reading, read
 from scalinglab.train.replicas import Group, streams
 from scalinglab.train.setting import Setting
+from scalinglab.train.small import small_products, suits
 
 TICK = 16  # steps that one group takes before the next one on the device has its turn
 SAVE_EVERY = 60.0  # seconds
@@ -233,14 +234,14 @@ class Job:
         self.group = _build(self.settings, self.device)
         self.measure = Measure(self.group)
         self._resume()
+        small = suits(self.settings[0], self.device, self.measure.flops)
         while self.group.settings:
             step = self.group.step
             due = min(self._next(s) for s in self.group.settings)
-            self.group.advance(min(due - step, TICK))
-            if self.group.step == due:
-                yield self._checkpoint()
-            else:
-                yield 0
+            with small_products(small):
+                self.group.advance(min(due - step, TICK))
+                written = self._checkpoint() if self.group.step == due else 0
+            yield written
 
     def _next(self, s: Setting) -> int:
         return next(c for c in self.schedules[s.run] if c > self.group.step)
@@ -253,7 +254,7 @@ class Job:
             measured |= read(group, r, self.also)
             self._append(group.settings[r], measured)
             self._judge(r, measured, diverged[r])
-        written = sum(group.settings[r] in self.wanted for r in rows)
+        written = sum(group.settings[r].run in self.writers for r in rows) if self.store else len(rows)
         self._keep({s.run for s in group.settings if s.run not in self.ends})
         if self.store is not None and group.settings and time.monotonic() - self.saved >= self.save_every:
             self._save()

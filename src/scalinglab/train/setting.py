@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -224,7 +225,7 @@ class Setting:
         noisy = self.data_seed if self.input_noise or self.label_noise else None
         return run_name({**shared, "batch": self.batch(self.n_data), "noisy": noisy})
 
-    @property
+    @cached_property
     def run(self) -> str:
         """The run's name."""
         return run_name(self.identity())
