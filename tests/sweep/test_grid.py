@@ -1,7 +1,9 @@
 """Grids expand to the settings that they describe, and say what is wrong with them."""
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from scalinglab.errors import BadInput
@@ -100,11 +102,39 @@ def test_ranges_are_spaced_in_the_log(values, expected):
         ({"axes": {"n": [1]}, "when": [{"match": {"n": 1}, "skip": True}]}, "no runs"),
         ({"axes": {"n": [1]}, "when": [{"match": {"n": 1}}]}, "either set or skip"),
         ({"parts": [{"axis": {}}]}, "a part of a grid has no 'axis'"),
+        ({"parts": [{"setting": 3}]}, "setting is a table of names and values, not 3"),
+        ({"parts": [{"zip": {"n": [1]}}]}, r"written under \[\[zip\]\]"),
+        ({"parts": {"setting": {"n": 1}}}, r"written under \[\[parts\]\]"),
+        ({"setting": 3}, "setting is a table"),
+        ({"axes": [1, 2]}, r"axes is a table of names and values, not \[1, 2\]"),
+        ({"zip": {"n": [1, 2]}}, r"written under \[\[zip\]\]"),
+        ({"when": {"match": {"n": 1}, "skip": True}}, r"written under \[\[when\]\]"),
+        ({"runner": 3}, "runner = 3 must be text"),
+        ({"experiment": 3}, "experiment = 3 must be text"),
+        ({"seeds": 3.5}, "seeds = 3.5 must be a number of seeds"),
+        ({"seeds": "3"}, "seeds = '3' must be"),
+        ({"seeds": True}, "seeds = True must be"),
+        ({"seeds": -1}, "seeds = -1 must be"),
+        ({"seeds": [0, 1, 0]}, "list of different whole numbers"),
+        ({"seeds": {"from": 1, "to": 3}}, "seeds = .* must be"),
+        ({"axes": {"n": [1.0, float("nan")]}}, "axis n has a nan"),
+        ({"axes": {"n": {"from": "a", "to": 9, "points": 3}}}, "a range holds numbers"),
+        ({"axes": {"n": {"from": 1, "to": 9, "points": 2.5}}}, "points and count are whole"),
+        ({"axes": {"n": {"largest": 8, "ratio": 2, "count": 2.5}}}, "points and count are whole"),
+        ({"axes": {"n": [1]}, "when": [{"match": 3, "skip": True}]}, "match is a table"),
+        ({"axes": {"n": [1]}, "when": [{"match": {"n": 1}, "set": 3}]}, "set is a table"),
+        ({"axes": {"n": ["a"]}, "when": [{"match": {"n": {"below": 3}}, "skip": True}]}, "compare numbers"),
     ],
 )
 def test_a_wrong_grid_is_refused_with_the_reason(grid, message):
     with pytest.raises(BadInput, match=message):
         Grid.from_dict(grid).settings()
+
+
+def test_a_grid_takes_arrays_and_ranges_and_is_kept_as_what_they_hold():
+    grid = Grid(setting={"width": np.float64(2)}, axes={"n": np.array([1, 2]), "m": range(2)}, seeds=range(3))
+    assert len(grid.settings()) == 12
+    assert Grid.from_dict(json.loads(json.dumps(grid.to_dict()))) == grid
 
 
 def test_a_wrong_file_is_named(tmp_path):

@@ -72,5 +72,10 @@ def test_wrong_keys_and_runners_are_named():
         make_plan(grid(sise=[1]))
     with pytest.raises(BadInput, match="no runner 'trian'; did you mean 'train'"):
         make_plan(Grid(axes={"size": [1]}, runner="trian"))
+    for nonsense in ("", ".pretend", "tests/sweep/pretend.py"):
+        with pytest.raises(BadInput, match=f"no runner '{nonsense}'"):
+            make_plan(Grid(axes={"size": [1]}, runner=nonsense))
+    with pytest.raises(BadInput, match="'json' is no runner: it lacks identity, alike"):
+        make_plan(Grid(axes={"size": [1]}, runner="json"))
     with pytest.raises(BadInput, match="together=0"):
         make_plan(grid(size=[1]), together=0)

@@ -88,7 +88,7 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         return [plain(v) for v in value]
     if isinstance(value, PurePath):
         return str(value)

@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scalinglab.curves import plain
 from scalinglab.errors import BadInput, nearest
 
 Setting = dict[str, Any]
@@ -68,6 +69,11 @@ class Grid:
     experiment: str | None = None
     runner: str = "train"
 
+    def __post_init__(self) -> None:
+        for name in _KEYS:  # arrays, ranges and tuples as lists: what is kept in a store is what was given
+            object.__setattr__(self, name, plain(getattr(self, name)))
+        _check({name: getattr(self, name) for name in _KEYS}, "a grid")
+
     @staticmethod
     def read(path: str | Path) -> Grid:
         """A grid from a TOML file."""
@@ -91,7 +97,7 @@ class Grid:
     def to_dict(self) -> dict[str, Any]:
         """What `from_dict` takes; only what was given."""
         values = {name: getattr(self, name) for name in _KEYS}
-        empty = {"setting": {}, "axes": {}, "zip": (), "when": (), "parts": (), "runner": "train"}
+        empty = {"setting": {}, "axes": {}, "zip": [], "when": [], "parts": [], "runner": "train"}
         return {name: v for name, v in values.items() if v is not None and v != empty.get(name)}
 
     def settings(self) -> list[Setting]:
@@ -104,7 +110,7 @@ class Grid:
     def _expand(self) -> Iterator[Setting]:
         if self.parts:
             for part in self.parts:
-                _known(part, ("setting", "axes", "zip", "when", "seeds"), "a part of a grid")
+                _check(part, "a part of a grid")
                 yield from self._with(part)._expand()
             return
         groups = _axes(self)
@@ -141,6 +147,25 @@ def _known(values: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
             raise BadInput(f"{what} has no {key!r}; {nearest(key, keys)}")
 
 
+def _check(values: Mapping[str, Any], what: str) -> None:
+    """Refuse a grid or a part of one that is not built as they are."""
+    _known(values, _KEYS if what == "a grid" else ("setting", "axes", "zip", "when", "seeds"), what)
+    for name in ("setting", "axes"):
+        if not isinstance(values.get(name, {}), Mapping):
+            raise BadInput(f"{name} is a table of names and values, not {values[name]!r}")
+    for name in ("zip", "when", "parts"):
+        tables = values.get(name, [])
+        if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
+            raise BadInput(f"{name} is a list of tables, each written under [[{name}]], not {tables!r}")
+    for name in ("experiment", "runner"):
+        if not isinstance(values.get(name) or "", str):
+            raise BadInput(f"{name} = {values[name]!r} must be text")
+    seeds = values.get("seeds")
+    numbers = seeds if isinstance(seeds, list) else [0 if seeds is None else seeds]
+    if not all(type(seed) is int and seed >= 0 for seed in numbers) or len({*numbers}) < len(numbers):
+        raise BadInput(f"seeds = {seeds!r} must be a number of seeds, or a list of different whole numbers")
+
+
 def _axes(grid: Grid) -> list[list[Setting]]:
     """The choices of each axis or zip, as pieces of a setting."""
     groups = [[{name: value} for value in _values(name, values)] for name, values in grid.axes.items()]
@@ -169,6 +194,8 @@ def _values(name: str, values: Any) -> list[Any]:
         raise BadInput(
             f"axis {name} = {values!r} must be a list or a range; a fixed value belongs to [setting]"
         )
+    if any(isinstance(value, float) and math.isnan(value) for value in values):
+        raise BadInput(f"axis {name} has a nan, which tells no run from another: leave it out")
     if not values:
         raise BadInput(f"axis {name} is empty: give it values, or leave it out")
     repeated = [v for k, v in enumerate(values) if v in values[:k]]
@@ -187,6 +214,10 @@ def _range(name: str, values: Mapping[str, Any]) -> list[Any]:
         raise BadInput(
             f"axis {name}: a range is {{from, to, points}} or {{largest, ratio, count}}, not {dict(values)}"
         )
+    if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in values.values()):
+        raise BadInput(f"axis {name}: a range holds numbers, not {dict(values)}")
+    if not all(isinstance(values.get(key, 1), int) for key in ("points", "count")):
+        raise BadInput(f"axis {name}: points and count are whole numbers, not {dict(values)}")
     if "largest" in values:
         largest, ratio, count = values["largest"], values["ratio"], values["count"]
         if not (largest > 0 and ratio > 1 and count >= 1):
@@ -216,6 +247,9 @@ def _apply(rules: Sequence[Mapping[str, Any]], setting: Setting, used: list[int]
         _known(rule, ("match", "set", "skip"), "a rule [[when]]")
         if "match" not in rule or ("set" in rule) == bool(rule.get("skip")):
             raise BadInput(f"a rule [[when]] needs match, and either set or skip = true: {dict(rule)}")
+        for key in ("match", "set"):
+            if not isinstance(rule.get(key, {}), Mapping):
+                raise BadInput(f"a rule [[when]]: {key} is a table of names and values, not {rule[key]!r}")
         for name in rule["match"]:
             if name not in setting:
                 raise BadInput(f"a rule matches {name!r}, which no run has; {nearest(name, setting)}")
@@ -229,7 +263,10 @@ def _apply(rules: Sequence[Mapping[str, Any]], setting: Setting, used: list[int]
 
 def _matches(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, Mapping) and wanted and set(wanted) <= {"above", "below"}:
-        return bool(wanted.get("above", -math.inf) < value < wanted.get("below", math.inf))
+        numbers = (wanted.get("above", -math.inf), value, wanted.get("below", math.inf))
+        if not all(isinstance(number, (int, float)) for number in numbers):
+            raise BadInput(f"a rule matches {value!r} with {dict(wanted)}: above and below compare numbers")
+        return bool(numbers[0] < value < numbers[2])
     return (
         bool(value in wanted)
         if isinstance(wanted, Sequence) and not isinstance(wanted, str)

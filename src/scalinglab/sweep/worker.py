@@ -15,6 +15,7 @@ import traceback
 from typing import Any
 
 RUNNERS = {"train": "scalinglab.sweep.training"}
+VERBS = ("identity", "alike", "cost", "memory", "capacity", "memory_limit", "devices", "probe", "work")
 
 
 def load(runner: str) -> Any:
@@ -23,13 +24,18 @@ def load(runner: str) -> Any:
 
     name = RUNNERS.get(runner, runner)
     try:
-        return importlib.import_module(name)
+        if not all(part.isidentifier() for part in name.split(".")):  # a path, a relative name, nothing
+            raise ModuleNotFoundError(name=name)
+        module = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and not name.startswith(error.name):
             raise
         raise BadInput(
             f"no runner {runner!r}; {nearest(runner, RUNNERS)} or a module's dotted name"
         ) from error
+    if missing := [verb for verb in VERBS if not hasattr(module, verb)]:
+        raise BadInput(f"{runner!r} is no runner: it lacks {', '.join(missing)}")
+    return module
 
 
 def execute(task: dict[str, Any]) -> dict[str, Any]:
