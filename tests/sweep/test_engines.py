@@ -1,6 +1,7 @@
 """The contract of an engine. A later engine joins by being added to ENGINES; it must pass all of this."""
 
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -9,12 +10,12 @@ import warnings
 
 import pytest
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store, StoreError
-from scalinglab.sweep import Grid, SweepWarning, execute, run
+from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, run
 from scalinglab.sweep.engines import LocalPool
-from scalinglab.sweep.running import again
-from tests.sweep import faults
+from scalinglab.sweep.running import Driver, Wish, again
+from tests.sweep import faults, pretend
 from tests.sweep.faults import check, inject, start_driver, wait_until
 
 ENGINES = ["local", "ray"]
@@ -133,6 +134,10 @@ def test_the_store_keeps_the_grid_and_the_sweep_can_be_done_again_from_it(engine
     first, second = (Store(tmp_path / name).curves().frame for name in ("first", "second"))
     key = ["run", "step"]
     assert first.sort_values(key)["test_loss"].tolist() == second.sort_values(key)["test_loss"].tolist()
+    (damaged,) = (tmp_path / "second" / "grids").iterdir()
+    damaged.write_text(damaged.read_text()[:40])
+    with pytest.raises(ScalinglabError, match=f"{damaged.name} is damaged"):
+        again(tmp_path / "second")
     Store(tmp_path / "third").start({"a": 1}).close()
     with pytest.raises(BadInput, match="keeps no grid"):
         again(tmp_path / "third")
@@ -213,6 +218,43 @@ def test_two_sweeps_at_once_share_the_store(tmp_path):
         thread.join()
     check(Store(tmp_path), wanted)
     assert len(outcomes) == 2
+
+
+def test_a_run_that_another_process_writes_keeps_back_none_of_its_group(tmp_path, monkeypatch):
+    monkeypatch.setattr("scalinglab.sweep.running.PATIENCE", 3)
+    other = Store(tmp_path).start(pretend.identity({"seed": 1}))
+    outcome = execute(grid(seeds=4), tmp_path, workers=1, together=4)
+    assert len(outcome.plan.tasks) == 1
+    assert (outcome.count("done"), outcome.count("running")) == (3, 1)
+    assert "1 run is being written by another process" in outcome.summary()
+    other.close()
+    run(grid(seeds=4), tmp_path, workers=1)
+    check(Store(tmp_path), grid(seeds=4))
+
+
+def test_a_sweep_that_ends_while_it_looks_for_the_run_to_blame_calls_no_other_failed(tmp_path):
+    wanted = grid(seeds=2, trouble=["raise", "none"])  # one task; its first half is the one to blame
+    plan = make_plan(wanted, Store(tmp_path), workers=1)
+    pool = LocalPool(1)
+    driver = Driver(plan, wanted, Store(tmp_path), pool, attempts=5, wish=Wish())
+    (task,) = plan.tasks
+    driver._submit(task)
+    while not (answers := pool.wait(0.1)):
+        pass
+    driver._deal(task, answers[0])  # and here the driver is killed
+    pool.kill()
+    assert Store(tmp_path).failed() == {}
+    outcome = execute(wanted, tmp_path, workers=1)
+    assert (outcome.count("done"), outcome.count("failed")) == (2, 2)
+
+
+def test_a_worker_killed_in_the_middle_of_its_answer_counts_as_dead(monkeypatch):
+    monkeypatch.setattr("sys.executable", shutil.which("echo"))  # says half an answer, that is, and ends
+    pool = LocalPool(1)
+    pool.submit({"task": 7})
+    answers = []
+    wait_until(lambda: answers.extend(pool.wait(0.1)) or answers)
+    assert [(answer["task"], answer["kind"]) for answer in answers] == [(7, "died")]
 
 
 def test_unknown_engines_and_bad_numbers_are_refused(tmp_path):

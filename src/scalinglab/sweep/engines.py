@@ -130,7 +130,7 @@ class LocalPool:
 
     def _listen(self, number: int, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
-        with process.stdout as lines:
+        with process.stdout as lines, contextlib.suppress(ValueError):  # killed in the middle of an answer
             for line in lines:
                 self._answers.put((number, json.loads(line)))
         self._answers.put((number, None))

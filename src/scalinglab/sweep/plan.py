@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from scalinglab.curves import plain, run_name
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store
 from scalinglab.store.files import write_whole
 from scalinglab.sweep.grid import Grid, Setting
@@ -166,16 +166,19 @@ def _fit(settings: Sequence[Setting], runner: Any, limit: float) -> list[Task]:
 def split(task: Task) -> list[Task]:
     """Two halves of a task, which together cost what it did."""
     half = len(task.settings) // 2
-    parts = (task.settings[:half], task.settings[half:])
-    shares = [len(part) / len(task.settings) for part in parts]
-    return [Task(p, task.cost * s, task.memory * s) for p, s in zip(parts, shares, strict=True) if p]
+    return [part(task, settings) for settings in (task.settings[:half], task.settings[half:]) if settings]
+
+
+def part(task: Task, settings: Sequence[Setting]) -> Task:
+    """Some of a task's runs, with their share of its cost."""
+    share = len(settings) / len(task.settings)
+    return Task(tuple(settings), task.cost * share, task.memory * share)
 
 
 def remaining(task: Task, store: Store, statuses: Sequence[str] = ("done", "diverged")) -> Task | None:
     """What of a task the store does not have yet."""
     left = tuple(s for s in task.settings if store.status(run_name(s)) not in statuses)
-    share = len(left) / len(task.settings)
-    return Task(left, task.cost * share, task.memory * share) if left else None
+    return part(task, left) if left else None
 
 
 def keep_grid(grid: Grid, store: Store, context: Mapping[str, Any]) -> None:
@@ -196,7 +199,15 @@ def keep_grid(grid: Grid, store: Store, context: Mapping[str, Any]) -> None:
 
 def kept_grids(store: Store) -> list[Grid]:
     """The grids that were swept into a store, the oldest first."""
-    documents = [json.loads(path.read_text()) for path in (store.path / "grids").glob("*.json")]
+    documents = []
+    for path in (store.path / "grids").glob("*.json"):
+        try:
+            document = json.loads(path.read_text())
+            documents.append((float(document["started"]), path.name, Grid.from_dict(document["grid"])))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ScalinglabError(
+                f"{path} is damaged ({error}): remove it; a sweep with its grid keeps it anew"
+            ) from error
     if not documents:
         raise BadInput(f"{store.path} keeps no grid: no sweep was run into it")
-    return [Grid.from_dict(document["grid"]) for document in sorted(documents, key=lambda d: d["started"])]
+    return [grid for *_, grid in sorted(documents, key=lambda found: found[:2])]

@@ -14,19 +14,19 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from scalinglab import __version__
-from scalinglab.curves import Curves
+from scalinglab.curves import Curves, run_name
 from scalinglab.errors import BadInput
-from scalinglab.store import Record, Store, StoreError
+from scalinglab.store import Record, RunBusy, Store, StoreError
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.engines import DIED, Answer, Pool, open_pool
 from scalinglab.sweep.grid import Grid
-from scalinglab.sweep.plan import Plan, Task, keep_grid, make_plan, remaining, split
+from scalinglab.sweep.plan import Plan, Task, keep_grid, make_plan, part, remaining, split
 from scalinglab.sweep.worker import load
 
 COMPACT_FROM = 200  # sealed runs after which they are put into one file
@@ -73,6 +73,9 @@ class Outcome:
         for cause, times in Counter(self.deaths).items():
             who = "1 worker" if times == 1 else f"{times} workers"
             lines.append(f"{who} died and the work was begun again: {cause}")
+        if (others := self.count("running")) and not self.interrupted:
+            what = "1 run is" if others == 1 else f"{others} runs are"
+            lines.append(f"{what} being written by another process: sweep again when it has ended")
         if self.interrupted:
             lines.append("interrupted: sweep again to continue")
         return "\n".join(lines)
@@ -149,7 +152,8 @@ def execute(
                 grid, store, workers=pool.slots, together=together, memory_limit=memory_limit,
                 device=device or devices[0], retry_failed=retry_failed,
             )  # fmt: skip
-            for name in plan.missing:
+            here = {path.stem for path in (store.path / "sealed").glob("*.parquet")}
+            for name in here.intersection(plan.missing):
                 if store.status(name) == "unreadable":
                     store.discard(name)  # damaged: it is done again
             keep_grid(grid, store, {"version": __version__, "engine": engine})
@@ -241,10 +245,7 @@ class Driver:
         if kind == "store":
             raise StoreError(f"the sweep stops: {answer['message']}; everything stored before is intact")
         if kind == "busy":
-            self.refusals[key] = self.refusals.get(key, 0) + 1
-            if self.refusals[key] <= PATIENCE:
-                time.sleep(0.05)
-                self.waiting.append(left)
+            self._wait_for_others(left)
             return
         if kind == DIED:
             self.deaths[key] = self.deaths.get(key, 0) + 1
@@ -252,9 +253,26 @@ class Driver:
                 self.waiting.insert(0, left)
                 return
         if len(left.settings) > 1:  # one of them is to blame, or they are too many: find out which
+            for name in key:  # where the sweep ends before it is found, none of them counts as failed
+                if self.store.status(name) == "failed":
+                    with suppress(RunBusy):
+                        self.store.discard(name)
             self.waiting = split(left) + self.waiting
         elif self.store.status(key[0]) != "failed":
             self._record(left, answer)
+
+    def _wait_for_others(self, task: Task) -> None:
+        """Ask again later for runs that another process writes; do the others of the task now."""
+        taken = [s for s in task.settings if self.store.status(run_name(s)) == "running"]
+        free = [s for s in task.settings if s not in taken]
+        if taken and free:
+            self.waiting.insert(0, part(task, free))
+            task = part(task, taken)
+        key = tuple(task.runs)
+        self.refusals[key] = self.refusals.get(key, 0) + 1
+        if self.refusals[key] <= PATIENCE:
+            time.sleep(0.05)
+            self.waiting.append(task)
 
     def _record(self, task: Task, answer: Answer) -> None:
         """Keep a run that failed without saying so itself."""
