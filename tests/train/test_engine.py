@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from scalinglab import data, nets
 from scalinglab.errors import BadInput
-from scalinglab.store import Store
+from scalinglab.store import Store, StoreError
 from scalinglab.train import engine, run, run_many
 from scalinglab.train.batches import Stream, _augment, dataset_of
 from scalinglab.train.replicas import Group, Resident
@@ -569,6 +569,34 @@ def test_part_of_a_killed_group_goes_on_by_itself(tmp_path, monkeypatch) -> None
     run_many(settings, store=tmp_path)
     assert seen[-1] == (3, 13)
     assert not list((tmp_path / "state").glob("*"))
+
+
+def test_a_disk_that_cannot_take_the_state_stops_the_runs_and_loses_nothing(tmp_path, monkeypatch) -> None:
+    resource = pytest.importorskip("resource")
+    settings = [{**MLP, "seed": seed} for seed in range(2)]
+    whole = ordered(run_many(settings))
+    killed_at(12, settings, tmp_path, monkeypatch)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))  # rows and sealed runs are smaller
+    try:
+        with pytest.raises(StoreError, match=r"cannot write .*\.pt: File too large"):
+            run_many(settings, store=tmp_path, save_every=0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {record.status for record in Store(tmp_path).records().values()} == {"unfinished"}
+    seen = begun(monkeypatch)
+    resumed = ordered(run_many(settings, store=tmp_path))
+    assert seen == [(2, 13)]  # the state before is still there
+    assert np.array_equal(resumed.test_loss, whole.test_loss)
+
+
+@pytest.mark.parametrize("ending", ["json", "pt"])
+@pytest.mark.parametrize("left", [0, 20, 3000])
+def test_a_damaged_state_lets_the_runs_begin_anew(ending, left, tmp_path, monkeypatch) -> None:
+    killed_at(12, [MLP], tmp_path, monkeypatch)
+    (path,) = (tmp_path / "state").glob(f"*.{ending}")
+    path.write_bytes(path.read_bytes()[:left])
+    assert ordered(run(MLP, store=tmp_path)).test_loss.equals(ordered(run(MLP)).test_loss)
 
 
 def test_a_failed_run_that_is_done_again_has_its_whole_curve(tmp_path, monkeypatch) -> None:

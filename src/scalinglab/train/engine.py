@@ -25,7 +25,7 @@ from scalinglab.curves import Curves
 from scalinglab.data import Dataset
 from scalinglab.errors import BadInput, usable_device
 from scalinglab.measure import flops
-from scalinglab.store import Store
+from scalinglab.store import Store, StoreError
 from scalinglab.store.live import RunWriter
 from scalinglab.store.record import flatten
 from scalinglab.train import state as states
@@ -222,6 +222,8 @@ class Job:
                     self.writers[s.run] = writer
             try:
                 yield from self._train()
+            except StoreError:  # a full disk is no fault of the runs: they go on from their state
+                raise
             except Exception:
                 for writer in self.writers.values():
                     if not writer.closed:
