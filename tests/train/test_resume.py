@@ -1,0 +1,199 @@
+"""Killed, failed and discarded runs: what is done again gives the curve of a run that nothing happened to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from scalinglab.store import Store, StoreError
+from scalinglab.train import engine, run, run_many
+from scalinglab.train.setting import Setting
+
+MLP = {"model": "mlp", "dataset": "digits", "width": 0.25, "n_data": 300, "batch_size": 32, "steps": 25}
+CNN = {**MLP, "model": "cnn", "width": 0.1}
+
+
+class Killed(BaseException):
+    """As a signal does: not an Exception."""
+
+
+def killed_at(
+    step: int, settings: list[dict], store, monkeypatch, death: type[BaseException] = Killed
+) -> None:
+    """Train into a store until a step, and die there."""
+    original = engine.Group.advance
+
+    def dies(self, steps: int) -> None:
+        if self.step >= step:
+            raise death
+        original(self, steps)
+
+    monkeypatch.setattr(engine.Group, "advance", dies)
+    with pytest.raises(death):
+        run_many(settings, store=store, save_every=0)
+    monkeypatch.setattr(engine.Group, "advance", original)
+
+
+def begun(monkeypatch) -> list[tuple[int, int]]:
+    """The number of runs in each group that begins from now on, and the step that it begins with."""
+    seen: list[tuple[int, int]] = []
+    resume = engine.Job._resume
+    monkeypatch.setattr(
+        engine.Job, "_resume", lambda job: (resume(job), seen.append((job.group.runs, job.group.step)))[0]
+    )
+    return seen
+
+
+def ordered(curves):
+    return curves.frame.sort_values(["run", "step"], ignore_index=True)
+
+
+@pytest.mark.parametrize("kind", ["mlp", "cnn with batch norm", "several"])
+def test_a_killed_run_resumes_to_the_same_curve(kind: str, tmp_path, monkeypatch) -> None:
+    base = {**CNN, "batch_norm": True} if kind.startswith("cnn") else MLP
+    base = {**base, "steps": 30, "checkpoints_per_decade": 8}
+    sizes = [(seed, 200 + 50 * seed) for seed in range(3)]
+    settings = [{**base, "seed": s, "n_data": n} for s, n in sizes] if kind == "several" else [base]
+    whole = ordered(run_many(settings))
+    killed_at(12, settings, tmp_path, monkeypatch)
+    seen = begun(monkeypatch)
+    resumed = ordered(run_many(settings, store=tmp_path))
+    assert seen[0][1] >= 10  # it went on, it did not start again
+    assert (resumed.status == "done").all()
+    for name in ("step", "train_loss", "test_loss", "test_error", "norm", "norm_l1"):
+        assert np.array_equal(resumed[name], whole[name]), name
+    assert not list((tmp_path / "state").glob("*"))
+
+
+DIES = """
+import os, signal, sys
+from scalinglab.train import engine
+advance = engine.Group.advance
+
+def dies(group, steps):
+    if group.step >= 12:
+        os.kill(os.getpid(), signal.SIGKILL)
+    advance(group, steps)
+
+engine.Group.advance = dies
+engine.run_many([{}], store=sys.argv[1], save_every=0, progress=False)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_process_that_is_killed_outright_leaves_what_it_takes_to_go_on(tmp_path, monkeypatch) -> None:
+    code = DIES.replace("[{}]", repr([CNN]))
+    same = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads())}  # threads decide how sums round
+    words = [sys.executable, "-c", code, str(tmp_path)]
+    dead = subprocess.run(words, capture_output=True, text=True, env=same)
+    assert dead.returncode == -signal.SIGKILL, dead.stderr
+    seen = begun(monkeypatch)
+    resumed = ordered(run(CNN, store=tmp_path))
+    assert seen[0][1] >= 10
+    whole = ordered(run(CNN))
+    for name in ("step", "train_loss", "test_loss", "norm"):
+        assert np.array_equal(resumed[name], whole[name]), name
+
+
+@pytest.mark.parametrize("early", ["done", "diverged"])
+def test_a_group_of_which_some_runs_have_ended_resumes_to_the_same_curves(
+    early, tmp_path, monkeypatch
+) -> None:
+    base = {**MLP, "optimizer": "sgd", "learning_rate": 0.05, "steps": None, "epochs": 10}
+    settings = [{**base, "n_data": n} for n in (64, 128, 300)]
+    if early == "diverged":
+        settings = [{**settings[2], "learning_rate": rate} for rate in (1e20, 0.02, 0.05)]
+    whole = ordered(run_many(settings))
+    killed_at(45, settings, tmp_path, monkeypatch)
+    ended = [run for run in whole["run"].unique() if Store(tmp_path).status(run) in ("done", "diverged")]
+    assert 1 <= len(ended) <= 2
+    seen = begun(monkeypatch)
+    resumed = ordered(run_many(settings, store=tmp_path))
+    assert [step >= 40 for _, step in seen] == [True]  # it went on
+    for name in ("run", "step", "train_loss", "test_loss", "norm", "status"):
+        assert resumed[name].equals(whole[name]), name
+    assert not list((tmp_path / "state").glob("*"))
+
+
+def test_runs_that_ended_after_the_last_state_train_along_to_the_same_bits(tmp_path, monkeypatch) -> None:
+    settings = [{**MLP, "n_data": n, "steps": None, "epochs": 10} for n in (64, 300)]
+    whole = ordered(run_many(settings))
+    save = engine.Job._save
+    monkeypatch.setattr(engine.Job, "_save", lambda job: save(job) if job.group.step <= 10 else None)
+    killed_at(45, settings, tmp_path, monkeypatch)
+    seen = begun(monkeypatch)
+    resumed = ordered(run_many(settings, store=tmp_path))
+    assert seen == [(2, 10)]
+    assert np.array_equal(resumed.test_loss, whole.test_loss)
+
+
+def test_part_of_a_killed_group_goes_on_by_itself(tmp_path, monkeypatch) -> None:
+    settings = [{**MLP, "seed": seed} for seed in range(3)]
+    killed_at(12, settings, tmp_path, monkeypatch)
+    seen = begun(monkeypatch)
+    some = ordered(run_many(settings[:2], store=tmp_path))
+    assert seen == [(2, 13)]  # the checkpoint after step 12
+    assert np.allclose(some.test_loss, ordered(run_many(settings[:2])).test_loss, rtol=1e-4)
+    run_many(settings, store=tmp_path)
+    assert seen[-1] == (3, 13)
+    assert not list((tmp_path / "state").glob("*"))
+
+
+def test_a_failed_run_that_is_done_again_has_its_whole_curve(tmp_path, monkeypatch) -> None:
+    killed_at(12, [MLP], tmp_path, monkeypatch, death=RuntimeError)
+    assert ordered(run(MLP, store=tmp_path)).step.equals(ordered(run(MLP)).step)
+
+
+def test_a_discarded_run_does_not_go_on_from_its_state(tmp_path, monkeypatch) -> None:
+    killed_at(12, [MLP], tmp_path, monkeypatch)
+    Store(tmp_path).discard(Setting.from_dict(MLP).run)
+    assert ordered(run(MLP, store=tmp_path)).step.equals(ordered(run(MLP)).step)
+
+
+def test_what_is_done_is_not_done_again(tmp_path, monkeypatch) -> None:
+    run_many([MLP], store=tmp_path)
+    monkeypatch.setattr(engine.Group, "advance", None)
+    again = run_many([MLP], store=tmp_path)
+    assert len(again.runs) == 1
+
+
+def test_an_error_in_one_group_is_kept_with_its_runs(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(engine.Group, "advance", lambda self, steps: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run_many([MLP], store=tmp_path)
+    (record,) = Store(tmp_path).failed().values()
+    assert "ZeroDivisionError" in record.error
+
+
+def test_a_disk_that_cannot_take_the_state_stops_the_runs_and_loses_nothing(tmp_path, monkeypatch) -> None:
+    resource = pytest.importorskip("resource")
+    settings = [{**MLP, "seed": seed} for seed in range(2)]
+    whole = ordered(run_many(settings))
+    killed_at(12, settings, tmp_path, monkeypatch)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))  # rows and sealed runs are smaller
+    try:
+        with pytest.raises(StoreError, match=r"cannot write .*\.pt: File too large"):
+            run_many(settings, store=tmp_path, save_every=0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {record.status for record in Store(tmp_path).records().values()} == {"unfinished"}
+    seen = begun(monkeypatch)
+    resumed = ordered(run_many(settings, store=tmp_path))
+    assert seen == [(2, 13)]  # the state before is still there
+    assert np.array_equal(resumed.test_loss, whole.test_loss)
+
+
+@pytest.mark.parametrize("ending", ["json", "pt"])
+@pytest.mark.parametrize("left", [0, 20, 3000])
+def test_a_damaged_state_lets_the_runs_begin_anew(ending, left, tmp_path, monkeypatch) -> None:
+    killed_at(12, [MLP], tmp_path, monkeypatch)
+    (path,) = (tmp_path / "state").glob(f"*.{ending}")
+    path.write_bytes(path.read_bytes()[:left])
+    assert ordered(run(MLP, store=tmp_path)).test_loss.equals(ordered(run(MLP)).test_loss)
