@@ -213,3 +213,23 @@ def test_units_do_not_matter(x_unit: float, y_unit: float, seed: int):
     assert scaled.best_exponent == pytest.approx(plain.best_exponent, rel=1e-4)
     assert scaled.objective == pytest.approx(plain.objective, rel=1e-6)
     assert scaled.predict(x_unit * 1e6) == pytest.approx(y_unit * plain.predict(1e6), rel=1e-4)
+
+
+@pytest.mark.parametrize("y_unit", [1e-10, 1e6])
+def test_units_of_raw_losses_do_not_matter_either(y_unit: float):
+    y = noisy(3)
+    plain, scaled = (sl.laws.fit("power_law_offset", X, unit * y, space="raw") for unit in (1.0, y_unit))
+    assert scaled.best_exponent == pytest.approx(plain.best_exponent, rel=1e-4)
+    assert np.isfinite(scaled.delta)
+    assert np.array(scaled.interval(1e6)) / y_unit == pytest.approx(np.array(plain.interval(1e6)), rel=1e-2)
+
+
+def test_wrong_options_are_named():
+    y = noisy(0)
+    for bounds in ({"exponent": 0.4}, {"exponent": ("a", 1)}):
+        with pytest.raises(BadInput, match=r"must be two numbers, \(low, high\)"):
+            sl.laws.fit("power_law", X, y, bounds=bounds)
+    with pytest.raises(BadInput, match="form=None must be a name"):
+        sl.laws.fit(None, X, y)
+    with pytest.raises(BadInput, match="x=0 must be positive"):
+        sl.laws.fit("power_law", X, y).predict(0)

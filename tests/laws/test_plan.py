@@ -245,3 +245,64 @@ def test_surface_errors_name_the_way_out():
         _ = surface.fit(n, d, y).gamma
     with pytest.raises(BadInput, match="must be positive"):
         surface.fit(n, d, y).compute_optimal(-1)
+
+
+def test_needed_outside_what_the_law_spans_is_said_and_not_made_up():
+    x = np.geomspace(100, 1e5, 12)
+    noise = np.exp(0.02 * np.random.default_rng(0).standard_normal(12))
+    law = sl.laws.fit("power_law_offset", x, (0.05 + 3 * x**-0.4) * noise)
+    much = sl.laws.plan.needed(law, 50.0)
+    assert (much.value, much.low) == (0.0, 0.0)
+    assert much.high == pytest.approx(10.0)
+    assert much.text.startswith("any x")
+    rising = sl.laws.fit("power_law", x, x**0.3 * noise)
+    with pytest.raises(BadInput, match="rises with x"):
+        sl.laws.plan.needed(rising, 10.0)
+    with pytest.raises(BadInput, match="y=inf"):
+        sl.laws.plan.needed(law, np.inf)
+
+
+def test_no_plan_is_made_without_an_estimate_of_the_noise():
+    x = np.array([100.0, 300.0, 1000.0])
+    law = sl.laws.fit("power_law_offset", x, 0.05 + 3 * x**-0.4)
+    with pytest.raises(BadInput, match="no noise to plan with"):
+        sl.laws.plan.next_runs(law, budget=1e6, at=1e6)
+
+
+@pytest.mark.parametrize(
+    ("form", "bounds"), [("chinchilla", {}), ("chinchilla", {"E": (1.8, 1.8)}), ("rosenfeld", {})]
+)
+def test_the_optimum_is_the_same_in_any_unit_of_size(form, bounds):
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 7), np.geomspace(1e9, 1e12, 7)))
+    loss = 1.8 + 480 * n**-0.35 + 2100 * d**-0.37
+    compute = np.array([1e18, 6e18, 1e22])  # 6e18 is where √(n_params n_data) is 1 in billions
+    plain, billions = (
+        sl.laws.surface.fit(n * unit, d * unit, loss, form=form, bounds=bounds)
+        .compute_optimal(compute * unit**2, intervals=False)
+        .n_params
+        / unit
+        for unit in (1.0, 1e-9)
+    )
+    assert billions == pytest.approx(plain, rel=1e-4)
+    sizes = np.geomspace(1e5, 1e12, 200_001)
+    for total, found in zip(compute, plain, strict=True):
+        along = 1.8 + 480 * sizes**-0.35 + 2100 * (total / 6 / sizes) ** -0.37
+        assert found == pytest.approx(sizes[along.argmin()], rel=1e-3)
+
+
+def test_a_loss_that_does_not_fall_with_size_has_no_optimum():
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 8), np.geomspace(1e9, 1e12, 8)))
+    noise = np.exp(0.003 * np.random.default_rng(0).standard_normal(64))
+    fitted = sl.laws.surface.fit(n, d, (1.69 + 410.7 * d**-0.28) * noise, bounds={"A": (0, 1e-250)})
+    with pytest.raises(BadInput, match="does not fall with n_params"):
+        fitted.compute_optimal(1e21)
+
+
+def test_sensitivity_of_bad_data_is_an_error_and_not_a_table():
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 7), np.geomspace(1e9, 1e12, 7)))
+    loss = 1.8 + 480 * n**-0.35 + 2100 * d**-0.37
+    loss[0] = np.nan
+    with pytest.raises(BadInput, match="1 point cannot be used"):
+        sl.laws.plan.sensitivity(n, d, loss, at=1e21)
+    with pytest.raises(BadInput, match="budgets=-1 must be positive"):
+        sl.laws.plan.approaches(n[1:], d[1:], loss[1:], at=1e21, budgets=[-1, 1e20, 1e21])

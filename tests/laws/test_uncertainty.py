@@ -156,3 +156,19 @@ def test_sources_of_uncertainty_are_told_apart_where_the_data_allow():
     assert alone.seed is None
     assert alone.evaluation is None
     assert "repeats" in alone.summary()
+
+
+def test_the_fits_part_of_the_uncertainty_knows_of_runs():
+    """Twelve runs over the same sizes, each with its own luck at all of them."""
+    rng = np.random.default_rng(0)
+    x = np.tile(np.geomspace(100, 1e4, 8), 12)
+    runs = np.repeat(np.arange(12), 8)
+    luck = 0.1 * rng.standard_normal(12)[runs]
+    y = 3 * x**-0.4 * np.exp(luck + 0.001 * rng.standard_normal(x.size))
+    aware, blind = (
+        sl.laws.sources(x, y, at=1e3, candidates=["power_law"], runs=labels).fit for labels in (runs, None)
+    )
+    assert aware == pytest.approx(0.1 / np.sqrt(12), rel=0.5)
+    assert blind < aware / 2
+    with pytest.raises(BadInput, match="at=nan"):
+        sl.laws.sources(x, y, at=np.nan)

@@ -87,7 +87,7 @@ def compare(
             between the 10th and the 90th percentile, evenly in the log.
         draws: refits for the intervals.
     """
-    points.positive(at=at, flops=flops)
+    points.positive(at=at, flops=flops, budgets=1.0 if budgets is None else budgets)
     data = points.check((n_params, n_data), loss, names=("n_params", "n_data"), runs=runs)
     n, d = data.x
     compute = flops * n * d

@@ -94,6 +94,11 @@ def next_runs(
     """
     law = fitted.law if isinstance(fitted, Surface) else fitted
     names = law.form.variables
+    if law.freedom < 1:
+        raise BadInput(
+            f"{len(law.points.y)} points for {len(law.form.parameters)} parameters leave no noise to plan "
+            "with: measure one more point, or take a form with fewer parameters"
+        )
     if not budget > 0:
         raise BadInput(f"budget={budget!r} must be a positive cost")
     target = _target(fitted, names, at, compute, flops)
@@ -104,7 +109,7 @@ def next_runs(
     rows = _rows(law, np.vstack([grid, target]))
     g, rows = rows[-1], rows[:-1]
     inverse = _inverse_information(law)
-    noise = max(law.variance, 1e-20)
+    noise = max(law.variance, 1e-20 * law.unit**2)
     plans = [
         _greedy(inverse, rows, prices, g, noise, budget, most, seeds, per_cost) for per_cost in (True, False)
     ]
@@ -209,7 +214,7 @@ def _inverse_information(law: Law) -> np.ndarray:
     values, vectors = np.linalg.eigh((jacobian / size).T @ (jacobian / size))
     values = np.maximum(values, 1e-10)
     scaled = vectors / values @ vectors.T
-    return np.asarray(max(law.variance, 1e-20) * scaled / size / size[:, None])
+    return np.asarray(max(law.variance, 1e-20 * law.unit**2) * scaled / size / size[:, None])
 
 
 def _candidates(law: Law) -> np.ndarray:

@@ -65,6 +65,7 @@ def sources(
             the points from the rest.
         runs: the run of each point.
     """
+    points.positive(at=at)
     data = points.check(x, y, runs=runs)
     reasons: dict[str, str] = {}
     evaluation = None
@@ -79,10 +80,15 @@ def sources(
         reasons["seed"] = "it needs repeats: runs that differ in nothing but their seed, at some sizes"
     laws, weights = _judged(data, candidates)
     best = laws[max(weights, key=lambda name: weights[name])]
-    low, high = best.interval(at, level=0.6827)
-    spread = np.log(high / low) / 2 if low > 0 and np.isfinite(high) else None
-    if spread is None:
-        reasons["fit"] = "the interval of the best form is open"
+    spread, reasons["fit"] = None, "the interval of the best form is open"
+    try:
+        low, high = best.interval(at, level=0.6827)
+        if low > 0 and np.isfinite(high):
+            spread = np.log(high / low) / 2
+    except BadInput as error:  # points of fewer than three runs
+        reasons["fit"] = str(error)
+    if spread is not None:
+        del reasons["fit"]
     logs = {name: np.log(law.predict(at)) for name, law in laws.items()}
     mean = sum(weights[n] * logs[n] for n in logs)
     form: float | None = float(np.sqrt(sum(weights[n] * (logs[n] - mean) ** 2 for n in logs)))
@@ -115,7 +121,7 @@ def _judged(data: points.Points, candidates: Sequence[str | Form]) -> tuple[dict
     errors: dict[str, float] = {}
     for candidate in candidates:
         try:
-            law = fitting.fit(candidate, data.x, data.y)
+            law = fitting.fit(candidate, data.x, data.y, runs=data.runs)
             past = fitting.fit(candidate, data.x[early], data.y[early])
         except BadInput:  # too few sizes for this form
             continue
@@ -127,5 +133,6 @@ def _judged(data: points.Points, candidates: Sequence[str | Form]) -> tuple[dict
     if not laws:
         raise BadInput(f"{len(sizes)} sizes are too few for any of these forms; give more sizes")
     raw = {n: 1 / (e + 1e-12) if np.isfinite(e) else 0.0 for n, e in errors.items()}
-    total = sum(raw.values()) or 1.0
-    return laws, {n: r / total for n, r in raw.items()}
+    if not any(raw.values()):
+        raw = dict.fromkeys(raw, 1.0)
+    return laws, {n: r / sum(raw.values()) for n, r in raw.items()}

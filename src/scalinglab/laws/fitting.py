@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.errors import BadInput, NotConverged
+from scalinglab.errors import BadInput, NotConverged, nearest
 from scalinglab.laws import forms, points, solve
 from scalinglab.laws.form import Form
 from scalinglab.laws.law import Certificate, Law, problem_of, robust_scale
@@ -85,13 +85,28 @@ SIMPLE = ("power_law", "power_law_offset")  # what "auto" chooses from
 
 
 def choose(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> str:
-    """The name of the form with the lowest AICc, Akaike's criterion for few points.
+    """The name of the form with the lowest AICc (`scores`)."""
+    return best(scores(candidates, x, y, **options))
 
-    All are fitted with squared errors here, so that their likelihoods compare; forms with too many
-    parameters for the points are passed over.
+
+def best(scored: Mapping[str, float]) -> str:
+    """The name with the lowest score, the first of equals."""
+    return min(scored, key=lambda name: scored[name])
+
+
+def scores(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> dict[str, float]:
+    """AICc, Akaike's criterion for few points, by the name of the form.
+
+    All are fitted with squared errors here, so that their likelihoods compare. Forms that lack a parameter
+    that is bounded are passed over; those with too many parameters for the points to judge score infinity.
     """
     options = {**options, "loss": "squared", "delta": None}
-    scores: dict[str, float] = {}
+    known = dict.fromkeys(name for candidate in candidates for name in forms.get(candidate).names)
+    for name in options.get("bounds") or ():
+        if name not in known:
+            tried = " or ".join(forms.get(candidate).name for candidate in candidates)
+            raise BadInput(f"bounds for {name!r}: no such parameter in {tried}; {nearest(name, known)}")
+    found: dict[str, float] = {}
     problems = []
     for candidate in candidates:
         try:
@@ -100,14 +115,12 @@ def choose(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> 
             problems.append(error)
             continue
         n, k = len(law.points.y), len(law.form.parameters) + 1
-        if n > k + 1:
-            best = 2 * max(law.objective, 1e-28)
-            scores[law.form.name] = n * np.log(best / n) + 2 * k + 2 * k * (k + 1) / (n - k - 1)
-    if not scores:
-        if problems:
-            raise problems[0]
-        return forms.get(candidates[0]).name
-    return min(scores, key=lambda name: scores[name])
+        squares = 2 * max(law.objective, 1e-28 * law.unit**2)
+        penalty = 2 * k + 2 * k * (k + 1) / (n - k - 1) if n > k + 1 else np.inf
+        found[law.form.name] = n * np.log(squares / n) + penalty
+    if not found:
+        raise problems[0]
+    return found
 
 
 def _enough(form: Form, data: Points) -> None:
@@ -142,7 +155,7 @@ def fit_points(
             for _ in range(2):  # the threshold follows the scatter, and the scatter the fit
                 best = minimum.z[[np.argmin(minimum.objective)]]
                 threshold = 1.345 * robust_scale(squares.residuals(best)[0], len(form.parameters))
-                if not threshold > 1e-9:
+                if not threshold > 1e-9 * problem.unit:
                     break
                 problem = replace(squares, delta=threshold)
                 minimum = solve.minimise(problem, minimum.z)

@@ -113,11 +113,15 @@ class Form:
         """The same form with other bounds; ``(v, v)`` holds a parameter at v."""
         if not bounds:
             return self
-        for name, (low, high) in bounds.items():
+        for name, ends in bounds.items():
             if name not in self.names:
                 raise BadInput(
                     f"bounds for {name!r}: {self.name} has no such parameter; {nearest(name, self.names)}"
                 )
+            try:
+                low, high = map(float, ends)
+            except (TypeError, ValueError) as error:
+                raise BadInput(f"bounds of {name!r}: {ends!r} must be two numbers, (low, high)") from error
             if not low <= high:
                 raise BadInput(f"bounds of {name!r}: low={low:g} must not exceed high={high:g}")
         held = {n: float(low) for n, (low, high) in bounds.items() if low == high}

@@ -270,6 +270,8 @@ def get(form: str | Form) -> Form:
     """The form of that name, or an error that names the nearest one; a `Form` is returned as it is."""
     if isinstance(form, Form):
         return form
+    if not isinstance(form, str):
+        raise BadInput(f"form={form!r} must be a name, such as 'power_law', or a Form")
     if match := re.fullmatch(r"broken_power_law_(\d+)", form):
         return broken_power_law(int(match[1]))
     if form not in FORMS:

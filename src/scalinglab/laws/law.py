@@ -127,6 +127,11 @@ class Law:
         return self.scale / max(inside, 1 / len(r))
 
     @property
+    def unit(self) -> float:
+        """What residuals are measured against: 1 for logarithms, a typical y for raw values."""
+        return self.problem.unit
+
+    @property
     def wave(self) -> float:
         """How likely random residuals would follow each other as closely as these, from small x to large.
 
@@ -307,11 +312,11 @@ def _ends(interval: Interval) -> str:
 
 
 def check_sizes(x: Any) -> None:
-    """Sizes cannot be negative; a law would answer NaN."""
+    """Sizes are positive, as in a fit; at others a law would answer NaN or infinity."""
     for values in x if isinstance(x, (tuple, list)) else [x]:
         wrong = np.ravel(np.asarray(values, float))
-        if (wrong < 0).any():
-            raise BadInput(f"x={wrong[wrong < 0][0]:g} must be positive: laws are laws of sizes")
+        if (wrong <= 0).any():
+            raise BadInput(f"x={wrong[wrong <= 0][0]:g} must be positive: laws are laws of sizes")
 
 
 def level_quantile(level: float, freedom: int) -> float:

@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Answer:
-    """A number with its interval; infinite where the law never gets there."""
+    """A number with its interval; infinite where the law never gets there, 0 where it begins there."""
 
     value: float
     low: float
@@ -53,15 +53,22 @@ def needed(law: Law, y: float, *, level: float = 0.95, farthest: float = 1e6) ->
         farthest: how many times the largest x to look.
     """
     _one_variable(law)
-    if not y > 0:
-        raise BadInput(f"y={y!r} must be positive")
+    points.positive(y=y)
     low, high = law.points.x.min(), law.points.x.max()
     grid = np.geomspace(low / 10, high * farthest, 400)
     curve = np.asarray(law.predict(grid))
+    if curve[-1] > curve[0]:
+        raise BadInput(
+            f"this {law.form.name} rises with x, from {curve[0]:.4g} to {curve[-1]:.4g}: more x does not "
+            f"bring it down to y = {y:g}"
+        )
     value = _crossing(grid, curve, y)
     coarse = np.geomspace(low / 10, high * farthest, 60)
     ends = law.interval(coarse, level)
     first, last = _crossing(coarse, ends.low, y), _crossing(coarse, ends.high, y)
+    if value <= grid[0]:
+        text = f"any x, as far as this form tells: y = {y:g} lies above {curve[0]:.4g} at x = {grid[0]:.3g}"
+        return Answer(0.0, 0.0, float(max(last, grid[0])), text)
     if np.isfinite(value):
         # sharpen the ends where the coarse grid left them
         near = np.geomspace(
@@ -72,6 +79,7 @@ def needed(law: Law, y: float, *, level: float = 0.95, farthest: float = 1e6) ->
         )
         near = near[: len(np.ravel(sharp.low))]
         first = min(_crossing(near, sharp.low, y), value)
+        first = first if first > grid[0] else 0.0  # nothing was looked at below
         last = max(_crossing(near, sharp.high, y), value) if np.isfinite(last) else last
         text = f"x = {value:.4g} ({level:.0%}: {first:.4g} … {_bound(last)}) for y = {y:g}"
         if value > high:
@@ -146,6 +154,7 @@ class Bend:
             interval.
         exponent_first, exponent_last: the local exponents there.
         p_value: of a straight line.
+        notes: what a reader should know about the points.
     """
 
     straight: bool | None
@@ -156,6 +165,7 @@ class Bend:
     exponent_last: float
     p_value: float
     text: str
+    notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
         """The answer in words."""
@@ -177,7 +187,8 @@ def still_power_law(
     interval of the change of exponent reaches both zero and more than `matters` of the exponent.
 
     Args:
-        runs: points of one run are averaged first: repeats at one size are not independent evidence.
+        runs: the run of each point, to refuse several points of one run, which are not independent
+            evidence: average them first.
         missing: "raise" on points that cannot be used, or "drop" them.
     """
     data = points.check(x, y, runs=runs, missing=missing)
@@ -216,7 +227,8 @@ def still_power_law(
     else:
         straight = True
         text = f"yes: exponent {mean:.3f}, changing by {low:+.3f} … {high:+.3f} at most (p = {p:.2g})"
-    return Bend(straight, float(change), float(low), float(high), float(start), float(end), p, text)
+    ends = float(low), float(high), float(start), float(end)
+    return Bend(straight, float(change), *ends, p, text, data.notes)
 
 
 def _one_variable(law: Law) -> None:

@@ -39,7 +39,7 @@ def along(law: Law, quantity: Quantity, count: int, threshold: float) -> tuple[n
     z = law.coordinates
     bottom = law.objective
     # below what rounding leaves, noise-free data would make every profile infinitely steep
-    scatter = max(law.scale, 1e-20)
+    scatter = max(law.scale, 1e-20 * law.unit**2)
     which = np.tile(np.arange(count), 2)
     side = np.repeat([-1.0, 1.0], count)
     best = quantity(base.to_parameters(np.tile(z, (count, 1))), np.arange(count))
@@ -97,7 +97,7 @@ def _linear_spread(
     size = np.maximum(np.linalg.norm(jacobian, axis=0), solve.TINY)
     # directions that the data do not see would be infinitely uncertain: cap them, the walk finds out
     inverse = np.linalg.pinv(jacobian / size, rcond=1e-7) / size[:, None]
-    step = 1e-5 * np.where(problem.logs, 1.0, np.maximum(np.abs(z), 1e-6))
+    step = 1e-5 * np.where(problem.logs, 1.0, np.maximum(np.abs(z), 1e-6 * solve.natural_scale(problem)))
     slopes = np.empty((count, len(free)))
     everything = np.arange(count)
     for k, j in enumerate(free):

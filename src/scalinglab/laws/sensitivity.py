@@ -104,6 +104,8 @@ def sensitivity(
             fitted = surface.fit(size[keep], d[keep], y[keep], **changed)
             row.update(_quoted(fitted, at, choice.flops or flops))
         except ScalinglabError as error:
+            if not rows:  # nothing to compare with: bad data, and not a choice that cannot be made
+                raise
             row.update(dict.fromkeys(COLUMNS, np.nan) | {"problem": str(error).split(":")[0]})
         rows.append(row)
     return Sensitivity(float(at), pd.DataFrame(rows))

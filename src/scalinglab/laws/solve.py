@@ -142,6 +142,11 @@ class Problem:
             return self.count
         return np.concatenate([self.count, np.ones((len(self.count), 1))], axis=1)
 
+    @cached_property
+    def unit(self) -> float:
+        """What a residual is small or large against: 1 in logs, a typical y else."""
+        return 1.0 if self.log else float(np.median(np.abs(self.y[0]))) or 1.0
+
     @property
     def robust(self) -> bool:
         """Whether large residuals count less than their square."""
@@ -182,7 +187,7 @@ class Problem:
         """Central differences that stay within the bounds."""
         low, high = self.bounds
         # offsets near zero need a step on the scale of the data, not of themselves
-        scale = np.where(self.logs, 1.0, np.maximum(np.abs(z), 1e-3 * _natural_scale(self)))
+        scale = np.where(self.logs, 1.0, np.maximum(np.abs(z), 1e-3 * natural_scale(self)))
         step = 6e-6 * scale
         count = z.shape[-1]
         eye = np.eye(count)
@@ -198,7 +203,7 @@ class Problem:
         return np.where(np.isfinite(slopes), slopes, 0.0).transpose(0, 2, 1)
 
 
-def _natural_scale(problem: Problem) -> np.ndarray:
+def natural_scale(problem: Problem) -> np.ndarray:
     """A size for every parameter that is not stepped in its log: that of its starting values or of y."""
     x, y = problem.x, problem.y[0]
     scales = []
@@ -327,7 +332,7 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
         cost_trial = part.objective(r_trial)
         better = cost_trial < cost[rows]
         gain = np.where(better, cost[rows] - cost_trial, 0.0)
-        small = gain <= tolerance * np.abs(cost[rows]) + 1e-32
+        small = gain <= tolerance * np.abs(cost[rows]) + 1e-32 * problem.unit**2
         moved = np.max(np.abs(trial - z[rows]) / (1e-8 + np.abs(z[rows])), axis=1)
         accepted = rows[better]
         z[accepted], r[accepted], cost[accepted] = trial[better], r_trial[better], cost_trial[better]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STRAIGHT = 0.01  # of ln size: sizes that stray less from a line, or from a value, lie on it
+REACH = 60.0  # of ln n_params on both sides: no optimum lies farther out
 FLOPS = 6.0  # per parameter and example: 2 forward, 4 backward
 
 
@@ -139,6 +140,12 @@ class Surface:
         total = np.asarray(compute, float)
         flat = total.ravel()
         best = _optimum(self.law.form, self.law.values[None], flat / flops)[0]
+        if (np.abs(np.log(best[0] / best[1])) > 1.9 * REACH).any():
+            idle = self.law.form.variables[int(best[0, 0] > best[1, 0])]
+            raise BadInput(
+                f"the loss does not fall with {idle} in this fit, so no use of compute is the best: add runs "
+                f"over a wider range of {idle}, or drop those that hide it"
+            )
         nearby = _optimum(self.law.form, self.law.values[None], flat / flops * 1.01)[0]
         if intervals:
             draws = _optimum(self.law.form, self.bootstrap.values, flat / flops)
@@ -272,7 +279,8 @@ def _optimum(form: Form, values: np.ndarray, product: np.ndarray) -> np.ndarray:
         raise BadInput(
             f"compute_optimal knows surfaces of n_params and n_data; {form.name} has more variables"
         )
-    n = np.exp(np.clip(log_n, -700, 700))
+    even = 0.5 * np.log(product)
+    n = np.exp(np.clip(log_n, even - 5 * REACH, even + 5 * REACH))  # finite, and so is n_data
     d = product / n
     with np.errstate(all="ignore"):
         loss = np.broadcast_to(form.function(np.array([n, d]), *columns), n.shape)
@@ -280,12 +288,14 @@ def _optimum(form: Form, values: np.ndarray, product: np.ndarray) -> np.ndarray:
 
 
 def _search(form: Form, columns: list[np.ndarray], product: np.ndarray) -> np.ndarray:
-    """The best ln n_params by a grid that shrinks around its minimum, for all draws and computes at once."""
-    half = 0.5 * np.log(product)[None]
-    draws = columns[0].shape[0]
-    centre, width = np.repeat(half, draws, axis=0), np.repeat(half, draws, axis=0) * 0.98
+    """The best ln n_params by a grid that shrinks around its minimum, for all draws and computes at once.
+
+    It begins with every n_params within a factor of e^REACH of √product: the same in any unit of size.
+    """
+    centre = np.repeat(0.5 * np.log(product)[None], columns[0].shape[0], axis=0)
+    width = np.full_like(centre, REACH)
     steps = np.linspace(-1, 1, 41)
-    for _ in range(14):
+    for _ in range(16):
         log_n = centre[..., None] + width[..., None] * steps
         n = np.exp(log_n)
         with np.errstate(all="ignore"):

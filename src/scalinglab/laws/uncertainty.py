@@ -130,7 +130,7 @@ def minos(law: Law, level: float = 0.95) -> dict[str, Interval]:
     iminuit = require("iminuit", "laws", "profile intervals by MINOS")
     problem, names = law.problem, law.form.names
     threshold = level_quantile(level, law.freedom)
-    scatter = max(law.scale, 1e-20)
+    scatter = max(law.scale, 1e-20 * law.unit**2)
 
     def cost(z: np.ndarray) -> float:
         value = float(problem.objective(problem.residuals(np.asarray(z)[None]))[0])
