@@ -262,3 +262,113 @@ def test_extrapolate_from_a_csv(curves: Path):
     said = json.loads(run("laws", "extrapolate", curves, "--at", "2e5", "--json"))
     assert said["low"][0] < said["test_error"][0] < said["high"][0]
     assert Path(said["figure"]).exists()
+
+
+def test_a_misspelt_bound_of_an_automatic_form_is_looked_for_in_all_of_them(curves: Path):
+    with pytest.raises(
+        BadInput, match="no such parameter in power_law or power_law_offset; did you mean 'off"
+    ):
+        run("laws", "fit", curves, "--no-figure", "--bounds", "ofset=0:0.1")
+
+
+def test_the_better_of_two_forms_is_claimed_only_where_two_were_judged(curves: Path):
+    assert "the better of" in run("laws", "fit", curves, "--no-figure")
+    few = curves.parent / "few.csv"
+    pd.read_csv(curves).groupby("n_data").head(1).head(5).to_csv(few, index=False)
+    for words in ((curves, "--bounds", "offset=0:0.1"), (few,)):
+        said = run("laws", "fit", *words, "--no-figure")
+        assert "the better of" not in said
+        assert "the only one of power_law and power_law_offset" in said
+
+
+@pytest.mark.parametrize(
+    ("column", "asked", "left"),
+    [
+        (lambda table: table["seed"] + 100_000, "100001", 12),
+        (lambda table: table["seed"] * 1e-9, "1e-9", 12),
+        (lambda table: table["seed"] * 1e-9, "0", 12),
+        (lambda table: table["seed"] == 2, "False", 24),
+        (lambda table: table["seed"] == 2, "true", 12),
+    ],
+)
+def test_where_takes_no_neighbour_for_the_value_asked_for(curves: Path, column, asked: str, left: int):
+    table = pd.read_csv(curves)
+    table.assign(kind=column(table)).to_csv("kinds.csv", index=False)
+    assert f"{left} points" in run("laws", "fit", "kinds.csv", "--where", f"kind={asked}", "--no-figure")
+
+
+def test_logs_with_nested_or_empty_columns_are_read(curves: Path):
+    rows = pd.read_csv(curves).to_dict("records")
+    nested = [json.dumps({**row, "config": {"layers": [1, 2]}}) for row in rows]
+    Path("nested.jsonl").write_text("\n".join(nested))
+    Path("empty.jsonl").write_text("\n".join(json.dumps({**row, "test_error": None}) for row in rows))
+    assert "36 points" in run("laws", "fit", "nested.jsonl", "--no-figure")
+    with pytest.raises(BadInput, match="y is missing"):
+        run("laws", "fit", "empty.jsonl", "--no-figure")
+
+
+@pytest.mark.parametrize("command", ["laws surface {} --no-figure", "plan optimal {} --compute 1e22"])
+def test_checkpoints_of_a_run_are_not_points_of_a_surface(surface: Path, command: str):
+    table = pd.read_csv(surface)
+    logs = [table.assign(step=step, loss=table.loss * (1 + 3 / step)) for step in (1, 10, 100)]
+    pd.concat(logs).to_csv("logs.csv", index=False)
+    logs[-1].to_csv("last.csv", index=False)
+    found, last = (
+        json.loads(run(*command.format(file).split(), "--json")) for file in ("logs.csv", "last.csv")
+    )
+    assert found["parameters"] == pytest.approx(last["parameters"])
+    assert "the lowest loss of each run: 48 of 144 rows" in found["notes"][0]
+    assert "the lowest loss of each run" in run(*command.format("logs.csv").split())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "laws surface {} --no-figure", "plan optimal {} --compute 1e22", "plan approaches {} --at 1e22",
+        "plan next {} --budget 1e21 --compute 1e23", "plan sensitivity {} --at 1e22",
+    ],
+)  # fmt: skip
+def test_a_missing_loss_is_refused_or_dropped_and_counted(surface: Path, command: str):
+    table = pd.read_csv(surface)
+    table.loc[3, "loss"] = np.nan
+    table.to_csv("gap.csv", index=False)
+    words = command.format("gap.csv").split()
+    for more in ((), ("--drop-highest", "1")):  # a missing loss is not a high one
+        with pytest.raises(BadInput, match="1 point cannot be used"):
+            run(*words, *more)
+    assert "1 of 48 points dropped: y is missing" in json.loads(run(*words, "--drop-bad", "--json"))["notes"]
+    assert "1 of 48 points dropped" in run(*words, "--drop-bad")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "laws extrapolate {} --at 1e6 --no-figure", "plan needed {} --target 0.06", "plan doubling {}",
+        "plan bend {}", "plan next {} --x n_data --y test_error --at 1e6 --budget 1e5",
+    ],
+)  # fmt: skip
+def test_dropped_points_are_counted_on_the_screen_and_in_json(curves: Path, command: str):
+    table = pd.read_csv(curves)
+    table.loc[5, "test_error"] = 0.0
+    table.to_csv("zero.csv", index=False)
+    words = (*command.format("zero.csv").split(), "--drop-bad")
+    assert "1 of 36 points dropped" in run(*words)
+    assert "1 of 36 points dropped: y = 0 is not positive" in json.loads(run(*words, "--json"))["notes"]
+
+
+def test_a_run_without_any_value_is_left_out_and_told(tmp_path: Path):
+    rows = [
+        {"n_data": n, "step": step, "test_error": None if n == 400 else n**-0.5 * (1 + 1 / step)}
+        for n in (100, 200, 400, 800, 1600) for step in (1, 2)
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
+    said = run("laws", "fit", tmp_path / "logs.csv", "--form", "power_law", "--no-figure")
+    assert "1 without any test_error are left out" in " ".join(said.split())
+
+
+def test_a_surface_without_compute_writes_its_parameters(surface: Path):
+    run("laws", "surface", surface, "--no-figure", "--out", "surface-law.csv")
+    written = pd.read_csv("surface-law.csv").set_index("parameter")
+    assert list(written.index) == ["E", "A", "B", "alpha", "beta"]
+    assert (written["low"] < written["value"]).all()
+    assert (written["value"] < written["high"]).all()

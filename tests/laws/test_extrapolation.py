@@ -196,3 +196,18 @@ def test_public_curves_are_extrapolated_better_than_by_their_last_value():
     for ours, last in means.values():
         assert ours < last
     assert means["IC"][0] < 0.028
+
+
+def test_a_constant_curve_stays_where_it_is():
+    found = extrapolate(N, np.ones(N.size), at=[20_000.0, 1e6])
+    assert found.mean == pytest.approx([1.0, 1.0])
+    assert sum(found.weights.values()) == pytest.approx(1.0)
+
+
+def test_nothing_is_claimed_below_the_smallest_size():
+    with pytest.raises(BadInput, match="lies below the smallest size"):
+        extrapolate(N, 3 * N**-0.4, at=[N[0] / 2, 2e4])
+    with pytest.raises(BadInput, match="at='far'"):
+        extrapolate(N, 3 * N**-0.4, at="far")
+    dropped = extrapolate([*N, 2e4], [*3 * N**-0.4, np.nan], at=3e4, missing="drop")
+    assert "1 of 31 points dropped: y is missing" in dropped.summary()

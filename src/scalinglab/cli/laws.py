@@ -47,6 +47,7 @@ def fit(
 
     scalinglab laws fit runs/ --form power_law_offset --bounds offset=0:0.02 --bounds exponent=0.5:0.5
     """
+    import numpy as np
     import pandas as pd
 
     from scalinglab.laws import fitting
@@ -61,13 +62,17 @@ def fit(
         "error": table.error, "runs": table.runs, "loss": loss, "space": space,
         "bounds": limits(bounds), "missing": "drop" if drop_bad else "raise",
     }  # fmt: skip
+    names = form.split(",")
     if form == "auto":
-        names = [fitting.choose(fitting.SIMPLE, table.x, table.y, **options)]
-    else:
-        names = form.split(",")
+        scores = fitting.scores(fitting.SIMPLE, table.x, table.y, **options)
+        names = [fitting.best(scores)]
     laws = [fitting.fit(name.strip(), table.x, table.y, **options) for name in names]
     if form == "auto":
-        say(f"form: {names[0]}, the better of {' and '.join(fitting.SIMPLE)} by AICc", as_json)
+        both = " and ".join(fitting.SIMPLE)
+        why = f"the better of {both} by AICc"
+        if np.isfinite(list(scores.values())).sum() < 2:
+            why = f"the only one of {both} that these points and bounds can judge"
+        say(f"form: {names[0]}, {why}", as_json)
     rows = []
     for law in laws:
         say(law.summary(), as_json)
@@ -131,7 +136,7 @@ def surface(
     drop_highest: option.DropHighest = 0,
     compute: Annotated[str | None, typer.Option(help="FLOPs at which the best use is wanted.")] = None,
     where: option.Where = None,
-    reduce: option.Reduce = "all",
+    reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
     figure: option.Figure = None,
     no_figure: option.NoFigure = False,
@@ -160,9 +165,16 @@ def surface(
     say(fitted.summary(), as_json)
     document: dict[str, Any] = {
         "form": fitted.law.form.name, "parameters": fitted.parameters, "errors": fitted.errors,
-        "objective": fitted.objective, "certificate": vars(fitted.certificate), "points": len(table.y),
+        "intervals": fitted.bootstrap.parameter_intervals(), "objective": fitted.objective,
+        "certificate": vars(fitted.certificate), "points": len(fitted.law.points.y),
+        "notes": [*table.notes, *fitted.law.points.notes],
     }  # fmt: skip
-    best = pd.DataFrame()
+    ends = document["intervals"]
+    best = pd.DataFrame([
+        {"parameter": n, "value": v, "low": ends[n].low, "high": ends[n].high}
+        for n, v in fitted.parameters.items()
+        if n in ends
+    ])  # fmt: skip
     if budgets is not None:
         optimal = fitted.compute_optimal(budgets)
         say("\n" + optimal.summary(), as_json)

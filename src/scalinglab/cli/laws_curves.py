@@ -39,7 +39,7 @@ def extrapolate(
     say(found.summary(), as_json)
     columns = {x: found.at, y: found.mean, "low": found.low, "high": found.high}
     document: dict[str, Any] = {**columns, "weights": found.weights, "backtest_error": found.backtest_error}
-    document["notes"] = list(table.notes)
+    document |= {"level": found.level, "notes": [*table.notes, *found.notes]}
     if not no_figure:
         from scalinglab.figures import collapse as figures
 

@@ -19,14 +19,22 @@ if TYPE_CHECKING:
 app = typer.Typer(help="What to expect, what is optimal, and what to run next.", no_args_is_help=True)
 
 
-def _law(file: Any, x: str, y: str, form: str, where: Any, reduce: str, drop_bad: bool, as_json: bool) -> Law:
+def _law(
+    file: Any, x: str, y: str, form: str, where: Any, reduce: str, drop_bad: bool, as_json: bool
+) -> tuple[Law, list[str]]:
+    """The law of one variable that a command asks for, and what was done to the rows."""
     from scalinglab.laws import fitting
 
     table = load(file, x, y, where, reduce, as_json=as_json)
-    missing = "drop" if drop_bad else "raise"
+    options: dict[str, Any] = {
+        "error": table.error, "runs": table.runs, "missing": "drop" if drop_bad else "raise"
+    }  # fmt: skip
     if form == "auto":
-        form = fitting.choose(fitting.SIMPLE, table.x, table.y, runs=table.runs, missing=missing)
-    return fitting.fit(form, table.x, table.y, error=table.error, runs=table.runs, missing=missing)
+        form = fitting.choose(fitting.SIMPLE, table.x, table.y, **options)
+    law = fitting.fit(form, table.x, table.y, **options)
+    for note in law.points.notes:
+        say(f"note: {note}", as_json)
+    return law, [*table.notes, *law.points.notes]
 
 
 def _surface(table: Table) -> Surface:
@@ -46,6 +54,8 @@ def optimal(
     drop_highest: option.DropHighest = 0,
     flops: option.Flops = 6.0,
     where: option.Where = None,
+    reduce: option.Reduce = "auto",
+    drop_bad: option.DropBad = False,
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:
@@ -53,11 +63,16 @@ def optimal(
 
     scalinglab plan optimal runs.csv --compute 1e21,1e23
     """
-    fitted = _surface(load(file, [n_params, n_data], y, where, drop_highest=drop_highest, as_json=as_json))
+    points = load(
+        file, [n_params, n_data], y, where, reduce, drop_highest=drop_highest, drop_bad=drop_bad,
+        as_json=as_json,
+    )  # fmt: skip
+    fitted = _surface(points)
     best = fitted.compute_optimal(grid(compute), flops=flops)
     say(best.summary(), as_json)
     table = best.table()
-    finish({"parameters": fitted.parameters, "optimal": table.to_dict("records")}, table, as_json, out)
+    document = {"parameters": fitted.parameters, "optimal": table.to_dict("records")}
+    finish({**document, "notes": list(points.notes)}, table, as_json, out)
 
 
 @app.command("approaches")
@@ -70,6 +85,8 @@ def approaches(
     drop_highest: option.DropHighest = 0,
     flops: option.Flops = 6.0,
     where: option.Where = None,
+    reduce: option.Reduce = "auto",
+    drop_bad: option.DropBad = False,
     figure: option.Figure = None,
     as_json: option.Json = False,
     out: option.Out = None,
@@ -83,7 +100,10 @@ def approaches(
 
     from scalinglab.laws import plan
 
-    table = load(file, [n_params, n_data], y, where, drop_highest=drop_highest, as_json=as_json)
+    table = load(
+        file, [n_params, n_data], y, where, reduce, drop_highest=drop_highest, drop_bad=drop_bad,
+        as_json=as_json,
+    )  # fmt: skip
     n, d = table.x
     found = plan.approaches(n, d, table.y, at=at, runs=table.runs, flops=flops)
     fitted = _surface(table)
@@ -105,7 +125,7 @@ def approaches(
         {"span": s, "a_true": centred.exponent, "a_centred": c, "a_drifting": e}
         for s, c, e in zip(centred.span, centred.exponents, drifting.exponents, strict=True)
     ]
-    document: dict[str, Any] = {"approaches": rows, "parabola_bias": bias}
+    document: dict[str, Any] = {"approaches": rows, "parabola_bias": bias, "notes": list(table.notes)}
     if figure is not None:
         from scalinglab.figures import laws as figures
 
@@ -147,19 +167,21 @@ def next_runs(
 
     target = None if at is None else grid(at)
     if x is not None:
-        law = _law(file, x, y, form, where, reduce, drop_bad, as_json)
+        law, notes = _law(file, x, y, form, where, reduce, drop_bad, as_json)
         found = plan.next_runs(law, budget=budget, at=target, cost=lambda size: cost * size)
     else:
-        fitted = _surface(
-            load(file, [n_params, n_data], y, where, drop_highest=drop_highest, as_json=as_json)
-        )
+        points = load(
+            file, [n_params, n_data], y, where, reduce, drop_highest=drop_highest, drop_bad=drop_bad,
+            as_json=as_json,
+        )  # fmt: skip
+        fitted, notes = _surface(points), list(points.notes)
         found = plan.next_runs(fitted, budget=budget, at=target, compute=compute, flops=flops)
     say(found.summary(), as_json)
     table = pd.DataFrame(found.runs, columns=list(found.variables)).assign(
         seeds=found.seeds, flops=found.cost, half_width=found.after
     )
     document = {"prediction": found.prediction, "half_width": found.before, "budget": budget}
-    finish({**document, "runs": table.to_dict("records")}, table, as_json, out)
+    finish({**document, "runs": table.to_dict("records"), "notes": notes}, table, as_json, out)
 
 
 @app.command("sensitivity")
@@ -175,6 +197,8 @@ def sensitivity(
     drop_highest: option.DropHighest = 0,
     flops: option.Flops = 6.0,
     where: option.Where = None,
+    reduce: option.Reduce = "auto",
+    drop_bad: option.DropBad = False,
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:
@@ -187,14 +211,15 @@ def sensitivity(
     sizes = n_params.split(",")
     counted = compute.split(",") if compute else []
     names = [*sizes, n_data, *counted]
-    table = load(file, names, y, where, drop_highest=drop_highest, as_json=as_json)
+    table = load(file, names, y, where, reduce, drop_highest=drop_highest, drop_bad=drop_bad, as_json=as_json)
     columns = dict(zip(names, table.x, strict=True))
     found = plan.sensitivity(
         {name: columns[name] for name in sizes}, columns[n_data], table.y, at=at,
         runs=table.runs, flops=flops, compute={name: columns[name] for name in counted},
     )  # fmt: skip
     say(found.summary(), as_json)
-    finish({"rows": found.table.to_dict("records")}, found.table, as_json, out)
+    document = {"rows": found.table.to_dict("records"), "notes": list(table.notes)}
+    finish(document, found.table, as_json, out)
 
 
 @app.command("needed")
@@ -218,9 +243,8 @@ def needed(
 
     if not target > 0:
         raise BadInput(f"--target {target:g} must be positive: the value of {y} that is wanted")
-    law = _law(file, x, y, form, where, reduce, drop_bad, as_json)
-    answer = plan.needed(law, target)
-    _answer(law, answer, as_json, out)
+    law, notes = _law(file, x, y, form, where, reduce, drop_bad, as_json)
+    _answer(law, plan.needed(law, target), notes, as_json, out)
 
 
 @app.command("doubling")
@@ -245,8 +269,8 @@ def doubling(
     """
     from scalinglab.laws import plan
 
-    law = _law(file, x, y, form, where, reduce, drop_bad, as_json)
-    _answer(law, plan.doubling(law, start, factor=factor), as_json, out)
+    law, notes = _law(file, x, y, form, where, reduce, drop_bad, as_json)
+    _answer(law, plan.doubling(law, start, factor=factor), notes, as_json, out)
 
 
 @app.command("bend")
@@ -270,13 +294,16 @@ def bend(
 
     table = load(file, x, y, where, reduce, as_json=as_json)
     found = plan.still_power_law(table.x, table.y, missing="drop" if drop_bad else "raise")
+    for note in found.notes:
+        say(f"note: {note}", as_json)
     say(found.text, as_json)
-    finish(vars(found), pd.DataFrame([vars(found)]), as_json, out)
+    document = {**vars(found), "notes": [*table.notes, *found.notes]}
+    finish(document, pd.DataFrame([document]).drop(columns="notes"), as_json, out)
 
 
-def _answer(law: Law, answer: Any, as_json: bool, out: Any) -> None:
+def _answer(law: Law, answer: Any, notes: list[str], as_json: bool, out: Any) -> None:
     import pandas as pd
 
     say(f"{law.form.name}: {answer.text}", as_json)
     document = {"form": law.form.name, **vars(answer)}
-    finish(document, pd.DataFrame([document]), as_json, out)
+    finish({**document, "notes": notes}, pd.DataFrame([document]), as_json, out)

@@ -59,11 +59,12 @@ def read_frame(file: Path, column: list[str] | None = None) -> tuple[pd.DataFram
     """Any table, a store's folder or a file, whatever its columns; also those that are declared settings."""
     import scalinglab as sl
     from scalinglab.curves import rename
+    from scalinglab.curves.columns import tidy
     from scalinglab.curves.files import read_table
 
     if not file.is_dir():
         frame, settings = read_table(file)
-        return rename(frame, renamed(column), file), settings
+        return tidy(rename(frame, renamed(column), file)), settings
     curves = sl.read(file, **renamed(column))
     if not len(curves):
         raise BadInput(f"the store {file} holds no runs with a checkpoint yet")
@@ -91,23 +92,26 @@ def load(
     x: str | list[str],
     y: str,
     where: list[str] | None,
-    reduce: str = "all",
+    reduce: str = "auto",
     *,
     error: str | None = None,
     drop_highest: int = 0,
+    drop_bad: bool = False,
     as_json: bool,
 ) -> Table:
-    """The points that a command line asks for; what was done to the rows is said."""
+    """The points that a command line asks for; what was done to the rows is said.
+
+    Args:
+        drop_bad: leave out points of a surface that cannot be used; fits of one variable do so themselves.
+    """
     from scalinglab.laws.tables import points_of
 
     table = points_of(read_frame(file)[0], x, y, error=error, reduce=reduce, where=conditions(where))
+    if drop_bad and not isinstance(x, str):
+        table = table.usable(x)
     for note in table.notes:
         say(f"note: {note}", as_json)
-    if drop_highest == 0:
-        return table
-    if not 0 < drop_highest < len(table.y):
-        raise BadInput(f"--drop-highest {drop_highest} of {len(table.y)} points: give 0 or more, but not all")
-    return table.keep(table.y.argsort().argsort() < len(table.y) - drop_highest)
+    return table.without_highest(drop_highest)
 
 
 def draw(figure: Any, asked: Path | None, file: Path, kind: str) -> str:

@@ -21,7 +21,7 @@ constants below are the same for every curve.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -56,6 +56,7 @@ class Extrapolation:
         backtest: one row for each cut and later point: `cut` and `x`, `y` as measured, `predicted` as this
             method would have with the same weights, `last_value`, and `weight` of the cut.
         level: of the interval.
+        notes: what a reader should know about the points.
     """
 
     at: np.ndarray
@@ -66,6 +67,7 @@ class Extrapolation:
     trust: np.ndarray
     backtest: pd.DataFrame
     level: float
+    notes: tuple[str, ...] = ()
 
     @property
     def backtest_error(self) -> float:
@@ -84,7 +86,7 @@ class Extrapolation:
             f"backtests: {self.backtest['cut'].nunique()} cuts, error {self.backtest_error:.3g} of ln y "
             f"(repeating the last value {_rmsle(self.backtest, 'last_value'):.3g})"
         )
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
 def extrapolate(
@@ -109,7 +111,10 @@ def extrapolate(
     >>> bool(abs(further.mean[0] / 0.125 - 1) < 0.01)
     True
     """
-    where = np.atleast_1d(np.asarray(at, float))
+    try:
+        where = np.atleast_1d(np.asarray(at, float))
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"at={at!r}: give positive, finite numbers to predict at") from error
     if where.ndim != 1 or not np.all(np.isfinite(where)) or not np.all(where > 0):
         raise BadInput(f"at={at!r}: give positive, finite numbers to predict at")
     if not 0 < level < 1:
@@ -122,7 +127,12 @@ def extrapolate(
             f"{sizes.size} different sizes: an extrapolation that is judged by backtests needs at least "
             f"{FEWEST_POINTS}; fit a form instead (laws.fit), or measure more sizes"
         )
-    return _extrapolate(np.log(sizes), values, where, level)
+    if where.min() < sizes[0]:
+        raise BadInput(
+            f"at={where.min():g} lies below the smallest size, {sizes[0]:g}: curves are continued to larger "
+            "sizes; a fitted form reaches smaller ones (laws.fit)"
+        )
+    return replace(_extrapolate(np.log(sizes), values, where, level), notes=data.notes)
 
 
 def _extrapolate(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> Extrapolation:
@@ -235,7 +245,8 @@ def _smallest_on_simplex(matrix: np.ndarray) -> np.ndarray:
     The minimum of vᵀMv/2 − Σv over v ≥ 0 points in the same direction (same conditions of optimality), and
     with M = LLᵀ that is the non-negative least-squares problem Lᵀv ≈ L⁻¹1, which is solved exactly.
     """
-    scaled = matrix / np.trace(matrix) + 1e-12 * np.eye(len(matrix))
+    # where nothing errs, as on a constant curve, every average is as good
+    scaled = matrix / max(np.trace(matrix), 1e-300) + 1e-12 * np.eye(len(matrix))
     lower = np.linalg.cholesky(scaled)
     v, _ = nnls(lower.T, solve_triangular(lower, np.ones(len(matrix)), lower=True))
     return np.asarray(v / v.sum())

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, Curves
-from scalinglab.curves.columns import is_seed, no_number, standard_name
+from scalinglab.curves.columns import is_seed, no_number, standard_name, tidy
 from scalinglab.errors import BadInput, nearest
+from scalinglab.laws import points
 
 REDUCE = ("auto", "best", "last", "all")
 
@@ -38,6 +39,18 @@ class Table:
         error = None if self.error is None else self.error[chosen]
         return Table(self.x[..., chosen], self.y[chosen], error, self.runs[chosen], self.notes)
 
+    def usable(self, names: Sequence[str]) -> Table:
+        """Only the points that a surface of these variables can be fitted to; the notes count the others."""
+        kept = points.check(tuple(self.x), self.y, names=tuple(names), runs=self.runs, missing="drop")
+        return Table(kept.x, kept.y, None, kept.runs, (*self.notes, *kept.notes))
+
+    def without_highest(self, count: int) -> Table:
+        """Without the points of the highest y; a missing y is not high, and stays to be told of."""
+        if not 0 <= count < len(self.y):
+            raise BadInput(f"--drop-highest {count} of {len(self.y)} points: give 0 or more, but not all")
+        order = np.argsort(np.where(np.isnan(self.y), -np.inf, self.y), kind="stable")
+        return self.keep(np.argsort(order) < len(self.y) - count) if count else self
+
 
 def points_of(
     curves: Curves | pd.DataFrame,
@@ -57,7 +70,7 @@ def points_of(
             progress), "all", or "auto": the best where there are several.
         where: conditions ``{column: value}``, values as text.
     """
-    frame = curves.frame if isinstance(curves, Curves) else curves
+    frame = tidy(curves.frame if isinstance(curves, Curves) else curves)
     names = [x] if isinstance(x, str) else list(x)
     error = error or (f"{y}_stderr" if f"{y}_stderr" in frame else None)
     if frame.empty:
@@ -83,13 +96,15 @@ def points_of(
 
 
 def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
-    """Rows that meet every condition, ``column = value`` as text or number."""
+    """Rows that meet every condition, ``column = value`` as text, number, or true and false."""
     for column, value in where.items():
         if column not in frame:
             raise BadInput(f"no column {column!r} to select by; {nearest(column, map(str, frame.columns))}")
-        if pd.api.types.is_numeric_dtype(frame[column]):
-            try:
-                mask = np.isclose(frame[column].to_numpy(float), float(value))
+        if pd.api.types.is_bool_dtype(frame[column]):
+            mask = (frame[column].astype(str).str.lower() == value.lower()).to_numpy()
+        elif pd.api.types.is_numeric_dtype(frame[column]):
+            try:  # seeds 100000 and 100001 differ, and so do weight decays of 0 and 1e-9
+                mask = np.isclose(frame[column].to_numpy(float), float(value), rtol=1e-9, atol=0)
             except ValueError as wrong:
                 raise BadInput(f"column {column!r} holds numbers: {value!r} is not one") from wrong
         else:
@@ -154,7 +169,10 @@ def _reduced(frame: pd.DataFrame, keys: list[str], y: str, reduce: str) -> tuple
         return kept, f"the last row of each run: {len(kept)} of {len(frame)} rows"
     known = frame[frame[y].notna()]
     kept = known.loc[known.groupby(keys, sort=False)[y].idxmin()]
-    return kept, f"the lowest {y} of each run: {len(kept)} of {len(frame)} rows (other choices: last, all)"
+    note = f"the lowest {y} of each run: {len(kept)} of {len(frame)} rows (other choices: last, all)"
+    if lost := len(frame[keys].drop_duplicates()) - len(kept):
+        note += f"; {lost} without any {y} are left out"
+    return kept, note
 
 
 def _run_names(
