@@ -92,7 +92,7 @@ def sensitivity(
         ratio = float(np.median(np.asarray(total, float).ravel() / (n * d)))
         choices.append(Choice(f"FLOPs: {name} ({ratio:.3g} N D)", flops=ratio))
     choices += _other_fits(n, n * d * flops) + _fewer_points(n, n * d, y, labels)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for choice in choices:
         keep = np.ones(len(y), bool) if choice.keep is None else choice.keep
         size = n if choice.n_params is None else choice.n_params
