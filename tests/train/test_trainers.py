@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from scalinglab.store import Store
 from scalinglab.train.tracker import Tracker
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # theirs
@@ -85,3 +86,32 @@ def test_inside_hugging_face(tmp_path) -> None:
     assert np.isfinite(frame.norm.dropna()).all()
     assert frame.norm.notna().sum() >= 10
     assert frame.train_loss.notna().sum() >= 3
+
+
+def test_a_model_of_hugging_face_itself(tmp_path) -> None:
+    """It is called by keywords, its learning rate decays, and it is evaluated again after the end."""
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("accelerate")
+    form = transformers.ViTConfig(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, image_size=8,
+        patch_size=4, num_channels=1, num_labels=2,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = transformers.ViTForImageClassification(form)
+    rows = [{"pixel_values": torch.randn(1, 8, 8), "labels": k % 2} for k in range(32)]
+    tracker = Tracker(model, n_data=32, batch_size=8, store=tmp_path / "runs")
+    options = transformers.TrainingArguments(
+        output_dir=str(tmp_path), max_steps=14, per_device_train_batch_size=8, logging_steps=2,
+        eval_strategy="steps", eval_steps=7, use_cpu=True, report_to=[], save_strategy="no",
+        disable_tqdm=True,
+    )  # fmt: skip
+    trainer = transformers.Trainer(
+        model, options, train_dataset=rows, eval_dataset=rows, callbacks=[tracker.hugging_face()]
+    )
+    trainer.train()
+    trainer.evaluate()
+    frame = Store(tmp_path / "runs").curves().frame.set_index("step")
+    assert frame.norm.notna().sum() >= 11
+    assert np.isfinite(frame.loc[[7, 14], ["norm", "test_loss", "compute"]]).all().all()
+    assert frame.train_loss.notna().sum() == 7
+    assert (frame.status == "done").all()
