@@ -498,6 +498,7 @@ def test_bf16_runs_alone_and_in_a_stack(kind: str) -> None:
         ({**MLP, "test_size": 5000}, "359 test examples"),
         ({**MLP, "dataset": "teacher_student", "n_data": 100}, "set loss='mse'"),
         ({**TEACHER, "fail_below": 0.2}, "is an accuracy"),
+        ({**MLP, "model": "vit", "model_options": {"patch": 4}, "measure": ["norm_path"]}, "no meaning"),
         ({**TEACHER, "measure": ["margin"]}, "is for classes"),
         ({**TEACHER, "augment": "flip"}, "is for images"),
         ({**MLP, "dataset": "teacher_student", "data_options": {"dim": 2}, "n_data": 10}, "dim"),

@@ -25,6 +25,7 @@ from scalinglab.curves import Curves
 from scalinglab.data import Dataset
 from scalinglab.errors import BadInput, usable_device
 from scalinglab.measure import flops
+from scalinglab.measure.functional import paths_exist
 from scalinglab.store import Store, StoreError
 from scalinglab.store.live import RunWriter
 from scalinglab.store.record import flatten
@@ -357,9 +358,14 @@ def _build(settings: list[Setting], device: torch.device) -> Group:
             raise BadInput(f"n_data={s.n_data}: {s.dataset} has {dataset.n_data} training examples")
     _check_fit(settings[0], dataset)
     orders = {seed: dataset.order(seed) for seed in {s.seed_of("data") for s in settings}}
-    return Group(
-        settings, _resident(dataset, device), [orders[s.seed_of("data")][: _size(s)] for s in settings]
-    )
+    subsets = [orders[s.seed_of("data")][: _size(s)] for s in settings]
+    group = Group(settings, _resident(dataset, device), subsets)
+    if "norm_path" in settings[0].measure and not paths_exist(group.model):
+        raise BadInput(
+            f"measure='norm_path': paths have no meaning in a {settings[0].model}, with layer norm or "
+            "activations other than rectifiers: leave it out"
+        )
+    return group
 
 
 def _check_fit(s: Setting, dataset: Dataset) -> None:
