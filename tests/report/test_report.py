@@ -183,3 +183,73 @@ def test_no_master_curve_is_drawn_where_no_curves_collapse():
     assert "No three sizes fall on one master curve." in page
     assert '"name": "master curve"' not in page
     assert '"name": "master curve"' in sl.report.build(sl.Curves(family((100, 200, 400, 800, 1600, 3200))))
+
+
+def test_one_curve_and_curves_told_apart_by_words_are_drawn():
+    one = learning_curves(sizes=(100,), seeds=1)
+    words = sl.Curves.concat([one, sl.Curves(one.frame.drop(columns="run").assign(model="other"))])
+    for curves, lines in ((one, 1), (words, 2)):
+        section = sections.learning_curves(curves)
+        assert section is not None
+        assert len(section.plots[0].figure.data) == lines
+
+
+def test_a_measurement_of_another_name_is_drawn_but_no_best_of_it_is_claimed():
+    frame = learning_curves(seeds=1).frame.rename(columns={"test_error": "accuracy"})
+    curves = sl.Curves(frame.drop(columns=["test_loss", "norm"]).assign(accuracy_stderr=0.1))
+    section = sections.learning_curves(curves)
+    assert section is not None
+    assert [plot.caption for plot in section.plots] == ["Accuracy against step"]
+    assert sections.size_law(curves) is None  # nobody said whether more of it is better
+    assert "best" not in sl.report.build(curves).split("<script>")[0]
+
+
+@needs_browser
+@pytest.mark.browser
+def test_no_name_can_break_the_page(tmp_path: Path):
+    """A comment that opens a script in a script would swallow the rest of the page."""
+    curves = learning_curves(seeds=1)
+    odd = sl.Curves(
+        curves.frame.assign(learning_rate="<!--<script>{{plotly}} 网络 ε₁ %{x}"), source="simulate"
+    )
+    other = sl.Curves(curves.frame.assign(learning_rate="1"), source="simulate")
+    frame = pd.concat([odd.frame, other.frame]).drop(columns="run")
+    page = sl.report.build(sl.Curves(frame), title="{{body}}")
+    assert page.count("{{body}}") == 2  # in title and heading
+    assert len(page) < 6_000_000  # Plotly's script stands there once
+    (tmp_path / "odd.html").write_text(page, encoding="utf-8")
+    with Browser() as browser:
+        assert browser.open_report(tmp_path / "odd.html") >= 3
+        assert browser.errors() == []
+        assert browser.requests() == []
+
+
+def test_runs_that_measured_nothing_are_counted():
+    curves = learning_curves()
+    frame = curves.frame.drop(columns=["norm", "test_error"])
+    frame.loc[(frame.n_data == 100) & (frame.seed == 1), "test_loss"] = np.nan
+    section = sections.size_law(sl.Curves(frame))
+    assert section is not None
+    assert "1 of 12 runs have no test loss and are left out." in section.paragraphs
+
+
+def test_intervals_of_few_sizes_are_students_and_hold_as_often_as_they_say():
+    """The slope through five noisy points: 1.96 standard errors would hold the truth in 85 % of draws."""
+    from scalinglab.laws.shape import line
+    from scalinglab.report import reading
+
+    rng = np.random.default_rng(0)
+    x = np.log([100.0, 300.0, 1000.0, 3000.0, 10000.0])
+    held = 0
+    for _ in range(2000):
+        found = line(x, -0.5 * x + 0.05 * rng.standard_normal(5))
+        low, high = map(float, reading.interval(found, 3).split(" … "))
+        held += low < -0.5 < high
+    assert held / 2000 == pytest.approx(0.95, abs=0.015)
+
+
+def test_what_the_dynamical_laws_left_out_is_said():
+    frame = learning_curves(sizes=(50, 100, 200, 400, 800)).frame
+    frame.loc[frame.n_data == 200, "test_error"] = np.nan
+    page = sl.report.build(sl.Curves(frame))
+    assert "N_data = 200 left out: fewer than 6 usable points." in page

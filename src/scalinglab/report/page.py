@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -63,9 +64,8 @@ def render(title: str, subtitle: str, sections: Sequence[Section], refresh: floa
         "figures": "[" + ",".join(figures) + "]",
         "plotly": plotly.get_plotlyjs(),
     }
-    for name, text in parts.items():  # in this order: what the last ones bring in is not searched again
-        template = template.replace("{{" + name + "}}", text)
-    return template
+    # in one pass: a run may be called {{plotly}}
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], template)
 
 
 def write(page: str, path: str | Path) -> Path:
@@ -99,7 +99,7 @@ def _section(section: Section, figures: list[str]) -> str:
 
 def _json(figure: Any) -> str:
     """A figure as JSON that can stand inside a script element."""
-    return json.dumps(json.loads(figure.to_json())).replace("</", "<\\/")
+    return json.dumps(json.loads(figure.to_json())).replace("<", "\\u003c")  # "</script>", "<!--"
 
 
 def _table(caption: str, table: pd.DataFrame) -> str:

@@ -122,7 +122,7 @@ def by_size(curves: Curves, x: str, y: str, by: str, mode: str = "lines+markers"
                 figure, part[x], part[y], name, color, mode=mode, dash=dash, group=name,
                 hover=", ".join(hover), legend=first == 0,
             )  # fmt: skip
-    figure.update_layout(legend={"title": {"text": label(by)}})
+    figure.update_layout(legend={"title": {"text": label(by)}}, showlegend=len(values) > 1)
     return finish(figure)
 
 

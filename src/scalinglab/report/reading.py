@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from scipy import stats
+
 from scalinglab.laws.dynamics import Dynamical
 from scalinglab.laws.rescaling import Collapse
 from scalinglab.laws.shape import Exponent
 
 
-def interval(exponent: Exponent) -> str:
-    """A 95 % interval as text."""
-    low, high = exponent.value - 1.96 * exponent.error, exponent.value + 1.96 * exponent.error
-    return f"{low:.3g} … {high:.3g}"
+def interval(exponent: Exponent, freedom: int) -> str:
+    """A 95 % interval as text, by Student's t: the error comes from a few sizes."""
+    half = stats.t.ppf(0.975, max(freedom, 1)) * exponent.error
+    return f"{exponent.value - half:.3g} … {exponent.value + half:.3g}"
 
 
 def of_dynamical(found: Dynamical) -> list[str]:

@@ -5,6 +5,8 @@ Each section is a function from curves to a `Section`, or None where they have n
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -42,6 +44,20 @@ def size_column(curves: Curves) -> str | None:
     return next(iter([*preferred, *varied]), None)
 
 
+def line_column(curves: Curves) -> str:
+    """The column that gives lines their colours: the size, another setting that varies, or the run itself."""
+    varied = [c for c in curves.setting_columns if not is_seed(c) and curves.frame[c].nunique() > 1]
+    return size_column(curves) or next(iter(varied), "run")
+
+
+def measures(curves: Curves) -> list[str]:
+    """What was measured: errors and losses where there are any, else whatever is no norm and no error bar."""
+    frame = curves.frame
+    others = [c for c in curves.measurement_columns if not re.match(r"norm(_|$)|.*_stderr$|count$", c)]
+    known = [c for c in MEASURES if c in frame and frame[c].notna().any()]
+    return known or [c for c in others if c not in MEASURES and frame[c].notna().any()]
+
+
 def seed_average(curves: Curves) -> Curves:
     """The mean over seeds, checkpoint by checkpoint; the curves themselves where no two can be averaged."""
     several = [c for c in curves.seed_columns if curves.frame[c].nunique() > 1]
@@ -53,15 +69,15 @@ def seed_average(curves: Curves) -> Curves:
 
 def learning_curves(curves: Curves) -> Section | None:
     """Loss and error against training time, one line a size."""
-    by = size_column(curves)
+    by = line_column(curves)
     x = next((c for c in PROGRESS if c in curves.frame and curves.frame[c].nunique() > 1), None)
-    found = [y for y in MEASURES if y in curves.frame and curves.frame[y].notna().any()][:2]
-    if by is None or x is None or not found:
+    found = measures(curves)[:2]
+    if x is None or not found:
         return None
     mean = seed_average(curves)
     shown = mean.select(**{x: lambda column: column > 0})
     plots = [Plot(by_size(shown, x, y, by), f"{label(y)} against {label(x)}".capitalize()) for y in found]
-    said = [f"Colours run with {label(by)}.", styles_in_words(shown, by)]
+    said = [f"Colours run with {label(by)}." if by != "run" else "", styles_in_words(shown, by)]
     if mean is not curves:
         said.insert(0, "Lines are means over seeds, bands one standard error.")
     return Section("Learning curves", [" ".join(filter(None, said))], plots)
@@ -69,8 +85,8 @@ def learning_curves(curves: Curves) -> Section | None:
 
 def against_norm(curves: Curves) -> Section | None:
     """Test error against the norm of the network, and the norm against time."""
-    by = size_column(curves)
-    if by is None or not {"norm", "test_error"} <= set(curves.frame.columns):
+    by = line_column(curves)
+    if not {"norm", "test_error"} <= set(curves.frame.columns):
         return None
     mean = seed_average(curves)
     x = next((c for c in PROGRESS if c in mean.frame), None)
@@ -121,7 +137,8 @@ def size_law(curves: Curves) -> Section | None:
     if by is None or y is None:
         return None
     others = also_varied(curves, by)
-    best = curves.best(y).frame.groupby([by, *others], dropna=False)[y]
+    best_rows = curves.best(y)
+    best = best_rows.frame.groupby([by, *others], dropna=False)[y]
     table = pd.DataFrame({"mean": best.mean(), "error": best.sem(), "runs": best.size()}).reset_index()
     if others:  # a mean over learning rates, say, would be the law of no network
         table = table.loc[table.groupby(by)["mean"].idxmin()].reset_index(drop=True)
@@ -139,6 +156,8 @@ def size_law(curves: Curves) -> Section | None:
     rows = [(name, value, *law.parameter_intervals[name]) for name, value in law.parameters.items()]
     fitted = pd.DataFrame(rows, columns=["parameter", "value", "95 % from", "to"])
     said = ["The best checkpoint of every run, averaged over runs of the same size."]
+    if lost := len(curves.runs) - len(best_rows.runs):
+        said.append(f"{lost} of {len(curves.runs)} runs have no {label(y)} and are left out.")
     if others:
         said.append(f"At each size the {', '.join(map(label, others))} with the lowest mean counts.")
     if law.unidentified:
@@ -162,17 +181,19 @@ def dynamical_laws(curves: Curves) -> list[Section]:
 
 def in_words(found: Dynamical) -> Section:
     """The reading of the laws, and their exponents."""
+    fitted = int(found.table["resolved"].sum())  # sizes behind γ₁ and γ₂
     rows = [
-        ("γ₁: error against norm, early in training", found.gamma_1),
-        ("γ₂: norm of the optimum against data", found.gamma_2),
-        ("γ₁·γ₂: predicted, error against data", found.gamma_predicted),
-        ("γ: measured, best error against data", found.gamma_measured),
+        ("γ₁: error against norm, early in training", found.gamma_1, fitted - 1),
+        ("γ₂: norm of the optimum against data", found.gamma_2, fitted - 2),
+        ("γ₁·γ₂: predicted, error against data", found.gamma_predicted, fitted - 2),
+        ("γ: measured, best error against data", found.gamma_measured, len(found.table) - 2),
     ]
     table = pd.DataFrame(
-        [(name, e.value, e.error, reading.interval(e)) for name, e in rows],
+        [(name, e.value, e.error, reading.interval(e, freedom)) for name, e, freedom in rows],
         columns=["exponent", "value", "standard error", "95 % interval"],
     )
-    return Section("In words", reading.of_dynamical(found), tables=[("Exponents", table)])
+    said = [*reading.of_dynamical(found), *(f"{note[0].upper()}{note[1:]}." for note in found.notes)]
+    return Section("In words", said, tables=[("Exponents", table)])
 
 
 def the_collapse(found: Dynamical) -> Section:
