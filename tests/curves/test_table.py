@@ -360,3 +360,15 @@ def test_interpolation_passes_through_its_points_and_stays_between_them(x, expon
         slack = 1 + 1e-9
         assert (middle <= np.maximum(y[1:], y[:-1]) * slack).all()
         assert (middle >= np.minimum(y[1:], y[:-1]) / slack).all()
+
+
+def test_average_takes_all_seeds_whatever_they_are_called():
+    rows = [
+        {"n_data": n, "init_seed": a, "data_seed": b, "step": 1, "test_loss": n + a + 10.0 * b}
+        for n in (100, 200) for a in (0, 1) for b in (0, 1)
+    ]  # fmt: skip
+    averaged = Curves(pd.DataFrame(rows)).average().frame
+    assert averaged["test_loss"].tolist() == [105.5, 205.5]
+    assert averaged["count"].tolist() == [4, 4]
+    with pytest.raises(BadInput, match="no seed to average over"):
+        Curves({"n_data": [100, 200], "test_loss": [1.0, 0.5]}).average()

@@ -6,6 +6,7 @@ from pandas.testing import assert_frame_equal
 from scalinglab.errors import BadInput
 from scalinglab.laws.dynamics import dynamical
 from scalinglab.laws.rescaling import collapse
+from scalinglab.laws.shape import Exponent
 from tests.laws.synthetic import family, lucky, other_shapes_below
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16000, 32000)
@@ -100,3 +101,35 @@ def test_bad_input_is_named():
         collapse(flat)
     with pytest.raises(BadInput, match="positive"):
         collapse(family(SIZES), tolerance=0)
+
+
+def test_what_could_not_be_used_is_said():
+    curves = family(SIZES, noise=0.01)
+    sizes = sorted(curves["n_data"].unique())
+    curves.loc[curves["n_data"] == sizes[1], "test_error"] = np.nan
+    curves.loc[curves.index[curves["n_data"] == sizes[2]][:3], "test_error"] = -1.0
+    for found in (collapse(curves), dynamical(curves)):
+        assert found.notes == (
+            f"n_data = {sizes[1]:,} left out: fewer than 6 usable points",
+            "3 points left out: norm or test_error is missing or not positive",
+        )
+        assert f"note: {found.notes[0]}" in found.summary()
+        assert sizes[1] not in getattr(found, "collapse", found).sizes
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "said"),
+    [
+        (lambda t: t.assign(n_data=t.n_data - t.n_data.min()), {}, "n_data = 0 must be positive"),
+        (lambda t: t, {"x": "test_error"}, "three different columns"),
+        (lambda t: t.assign(kind="a"), {"size": "kind"}, "'kind' must hold numbers, not 'a'"),
+    ],
+)
+def test_columns_that_make_no_collapse_are_named(change, options, said):
+    with pytest.raises(BadInput, match=said):
+        collapse(change(family(SIZES)), **options)
+
+
+def test_exponents_are_not_printed_to_the_digits_of_rounding():
+    assert str(Exponent(0.49999999999999817, 1e-15)) == "0.500000 ± 0.000000"
+    assert str(Exponent(0.1234567, 0.0123)) == "0.123 ± 0.012"

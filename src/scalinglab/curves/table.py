@@ -138,17 +138,19 @@ class Curves:
             mask &= _matches(self.frame[column], condition)
         return self._like(self.frame[mask])
 
-    def average(self, over: str | Sequence[str] = "seed", at: str | None = None) -> Curves:
+    def average(self, over: str | Sequence[str] | None = None, at: str | None = None) -> Curves:
         """Mean over a setting: each measurement m becomes m and m_stderr, with the number of rows in count.
 
         Args:
-            over: the setting, or several, whose values are averaged out.
+            over: the setting, or several, whose values are averaged out; all seeds where not given.
             at: the column at whose equal values runs are averaged; the first progress column they have
                 where not given. After ``interpolate("norm")`` this is ``at="norm"``.
 
         The standard error is null where only one run has the value; nulls do not enter the mean.
         """
-        names = [over] if isinstance(over, str) else list(over)
+        names = [over] if isinstance(over, str) else list(self.seed_columns if over is None else over)
+        if not names:
+            raise BadInput("there is no seed to average over: name the setting, as in average('width')")
         for name in names:
             self._known(name)
             if name not in self.setting_columns:

@@ -43,7 +43,7 @@ from scalinglab.laws.shape import (
     optimum,
     power_law_window,
 )
-from scalinglab.laws.sizes import size_curves
+from scalinglab.laws.sizes import left_out, size_curves
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Dynamical:
         sigma: √(σ_pred² + σ_meas²), the scale on which the two are compared.
         collapse: the curves on one master curve, as `collapse(by="position")` gives it.
         level_exponents: (levels, 2) the level ln u and the exponent of λ_u there: flat where eq. 5 holds.
+        notes: what could not be used.
     """
 
     table: pd.DataFrame
@@ -72,6 +73,7 @@ class Dynamical:
     sigma: float
     collapse: Collapse
     level_exponents: np.ndarray
+    notes: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -100,7 +102,8 @@ class Dynamical:
             ("sigma", f"{self.sigma:.3g}", f"they {verdict} within it"),
             ("collapse", self.collapse.extent(), ""),
         ]
-        return "\n".join(f"{name:<16} {value!s:<18} {what}".rstrip() for name, value, what in rows)
+        lines = [f"{name:<16} {value!s:<18} {what}".rstrip() for name, value, what in rows]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
 def dynamical(
@@ -150,6 +153,7 @@ def dynamical(
         sigma=float(np.hypot(predicted_error, measured.error)),
         collapse=collapse_at(found, position),
         level_exponents=np.column_stack([levels, each]),
+        notes=left_out(curves, found, x, y, size),
     )
 
 

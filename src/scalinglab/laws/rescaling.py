@@ -34,7 +34,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.alignment import GRID, Family
 from scalinglab.laws.shape import Exponent, level_crossings, line, power_law_window
-from scalinglab.laws.sizes import SizeCurve, size_curves
+from scalinglab.laws.sizes import SizeCurve, left_out, size_curves
 
 WAYS = ("position", "optimum", "exponents")
 SCALES = {
@@ -61,6 +61,7 @@ class Collapse:
         quality: mean squared deviation in units of the noise, over the sizes that hold.
         x_exponent, y_exponent: a and b of x_scale ∝ n^a and y_scale ∝ n^−b, over the sizes that hold.
         rescaled: the curves after rescaling: columns size, x, y.
+        notes: what could not be used.
     """
 
     by: str
@@ -78,6 +79,7 @@ class Collapse:
     x_exponent: Exponent
     y_exponent: Exponent
     rescaled: pd.DataFrame
+    notes: tuple[str, ...] = ()
 
     def extent(self, unit: str = "") -> str:
         """Which sizes collapse, in the words of CLI, report and papers: "from 1,770 up (5 of 8 sizes)"."""
@@ -102,6 +104,7 @@ class Collapse:
                 f"quality      {self.quality:.3g}   (1: within the noise)",
                 f"x scale      n^a,  a = {self.x_exponent}",
                 f"y scale      n^−b, b = {self.y_exponent}",
+                *(f"note: {note}" for note in self.notes),
             ]
         )
 
@@ -128,13 +131,14 @@ def collapse(
     if not tolerance > 0:
         raise BadInput(f"tolerance={tolerance} must be positive: the relative deviation that still counts")
     found = size_curves(curves, x, y, size)
+    notes = left_out(curves, found, x, y, size)
     if by == "position":
         _, places = level_crossings(found, [power_law_window(curve) for curve in found])
-        return collapse_at(found, places.mean(axis=1), tolerance)
+        return replace(collapse_at(found, places.mean(axis=1), tolerance), notes=notes)
     position, height = _minima(found)
     if by == "exponents":
-        return _best_exponents(found, position, height, tolerance)
-    return collapse_curves(found, position, height, tolerance, by)
+        return replace(_best_exponents(found, position, height, tolerance), notes=notes)
+    return replace(collapse_curves(found, position, height, tolerance, by), notes=notes)
 
 
 def collapse_at(found: list[SizeCurve], position: np.ndarray, tolerance: float = 0.1) -> Collapse:

@@ -26,7 +26,9 @@ class Exponent:
     error: float
 
     def __str__(self) -> str:
-        digits = max(0, 1 - int(np.floor(np.log10(self.error)))) if 0 < self.error < np.inf else 4
+        digits = 4
+        if 0 < self.error < np.inf:  # two digits of the error, but not those of rounding
+            digits = min(max(0, 1 - int(np.floor(np.log10(self.error)))), 6)
         return f"{self.value:.{digits}f} ± {self.error:.{digits}f}"
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
+from scalinglab.curves.columns import is_numeric, no_number
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.smoothing import Smooth, smooth
 
@@ -50,6 +51,12 @@ def size_curves(
     for column in (x, y, size):
         if column not in frame:
             raise BadInput(f"no column {column!r} in these curves; {nearest(column, frame.columns)}")
+        if not is_numeric(frame[column]):
+            raise BadInput(f"column {column!r} must hold numbers, not {no_number(frame[column])!r}")
+    if len({x, y, size}) < 3:
+        raise BadInput(f"x={x!r}, y={y!r} and size={size!r} must be three different columns")
+    if (smallest := frame[size].min()) <= 0:
+        raise BadInput(f"{size} = {smallest:g} must be positive: laws are laws of sizes")
     _one_experiment(table, size)
     made, short = [], []
     for value, rows in frame.dropna(subset=[size]).groupby(size, sort=True):
@@ -65,6 +72,24 @@ def size_curves(
             f"a law across sizes needs at least {fewest_sizes}; is {size!r} the column that tells them apart?"
         )
     return made
+
+
+def left_out(
+    curves: Curves | pd.DataFrame, found: list[SizeCurve], x: str, y: str, size: str
+) -> tuple[str, ...]:
+    """What `size_curves` could not use, in words."""
+    sizes = (curves.frame if isinstance(curves, Curves) else curves)[size]
+    short = sorted({*sizes.dropna()} - {curve.size for curve in found})
+    lost = sum(curve.dropped for curve in found)
+    notes = []
+    if short:
+        named = ", ".join(f"{value:,.10g}" for value in short)
+        notes.append(f"{size} = {named} left out: fewer than {FEWEST_POINTS} usable points")
+    if lost:
+        notes.append(f"{lost} points left out: {x} or {y} is missing or not positive")
+    if missing := int(sizes.isna().sum()):
+        notes.append(f"{missing} rows left out: they have no {size}")
+    return tuple(notes)
 
 
 def _one_experiment(table: Curves, size: str) -> None:
