@@ -12,6 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from scalinglab import measure, nets
 from scalinglab.errors import BadInput
+from scalinglab.measure.norm_tracker import own_state
 
 
 def eq2(matrices: list[np.ndarray], factors: float = 1.0) -> float:
@@ -138,6 +139,23 @@ def published_cnn(weights: list[np.ndarray]) -> float:
     columns = [np.sqrt((m**2).sum(0)).sum() for m in matrices]
     total = sum(sum(columns[i + 1 :]) ** (2 / 3) / sigma[i] ** (2 / 3) for i in range(len(sigma)))
     return float(np.prod(sigma) * total**1.5)
+
+
+def test_as_published_leaves_blocks_out_whatever_their_norms_or_their_neighbours_are():
+    models = [nets.build("resnet", (3, 8, 8), 5, width=0.125, seed=seed) for seed in range(3)]
+    tracker = measure.NormTracker(models[0], (3, 8, 8), "as_published", which=("spectral_complexity",))
+    alone = measure.norms(models[0], (3, 8, 8), "as_published")["spectral_complexity"]
+    with torch.no_grad():
+        next(models[1].parameters()).fill_(float("nan"))  # diverged
+        dict(models[2].named_parameters())["body.3.branch.0.weight"].mul_(1e12)
+    states = [own_state(model) for model in models]
+    stacked = {name: torch.cat([state[name] for state in states]) for name in states[0]}
+    found = tracker.measure(stacked)["spectral_complexity"]
+    other = nets.build("resnet", (3, 8, 8), 5, width=0.125, seed=2)
+    untouched = measure.norms(other, (3, 8, 8), "as_published")["spectral_complexity"]
+    assert float(found[0]) == pytest.approx(alone, rel=1e-3)
+    assert math.isnan(float(found[1]))
+    assert float(found[2]) == pytest.approx(untouched, rel=1e-3)
 
 
 def test_as_published_follows_the_authors_code_for_cnn_resnet_and_vit():

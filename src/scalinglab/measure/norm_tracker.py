@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput, nearest
@@ -195,7 +196,7 @@ class NormTracker:
             total, shares = self._lipschitz(spectral, numbers)
             errors = dict(zip(names, layers.errors, strict=True))
             if self.definition == "as_published":
-                return _as_published(names, spectral, rows, shares, errors, self.graph)
+                return _as_published(names, spectral, rows, self.readers.plan.outside, errors, self.graph)
             terms = (2 / 3) * (np.log(shares) + rows - spectral)
             terms[rows == -math.inf] = -math.inf  # a layer of zeros has no part in the sum
             log_value = total + 1.5 * _log_sum(terms)
@@ -309,12 +310,11 @@ def _as_published(
     names: tuple[str, ...],
     spectral: Floats,
     columns: Floats,
-    shares: Floats,
+    outside: NDArray[np.bool_],
     errors: dict[str, Floats],
     graph: Graph,
 ) -> Complexity:
     if graph.has_branches and not graph.has_attention:  # the layers inside residual blocks are missing
-        outside = np.asarray((shares > 1 - 1e-9).all(1))
         names = tuple(name for name, is_outside in zip(names, outside, strict=True) if is_outside)
         spectral, columns = spectral[outside], columns[outside]
     product = spectral.sum(0)

@@ -16,6 +16,7 @@ from functools import cached_property, partial
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from scalinglab.measure.capture import Arriving, Replays, aside, follow, side_by_side, wait_for_last
@@ -86,9 +87,14 @@ class Plan:
 
     @cached_property
     def sum_of_logs(self) -> tuple[Floats, Floats]:
-        """Where log Λ is a sum: its constant, (1,), and the weights of what `log_lipschitz` takes."""
+        """log Λ where all logs are zero, (1,), and its derivatives there: where it is a sum, all of it."""
         total, shares = self.log_lipschitz(np.zeros((len(self.layers) + len(self.graph.readings), 1)))
         return total, shares[:, 0]
+
+    @cached_property
+    def outside(self) -> NDArray[np.bool_]:
+        """Which layers are in no residual block: log Λ grows as their log norm does."""
+        return self.sum_of_logs[1][: len(self.layers)] > 1 - 1e-9
 
     def log_lipschitz(self, logs: Floats) -> tuple[Floats, Floats]:
         """log Λ (replicas,) and its derivatives by its arguments: logs of layers' norms, then readings."""
