@@ -277,6 +277,18 @@ def test_sealed_files_are_read_by_pandas_where_they_lie(store):
     assert len(sl.read(store.path)) == 3 * STEPS
 
 
+def test_pandas_reads_runs_that_measured_nothing_or_whole_numbers_beside_others(store):
+    experiments, losses = [None, "a"], [None, 1, 0.5]
+    settings = sorted(({"number": number} for number in range(6)), key=run_name)  # the order of the files
+    for setting, experiment, loss in zip(settings, experiments * 3, losses * 2, strict=True):
+        with store.start(setting, experiment=experiment) as run:
+            run.append(step=1, test_loss=loss)
+    frame = pd.read_parquet(store.path / "sealed").sort_values("run")
+    assert frame["test_loss"].fillna(-1).tolist() == [-1, 1, 0.5] * 2
+    assert frame["experiment"].fillna("").tolist() == ["", "a"] * 3
+    assert frame["step"].dtype == "int64"
+
+
 # --- many processes --------------------------------------------------------------------------------
 
 

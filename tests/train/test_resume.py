@@ -190,8 +190,7 @@ def test_a_disk_that_cannot_take_the_state_stops_the_runs_and_loses_nothing(tmp_
     assert np.array_equal(resumed.test_loss, whole.test_loss)
 
 
-@pytest.mark.parametrize("ending", ["json", "pt"])
-@pytest.mark.parametrize("left", [0, 20, 3000])
+@pytest.mark.parametrize(("ending", "left"), [("json", 20), ("pt", 0), ("pt", 3000)])
 def test_a_damaged_state_lets_the_runs_begin_anew(ending, left, tmp_path, monkeypatch) -> None:
     killed_at(12, [MLP], tmp_path, monkeypatch)
     (path,) = (tmp_path / "state").glob(f"*.{ending}")

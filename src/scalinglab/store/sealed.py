@@ -25,6 +25,7 @@ from scalinglab.store.files import write_whole
 from scalinglab.store.record import Record
 
 _KEY = b"scalinglab"
+COUNTS = ("step", "examples")  # whole numbers, unless somebody counts otherwise
 
 
 @dataclass(frozen=True)
@@ -118,17 +119,21 @@ def to_table(record: Record, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     names = dict.fromkeys(name for row in latest.values() for name in row)
     constant = record.columns()
     constant |= {name: row[name] for row in latest.values() for name in row if name in SETTING}
-    columns = {name: _array([value] * len(latest)) for name, value in constant.items()}
+    text = {"experiment": pa.string()}  # of one kind also where no run has one
+    columns = {name: _array([value] * len(latest), text.get(name)) for name, value in constant.items()}
     columns |= {
-        name: _array([row.get(name) for row in latest.values()]) for name in names if name not in columns
+        name: _array([row.get(name) for row in latest.values()], None if name in COUNTS else pa.float64())
+        for name in names
+        if name not in columns
     }
     return pa.table(columns)
 
 
-def _array(values: list[Any]) -> pa.Array:
+def _array(values: list[Any], kind: pa.DataType | None = None) -> pa.Array:
+    """The values as a column; measurements are of one kind in all files, which other readers ask for."""
     values = [None if isinstance(v, float) and math.isnan(v) else v for v in values]
     try:
-        return pa.array(values)
+        return pa.array(values, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         pass  # integers beyond 64 bits, or numbers and text mixed
     if all(isinstance(v, (int, float, type(None))) for v in values):

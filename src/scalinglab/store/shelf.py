@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -162,7 +163,11 @@ class Shelf:
         return self.path / f"pack-{uuid.uuid4().hex[:16]}.parquet"
 
     def _pack_names(self) -> list[str]:
-        return sorted(path.name for path in self.path.glob("pack-*.parquet"))
+        try:  # the bare names: asked for at the start of every run, beside thousands of sealed ones
+            names = os.listdir(self.path)
+        except FileNotFoundError:
+            return []
+        return sorted(name for name in names if name.startswith("pack-") and name.endswith(".parquet"))
 
     def _packs(self) -> dict[str, sealed.Footer]:
         """The packs that can be read and that no other pack replaces."""
