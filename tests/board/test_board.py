@@ -13,6 +13,8 @@ import pytest
 from scalinglab.board import app, serve
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store
+from scalinglab.sweep import Grid
+from scalinglab.sweep.plan import keep_grid
 from tests.browser import Browser, needs_browser
 
 
@@ -61,6 +63,20 @@ def test_the_page_follows_the_store_as_runs_come_in(tmp_path):
     assert "Plotly.newPlot" in page
     status = board.get("/status.json").json()
     assert (status["done"], status["running"], status["going"]) == (2, 0, False)
+
+
+def test_runs_that_two_grids_share_are_counted_once(tmp_path):
+    store = Store(tmp_path / "runs")
+    write(store, 100, 0)
+    fixed = {"model": "mlp", "dataset": "digits", "n_data": 64, "steps": 4}
+    grids = [
+        Grid(fixed, seeds=2),
+        Grid(fixed, seeds=4),
+        Grid({**fixed, "width": 1.0}, seeds=5),
+    ]  # its default
+    for grid in grids:
+        keep_grid(grid, store, {})
+    assert client(store).get("/status.json").json()["planned"] == 5
 
 
 def test_failed_runs_stand_there_with_their_reason(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from scalinglab.errors import ScalinglabError
 from scalinglab.report.page import Section
 from scalinglab.store import Record, Store
 from scalinglab.sweep.display import clock
-from scalinglab.sweep.plan import kept_grids
+from scalinglab.sweep.plan import kept_grids, planned_runs
 
 STATUSES = ("done", "running", "unfinished", "diverged", "failed")
 RECENT = 600.0  # seconds over which throughput is measured
@@ -27,7 +28,7 @@ def state(store: Store) -> dict[str, Any]:
     recent = [t for t in ended if now - t < RECENT]
     since = max(now - min(recent), 1.0) if recent else 0.0
     rate = 60 * len(recent) / since if recent else 0.0
-    planned = max(_planned(store), len(records))
+    planned = max(len(_planned(store)), len(records))
     left = planned - counts["done"] - counts["diverged"] - counts["failed"]
     going = counts["running"] > 0
     return {
@@ -36,11 +37,18 @@ def state(store: Store) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _planned(store: Store) -> int:
+def _planned(store: Store) -> set[str]:
+    """The runs of all grids; a grid that was extended shares runs with the one before."""
+    return _of_grids(store.path, tuple(sorted(path.name for path in (store.path / "grids").glob("*.json"))))
+
+
+@lru_cache(maxsize=8)
+def _of_grids(path: Path, _names: tuple[str, ...]) -> set[str]:
+    """Names of runs, found once for the same files, which never change."""
     try:
-        return sum(len(grid.settings()) for grid in kept_grids(store))
+        return {name for grid in kept_grids(Store(path)) for name in planned_runs(grid)}
     except (ScalinglabError, ValueError, OSError, KeyError):
-        return 0  # runs that no sweep planned
+        return set()  # runs that no sweep planned
 
 
 def section(store: Store, found: dict[str, Any]) -> Section:

@@ -20,7 +20,7 @@ from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store
 from scalinglab.store.files import write_whole
 from scalinglab.sweep.grid import Grid, Setting
-from scalinglab.sweep.worker import load
+from scalinglab.sweep.worker import RUNNERS, load
 
 PROBES = 6  # groups that a dry run times
 
@@ -195,6 +195,12 @@ def keep_grid(grid: Grid, store: Store, context: Mapping[str, Any]) -> None:
     with store.locked():
         if not path.exists():
             write_whole(path, to)
+
+
+def planned_runs(grid: Grid) -> set[str]:
+    """The names of a grid's runs; a runner of somebody else's is not loaded to complete their settings."""
+    complete = load(grid.runner).identity if grid.runner in RUNNERS else dict
+    return {run_name(plain(complete(setting))) for setting in grid.settings()}
 
 
 def kept_grids(store: Store) -> list[Grid]:
