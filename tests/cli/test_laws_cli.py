@@ -372,3 +372,29 @@ def test_a_surface_without_compute_writes_its_parameters(surface: Path):
     assert list(written.index) == ["E", "A", "B", "alpha", "beta"]
     assert (written["low"] < written["value"]).all()
     assert (written["value"] < written["high"]).all()
+
+
+def test_a_mean_of_one_run_has_no_error_and_still_counts(curves: Path):
+    table = pd.read_csv(curves)
+    sl.Curves(table).average().write("means.csv")
+    sl.Curves(table.iloc[2:]).average().write("gap.csv")  # one seed is left of the smallest size
+    assert "points count by their test_error_stderr" in run("laws", "fit", "means.csv", "--no-figure")
+    said = run("laws", "fit", "gap.csv", "--no-figure")
+    assert "test_error_stderr is missing or zero in 1 of 12 rows" in said
+    assert "12 points at 12 sizes" in said
+
+
+def test_losses_below_zero_are_drawn_on_a_linear_axis(curves: Path):
+    table = pd.read_csv(curves)
+    table.assign(test_error=table.test_error - 2).to_csv("below.csv", index=False)
+    words = ("--form", "power_law_offset", "--space", "raw", "--bounds", "offset=-5:5")
+    (law,) = json.loads(run("laws", "fit", "below.csv", *words, "--json", "--figure", "below.png"))["laws"]
+    assert law["parameters"]["offset"] == pytest.approx(-1.95, abs=0.01)
+    assert Path("below.png").stat().st_size > 10_000
+
+
+def test_a_surface_without_an_optimum_is_still_drawn(surface: Path):
+    run("laws", "surface", surface, "--bounds", "A=0:1e-250", "--figure", "flat.png")
+    assert Path("flat.png").stat().st_size > 10_000
+    with pytest.raises(BadInput, match="does not fall with n_params"):
+        run("laws", "surface", surface, "--bounds", "A=0:1e-250", "--compute", "1e21", "--no-figure")

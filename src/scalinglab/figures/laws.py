@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalinglab.errors import BadInput
 from scalinglab.figures.style import (
     INK,
     MUTED,
@@ -42,15 +44,18 @@ def law(
     grid = np.geomspace(data.x.min() / 1.2, data.x.max() * beyond, 60)
     curve = np.asarray(fitted.predict(grid))
     low, high = fitted.interval(grid, level)
-    ceiling = 3 * max(data.y.max(), curve.max())
-    band(top, grid, np.clip(low, data.y.min() / 30, None), np.clip(high, None, ceiling), color=PALETTE[0])
+    lowest, highest = min(data.y.min(), curve.min()), max(data.y.max(), curve.max())
+    room = 3 * (highest - lowest)  # an open interval must not make the points small
+    ends = (data.y.min() / 30, 3 * highest) if data.y.min() > 0 else (lowest - room, highest + room)
+    band(top, grid, np.clip(low, *ends), np.clip(high, *ends), color=PALETTE[0])
     inside = grid <= data.x.max()
     top.plot(grid[inside], curve[inside], color=PALETTE[0], label=fitted.form.name.replace("_", " "))
     top.plot(grid[~inside], curve[~inside], color=PALETTE[0], linestyle="--")
     points(top, data.x, data.y, data.error, color=INK, label="measured", zorder=3)
-    loglog(top, "", y, title)
-    if data.y.min() <= 0:
-        top.set_yscale("linear")
+    if data.y.min() > 0:
+        loglog(top, "", y, title)
+    else:
+        top.set(xscale="log", ylabel=y, title=title)
     # a falling law leaves this corner free; at the line the words would cover points
     top.annotate(_slope_text(fitted), (0.98, 0.95), xycoords="axes fraction", ha="right", va="top", color=INK)
     top.legend(loc="lower left")
@@ -98,8 +103,9 @@ def surface(
         left.plot(sizes[seen], fitted.predict(sizes[seen], data[seen]), color=MUTED, linewidth=0.8)
     farthest = budgets[-1] * 10 if compute is None else max(budgets[-1], np.max(compute))
     along = np.geomspace(budgets[0], farthest, 40)
-    optimal = fitted.compute_optimal(along, flops=flops, intervals=False)
-    left.plot(optimal.n_params, optimal.loss, color=PALETTE[1], label="compute-optimal")
+    with suppress(BadInput):  # a loss that does not fall with one of the sizes has no optimum
+        optimal = fitted.compute_optimal(along, flops=flops, intervals=False)
+        left.plot(optimal.n_params, optimal.loss, color=PALETTE[1], label="compute-optimal")
     if compute is not None:
         best = fitted.compute_optimal(np.atleast_1d(compute), flops=flops)
         left.errorbar(
@@ -108,7 +114,8 @@ def surface(
             yerr=np.abs(np.array(best.loss_interval) - best.loss),
         )  # fmt: skip
     loglog(left, "n_params", loss, title or fitted.law.form.name)
-    left.legend(loc="upper right", frameon=False)
+    if left.get_legend_handles_labels()[1]:
+        left.legend(loc="upper right", frameon=False)
     right.axhline(0, color=MUTED, linewidth=1)
     right.scatter(flops * n * d, 100 * fitted.law.residuals, c=np.log10(n), cmap=SEQUENTIAL, s=12)
     right.set(xscale="log", xlabel="FLOPs", ylabel="residual / %", title="measured minus surface")

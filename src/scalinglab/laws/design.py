@@ -135,7 +135,7 @@ def _target(
         best = fitted.compute_optimal(compute, flops=flops, intervals=False)
         at = (best.n_params, best.n_data)
     if at is None:
-        raise BadInput("give at=, where the prediction matters (or compute= for a surface)")
+        raise BadInput("give at= (--at), where the prediction matters, or compute= (--compute) for a surface")
     target = np.atleast_1d(np.asarray(at, float)).ravel()
     if len(target) != len(names):
         given = ", ".join(f"{v:g}" for v in target)

@@ -224,7 +224,9 @@ def fit(
     x = [n_params, n_data]
     for name in chosen.variables[2:]:
         if third.get(name) is None:
-            raise BadInput(f"{chosen.name} needs {name}= beside n_params and n_data")
+            raise BadInput(
+                f"{chosen.name} needs {name}= beside n_params and n_data (on the command line --third COLUMN)"
+            )
         x.append(third[name])
     options = {"starts": 8, **options}
     law = fit_form(chosen, tuple(x), loss, delta=delta, runs=runs, bounds=bounds, **options)

@@ -65,14 +65,13 @@ def points_of(
 
     Args:
         x: a column, or several for a surface.
-        error: the column of y's standard error; by default ``<y>_stderr`` where there is one.
+        error: the column of y's standard error; by default ``<y>_stderr`` where every row has one.
         reduce: which rows of a run with several rows at one x count: "best" (the lowest y), "last" (by
             progress), "all", or "auto": the best where there are several.
         where: conditions ``{column: value}``, values as text.
     """
     frame = tidy(curves.frame if isinstance(curves, Curves) else curves)
     names = [x] if isinstance(x, str) else list(x)
-    error = error or (f"{y}_stderr" if f"{y}_stderr" in frame else None)
     if frame.empty:
         raise BadInput("the table has no rows")
     _numeric(frame, [*names, y, *([error] if error else [])])
@@ -81,6 +80,9 @@ def points_of(
     frame = select(frame, where or {})
     _one_kind(frame, names)
     notes = _doubts(frame, names)
+    if error is None and f"{y}_stderr" in frame:
+        error, note = _standard_error(frame, f"{y}_stderr")
+        notes.append(note)
     runs, told_apart_by = _run_names(frame, names, y, error)
     frame, note = _reduced(frame.assign(__run=runs), ["__run", *names], y, reduce)
     if note:
@@ -158,6 +160,15 @@ def _doubts(frame: pd.DataFrame, names: list[str]) -> list[str]:
     return notes
 
 
+def _standard_error(frame: pd.DataFrame, column: str) -> tuple[str | None, str]:
+    """The column, or None where some rows have no standard error (a mean of one run); and the note."""
+    known = pd.to_numeric(frame[column], errors="coerce") > 0
+    if known.all():
+        return column, f"points count by their {column}"
+    lost = int((~known).sum())
+    return None, f"{column} is missing or zero in {lost} of {len(frame)} rows: all points count alike"
+
+
 def _reduced(frame: pd.DataFrame, keys: list[str], y: str, reduce: str) -> tuple[pd.DataFrame, str]:
     """The rows that count where a run has several at one x, and what was done; empty if nothing was."""
     if reduce == "all" or not frame.duplicated(keys).any():
@@ -187,9 +198,8 @@ def _run_names(
     spelt = [c for c in map(str, frame.columns) if c not in SETTING and standard_name(c) in SETTING]
     settings = [*names, *(c for c in spelt if c not in names and c != y)]
     try:
-        named = Curves(
-            frame.drop(columns=[c for c in (error,) if c]).reset_index(drop=True), settings=settings
-        )
+        errors = [c for c in {error, f"{y}_stderr"} if c in frame]
+        named = Curves(frame.drop(columns=errors).reset_index(drop=True), settings=settings)
     except BadInput:
         return each
     runs = named.frame["run"].to_numpy()
