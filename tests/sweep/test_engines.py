@@ -162,6 +162,17 @@ def test_a_node_killed_in_mid_sweep_loses_no_run_and_stores_none_twice(cluster, 
     nodes.append(cluster.add_node(num_cpus=1))
 
 
+def test_a_cluster_without_room_for_a_task_says_so(cluster, monkeypatch):
+    from scalinglab.sweep.ray_engine import RayPool
+
+    with pytest.warns(UserWarning, match=r"needs 1 CPUs and 2 GPUs on one node.* until the cluster grows"):
+        RayPool(None, None, cpus=1, gpus=2)
+    with pytest.warns(UserWarning, match="needs 2 CPUs and 0 GPUs"):  # there are two, on different nodes
+        pool = RayPool(None, None, cpus=2)
+    with pytest.raises(BadInput, match="ask for less, with cpus and gpus"):
+        pool._check_room(alone=True)
+
+
 def count(path, status):
     return sum(record.status == status for record in Store(path).records().values())
 

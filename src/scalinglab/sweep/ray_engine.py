@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from math import ceil
 from typing import Any
 
-from scalinglab.errors import ScalinglabError, require
+from scalinglab.errors import BadInput, ScalinglabError, require
 from scalinglab.sweep.engines import DIED, Answer, Task
 
 
@@ -33,7 +35,8 @@ class RayPool:
             own = [path for path in sys.path if path and not path.startswith((sys.prefix, sys.base_prefix))]
             try:
                 self._ray.init(
-                    address=address, num_cpus=workers if address is None else None, log_to_driver=False,
+                    address=address, num_cpus=ceil(workers * cpus) if workers and address is None else None,
+                    log_to_driver=False,
                     include_dashboard=False, configure_logging=False,
                     runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(own)}},
                 )  # fmt: skip
@@ -43,8 +46,22 @@ class RayPool:
                     "its token may be missing here (Ray's documentation: token authentication)"
                 ) from error
         self._cpus, self._gpus, self._workers = cpus, gpus, workers
+        self._check_room(alone=self._started and address is None)
         self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(_execute)
         self._running: dict[Any, Task] = {}
+
+    def _check_room(self, alone: bool) -> None:
+        """Say so where no node could take a task: Ray itself waits without a word."""
+        needed = {"CPU": self._cpus, "GPU": self._gpus}
+        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        if any(all(node.get(kind, 0) >= number for kind, number in needed.items()) for node in nodes):
+            return
+        have = "; ".join(f"{node.get('CPU', 0):g} CPUs, {node.get('GPU', 0):g} GPUs" for node in nodes)
+        lacking = f"a task needs {self._cpus:g} CPUs and {self._gpus:g} GPUs on one node, and Ray has: {have}"
+        if alone:
+            self.close()
+            raise BadInput(f"{lacking}; ask for less, with cpus and gpus")
+        warnings.warn(f"{lacking}; the sweep waits until the cluster grows", stacklevel=2)
 
     @property
     def slots(self) -> int:
