@@ -14,7 +14,7 @@ BASE = {"model": "mlp", "dataset": "digits", "batch_size": 32, "steps": 6, "opti
 @pytest.mark.parametrize("model", ["mlp", "lenet", "cnn", "myrtle", "resnet", "wide_resnet", "vit"])
 def test_the_parameters_that_memory_is_estimated_from_are_those_of_the_network(model):
     network = sl.nets.build(model, (3, 32, 32), 10, width=2)
-    weights, activations = training._sizes(model, 2.0, None, "cifar10", None, ())
+    weights, activations = training._sizes(model, 2.0, None, "cifar10", None)
     assert weights == sum(p.numel() for p in network.parameters())
     assert activations > 10
 
@@ -40,6 +40,38 @@ def test_runs_of_one_architecture_are_packed_together():
 def test_a_misspelt_setting_is_refused_before_anything_runs():
     with pytest.raises(BadInput, match="'learning_rat'; did you mean 'learning_rate'"):
         make_plan(Grid({**BASE, "learning_rat": 0.1}))
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({"n_data": [64, 1439]}, "n_data=1439: digits has 1438 training examples"),
+        ({"model_options": [{"hidden": 8}, {"hiden": 8}]}, "mlp takes no option 'hiden'"),
+        ({"model": ["mlp", "resnet"], "depth": [18, 3]}, "a resnet has depth 18 or 34, not 3"),
+    ],
+)
+def test_networks_that_cannot_be_built_are_refused_before_anything_runs(axes, message, tmp_path):
+    setting = {name: value for name, value in BASE.items() if name not in axes}
+    with pytest.raises(BadInput, match=message):
+        sl.sweep.run(Grid(setting, axes=axes), tmp_path / "runs", workers=1)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_device_that_is_not_here_fails_no_run(tmp_path):
+    with pytest.raises(BadInput, match="device='cudda' cannot be used here"):
+        sl.sweep.run(Grid(BASE), tmp_path / "runs", workers=1, device="cudda")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_planning_knows_of_the_data_is_what_they_are():
+    digits = sl.data.load("digits")
+    assert (training._SHAPES["digits"], training._EXAMPLES["digits"]) == (digits.input_shape, digits.n_data)
+    assert training._SHAPES.keys() == training._EXAMPLES.keys()
+
+
+def test_larger_options_of_a_network_need_more_memory():
+    wide = training.identity({**BASE, "model_options": {"hidden": 4096}})
+    assert training.memory(wide) > 2 * training.memory(training.identity(BASE))
 
 
 def test_a_sweep_gives_the_same_curves_as_training_by_hand(tmp_path):

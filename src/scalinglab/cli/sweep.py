@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -71,7 +72,7 @@ def sweep(
         outcomes.append({"store": str(place.path), "runs": len(outcome.status), **counts})
         if not as_json:
             print(outcome.summary())
-            print(f"in {place.path}; look at them with: scalinglab report {place.path}")
+            print(f"in {place.path}; look at them with: scalinglab report {shlex.quote(str(place.path))}")
         if outcome.interrupted:
             raise typer.Exit(130)
     if as_json:
@@ -88,11 +89,12 @@ def _dry_run(
     from scalinglab.sweep import Grid, make_plan
     from scalinglab.sweep.display import clock
     from scalinglab.sweep.engines import default_workers
+    from scalinglab.sweep.running import devices_here
     from scalinglab.sweep.worker import load
 
     assert isinstance(grid, Grid)
     assert isinstance(store, Store)
-    devices = [device] if device else load(grid.runner).devices()
+    devices = devices_here(load(grid.runner), device)
     count = workers or default_workers(devices)
     plan = make_plan(
         grid, store, workers=count, together=together, device=devices[0], retry_failed=retry_failed

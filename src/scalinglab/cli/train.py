@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -78,7 +79,7 @@ def train(
     if as_json:
         return
     if store is not None:
-        print(f"kept in {store}; look at them with: scalinglab report {store}")
+        print(f"kept in {store}; look at them with: scalinglab report {shlex.quote(str(store))}")
     elif out is None:
         print("nothing was kept: --store FOLDER keeps the runs, --out FILE.csv writes the curves")
 

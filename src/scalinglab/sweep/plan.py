@@ -57,6 +57,13 @@ class Plan:
     runner: str
 
     @property
+    def varied(self) -> set[str]:
+        """The settings that tell the runs apart."""
+        settings = list(self.runs.values())
+        names = {name for setting in settings for name in setting}
+        return {name for name in names if any(s.get(name) != settings[0].get(name) for s in settings)}
+
+    @property
     def missing(self) -> list[str]:
         """Names of the runs that are left to do."""
         return [run for task in self.tasks for run in task.runs]

@@ -13,7 +13,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ from scalinglab.store import Record, RunBusy, Store, StoreError
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.engines import DIED, Answer, Pool, open_pool
 from scalinglab.sweep.grid import Grid
-from scalinglab.sweep.plan import Plan, Task, keep_grid, make_plan, part, remaining, split
+from scalinglab.sweep.plan import Plan, Task, count, keep_grid, make_plan, part, remaining, split
 from scalinglab.sweep.worker import load
 
 COMPACT_FROM = 200  # sealed runs after which they are put into one file
@@ -64,10 +64,13 @@ class Outcome:
     def summary(self) -> str:
         """What became of the runs, and which failed and why."""
         counts = {kind: self.count(kind) for kind in dict.fromkeys(self.status.values())}
-        lines = [f"{len(self.status)} runs: " + ", ".join(f"{n} {kind}" for kind, n in counts.items())]
+        lines = [
+            f"{count(len(self.status), 'run')}: " + ", ".join(f"{n} {kind}" for kind, n in counts.items())
+        ]
         for run, record in self.failed.items():
             reason = (record.error or "unknown").strip().splitlines()[-1]
-            lines.append(f"  {run} {record.setting}: {reason}")
+            own = {name: v for name, v in record.setting.items() if name in self.plan.varied}
+            lines.append(f"  {run} {own}: {reason}" if own else f"  {run}: {reason}")
         if self.failed:
             lines.append("try the failed ones again with --retry-failed (retry_failed=True)")
         for cause, times in Counter(self.deaths).items():
@@ -144,7 +147,7 @@ def execute(
     start = time.monotonic()
     grid, store = as_grid(grid), as_store(store)
     runner = load(grid.runner)
-    devices: Sequence[str | None] = [device] if device or engine == "ray" else runner.devices()
+    devices = [device] if engine == "ray" else devices_here(runner, device)
     with interruptible() as wish:
         pool = open_pool(engine, workers, address, devices, cpus, gpus)
         try:
@@ -170,6 +173,13 @@ def execute(
     status = {name: records[name].status if name in records else "missing" for name in plan.runs}
     failed = {name: records[name] for name, kind in status.items() if kind == "failed"}
     return Outcome(plan, status, failed, wish.soon, time.monotonic() - start, tuple(driver.causes))
+
+
+def devices_here(runner: Any, device: str | None) -> list[str | None]:
+    """Where tasks compute on this machine: the device that was asked for, or all that the runner finds."""
+    if device and hasattr(runner, "check_device"):
+        runner.check_device(device)
+    return [device] if device else list(runner.devices())
 
 
 @dataclass

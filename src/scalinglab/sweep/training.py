@@ -2,11 +2,13 @@
 
 Any module with these functions is a runner: `identity` (a checked, complete setting), `alike` (runs that
 can go together), `cost` and `memory` of a run, `capacity` (runs a task), `memory_limit` (bytes a task),
-`probe` (time a few steps), `work` (do runs into a store). Workers import it by its dotted name.
+`probe` (time a few steps), `work` (do runs into a store); `check_device`, if it is there, refuses a device
+that this machine lacks. Workers import it by its dotted name.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import time
@@ -15,13 +17,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from scalinglab.errors import require
+from scalinglab.curves import plain
+from scalinglab.errors import BadInput, require, usable_device
 from scalinglab.store import Store
 
 Setting = dict[str, Any]
 _COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy that is evaluated
 _SHAPES = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "fashion-mnist": (1, 28, 28)}
 _SHAPES |= {"cifar10": (3, 32, 32), "cifar100": (3, 32, 32)}
+_EXAMPLES = {"digits": 1438, "mnist": 60_000, "fashion-mnist": 60_000, "cifar10": 50_000, "cifar100": 50_000}
 _TIME = ("epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate")
 
 
@@ -33,7 +37,10 @@ def _setting(setting: Mapping[str, Any]) -> Any:
 
 def identity(setting: Mapping[str, Any]) -> Setting:
     """The complete setting; unknown, missing and contradictory keys are errors."""
-    return dict(_setting(setting).identity())
+    s = _setting(setting)
+    if (s.n_data or 0) > (most := _EXAMPLES.get(s.dataset, math.inf)):
+        raise BadInput(f"n_data={s.n_data}: {s.dataset} has {most} training examples")
+    return dict(s.identity())
 
 
 def alike(settings: Sequence[Setting]) -> list[list[Setting]]:
@@ -55,22 +62,27 @@ def cost(setting: Setting) -> float:
 def memory(setting: Setting) -> float:
     """Bytes that one run adds to a group: copies of its weights, and activations with their gradients."""
     s = _setting(setting)
-    options = tuple(sorted((k, repr(v)) for k, v in s.model_options.items()))
-    weights, activations = _sizes(s.model, s.width, s.depth, s.dataset, s.batch_norm, options)
+    options = json.dumps(plain(s.model_options), sort_keys=True)
+    weights, activations = _sizes(s.model, s.width, s.depth, s.dataset, s.batch_norm, options, s.pool)
     return 4.0 * (_COPIES * weights + 3 * activations * s.batch(int(s.n_data or 1)))
 
 
 @lru_cache(maxsize=256)
 def _sizes(
-    model: str, width: float, depth: int | None, dataset: str, batch_norm: bool | None, options: Any
-) -> tuple[int, int]:
-    """Parameters of a network, and activations for one example, without building it in memory."""
+    model: str, width: float, depth: int | None, dataset: str, batch_norm: bool | None,
+    options: str = "{}", pool: int = 1,
+) -> tuple[int, int]:  # fmt: skip
+    """Parameters of a network, and activations for one example, without building it in memory.
+
+    A network that cannot be built for data of this shape is refused here, before anything runs.
+    """
     import torch
 
     from scalinglab import nets
 
-    shape = _SHAPES.get(dataset, (3, 32, 32))
-    given: dict[str, Any] = {"depth": depth, "batch_norm": batch_norm}
+    channels, *sides = _SHAPES.get(dataset, (3, 32, 32))
+    shape = (channels, *(side // pool for side in sides))
+    given: dict[str, Any] = {"depth": depth, "batch_norm": batch_norm, **json.loads(options)}
     try:
         with torch.device("meta"):
             network = nets.build(
@@ -87,6 +99,10 @@ def _sizes(
                     layer.register_forward_hook(add)
             network.eval()(torch.empty(1, *shape))
         return weights, seen[0]
+    except BadInput:
+        if dataset in _SHAPES:
+            raise
+        return 10**6, 10**6
     except Exception:  # an estimate must not stop a sweep: a network that does not fit is split when it fails
         return 10**6, 10**6
 
@@ -114,6 +130,11 @@ def devices() -> list[str | None]:
     """The devices of this machine: its GPUs, or None for the processor."""
     torch = require("torch", "train", "Training")
     return [f"cuda:{k}" for k in range(torch.cuda.device_count())] or [None]
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that cannot be used here, which would fail every run."""
+    usable_device(device)
 
 
 def _cuda(device: str | None) -> bool:
