@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from scalinglab.board import app, serve
+from scalinglab.board.state import state
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store
 from scalinglab.sweep import Grid
@@ -77,6 +78,16 @@ def test_runs_that_two_grids_share_are_counted_once(tmp_path):
     for grid in grids:
         keep_grid(grid, store, {})
     assert client(store).get("/status.json").json()["planned"] == 5
+
+
+def test_a_machine_whose_clock_is_ahead_does_not_speed_up_the_sweep(tmp_path, monkeypatch):
+    store = Store(tmp_path / "runs")
+    here = time.time()
+    for seed in range(10):  # one a minute, an hour ahead
+        monkeypatch.setattr(time, "time", lambda seed=seed: here + 3600 + 60 * seed)
+        write(store, 100, seed)
+    monkeypatch.setattr(time, "time", lambda: here)
+    assert state(store)["rate"] == pytest.approx(1, rel=0.15)
 
 
 def test_failed_runs_stand_there_with_their_reason(tmp_path):

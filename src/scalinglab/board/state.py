@@ -24,7 +24,7 @@ def state(store: Store) -> dict[str, Any]:
     records = store.records()
     counts = {status: sum(r.status == status for r in records.values()) for status in STATUSES}
     ended = [r.finished for r in records.values() if r.finished is not None]
-    now = time.time()
+    now = max(time.time(), *ended, 0.0)  # the clock of another machine may be ahead of ours
     recent = [t for t in ended if now - t < RECENT]
     since = max(now - min(recent), 1.0) if recent else 0.0
     rate = 60 * len(recent) / since if recent else 0.0
