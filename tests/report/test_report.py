@@ -253,3 +253,38 @@ def test_what_the_dynamical_laws_left_out_is_said():
     frame.loc[frame.n_data == 200, "test_error"] = np.nan
     page = sl.report.build(sl.Curves(frame))
     assert "N_data = 200 left out: fewer than 6 usable points." in page
+
+
+def test_an_open_interval_does_not_make_the_points_small():
+    section = sections.size_law(
+        sl.Curves({"n_data": [100, 300, 1000, 3000], "test_loss": [0.4, 0.3, 0.6, 0.2]})
+    )
+    assert section is not None
+    assert "not determined by these points" in " ".join(section.paragraphs)
+    drawn = np.concatenate([np.asarray(trace.y, float) for trace in section.plots[0].figure.data])
+    assert np.isfinite(drawn).all()
+    assert drawn.min() > 0.2 / 31
+    assert drawn.max() < 31 * 0.6
+
+
+def test_diverged_runs_are_told_in_the_law_of_size():
+    sizes = [100, 300, 1000, 3000, 10000]
+    table = pd.DataFrame({"n_data": sizes, "step": 1, "test_loss": [1.0, 0.6, 0.4, 0.3, 0.25]})
+    table = pd.concat([table, table.tail(1).assign(step=2, test_loss=np.inf)])  # after its best checkpoint
+    for column, values in (("status", ["done"] * 4 + ["diverged"] * 2), ("diverged", [False] * 5 + [True])):
+        section = sections.size_law(sl.Curves(table.assign(**{column: values})))
+        assert section is not None
+        assert "1 of 5 runs diverged and count with their best checkpoint." in section.paragraphs
+
+
+def test_long_tables_are_cut_and_say_so():
+    sizes = np.arange(100, 400)
+    section = sections.size_law(sl.Curves({"n_data": sizes, "test_loss": 3.0 * sizes**-0.5}))
+    assert section is not None
+    caption, table = section.tables[1]
+    assert caption == "The points, the first 200 of 300"
+    assert len(table) == 200
+
+
+def test_one_run_is_not_called_runs():
+    assert "1 run, 1 checkpoint" in sl.report.build(sl.Curves({"n_data": [10], "test_loss": [0.5]}))

@@ -33,6 +33,7 @@ from scalinglab.report.plots import (
 )
 
 PROGRESS = ("epoch", "step", "time", "examples", "compute")
+LISTED = 200  # rows of a table of runs or points
 MEASURES = ("test_error", "test_loss", "train_error", "train_loss")
 
 
@@ -56,6 +57,12 @@ def measures(curves: Curves) -> list[str]:
     others = [c for c in curves.measurement_columns if not re.match(r"norm(_|$)|.*_stderr$|count$", c)]
     known = [c for c in MEASURES if c in frame and frame[c].notna().any()]
     return known or [c for c in others if c not in MEASURES and frame[c].notna().any()]
+
+
+def counted(curves: Curves) -> str:
+    """How many runs and checkpoints there are."""
+    numbers = {"run": len(curves.runs), "checkpoint": len(curves)}
+    return ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for word, number in numbers.items())
 
 
 def seed_average(curves: Curves) -> Curves:
@@ -106,7 +113,15 @@ def against_norm(curves: Curves) -> Section | None:
     return Section("Error against norm", [text], plots)
 
 
-def runs(curves: Curves, limit: int = 200) -> Section:
+def _diverged(rows: pd.DataFrame) -> pd.Series:
+    """Whether the run of each row diverged, as far as the table tells."""
+    told = pd.Series(False, index=rows.index)
+    if "status" in rows:
+        told |= rows["status"] == "diverged"
+    return told | rows["diverged"].fillna(0).astype(bool) if "diverged" in rows else told
+
+
+def runs(curves: Curves, limit: int = LISTED) -> Section:
     """The runs themselves, as text: setting, and the best and last measurement."""
     frame = curves.frame
     y = next((c for c in MEASURES if c in frame and frame[c].notna().any()), None)
@@ -121,7 +136,7 @@ def runs(curves: Curves, limit: int = 200) -> Section:
     if "diverged" in frame:
         diverged = groups["diverged"].max().fillna(0).astype(bool)
         table["diverged"] = np.where(diverged, "yes", "no")
-    said = [f"{len(table)} runs, {len(frame)} checkpoints."]
+    said = [f"{counted(curves)}."]
     if constant:
         said.append("The same in all: " + ", ".join(f"{k} {v}" for k, v in constant.items()) + ".")
     if len(table) > limit:
@@ -150,7 +165,9 @@ def size_law(curves: Curves) -> Section | None:
     except BadInput as reason:
         return Section(title, [f"No law was fitted: {reason}."], [Plot(finish(figure), title)])
     grid = np.geomspace(table[by].min(), table[by].max(), 60)
-    low, high = law.interval(grid)
+    # an open interval must not make the points small
+    ends = table["mean"].min() / 30, 30 * table["mean"].max()
+    low, high = (np.clip(end, *ends) for end in law.interval(grid))
     band(figure, grid, low, high)
     line(figure, grid, law.predict(grid), f"{law.form.equation}")
     rows = [(name, value, *law.parameter_intervals[name]) for name, value in law.parameters.items()]
@@ -158,12 +175,15 @@ def size_law(curves: Curves) -> Section | None:
     said = ["The best checkpoint of every run, averaged over runs of the same size."]
     if lost := len(curves.runs) - len(best_rows.runs):
         said.append(f"{lost} of {len(curves.runs)} runs have no {label(y)} and are left out.")
+    if broken := len({*curves.frame.loc[_diverged(curves.frame), "run"]} & {*best_rows.runs}):
+        said.append(f"{broken} of {len(curves.runs)} runs diverged and count with their best checkpoint.")
     if others:
         said.append(f"At each size the {', '.join(map(label, others))} with the lowest mean counts.")
     if law.unidentified:
         said.append(f"The exponent is not determined by these points: {law.unidentified}.")
     plots = [Plot(finish(legend_above(figure)), f"{title}, with the fitted law and its 95 % interval.")]
-    return Section(title, said, plots, [("The law", fitted), ("The points", table)])
+    listed = "The points" if len(table) <= LISTED else f"The points, the first {LISTED} of {len(table)}"
+    return Section(title, said, plots, [("The law", fitted), (listed, table.head(LISTED))])
 
 
 def dynamical_laws(curves: Curves) -> list[Section]:
