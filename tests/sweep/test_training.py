@@ -63,6 +63,14 @@ def test_a_device_that_is_not_here_fails_no_run(tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
+def test_data_that_are_not_here_fail_no_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("scalinglab.data.available", lambda name: None)
+    monkeypatch.setattr("scalinglab.data.loading.available", lambda name: None)
+    with pytest.raises(BadInput, match=r"mnist is not on this machine .* run: scalinglab data get mnist"):
+        sl.sweep.run(Grid({**BASE, "dataset": "mnist"}), tmp_path / "runs", workers=1)
+    assert not (tmp_path / "runs").exists()
+
+
 def test_what_planning_knows_of_the_data_is_what_they_are():
     digits = sl.data.load("digits")
     assert (training._SHAPES["digits"], training._EXAMPLES["digits"]) == (digits.input_shape, digits.n_data)

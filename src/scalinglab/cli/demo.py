@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -56,6 +57,6 @@ def demo(
         return
     print(found.summary())
     print(f"\nreport  {report}   (open it in a browser)\nruns    {folder / 'runs'}\n\nWhat to try next:")
-    print(f"  scalinglab laws dynamical {folder / 'runs'}")
+    print(f"  scalinglab laws dynamical {shlex.quote(str(folder / 'runs'))}")
     print("  scalinglab theory perceptron --load 5 --sharpness 0.1:100:50")
     print("  scalinglab reproduce list")

@@ -89,16 +89,16 @@ def _dry_run(
     from scalinglab.sweep import Grid, make_plan
     from scalinglab.sweep.display import clock
     from scalinglab.sweep.engines import default_workers
-    from scalinglab.sweep.running import devices_here
     from scalinglab.sweep.worker import load
 
     assert isinstance(grid, Grid)
     assert isinstance(store, Store)
-    devices = devices_here(load(grid.runner), device)
+    devices = [device] if device else load(grid.runner).devices()
     count = workers or default_workers(devices)
     plan = make_plan(
         grid, store, workers=count, together=together, device=devices[0], retry_failed=retry_failed
     )
+    plan.check_here(device)
     estimate = plan.estimate()
     if not quiet:
         print(plan.summary())

@@ -68,6 +68,11 @@ class Plan:
         """Names of the runs that are left to do."""
         return [run for task in self.tasks for run in task.runs]
 
+    def check_here(self, device: str | None) -> None:
+        """Refuse runs for which this machine lacks something, before any of them fails for it."""
+        if hasattr(runner := load(self.runner), "check_here"):
+            runner.check_here([setting for task in self.tasks for setting in task.settings], device)
+
     def summary(self) -> str:
         """The plan in a few lines."""
         largest = max((len(task.settings) for task in self.tasks), default=0)

@@ -13,7 +13,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,7 +147,7 @@ def execute(
     start = time.monotonic()
     grid, store = as_grid(grid), as_store(store)
     runner = load(grid.runner)
-    devices = [device] if engine == "ray" else devices_here(runner, device)
+    devices: Sequence[str | None] = [device] if device or engine == "ray" else runner.devices()
     with interruptible() as wish:
         pool = open_pool(engine, workers, address, devices, cpus, gpus)
         try:
@@ -155,6 +155,8 @@ def execute(
                 grid, store, workers=pool.slots, together=together, memory_limit=memory_limit,
                 device=device or devices[0], retry_failed=retry_failed,
             )  # fmt: skip
+            if engine == "local":
+                plan.check_here(device)
             here = {path.stem for path in (store.path / "sealed").glob("*.parquet")}
             for name in here.intersection(plan.missing):
                 if store.status(name) == "unreadable":
@@ -173,13 +175,6 @@ def execute(
     status = {name: records[name].status if name in records else "missing" for name in plan.runs}
     failed = {name: records[name] for name, kind in status.items() if kind == "failed"}
     return Outcome(plan, status, failed, wish.soon, time.monotonic() - start, tuple(driver.causes))
-
-
-def devices_here(runner: Any, device: str | None) -> list[str | None]:
-    """Where tasks compute on this machine: the device that was asked for, or all that the runner finds."""
-    if device and hasattr(runner, "check_device"):
-        runner.check_device(device)
-    return [device] if device else list(runner.devices())
 
 
 @dataclass

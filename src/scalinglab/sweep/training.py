@@ -2,8 +2,8 @@
 
 Any module with these functions is a runner: `identity` (a checked, complete setting), `alike` (runs that
 can go together), `cost` and `memory` of a run, `capacity` (runs a task), `memory_limit` (bytes a task),
-`probe` (time a few steps), `work` (do runs into a store); `check_device`, if it is there, refuses a device
-that this machine lacks. Workers import it by its dotted name.
+`probe` (time a few steps), `work` (do runs into a store); `check_here`, if it is there, refuses what this
+machine lacks for runs. Workers import it by its dotted name.
 """
 
 from __future__ import annotations
@@ -132,9 +132,15 @@ def devices() -> list[str | None]:
     return [f"cuda:{k}" for k in range(torch.cuda.device_count())] or [None]
 
 
-def check_device(device: str) -> None:
-    """Refuse a device that cannot be used here, which would fail every run."""
-    usable_device(device)
+def check_here(settings: Sequence[Setting], device: str | None) -> None:
+    """Refuse a device or data that this machine lacks, which would fail run after run."""
+    from scalinglab import data
+
+    if device:
+        usable_device(device)
+    for name in {setting["dataset"] for setting in settings} & {*_SHAPES}:
+        if data.available(name) is None:
+            data.load(name)  # says where it looked and how to get it
 
 
 def _cuda(device: str | None) -> bool:
