@@ -133,17 +133,28 @@ class Law:
 
     @property
     def wave(self) -> float:
-        """How likely random residuals would follow each other as closely as these, from small x to large.
+        """How likely random residuals would move together, from size to size, as much as these do.
 
-        Von Neumann's ratio with its Gaussian approximation; small where the form does not follow the data,
-        and then intervals that trust the form are too narrow. NaN for surfaces, fewer than 8 points, and
-        residuals that are nothing but rounding.
+        Small where the form does not follow the data, and then intervals that trust the form are too narrow.
+        Where sizes are repeated it is the F test of the sizes' mean residuals against the scatter at one
+        size, else von Neumann's ratio of neighbours with its Gaussian approximation; neither depends on the
+        order of the rows. NaN for surfaces, too few points, and residuals that are nothing but rounding.
         """
-        r, n = self.residuals, len(self.points.y)
+        r = self.residuals
         rounding = 1e-13 * (1 if self.log else np.max(np.abs(self.points.y)))
-        if n < 8 or self.points.x.ndim > 1 or np.max(np.abs(r)) < rounding:
+        if self.points.x.ndim > 1 or np.max(np.abs(r)) < rounding:
             return float("nan")
-        ratio = float(np.sum(np.diff(r) ** 2) / np.sum((r - r.mean()) ** 2))
+        _, which, counts = np.unique(self.points.x, return_inverse=True, return_counts=True)
+        means, n = np.bincount(which, r) / counts, len(counts)
+        within = float(np.sum((r - means[which]) ** 2))
+        repeats, spare = len(r) - n, n - len(self.form.parameters)
+        if repeats >= 3 and spare >= 1 and within > len(r) * rounding**2:
+            ratio = float(np.sum(counts * means**2)) / spare / (within / repeats)
+            return float(stats.f.sf(ratio, spare, repeats))
+        if n < 8:
+            return float("nan")
+        means = means * np.sqrt(counts)
+        ratio = float(np.sum(np.diff(means) ** 2) / np.sum((means - means.mean()) ** 2))
         return float(stats.norm.sf((1 - ratio / 2) * np.sqrt((n**2 - 1) / (n - 2))))
 
     # --- how sure it is --------------------------------------------------------------------------
