@@ -2,8 +2,8 @@
 
 Any module with these functions is a runner: `identity` (a checked, complete setting), `alike` (runs that
 can go together), `cost` and `memory` of a run, `capacity` (runs a task), `memory_limit` (bytes a task),
-`probe` (time a few steps), `work` (do runs into a store); `check_here`, if it is there, refuses what this
-machine lacks for runs. Workers import it by its dotted name.
+`devices` (of this machine), `probe` (time a few steps), `work` (do runs into a store); `check_here`, if it
+is there, refuses what this machine lacks for runs. Workers import it by its dotted name.
 """
 
 from __future__ import annotations
