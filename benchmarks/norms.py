@@ -29,8 +29,8 @@ import time
 
 import numpy as np
 import torch
+from training_parts.plain import make_random
 
-from scalinglab import data
 from scalinglab.measure import NormTracker, norms_batched
 from scalinglab.train import engine
 from scalinglab.train.measuring import _READERS as shared
@@ -40,15 +40,6 @@ from scalinglab.train.setting import Setting
 CHECKPOINTS = 50
 ROUNDS = 3
 SHORTEST = {"cnn": 15_625, "resnet": 46_875}  # steps of the shortest trainings of damico2025 on CIFAR
-
-
-def random_images(name, normalise="none"):
-    random = np.random.default_rng(0)
-    parts = []
-    for size in (50_000, 10_000):
-        parts += [random.integers(0, 256, (size, 3, 32, 32), dtype=np.uint8), random.integers(0, 10, size)]
-    zeros = np.zeros(3, dtype=np.float32)
-    return data.Dataset(name, *parts, n_classes=10, offset=zeros + 127.5, scale=zeros + 74.0)
 
 
 def wait():
@@ -208,13 +199,14 @@ def main():
     where = (
         torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
     )
+    kind = "random images" if given.dataset == "random" else given.dataset
     if given.dataset == "random":
-        data.load, given.dataset = random_images, "cifar10"
+        given.dataset = "cifar10"
+        make_random(given.dataset)
     if given.follow:
         for model in given.model:
             follow(model, given, device)
         return
-    kind = "random images" if data.load is random_images else given.dataset
     print(f"{kind}, batch 128, {'bf16, compile, graphs' if given.fast else 'fp32'}, on {where}; times in ms")
     heads = ("step", "made", "first", "second", "norm", "evaluation", "50 norms")
     print(f"{'model':12s}{'runs':>5s}{'groups':>8s}{'steps':>8s}" + "".join(f"{head:>12s}" for head in heads)

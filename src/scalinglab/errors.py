@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Iterable
+from numbers import Real
 from types import ModuleType
 
 
@@ -52,6 +53,15 @@ def usable_device(name: str) -> str:
         reason = (str(error).splitlines() or ["unknown"])[0]
         raise BadInput(f"device={name!r} cannot be used here ({reason}); use 'cpu'") from error
     return name
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, whatever its type.
+
+    >>> [is_whole(value) for value in (3, 3.0, 3.5, float("inf"), "3")]
+    [True, True, False, False, False]
+    """
+    return isinstance(value, Real) and float(value).is_integer()
 
 
 def _order(word: str) -> tuple[int, float, str]:

@@ -104,28 +104,29 @@ def test_norms_are_the_same_where_they_are_replayed(name, monkeypatch):
     assert set(reader.replays.made) == {"read", "more", "room"}
 
 
-def test_trackers_that_share_what_is_captured_give_the_norms_of_their_own_weights(recalled):
+def three_networks():
+    """Networks, a tracker of its own for each, and trackers that share what is captured."""
     torch.manual_seed(0)
     models = [nets.build("cnn", SHAPE, 5, width=0.25, seed=seed) for seed in range(3)]
-    alone = [measure.NormTracker(model, SHAPE) for model in models]
     first = measure.NormTracker(models[0], SHAPE)
     shared = [measure.NormTracker(models[0], SHAPE, readers=first.readers) for _ in models]
+    return models, [measure.NormTracker(model, SHAPE) for model in models], shared
+
+
+def test_trackers_that_share_what_is_captured_give_the_norms_of_their_own_weights(recalled):
+    models, alone, shared = three_networks()
     for _ in range(3):
         for model, own, other in zip(models, alone, shared, strict=True):
             move(model.parameters(), 0.02)
             expected, found = own.measure(), other.measure(stacked([model]))
             assert all(torch.equal(found[key], value) for key, value in expected.items())
             assert all(torch.equal(other.state[key], value) for key, value in own.state.items())
-    (reader,) = first.readers.made.values()
+    (reader,) = shared[0].readers.made.values()
     assert [plain for name, plain in reader.replays.calls if name == "read"] == [True, *[False] * 8]
 
 
 def test_a_measurement_that_was_begun_is_of_the_weights_as_they_were(recalled):
-    torch.manual_seed(0)
-    models = [nets.build("cnn", SHAPE, 5, width=0.25, seed=seed) for seed in range(3)]
-    alone = [measure.NormTracker(model, SHAPE) for model in models]
-    first = measure.NormTracker(models[0], SHAPE)
-    shared = [measure.NormTracker(models[0], SHAPE, readers=first.readers) for _ in models]
+    models, alone, shared = three_networks()
     for _ in range(3):
         expected = [tracker.measure() for tracker in alone]
         begun = [tracker.begin(stacked([model])) for tracker, model in zip(shared, models, strict=True)]

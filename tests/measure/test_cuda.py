@@ -82,16 +82,20 @@ def test_a_replay_equals_a_plain_measurement_from_the_same_start_to_the_bit() ->
         assert torch.equal(vectors, tracker.state[key]), key
 
 
-@pytest.mark.parametrize("name", ["cnn", "resnet"])
-def test_trackers_that_share_graphs_give_the_norms_of_their_own_weights_on_any_stream(name) -> None:
+def four_networks(name: str) -> tuple:
+    """A network, weights of four, trackers of them that share graphs, and a stream for each."""
     torch.manual_seed(0)
     models = [nets.build(name, SHAPE, 5, seed=seed, **OPTIONS[name]).cuda() for seed in range(4)]
-    weights = [stacked([model]) for model in models]
-    for k, own in enumerate(weights):
-        move(own, 0.2 * k)
     first = measure.NormTracker(models[0], SHAPE, tolerance=1e-5)
     trackers = [measure.NormTracker(models[0], SHAPE, tolerance=1e-5, readers=first.readers) for _ in models]
-    streams = [torch.cuda.Stream() for _ in models]
+    return models[0], [stacked([m]) for m in models], trackers, [torch.cuda.Stream() for _ in models]
+
+
+@pytest.mark.parametrize("name", ["cnn", "resnet"])
+def test_trackers_that_share_graphs_give_the_norms_of_their_own_weights_on_any_stream(name) -> None:
+    model, weights, trackers, streams = four_networks(name)
+    for k, own in enumerate(weights):
+        move(own, 0.2 * k)
     busy = torch.randn(2000, 2000, device="cuda")
     torch.cuda.synchronize()
     for turn in range(6):
@@ -107,17 +111,12 @@ def test_trackers_that_share_graphs_give_the_norms_of_their_own_weights_on_any_s
         torch.cuda.synchronize()
         for k, (norms, own) in enumerate(zip(found, weights, strict=True)):
             # other weights are far off; a singular vector that overtakes is found a little late
-            check(norms, own, models[0], "bartlett", f"turn {turn}, tracker {k}", rtol=5e-3)
-    assert len(first.readers.made) == 1
+            check(norms, own, model, "bartlett", f"turn {turn}, tracker {k}", rtol=5e-3)
+    assert len(trackers[0].readers.made) == 1
 
 
 def test_what_was_begun_is_of_the_weights_as_they_were_whatever_comes_after() -> None:
-    torch.manual_seed(0)
-    models = [nets.build("cnn", SHAPE, 5, seed=seed, **OPTIONS["cnn"]).cuda() for seed in range(4)]
-    weights = [stacked([model]) for model in models]
-    first = measure.NormTracker(models[0], SHAPE, tolerance=1e-5)
-    trackers = [measure.NormTracker(models[0], SHAPE, tolerance=1e-5, readers=first.readers) for _ in models]
-    streams = [torch.cuda.Stream() for _ in models]
+    model, weights, trackers, streams = four_networks("cnn")
     busy = torch.randn(2000, 2000, device="cuda")
     torch.cuda.synchronize()
     for turn in range(6):
@@ -136,7 +135,7 @@ def test_what_was_begun_is_of_the_weights_as_they_were_whatever_comes_after() ->
                 found.append(measurement.result())
         torch.cuda.synchronize()
         for k, (norms, own) in enumerate(zip(found, then, strict=True)):
-            check(norms, own, models[0], "bartlett", f"turn {turn}, tracker {k}", rtol=5e-3)
+            check(norms, own, model, "bartlett", f"turn {turn}, tracker {k}", rtol=5e-3)
 
 
 def test_weights_that_are_replaced_by_some_of_them_are_captured_anew() -> None:

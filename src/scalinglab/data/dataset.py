@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 
 import numpy as np
 
-from scalinglab.errors import BadInput, nearest
+from scalinglab.errors import BadInput, is_whole, nearest
 
 NORMALISATIONS = {
     "unit": "pixels from 0 to 1",
@@ -96,7 +95,7 @@ class Dataset:
 
     def subset(self, n_data: int, seed: int = 0) -> Dataset:
         """A random subset of the training set; for one seed a larger subset contains the smaller."""
-        if not _is_whole(n_data) or not 1 <= n_data <= self.n_data:
+        if not is_whole(n_data) or not 1 <= n_data <= self.n_data:
             raise BadInput(f"a subset of n_data={n_data} of {self.name}: there are 1 to {self.n_data}")
         keep = self.order(seed)[: int(n_data)]
         return replace(self, train_x=self.train_x[keep], train_y=self.train_y[keep])
@@ -154,7 +153,7 @@ class Dataset:
         if self.train_x.ndim != 4:
             raise BadInput(f"pool={size}: {self.name} has no images, only vectors")
         height, width = self.input_shape[1:]
-        if not _is_whole(size) or not 1 <= size <= min(height, width):
+        if not is_whole(size) or not 1 <= size <= min(height, width):
             raise BadInput(f"pool={size} of images of {height} × {width}: choose 1 to {min(height, width)}")
         return replace(self, train_x=_pool(self.train_x, size), test_x=_pool(self.test_x, size))
 
@@ -268,12 +267,8 @@ class Dataset:
         return f"{self.name}: {self.n_data} training and {len(self.test_x)} test inputs of {shape}, {task}"
 
 
-def _is_whole(number: object) -> bool:
-    return isinstance(number, Real) and float(number).is_integer()
-
-
 def _random(seed: int, purpose: int) -> np.random.Generator:
-    if not _is_whole(seed) or seed < 0:
+    if not is_whole(seed) or seed < 0:
         raise BadInput(f"seed={seed}: a whole number, 0 or more")
     return np.random.default_rng([int(seed), purpose])
 

@@ -106,9 +106,8 @@ class NormTracker:
         """Singular vectors of the layers, after the last measurement that was begun."""
         if self._begun is not None:
             self._begun.finish()
-        for vectors in self._state.values():
-            follow(vectors.device)
-            break
+        if self._state:
+            follow(next(iter(self._state.values())).device)
         return self._state
 
     @state.setter

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from scalinglab.errors import BadInput, nearest
+from scalinglab.errors import BadInput, is_whole, nearest
 from scalinglab.nets import convnets, perceptrons, resnets, transformers
 from scalinglab.nets.parameterization import Network, initialize, parameterize
 
@@ -94,7 +94,7 @@ def build(
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, Real) and float(value) >= 1 and float(value).is_integer()
+    return is_whole(value) and bool(value >= 1)
 
 
 def _check_option(name: str, value: Any) -> None:

@@ -171,16 +171,6 @@ class Program:
             for name, value in parameters.items()
         }
 
-    @contextlib.contextmanager
-    def evaluating(self) -> Iterator[None]:
-        """The network in evaluation mode, without gradients."""
-        self.model.eval()
-        try:
-            with torch.no_grad():
-                yield
-        finally:
-            self.model.train()
-
 
 def network(setting: Setting, resident: Resident) -> Network:
     """The network of a setting, with its initial weights."""

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from scalinglab.measure.functional import evaluating
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, Stream
 from scalinglab.train.program import Clock, Program, initial, objective, precision
@@ -193,7 +194,7 @@ class Group:
         """Give a device the work of `evaluate`; what is returned waits for it to be done."""
         rows = list(rows)
         parts: list[Part] = []
-        with precision(self.setting, self.device), self.program.evaluating():
+        with precision(self.setting, self.device), evaluating(self.model), torch.no_grad():
             for size in sorted({self.sizes[r] for r in rows}):  # runs of one size have one shape
                 same = [r for r in rows if self.sizes[r] == size]
                 n = min(size, self.setting.evaluate_at_most)
