@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 import scalinglab as sl
-from scalinglab.theory.dmft import recipe
+from scalinglab.theory.dmft import direct_iteration
 
 dmft = sl.theory.dmft
 N_PARAMS, N_DATA, NOISE, RATE = 10, 20, 0.1, 0.3
@@ -36,7 +36,10 @@ def against_recipe() -> None:
         spectrum = sl.Spectrum.power_law(1.5, 1.25, modes)
         at = np.arange(steps + 1)
         slow, exact = cpu(
-            lambda s=spectrum, t=steps: recipe.gradient_descent(s, t, N_PARAMS, N_DATA, NOISE, RATE), 1
+            lambda s=spectrum, t=steps: direct_iteration.gradient_descent(
+                s, t, N_PARAMS, N_DATA, NOISE, RATE
+            ),
+            1,
         )
         fast, found = cpu(
             lambda s=spectrum, a=at: dmft.solve(s, a, N_PARAMS, N_DATA, NOISE, dmft.GradientDescent(RATE))

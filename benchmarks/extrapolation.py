@@ -24,7 +24,7 @@ import pandas as pd
 import scalinglab as sl
 from scalinglab.data.sources import search_path
 from scalinglab.errors import ScalinglabError
-from scalinglab.laws import extrapolation
+from scalinglab.laws.extrapolation import stacking as extrapolation
 
 DOMAINS = {"IC": "images", "NMT": "translation", "LM": "language", "BB": "BIG-bench"}
 FORMS = ("m1", "m2", "m3", "m4", "broken_power_law")

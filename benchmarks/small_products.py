@@ -24,8 +24,8 @@ import torch
 
 import scalinglab.train  # noqa: F401  before torch, see its documentation
 from scalinglab.train import engine
+from scalinglab.train.kernels.onednn import LARGE, small_products
 from scalinglab.train.setting import Setting
-from scalinglab.train.small import LARGE, small_products
 
 VIT = {"model": "vit", "width": 0.5, "depth": 2, "batch_size": 64, "model_options": {"patch": 4}}
 CASES = {

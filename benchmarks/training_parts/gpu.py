@@ -125,7 +125,7 @@ def convolutions_part(part: str, results: Results) -> None:
     """Gradients of the weights of small convolutions in bf16: the library's kernels, and ours."""
     import torch
 
-    from scalinglab.train.triton_convolution import _small_backward
+    from scalinglab.train.kernels.triton_conv import _small_backward
 
     def timed(function, repeats: int = 20) -> float:
         function()

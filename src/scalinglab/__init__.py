@@ -40,17 +40,17 @@ __all__ = [
     "papers", "read", "readers", "report", "simulate", "sweep", "theory", "train",
 ]  # fmt: skip
 
-_ROOMS = (
+_PACKAGES = (
     "board", "data", "figures", "laws", "measure", "nets", "papers",
     "readers", "report", "simulate", "sweep", "theory", "train",
 )  # fmt: skip
 __getattr__, _names = lazily(
     __name__,
     {
-        **dict.fromkeys(_ROOMS),
         "Curves": "curves", "Spectrum": "spectrum", "Store": "store", "Tracker": "train.tracker",
         "read": "readers",
     },
+    modules={name: name for name in _PACKAGES},
 )  # fmt: skip
 
 

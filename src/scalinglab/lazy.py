@@ -9,25 +9,28 @@ from typing import Any
 
 
 def lazily(
-    package: str, homes: Mapping[str, str | None]
+    package: str, homes: Mapping[str, str] | None = None, modules: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package.
 
     Args:
         package: its `__name__`.
-        homes: where each public name comes from, a module of the package; None where it is that module.
+        homes: the module of the package that defines each public name.
+        modules: public names that are modules of the package themselves, and their paths in it.
     """
+    homes, modules = homes or {}, modules or {}
 
     def load(name: str) -> Any:
-        if name not in homes:
+        if name in modules:
+            value = importlib.import_module(f"{package}.{modules[name]}")
+        elif name in homes:
+            value = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = homes[name]
-        module = importlib.import_module(f"{package}.{home or name}")
-        value = module if home is None else getattr(module, name)
         setattr(sys.modules[package], name, value)  # from now on Python finds it by itself
         return value
 
-    def names() -> list[str]:  # what a person may want to complete, not what the package imports
-        return sorted(homes)
+    def names() -> list[str]:  # for completion: the public names, not what the package imports
+        return sorted({*homes, *modules})
 
     return load, names

@@ -7,10 +7,10 @@ import pytest
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.laws.dynamics import dynamical
-from scalinglab.laws.rescaling import collapse
-from scalinglab.laws.shape import optimum
-from scalinglab.laws.sizes import size_curves
+from scalinglab.laws.learning_curves.collapse import collapse
+from scalinglab.laws.learning_curves.dynamical import dynamical
+from scalinglab.laws.learning_curves.mean_curves import size_curves
+from scalinglab.laws.learning_curves.shape import optimum
 from tests.laws.synthetic import family
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16000, 32000)

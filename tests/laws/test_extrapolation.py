@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws.extrapolation import _smallest_on_simplex, extrapolate
-from scalinglab.laws.forecasts import EXPONENTS, MEMORIES, NAMES, forecast
+from scalinglab.laws.extrapolation.forecasters import EXPONENTS, MEMORIES, NAMES, forecast
+from scalinglab.laws.extrapolation.stacking import _smallest_on_simplex, extrapolate
 
 DATA = Path(os.environ.get("SCALINGLAB_DATA", Path(__file__).parents[3] / "shared" / "data"))
 N = np.geomspace(100, 10_000, 30)

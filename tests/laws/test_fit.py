@@ -8,7 +8,8 @@ from scipy import optimize, stats
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws import fitting, solve
+from scalinglab.laws.fitting import fit as fitting
+from scalinglab.laws.fitting import least_squares
 
 X = np.geomspace(100, 1e5, 14)
 
@@ -196,9 +197,9 @@ def test_a_batch_gives_what_single_fits_give():
     form = sl.laws.forms.get("power_law_offset")
     y = np.array([noisy(seed) for seed in range(5)])
     ones = np.ones((1, X.size))
-    problem = solve.Problem(form, X, y, ones, ones)
+    problem = least_squares.Problem(form, X, y, ones, ones)
     start = problem.to_coordinates(np.array([0.05, 3, 0.4]))
-    together = problem.to_parameters(solve.minimise(problem, np.tile(start, (5, 1))).z)
+    together = problem.to_parameters(least_squares.minimise(problem, np.tile(start, (5, 1))).z)
     for row, values in zip(y, together, strict=True):
         assert sl.laws.fit(form, X, row, loss="squared").values == pytest.approx(values, rel=1e-5)
 

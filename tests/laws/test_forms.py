@@ -8,7 +8,9 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.figures import laws as figures
-from scalinglab.laws import forms, solve, surfaces
+from scalinglab.laws import forms
+from scalinglab.laws.fitting import least_squares
+from scalinglab.laws.forms import surfaces
 
 SIZES = np.geomspace(100, 1e6, 25)
 TRUTH = {
@@ -189,10 +191,10 @@ def test_surfaces_give_their_parameters_back(name: str):
 
 
 def test_starts_stay_within_bounds_and_are_deterministic():
-    problem = solve.Problem(
+    problem = least_squares.Problem(
         forms.get("m4"), SIZES, forms.get("m4")(SIZES, *TRUTH["m4"])[None], np.ones((1, 25)), np.ones((1, 25))
     )
-    first, again = solve.grid_starts(problem), solve.grid_starts(problem)
+    first, again = least_squares.grid_starts(problem), least_squares.grid_starts(problem)
     assert np.array_equal(first, again)
     low, high = problem.bounds
     assert np.all((first >= low) & (first <= high))

@@ -10,7 +10,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws import plan, surface
-from scalinglab.laws.approaches import vertex
+from scalinglab.laws.planning.hoffmann import vertex
 
 TRUE = {"E": 1.8, "A": 480.0, "B": 2100.0, "alpha": 0.35, "beta": 0.37}
 

@@ -6,8 +6,8 @@ from scipy import stats
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws import uncertainty
-from scalinglab.laws.error_budget import sources
+from scalinglab.laws.fitting import uncertainty
+from scalinglab.laws.fitting.uncertainty_budget import sources
 
 X = np.geomspace(100, 1e5, 12)
 

@@ -10,9 +10,9 @@ from torch import nn
 
 from scalinglab import measure, nets
 from scalinglab.errors import NotConverged
-from scalinglab.measure import capture, reading
-from scalinglab.measure.capture import Replays, aside, follow, side_by_side, turn
-from scalinglab.measure.norm_tracker import own_state
+from scalinglab.measure.network_norms import cuda_graphs, device_reads
+from scalinglab.measure.network_norms.cuda_graphs import Replays, aside, follow, side_by_side, turn
+from scalinglab.measure.network_norms.tracker import own_state
 
 SHAPE = (3, 8, 8)
 
@@ -54,7 +54,7 @@ class Recalled(Replays):
 
 @pytest.fixture
 def recalled(monkeypatch):
-    monkeypatch.setattr(reading, "Replays", Recalled)
+    monkeypatch.setattr(device_reads, "Replays", Recalled)
 
 
 def stacked(models):
@@ -75,7 +75,7 @@ def test_what_runs_on_the_device_never_asks_what_it_found(name, definition, reca
     options = {"wide_resnet": {"depth": 10}, "vit": {"depth": 2}}.get(name, {})
     models = [nets.build(name, SHAPE, 5, width=0.25, seed=seed, **options) for seed in range(3)]
     plan = measure.NormTracker(models[0], SHAPE, definition).readers.plan
-    reader = reading.Reader(plan, {key: value.to("meta") for key, value in stacked(models).items()})
+    reader = device_reads.Reader(plan, {key: value.to("meta") for key, value in stacked(models).items()})
     found = reader._read(reader.weights, reader.starts, 12)
     assert found.flat.is_meta
     assert len(found.flat) == sum(math.prod(shape) for _, _, shape in found.places)
@@ -92,7 +92,7 @@ def test_norms_are_the_same_where_they_are_replayed(name, monkeypatch):
     for tolerance in (1e-3, 1e-9):  # the second takes more steps than there is room for
         plain, replayed = (measure.NormTracker(model, SHAPE, tolerance=tolerance) for _ in "ab")
         with monkeypatch.context() as here:
-            here.setattr(reading, "Replays", Recalled)
+            here.setattr(device_reads, "Replays", Recalled)
             replayed.readers.of(own_state(model))
         for _ in range(4):
             expected, found = plain.measure(), replayed.measure()
@@ -176,9 +176,11 @@ def test_a_stack_of_another_size_has_a_graph_of_its_own_and_only_a_few_are_kept(
 
 def test_large_networks_are_neither_copied_nor_captured(monkeypatch):
     wanted = []
-    monkeypatch.setattr(reading, "Replays", lambda device, capture: wanted.append(capture) or Replays(device))
+    monkeypatch.setattr(
+        device_reads, "Replays", lambda device, capture: wanted.append(capture) or Replays(device)
+    )
     for largest in (10**3, 10**6):
-        monkeypatch.setattr(reading, "LARGEST", largest)
+        monkeypatch.setattr(device_reads, "LARGEST", largest)
         measure.NormTracker(nn.Linear(60, 60), (60,)).measure()
     assert wanted == [False, True]
 
@@ -212,7 +214,7 @@ class Event:
 def streams(monkeypatch):
     log: list[str] = []
     trunk, *sides = (Paper(name, log) for name in ("trunk", "a", "b"))
-    made = capture._Streams(trunk, sides, Event())
+    made = cuda_graphs._Streams(trunk, sides, Event())
 
     @contextlib.contextmanager
     def on(stream):
@@ -221,7 +223,7 @@ def streams(monkeypatch):
         Paper.now = before
 
     Paper.now = trunk
-    monkeypatch.setattr(capture, "_STREAMS", {torch.device("cuda"): made})
+    monkeypatch.setattr(cuda_graphs, "_STREAMS", {torch.device("cuda"): made})
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Paper.now)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
     monkeypatch.setattr(torch.cuda, "stream", on)

@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from scalinglab import measure, nets
 from scalinglab.errors import BadInput
-from scalinglab.measure.norm_tracker import own_state
+from scalinglab.measure.network_norms.tracker import own_state
 
 
 def eq2(matrices: list[np.ndarray], factors: float = 1.0) -> float:

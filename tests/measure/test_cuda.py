@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from scalinglab import measure, nets
-from scalinglab.measure.norm_tracker import CHEAP
-from scalinglab.measure.operators import ConvGeometry, _pad, _patches
-from scalinglab.measure.spectral import spectral_norm
+from scalinglab.measure.network_norms.lanczos import spectral_norm
+from scalinglab.measure.network_norms.operators import ConvGeometry, _pad, _patches
+from scalinglab.measure.network_norms.tracker import CHEAP
 from scalinglab.train import engine
 from scalinglab.train.setting import Setting
 

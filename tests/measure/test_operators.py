@@ -5,8 +5,15 @@ import pytest
 import torch
 
 from scalinglab.errors import BadInput, NotConverged
-from scalinglab.measure.operators import ConvGeometry, _pad, _windows, conv_adjoint, conv_apply, rows_norm
-from scalinglab.measure.spectral import Space, begin, extend, extend_within, spectral_norm
+from scalinglab.measure.network_norms.lanczos import Space, begin, extend, extend_within, spectral_norm
+from scalinglab.measure.network_norms.operators import (
+    ConvGeometry,
+    _pad,
+    _windows,
+    conv_adjoint,
+    conv_apply,
+    rows_norm,
+)
 
 GEOMETRIES = [
     ConvGeometry(3, (7, 6)),

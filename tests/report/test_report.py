@@ -235,7 +235,7 @@ def test_runs_that_measured_nothing_are_counted():
 
 def test_intervals_of_few_sizes_are_students_and_hold_as_often_as_they_say():
     """The slope through five noisy points: 1.96 standard errors would hold the truth in 85 % of draws."""
-    from scalinglab.laws.shape import line
+    from scalinglab.laws.learning_curves.shape import line
     from scalinglab.report import reading
 
     rng = np.random.default_rng(0)

@@ -13,8 +13,8 @@ import pytest
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store, StoreError
 from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, run
+from scalinglab.sweep.driver import Driver, Wish, again
 from scalinglab.sweep.engines import LocalPool
-from scalinglab.sweep.running import Driver, Wish, again
 from tests.sweep import faults, pretend
 from tests.sweep.faults import check, inject, start_driver, wait_until
 
@@ -232,7 +232,7 @@ def test_two_sweeps_at_once_share_the_store(tmp_path):
 
 
 def test_a_run_that_another_process_writes_keeps_back_none_of_its_group(tmp_path, monkeypatch):
-    monkeypatch.setattr("scalinglab.sweep.running.PATIENCE", 3)
+    monkeypatch.setattr("scalinglab.sweep.driver.PATIENCE", 3)
     other = Store(tmp_path).start(pretend.identity({"seed": 1}))
     outcome = execute(grid(seeds=4), tmp_path, workers=1, together=4)
     assert len(outcome.plan.tasks) == 1

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.theory.dmft import recipe
+from scalinglab.theory.dmft import direct_iteration
 from scalinglab.theory.dmft.response import System
 
 dmft = sl.theory.dmft
@@ -23,7 +23,7 @@ CASES = [(10, 20, 0.0), (20, 10, 0.3), (15, 15, 0.2), (math.inf, 12, 0.1), (12, 
 @pytest.mark.parametrize(("n_params", "n_data", "noise"), CASES)
 def test_descent_and_flow_match_the_time_by_time_recipe(n_params, n_data, noise):
     rate, steps = 0.4, 40
-    exact = recipe.gradient_descent(SMALL, steps, n_params, n_data, noise, rate)
+    exact = direct_iteration.gradient_descent(SMALL, steps, n_params, n_data, noise, rate)
     found = dmft.solve(SMALL, np.arange(steps + 1), n_params, n_data, noise, dmft.GradientDescent(rate))
     np.testing.assert_allclose(found.test_loss, np.diag(exact.test) + noise**2, rtol=1e-11)
     np.testing.assert_allclose(found.train_loss, np.diag(exact.train), rtol=1e-11)
@@ -37,14 +37,14 @@ def test_descent_and_flow_match_the_time_by_time_recipe(n_params, n_data, noise)
 
 @pytest.mark.parametrize(("rate", "momentum"), [(0.2, 0.5), (0.1, 0.9)])
 def test_momentum_matches_the_time_by_time_recipe(rate, momentum):
-    exact = recipe.gradient_descent(SMALL, 50, 10, 20, 0.3, rate, momentum)
+    exact = direct_iteration.gradient_descent(SMALL, 50, 10, 20, 0.3, rate, momentum)
     found = dmft.solve(SMALL, np.arange(51), 10, 20, 0.3, dmft.GradientDescent(rate, momentum))
     np.testing.assert_allclose(found.test_loss, np.diag(exact.test) + 0.09, rtol=1e-11)
     np.testing.assert_allclose(found.train_loss, np.diag(exact.train), rtol=1e-11)
 
 
 def test_responses_match_the_time_by_time_recipe():
-    exact = recipe.gradient_descent(SMALL, 20, 10, 20, 0.0, 0.3)
+    exact = direct_iteration.gradient_descent(SMALL, 20, 10, 20, 0.0, 0.3)
     found = dmft.solve(SMALL, np.arange(21), 10, 20, dynamics=dmft.GradientDescent(0.3)).responses()
     at_zero = np.arange(21) == 0
     np.testing.assert_allclose(found.data + at_zero, exact.data_response[:, 0], atol=1e-13)

@@ -11,8 +11,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from scalinglab import nets
-from scalinglab.train import winograd
-from scalinglab.train.images import conv2d, use_products
+from scalinglab.train.kernels import winograd
+from scalinglab.train.kernels.cpu_layers import conv2d, use_products
 
 
 @pytest.fixture(autouse=True)

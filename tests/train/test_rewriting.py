@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from scalinglab import nets
-from scalinglab.train.rewriting import HalvingPool, PatchConv, patches_conv2d, rewritten
+from scalinglab.train.kernels.gpu_layers import HalvingPool, PatchConv, patches_conv2d, rewritten
 
 
 @pytest.mark.parametrize("channels", [1, 3])

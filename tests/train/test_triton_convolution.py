@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from scalinglab import nets
 from scalinglab.nets.layers import Conv
-from scalinglab.train.rewriting import rewritten
+from scalinglab.train.kernels.gpu_layers import rewritten
 
 GPU = torch.cuda.is_available()
 pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="needs Triton")
@@ -47,7 +47,7 @@ else:
     @pytest.mark.parametrize("shape", SHAPES)
     @pytest.mark.parametrize("last", [True, False])
     def test_values_and_gradients(shape: tuple, dtype: torch.dtype, last: bool) -> None:
-        from scalinglab.train.triton_convolution import relu_convolution
+        from scalinglab.train.kernels.triton_conv import relu_convolution
 
         torch.manual_seed(0)
         channels, outputs, window, stride, padding, image = shape
@@ -79,7 +79,7 @@ else:
     def test_gradients_of_small_windows(
         channels: int, outputs: int, image: tuple, dtype: torch.dtype
     ) -> None:
-        from scalinglab.train.triton_convolution import SmallConv
+        from scalinglab.train.kernels.triton_conv import SmallConv
 
         torch.manual_seed(0)
         plain = Conv(channels, outputs, 3, padding=1).double()
@@ -99,7 +99,7 @@ else:
             assert float((a.double().cpu() - b).norm() / b.norm()) < 4 * precision
 
     def test_nan_stays_nan() -> None:
-        from scalinglab.train.triton_convolution import relu_convolution
+        from scalinglab.train.kernels.triton_conv import relu_convolution
 
         x = torch.zeros(1, 1, 4, 4, device=DEVICE)
         x[0, 0, 0, 0] = float("nan")
@@ -111,7 +111,7 @@ else:
     @pytest.mark.parametrize("options", [{"width": 1.0}, {"width": 0.5, "parameterization": "ntk"}])
     @pytest.mark.parametrize("name", ["cnn", "lenet"])
     def test_a_network_with_our_kernels_is_the_same_function(name: str, options: dict) -> None:
-        from scalinglab.train.triton_convolution import ReluConv, SmallConv
+        from scalinglab.train.kernels.triton_conv import ReluConv, SmallConv
 
         torch.manual_seed(0)
         net = nets.build(name, (3, 16, 16), 10, **options).to(DEVICE)

@@ -50,8 +50,8 @@ def fit(
     import numpy as np
     import pandas as pd
 
-    from scalinglab.laws import fitting
-    from scalinglab.laws.points import positive
+    from scalinglab.laws.fitting import fit as fitting
+    from scalinglab.laws.fitting.points import positive
 
     if not 0 < level < 1:
         raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
@@ -106,9 +106,8 @@ def list_forms(as_json: option.Json = False, out: option.Out = None) -> None:
     """
     import pandas as pd
 
-    from scalinglab.laws import forms, surfaces
+    from scalinglab.laws import forms
 
-    assert surfaces.NAMES  # loaded for what it registers
     rows = [
         {"form": name, "variables": ", ".join(f.variables), "equation": f.equation, "from": f.doc}
         for name, f in forms.FORMS.items()
@@ -150,7 +149,7 @@ def surface(
     import pandas as pd
 
     from scalinglab.laws import surface as surfaces
-    from scalinglab.laws.points import positive
+    from scalinglab.laws.fitting.points import positive
 
     budgets = None if compute is None else grid(compute)
     positive(compute=budgets if budgets is not None else 1)

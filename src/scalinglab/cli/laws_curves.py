@@ -107,7 +107,7 @@ def dynamical(
     document = {**_plain(found), "collapse_from": found.collapse_from}
     if not no_figure:
         from scalinglab.figures import collapse as figures
-        from scalinglab.laws.sizes import size_curves
+        from scalinglab.laws.learning_curves.mean_curves import size_curves
 
         drawn = figures.dynamical(found, size_curves(curves, x, y, size), x, y, size)
         document["figure"] = draw(drawn, figure, file, "dynamical")

@@ -13,8 +13,8 @@ from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
     from scalinglab.laws import Law
+    from scalinglab.laws.fitting.from_curves import Table
     from scalinglab.laws.surface import Surface
-    from scalinglab.laws.tables import Table
 
 app = typer.Typer(help="What to expect, what is optimal, and what to run next.", no_args_is_help=True)
 
@@ -23,7 +23,7 @@ def _law(
     file: Any, x: str, y: str, form: str, where: Any, reduce: str, drop_bad: bool, as_json: bool
 ) -> tuple[Law, list[str]]:
     """The law of one variable that a command asks for, and what was done to the rows."""
-    from scalinglab.laws import fitting
+    from scalinglab.laws.fitting import fit as fitting
 
     table = load(file, x, y, where, reduce, as_json=as_json)
     options: dict[str, Any] = {

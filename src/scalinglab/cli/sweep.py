@@ -53,7 +53,7 @@ def sweep(
     scalinglab sweep --from runs/ --store again/
     """
     from scalinglab.store import Store
-    from scalinglab.sweep.running import again, as_grid, execute
+    from scalinglab.sweep.driver import again, as_grid, execute
 
     if (grid is None) == (source is None):
         raise BadInput("give a grid file or --from STORE, one of them")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scalinglab.curves import Curves
-    from scalinglab.laws.tables import Table
+    from scalinglab.laws.fitting.from_curves import Table
 
 
 def pairs(option: str, texts: list[str] | None, shape: str) -> list[tuple[str, str]]:
@@ -80,7 +80,7 @@ def read_curves(
         settings: columns that the command takes for settings, whatever they are called.
     """
     from scalinglab.curves import Curves
-    from scalinglab.laws.tables import select
+    from scalinglab.laws.fitting.from_curves import select
 
     frame, declared = read_frame(file, column)
     named = [name for name in (*declared, *settings) if name in frame]
@@ -104,7 +104,7 @@ def load(
     Args:
         drop_bad: leave out points of a surface that cannot be used; fits of one variable do so themselves.
     """
-    from scalinglab.laws.tables import points_of
+    from scalinglab.laws.fitting.from_curves import points_of
 
     table = points_of(read_frame(file)[0], x, y, error=error, reduce=reduce, where=conditions(where))
     if drop_bad and not isinstance(x, str):

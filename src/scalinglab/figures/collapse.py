@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from scalinglab.laws.dynamics import Dynamical
-    from scalinglab.laws.extrapolation import Extrapolation
-    from scalinglab.laws.rescaling import Collapse
+    from scalinglab.laws.extrapolation.stacking import Extrapolation
+    from scalinglab.laws.learning_curves.collapse import Collapse
+    from scalinglab.laws.learning_curves.dynamical import Dynamical
 
 
 # what x and y are divided by in each way of rescaling

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scalinglab.laws import Law
-    from scalinglab.laws.approaches import Approaches
+    from scalinglab.laws.planning.hoffmann import Approaches
     from scalinglab.laws.surface import Surface
 
 

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING
 from scalinglab.lazy import lazily
 
 if TYPE_CHECKING:
-    from scalinglab.laws import forms, plan, surface, uncertainty
-    from scalinglab.laws.dynamics import dynamical
-    from scalinglab.laws.error_budget import sources
-    from scalinglab.laws.extrapolation import extrapolate
-    from scalinglab.laws.fitting import fit
-    from scalinglab.laws.form import Form, Parameter
-    from scalinglab.laws.forms import register
-    from scalinglab.laws.law import Certificate, Interval, Law
+    from scalinglab.laws import forms, surface
+    from scalinglab.laws.extrapolation.stacking import extrapolate
+    from scalinglab.laws.fitting import uncertainty
+    from scalinglab.laws.fitting.fit import fit
+    from scalinglab.laws.fitting.law import Certificate, Interval, Law
+    from scalinglab.laws.fitting.uncertainty import bootstrap
+    from scalinglab.laws.fitting.uncertainty_budget import sources
+    from scalinglab.laws.forms.base import Form, Parameter
+    from scalinglab.laws.forms.registry import register
+    from scalinglab.laws.learning_curves.collapse import collapse
+    from scalinglab.laws.learning_curves.dynamical import dynamical
     from scalinglab.laws.noise import optimal_noise
-    from scalinglab.laws.rescaling import collapse
-    from scalinglab.laws.uncertainty import bootstrap
+    from scalinglab.laws.planning import questions as plan
 
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical",
@@ -32,10 +34,14 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        **dict.fromkeys(("forms", "plan", "surface", "uncertainty")),
-        "Certificate": "law", "Form": "form", "Interval": "law", "Law": "law", "Parameter": "form",
-        "bootstrap": "uncertainty", "collapse": "rescaling", "dynamical": "dynamics",
-        "extrapolate": "extrapolation", "fit": "fitting", "optimal_noise": "noise", "register": "forms",
-        "sources": "error_budget",
+        "Certificate": "fitting.law", "Form": "forms.base", "Interval": "fitting.law", "Law": "fitting.law",
+        "Parameter": "forms.base", "bootstrap": "fitting.uncertainty",
+        "collapse": "learning_curves.collapse", "dynamical": "learning_curves.dynamical",
+        "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "optimal_noise": "noise",
+        "register": "forms.registry", "sources": "fitting.uncertainty_budget",
+    },
+    modules={
+        "forms": "forms", "plan": "planning.questions", "surface": "surface",
+        "uncertainty": "fitting.uncertainty",
     },
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """The loss as a surface over parameters and data, and the best use of compute on it.
 
-L(N, D) = E + A N^-α + B D^-β (Hoffmann et al. 2022, eq. 2) by default; `scalinglab.laws.surfaces` lists the
+L(N, D) = E + A N^-α + B D^-β (Hoffmann et al. 2022, eq. 2) by default; `laws.forms.surfaces` lists the
 others. With C = k N D (k = 6 FLOPs per parameter and example) the best model for a compute C has
 
     N* = G (C/k)^(β/(α+β)),  D* = (C/k)^(α/(α+β))/G,  G = (α A/(β B))^(1/(α+β)).
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.laws import forms, surfaces, uncertainty
-from scalinglab.laws.fitting import fit as fit_form
-from scalinglab.laws.form import Form
-from scalinglab.laws.law import Interval, Law
-from scalinglab.laws.points import positive
-from scalinglab.laws.uncertainty import Bootstrap
+from scalinglab.laws import forms
+from scalinglab.laws.fitting import uncertainty
+from scalinglab.laws.fitting.fit import fit as fit_form
+from scalinglab.laws.fitting.law import Interval, Law
+from scalinglab.laws.fitting.points import positive
+from scalinglab.laws.fitting.uncertainty import Bootstrap
+from scalinglab.laws.forms import surfaces
+from scalinglab.laws.forms.base import Form
 
 if TYPE_CHECKING:
     import pandas as pd

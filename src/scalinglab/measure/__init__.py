@@ -4,17 +4,14 @@ from scalinglab.errors import require
 
 require("torch", "train", "measuring networks")
 
-from scalinglab.measure.complexity import (  # noqa: E402
-    Report,
-    norms,
-    norms_batched,
-    spectral_complexity,
-)
 from scalinglab.measure.cost import Flops, flops  # noqa: E402
 from scalinglab.measure.functional import fisher_rao  # noqa: E402
 from scalinglab.measure.intrinsic import Dimension, dimension  # noqa: E402
-from scalinglab.measure.kernels import kernel_spectrum, ntk  # noqa: E402
 from scalinglab.measure.margin import Margins, margins  # noqa: E402
+from scalinglab.measure.network_norms.lanczos import Spectral, spectral_norm  # noqa: E402
+from scalinglab.measure.network_norms.operators import ConvGeometry  # noqa: E402
+from scalinglab.measure.network_norms.report import Report, norms, norms_batched, spectral_complexity  # noqa: E402
+from scalinglab.measure.network_norms.tracker import Complexity, NormTracker  # noqa: E402
 from scalinglab.measure.noise import (  # noqa: E402
     GradientNoise,
     gradient_noise,
@@ -22,9 +19,7 @@ from scalinglab.measure.noise import (  # noqa: E402
     noise_scale,
     normalized_noise_scale,
 )
-from scalinglab.measure.norm_tracker import Complexity, NormTracker  # noqa: E402
-from scalinglab.measure.operators import ConvGeometry  # noqa: E402
-from scalinglab.measure.spectral import Spectral, spectral_norm  # noqa: E402
+from scalinglab.measure.tangent_kernel import kernel_spectrum, ntk  # noqa: E402
 
 __all__ = [
     "Complexity", "ConvGeometry", "Dimension", "Flops", "GradientNoise", "Margins", "NormTracker", "Report",

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from torch import nn
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.graph import Graph
-from scalinglab.measure.tracing import trace, unwrapped
+from scalinglab.measure.network_norms.graph import Graph
+from scalinglab.measure.network_norms.tracing import trace, unwrapped
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.graph import Graph, Stack, batch_norm_scale, layer_weight
-from scalinglab.measure.linear import is_attention
+from scalinglab.measure.network_norms.graph import Graph, Stack, batch_norm_scale, layer_weight
+from scalinglab.measure.network_norms.layers import is_attention
 
 
 @contextlib.contextmanager

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.complexity import spectral_complexity
 from scalinglab.measure.functional import batches, evaluating
+from scalinglab.measure.network_norms.report import spectral_complexity
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def margins(
         model: Maps inputs to at least two logits.
         x: Inputs (n, ...), tensors or arrays.
         y: Class labels (n,).
-        definition: Of the spectral complexity, see `scalinglab.measure.complexity`.
+        definition: Of the spectral complexity, see `scalinglab.measure.network_norms.report`.
         log_complexity: log R if it is known already; otherwise it is measured.
         batch_size: Inputs passed through the network at a time.
     """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from scipy import stats
 
-from scalinglab.laws.dynamics import Dynamical
-from scalinglab.laws.rescaling import Collapse
-from scalinglab.laws.shape import Exponent
+from scalinglab.laws.learning_curves.collapse import Collapse
+from scalinglab.laws.learning_curves.dynamical import Dynamical
+from scalinglab.laws.learning_curves.shape import Exponent
 
 
 def interval(exponent: Exponent, freedom: int) -> str:

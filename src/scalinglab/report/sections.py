@@ -14,9 +14,9 @@ import plotly.graph_objects as go
 from scalinglab.curves import Curves, is_seed
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import PALETTE, through_middle
-from scalinglab.laws.dynamics import Dynamical, dynamical
-from scalinglab.laws.fitting import fit
-from scalinglab.laws.rescaling import Collapse
+from scalinglab.laws.fitting.fit import fit
+from scalinglab.laws.learning_curves.collapse import Collapse
+from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
 from scalinglab.report import reading
 from scalinglab.report.page import Plot, Section
 from scalinglab.report.plots import (

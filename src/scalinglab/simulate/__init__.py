@@ -9,4 +9,4 @@ from scalinglab.lazy import lazily
 
 __all__ = ["perceptron", "random_features"]
 
-__getattr__, __dir__ = lazily(__name__, dict.fromkeys(__all__))
+__getattr__, __dir__ = lazily(__name__, modules={name: name for name in __all__})

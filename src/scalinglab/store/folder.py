@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 
 from scalinglab.curves import IDENTITY, OUTCOME, SOURCES, Curves, plain, run_name
 from scalinglab.errors import BadInput, nearest
-from scalinglab.store import live, sealed
+from scalinglab.store import live, parquet
 from scalinglab.store.files import RunBusy, RunDone, StoreError, StoreWarning, locked
 from scalinglab.store.live import Row, RunWriter
 from scalinglab.store.record import Record, as_setting, environment
-from scalinglab.store.shelf import Shelf
+from scalinglab.store.sealed_folder import Shelf
 
 
 class Store:
@@ -112,8 +112,8 @@ class Store:
         return writer
 
     def _seal(self, record: Record, rows: list[Row]) -> None:
-        table = sealed.to_table(record, rows)
-        sealed.write(self._shelf.single(record.run), table, [replace(record, rows=len(table))])
+        table = parquet.to_table(record, rows)
+        parquet.write(self._shelf.single(record.run), table, [replace(record, rows=len(table))])
 
     def add(self, curves: Curves, **meta: Any) -> list[str]:
         """Keep finished curves, from a theory or from somebody's logs; runs that are here already stay.
@@ -209,11 +209,11 @@ class Store:
             if run not in records:
                 records[run] = record
                 if rows:
-                    tables.append(sealed.to_table(record, rows))
+                    tables.append(parquet.to_table(record, rows))
         if warn:
             for path, reason in self._shelf.problems.items():
                 warnings.warn(f"{path} cannot be read and is left out: {reason}", StoreWarning, stacklevel=2)
-        table = sealed.unite(tables) if tables else pa.table({"run": pa.array([], pa.string())})
+        table = parquet.unite(tables) if tables else pa.table({"run": pa.array([], pa.string())})
         if not failed and any(record.status == "failed" for record in records.values()):
             table = table.filter(pc.not_equal(table["status"], "failed"))
         names = dict.fromkeys(name for record in records.values() for name in record.setting)

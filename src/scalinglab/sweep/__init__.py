@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 from scalinglab.lazy import lazily
 
 if TYPE_CHECKING:
+    from scalinglab.sweep.driver import Outcome, SweepWarning, execute, run
     from scalinglab.sweep.grid import Grid
     from scalinglab.sweep.plan import Plan, Task, make_plan
-    from scalinglab.sweep.running import Outcome, SweepWarning, execute, run
 
 __all__ = ["Grid", "Outcome", "Plan", "SweepWarning", "Task", "execute", "make_plan", "run"]
 
 __getattr__, __dir__ = lazily(  # a worker starts without pandas
     __name__,
     {
-        "Grid": "grid", "Outcome": "running", "Plan": "plan", "SweepWarning": "running", "Task": "plan",
-        "execute": "running", "make_plan": "plan", "run": "running",
+        "Grid": "grid", "Outcome": "driver", "Plan": "plan", "SweepWarning": "driver", "Task": "plan",
+        "execute": "driver", "make_plan": "plan", "run": "driver",
     },
 )  # fmt: skip

@@ -17,4 +17,4 @@ __all__ = [
     "random_features",
 ]
 
-__getattr__, __dir__ = lazily(__name__, dict.fromkeys(__all__))
+__getattr__, __dir__ = lazily(__name__, modules={name: name for name in __all__})

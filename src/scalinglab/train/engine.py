@@ -31,11 +31,11 @@ from scalinglab.store.live import RunWriter
 from scalinglab.store.record import flatten
 from scalinglab.train import state as states
 from scalinglab.train.batches import Resident, dataset_of
+from scalinglab.train.extra_measurements import Reading, read
+from scalinglab.train.kernels.onednn import small_products, suits
 from scalinglab.train.measuring import Measure
-from scalinglab.train.readings import Reading, read
 from scalinglab.train.replicas import Group, streams
 from scalinglab.train.setting import Setting
-from scalinglab.train.small import small_products, suits
 
 TICK = 16  # steps that one group takes before the next one on the device has its turn
 SAVE_EVERY = 60.0  # seconds

@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 from torch import Tensor, nn
 
 from scalinglab.measure import NormTracker, flops, margins
-from scalinglab.measure.norm_tracker import CHEAP
-from scalinglab.measure.reading import Readers
+from scalinglab.measure.network_norms.device_reads import Readers
+from scalinglab.measure.network_norms.tracker import CHEAP
 from scalinglab.train.replicas import Group
 
 # name in `measure.norms` -> column

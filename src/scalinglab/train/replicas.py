@@ -20,8 +20,8 @@ from torch import Tensor, nn
 from scalinglab.measure.functional import evaluating
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, Stream
-from scalinglab.train.program import Clock, Program, initial, objective, precision
 from scalinglab.train.setting import Setting
+from scalinglab.train.training_step import Clock, Program, initial, objective, precision
 
 UNROLL = 8  # steps in one captured graph
 EVALUATE = {"cpu": 1 << 10, "cuda": 1 << 12}  # examples in one piece of an evaluation, all runs together

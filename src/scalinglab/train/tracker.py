@@ -25,7 +25,7 @@ from scalinglab.curves.columns import SETTING
 from scalinglab.errors import BadInput, require
 from scalinglab.measure import NormTracker, flops
 from scalinglab.measure.functional import evaluating
-from scalinglab.measure.tracing import unwrapped
+from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.store import Store
 from scalinglab.train.measuring import NORMS
 

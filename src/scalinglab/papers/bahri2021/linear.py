@@ -8,7 +8,7 @@ import numpy as np
 
 from scalinglab.data import load
 from scalinglab.errors import BadInput
-from scalinglab.laws.shape import Exponent
+from scalinglab.laws.learning_curves.shape import Exponent
 from scalinglab.papers.registry import Row
 
 DEPTH = 3  # hidden layers of the random networks: deeper kernels have straighter power laws on images

@@ -19,7 +19,7 @@ from scipy.special import gamma, kv
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
-from scalinglab.laws.shape import Exponent
+from scalinglab.laws.learning_curves.shape import Exponent
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.registry import Reproduction, Row
 from scalinglab.progress import track

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
-from scalinglab.laws.shape import Exponent
+from scalinglab.laws.learning_curves.shape import Exponent
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.registry import Reproduction, Row
 from scalinglab.progress import track

@@ -15,7 +15,7 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset, available, load
 from scalinglab.figures import style
-from scalinglab.laws.shape import Exponent
+from scalinglab.laws.learning_curves.shape import Exponent
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.bahri2021.learned_features import KNOWN, learned_pool, settings
 from scalinglab.papers.registry import Reproduction, Row

@@ -28,9 +28,9 @@ from scalinglab.figures.collapse import (
     sizes_legend,
 )
 from scalinglab.figures.style import INK, PALETTE, headroom, loglog, panels
-from scalinglab.laws.dynamics import Dynamical, dynamical
-from scalinglab.laws.rescaling import collapse
-from scalinglab.laws.sizes import SizeCurve, size_curves
+from scalinglab.laws.learning_curves.collapse import collapse
+from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
+from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
 from scalinglab.papers.registry import Reproduction, Row
 
 # γ_pred, γ_meas, σ

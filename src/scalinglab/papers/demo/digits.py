@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scalinglab import laws, sweep
-from scalinglab.laws.sizes import size_curves
+from scalinglab.laws.learning_curves.mean_curves import size_curves
 from scalinglab.papers.registry import Reproduction, Row
 from scalinglab.sweep import Grid
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
-    from scalinglab.laws.dynamics import Dynamical
+    from scalinglab.laws.learning_curves.dynamical import Dynamical
 
 
 # what all runs share; initial weights are small, so that the norm has room to grow (as in the paper)

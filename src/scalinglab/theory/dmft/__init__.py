@@ -2,10 +2,10 @@
 
 `solve` gives every loss at any time, `final` the end of training and ridge regression in closed form, `early`
 the corrections in 1/N and 1/P, `optimal_stopping` the best time to stop; `white` is the model with all
-eigenvalues equal and `recipe` a slow independent method for small systems.
+eigenvalues equal and `direct_iteration` a slow independent method for small systems.
 """
 
-from scalinglab.theory.dmft import recipe, white
+from scalinglab.theory.dmft import direct_iteration, white
 from scalinglab.theory.dmft.dynamics import GradientDescent, GradientFlow, OnePassSGD
 from scalinglab.theory.dmft.early import Early, early, early_transfer
 from scalinglab.theory.dmft.losses import Solution, solve
@@ -22,11 +22,11 @@ __all__ = [
     "Responses",
     "Solution",
     "Stopping",
+    "direct_iteration",
     "early",
     "early_transfer",
     "final",
     "optimal_stopping",
-    "recipe",
     "solve",
     "white",
 ]

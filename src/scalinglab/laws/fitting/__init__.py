@@ -1,0 +1,1 @@
+"""From points or a table to a fitted law and how sure it is."""

@@ -1,0 +1,209 @@
+"""From a table of curves to the points of a fit: which rows count, and which runs they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import PROGRESS, SETTING, Curves
+from scalinglab.curves.columns import is_seed, no_number, standard_name, tidy
+from scalinglab.errors import BadInput, nearest
+from scalinglab.laws.fitting import points
+
+REDUCE = ("auto", "best", "last", "all")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns ready to be fitted.
+
+    Attributes:
+        x: (n,), or (variables, n) where several columns were asked for.
+        y: (n,).
+        error: one standard error of y, where the table has it.
+        runs: (n,), which run each point comes from.
+        notes: what was done to the rows.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    error: np.ndarray | None
+    runs: np.ndarray
+    notes: tuple[str, ...]
+
+    def keep(self, chosen: np.ndarray) -> Table:
+        """Only the points that are chosen by a mask, (n,)."""
+        error = None if self.error is None else self.error[chosen]
+        return Table(self.x[..., chosen], self.y[chosen], error, self.runs[chosen], self.notes)
+
+    def usable(self, names: Sequence[str]) -> Table:
+        """Only the points that a surface of these variables can be fitted to; the notes count the others."""
+        kept = points.check(tuple(self.x), self.y, names=tuple(names), runs=self.runs, missing="drop")
+        return Table(kept.x, kept.y, None, kept.runs, (*self.notes, *kept.notes))
+
+    def without_highest(self, count: int) -> Table:
+        """Without the points of the highest y; a missing y is not high, and stays to be told of."""
+        if not 0 <= count < len(self.y):
+            raise BadInput(f"--drop-highest {count} of {len(self.y)} points: give 0 or more, but not all")
+        order = np.argsort(np.where(np.isnan(self.y), -np.inf, self.y), kind="stable")
+        return self.keep(np.argsort(order) < len(self.y) - count) if count else self
+
+
+def points_of(
+    curves: Curves | pd.DataFrame,
+    x: str | Sequence[str],
+    y: str,
+    *,
+    error: str | None = None,
+    reduce: str = "auto",
+    where: Mapping[str, str] | None = None,
+) -> Table:
+    """The points (x, y) of a table.
+
+    Args:
+        x: a column, or several for a surface.
+        error: the column of y's standard error; by default ``<y>_stderr`` where every row has one.
+        reduce: which rows of a run with several rows at one x count: "best" (the lowest y), "last" (by
+            progress), "all", or "auto": the best where there are several.
+        where: conditions ``{column: value}``, values as text.
+    """
+    frame = tidy(curves.frame if isinstance(curves, Curves) else curves)
+    names = [x] if isinstance(x, str) else list(x)
+    if frame.empty:
+        raise BadInput("the table has no rows")
+    _numeric(frame, [*names, y, *([error] if error else [])])
+    if reduce not in REDUCE:
+        raise BadInput(f"reduce={reduce!r}; {nearest(reduce, REDUCE)}")
+    frame = select(frame, where or {})
+    _one_kind(frame, names)
+    notes = _doubts(frame, names)
+    if error is None and f"{y}_stderr" in frame:
+        error, note = _standard_error(frame, f"{y}_stderr")
+        notes.append(note)
+    runs, told_apart_by = _run_names(frame, names, y, error)
+    frame, note = _reduced(frame.assign(__run=runs), ["__run", *names], y, reduce)
+    if note:
+        notes.append(f"{note}; runs are told apart by {', '.join(told_apart_by)}")
+    columns = frame[names].to_numpy(float).T
+    return Table(
+        columns[0] if isinstance(x, str) else columns,
+        frame[y].to_numpy(float),
+        None if error is None else frame[error].to_numpy(float),
+        frame["__run"].to_numpy(),
+        tuple(notes),
+    )
+
+
+def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
+    """Rows that meet every condition, ``column = value`` as text, number, or true and false."""
+    for column, value in where.items():
+        if column not in frame:
+            raise BadInput(f"no column {column!r} to select by; {nearest(column, map(str, frame.columns))}")
+        if pd.api.types.is_bool_dtype(frame[column]):
+            mask = (frame[column].astype(str).str.lower() == value.lower()).to_numpy()
+        elif pd.api.types.is_numeric_dtype(frame[column]):
+            try:  # seeds 100000 and 100001 differ, and so do weight decays of 0 and 1e-9
+                mask = np.isclose(frame[column].to_numpy(float), float(value), rtol=1e-9, atol=0)
+            except ValueError as wrong:
+                raise BadInput(f"column {column!r} holds numbers: {value!r} is not one") from wrong
+        else:
+            mask = (frame[column].astype(str) == value).to_numpy()
+        if not mask.any():
+            kinds = [str(v) for v in frame[column].unique()]
+            raise BadInput(f"no row has {column} = {value}; {nearest(value, kinds)}")
+        frame = frame[mask]
+    return frame
+
+
+def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
+    """A law is of one kind of network on one kind of data."""
+    for column in ("model", "dataset", "task", "domain", "experiment", "source"):
+        if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
+            kinds = [str(v) for v in frame[column].unique()]
+            shown = ", ".join(kinds[:4]) + ("…" if len(kinds) > 4 else "")
+            raise BadInput(
+                f"the rows mix {len(kinds)} values of {column} ({shown}): choose one "
+                f"(--where {column}={kinds[0]})"
+            )
+
+
+def _numeric(frame: pd.DataFrame, names: list[str]) -> None:
+    """Refuse columns that are not there or do not hold numbers."""
+    for name in names:
+        if name not in frame:
+            raise BadInput(f"no column {name!r}; {nearest(name, map(str, frame.columns))}")
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            wrong = no_number(frame[name])
+            numbers = [str(c) for c in frame.select_dtypes("number")]
+            raise BadInput(f"column {name!r} must hold numbers, not {wrong!r}; {nearest(name, numbers)}")
+
+
+def _doubts(frame: pd.DataFrame, names: list[str]) -> list[str]:
+    """What the analyst should know about the rows before a fit of them is believed."""
+    notes = []
+    if copies := int(frame.duplicated().sum()):
+        notes.append(f"{copies} rows are exact copies of another and count again; were they read twice?")
+    for column in (c for c in SETTING if c in frame and c not in names and not is_seed(c)):
+        if frame.groupby(names)[column].nunique().max() > 1:  # a spread that would pass for noise
+            kinds = [str(v) for v in sorted(frame[column].dropna().unique())]
+            shown = ", ".join(kinds[:4]) + (", …" if len(kinds) > 4 else "")
+            notes.append(
+                f"points of one size differ in {column} ({shown}): --where {column}={kinds[0]} takes one"
+            )
+    if {"run", "status"} <= {*frame.columns}:
+        lost = frame.loc[frame["status"] == "diverged", "run"].nunique()
+        if lost:
+            notes.append(f"diverged runs count too ({lost}): --where status=done leaves them out")
+    return notes
+
+
+def _standard_error(frame: pd.DataFrame, column: str) -> tuple[str | None, str]:
+    """The column, or None where some rows have no standard error (a mean of one run); and the note."""
+    known = pd.to_numeric(frame[column], errors="coerce") > 0
+    if known.all():
+        return column, f"points count by their {column}"
+    lost = int((~known).sum())
+    return None, f"{column} is missing or zero in {lost} of {len(frame)} rows: all points count alike"
+
+
+def _reduced(frame: pd.DataFrame, keys: list[str], y: str, reduce: str) -> tuple[pd.DataFrame, str]:
+    """The rows that count where a run has several at one x, and what was done; empty if nothing was."""
+    if reduce == "all" or not frame.duplicated(keys).any():
+        return frame, ""
+    if reduce == "last":
+        progress = [c for c in PROGRESS if c in frame]
+        ordered = frame.sort_values(progress[0], kind="stable") if progress else frame
+        kept = ordered.groupby(keys, sort=False).tail(1)
+        return kept, f"the last row of each run: {len(kept)} of {len(frame)} rows"
+    known = frame[frame[y].notna()]
+    kept = known.loc[known.groupby(keys, sort=False)[y].idxmin()]
+    note = f"the lowest {y} of each run: {len(kept)} of {len(frame)} rows (other choices: last, all)"
+    if lost := len(frame[keys].drop_duplicates()) - len(kept):
+        note += f"; {lost} without any {y} are left out"
+    return kept, note
+
+
+def _run_names(
+    frame: pd.DataFrame, names: list[str], y: str, error: str | None
+) -> tuple[np.ndarray, list[str]]:
+    """The run of each row, and by which columns: those that name it, else its settings, else the row."""
+    each = np.arange(len(frame)).astype(str), ["row"]
+    for column in ("run", "run_name"):
+        if column in frame:
+            return frame[column].astype(str).to_numpy(), [column]
+    # a "Learning Rate" that were taken for a measurement would make the best of all rates one run
+    spelt = [c for c in map(str, frame.columns) if c not in SETTING and standard_name(c) in SETTING]
+    settings = [*names, *(c for c in spelt if c not in names and c != y)]
+    try:
+        errors = [c for c in {error, f"{y}_stderr"} if c in frame]
+        named = Curves(frame.drop(columns=errors).reset_index(drop=True), settings=settings)
+    except BadInput:
+        return each
+    runs = named.frame["run"].to_numpy()
+    # settings alone do not tell repeats from checkpoints: without progress or a second measurement, each
+    # row is a run of its own
+    told_apart = named.progress_columns or [c for c in named.measurement_columns if c != y]
+    return (runs, list(named.setting_columns)) if told_apart else each

@@ -1,0 +1,398 @@
+"""Least squares and Huber fits of one form to many data sets at once.
+
+A fit minimises Σ_i c_i ρ(r_i) with r_i = w_i (g(f(x_i; θ)) - g(y_i)), g the logarithm or the identity: w is
+one over the point's error, c how often it counts, and ρ is r²/2, or Huber's r²/2 for |r| < δ and δ(|r| - δ/2)
+beyond. Two steps:
+
+1. `grid_starts`: on a grid of the nonlinear parameters the linear ones are solved for, by weighted least
+   squares within their bounds (variable projection), and the best nodes are kept.
+2. `minimise`: projected Levenberg–Marquardt from every node (with iteratively reweighted residuals for
+   Huber), vectorised over nodes and data sets: a thousand bootstrap refits are one call.
+
+`polish` finishes a Huber fit with quasi-Newton steps, since reweighting converges only linearly there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, combinations, product
+
+import numpy as np
+from scipy import optimize
+
+from scalinglab.laws.forms.base import Form
+
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A pseudo-measurement: quantity(parameters) = target, held with a stiffness, for every data set.
+
+    The minimum under a pull lies on the profile of the quantity: no other parameters reach a lower
+    objective at the value that the quantity takes there.
+
+    Attributes:
+        quantity: (parameters (rows, p), rows (rows,)) -> values (rows,).
+        target: (sets,).
+        stiffness: (sets,); the pull's residual is √stiffness (quantity - target).
+    """
+
+    quantity: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    target: np.ndarray
+    stiffness: np.ndarray
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One form against one or many data sets, in the coordinates in which a fit steps.
+
+    Attributes:
+        form: the family of curves.
+        x: (n,), or (variables, n) for a surface.
+        y: (sets, n) or (1, n).
+        weight: (sets, n) or (1, n), multiplies residuals.
+        count: (sets, n) or (1, n), multiplies ρ; zero drops a point from a set.
+        log: residuals of logarithms instead of raw values.
+        delta: Huber's threshold, infinity for squares.
+        pull: a pseudo-measurement, not subject to Huber's threshold.
+        rows: which data sets these are, for the pull.
+    """
+
+    form: Form
+    x: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    count: np.ndarray
+    log: bool = True
+    delta: float = np.inf
+    pull: Pull | None = None
+    rows: np.ndarray | None = None
+
+    def take(self, rows: np.ndarray) -> Problem:
+        """The same problem for some of the data sets, repeated as asked."""
+        y = self.y if self.y.shape[0] == 1 else self.y[rows]
+        weight = self.weight if self.weight.shape[0] == 1 else self.weight[rows]
+        count = self.count if self.count.shape[0] == 1 else self.count[rows]
+        return replace(
+            self, y=y, weight=weight, count=count, rows=rows if self.rows is None else self.rows[rows]
+        )
+
+    # --- coordinates -----------------------------------------------------------------------------
+
+    @cached_property
+    def logs(self) -> np.ndarray:
+        """Which parameters are stepped in their logarithm."""
+        return np.array([p.log for p in self.form.parameters], bool)
+
+    @cached_property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds in coordinates."""
+        low = np.array([p.low for p in self.form.parameters])
+        high = np.array([p.high for p in self.form.parameters])
+        return self.to_coordinates(low), self.to_coordinates(high)
+
+    def to_coordinates(self, values: np.ndarray) -> np.ndarray:
+        """Parameters (…, p) to coordinates."""
+        return np.where(self.logs, np.log(np.maximum(np.where(self.logs, values, 1), TINY)), values)
+
+    def to_parameters(self, z: np.ndarray) -> np.ndarray:
+        """Coordinates (…, p) to parameters."""
+        return np.where(self.logs, np.exp(np.minimum(np.where(self.logs, z, 0), 700)), z)
+
+    # --- residuals -------------------------------------------------------------------------------
+
+    def curve(self, z: np.ndarray) -> np.ndarray:
+        """f at the points, (sets, n), for coordinates (sets, p)."""
+        values = self.to_parameters(z)
+        found = self.form.function(self.x, *(values[..., j, None] for j in range(values.shape[-1])))
+        return np.broadcast_to(found, (*z.shape[:-1], self.x.shape[-1]))
+
+    def residuals(self, z: np.ndarray) -> np.ndarray:
+        """Weighted residuals (sets, n); infinite where the form is not defined."""
+        with np.errstate(all="ignore"):
+            curve = self.curve(z)
+            if self.log:
+                r = np.log(np.where(curve > 0, curve, np.nan)) - np.log(self.y)
+            else:
+                r = curve - self.y
+            r = np.where(self.count > 0, r * self.weight, 0.0)
+            if self.pull is not None:
+                r = np.concatenate([r, self._pulled(z)[:, None]], axis=1)
+        return np.where(np.isfinite(r), r, np.inf)
+
+    def _pulled(self, z: np.ndarray) -> np.ndarray:
+        pull, rows = self.pull, np.arange(len(z)) if self.rows is None else self.rows
+        assert pull is not None
+        value = pull.quantity(self.to_parameters(z), rows)
+        return np.sqrt(pull.stiffness[rows]) * (value - pull.target[rows])
+
+    @property
+    def thresholds(self) -> np.ndarray:
+        """Huber's threshold of every residual."""
+        count = self.x.shape[-1]
+        return np.r_[np.full(count, self.delta), [np.inf] * (self.pull is not None)]
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How often every residual counts."""
+        if self.pull is None:
+            return self.count
+        return np.concatenate([self.count, np.ones((len(self.count), 1))], axis=1)
+
+    @cached_property
+    def unit(self) -> float:
+        """What a residual is small or large against: 1 in logs, a typical y else."""
+        return 1.0 if self.log else float(np.median(np.abs(self.y[0]))) or 1.0
+
+    @property
+    def robust(self) -> bool:
+        """Whether large residuals count less than their square."""
+        return bool(np.isfinite(self.delta))
+
+    def objective(self, r: np.ndarray) -> np.ndarray:
+        """Σ ρ(r) over the last axis."""
+        size = np.abs(r)
+        with np.errstate(invalid="ignore", over="ignore"):
+            rho = 0.5 * size**2
+            if self.robust:
+                delta = self.thresholds
+                rho = np.where(
+                    size <= delta, rho, np.where(np.isfinite(delta), delta, 0) * (size - 0.5 * delta)
+                )
+            return np.sum(np.where(np.isfinite(rho), rho * self.counts, np.inf), axis=-1)
+
+    def jacobian(self, z: np.ndarray) -> np.ndarray:
+        """∂r/∂z, (sets, n, p): from the form's gradient where it has one, else by differences."""
+        if self.form.gradient is None:
+            return self._differences(z)
+        values = self.to_parameters(z)
+        inputs = tuple(values[..., j, None] for j in range(values.shape[-1]))
+        shape = (len(z), self.x.shape[-1])
+        with np.errstate(all="ignore"):
+            columns = [np.broadcast_to(c, shape) for c in self.form.gradient(self.x, *inputs)]
+            slopes = np.stack(columns, axis=-1) * np.where(self.logs, values, 1.0)[:, None]
+            if self.log:
+                slopes = slopes / self.curve(z)[..., None]
+            slopes = slopes * self.weight[..., None]
+        slopes = np.where(np.isfinite(slopes), slopes, 0.0)
+        if self.pull is not None:
+            pulled = self._differences(z, only_pull=True)
+            slopes = np.concatenate([slopes, pulled], axis=1)
+        return slopes
+
+    def _differences(self, z: np.ndarray, only_pull: bool = False) -> np.ndarray:
+        """Central differences that stay within the bounds."""
+        low, high = self.bounds
+        # offsets near zero need a step on the scale of the data, not of themselves
+        scale = np.where(self.logs, 1.0, np.maximum(np.abs(z), 1e-3 * natural_scale(self)))
+        step = 6e-6 * scale
+        count = z.shape[-1]
+        eye = np.eye(count)
+        up = np.clip(z[:, None] + step[:, None] * eye, low, high)
+        down = np.clip(z[:, None] - step[:, None] * eye, low, high)
+        width = np.einsum("bjj->bj", up - down)
+        both = np.concatenate([up, down], axis=1).reshape(-1, count)
+        part = self.take(np.repeat(np.arange(len(z)), 2 * count))
+        with np.errstate(all="ignore"):
+            r = part._pulled(both)[:, None] if only_pull else part.residuals(both)
+            r = r.reshape(len(z), 2, count, -1)
+            slopes = (r[:, 0] - r[:, 1]) / width[..., None]
+        return np.where(np.isfinite(slopes), slopes, 0.0).transpose(0, 2, 1)
+
+
+def natural_scale(problem: Problem) -> np.ndarray:
+    """A size for every parameter that is not stepped in its log: that of its starting values or of y."""
+    x, y = problem.x, problem.y[0]
+    scales = []
+    for p in problem.form.parameters:
+        if p.log:
+            scales.append(1.0)
+        elif p.linear:
+            scales.append(float(np.median(np.abs(y))) or 1.0)
+        else:
+            scales.append(float(np.max(np.abs(p.starts(x, y)))) or 1.0)
+    return np.array(scales)
+
+
+# --- 1: starts -----------------------------------------------------------------------------------------
+
+
+def grid_starts(problem: Problem, keep: int = 8, most: int = 3000) -> np.ndarray:
+    """The `keep` best nodes of the grid for the first data set, as coordinates (nodes, p)."""
+    form, x = problem.form, problem.x
+    y = problem.y[0]
+    values = [p.starts(x, y) if not p.linear else np.zeros(1) for p in form.parameters]
+    nodes = np.array(list(product(*values)), float)
+    if len(nodes) > most:
+        nodes = nodes[np.linspace(0, len(nodes) - 1, most).astype(int)]
+    if form.complete is not None:
+        columns = {n: nodes[:, [j]] for j, n in enumerate(form.names)}
+        with np.errstate(all="ignore"):
+            found = form.complete(x, y, columns)
+        for name, column in found.items():
+            nodes[:, [form.names.index(name)]] = column
+    linear = [j for j, p in enumerate(form.parameters) if p.linear]
+    if linear:
+        nodes = project(problem, nodes, linear)
+    low = np.array([p.low for p in form.parameters])
+    high = np.array([p.high for p in form.parameters])
+    z = problem.to_coordinates(np.clip(nodes, low, high))
+    first = problem.take(np.zeros(len(z), int))
+    cost = first.objective(first.residuals(z))
+    order = np.argsort(cost, kind="stable")
+    order = order[np.isfinite(cost[order])][:keep]
+    return z[order] if len(order) else z[:1]
+
+
+def project(problem: Problem, nodes: np.ndarray, linear: list[int]) -> np.ndarray:
+    """Solve for the linear parameters of every node, within their bounds, by weighted least squares.
+
+    In log space the residual ln f - ln y is replaced by (f - y)/y: the same to first order, and linear.
+    Bounded solutions are found by trying every subset of parameters held at their lower bound.
+    """
+    form, y = problem.form, problem.y[0]
+    weight = problem.weight[0] * np.sqrt(problem.count[0]) / (y if problem.log else 1.0)
+
+    def curve(amounts: np.ndarray) -> np.ndarray:
+        """The curve of every node with these linear parameters, 0 where it is not finite."""
+        at = nodes.copy()
+        at[:, linear] = amounts
+        with np.errstate(all="ignore"):
+            found = form.function(problem.x, *(at[:, k, None] for k in range(nodes.shape[1])))
+        return np.where(np.isfinite(found), found, 0.0) * np.ones((len(nodes), 1))
+
+    constant = curve(np.zeros(len(linear)))  # what linear parameters that are held add
+    design = np.stack([curve(unit) - constant for unit in np.eye(len(linear))], axis=-1) * weight[:, None]
+    size = np.maximum(np.sqrt(np.mean(design**2, axis=1)), TINY)  # columns to unit size: conditioning
+    scaled = design / size[:, None]
+    target = (y - constant) * weight
+    floors = np.array([form.parameters[j].low for j in linear])
+    floors = np.where(np.isfinite(floors), floors, -np.inf)
+    floored = [i for i in range(len(linear)) if np.isfinite(floors[i])]
+    best = np.full(len(nodes), np.inf)
+    answer = np.ones((len(nodes), len(linear)))
+    subsets = chain.from_iterable(combinations(floored, k) for k in range(len(floored) + 1))
+    for held in subsets:
+        free = [i for i in range(len(linear)) if i not in held]
+        c = np.zeros_like(answer)
+        for i in held:
+            c[:, i] = floors[i] * size[:, i]
+        rest = target - np.einsum("bni,bi->bn", scaled, c)
+        if free:
+            part = scaled[:, :, free]
+            gram = np.einsum("bni,bnj->bij", part, part) + 1e-13 * y.size * np.eye(len(free))
+            c[:, free] = np.linalg.solve(gram, np.einsum("bni,bn->bi", part, rest)[..., None])[..., 0]
+        natural = c / size
+        allowed = np.all(natural >= floors - 1e-12, axis=1)
+        cost = np.sum((target - np.einsum("bni,bi->bn", scaled, c)) ** 2, axis=1)
+        better = allowed & (cost < best)
+        best = np.where(better, cost, best)
+        answer[better] = natural[better]
+    solved = nodes.copy()
+    solved[:, linear] = answer
+    typical = np.median(np.abs(y)) / np.maximum(np.median(np.abs(design / weight[:, None]), axis=1), TINY)
+    for i, j in enumerate(linear):
+        if form.parameters[j].log:  # a logarithm cannot start at zero
+            solved[:, j] = np.maximum(solved[:, j], 1e-4 * typical[:, i])
+    return solved
+
+
+# --- 2: descent ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Where `minimise` arrived: coordinates (sets, p), objective (sets,), whether each has converged."""
+
+    z: np.ndarray
+    objective: np.ndarray
+    converged: np.ndarray
+
+
+def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: float = 1e-11) -> Minimum:
+    """Projected Levenberg–Marquardt, one start a data set, all at once."""
+    low, high = problem.bounds
+    z = np.clip(np.array(z, float), low, high)
+    r = problem.residuals(z)
+    cost = problem.objective(r)
+    damping = np.full(len(z), 1e-3)
+    done = ~np.isfinite(cost)
+    quiet, crawling = np.zeros(len(z), int), np.zeros(len(z), int)
+    for _ in range(iterations):
+        rows = np.flatnonzero(~done)
+        if not len(rows):
+            break
+        part = problem.take(rows)
+        step = _step(part, z[rows], r[rows], damping[rows], low, high)
+        trial = np.clip(z[rows] + step, low, high)
+        r_trial = part.residuals(trial)
+        cost_trial = part.objective(r_trial)
+        better = cost_trial < cost[rows]
+        gain = np.where(better, cost[rows] - cost_trial, 0.0)
+        small = gain <= tolerance * np.abs(cost[rows]) + 1e-32 * problem.unit**2
+        moved = np.max(np.abs(trial - z[rows]) / (1e-8 + np.abs(z[rows])), axis=1)
+        accepted = rows[better]
+        z[accepted], r[accepted], cost[accepted] = trial[better], r_trial[better], cost_trial[better]
+        damping[rows] = np.where(better, damping[rows] * 0.2, damping[rows] * 4)
+        damping[rows] = np.clip(damping[rows], 1e-12, 1e12)
+        # at rest: three times in a row neither a step nor a shorter one gains anything
+        quiet[rows] = np.where(small, quiet[rows] + 1, 0)
+        stuck = (quiet[rows] >= 3) & (better | (damping[rows] > 1e3) | (moved < 1e-9))
+        # in a valley that the data do not close, steps go on for ever and gain nothing that matters
+        crawling[rows] = np.where(gain <= 1e-5 * cost[rows], crawling[rows] + 1, 0)
+        done[rows] = stuck | (damping[rows] >= 1e12) | (crawling[rows] >= 25)
+    return Minimum(z, cost, done & np.isfinite(cost))
+
+
+def _step(
+    problem: Problem, z: np.ndarray, r: np.ndarray, damping: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
+    jacobian = problem.jacobian(z)
+    weight = np.broadcast_to(problem.counts, r.shape)
+    if problem.robust:
+        weight = weight * np.minimum(1.0, problem.thresholds / np.maximum(np.abs(r), TINY))
+    gradient = ((weight * r)[:, None] @ jacobian)[:, 0]
+    hessian = jacobian.transpose(0, 2, 1) @ (weight[..., None] * jacobian)
+    # a parameter at its bound that wants to leave stays there
+    held = ((z <= low) & (gradient > 0)) | ((z >= high) & (gradient < 0))
+    diagonal = np.einsum("bpp->bp", hessian)
+    scale = np.maximum(diagonal, 1e-30 * np.max(diagonal, axis=1, keepdims=True) + TINY)
+    size = 1 / np.sqrt(scale)
+    scaled = hessian * size[:, :, None] * size[:, None, :]
+    free = ~held
+    scaled = scaled * free[:, :, None] * free[:, None, :]
+    count = z.shape[1]
+    scaled[:, np.arange(count), np.arange(count)] = np.where(free, 1.0 + damping[:, None], 1.0)
+    right = np.where(free, -gradient * size, 0.0)
+    return np.linalg.solve(scaled, right[..., None])[..., 0] * size
+
+
+def polish(problem: Problem, z: np.ndarray) -> tuple[np.ndarray, float]:
+    """Quasi-Newton steps for one data set from one start: the last digits of a Huber fit."""
+    low, high = problem.bounds
+
+    def value(point: np.ndarray) -> tuple[float, np.ndarray]:
+        point = np.clip(point, low, high)[None]
+        r = problem.residuals(point)
+        pull = np.clip(r, -problem.delta, problem.delta) * problem.count
+        gradient = np.einsum(
+            "np,n->p", problem.jacobian(point)[0], np.where(np.isfinite(pull[0]), pull[0], 0)
+        )
+        return float(problem.objective(r)[0]) * 1e3 / base, gradient * 1e3 / base
+
+    base = max(float(problem.objective(problem.residuals(z[None]))[0]), TINY)
+    best, cost = z, base
+    for _ in range(3):  # a fresh start of the quasi-Newton matrix often gains a little more
+        bounds = list(zip(low, high, strict=True))
+        options = {"maxiter": 500, "ftol": 1e-16, "gtol": 1e-10, "maxcor": 30}
+        found = optimize.minimize(value, best, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        after = float(problem.objective(problem.residuals(np.clip(found.x, low, high)[None]))[0])
+        if not after < cost:
+            break
+        best, gained, cost = np.clip(found.x, low, high), cost - after, after
+        if gained < 1e-12 * cost:
+            break
+    return best, cost

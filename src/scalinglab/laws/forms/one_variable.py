@@ -1,0 +1,310 @@
+"""Forms: the families of curves that a law can follow, y = f(x; parameters).
+
+| name | equation | from |
+| --- | --- | --- |
+| `power_law` (`m1`) | A x^-c | Hestness et al. 2017 |
+| `power_law_offset` (`m2`) | E + A x^-c | Rosenfeld et al. 2020 |
+| `shifted_power_law` | E + A (x + x0)^-c | Zhai et al. 2022 |
+| `m3` | E + A (1/x + s)^c | Alabdulmohsin et al. 2022; Bansal et al. 2022 with E = 0 |
+| `m4` | (y - E)/(C - y)^s = A x^-c | Alabdulmohsin et al. 2022 |
+| `broken_power_law`, `…_2`, … | E + A x^-c Π_i (1 + (x/x_i)^(1/f_i))^(-c_i f_i) | Caballero et al. 2023 |
+| `exponential` | E + A exp(-x/τ) | |
+| `damico` | E + A (x^g2 + P-^g2)^-g1 | eq. 6 of D'Amico et al. 2025 |
+
+A form is data: its parameters with bounds, which of them enter linearly, where a fit starts, and one
+function that broadcasts. `register` adds one:
+
+>>> import numpy as np
+>>> from scalinglab.laws import Form, Parameter, register
+>>> _ = register(Form(
+...     name="logarithm",
+...     equation="a - b ln x",
+...     parameters=(Parameter("a", linear=True), Parameter("b", linear=True)),
+...     function=lambda x, a, b: a - b * np.log(x),
+... ))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from scalinglab.errors import BadInput
+from scalinglab.laws.forms.base import Form, Parameter, Start
+from scalinglab.laws.forms.registry import family, register
+
+# --- where fits start ----------------------------------------------------------------------------------
+
+
+def _inside(x: np.ndarray, _: np.ndarray) -> np.ndarray:
+    """Five places inside the range of x, even in the log."""
+    low, high = np.log(x.min()), np.log(x.max())
+    return np.exp(low + (high - low) * np.array([0.05, 0.25, 0.5, 0.75, 0.95]))
+
+
+def _decay(x: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return np.geomspace(0.05, 5, 12) * np.ptp(x)
+
+
+EXPONENTS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0, 1.3, 1.7, 2.2, 3.0)
+COARSE = (0.05, 0.15, 0.3, 0.5, 0.8, 1.3, 2.2)
+FEW = (0.1, 0.3, 0.7, 1.5)
+
+OFFSET = Parameter("offset", 0.0, linear=True)
+AMPLITUDE = Parameter("amplitude", 0.0, linear=True, log=True)
+
+
+# --- the forms -----------------------------------------------------------------------------------------
+
+
+def _power(x: Any, amplitude: Any, exponent: Any) -> Any:
+    return amplitude * np.exp(-exponent * np.log(x))
+
+
+def _power_gradient(x: Any, amplitude: Any, exponent: Any) -> tuple[Any, ...]:
+    log_x = np.log(x)
+    power = np.exp(-exponent * log_x)
+    return power, -amplitude * power * log_x
+
+
+def _power_offset(x: Any, offset: Any, amplitude: Any, exponent: Any) -> Any:
+    return offset + _power(x, amplitude, exponent)
+
+
+def _power_offset_gradient(x: Any, offset: Any, amplitude: Any, exponent: Any) -> tuple[Any, ...]:
+    by_amplitude, by_exponent = _power_gradient(x, amplitude, exponent)
+    return np.ones_like(by_amplitude), by_amplitude, by_exponent
+
+
+def _shifted(x: Any, offset: Any, amplitude: Any, exponent: Any, shift: Any) -> Any:
+    return offset + _power(x + shift, amplitude, exponent)
+
+
+def _shifted_gradient(x: Any, offset: Any, amplitude: Any, exponent: Any, shift: Any) -> tuple[Any, ...]:
+    first = _power_offset_gradient(x + shift, offset, amplitude, exponent)
+    return *first, -exponent * amplitude * first[1] / (x + shift)
+
+
+def _m3(x: Any, offset: Any, amplitude: Any, exponent: Any, saturation: Any) -> Any:
+    return offset + _power(1 / (1 / x + saturation), amplitude, exponent)
+
+
+def _m3_gradient(x: Any, offset: Any, amplitude: Any, exponent: Any, saturation: Any) -> tuple[Any, ...]:
+    effective = 1 / (1 / x + saturation)
+    first = _power_offset_gradient(effective, offset, amplitude, exponent)
+    return *first, exponent * amplitude * first[1] * effective
+
+
+def _m4_state(x: Any, span: Any, shape: Any, amplitude: Any, exponent: Any) -> tuple[Any, Any, Any]:
+    """Solve (y - E)/(C - y)^s = A x^-c for y = E + span·σ(u), C = E + span, by Newton's method in u.
+
+    With σ the logistic function the equation reads ln σ(u) - s ln(1 - σ(u)) = target. Its left side grows
+    with a slope that goes monotonously from 1 to s, so Newton's method arrives from anywhere.
+
+    Returns:
+        u, the slope there, and -ln(1 - σ(u)).
+    """
+    target = np.log(amplitude) - exponent * np.log(x) - (1 - shape) * np.log(span)
+    u = np.where(target < 0, target, target / shape)  # the two asymptotes
+    for _ in range(50):
+        soft = np.logaddexp(0, u)  # -ln(1 - σ(u)); -ln σ(u) is soft - u
+        sigma = np.exp(u - soft)
+        slope = 1 - sigma + shape * sigma
+        step = (u - soft + shape * soft - target) / slope
+        u = u - step
+        if not np.any(np.abs(step) > 1e-12 * (1 + np.abs(u))):
+            break
+    return u, slope, soft
+
+
+def _m4(x: Any, offset: Any, span: Any, shape: Any, amplitude: Any, exponent: Any) -> Any:
+    return offset + span * expit(_m4_state(x, span, shape, amplitude, exponent)[0])
+
+
+def _m4_gradient(
+    x: Any, offset: Any, span: Any, shape: Any, amplitude: Any, exponent: Any
+) -> tuple[Any, ...]:
+    u, slope, soft = _m4_state(x, span, shape, amplitude, exponent)
+    sigma = expit(u)
+    by_target = span * sigma * (1 - sigma) / slope
+    return (
+        np.ones_like(u),
+        sigma - by_target * (1 - shape) / span,
+        by_target * (np.log(span) - soft),
+        by_target / amplitude,
+        -by_target * np.log(x),
+    )
+
+
+def _m4_amplitude(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
+    """A is the mean, in the log, of (y - E)/(C - y)^s x^c over the points."""
+    offset, span = starts["offset"], starts["span"]
+    floor = 1e-3 * span
+    above, below = np.maximum(y - offset, floor), np.maximum(offset + span - y, floor)
+    log_a = np.log(above) - starts["shape"] * np.log(below) + starts["exponent"] * np.log(x)
+    return {"amplitude": np.exp(np.mean(log_a, axis=-1, keepdims=True))}
+
+
+def _damico(x: Any, offset: Any, amplitude: Any, gamma_1: Any, gamma_2: Any, p_minus: Any) -> Any:
+    low = np.log(np.maximum(p_minus, 1e-300))
+    return offset + amplitude * np.exp(-gamma_1 * np.logaddexp(gamma_2 * np.log(x), gamma_2 * low))
+
+
+def _damico_gradient(
+    x: Any, offset: Any, amplitude: Any, gamma_1: Any, gamma_2: Any, p_minus: Any
+) -> tuple[Any, ...]:
+    low, log_x = np.log(np.maximum(p_minus, 1e-300)), np.log(x)
+    log_sum = np.logaddexp(gamma_2 * log_x, gamma_2 * low)
+    power = np.exp(-gamma_1 * log_sum)
+    share = np.exp(gamma_2 * low - log_sum)  # of P- in the sum
+    curve = amplitude * power
+    return (
+        np.ones_like(power),
+        power,
+        -curve * log_sum,
+        -curve * gamma_1 * (log_x + share * (low - log_x)),
+        -curve * gamma_1 * gamma_2 * share / np.maximum(p_minus, 1e-300),
+    )
+
+
+def _damico_thresholds(values: Mapping[str, float]) -> dict[str, float]:
+    total = values["gamma_1"] * values["gamma_2"]
+    with np.errstate(divide="ignore", over="ignore"):
+        p_plus = float(np.exp((np.log(values["amplitude"]) - np.log(values["offset"])) / total))
+    return {"p_plus": p_plus}
+
+
+def equation_6(
+    n_data: Any, k_1: float, q_1: float, gamma_1: float, k_2: float, q_2: float, gamma_2: float
+) -> tuple[np.ndarray, float, float]:
+    """Eq. 6 of D'Amico et al. 2025 in the paper's own constants: ε = k1 (k2 P^γ2 + q2)^-γ1 + q1.
+
+    From ε(P) alone k1, k2 and q2 cannot be told apart; the form `damico` keeps what can:
+    A = k1 k2^-γ1 and P- = (q2/k2)^(1/γ2).
+
+    Returns:
+        The error at n_data, and the thresholds P- (below it: random guess) and
+        P+ = (k1 k2^-γ1/q1)^(1/(γ1 γ2)) (above it: saturated).
+
+    >>> equation_6(1e4, k_1=50, q_1=0.01, gamma_1=0.6, k_2=1, q_2=1000, gamma_2=1)[1]
+    1000.0
+    """
+    size = np.asarray(n_data, float)
+    error = k_1 * (k_2 * size**gamma_2 + q_2) ** -gamma_1 + q_1
+    p_plus = (k_1 * k_2**-gamma_1 / q_1) ** (1 / (gamma_1 * gamma_2)) if q_1 > 0 else np.inf
+    return error, float((q_2 / k_2) ** (1 / gamma_2)), float(p_plus)
+
+
+def broken_power_law(breaks: int = 1) -> Form:
+    """Caballero et al. 2023, eq. 1: a power law whose slope changes smoothly at each of `breaks` places.
+
+    y = E + A x^-c Π_i (1 + (x/x_i)^(1/f_i))^(-c_i f_i): the slope in log-log is -c before x_1 and
+    -(c + c_1 + … + c_i) after x_i; f_i is the width of the bend.
+    """
+    if not 0 <= breaks <= 8:
+        raise BadInput(f"breaks={breaks} must be between 0 and 8")
+    numbers = [""] if breaks == 1 else [f"_{i + 1}" for i in range(breaks)]
+    change = (-0.5, 0.3, 1.0) if breaks == 1 else (-0.3, 0.3)
+    parameters = [
+        OFFSET,
+        AMPLITUDE,
+        Parameter("first_exponent", -5.0, 10.0, start=FEW if breaks < 2 else (0.1, 0.4)),
+    ]
+    for i, number in enumerate(numbers):
+        place = _inside if breaks == 1 else _at((i + 1) / (breaks + 1))
+        parameters += [
+            Parameter(f"change{number}", -10.0, 10.0, start=change),
+            Parameter(f"break{number}", 0.0, log=True, start=place),
+            Parameter(f"width{number}", 0.01, 10.0, log=True, start=(0.1, 0.5) if breaks == 1 else (0.3,)),
+        ]
+
+    def function(x: Any, offset: Any, amplitude: Any, exponent: Any, *bends: Any) -> Any:
+        log_x = np.log(x)
+        power = -exponent * log_x
+        for change, place, width in zip(bends[::3], bends[1::3], bends[2::3], strict=True):
+            power = power - change * width * np.logaddexp(0, (log_x - np.log(place)) / width)
+        return offset + amplitude * np.exp(power)
+
+    def gradient(x: Any, offset: Any, amplitude: Any, exponent: Any, *bends: Any) -> tuple[Any, ...]:
+        log_x = np.log(x)
+        power, slopes = -exponent * log_x, []
+        for change, place, width in zip(bends[::3], bends[1::3], bends[2::3], strict=True):
+            along = (log_x - np.log(place)) / width
+            soft, turned = np.logaddexp(0, along), expit(along)
+            power = power - change * width * soft
+            slopes += [-width * soft, change * turned / place, -change * (soft - along * turned)]
+        base = np.exp(power)
+        curve = amplitude * base
+        return np.ones_like(base), base, -curve * log_x, *(curve * slope for slope in slopes)
+
+    def last(values: Mapping[str, Any]) -> Any:
+        return values["first_exponent"] + sum(values[f"change{number}"] for number in numbers)
+
+    return Form(
+        "broken_power_law" + (f"_{breaks}" if breaks != 1 else ""),
+        "E + A x^-c Π_i (1 + (x/x_i)^(1/f_i))^(-c_i f_i)",
+        tuple(parameters), function, exponent=last if breaks else "first_exponent", gradient=gradient,
+        doc="Caballero et al. 2023; its exponent is that after the last break",
+    )  # fmt: skip
+
+
+def _at(share: float) -> Start:
+    return lambda x, y: np.exp(np.log(x.min()) + share * np.ptp(np.log(x)))
+
+
+EXPONENT = Parameter("exponent", 0.0, 20.0, start=EXPONENTS)
+
+register(Form(
+    "power_law", "A x^-c", (AMPLITUDE, Parameter("exponent", -20.0, 20.0, start=EXPONENTS)), _power,
+    gradient=_power_gradient, exponent="exponent", doc="Hestness et al. 2017",
+), "m1")  # fmt: skip
+register(Form(
+    "power_law_offset", "E + A x^-c", (OFFSET, AMPLITUDE, EXPONENT), _power_offset,
+    gradient=_power_offset_gradient, exponent="exponent", doc="Rosenfeld et al. 2020",
+), "m2")  # fmt: skip
+register(Form(
+    "shifted_power_law", "E + A (x + x0)^-c",
+    (OFFSET, AMPLITUDE, Parameter("exponent", 0.0, 20.0, start=EXPONENTS),
+     Parameter("shift", 0.0, start=lambda x, y: np.r_[0, x.min() * np.array([0.3, 3.0, 30.0])])),
+    _shifted, gradient=_shifted_gradient, exponent="exponent", doc="Zhai et al. 2022",
+))  # fmt: skip
+register(Form(
+    "m3", "E + A (1/x + s)^c",
+    (OFFSET, AMPLITUDE, EXPONENT,
+     Parameter("saturation", 0.0, start=lambda x, y: np.r_[0, np.array([0.1, 1.0, 10.0]) / x.max()])),
+    _m3, gradient=_m3_gradient, exponent="exponent",
+    doc="Alabdulmohsin et al. 2022; Bansal et al. 2022 with E = 0",
+))  # fmt: skip
+register(Form(
+    "m4", "(y - E)/(E + span - y)^s = A x^-c",
+    (Parameter("offset", 0.0, start=lambda x, y: y.min() * np.array([0.05, 0.6, 0.95])),
+     Parameter("span", 0.0, log=True, start=lambda x, y: y.max() * np.array([1.05, 1.5, 4.0])),
+     Parameter("shape", 0.02, 20.0, log=True, start=(0.3, 1.0, 3.0)),
+     Parameter("amplitude", 0.0, log=True),
+     Parameter("exponent", 0.0, 20.0, start=COARSE)),
+    _m4, gradient=_m4_gradient, exponent="exponent", derived=lambda v: {"ceiling": v["offset"] + v["span"]},
+    complete=_m4_amplitude, doc="Alabdulmohsin et al. 2022",
+))  # fmt: skip
+register(Form(
+    "exponential", "E + A exp(-x/τ)",
+    (OFFSET, AMPLITUDE, Parameter("scale", 0.0, log=True, start=_decay)),
+    lambda x, offset, amplitude, scale: offset + amplitude * np.exp(-x / scale),
+    doc="exponential approach to a floor; it has no exponent",
+))  # fmt: skip
+register(Form(
+    "damico", "E + A (x^g2 + P-^g2)^-g1",
+    (OFFSET, AMPLITUDE,
+     Parameter("gamma_1", 0.0, 20.0, start=COARSE), Parameter("gamma_2", 0.05, 20.0, start=(0.5, 1.0, 2.0)),
+     Parameter("p_minus", 0.0, log=True, start=lambda x, y: x.min() * np.array([0.1, 1.0, 10.0]))),
+    _damico, gradient=_damico_gradient, exponent=lambda v: v["gamma_1"] * v["gamma_2"],
+    derived=_damico_thresholds, doc="eq. 6 of D'Amico et al. 2025 with the thresholds P- and P+",
+))  # fmt: skip
+register(broken_power_law(1))
+
+
+@family(r"broken_power_law_(\d+)")
+def _with_breaks(count: str) -> Form:
+    return broken_power_law(int(count))

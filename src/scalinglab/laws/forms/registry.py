@@ -1,0 +1,43 @@
+"""Forms by name: what `fit` and the command line can be asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from scalinglab.errors import BadInput, nearest
+from scalinglab.laws.forms.base import Form
+
+FORMS: dict[str, Form] = {}
+_FAMILIES: dict[str, Callable[..., Form]] = {}
+
+
+def register(form: Form, *aliases: str) -> Form:
+    """Add a form, under its name and aliases, for `fit` and the command line."""
+    for name in (form.name, *aliases):
+        FORMS[name] = form
+    return form
+
+
+def family(pattern: str) -> Callable[[Callable[..., Form]], Callable[..., Form]]:
+    """Add forms without end: whatever name matches the pattern is made from the pattern's groups."""
+
+    def add(make: Callable[..., Form]) -> Callable[..., Form]:
+        _FAMILIES[pattern] = make
+        return make
+
+    return add
+
+
+def get(form: str | Form) -> Form:
+    """The form of that name, or an error that names the nearest one; a `Form` is returned as it is."""
+    if isinstance(form, Form):
+        return form
+    if not isinstance(form, str):
+        raise BadInput(f"form={form!r} must be a name, such as 'power_law', or a Form")
+    for pattern, make in _FAMILIES.items():
+        if match := re.fullmatch(pattern, form):
+            return make(*match.groups())
+    if form not in FORMS:
+        raise BadInput(f"no form {form!r}; {nearest(form, FORMS)}")
+    return FORMS[form]

@@ -1,0 +1,156 @@
+"""Forms of two and more variables: the loss as a surface over parameters, data, time.
+
+| name | equation | from |
+| --- | --- | --- |
+| `chinchilla` | E + A N^-α + B D^-β | Hoffmann et al. 2022, eq. 2 |
+| `rosenfeld` | e/√(1 + (e/ε0)²), e = E + A N^-α + B D^-β | Rosenfeld et al. 2020, eq. 5 |
+| `kaplan` | ((Nc/N)^(α_N/α_D) + Dc/D)^α_D | Kaplan et al. 2020, eq. 1.5 |
+| `kaplan_time` | (Nc/N)^α_N + (Sc/S)^α_S | Kaplan et al. 2020, eq. 1.6 |
+| `with_time` | E + A N^-α + B D^-β + C t^-γ | the three bottlenecks of Bordelon et al. 2024 |
+| `data_constrained` | E + A N'^-α + B D'^-β | Muennighoff et al. 2023, eq. 5–6: repeated data counts less |
+
+N is `n_params`, D is `n_data`, S is `step`, t is `time`. In `data_constrained` the third variable is the
+number of unique examples U: with r = D/U - 1 repetitions D' = U + U R_D (1 - e^(-r/R_D)), and N' likewise
+beyond the size that is compute-optimal for U. Rosenfeld's η scales with E, A and B, so losses do not show it;
+here it equals ε0, the level of a random guess, so that small losses are e itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from scalinglab.laws.forms.base import Form, Parameter
+from scalinglab.laws.forms.registry import register
+
+GRID = (0.08, 0.15, 0.22, 0.3, 0.38, 0.47, 0.6, 0.8, 1.1)
+COARSE = (0.1, 0.25, 0.4, 0.7)
+FLOOR = Parameter("E", 0.0, linear=True)
+BY_PARAMS = Parameter("A", 0.0, linear=True, log=True)
+BY_DATA = Parameter("B", 0.0, linear=True, log=True)
+ALPHA = Parameter("alpha", 0.0, 5.0, start=GRID)
+BETA = Parameter("beta", 0.0, 5.0, start=GRID)
+
+
+def _power(x: Any, exponent: Any) -> Any:
+    return np.exp(-exponent * np.log(x))
+
+
+def _chinchilla(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
+    return floor + a * _power(x[0], alpha) + b * _power(x[1], beta)
+
+
+def _chinchilla_gradient(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any) -> tuple[Any, ...]:
+    log_n, log_d = np.log(x[0]), np.log(x[1])
+    by_a, by_b = np.exp(-alpha * log_n), np.exp(-beta * log_d)
+    return np.ones_like(by_a), by_a, by_b, -a * by_a * log_n, -b * by_b * log_d
+
+
+def _rosenfeld(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, guess: Any) -> Any:
+    inner = _chinchilla(x, floor, a, b, alpha, beta)
+    return inner / np.hypot(1, inner / guess)
+
+
+def _rosenfeld_amplitudes(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
+    """Undo the envelope at the starting ε0, then share e between its terms."""
+    ratio = np.clip(y / starts["guess"], 1e-6, 0.99)
+    inner = y / np.sqrt(1 - ratio**2)
+    low = 0.3 * inner.min(axis=-1, keepdims=True)
+    rest = np.log(np.maximum(inner - low, 1e-3 * inner)) - np.log(2)
+    a = np.exp(np.mean(rest + starts["alpha"] * np.log(x[0]), axis=-1, keepdims=True))
+    b = np.exp(np.mean(rest + starts["beta"] * np.log(x[1]), axis=-1, keepdims=True))
+    return {"E": low, "A": a, "B": b}
+
+
+def _kaplan(x: Any, n_scale: Any, d_scale: Any, alpha: Any, beta: Any) -> Any:
+    inner = np.logaddexp(alpha / beta * (np.log(n_scale) - np.log(x[0])), np.log(d_scale) - np.log(x[1]))
+    return np.exp(beta * inner)
+
+
+def _kaplan_scales(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
+    """Scales at which each limit alone gives the mean loss."""
+    log_y = np.mean(np.log(y))
+    n = np.exp(log_y / starts["alpha"] + np.mean(np.log(x[0])) - 0.7 / starts["alpha"])
+    d = np.exp(log_y / starts["beta"] + np.mean(np.log(x[1])) - 0.7 / starts["beta"])
+    return {"n_scale": n, "d_scale": d}
+
+
+def _kaplan_time(x: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
+    return a * _power(x[0], alpha) + b * _power(x[1], beta)
+
+
+def _with_time(x: Any, floor: Any, a: Any, b: Any, c: Any, alpha: Any, beta: Any, gamma: Any) -> Any:
+    return _chinchilla(x, floor, a, b, alpha, beta) + c * _power(x[2], gamma)
+
+
+def optimal_params(n_data: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
+    """The n_params that is compute-optimal at n_data, where C = k N D: α A N^-α = β B D^-β."""
+    return np.exp((np.log(alpha * a) - np.log(beta * b) + beta * np.log(n_data)) / alpha)
+
+
+def _worth(total: Any, unique: Any, repeats: Any) -> Any:
+    """What `total` is worth when only `unique` of it is new: each repetition decays as e^(-1/repeats)."""
+    extra = np.maximum(total / unique - 1, 0.0)
+    return unique * (1 - repeats * np.expm1(-extra / repeats))
+
+
+def _data_constrained(
+    x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, repeat_data: Any, repeat_params: Any
+) -> Any:
+    n, d, unique = x[0], x[1], np.minimum(x[2], x[1])
+    needed = np.minimum(n, optimal_params(unique, a, b, alpha, beta))
+    worth_n, worth_d = _worth(n, needed, repeat_params), _worth(d, unique, repeat_data)
+    return floor + a * _power(worth_n, alpha) + b * _power(worth_d, beta)
+
+
+def _split(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
+    """Share what is above the floor evenly between parameters and data."""
+    floor = 0.7 * np.min(y) * np.ones_like(starts["alpha"])
+    rest = np.log(np.maximum(y - floor, 1e-3 * y)) - np.log(2)
+    a = np.exp(np.mean(rest + starts["alpha"] * np.log(x[0]), axis=-1, keepdims=True))
+    b = np.exp(np.mean(rest + starts["beta"] * np.log(x[1]), axis=-1, keepdims=True))
+    return {"E": floor, "A": a, "B": b}
+
+
+NAMES = ("n_params", "n_data")
+
+register(Form(
+    "chinchilla", "E + A N^-alpha + B D^-beta", (FLOOR, BY_PARAMS, BY_DATA, ALPHA, BETA), _chinchilla,
+    gradient=_chinchilla_gradient, variables=NAMES, doc="Hoffmann et al. 2022, eq. 2",
+))  # fmt: skip
+register(Form(
+    "rosenfeld", "e/√(1 + (e/guess)²), e = E + A N^-alpha + B D^-beta",
+    (Parameter("E", 0.0), Parameter("A", 0.0, log=True), Parameter("B", 0.0, log=True),
+     Parameter("alpha", 0.0, 5.0, start=COARSE), Parameter("beta", 0.0, 5.0, start=COARSE),
+     Parameter("guess", 0.0, log=True, start=lambda x, y: y.max() * np.array([1.02, 1.3, 3.0]))),
+    _rosenfeld, complete=_rosenfeld_amplitudes, variables=NAMES, doc="Rosenfeld et al. 2020, eq. 5",
+))  # fmt: skip
+register(Form(
+    "kaplan", "((n_scale/N)^(alpha/beta) + d_scale/D)^beta",
+    (Parameter("n_scale", 0.0, log=True), Parameter("d_scale", 0.0, log=True),
+     Parameter("alpha", 1e-3, 5.0, start=GRID), Parameter("beta", 1e-3, 5.0, start=GRID)),
+    _kaplan, complete=_kaplan_scales, variables=NAMES, doc="Kaplan et al. 2020, eq. 1.5",
+))  # fmt: skip
+register(Form(
+    "kaplan_time", "A N^-alpha + B S^-beta", (BY_PARAMS, BY_DATA, ALPHA, BETA),
+    _kaplan_time, variables=("n_params", "step"), doc="Kaplan et al. 2020, eq. 1.6",
+    derived=lambda v: {"n_scale": v["A"] ** (1 / v["alpha"]), "step_scale": v["B"] ** (1 / v["beta"])},
+))  # fmt: skip
+register(Form(
+    "with_time", "E + A N^-alpha + B D^-beta + C t^-gamma",
+    (FLOOR, BY_PARAMS, BY_DATA, Parameter("C", 0.0, linear=True, log=True),
+     Parameter("alpha", 0.0, 5.0, start=COARSE), Parameter("beta", 0.0, 5.0, start=COARSE),
+     Parameter("gamma", 0.0, 5.0, start=COARSE)),
+    _with_time, variables=(*NAMES, "time"), doc="the three bottlenecks of Bordelon et al. 2024",
+))  # fmt: skip
+register(Form(
+    "data_constrained", "E + A N'^-alpha + B D'^-beta",
+    (Parameter("E", 0.0), Parameter("A", 0.0, log=True), Parameter("B", 0.0, log=True),
+     Parameter("alpha", 1e-3, 5.0, start=COARSE), Parameter("beta", 1e-3, 5.0, start=COARSE),
+     Parameter("repeat_data", 1e-2, 1e4, log=True, start=(3.0, 15.0)),
+     Parameter("repeat_params", 1e-2, 1e4, log=True, start=(3.0, 15.0))),
+    _data_constrained, complete=_split, variables=(*NAMES, "n_unique"),
+    doc="Muennighoff et al. 2023, eq. 5 and 6",
+))  # fmt: skip

@@ -1,0 +1,1 @@
+"""Learning curves as a function of the norm: shape, collapse, dynamical exponents."""

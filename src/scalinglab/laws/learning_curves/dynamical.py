@@ -1,0 +1,181 @@
+"""Dynamical scaling laws: how error falls with the norm of a network, and how its optimum moves with data.
+
+From curves ε(λ) of test error against norm at several data sizes P (damico2025, sections 3–4, App. D):
+
+    early phase     ε      = k₁ λ^−γ₁        (eq. 3; the same for every P, up to an elbow)
+    optimum         λ_opt  = k₂ P^γ₂         (eq. 4)
+    collapse        ε/ε_opt = Φ(λ/λ_opt)     (eq. 5; at large P)
+    so              ε_opt  ∝ P^−γ,  γ = γ₁ γ₂   (eq. 6 between its thresholds)
+
+No window is chosen by hand. Every curve is smoothed on log axes (`smoothing`), and then
+
+- its *optimum* is the smallest error; where along the norm it lies is uncertain when the curve is flat
+  there, and that uncertainty is found by resampling (runs where there are several, else residuals);
+- its *power-law window* is the stretch around the steepest descent in which the local slope is at least half
+  of the steepest; the window ends at the *elbow*;
+- γ₁ is the mean over sizes of the least-squares slopes in the windows, with the error of that mean (App. D);
+- γ_measured is the slope of ln ε_opt against ln P over all sizes (App. D, Fig. 9);
+- γ₂ comes from the collapse. If eq. 5 holds, the norm λ_u at which the error is u times its optimum grows as
+  P^γ₂ for *every* u, not for the optimum u = 1 alone. Averaging ln λ_u over all levels that every curve
+  passes between its window and its optimum gives a position of the curve that a flat or noisy minimum does
+  not blur; γ₂ is its slope against ln P. This is the least-squares collapse along the norm, in closed form.
+  The slope of the raw optima is kept beside it as `gamma_2_optimum`.
+
+The average over levels uses the heights ε_opt that γ_measured is fitted to, so γ₁γ₂ and γ_measured are not
+independent: their agreement tests that the early phase is one power law and that the curves collapse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import Curves
+from scalinglab.laws.learning_curves.collapse import Collapse, collapse_at
+from scalinglab.laws.learning_curves.mean_curves import left_out, size_curves
+from scalinglab.laws.learning_curves.shape import (
+    Exponent,
+    Optimum,
+    Window,
+    level_crossings,
+    line,
+    optimum,
+    power_law_window,
+)
+
+
+@dataclass(frozen=True)
+class Dynamical:
+    """The dynamical laws of one model on one data set.
+
+    Attributes:
+        table: one row a size: `size`, the optimum (`x_optimum` with `_low` and `_high` at one standard error,
+            `y_optimum` with `_error`), the window (`window_low`, `elbow`), its `slope` with `_error`, the
+            `position` that the collapse gives, `kind` (overfits or saturates) and `resolved`.
+        gamma_1, gamma_2: exponents of the early phase and of the optimal norm.
+        gamma_predicted: γ₁γ₂; error by propagation.
+        gamma_measured: exponent of the smallest error against size.
+        gamma_2_optimum: γ₂ from the positions of the raw optima alone.
+        sigma: √(σ_pred² + σ_meas²), the scale on which the two are compared.
+        collapse: the curves on one master curve, as `collapse(by="position")` gives it.
+        level_exponents: (levels, 2) the level ln u and the exponent of λ_u there: flat where eq. 5 holds.
+        notes: what could not be used.
+    """
+
+    table: pd.DataFrame
+    gamma_1: Exponent
+    gamma_2: Exponent
+    gamma_predicted: Exponent
+    gamma_measured: Exponent
+    gamma_2_optimum: Exponent
+    sigma: float
+    collapse: Collapse
+    level_exponents: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether γ₁γ₂ and γ_measured differ by less than sigma."""
+        return abs(self.gamma_predicted.value - self.gamma_measured.value) < self.sigma
+
+    @property
+    def collapse_from(self) -> float | None:
+        """The smallest size from which the curves fall on one master curve; None where no three do."""
+        return self.collapse.holds_from
+
+    @property
+    def elbow(self) -> np.ndarray:
+        """(sizes,) the norm at which each curve leaves its power law."""
+        return self.table["elbow"].to_numpy()
+
+    def summary(self) -> str:
+        """The exponents as a person reads them."""
+        sizes, verdict = int(self.table["resolved"].sum()), "agree" if self.agrees else "do not agree"
+        rows = [
+            ("gamma_1", self.gamma_1, f"early phase, mean of {sizes} sizes"),
+            ("gamma_2", self.gamma_2, "best norm against size, from the collapse"),
+            ("", self.gamma_2_optimum, "best norm against size, from the raw optima"),
+            ("gamma_predicted", self.gamma_predicted, "gamma_1 · gamma_2"),
+            ("gamma_measured", self.gamma_measured, "smallest error against size"),
+            ("sigma", f"{self.sigma:.3g}", f"they {verdict} within it"),
+            ("collapse", self.collapse.extent(), ""),
+        ]
+        lines = [f"{name:<16} {value!s:<18} {what}".rstrip() for name, value, what in rows]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def dynamical(
+    curves: Curves | pd.DataFrame,
+    x: str = "norm",
+    y: str = "test_error",
+    size: str = "n_data",
+    seed: int = 0,
+) -> Dynamical:
+    r"""Fit the dynamical scaling laws of curves y(x) at several sizes.
+
+    Args:
+        curves: one model on one data set; several runs of a size (seeds) are averaged.
+        x: what grows during training: a norm.
+        y: what falls: an error or a loss, positive.
+        size: the column that tells the curves apart.
+        seed: of the resampling behind the uncertainty of the optima.
+
+    Raises:
+        BadInput: fewer than three sizes, or none with a falling part that stands out of its noise.
+    """
+    found = size_curves(curves, x, y, size)
+    generator = np.random.default_rng(seed)
+    optima = [optimum(curve, generator) for curve in found]
+    windows = [power_law_window(curve) for curve in found]
+    resolved = np.array([w.resolved for w in windows])
+    levels, norms = level_crossings(found, windows)
+    logs = np.log([curve.size for curve in found])
+    slopes = np.array([w.slope for w in windows])[resolved]
+    gamma_1 = Exponent(float(slopes.mean()), float(slopes.std(ddof=1) / np.sqrt(slopes.size)))
+    position = norms.mean(axis=1)
+    each = np.array([line(logs[resolved], column).value for column in norms[resolved].T])
+    sampled = line(logs[resolved], position[resolved])
+    # where the exponent depends on the level the collapse is imperfect: that is part of the error
+    gamma_2 = Exponent(sampled.value, float(np.hypot(sampled.error, each.std())))
+    measured = line(logs, np.array([o.y for o in optima]))
+    direct = line(logs, np.array([o.x for o in optima]))
+    predicted = gamma_1.value * gamma_2.value
+    predicted_error = abs(predicted) * np.hypot(gamma_1.error / gamma_1.value, gamma_2.error / gamma_2.value)
+    return Dynamical(
+        table=_table([curve.size for curve in found], optima, windows, position),
+        gamma_1=gamma_1,
+        gamma_2=gamma_2,
+        gamma_predicted=Exponent(float(predicted), float(predicted_error)),
+        gamma_measured=Exponent(-measured.value, measured.error),
+        gamma_2_optimum=direct,
+        sigma=float(np.hypot(predicted_error, measured.error)),
+        collapse=collapse_at(found, position),
+        level_exponents=np.column_stack([levels, each]),
+        notes=left_out(curves, found, x, y, size),
+    )
+
+
+def _table(
+    sizes: list[float], optima: list[Optimum], windows: list[Window], position: np.ndarray
+) -> pd.DataFrame:
+    """What was read off every curve, one row a size; the readings themselves are logarithms."""
+    height = np.exp([o.y for o in optima])
+    return pd.DataFrame(
+        {
+            "size": sizes,
+            "x_optimum": np.exp([o.x for o in optima]),
+            "x_optimum_low": np.exp([o.x_low for o in optima]),
+            "x_optimum_high": np.exp([o.x_high for o in optima]),
+            "y_optimum": height,
+            "y_optimum_error": height * [o.y_error for o in optima],
+            "window_low": np.exp([w.low for w in windows]),
+            "elbow": np.exp([w.high for w in windows]),
+            "slope": [w.slope for w in windows],
+            "slope_error": [w.slope_error for w in windows],
+            "position": np.exp(position),
+            "kind": [o.kind for o in optima],
+            "resolved": [w.resolved for w in windows],
+        }
+    )

@@ -1,0 +1,154 @@
+"""The shape of one learning curve on log axes: its optimum, its power-law window, its level crossings.
+
+Everything is read off the smoothed curve (`smoothing`); nothing is chosen by hand. `dynamical` and
+`collapse` put the shapes of several sizes together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+from scalinglab.laws.learning_curves.mean_curves import SizeCurve
+
+LEVELS = 64
+STEEP = 0.5  # the window is where the slope is at least this part of the steepest
+RESAMPLES = 200
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """An exponent with its standard error."""
+
+    value: float
+    error: float
+
+    def __str__(self) -> str:
+        digits = 4
+        if 0 < self.error < np.inf:  # two digits of the error, but not those of rounding
+            digits = min(max(0, 1 - int(np.floor(np.log10(self.error)))), 6)
+        return f"{self.value:.{digits}f} ± {self.error:.{digits}f}"
+
+
+def line(x: np.ndarray, y: np.ndarray) -> Exponent:
+    """The least-squares slope of y against x, with the standard error that the scatter gives."""
+    centred = x - x.mean()
+    value = float(centred @ y / (centred @ centred))
+    residuals = y - y.mean() - value * centred
+    freedom = max(x.size - 2, 1)
+    return Exponent(value, float(np.sqrt(residuals @ residuals / freedom / (centred @ centred))))
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The best point of a curve, in logs, with what one standard error spans; overfits or saturates."""
+
+    x: float
+    y: float
+    x_low: float
+    x_high: float
+    y_error: float
+    kind: str
+
+
+def optimum(curve: SizeCurve, generator: np.random.Generator) -> Optimum:
+    """The optimum of one curve: the smallest mean error, at the minimum of the smoothed curve."""
+    smoothed = curve.smoothed
+    replicas = _replicas(curve, generator) @ smoothed.hat.T
+    where = smoothed.knots[np.argmin(replicas, axis=1)]
+    at = int(np.argmin(smoothed.values))
+    low, high = np.quantile(where, [0.16, 0.84])
+    x = float(smoothed.knots[at])
+    rise = smoothed.values[-1] - smoothed.values[at]
+    overfits = at < smoothed.knots.size - 1 and rise > 3.0 * max(smoothed.noise, 1e-12)
+    return Optimum(
+        x=x,
+        y=float(curve.y.min()),
+        x_low=float(min(low, x)),
+        x_high=float(max(high, x)),
+        y_error=float(replicas.min(axis=1).std()),
+        kind="overfits" if overfits else "saturates",
+    )
+
+
+def _replicas(curve: SizeCurve, generator: np.random.Generator) -> np.ndarray:
+    """(RESAMPLES, n) curves that might have been measured instead: other runs, or other noise."""
+    runs = curve.runs
+    if runs.shape[0] >= 3:
+        picks = generator.integers(runs.shape[0], size=(RESAMPLES, runs.shape[0]))
+        drawn = runs[picks]
+        present = np.isfinite(drawn)
+        total = np.where(present, drawn, 0.0).sum(axis=1)
+        mean = total / np.maximum(present.sum(axis=1), 1)
+        return np.where(present.any(axis=1), np.log(np.where(mean > 0, mean, 1.0)), curve.y)
+    fitted = curve.smoothed(curve.x)
+    return fitted + curve.smoothed.noise * generator.standard_normal((RESAMPLES, curve.x.size))
+
+
+@dataclass(frozen=True)
+class Window:
+    """The power-law part of a curve, in logs; `drop` is ln ε from its start to the optimum."""
+
+    low: float
+    high: float
+    slope: float
+    slope_error: float
+    drop: float
+    resolved: bool
+
+
+def power_law_window(curve: SizeCurve) -> Window:
+    """The stretch around the steepest descent where the slope is at least half of the steepest."""
+    smoothed = curve.smoothed
+    at = int(np.argmin(smoothed.values))
+    steepness = -smoothed.slope
+    peak = int(np.argmax(steepness[: at + 1]))
+    steep = steepness >= STEEP * steepness[peak]
+    first = peak - int(np.argmin(steep[: peak + 1][::-1])) + 1 if not steep[: peak + 1].all() else 0
+    after = steep[peak:]
+    last = peak + (int(np.argmin(after)) - 1 if not after.all() else after.size - 1)
+    low, high = float(smoothed.knots[first]), float(smoothed.knots[last])
+    inside = (curve.x >= low - 1e-9) & (curve.x <= high + 1e-9)
+    if inside.sum() >= 3:
+        fitted = line(curve.x[inside], curve.y[inside])
+        slope = Exponent(-fitted.value, fitted.error)
+    else:
+        slope = Exponent(float(steepness[first : last + 1].mean()), float("nan"))
+    drop = float(smoothed.values[first] - smoothed.values[at])
+    noise = max(smoothed.noise, _jitter(curve.y))
+    return Window(low, high, slope.value, slope.error, drop, at > 0 and drop > 5.0 * noise)
+
+
+def _jitter(y: np.ndarray) -> float:
+    """Noise from second differences: what a smooth curve of any shape cannot explain."""
+    return float(1.4826 * np.median(np.abs(np.diff(y, 2))) / np.sqrt(6.0))
+
+
+def level_crossings(found: list[SizeCurve], windows: list[Window]) -> tuple[np.ndarray, np.ndarray]:
+    """Where every curve comes down to the same levels: (levels,) ln u and (s, levels) ln x at u · y_opt.
+
+    The levels are those that every curve with a resolved window passes between the window and its minimum;
+    a curve without one has no place along x, and NaN here.
+    """
+    resolved = np.array([window.resolved for window in windows])
+    if resolved.sum() < 3:
+        raise BadInput(
+            f"only {int(resolved.sum())} of {len(found)} sizes have a falling part that stands out of their "
+            "noise, and neither exponents nor positions can be read off the others: train longer or average "
+            "more seeds (collapse by='optimum' needs no falling part)"
+        )
+    top = min(window.drop for window in windows if window.resolved)
+    levels = np.linspace(0.0, top, LEVELS)
+    places = np.full((len(found), LEVELS), np.nan)
+    places[resolved] = [crossings(curve, levels) for curve, keep in zip(found, resolved, strict=True) if keep]
+    return levels, places
+
+
+def crossings(curve: SizeCurve, levels: np.ndarray) -> np.ndarray:
+    """(levels,) ln x at which the smoothed curve last comes down to `levels` above its minimum."""
+    smoothed = curve.smoothed
+    at = int(np.argmin(smoothed.values))
+    above = np.maximum.accumulate(smoothed.values[: at + 1][::-1]) - smoothed.values[at]
+    return np.interp(levels, above, smoothed.knots[: at + 1][::-1])

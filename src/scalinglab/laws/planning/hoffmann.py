@@ -1,0 +1,276 @@
+"""Three ways to the compute-optimal model, after Hoffmann et al. 2022, side by side.
+
+1. Envelope: at every compute the model size with the lowest loss; N* ∝ C^a through those.
+2. IsoFLOP parabolas: at every compute a parabola of the loss against ln N; N* ∝ C^a through the vertices.
+3. The parametric surface L(N, D); a = β/(α+β).
+
+Losses at one compute come from each model size's own points, interpolated in ln L against ln C; nothing is
+extrapolated. A parabola is only the first term of the true valley, A e^(-αu) + B e^(βu): where α ≠ β, or the
+sizes tried do not surround the optimum evenly, its vertex is off, and so is a. `parabola_bias` shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+from scalinglab.laws import surface
+from scalinglab.laws.fitting import points
+from scalinglab.laws.fitting.law import Interval
+from scalinglab.laws.surface import FLOPS, Surface
+
+
+@dataclass(frozen=True)
+class Approach:
+    """One way to the optimum.
+
+    Attributes:
+        name: "1 envelope", "2 parabolas" or "3 surface".
+        exponent: a of n_params ∝ compute^a, with its bootstrap interval.
+        n_params, n_data: at the compute asked for, with the interval of n_params.
+        compute, best: the optima behind the fit (none for the surface).
+    """
+
+    name: str
+    exponent: float
+    exponent_interval: Interval
+    n_params: float
+    n_params_interval: Interval
+    n_data: float
+    compute: np.ndarray
+    best: np.ndarray
+
+
+@dataclass(frozen=True)
+class Approaches:
+    """The three approaches on the same points, at one compute."""
+
+    at: float
+    rows: tuple[Approach, ...]
+
+    def __getitem__(self, index: int) -> Approach:
+        return self.rows[index]
+
+    def summary(self) -> str:
+        """A table in lines."""
+        lines = [f"{'approach':<12} {'a, N ∝ C^a':>22} {f'n_params at {self.at:.3g}':>32} {'n_data':>10}"]
+        for row in self.rows:
+            a = f"{row.exponent:.3f} [{row.exponent_interval.low:.3f}, {row.exponent_interval.high:.3f}]"
+            n = f"{row.n_params:.3g} [{row.n_params_interval.low:.3g}, {row.n_params_interval.high:.3g}]"
+            lines.append(f"{row.name:<12} {a:>22} {n:>32} {row.n_data:>10.3g}")
+        return "\n".join(lines)
+
+
+def compare(
+    n_params: Any,
+    n_data: Any,
+    loss: Any,
+    *,
+    at: float,
+    runs: Any = None,
+    flops: float = FLOPS,
+    budgets: Sequence[float] | None = None,
+    draws: int = 200,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Approaches:
+    """Approaches 1, 2 and 3 on the same points.
+
+    Args:
+        at: the compute at which to compare n_params.
+        runs: the run of each point. Approaches 1 and 2 resample model sizes, approach 3 runs.
+        flops: per parameter and example.
+        budgets: computes at which to slice; by default those of the data where they are few, else 12
+            between the 10th and the 90th percentile, evenly in the log.
+        draws: refits for the intervals.
+    """
+    points.positive(at=at, flops=flops, budgets=1.0 if budgets is None else budgets)
+    data = points.check((n_params, n_data), loss, names=("n_params", "n_data"), runs=runs)
+    n, d = data.x
+    compute = flops * n * d
+    slices = np.asarray(budgets, float) if budgets is not None else default_budgets(compute)
+    dense = np.geomspace(slices.min(), slices.max(), 60)
+    rng = np.random.default_rng(seed)
+    rows = []
+    for name, grid, pick in (("1 envelope", dense, lowest), ("2 parabolas", slices, vertex)):
+        profile = isoflop(n, compute, data.y, grid)
+        best = np.array([pick(*p) for p in profile])
+        exponent, scale = _line(grid, best)
+        refits = _refits(n, compute, data.y, grid, pick, draws, rng)
+        ends = Interval(*np.nanquantile(refits[:, 0], [0.5 - level / 2, 0.5 + level / 2]))
+        values = np.exp(refits[:, 1] + refits[:, 0] * np.log(at))
+        size = float(np.exp(scale + exponent * np.log(at)))
+        size_ends = Interval(*np.nanquantile(values, [0.5 - level / 2, 0.5 + level / 2]))
+        rows.append(Approach(name, exponent, ends, size, size_ends, at / flops / size, grid, best))
+    fitted = surface.fit(n, d, data.y, runs=data.runs if data.blocked else None)
+    optimal = fitted.compute_optimal(at, flops=flops, level=level)
+    a = fitted.bootstrap.values
+    ratio = a[:, 4] / (a[:, 3] + a[:, 4])
+    tails = fitted.bootstrap.tails(level)
+    rows.append(Approach(
+        "3 surface", fitted.beta / (fitted.alpha + fitted.beta), Interval(*np.quantile(ratio, tails)),
+        optimal.n_params, optimal.n_params_interval, optimal.n_data, np.array([]), np.array([]),
+    ))  # fmt: skip
+    return Approaches(float(at), tuple(rows))
+
+
+# --- slices at one compute -----------------------------------------------------------------------------
+
+
+def default_budgets(compute: np.ndarray, tolerance: float = 0.05) -> np.ndarray:
+    """The data's own computes where they are few and repeated, else 12 between its percentiles."""
+    logs = np.sort(np.log(compute))
+    groups = np.split(logs, np.flatnonzero(np.diff(logs) > tolerance) + 1)
+    if len(groups) >= 3 and min(map(len, groups)) >= 4:
+        return np.exp([g.mean() for g in groups])
+    low, high = np.quantile(logs, [0.1, 0.9])
+    return np.exp(np.linspace(low, high, 12))
+
+
+def isoflop(
+    n_params: np.ndarray, compute: np.ndarray, loss: np.ndarray, budgets: np.ndarray, tolerance: float = 0.05
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(n_params, loss) of every model size at each budget, interpolated along its own compute.
+
+    A size counts at a budget that lies between two of its points, or within `tolerance` of one.
+    """
+    sizes = np.unique(n_params)
+    table = np.full((len(sizes), len(budgets)), np.nan)
+    for i, size in enumerate(sizes):
+        own = n_params == size
+        order = np.argsort(compute[own], kind="stable")
+        c, y = np.log(compute[own][order]), np.log(loss[own][order])
+        at = np.log(budgets)
+        inside = (at >= c[0] - tolerance) & (at <= c[-1] + tolerance)
+        table[i, inside] = np.exp(np.interp(at[inside], c, y))
+    return [(sizes[known], table[known, j]) for j, known in enumerate(np.isfinite(table).T)]
+
+
+def lowest(n_params: np.ndarray, loss: np.ndarray) -> float:
+    """Approach 1: the size with the lowest loss; NaN where it is the smallest or largest tried."""
+    if len(loss) < 3:
+        return float("nan")
+    best = int(np.argmin(loss))
+    return float(n_params[best]) if 0 < best < len(loss) - 1 else float("nan")
+
+
+def vertex(n_params: np.ndarray, loss: np.ndarray) -> float:
+    """Approach 2: the vertex of a parabola through loss against ln n_params; NaN where there is none."""
+    if len(loss) < 4:
+        return float("nan")
+    u = np.log(n_params)
+    centre = u.mean()
+    second, first, _ = np.polyfit(u - centre, loss, 2)
+    if not second > 0:
+        return float("nan")
+    place = centre - first / (2 * second)
+    return float(np.exp(place)) if u.min() <= place <= u.max() else float("nan")
+
+
+def _line(compute: np.ndarray, best: np.ndarray) -> tuple[float, float]:
+    """Slope and intercept of ln best against ln compute."""
+    known = np.isfinite(best)
+    if known.sum() < 3:
+        raise BadInput(
+            f"an optimal size is seen at {known.sum()} of {len(best)} computes: fewer than three. Give runs "
+            "on both sides of the optimum at several computes, or use the surface alone"
+        )
+    slope, intercept = np.polyfit(np.log(compute[known]), np.log(best[known]), 1)
+    return float(slope), float(intercept)
+
+
+def _slope(compute: np.ndarray, best: np.ndarray) -> float:
+    known = np.isfinite(best)
+    if known.sum() < 2:
+        return float("nan")
+    return float(np.polyfit(np.log(compute[known]), np.log(best[known]), 1)[0])
+
+
+def _refits(
+    n: np.ndarray, compute: np.ndarray, loss: np.ndarray, grid: np.ndarray,
+    pick: Callable[[np.ndarray, np.ndarray], float], draws: int, rng: np.random.Generator,
+) -> np.ndarray:  # fmt: skip
+    """(draws, 2): slope and intercept with model sizes drawn with replacement."""
+    profile = isoflop(n, compute, loss, grid)
+    sizes = np.unique(n)
+    found = np.full((draws, 2), np.nan)
+    for k in range(draws):
+        chosen = np.unique(rng.choice(sizes, len(sizes)))
+        best = np.array(
+            [pick(p[0][keep], p[1][keep]) for p in profile if (keep := np.isin(p[0], chosen)) is not None]
+        )
+        if np.isfinite(best).sum() >= 3:
+            found[k] = _line(grid, best)
+    return found
+
+
+# --- the bias of parabolas -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ParabolaBias:
+    """What approach 2 finds on a surface that is known, without noise.
+
+    Attributes:
+        compute: (computes,).
+        truth: (computes,), the surface's own optimal n_params.
+        span: (spans,), sizes were tried from optimum/span to optimum·span.
+        vertex: (spans, computes), the parabolas' vertices; NaN where they fall outside the sizes tried.
+        exponent, exponents: the true a, and what approach 2 finds for every span.
+    """
+
+    compute: np.ndarray
+    truth: np.ndarray
+    span: np.ndarray
+    vertex: np.ndarray
+    exponent: float
+    exponents: np.ndarray
+
+    def summary(self) -> str:
+        """A table in lines."""
+        lines = [f"parabolas through noise-free losses of a known surface; true a = {self.exponent:.4f}"]
+        lines.append(
+            f"{'sizes tried':>16} {'a found':>9} {'n_params found/true, smallest and largest compute':>52}"
+        )
+        for span, exponent, found in zip(self.span, self.exponents, self.vertex, strict=True):
+            ends = (f"{r:.3f}" if np.isfinite(r) else "no minimum" for r in (found / self.truth)[[0, -1]])
+            lines.append(f"{f'×/÷ {span:g}':>16} {exponent:>9.4f} {' … '.join(ends):>52}")
+        return "\n".join(lines)
+
+
+def parabola_bias(
+    fitted: Surface,
+    compute: Any,
+    *,
+    spans: Sequence[float] = (2.0, 4.0, 10.0, 30.0),
+    sizes: int = 9,
+    drift: float = 1.0,
+    flops: float = FLOPS,
+) -> ParabolaBias:
+    """Approach 2 on noise-free losses of a known surface: what it finds against what is true.
+
+    Args:
+        compute: the isoFLOP budgets.
+        spans: how far on each side of the optimum sizes are tried, as factors.
+        sizes: how many sizes a parabola goes through.
+        drift: factor by which the centre of the sizes tried moves, from the first compute to the last,
+            relative to the true optimum; 1 keeps them centred.
+    """
+    budgets = np.asarray(compute, float)
+    if budgets.size < 2:
+        raise BadInput("parabola_bias needs two computes or more")
+    optimal = fitted.compute_optimal(budgets, flops=flops, intervals=False)
+    truth = np.asarray(optimal.n_params)
+    off = np.geomspace(1 / np.sqrt(drift), np.sqrt(drift), len(budgets))
+    found = np.empty((len(spans), len(budgets)))
+    for i, span in enumerate(spans):
+        for j, total in enumerate(budgets):
+            n = truth[j] * off[j] * np.geomspace(1 / span, span, sizes)
+            found[i, j] = vertex(n, fitted.predict(n, total / flops / n))
+    exponents = np.array([_slope(budgets, row) for row in found])
+    true_exponent = float(np.polyfit(np.log(budgets), np.log(truth), 1)[0])
+    return ParabolaBias(budgets, truth, np.asarray(spans, float), found, true_exponent, exponents)

@@ -1,0 +1,228 @@
+"""What to run next: the runs that, within a FLOP budget, shrink a prediction's interval most.
+
+In the linearised fit the prediction at the target has the variance gᵀ M⁻¹ g, with g its gradient by the
+parameters and M = JᵀJ/v the information in the points at hand. A run at x adds j jᵀ/v, j its row of
+the Jacobian and v the noise of one point. Runs are taken greedily, by variance saved per FLOP and by variance
+saved alone; the better of the two plans is kept (the usual safeguard for a budgeted, diminishing return).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+from scalinglab.laws.fitting import least_squares
+from scalinglab.laws.fitting.law import Law, level_quantile
+from scalinglab.laws.fitting.points import positive
+from scalinglab.laws.surface import FLOPS, Surface
+
+
+@dataclass(frozen=True)
+class NextRuns:
+    """A plan of runs.
+
+    Attributes:
+        variables: names of what sets a run's size.
+        runs: (runs, variables), in the order in which to make them.
+        seeds: (runs,), how many times each.
+        cost: (runs,), of all its seeds.
+        target: (variables,), where the prediction is wanted.
+        prediction: there.
+        before: half-width of its 95 % interval now, as a fraction of the prediction.
+        after: (runs,), the half-width expected then.
+        budget: what may be spent.
+        unit: of cost and budget: FLOPs for a surface, examples (say) for a law of n_data.
+    """
+
+    variables: tuple[str, ...]
+    runs: np.ndarray
+    seeds: np.ndarray
+    cost: np.ndarray
+    target: np.ndarray
+    prediction: float
+    before: float
+    after: np.ndarray
+    budget: float
+    unit: str = "FLOPs"
+
+    def summary(self) -> str:
+        """A table in lines."""
+        place = ", ".join(f"{n} = {v:.3g}" for n, v in zip(self.variables, self.target, strict=True))
+        lines = [f"prediction at {place}: {self.prediction:.4g} ± {100 * self.before:.2g} % (95 %)"]
+        if not len(self.runs):
+            return lines[0] + f"\nno run fits into {self.budget:.3g} {self.unit}, or none would help"
+        lines.append("".join(f"{n:>12}" for n in self.variables) + f"{'seeds':>7}{'cost':>12} {'then ±':>10}")
+        for run, seeds, cost, after in zip(self.runs, self.seeds, self.cost, self.after, strict=True):
+            sizes = "".join(f"{v:>12.3g}" for v in run)
+            lines.append(f"{sizes}{seeds:>7}{cost:>12.3g} {100 * after:>8.2g} %")
+        lines.append(
+            f"{self.cost.sum():.3g} of {self.budget:.3g} {self.unit}; expected, as far as the form holds"
+        )
+        return "\n".join(lines)
+
+
+def next_runs(
+    fitted: Law | Surface,
+    *,
+    budget: float,
+    at: Any = None,
+    compute: float | None = None,
+    cost: Callable[..., Any] | None = None,
+    candidates: Any = None,
+    flops: float = FLOPS,
+    most: int = 8,
+    seeds: int = 3,
+) -> NextRuns:
+    """Which runs, within `budget` FLOPs, would shrink the interval of the prediction at the target most.
+
+    Args:
+        fitted: a `Law` or a `Surface`.
+        budget: FLOPs to spend, in the unit of `cost`.
+        at: where the prediction matters: a size, or (n_params, n_data) for a surface.
+        compute: instead of `at`, for a surface: its compute-optimal point for these FLOPs.
+        cost: FLOPs of a run, a function of its variables; by default flops · n_params · n_data for a surface,
+            and x for a law of one variable.
+        candidates: sizes to choose from, (n, variables); by default a grid in the log around the points at
+            hand, up to four times beyond the largest, and for a surface with as many examples per parameter
+            as were tried, within a factor of two.
+        most: how many runs at most.
+        seeds: how many runs at most of one size.
+    """
+    law = fitted.law if isinstance(fitted, Surface) else fitted
+    names = law.form.variables
+    if law.freedom < 1:
+        raise BadInput(
+            f"{len(law.points.y)} points for {len(law.form.parameters)} parameters leave no noise to plan "
+            "with: measure one more point, or take a form with fewer parameters"
+        )
+    if not budget > 0:
+        raise BadInput(f"budget={budget!r} must be a positive cost")
+    target = _target(fitted, names, at, compute, flops)
+    price = cost or ((lambda *v: flops * v[0] * v[1]) if len(names) > 1 else (lambda x: x))
+    unit = "of that cost" if cost else "FLOPs" if len(names) > 1 else f"units of {names[0]}"
+    grid = _candidates(law) if candidates is None else np.atleast_2d(np.asarray(candidates, float))
+    grid, prices = _affordable(grid.reshape(-1, len(names)), price, budget, unit)
+    rows = _rows(law, np.vstack([grid, target]))
+    g, rows = rows[-1], rows[:-1]
+    inverse = _inverse_information(law)
+    noise = max(law.variance, 1e-20 * law.unit**2)
+    plans = [
+        _greedy(inverse, rows, prices, g, noise, budget, most, seeds, per_cost) for per_cost in (True, False)
+    ]
+    chosen, variances = min(plans, key=lambda plan: plan[1][-1])
+    order = list(dict.fromkeys(chosen))
+    times = np.array([chosen.count(i) for i in order], int)
+    reached = _reached(inverse, rows[order], times, g, noise)
+    prediction = float(np.ravel(law.predict(tuple(target) if len(names) > 1 else target))[0])
+    half = level_quantile(0.95, law.freedom) / (1.0 if law.log else prediction)
+    return NextRuns(
+        names, grid[order], times, prices[order] * times, target, prediction,
+        float(half * np.sqrt(variances[0])), half * np.sqrt(reached), float(budget), unit,
+    )  # fmt: skip
+
+
+def _target(
+    fitted: Law | Surface, names: tuple[str, ...], at: Any, compute: float | None, flops: float
+) -> np.ndarray:
+    """Where the prediction matters, (variables,)."""
+    if compute is not None:
+        if not isinstance(fitted, Surface):
+            raise BadInput("compute= needs a surface; for a law of one variable give at=")
+        best = fitted.compute_optimal(compute, flops=flops, intervals=False)
+        at = (best.n_params, best.n_data)
+    if at is None:
+        raise BadInput("give at= (--at), where the prediction matters, or compute= (--compute) for a surface")
+    target = np.atleast_1d(np.asarray(at, float)).ravel()
+    if len(target) != len(names):
+        given = ", ".join(f"{v:g}" for v in target)
+        plural = "s" if len(names) > 1 else ""
+        raise BadInput(f"at={given} must hold {len(names)} value{plural}: {', '.join(names)}")
+    positive(at=target)
+    return target
+
+
+def _affordable(
+    grid: np.ndarray, price: Callable[..., Any], budget: float, unit: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """The candidates that the budget allows, (n, variables), and what each costs."""
+    prices = np.array([float(price(*row)) for row in grid])
+    affordable = (prices <= budget) & (prices > 0)
+    if not affordable.any():
+        cheapest = f"; the cheapest candidate costs {prices.min():.3g}" if len(prices) else ""
+        raise BadInput(f"no candidate costs {budget:.3g} {unit} or less{cheapest}")
+    return grid[affordable], prices[affordable]
+
+
+def _reached(
+    inverse: np.ndarray, rows: np.ndarray, times: np.ndarray, g: np.ndarray, noise: float
+) -> np.ndarray:
+    """The variance of the prediction after each of these runs, made so many times each."""
+    reached = []
+    for row, repeats in zip(rows, times, strict=True):
+        for _ in range(repeats):
+            inverse = _with_run(inverse, row, noise)
+        reached.append(float(g @ inverse @ g))
+    return np.array(reached)
+
+
+def _with_run(inverse: np.ndarray, row: np.ndarray, noise: float) -> np.ndarray:
+    """M⁻¹ after one more run, by Sherman and Morrison."""
+    carried = inverse @ row
+    return np.asarray(inverse - np.outer(carried, carried) / (noise + row @ carried))
+
+
+def _greedy(
+    inverse: np.ndarray, rows: np.ndarray, prices: np.ndarray, g: np.ndarray,
+    noise: float, budget: float, most: int, seeds: int, per_cost: bool,
+) -> tuple[list[int], list[float]]:  # fmt: skip
+    """Indices of the runs taken and the variance of the prediction before and after each."""
+    chosen: list[int] = []
+    variances = [float(g @ inverse @ g)]
+    left = budget
+    while len(chosen) < most:
+        carried = rows @ inverse
+        saved = (carried @ g) ** 2 / (noise + np.sum(carried * rows, axis=1))
+        often = np.bincount(np.array(chosen, int), minlength=len(rows)) >= seeds
+        saved = np.where((prices <= left) & ~often, saved, -1.0)
+        best = int(np.argmax(saved / prices if per_cost else saved))
+        # a run that saves less than a thousandth of the variance is not worth a line
+        if saved[best] <= 1e-3 * variances[-1]:
+            break
+        inverse = _with_run(inverse, rows[best], noise)
+        chosen.append(best)
+        variances.append(float(g @ inverse @ g))
+        left -= prices[best]
+    return chosen, variances
+
+
+def _rows(law: Law, sizes: np.ndarray) -> np.ndarray:
+    """∂g(f)/∂z at sizes (n, variables), (n, p)."""
+    x = sizes.T if sizes.shape[1] > 1 else sizes[:, 0]
+    ones = np.ones((1, len(sizes)))
+    return least_squares.Problem(law.form, x, ones, ones, ones, law.log).jacobian(law.coordinates[None])[0]
+
+
+def _inverse_information(law: Law) -> np.ndarray:
+    """M⁻¹ of the points at hand; what they do not determine at all is given a large, finite variance."""
+    problem = law.problem
+    jacobian = problem.jacobian(law.coordinates[None])[0] * np.sqrt(problem.count[0])[:, None]
+    size = np.maximum(np.linalg.norm(jacobian, axis=0), least_squares.TINY)
+    values, vectors = np.linalg.eigh((jacobian / size).T @ (jacobian / size))
+    values = np.maximum(values, 1e-10)
+    scaled = vectors / values @ vectors.T
+    return np.asarray(max(law.variance, 1e-20 * law.unit**2) * scaled / size / size[:, None])
+
+
+def _candidates(law: Law) -> np.ndarray:
+    x = np.atleast_2d(law.points.x)
+    axes = [np.geomspace(v.min(), v.max() * 4, 25 if len(x) > 1 else 60) for v in x]
+    grid = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
+    if len(x) < 2:
+        return grid
+    # far outside the shapes that were tried the form itself is in doubt, not only its parameters
+    tried, ratio = x[1] / x[0], grid[:, 1] / grid[:, 0]
+    return grid[(ratio >= tried.min() / 2) & (ratio <= tried.max() * 2)]

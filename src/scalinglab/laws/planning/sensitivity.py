@@ -1,0 +1,176 @@
+"""The same data under other choices: how much of a conclusion is the data's, and how much the analyst's.
+
+Every row refits the surface after one change: how parameters are counted, how FLOPs are counted, the loss of
+the fit, the weights, the points left out. The columns are what people quote: E, α, β, the exponent a of
+n_params ∝ compute^a, and the optimum at one compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.laws import surface
+from scalinglab.laws.fitting.points import positive
+from scalinglab.laws.surface import FLOPS, Surface
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("E", "alpha", "beta", "a", "n_params", "n_data", "loss")
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """A table of refits; the first row is the fit as it was given."""
+
+    compute: float
+    table: pd.DataFrame
+
+    def summary(self) -> str:
+        """The table in lines, of the optimum only n_params: n_data is compute/(flops · n_params)."""
+        wide = max(map(len, self.table["choice"]))
+        shown = {"E": ">6.3f", "alpha": ">7.3f", "beta": ">7.3f", "a": ">7.3f", "n_params": ">9.3g"}
+        head = "".join(f"{name:{how.split('.')[0]}}" for name, how in shown.items())
+        lines = [f"{'choice':<{wide}} {'points':>6}{head}"]
+        for row in self.table.to_dict("records"):
+            cells = "".join(f"{row[name]:{how}}" for name, how in shown.items() if not row["problem"])
+            lines.append(f"{row['choice']:<{wide}} {row['points']:>6}{cells or '  ' + row['problem']}")
+        spread = self.table[["a", "n_params"]].agg(["min", "max"])
+        lines.append(f"over all choices: a from {spread.a['min']:.3f} to {spread.a['max']:.3f}")
+        lines.append(
+            f"  n_params at {self.compute:.3g} FLOPs from {spread.n_params['min']:.3g} to "
+            f"{spread.n_params['max']:.3g}"
+        )
+        return "\n".join(lines)
+
+
+def sensitivity(
+    n_params: Any | Mapping[str, Any],
+    n_data: Any,
+    loss: Any,
+    *,
+    at: float,
+    runs: Any = None,
+    flops: float = FLOPS,
+    compute: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Sensitivity:
+    """Refit the surface under other choices, one at a time.
+
+    Args:
+        n_params: an array, or several definitions by name (say ``{"all": …, "without embeddings": …}``); the
+            first is the fit as given.
+        at: the compute at which the optimum is compared.
+        runs: the run of each point.
+        flops: per parameter and example.
+        compute: FLOPs of every run counted in other ways, by name; the optimum then obeys the cost
+            k n_params n_data with k their median ratio.
+        options: of `surface.fit`, for the fit as given.
+    """
+    import pandas as pd
+
+    positive(at=at, flops=flops)
+    definitions = dict(n_params) if isinstance(n_params, Mapping) else {"n_params": n_params}
+    if not definitions:
+        raise BadInput("n_params={} holds no definition: give an array or a dict of arrays")
+    definitions = {k: np.asarray(v, float).ravel() for k, v in definitions.items()}
+    n = next(iter(definitions.values()))
+    d, y = np.asarray(n_data, float).ravel(), np.asarray(loss, float).ravel()
+    labels = np.arange(len(y)) if runs is None else np.asarray(runs).ravel()
+    if not len(n) == len(d) == len(y) == len(labels):
+        raise BadInput(
+            f"n_params, n_data, loss have {len(n)}, {len(d)}, {len(y)} values: give one of each per point"
+        )
+    choices = [Choice("as given")]
+    choices += [Choice(f"N: {name}", n_params=size) for name, size in list(definitions.items())[1:]]
+    for name, total in (compute or {}).items():
+        ratio = float(np.median(np.asarray(total, float).ravel() / (n * d)))
+        choices.append(Choice(f"FLOPs: {name} ({ratio:.3g} N D)", flops=ratio))
+    choices += _other_fits(n, n * d * flops) + _fewer_points(n, n * d, y, labels)
+    rows: list[dict[str, Any]] = []
+    for choice in choices:
+        keep = np.ones(len(y), bool) if choice.keep is None else choice.keep
+        size = n if choice.n_params is None else choice.n_params
+        changed = {**options, **choice.options}
+        if isinstance(changed.get("weights"), np.ndarray):
+            changed["weights"] = changed["weights"][keep]
+        row: dict[str, Any] = {"choice": choice.text, "points": int(keep.sum()), "problem": ""}
+        try:
+            fitted = surface.fit(size[keep], d[keep], y[keep], **changed)
+            row.update(_quoted(fitted, at, choice.flops or flops))
+        except ScalinglabError as error:
+            if not rows:  # nothing to compare with: bad data, and not a choice that cannot be made
+                raise
+            row.update(dict.fromkeys(COLUMNS, np.nan) | {"problem": str(error).split(":")[0]})
+        rows.append(row)
+    return Sensitivity(float(at), pd.DataFrame(rows))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One thing done otherwise than in the fit as given; what is None stays as it was.
+
+    Attributes:
+        text: what the table calls it.
+        keep: (n,), the points that count.
+        n_params: (n,), another count of parameters.
+        flops: per parameter and example.
+        options: of `surface.fit`.
+    """
+
+    text: str
+    keep: np.ndarray | None = None
+    n_params: np.ndarray | None = None
+    flops: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _other_fits(n: np.ndarray, compute: np.ndarray) -> list[Choice]:
+    """Other losses of the fit, and other weights of the points."""
+    decade = np.floor(np.log10(compute))
+    changes: dict[str, dict[str, Any]] = {
+        "fit: Huber, delta 1e-2": {"delta": 1e-2},
+        "fit: Huber, delta from the scatter": {"delta": None},
+        "fit: squares of logs": {"delta": np.inf},
+        "fit: squares of losses": {"delta": np.inf, "space": "raw"},
+        "weights: every model size alike": {"weights": _alike(n)},
+        "weights: every decade of FLOPs alike": {"weights": _alike(decade)},
+    }
+    return [Choice(text, options=options) for text, options in changes.items()]
+
+
+def _fewer_points(n: np.ndarray, cost: np.ndarray, y: np.ndarray, labels: np.ndarray) -> list[Choice]:
+    """Points left out that an analyst might leave out."""
+    highest = np.isin(np.arange(len(y)), np.argsort(y)[-5:])
+    kept = {
+        "without the 5 highest losses": ~highest,
+        "without the cheapest fifth": cost > np.quantile(cost, 0.2),
+        "without the dearest fifth": cost < np.quantile(cost, 0.8),
+        "without the smallest model": n > n.min(),
+        "without the largest model": n < n.max(),
+    }
+    if len(np.unique(labels)) < len(labels):
+        last = [cost[i] == cost[labels == labels[i]].max() for i in range(len(y))]
+        kept["last point of each run only"] = np.array(last)
+    return [Choice(text, keep=keep) for text, keep in kept.items()]
+
+
+def _quoted(fitted: Surface, at: float, flops: float) -> dict[str, float]:
+    best = fitted.compute_optimal(at, flops=flops, intervals=False)
+    values = fitted.parameters
+    return {
+        "E": values.get("E", 0.0), "alpha": values["alpha"], "beta": values["beta"], "a": best.exponent,
+        "n_params": best.n_params, "n_data": best.n_data, "loss": best.loss,
+    }  # fmt: skip
+
+
+def _alike(groups: np.ndarray) -> np.ndarray:
+    """Weights that let every group count the same, with mean one."""
+    _, index, counts = np.unique(groups, return_inverse=True, return_counts=True)
+    weight = 1 / counts[index]
+    return np.asarray(weight / weight.mean())

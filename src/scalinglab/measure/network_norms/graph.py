@@ -1,0 +1,118 @@
+"""The layers of a network, and its Lipschitz constant as a function of their norms.
+
+For a chain of layers that is Π ρ_i ‖A_i‖. Where branches meet in a sum their Lipschitz constants add, so a
+residual block x + F(x) has 1 + Lip(F): with F at reference matrices zero it is the identity, which is what
+eq. 2 of damico2025 means by "reference matrix: identity for residual layers". Concatenated branches add in
+quadrature. All in logarithms; `scalinglab.measure.network_norms.tracing` makes a `Graph` of a module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from scalinglab.errors import BadInput
+from scalinglab.measure.network_norms.operators import ConvGeometry
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One linear map with weights, as it stands in a network.
+
+    Attributes:
+        name: Name of the module (with .query, .key, .value, .output inside attention).
+        weight: Name of its weight parameter.
+        rows: Rows of that parameter that belong to this map (packed attention), or None for all.
+        geometry: How a convolution is applied, None for a dense layer.
+        positions: How many times a dense layer is applied (tokens).
+        multiplier: Factor on the weight in the forward pass.
+        norm: Name of a batch norm folded into the layer, with its ε, or None.
+        size: (outputs, inputs) of one application, inputs counted for one output.
+        applications: How many times one output unit's weights are applied to one example.
+        first: Whether it sees the data themselves, so that nothing is propagated back through it.
+    """
+
+    name: str
+    weight: str
+    rows: tuple[int, int] | None = None
+    geometry: ConvGeometry | None = None
+    positions: int = 1
+    multiplier: float = 1.0
+    norm: tuple[str, float] | None = None
+    size: tuple[int, int] = (0, 0)
+    applications: int = 1
+    first: bool = False
+
+
+Stack = dict[str, Tensor]  # parameters and buffers by name, with a leading axis of replicas
+Step = Callable[[dict[str, Tensor | None], dict[str, Tensor]], None]  # values of nodes, log norms
+Reading = Callable[[Stack], Tensor]
+
+
+@dataclass
+class Graph:
+    """Layers of a network and the rule that makes a Lipschitz constant of their norms.
+
+    `readings` are the other numbers that the rule takes from parameters: their logarithms, by name. They are
+    read on the device together with the layers' norms, and the rule is applied on the host.
+    """
+
+    layers: list[Layer] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    readings: dict[str, Reading] = field(default_factory=dict)
+    constants: dict[str, tuple[str, float | None]] = field(default_factory=dict)  # node: (what, constant)
+    assumptions: list[str] = field(default_factory=list)
+    # of each: sequences of one example, tokens, dim
+    attentions: list[tuple[int, int, int]] = field(default_factory=list)
+    has_branches: bool = False
+    has_concatenation: bool = False
+    output: str = ""
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether there is attention anywhere in the network."""
+        return bool(self.attentions)
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether log Λ is a sum of log norms: then the shares of the layers are the same for all weights."""
+        return not (self.has_branches or self.has_concatenation or self.has_attention)
+
+    def log_lipschitz(self, log_norms: dict[str, Tensor]) -> Tensor:
+        """log of the Lipschitz constant of each replica, differentiable in the logs of norms and readings."""
+        values: dict[str, Tensor | None] = {}
+        for step in self.steps:
+            step(values, log_norms)
+        result = values[self.output]
+        if result is None:
+            raise BadInput("the output of the network does not depend on its input")
+        return result
+
+
+def batch_norm_scale(state: Stack, name: str, epsilon: float) -> Tensor:
+    """γ/√(running variance + ε) of a batch norm, (replicas, channels), float64."""
+    variance = state[f"{name}.running_var"].detach().double()
+    scale = (variance + epsilon).rsqrt()
+    if f"{name}.weight" in state:
+        scale = scale * state[f"{name}.weight"].detach().double()
+    return scale
+
+
+def raw_weight(layer: Layer, state: Stack) -> Tensor:
+    """The layer's own weights as they stand, at least in single precision."""
+    weight = state[layer.weight].detach()
+    if layer.rows is not None:
+        weight = weight[:, layer.rows[0] : layer.rows[1]]
+    return weight if weight.dtype in (torch.float32, torch.float64) else weight.float()
+
+
+def layer_weight(layer: Layer, state: Stack) -> Tensor:
+    """The weights that act in the forward pass: with multiplier and folded batch norm, for each replica."""
+    weight = raw_weight(layer, state)
+    if layer.norm is not None:
+        scale = batch_norm_scale(state, *layer.norm).to(weight.dtype)
+        weight = weight * scale.view(*scale.shape, *[1] * (weight.ndim - 2))
+    return weight if layer.multiplier == 1.0 else weight * layer.multiplier

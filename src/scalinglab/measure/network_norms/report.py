@@ -1,0 +1,225 @@
+"""Norms of a network: the spectral complexity of damico2025 eq. 2 (Bartlett et al. 2017), and others.
+
+    R = Π_i ρ_i ‖A_i‖_σ · ( Σ_i ( ‖A_iᵀ − M_iᵀ‖_{2,1} / ‖A_i‖_σ )^{2/3} )^{3/2}
+
+For networks with branches the product becomes the Lipschitz constant Λ of the whole network as a function
+of its layers' norms (`network_norms.graph`), and each layer counts with its share ∂ log Λ / ∂ log ‖A_i‖
+of it (1 for every layer of a chain). For a residual layer x + Bx that is eq. 2 with M = identity.
+
+`definition="as_published"` is what the code published with damico2025 computes instead: the spectral norm
+of a convolution is that of its reshaped kernel; layer i carries the (2,1) norms (over the columns) of all
+*later* layers; in residual networks only the layers outside the blocks count; batch norm is ignored; for
+transformers each layer carries its own (2,1) norm (over the rows) and log R is reported in place of R.
+
+All norms are carried as logarithms in float64.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from scalinglab.measure.functional import fisher_rao
+from scalinglab.measure.network_norms.device_reads import Starts
+from scalinglab.measure.network_norms.graph import Layer, Stack
+from scalinglab.measure.network_norms.tracing import unwrapped
+from scalinglab.measure.network_norms.tracker import NAMES, NormTracker, own_state
+
+
+@dataclass(frozen=True)
+class LayerNorms:
+    """What was found for one layer.
+
+    Attributes:
+        name: Name of the module.
+        kind: "dense" or "convolution", and what was folded into it.
+        spectral: ‖A‖_σ, the layer's Lipschitz constant.
+        rows: ‖Aᵀ‖_{2,1} (for as_published the (2,1) norm that enters the layer's term).
+        share: ∂ log Λ / ∂ log ‖A‖: 1 on the trunk of a network, less inside branches.
+        error: Relative bound on the error of `spectral`.
+    """
+
+    name: str
+    kind: str
+    spectral: float
+    rows: float
+    share: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """A spectral complexity with everything that went into it.
+
+    Attributes:
+        definition: "bartlett" or "as_published".
+        value: R; inf where it overflows, log R for transformers as published.
+        log_value: log R, always finite.
+        log_lipschitz: log of the product (of the Lipschitz constant).
+        layers: The linear layers.
+        others: Lipschitz constants of the other modules that have one different from 1.
+        assumptions: What had to be assumed, in words.
+    """
+
+    definition: str
+    value: float
+    log_value: float
+    log_lipschitz: float
+    layers: tuple[LayerNorms, ...]
+    others: dict[str, tuple[str, float | None]]
+    assumptions: tuple[str, ...]
+
+    def summary(self) -> str:
+        """A table for a person to read."""
+        name = max(map(len, ["layer", *(layer.name for layer in self.layers), *self.others]))
+        kinds = [layer.kind for layer in self.layers] + [what for what, _ in self.others.values()]
+        kind = max(map(len, ["kind", *kinds]))
+        lines = [
+            f"spectral complexity ({self.definition})  R = {self.value:.6g}   log R = {self.log_value:.6g}",
+            f"{'layer':{name}} {'kind':{kind}} {'spectral':>9} {'(2,1)':>9} {'share':>6} {'error':>8}",
+        ]
+        for layer in self.layers:
+            lines.append(
+                f"{layer.name:{name}} {layer.kind:{kind}} {layer.spectral:9.4g} {layer.rows:9.4g} "
+                f"{layer.share:6.3f} {layer.error:8.1e}"
+            )
+        for other, (what, constant) in self.others.items():
+            shown = "from its weights" if constant is None else f"{constant:.4g}"
+            lines.append(f"{other:{name}} {what:{kind}} {shown:>9}")
+        lines += [f"assumed: {text}" for text in self.assumptions]
+        return "\n".join(lines)
+
+
+def norms(
+    model: nn.Module,
+    input_shape: tuple[int, ...],
+    definition: str = "bartlett",
+    tolerance: float = 1e-4,
+    data: tuple[Tensor, Tensor] | None = None,
+) -> dict[str, float]:
+    """The norms of a network as plain numbers.
+
+    Args:
+        model: Any module made of dense and convolution layers, batch norm, layer norm, pooling, sums of
+            branches and self-attention.
+        input_shape: Shape of one input, without the batch axis.
+        definition: Of the spectral complexity: "bartlett" or "as_published".
+        tolerance: Relative tolerance of each layer's spectral norm.
+        data: Inputs and class labels, for the Fisher–Rao norm.
+
+    Returns:
+        "spectral_complexity" (R) and "log_spectral_complexity"; "spectral" (the Lipschitz constant that
+        the spectral norms give, their product in a chain) and "log_spectral"; "l1", "l2" (of all
+        parameters); "group21" (Σ over layers and output units of the ℓ2 norm of incoming weights);
+        "path" (the ℓ2 path norm; absent for networks with layer norm, attention or activations other than
+        rectifiers, where paths have no meaning); "fisher_rao" where `data` are given.
+    """
+    network = unwrapped(model)
+    found = NormTracker(network, input_shape, definition, NAMES, tolerance, capture=False).measure()
+    numbers = {name: float(value) for name, value in found.items()}
+    if data is not None:
+        numbers["fisher_rao"] = fisher_rao(model, *data)
+    return numbers
+
+
+def norms_batched(
+    model: nn.Module,
+    stacked: Stack,
+    input_shape: tuple[int, ...],
+    state: Starts | None = None,
+    definition: str = "bartlett",
+    which: tuple[str, ...] = NAMES,
+    tolerance: float = 1e-4,
+) -> tuple[dict[str, Tensor], Starts]:
+    """The norms of many replicas of one network at once.
+
+    Args:
+        model: The network that the parameters belong to.
+        stacked: Parameters and buffers by name, each with a leading axis of replicas.
+        input_shape: Shape of one input, without the batch axis.
+        state: What an earlier call returned, to start from.
+        definition: As in `norms`.
+        which: Names among "spectral_complexity", "spectral", "l1", "l2", "group21", "path".
+        tolerance: As in `norms`.
+
+    Returns:
+        A dictionary as that of `norms` with tensors of shape (replicas,), float64 on the CPU, and the state
+        to pass to the next call. A replica whose weights are not finite gets NaN.
+    """
+    tracker = NormTracker(model, input_shape, definition, which, tolerance, capture=False)
+    tracker.state = {name: vectors.clone() for name, vectors in (state or {}).items()}
+    return tracker.measure(stacked), tracker.state
+
+
+def spectral_complexity(
+    model: nn.Module,
+    input_shape: tuple[int, ...],
+    definition: str = "bartlett",
+    tolerance: float = 1e-4,
+) -> Report:
+    """The spectral complexity of a network with each layer's part in it and what was assumed.
+
+    Args:
+        model: As in `norms`.
+        input_shape: Shape of one input, without the batch axis.
+        definition: "bartlett" (eq. 2 for the true operators) or "as_published".
+        tolerance: Relative tolerance of each layer's spectral norm.
+    """
+    network, which = unwrapped(model), ("spectral_complexity",)
+    tracker = NormTracker(network, input_shape, definition, which, tolerance, capture=False)
+    found = tracker.complexity(own_state(tracker.model))
+    graph = tracker.graph
+    published = definition == "as_published"
+    kinds = {layer.name: _kind(layer, published) for layer in graph.layers}
+    layers = tuple(
+        LayerNorms(
+            name,
+            kinds[name],
+            math.exp(found.log_spectral[place, 0]),
+            math.exp(found.log_rows[place, 0]),
+            float(found.shares[place, 0]),
+            float(found.errors[name][0]),
+        )
+        for place, name in enumerate(found.names)
+    )
+    log_value = float(found.log_value[0])
+    if published:
+        assumptions = [
+            "a convolution's spectral norm is that of its reshaped kernel",
+            "batch norm is ignored",
+        ]
+        if graph.has_attention:
+            assumptions += [
+                "R stands for log R",
+                "every matrix of attention is one factor; layer norm is ignored",
+            ]
+        else:
+            assumptions.append("each layer carries the (2,1) norms, over columns, of the layers after it")
+        if graph.has_branches and not graph.has_attention:
+            assumptions.append("layers inside residual blocks are left out")
+        value = log_value if graph.has_attention else math.exp(log_value) if log_value < 709 else math.inf
+    else:
+        assumptions = list(graph.assumptions)
+        if graph.has_branches:
+            assumptions.append(
+                "branches that meet in a sum: their Lipschitz constants add; a residual branch has the "
+                "identity (or its shortcut) as reference"
+            )
+        if any(layer.norm for layer in graph.layers):
+            assumptions.append(
+                "batch norm acts by its running statistics and is folded into the layer before it"
+            )
+        value = math.exp(log_value) if log_value < 709 else math.inf
+    others = {} if published else {n: c for n, c in graph.constants.items() if c[1] != 1.0}
+    return Report(
+        definition, value, log_value, float(found.log_lipschitz[0]), layers, others, tuple(assumptions)
+    )
+
+
+def _kind(layer: Layer, published: bool) -> str:
+    kind = "dense" if layer.geometry is None else "convolution"
+    if layer.positions > 1:
+        kind += f" on {layer.positions} tokens"
+    return kind + (" with batch norm" if layer.norm and not published else "")

@@ -1,0 +1,258 @@
+"""Program: what a step of one architecture computes, written once and compiled once.
+
+A program holds no run's numbers: weights, buffers and data come in as arguments, stacked (runs, …). All
+groups of one architecture and size share it, so that a hundred runs cost one compilation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn import functional as F
+
+from scalinglab import nets
+from scalinglab.nets.parameterization import Network
+from scalinglab.train import random_numbers as rn
+from scalinglab.train.batches import Resident
+from scalinglab.train.kernels.cpu_layers import use_products
+from scalinglab.train.kernels.gpu_layers import rewritten
+from scalinglab.train.optimizers import Moments, Rule
+from scalinglab.train.setting import Setting
+
+Named = dict[str, Tensor]
+
+
+@dataclass
+class Clock:
+    """Where the runs of a group stand, on the device.
+
+    Attributes:
+        position: the row of indices that comes next.
+        counter: steps done.
+        diverged: for each run the step at which its loss was first not finite, −1 while it is.
+    """
+
+    position: Tensor
+    counter: Tensor
+    diverged: Tensor
+
+    @classmethod
+    def at_start(cls, runs: int, device: torch.device) -> Clock:
+        """Before the first step."""
+        position, counter, diverged = (
+            torch.full(shape, value, dtype=torch.int64, device=device)
+            for shape, value in (((1,), 0), ((), 0), ((runs,), -1))
+        )
+        return cls(position, counter, diverged)
+
+
+class Program:
+    """Forward pass, loss and update for a number of runs of one architecture.
+
+    Args:
+        setting: of any of the runs; only what they share is used.
+        resident: their data, for shapes and normalisation.
+        runs: how many are stacked.
+
+    Attributes:
+        model: the network, for evaluation and measurements.
+        trained: what is trained: the network, maybe in another form (`scalinglab.train.kernels.gpu_layers`).
+    """
+
+    def __init__(self, setting: Setting, resident: Resident, runs: int) -> None:
+        self.setting, self.resident, self.runs = setting, resident, runs
+        self.model = network(setting, resident).to(resident.device).train().requires_grad_(False)
+        if resident.device.type == "cpu" and not setting.compile:
+            use_products(self.model)
+        self.rule = Rule(setting, self.model)
+        self.batch = self._compiled(self._batch)
+        self.loss = self._compiled(self._loss)
+        self.finish = self._compiled(self._finish)
+        self.statistics = [
+            f"{name}.{kind}"
+            for name, module in self.model.named_modules() if isinstance(module, nn.BatchNorm2d)
+            for kind in ("running_mean", "running_var")
+        ]  # fmt: skip
+        self.halved = _halved(self.model) if setting.precision == "bf16" else set()
+        if self.halved and runs > 1:
+            _convert_inputs(self.model)
+        self.trained = self.model
+        if resident.device.type == "cuda" and setting.compile and setting.precision != "fp32":
+            self.trained = rewritten(self.model, kernels=runs == 1)
+
+    def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return torch.compile(function, dynamic=False) if self.setting.compile else function
+
+    def apply(self, weights: Named, buffers: Named, x: Tensor) -> tuple[Tensor, Named]:
+        """Training logits of one run, (examples, outputs), and the running statistics as they are then."""
+        state = {**weights, **buffers}
+        logits = functional_call(self.trained, state, (x,))
+        return logits, {name: state[name] for name in self.statistics}
+
+    def leaves(self, working: Named) -> Named:
+        """What the loss is differentiated by: the stacked weights, or those of the only run in their place.
+
+        A gradient of something selected from a stack would be written twice.
+        """
+        return working if self.runs > 1 else {k: v.detach()[0].requires_grad_() for k, v in working.items()}
+
+    def _batch(self, indices: Tensor, position: Tensor, key: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of a step, in the precision that the first layer takes.
+
+        indices are (runs, steps, examples); position says which step, key draws the augmentation.
+        """
+        index = indices.index_select(1, position)[:, 0]
+        stored, y = self.resident.batch(index, self.setting.augment, key)
+        x = self._laid_out(self.resident.inputs(stored))
+        return x.to(torch.bfloat16) if self.halved else x, y
+
+    def _loss(self, leaves: Named, buffers: Named, x: Tensor, y: Tensor) -> tuple[Tensor, Named]:
+        """Training loss of each run, (runs,), on inputs (runs, examples, …), and new running statistics."""
+        with self.autocast():
+            if self.runs == 1:
+                logits, new = self.apply(leaves, _only(buffers), x[0])
+                logits, new = logits[None], {k: v[None] for k, v in new.items()}
+            else:
+                logits, new = torch.vmap(self.apply)(leaves, buffers, x)
+        return objective(logits.float(), y, self.setting), new
+
+    def _finish(
+        self, masters: list[Tensor], working: list[Tensor], gradients: Sequence[Tensor], moments: Moments,
+        buffers: list[tuple[Tensor, Tensor]], losses: Tensor, clock: Clock, moving: bool,
+    ) -> None:  # fmt: skip
+        """All that a step writes: parameters, buffers (old, new), and the clock."""
+        for old, new in buffers:
+            old.copy_(new)
+        failed = ~torch.isfinite(losses) & (clock.diverged < 0)
+        clock.diverged.copy_(torch.where(failed, clock.counter, clock.diverged))
+        if self.runs == 1:
+            gradients = [g[None] for g in gradients]
+        self.rule.update(masters, working, gradients, moments)
+        clock.counter += 1
+        if moving:
+            clock.position += 1
+
+    def logits(self, weights: Named, buffers: Named, x: Tensor, shared: bool) -> Tensor:
+        """Logits of any number of runs, (runs, examples, outputs), on their own inputs or on shared ones."""
+        x = self._laid_out(x)
+        with self.autocast():
+            if len(next(iter(weights.values()))) == 1:
+                return self._logits(_only(weights), _only(buffers), x if shared else x[0])[None].float()
+            in_dims = (0, 0, None if shared else 0)
+            return torch.vmap(self._logits, in_dims=in_dims)(weights, buffers, x).float()
+
+    def _logits(self, weights: Named, buffers: Named, x: Tensor) -> Tensor:
+        return functional_call(self.model, {**weights, **buffers}, (x,))  # type: ignore[no-any-return]
+
+    def _laid_out(self, x: Tensor) -> Tensor:
+        """Channels last, but first in full fp32 on a GPU, for which its libraries have the faster kernels."""
+        return x if channels_last(self.setting, self.resident.device) else x.contiguous()
+
+    def autocast(self) -> contextlib.AbstractContextManager[Any]:
+        """Half precision where the setting asks for it."""
+        if self.setting.precision != "bf16":
+            return contextlib.nullcontext()
+        return torch.autocast(self.resident.device.type, torch.bfloat16, cache_enabled=False)
+
+    def working(self, parameters: Named) -> Named:
+        """What the network computes with: the parameters themselves, or bf16 copies of its weights.
+
+        Only dense and convolutional layers get copies; the optimizer keeps fp32 masters. This is what
+        autocast does, without converting every weight again at every step.
+        """
+        return {
+            name: value.detach().to(torch.bfloat16).requires_grad_() if name in self.halved else value
+            for name, value in parameters.items()
+        }
+
+
+def network(setting: Setting, resident: Resident) -> Network:
+    """The network of a setting, with its initial weights."""
+    options = dict(setting.model_options)
+    if setting.dropout is not None:
+        options["dropout"] = setting.dropout
+    model = nets.build(
+        setting.model, resident.input_shape, resident.n_outputs, width=setting.width, depth=setting.depth,
+        parameterization=setting.parameterization, batch_norm=setting.batch_norm,
+        initialization=setting.initialization, seed=setting.seed_of("init"), **options,
+    )  # fmt: skip
+    rn.seed_dropout(model)
+    return model
+
+
+def initial(settings: Sequence[Setting], resident: Resident) -> tuple[Named, Named]:
+    """The runs' initial parameters and buffers, stacked, on the device."""
+    models = [network(s, resident) for s in settings]
+    stacked = []
+    for part in ("named_parameters", "named_buffers"):
+        columns = [dict(getattr(model, part)()) for model in models]
+        named = {name: torch.stack([c[name].detach() for c in columns]) for name in columns[0]}
+        stacked.append({name: _placed(value, settings[0], resident.device) for name, value in named.items()})
+    return {k: v.requires_grad_() for k, v in stacked[0].items()}, stacked[1]
+
+
+def channels_last(setting: Setting, device: torch.device) -> bool:
+    """Whether images lie in memory with their channels last."""
+    return device.type != "cuda" or setting.precision != "fp32"
+
+
+def _placed(value: Tensor, setting: Setting, device: torch.device) -> Tensor:
+    """On the device; weights of convolutions as the images lie."""
+    if value.ndim == 5 and device.type == "cuda" and channels_last(setting, device):
+        value = value.permute(0, 1, 3, 4, 2).contiguous().permute(0, 1, 4, 2, 3)
+    return value.to(device)
+
+
+def objective(logits: Tensor, y: Tensor, setting: Setting, plain: bool = False) -> Tensor:
+    """Mean loss over examples for each run: logits (runs, examples, outputs) to (runs,)."""
+    if setting.loss == "mse":
+        target = F.one_hot(y, logits.shape[-1]).to(logits.dtype) if y.dtype == torch.int64 else y
+        return (logits - target).square().mean((-2, -1))
+    smoothing = 0.0 if plain else setting.label_smoothing
+    each = F.cross_entropy(logits.flatten(0, -2), y.flatten(), reduction="none", label_smoothing=smoothing)
+    return each.view(y.shape).mean(-1)
+
+
+def _only(values: Named) -> Named:
+    return {name: value[0] for name, value in values.items()}
+
+
+def _halved(model: nn.Module) -> set[str]:
+    layers = [name for name, m in model.named_modules() if isinstance(m, (nn.Linear, nn.Conv2d))]
+    return {f"{name}.{kind}" for name in layers for kind in ("weight", "bias")}
+
+
+def _convert_inputs(model: nn.Module) -> None:
+    """Let layers convert their inputs themselves: autocast does not reach into a stack."""
+    for module in model.modules():
+        if isinstance(module, (nn.Linear, nn.Conv2d)):
+            module.register_forward_pre_hook(lambda layer, inputs: (inputs[0].to(layer.weight.dtype),))
+        elif isinstance(module, nn.LayerNorm):
+            module.register_forward_pre_hook(lambda layer, inputs: (inputs[0].float(),))
+
+
+@contextlib.contextmanager
+def precision(setting: Setting, device: torch.device) -> Iterator[None]:
+    """The flags of PyTorch that a setting means: full fp32 unless it asks for less, deterministic kernels."""
+    if device.type != "cuda":
+        yield
+        return
+    wanted = [
+        (torch.backends.cuda.matmul, "allow_tf32", setting.precision != "fp32"),
+        (torch.backends.cudnn, "allow_tf32", setting.precision != "fp32"),
+        (torch.backends.cudnn, "deterministic", True),
+    ]
+    before = [getattr(where, name) for where, name, _ in wanted]
+    try:
+        for where, name, value in wanted:
+            setattr(where, name, value)
+        yield
+    finally:
+        for (where, name, _), value in zip(wanted, before):
+            setattr(where, name, value)
