@@ -2,9 +2,20 @@
 
 The iteration advances in blocks of a few steps. Nothing inside a block depends on what was found, so a GPU
 runs it without waiting for the host, and can replay it as a captured graph (`extend`). Between two blocks the
-host looks at the small tridiagonal matrices (`Ritz`): the largest eigenvalue θ of one belongs to a vector
-with residual r, and an eigenvalue of AᵀA lies within r of θ, and within r²/(θ − λ) of it, with λ the next
-eigenvalue (Kato and Temple), for which the next Ritz value plus its residual stands.
+host looks at the small tridiagonal matrices (`Ritz`). Their largest eigenvalue θ is a lower bound of ‖A‖².
+
+After a random start there is a proven upper bound as well (van Dorsselaer, Hochstenbach and van der Vorst
+2000). The Lanczos vectors are v_{j+1} = p_j(AᵀA) v_1, with polynomials p_j whose recurrence has the entries
+of the tridiagonal matrix as coefficients. With u the top eigenvector, ‖A‖² = λ and γ = ⟨u, v_1⟩,
+
+    γ² Σ_j p_j(λ)² = Σ_j ⟨u, v_{j+1}⟩² ≤ 1,
+
+and the p_j grow beyond θ: if |γ| ≥ δ, then λ is below the x at which Σ_j p_j(x)² = 1/δ². A random unit vector
+in n dimensions has |γ| < δ with probability at most δ √(2n/π), which is `FAILURE`.
+
+After a warm start nothing is known of γ. A residual r then shows that an eigenvalue of AᵀA lies within r of
+θ, and within r²/(θ − λ₂), with λ₂ the next eigenvalue (Kato and Temple), for which the next Ritz value plus
+its residual stands: an estimate, for that eigenvalue need not be the largest.
 """
 
 from __future__ import annotations
@@ -31,6 +42,7 @@ MAX_STEPS = 400
 ROOM = 64  # steps that a captured iteration can take
 _SMALL = 48  # up to this smaller side a dense matrix is diagonalised instead of iterated on
 _MIXED = 0.1  # the random part of a warm start
+FAILURE = 1e-4  # probability, over random starts, that a proven bound does not hold
 
 
 @dataclass(frozen=True)
@@ -38,18 +50,21 @@ class Spectral:
     """Largest singular values, the vectors that show them and how exact they are.
 
     Attributes:
-        norm: ‖A‖_σ, shape (replicas,), float64 on the CPU. A lower bound to rounding, exact within `error`;
-            NaN where weights are not finite.
+        norm: ‖A‖_σ, shape (replicas,), float64 on the CPU. A lower bound to rounding; NaN where weights are
+            not finite.
         vector: Singular vectors, (replicas, inputs), or outputs where a dense layer has fewer of those: the
             warm start of the next call (empty where the matrix was diagonalised).
-        error: Bound on the relative distance to a singular value of A, (replicas,), on the CPU.
+        error: Relative error of `norm`, (replicas,), on the CPU: ‖A‖_σ ≤ (1 + error) · norm.
         products: Applications of A and of Aᵀ that were needed (0 where the matrix was diagonalised).
+        proven: Whether `error` is a bound, which fails with probability `FAILURE` over the random start;
+            after a warm start it is an estimate, the distance to *a* singular value.
     """
 
     norm: Tensor
     vector: Tensor
     error: Tensor
     products: int
+    proven: bool
 
 
 def spectral_norm(
@@ -61,17 +76,17 @@ def spectral_norm(
 ) -> Spectral:
     """‖A‖_σ for each replica, by Lanczos iteration on AᵀA with full reorthogonalisation.
 
-    It stops when the residual ‖AᵀA v − σ² v‖ and the gap to the next singular value bound the relative
-    distance to a singular value by `tolerance`. That it is the largest one is not certain: after a random
-    start the bound has to hold at two looks in a row, and a warm start is mixed with a random direction and
-    takes at least `FIRST` steps, so that it finds another singular vector that has overtaken it.
+    From a random start it stops when the proven bound on its relative error is `tolerance`. A warm start
+    takes less: it stops when the residual ‖AᵀA v − σ² v‖ and the gap to the next singular value put a
+    singular value within `tolerance`. That this is the largest one is likely, not proven: the start is mixed
+    with a random direction and takes at least `FIRST` steps, to find a singular vector that has overtaken it.
 
     Args:
         weight: (replicas, out, in) for dense layers, (replicas, out, in / groups, height, width) for
             convolutions.
         geometry: How the kernel is applied; None for dense layers.
         start: `Spectral.vector` of an earlier, nearby weight.
-        tolerance: Relative bound on the error.
+        tolerance: Relative error at which it stops.
         max_steps: Lanczos steps before `NotConverged` is raised.
     """
     weight = weight.detach()
@@ -79,7 +94,7 @@ def spectral_norm(
         weight = weight.float()
     if is_small(weight.shape[1:], geometry):
         norm = torch.from_numpy(root_of_gram(gram(weight).cpu().numpy()))
-        return Spectral(norm, weight.new_empty(len(weight), 0), torch.zeros_like(norm), 0)
+        return Spectral(norm, weight.new_empty(len(weight), 0), torch.zeros_like(norm), 0, True)
     size = vector_size(weight.shape[1:], geometry)
     if start is not None:  # a start of another shape is none
         start = F.normalize(start, dim=1) if start.shape == (len(weight), size) else None
@@ -92,7 +107,8 @@ def spectral_norm(
                 break
         coefficients = flat_coefficients([ritz], weight.dtype).to(weight.device)
         norm, error = torch.from_numpy(ritz.norm), torch.from_numpy(ritz.error)
-        return Spectral(norm, ritz_vectors([(ritz, krylov)], coefficients)[0], error, krylov.steps)
+        vectors = ritz_vectors([(ritz, krylov)], coefficients)[0]
+        return Spectral(norm, vectors, error, krylov.steps, ritz.proven)
 
 
 # --- small matrices --------------------------------------------------------------------------------------
@@ -259,11 +275,10 @@ def _inner(known: Tensor, image: Tensor) -> Tensor:
 class Ritz:
     """The largest Ritz value of each operator of a stack, from the first look at which it is exact enough.
 
-    After a random start it has to be so at two looks in a row. What is found for one operator does not
-    depend on how long the others in the stack take.
+    What is found for one operator does not depend on how long the others in the stack take.
 
     Attributes:
-        norm, error: As in `Spectral`, (stack,).
+        norm, error, proven: As in `Spectral`; the first two of shape (stack,).
         coefficients: Of the Ritz vectors in the basis, (stack, steps).
 
     Args:
@@ -280,29 +295,30 @@ class Ritz:
         self.size, self.tolerance, self.limit, self.steps = size, tolerance, min(max_steps, size), 0
         self.norm, self.error = np.zeros(stack), np.full(stack, math.inf)
         self.coefficients = np.zeros((stack, 0))
-        # A random start can stay with the second of two close singular values for a while, and look exact.
-        self.wanted = 1 if warm else 2
-        self.exact = np.zeros(stack, dtype=int)  # looks in a row at which it was exact enough
+        self.proven = not warm
+        self.exact = np.zeros(stack, dtype=bool)
 
     @property
     def next_block(self) -> int:
         """Steps to take before the next look."""
         return min(LOOK if self.steps else FIRST, self.limit - self.steps)
 
-    def take(self, top: Floats, vector: Floats, error: Floats) -> bool:
-        """What `top_ritz` gives now; whether all are exact enough."""
-        if self.steps == 0:  # the first look is mostly the last, and small networks are measured often
-            self.norm, self.error, self.coefficients = np.sqrt(top), error, vector
-        else:
-            going = self.exact < self.wanted
-            self.norm = np.where(going, np.sqrt(top), self.norm)
-            self.error = np.where(going, error, self.error)
-            kept = np.zeros_like(vector)
-            kept[:, : self.steps] = self.coefficients
-            self.coefficients = np.where(going[:, None], vector, kept)
+    def take(self, entries: Floats, top: Floats, vector: Floats, error: Floats) -> bool:
+        """The tridiagonal matrices and what `top_ritz` gives now; whether all are exact enough."""
+        going = ~self.exact
+        whole = vector.shape[1] == self.size  # the basis spans everything
+        if self.proven and not whole:
+            most = self.tolerance if vector.shape[1] < self.limit else max(self.tolerance, 1.0)
+            error = np.zeros_like(error)
+            error[going] = proven_error(entries[going], top[going], self.size, most)
+        self.norm = np.where(going, np.sqrt(top), self.norm)
+        self.error = np.where(going, error, self.error)
+        kept = np.zeros_like(vector)
+        kept[:, : self.steps] = self.coefficients
+        self.coefficients = np.where(going[:, None], vector, kept)
         self.steps = vector.shape[1]
-        self.exact = np.where((self.exact < self.wanted) & (error > self.tolerance), 0, self.exact + 1)
-        if (self.exact >= self.wanted).all() or self.steps == self.size:
+        self.exact |= going & (error <= self.tolerance)
+        if self.exact.all() or whole:
             return True
         if self.steps == self.limit:
             raise NotConverged(
@@ -318,11 +334,11 @@ def look(stacks: Sequence[Ritz], entries: Sequence[Floats]) -> list[bool]:
     found: dict[int, bool] = {}
     for steps in {e.shape[1] for e in entries}:  # all that go on have done as many, but for tiny layers
         places = [k for k, e in enumerate(entries) if e.shape[1] == steps]
-        top, vector, error = top_ritz(np.concatenate([entries[k] for k in places]))
+        together = top_ritz(np.concatenate([entries[k] for k in places]))
         start = 0
         for k in places:
             end = start + len(entries[k])
-            found[k] = stacks[k].take(top[start:end], vector[start:end], error[start:end])
+            found[k] = stacks[k].take(entries[k], *(values[start:end] for values in together))
             start = end
     return [found[k] for k in range(len(entries))]
 
@@ -347,6 +363,42 @@ def top_ritz(entries: Floats) -> tuple[Floats, Floats, Floats]:
     # the relative error of σ is half that of σ²
     error = np.where(top > 0, 0.5 * error / np.maximum(top, 1e-300), 0.0)
     return np.where(finite, top, math.nan), vectors[..., -1], error
+
+
+def proven_error(entries: Floats, top: Floats, size: int, tolerance: float) -> Floats:
+    """Relative error of √top that is proven after a random start in `size` dimensions, (stack,).
+
+    Where it is below `tolerance` it is found by bisection; inf where it is not.
+    """
+    wanted = math.log(1 / (FAILURE * math.sqrt(math.pi / (2 * size))))
+    finite = np.isfinite(entries).all((1, 2))
+    error = np.where(finite & (top > 0), math.inf, 0.0)  # nothing to bound: no weights, or diverged ones
+    chosen = np.flatnonzero(error)
+    chosen = chosen[log_growth(entries[chosen], top[chosen] * (1 + tolerance) ** 2) >= wanted]
+    low, high = np.full(len(chosen), math.log(1e-16)), np.full(len(chosen), math.log(tolerance))
+    for _ in range(12 if len(chosen) else 0):  # 37 / 2¹²: to one percent
+        middle = (low + high) / 2
+        enough = log_growth(entries[chosen], top[chosen] * (1 + np.exp(middle)) ** 2) >= wanted
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    error[chosen] = np.exp(high)
+    return error
+
+
+def log_growth(entries: Floats, at: Floats) -> Floats:
+    """½ ln Σ_j p_j(x)² of the polynomials of tridiagonal matrices (stack, steps, 2), at x (stack,)."""
+    diagonal, between = entries[:, :, 0], np.maximum(entries[:, :, 1], 1e-300)
+    before, now = np.zeros_like(at), np.ones_like(at)
+    total, exponent = np.ones_like(at), np.zeros_like(at)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for step in range(entries.shape[1]):
+            linked = between[:, step - 1] * before if step else 0.0
+            before, now = now, ((at - diagonal[:, step]) * now - linked) / between[:, step]
+            total = total + now**2
+            scale = np.maximum(abs(now), 1.0)
+            before, now, total = before / scale, now / scale, total / scale**2
+            exponent += np.log(scale)
+        grown = exponent + 0.5 * np.log(total)
+    return np.where(np.isnan(grown), math.inf, grown)  # an invariant space: the last one divides by zero
 
 
 def ritz_vectors(found: Sequence[tuple[Ritz, Krylov]], coefficients: Tensor) -> list[Tensor]:
