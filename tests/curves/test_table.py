@@ -221,6 +221,14 @@ def test_average_without_common_checkpoints_says_what_to_do():
     np.testing.assert_allclose(averaged["norm"], [2.0, 3.0])
 
 
+def test_average_over_one_of_two_seeds_that_vary_together_names_the_other():
+    curves = Curves({"seed": [0, 1], "data_seed": [5, 6], "step": [10, 10], "test_loss": [1.0, 3.0]})
+    with pytest.raises(BadInput, match="data_seed varies with it") as raised:
+        curves.average("seed")
+    assert "checkpoints" not in str(raised.value)
+    assert curves.average(["seed", "data_seed"])["test_loss"].tolist() == [2.0]  # as the message says
+
+
 def test_average_of_something_that_is_no_setting_is_refused():
     with pytest.raises(BadInput, match="cannot average over 'norm'"):
         curves().average("norm")

@@ -15,10 +15,10 @@ from scalinglab.errors import BadInput
 from scalinglab.measure.network_norms.tracker import own_state
 
 
-def eq2(matrices: list[np.ndarray], factors: float = 1.0) -> float:
+def eq2(matrices: list[np.ndarray], factors: float = 1.0, columns=np.sum) -> float:
     """Equation 2 of damico2025 for a chain of matrices, `factors` the product of the other constants."""
     sigma = [np.linalg.norm(a, 2) for a in matrices]
-    rows = [np.linalg.norm(a, axis=1).sum() for a in matrices]
+    rows = [columns(np.linalg.norm(a, axis=1)) for a in matrices]
     total = sum((t / s) ** (2 / 3) for t, s in zip(rows, sigma, strict=True))
     return float(np.prod(sigma) * factors * total**1.5)
 
@@ -55,6 +55,8 @@ def test_cnn_equals_equation_2_for_the_convolutions_written_as_matrices():
         dense.weight.detach().numpy(),
     ]
     pool = np.linalg.norm(as_matrix(nn.AvgPool2d(2), (3, 8, 8)), 2)
+    average = measure.spectral_complexity(model, (2, 8, 8), "column_average", tolerance=1e-9)
+    assert average.value == pytest.approx(eq2(matrices, pool, columns=np.mean), rel=1e-7)
     report = measure.spectral_complexity(model, (2, 8, 8), tolerance=1e-9)
     assert report.value == pytest.approx(eq2(matrices, pool), rel=1e-7)
     assert [layer.spectral for layer in report.layers] == pytest.approx(

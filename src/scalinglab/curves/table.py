@@ -182,11 +182,16 @@ class Curves:
         whole = [c for c in self.progress_columns if self.frame[c].dtype.kind == "i"]
         averaged = averaged.astype({c: int for c in whole if (averaged[c] % 1 == 0).all()})
         if len(averaged) == len(self) > 1 and len(self.frame[names].drop_duplicates()) > 1:
-            raise BadInput(
-                f"no two rows differ in {', '.join(names)} alone: bring the runs to common checkpoints "
-                "with interpolate(x), then average(at=x)"
-            )
+            raise BadInput(f"no two rows differ in {', '.join(names)} alone: {self._way_to_average(names)}")
         return self._like(averaged)
+
+    def _way_to_average(self, names: list[str]) -> str:
+        """What to do where averaging over these settings leaves every row alone."""
+        seeds = [c for c in self.seed_columns if c not in names and self.frame[c].nunique() > 1]
+        if seeds:
+            every = ", ".join(repr(name) for name in (*names, *seeds))
+            return f"{', '.join(seeds)} varies with it; average([{every}]) averages over both"
+        return "bring the runs to common checkpoints with interpolate(x), then average(at=x)"
 
     def best(self, y: str = "test_error", smooth: int = 0) -> Curves:
         """The best checkpoint of every run: the row at which `y` is smallest, the earliest of equals.

@@ -6,6 +6,9 @@ For networks with branches the product becomes the Lipschitz constant Λ of the 
 of its layers' norms (`network_norms.graph`), and each layer counts with its share ∂ log Λ / ∂ log ‖A_i‖
 of it (1 for every layer of a chain). For a residual layer x + Bx that is eq. 2 with M = identity.
 
+`definition="column_average"` reads ‖·‖_{2,1} as the text of damico2025 does, as the average of the ℓ2 norms
+of the columns; Bartlett et al. and the talk on damico2025 sum them, which is `definition="bartlett"`.
+
 `definition="as_published"` is what the code published with damico2025 computes instead: the spectral norm
 of a convolution is that of its reshaped kernel; layer i carries the (2,1) norms (over the columns) of all
 *later* layers; in residual networks only the layers outside the blocks count; batch norm is ignored; for
@@ -36,7 +39,7 @@ class LayerNorms:
         name: Name of the module.
         kind: "dense" or "convolution", and what was folded into it.
         spectral: ‖A‖_σ, the layer's Lipschitz constant.
-        rows: ‖Aᵀ‖_{2,1} (for as_published the (2,1) norm that enters the layer's term).
+        rows: ‖Aᵀ‖_{2,1}: the (2,1) norm that enters the layer's term, by the definition.
         share: ∂ log Λ / ∂ log ‖A‖: 1 on the trunk of a network, less inside branches.
         error: Relative bound on the error of `spectral`: the true norm is at most (1 + error) · spectral, but
             for one in `lanczos.FAILURE` = 10⁻⁴ of the random starts.
@@ -55,7 +58,7 @@ class Report:
     """A spectral complexity with everything that went into it.
 
     Attributes:
-        definition: "bartlett" or "as_published".
+        definition: "bartlett", "column_average" or "as_published".
         value: R; inf where it overflows, log R for transformers as published.
         log_value: log R, always finite.
         log_lipschitz: log of the product (of the Lipschitz constant).
@@ -106,7 +109,8 @@ def norms(
         model: Any module made of dense and convolution layers, batch norm, layer norm, pooling, sums of
             branches and self-attention.
         input_shape: Shape of one input, without the batch axis.
-        definition: Of the spectral complexity: "bartlett" or "as_published".
+        definition: Of the spectral complexity: "bartlett" (sum over columns), "column_average" or
+            "as_published".
         tolerance: Relative tolerance of each layer's spectral norm.
         data: Inputs and class labels, for the Fisher–Rao norm.
 
@@ -165,7 +169,8 @@ def spectral_complexity(
     Args:
         model: As in `norms`.
         input_shape: Shape of one input, without the batch axis.
-        definition: "bartlett" (eq. 2 for the true operators) or "as_published".
+        definition: "bartlett" (eq. 2 for the true operators), "column_average" (the same with the average
+            over columns for their sum) or "as_published".
         tolerance: Relative tolerance of each layer's spectral norm.
     """
     network, which = unwrapped(model), ("spectral_complexity",)

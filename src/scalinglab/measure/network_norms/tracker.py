@@ -26,7 +26,7 @@ from scalinglab.measure.network_norms.lanczos import Floats, Ritz, look, root_of
 from scalinglab.measure.network_norms.operators import full_precision
 from scalinglab.measure.network_norms.tracing import is_leaf, trace
 
-DEFINITIONS = ("bartlett", "as_published")
+DEFINITIONS = ("bartlett", "column_average", "as_published")
 CHEAP = ("spectral_complexity", "spectral", "l1", "l2", "group21")
 NAMES = (*CHEAP, "path")
 
@@ -47,7 +47,7 @@ class NormTracker:
     Args:
         model: The network, as in `scalinglab.measure.norms`.
         input_shape: Shape of one input, without the batch axis.
-        definition: Of the spectral complexity: "bartlett" or "as_published".
+        definition: Of the spectral complexity: "bartlett", "column_average" or "as_published".
         which: Names among "spectral_complexity", "spectral", "l1", "l2", "group21", "path".
         tolerance: Relative tolerance of each layer's spectral norm.
         graph: Of the model, if it has been traced before.
@@ -190,8 +190,10 @@ class NormTracker:
         names = self.readers.plan.layers
         with np.errstate(divide="ignore", invalid="ignore"):  # layers of zeros and diverged replicas
             spectral, rows = np.log(layers.spectral), np.log(layers.rows)
-            if self.definition == "bartlett":
+            if self.definition != "as_published":
                 rows += np.log([[layer.positions] for layer in self.graph.layers])
+            if self.definition == "column_average":  # the columns of Aᵀ: one for each output unit
+                rows -= np.log([[layer.size[0] * layer.applications] for layer in self.graph.layers])
             total, shares = self._lipschitz(spectral, numbers)
             errors = dict(zip(names, layers.errors, strict=True))
             if self.definition == "as_published":
