@@ -4,12 +4,24 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test check docs benchmarks clean help
+# property tests in `make properties` draw so many times the examples of `make test`
+FACTOR ?= 20
+# `make mutants PACKAGE=laws N=60 SEED=0`
+PACKAGE ?=
+N       ?= 60
+SEED    ?= 0
+PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+.PHONY: demo test quick slow check docs properties mutants coverage benchmarks clean help
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
 	@echo "make test   lint, types, import rules, tests, examples, docs"
+	@echo "make quick  the quick tests alone; make slow: the others"
 	@echo "make docs   build the documentation into site/"
+	@echo "make properties  property tests with new and more examples"
+	@echo "make mutants     small random changes to the code that no test notices (PACKAGE=laws N=60 SEED=0)"
+	@echo "make coverage    lines that no test executes"
 	@echo "make clean  remove the environment and everything built"
 
 $(READY): pyproject.toml constraints.txt
@@ -28,11 +40,27 @@ check: $(READY)
 	@echo "==> import rules"; $(BIN)/lint-imports --no-cache
 
 test: check
-	@echo "==> tests";        OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
+	@$(MAKE) --no-print-directory quick
+	@$(MAKE) --no-print-directory slow
 	@echo "==> docs";         $(MAKE) --no-print-directory docs
+
+quick: $(READY)
+	@echo "==> quick tests";  $(PYTEST) -m "not slow"
+
+slow: $(READY)
+	@echo "==> slow tests";   $(PYTEST) -m slow
+
+properties: $(READY)
+	@PROPERTY_FACTOR=$(FACTOR) $(PYTEST) -m hypothesis
+
+mutants: $(READY)
+	@$(BIN)/python tools/mutants.py $(PACKAGE) --number $(N) --seed $(SEED)
+
+coverage: $(READY)
+	@$(PYTEST) --cov --cov-report=term
 
 docs: $(READY)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "documentation: site/index.html"
 
 clean:
-	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache .coverage*
+	rm -rf $(VENV) site .mutants .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*

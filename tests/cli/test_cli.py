@@ -212,6 +212,7 @@ def test_a_paper_lists_its_own_figures_with_claims_and_scales():
 def test_interrupt_ends_with_130(tmp_path: Path):
     code = (
         "import os, signal, threading, scalinglab.cli as c\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it\n"
         "@c.app.command('wait')\n"
         "def wait() -> None:\n"
         "    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"

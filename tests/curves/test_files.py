@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import scalinglab as sl
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
+from tests.properties import examples
 
 FORMATS = ("parquet", "csv", "jsonl")
 AWKWARD = {
@@ -35,7 +36,7 @@ numbers = st.one_of(st.none(), st.floats(allow_nan=False), st.integers(-(2**53),
 
 
 @pytest.mark.parametrize("ending", FORMATS)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.lists(numbers, min_size=1, max_size=6), text=st.text("abc,;\"'0e.\n", min_size=1))
 def test_any_values_survive_the_way_to_disk(tmp_path, ending, values, text):
     if not text.strip("0e.\n"):

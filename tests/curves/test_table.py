@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scalinglab.curves import Curves, is_seed, run_name
 from scalinglab.errors import BadInput
+from tests.properties import examples
 
 
 def curves(n_runs=4, n_steps=5, seed=0):
@@ -300,6 +301,20 @@ def test_interpolation_along_a_measurement_can_be_averaged_there():
     assert averaged["norm"].tolist() == [1, 2, 4, 8]
 
 
+@pytest.mark.parametrize("start", [0.001, 0.3, 1.9999999999999998, 7.0, 1e300])
+def test_interpolation_tells_neighbours_in_the_last_bit_apart(start: float):
+    x = [start, np.nextafter(start, np.inf)]
+    table = Curves({"step": [0, 1], "norm": x, "test_loss": [1.0, 2.0]})
+    for log in (True, False):
+        assert table.interpolate("norm", x, log=log)["test_loss"] == pytest.approx([1.0, 2.0])
+
+
+def test_interpolation_spans_any_range():
+    table = Curves({"step": [0, 1, 2], "norm": [1e-300, 1.0, 1e300], "test_loss": [1.0, 4.0, 9.0]})
+    found = table.interpolate("norm", [1e-301, 1e-300, 1e-150, 1.0, 1e150, 1e301])["test_loss"]
+    np.testing.assert_allclose(found, [np.nan, 1, 2, 4, 6, np.nan])
+
+
 def test_interpolation_refuses_what_it_cannot_place():
     with pytest.raises(BadInput, match="no logarithm; pass log=False"):
         Curves({"step": [0, 1], "norm": [1, 2]}).interpolate("step")
@@ -339,7 +354,7 @@ def test_repr_tells_a_person_what_is_there():
 finite = st.floats(-1e100, 1e100)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(values=st.lists(st.one_of(st.none(), finite), min_size=1, max_size=12), smooth=st.integers(0, 5))
 def test_best_never_exceeds_any_other_running_mean(values, smooth):
     table = Curves({"step": np.arange(len(values)), "norm": pd.Series(values, dtype=float)})
@@ -352,7 +367,8 @@ def test_best_never_exceeds_any_other_running_mean(values, smooth):
         assert mean[best["step"][0]] <= mean.min() + tolerance
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
+@example(x=[0.001, 0.0010000000000000002], exponent=1.0, log=True)
 @given(
     x=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=8, unique=True),
     exponent=st.floats(-2, 2), log=st.booleans(),

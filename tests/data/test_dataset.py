@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scalinglab import data
 from scalinglab.data.dataset import Dataset
 from scalinglab.errors import BadInput
+from tests.properties import examples
 
 
 def toy(n: int = 60, classes: int = 5, shape: tuple[int, ...] = (2, 6, 7)) -> Dataset:
@@ -34,7 +35,7 @@ def test_digits_keep_every_image_of_the_bundle_once(digits: Dataset) -> None:
 
 
 @given(sizes=st.tuples(st.integers(1, 60), st.integers(1, 60)), seed=st.integers(0, 99))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_for_one_seed_the_larger_subset_contains_the_smaller(sizes: tuple[int, int], seed: int) -> None:
     small, large = (toy().subset(n, seed) for n in sorted(sizes))
     assert np.array_equal(large.train_x[: small.n_data], small.train_x)

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -12,6 +12,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws.extrapolation.forecasters import EXPONENTS, MEMORIES, NAMES, forecast
 from scalinglab.laws.extrapolation.stacking import _smallest_on_simplex, extrapolate
+from tests.properties import examples
 
 DATA = Path(os.environ.get("SCALINGLAB_DATA", Path(__file__).parents[3] / "shared" / "data"))
 N = np.geomspace(100, 10_000, 30)
@@ -147,7 +148,7 @@ def test_forecasts_agree_with_plain_least_squares_on_every_exponent():
         assert made[f"log_offset@{memory:g}"] == pytest.approx(expected, abs=1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(2, 6), st.integers(0, 10_000))
 def test_weights_are_the_optimum_on_the_simplex(count, seed):
     factor = np.random.default_rng(seed).standard_normal((count, count + 2))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
@@ -10,6 +10,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting import least_squares
+from tests.properties import examples
 
 X = np.geomspace(100, 1e5, 14)
 
@@ -204,7 +205,7 @@ def test_a_batch_gives_what_single_fits_give():
         assert sl.laws.fit(form, X, row, loss="squared").values == pytest.approx(values, rel=1e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @example(1804.0, 1.0, 27)
 @given(st.floats(1e-6, 1e6), st.floats(1e-4, 1e4), st.integers(0, 10_000))
 def test_units_do_not_matter(x_unit: float, y_unit: float, seed: int):

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import erf
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.theory import infinite_width
+from tests.properties import examples
 
 PHI = {"relu": lambda h: np.maximum(h, 0), "erf": erf}
 SLOPE = {"relu": lambda h: (h > 0) * 1.0, "erf": lambda h: 2 / np.sqrt(np.pi) * np.exp(-(h**2))}
@@ -90,7 +91,7 @@ def test_critical_relu_network_keeps_the_norm_of_its_input_and_counts_layers():
         np.testing.assert_allclose(np.diag(found.ntk), (depth + 1) * norm, rtol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     depth=st.integers(0, 6),
     activation=st.sampled_from(["relu", "erf"]),

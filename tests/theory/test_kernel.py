@@ -3,12 +3,13 @@
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scalinglab import Spectrum
 from scalinglab.errors import BadInput
 from scalinglab.theory import kernel
+from tests.properties import examples
 
 
 def in_fifty_digits(eigenvalues, power, n, ridge=0.0, noise=0.0):
@@ -133,7 +134,7 @@ def test_theory_lies_within_the_error_bars_of_simulated_kernel_regression():
             assert found.loss_of_mode(k + 1) == pytest.approx(found.mode_loss[k], rel=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     a=st.floats(1.05, 4),
     b=st.floats(1.05, 3),

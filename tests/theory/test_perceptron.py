@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, optimize, special
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
+from tests.properties import examples
 from tests.theory import perceptron_reference as reference
 
 p = sl.theory.perceptron
@@ -185,13 +186,13 @@ def test_rules_are_ordered_bayes_max_stability_gibbs_at_every_load():
 # --- properties --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(loads_strategy, sharpness_strategy)
 def test_error_lies_between_bayes_and_one_half(load, sharpness):
     assert p.bayes(load).error * (1 - 1e-12) <= p.fixed_norm(load, sharpness).error < 0.5
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(loads_strategy, st.floats(1.01, 100), sharpness_strategy)
 def test_more_data_never_hurt(load, factor, sharpness):
     fewer, more = p.fixed_norm(np.array([load, load * factor]), sharpness).error

@@ -62,13 +62,20 @@ def _on_grid_whole(grid: np.ndarray, x: np.ndarray, table: np.ndarray, log: bool
         values = np.add.reduceat(values, np.cumsum(count) - count) / count[:, None]
     positive = log & (values > 0).all(axis=0)
     values = np.log(values, out=values.copy(), where=positive)
-    if log:
-        grid, places = np.log(grid), np.log(places)
     outside = (grid < places[0]) | (grid > places[-1])
     right = np.searchsorted(places, grid).clip(min(1, len(places) - 1), len(places) - 1)
     left = np.maximum(right - 1, 0)
-    width = np.where(right > left, places[right] - places[left], 1.0)
-    weight = ((grid - places[left]) / width)[:, None]
+    distance = _log_ratio if log else np.subtract
+    width = np.where(right > left, distance(places[right], places[left]), 1.0)
+    weight = (distance(grid, places[left]) / width)[:, None]
     result = (1 - weight) * values[left] + weight * values[right]
     result[outside] = np.nan
     return np.exp(result, out=result, where=positive)
+
+
+def _log_ratio(high: np.ndarray, low: np.ndarray) -> np.ndarray:
+    """ln(high/low), exact for neighbours in the last bit, whose logarithms are equal."""
+    change = np.zeros(np.broadcast_shapes(high.shape, low.shape))
+    near = np.abs(high - low) <= low / 2
+    np.divide(high - low, low, out=change, where=near)
+    return np.where(near, np.log1p(change), np.log(high) - np.log(low))

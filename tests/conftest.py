@@ -1,0 +1,9 @@
+"""How property tests draw: the same examples in every `make test`, new and more ones in `make properties`."""
+
+from hypothesis import settings
+
+from tests.properties import FACTOR
+
+settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+settings.register_profile("search", deadline=None, print_blob=True)
+settings.load_profile("repeatable" if FACTOR == 1 else "search")
