@@ -29,8 +29,13 @@ class MissingExtra(ScalinglabError, ImportError):
     """An optional package is needed and not installed."""
 
 
-def require(module: str, extra: str, purpose: str) -> ModuleType:
+def require(module: str, extra: str | None, purpose: str) -> ModuleType:
     """Import an optional package, or say what to install.
+
+    Args:
+        module: what is imported.
+        extra: the extra of this package that brings it, None where it is installed under its own name.
+        purpose: what needs it.
 
     >>> require("json", "train", "reading").__name__
     'json'
@@ -38,9 +43,10 @@ def require(module: str, extra: str, purpose: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        name = module.split(".")[0]
+        install = f"'scalinglab[{extra}]'" if extra else name
         raise MissingExtra(
-            f"{purpose} needs the package {module.split('.')[0]!r}, which is not installed: "
-            f"pip install 'scalinglab[{extra}]'"
+            f"{purpose} needs the package {name!r}, which is not installed: pip install {install}"
         ) from error
 
 

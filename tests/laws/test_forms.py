@@ -198,3 +198,27 @@ def test_starts_stay_within_bounds_and_are_deterministic():
     assert np.array_equal(first, again)
     low, high = problem.bounds
     assert np.all((first >= low) & (first <= high))
+
+
+@pytest.mark.parametrize(
+    ("values", "named", "message"),
+    [
+        ((), {"exponent": 0.5}, "takes offset, amplitude, exponent: offset, amplitude missing"),
+        ((1.0,), {"exponent": 0.5}, "amplitude missing"),
+        ((1.0, 2.0), {}, "exponent missing"),
+        ((1.0, 2.0, 3.0, 4.0), {}, "4 values were given"),
+        ((1.0,), {"offset": 1.0, "amplitude": 1.0, "exponent": 1.0}, "'offset' is given in order and by name"),
+        ((1.0, 2.0), {"exponnt": 0.5}, "did you mean 'exponent'"),
+    ],
+)
+def test_a_form_called_with_the_wrong_parameters_says_which(values, named, message):
+    with pytest.raises(BadInput, match=message):
+        forms.get("power_law_offset")(10.0, *values, **named)
+
+
+def test_a_form_takes_parameters_in_order_by_name_or_both():
+    form = forms.get("power_law_offset")
+    expected = 0.25 + 3 * 16.0**-0.5
+    assert form(16.0, 0.25, 3.0, 0.5) == expected
+    assert form(16.0, exponent=0.5, amplitude=3.0, offset=0.25) == expected
+    assert form(16.0, 0.25, exponent=0.5, amplitude=3.0) == expected

@@ -50,7 +50,7 @@ def render(title: str, subtitle: str, sections: Sequence[Section], refresh: floa
     Args:
         refresh: seconds after which a live page loads itself again; None for a page that stands still.
     """
-    plotly = require("plotly.offline", "", "The report")
+    plotly = require("plotly.offline", None, "The report")
     template = files("scalinglab.report").joinpath("page.html").read_text(encoding="utf-8")
     figures: list[str] = []
     body = "\n".join(_section(section, figures) for section in sections)

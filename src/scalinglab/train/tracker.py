@@ -11,6 +11,7 @@ the callbacks. The rows go into a store as those of the engine do, so laws, figu
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -237,15 +238,13 @@ class Tracker:
 
     def lightning(self) -> Any:
         """A callback for Lightning: ``Trainer(callbacks=[tracker.lightning()])``."""
-        try:
-            base = require("lightning.pytorch.callbacks", "train", "the Lightning callback").Callback
-        except ImportError:
-            base = require("pytorch_lightning.callbacks", "train", "the Lightning callback").Callback
-        return lightning_callback(self, base)
+        old = importlib.util.find_spec("pytorch_lightning") and not importlib.util.find_spec("lightning")
+        home = "pytorch_lightning.callbacks" if old else "lightning.pytorch.callbacks"
+        return lightning_callback(self, require(home, None, "the Lightning callback").Callback)
 
     def hugging_face(self) -> Any:
         """A callback for the Hugging Face Trainer: ``Trainer(…, callbacks=[tracker.hugging_face()])``."""
-        base = require("transformers", "train", "the Hugging Face callback").TrainerCallback
+        base = require("transformers", None, "the Hugging Face callback").TrainerCallback
         return hugging_face_callback(self, base)
 
 

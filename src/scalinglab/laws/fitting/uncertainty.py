@@ -127,7 +127,7 @@ def _unless_bound(law: Law, low: float, high: float) -> tuple[float, float]:
 
 def minos(law: Law, level: float = 0.95) -> dict[str, Interval]:
     """Profile intervals of the parameters by iminuit's MINOS; an end it cannot find is infinite."""
-    iminuit = require("iminuit", "laws", "profile intervals by MINOS")
+    iminuit = require("iminuit", None, "profile intervals by MINOS")
     problem, names = law.problem, law.form.names
     threshold = level_quantile(level, law.freedom)
     scatter = max(law.scale, 1e-20 * law.unit**2)

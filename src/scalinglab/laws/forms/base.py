@@ -95,13 +95,19 @@ class Form:
 
     def __call__(self, x: Any, *values: Any, **named: Any) -> Any:
         """The curve at x, for parameters in order or by name."""
-        if named:
-            if wrong := [n for n in named if n not in self.names]:
-                raise BadInput(
-                    f"form {self.name!r} has no parameter {wrong[0]!r}; {nearest(wrong[0], self.names)}"
-                )
-            values = (*values, *(named[n] for n in self.names[len(values) :]))
-        return self.function(np.asarray(x, float), *values)
+        if wrong := [n for n in named if n not in self.names]:
+            raise BadInput(
+                f"form {self.name!r} has no parameter {wrong[0]!r}; {nearest(wrong[0], self.names)}"
+            )
+        given = dict(zip(self.names, values))
+        if twice := [n for n in named if n in given]:
+            raise BadInput(f"form {self.name!r}: {twice[0]!r} is given in order and by name; give it once")
+        given |= named
+        if len(values) > len(self.names) or len(given) < len(self.names):
+            absent = [n for n in self.names if n not in given]
+            problem = f"{', '.join(absent)} missing" if absent else f"{len(values)} values were given"
+            raise BadInput(f"form {self.name!r} takes {', '.join(self.names)}: {problem}")
+        return self.function(np.asarray(x, float), *(given[n] for n in self.names))
 
     def get_exponent(self, values: Mapping[str, Any]) -> Any:
         """The exponent that these parameters give, None where the form has none."""
