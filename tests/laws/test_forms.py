@@ -207,7 +207,7 @@ def test_starts_stay_within_bounds_and_are_deterministic():
         ((1.0,), {"exponent": 0.5}, "amplitude missing"),
         ((1.0, 2.0), {}, "exponent missing"),
         ((1.0, 2.0, 3.0, 4.0), {}, "4 values were given"),
-        ((1.0,), {"offset": 1.0, "amplitude": 1.0, "exponent": 1.0}, "'offset' is given in order and by name"),
+        ((1.0,), {"offset": 1.0, "amplitude": 1.0}, "'offset' is given in order and by name"),
         ((1.0, 2.0), {"exponnt": 0.5}, "did you mean 'exponent'"),
     ],
 )

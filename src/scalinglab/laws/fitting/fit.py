@@ -165,18 +165,18 @@ def fit_points(
     return _law(problem, data, _polished(problem, _followed(problem, minimum)))
 
 
-def _followed(problem: solve.Problem, minimum: solve.Minimum) -> solve.Minimum:
+def _followed(problem: least_squares.Problem, minimum: least_squares.Minimum) -> least_squares.Minimum:
     """The best start followed until it rests: a curved valley takes more steps than every start is given."""
     z, objective, converged = minimum.z.copy(), minimum.objective.copy(), minimum.converged.copy()
     for _ in range(10):
         best = int(np.argmin(objective))
         if converged[best]:
             break
-        further = solve.minimise(problem, z[[best]])
+        further = least_squares.minimise(problem, z[[best]])
         z[best], objective[best], converged[best] = (
             further.z[0], further.objective[0], further.converged[0],
         )  # fmt: skip
-    return solve.Minimum(z, objective, converged)
+    return least_squares.Minimum(z, objective, converged)
 
 
 def _polished(problem: least_squares.Problem, minimum: least_squares.Minimum) -> least_squares.Minimum:

@@ -28,11 +28,11 @@ from scalinglab.measure.network_norms.layers import (
     use_of,
 )
 
-# largest slope of each activation
+# largest slope of each activation; of the softmax the largest norm of its Jacobian, diag(p) - p pᵀ
 SLOPES: dict[Any, float] = {
     nn.ReLU: 1.0, nn.ReLU6: 1.0, nn.LeakyReLU: 1.0, nn.Tanh: 1.0, nn.Hardtanh: 1.0, nn.Softplus: 1.0,
     nn.ELU: 1.0, nn.Sigmoid: 0.25, nn.GELU: 1.1290, nn.SiLU: 1.0999, nn.Mish: 1.0885, nn.SELU: 1.7581,
-    nn.Softmax: 1.0, nn.LogSoftmax: math.sqrt(2.0),
+    nn.Softmax: 0.5,
 }  # fmt: skip
 FUNCTION_SLOPES: dict[Any, float] = {
     F.relu: 1.0, torch.relu: 1.0, F.leaky_relu: 1.0, torch.tanh: 1.0, F.tanh: 1.0, torch.sigmoid: 0.25,
@@ -107,6 +107,9 @@ class Rules:
             if isinstance(module, nn.LeakyReLU):
                 slope = max(1.0, abs(module.negative_slope))
             self._factor(node, [source], slope, type(module).__name__)
+        elif isinstance(module, nn.LogSoftmax):  # ‖1 - 1 pᵀ‖ = √n where p is one of n classes
+            axis = -1 if module.dim is None else module.dim
+            self._factor(node, [source], math.sqrt(self.shapes[node.name][axis]), "LogSoftmax")
         else:
             if any(parameter.ndim > 1 for parameter in module.parameters()):
                 raise BadInput(unknown(module, name))

@@ -75,7 +75,7 @@ class GradientFlow:
     discrete = False
 
     def _roots(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        root = np.sqrt(1 + 4 * self.momentum * s + 0j)
+        root = _apart(np.sqrt(1 + 4 * self.momentum * s + 0j))
         slow = 2 * s / (1 + root)
         return slow, -1 / self.momentum - slow
 
@@ -85,7 +85,7 @@ class GradientFlow:
         if self.momentum == 0:
             return np.exp(s * t)
         slow, fast = self._roots(s)
-        return (slow * np.exp(fast * t) - fast * np.exp(slow * t)) / _apart(slow - fast)
+        return (slow * np.exp(fast * t) - fast * np.exp(slow * t)) / (slow - fast)
 
     def impulse(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
         """g_t(s), the response at lag t to a unit gradient, shape (times, s)."""
@@ -93,7 +93,7 @@ class GradientFlow:
         if self.momentum == 0:
             return np.exp(s * t)
         slow, fast = self._roots(s)
-        return (np.exp(slow * t) - np.exp(fast * t)) / (self.momentum * _apart(slow - fast))
+        return (np.exp(slow * t) - np.exp(fast * t)) / (self.momentum * (slow - fast))
 
     def frequency(self, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """s = p + β p² and its derivative."""
@@ -139,7 +139,7 @@ class GradientDescent:
         step = self.learning_rate * np.asarray(s)
         middle = (1 + self.momentum + step) / 2 + 0j
         root = np.sqrt(middle - math.sqrt(self.momentum)) * np.sqrt(middle + math.sqrt(self.momentum))
-        root = np.where(np.abs(middle + root) >= np.abs(middle - root), root, -root)
+        root = _apart(np.where(np.abs(middle + root) >= np.abs(middle - root), root, -root))
         rate = _log1p(step / ((1 - self.momentum - step) / 2 + root))
         return rate, self.momentum * np.exp(-rate)
 
@@ -151,7 +151,7 @@ class GradientDescent:
         rate, small = self._roots(s)
         large = np.exp(rate)
         slow, fast = (large - self.momentum) * np.exp(rate * t), (self.momentum - small) * small**t
-        return (slow + fast) / _apart(large - small)
+        return (slow + fast) / (large - small)
 
     def impulse(self, s: np.ndarray, times: np.ndarray) -> np.ndarray:
         """g_t(s), the response at lag t ≥ 1 to a unit gradient (0 at lag 0), shape (times, s)."""
@@ -160,7 +160,7 @@ class GradientDescent:
             inner = self.filter(s, np.maximum(times, 1) - 1)
             return np.where(t > 0, self.learning_rate * inner, 0)
         rate, small = self._roots(s)
-        return self.learning_rate * (np.exp(rate * t) - small**t) / _apart(np.exp(rate) - small)
+        return self.learning_rate * (np.exp(rate * t) - small**t) / (np.exp(rate) - small)
 
     def frequency(self, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """s = (z − 1)(z − μ)/(ηz) with z = e^rate, and its derivative."""
@@ -222,6 +222,6 @@ def _log1p(z: np.ndarray) -> np.ndarray:
     return size + 1j * np.arctan2(y, 1 + x)
 
 
-def _apart(difference: np.ndarray) -> np.ndarray:
-    """Two roots that coincide, moved apart by too little to see."""
-    return np.where(np.abs(difference) < 1e-12, 1e-12, difference)
+def _apart(root: np.ndarray) -> np.ndarray:
+    """Half the distance of two roots, 1e-6 at least: filters are even in it and change by 1e-12."""
+    return np.where(np.abs(root) < 1e-6, 1e-6, root)
