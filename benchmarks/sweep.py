@@ -23,12 +23,12 @@ from tests.sweep import pretend  # noqa: E402
 RUNNER = "tests.sweep.pretend"
 
 
-def sweep(engine, seeds, workers, together, **what):
+def sweep(engine, seeds, workers, max_stacked, **what):
     """Seconds of a sweep, less those of the same sweep with nothing left to do but one run a worker."""
     with tempfile.TemporaryDirectory() as folder:
         grid = Grid(what, seeds=seeds, runner=RUNNER)
         start = time.perf_counter()
-        outcome = execute(grid, folder, engine=engine, workers=workers, together=together)
+        outcome = execute(grid, folder, engine=engine, workers=workers, max_stacked=max_stacked)
         assert outcome.count("done") == seeds
         return time.perf_counter() - start
 

@@ -19,9 +19,9 @@ def main() -> None:
     surface = sl.laws.surface.fit(n, d, loss)
     print(surface.summary(), "\n")
     print(surface.compute_optimal([1e23, 1e24]).summary(), "\n")
-    print(sl.laws.plan.approaches(n, d, loss, at=1e24, draws=50).summary(), "\n")
+    print(sl.laws.plan.approaches(n, d, loss, compute=1e24, draws=50).summary(), "\n")
     print(sl.laws.plan.parabola_bias(surface, np.geomspace(1e19, 1e22, 6), drift=9.0).summary(), "\n")
-    print(sl.laws.plan.sensitivity(n, d, loss, at=1e24).summary())
+    print(sl.laws.plan.sensitivity(n, d, loss, compute=1e24).summary())
 
 
 if __name__ == "__main__":

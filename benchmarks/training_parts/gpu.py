@@ -7,7 +7,7 @@ from training_parts.results import Results, clear, engine_time, is_wanted
 
 FAST = {"precision": "bf16", "compile": True, "graphs": True}
 FASTER = {**FAST, "momentum_precision": "bf16"}
-GPU_VARIANTS = {  # name -> (runs, together, setting)
+GPU_VARIANTS = {  # name -> (runs, max_stacked, setting)
     "cnn": {
         "bf16, graphs, compile, 1 run": (1, 1, FAST),
         "bf16, graphs, compile, 4 runs": (4, 1, FAST),
@@ -36,18 +36,26 @@ GPU_VARIANTS = {  # name -> (runs, together, setting)
 def gpu_part(part: str, results: Results) -> None:
     name, n_data = dataset_name("cifar10"), 48_000
     base = results.add(part, "plain loop", lambda: plain_loop(part, name, n_data, "cuda"), runs=1)
-    for variant, (runs, together, setting) in GPU_VARIANTS[part].items():
+    for variant, (runs, max_stacked, setting) in GPU_VARIANTS[part].items():
         if not is_wanted(variant):
             continue
         results.add(
             part,
             variant,
-            lambda runs=runs, together=together, setting=setting: engine_time(
-                "cuda", runs, 384, together, model=part, dataset=name, n_data=n_data, seconds=3.0, **setting
+            lambda runs=runs, max_stacked=max_stacked, setting=setting: engine_time(
+                "cuda",
+                runs,
+                384,
+                max_stacked,
+                model=part,
+                dataset=name,
+                n_data=n_data,
+                seconds=3.0,
+                **setting,
             ),
             base,
             runs=runs,
-            together=together,
+            max_stacked=max_stacked,
             **setting,
         )
         clear()
@@ -198,7 +206,7 @@ def precision_part(part: str, results: Results) -> None:
 
         def compare(settings=settings, variant=variant) -> dict:
             frame = run_many(
-                settings, device=device, together=1 if device == "cuda" else None, progress=False
+                settings, device=device, max_stacked=1 if device == "cuda" else None, progress=False
             ).frame
             found = {"seeds": len(settings)}
             for column in ("train_loss", "test_loss", "test_error", "norm"):

@@ -60,9 +60,9 @@ def describe(row: dict) -> str:
 
 
 def engine_time(
-    device: str, runs: int, steps: int, together: int = 1, warm: int = 24, seconds: float = 20.0, **setting
+    device: str, runs: int, steps: int, max_stacked: int = 1, warm: int = 24, seconds: float = 20.0, **setting
 ) -> float:
-    """Seconds a step and run of `runs` runs side by side, `together` of them stacked."""
+    """Seconds a step and run of `runs` runs side by side, `max_stacked` of them stacked."""
     import torch
 
     from scalinglab.train import engine, replicas
@@ -72,7 +72,7 @@ def engine_time(
         Setting.from_dict({"steps": 10**6, "measure": [], **setting, "seed": seed}) for seed in range(runs)
     ]
     place = torch.device(device)
-    groups = [engine._build(settings[k : k + together], place) for k in range(0, runs, together)]
+    groups = [engine._build(settings[k : k + max_stacked], place) for k in range(0, runs, max_stacked)]
     streams = replicas.streams(place, len(groups)) if device == "cuda" else [None] * len(groups)
 
     def advance(n: int) -> None:

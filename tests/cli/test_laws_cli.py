@@ -133,7 +133,7 @@ def test_diverged_runs_are_mentioned(tmp_path: Path):
     "command",
     [
         "laws fit {} --form power_law --no-figure", "laws extrapolate {} --at 1600 --no-figure",
-        "plan needed {} --target 0.02", "plan doubling {}", "plan bend {}",
+        "plan size-for {} --target 0.02", "plan gain-from {}", "plan bend {}",
         "plan next {} --x n_data --y test_error --form power_law --at 1e4 --budget 1e4",
     ],
 )  # fmt: skip
@@ -246,16 +246,16 @@ def test_the_highest_losses_are_left_out(surface: Path):
 
 
 def test_plans_answer_from_a_csv(curves: Path, surface: Path):
-    assert "for y = 0.06" in run("plan", "needed", curves, "--target", "0.06")
+    assert "for y = 0.06" in run("plan", "size-for", curves, "--target", "0.06")
     with pytest.raises(BadInput, match="--target -1 must be positive"):
-        run("plan", "needed", curves, "--target", "-1")
-    assert "times x" in run("plan", "doubling", curves)
+        run("plan", "size-for", curves, "--target", "-1")
+    assert "times x" in run("plan", "gain-from", curves)
     assert json.loads(run("plan", "bend", curves, "--json"))["straight"] is False
     said = run("plan", "next", curves, "--x", "n_data", "--y", "test_error", "--at", "1e6", "--budget", "3e5")
     assert "then ±" in said
     assert "FLOPs" in run("plan", "next", surface, "--budget", "1e21", "--compute", "1e23")
-    assert "over all choices" in run("plan", "sensitivity", surface, "--at", "1e23")
-    assert "2 parabolas" in run("plan", "approaches", surface, "--at", "1e23")
+    assert "over all choices" in run("plan", "sensitivity", surface, "--compute", "1e23")
+    assert "2 parabolas" in run("plan", "approaches", surface, "--compute", "1e23")
 
 
 def test_extrapolate_from_a_csv(curves: Path):
@@ -324,8 +324,8 @@ def test_checkpoints_of_a_run_are_not_points_of_a_surface(surface: Path, command
 @pytest.mark.parametrize(
     "command",
     [
-        "laws surface {} --no-figure", "plan optimal {} --compute 1e22", "plan approaches {} --at 1e22",
-        "plan next {} --budget 1e21 --compute 1e23", "plan sensitivity {} --at 1e22",
+        "laws surface {} --no-figure", "plan optimal {} --compute 1e22", "plan approaches {} --compute 1e22",
+        "plan next {} --budget 1e21 --compute 1e23", "plan sensitivity {} --compute 1e22",
     ],
 )  # fmt: skip
 def test_a_missing_loss_is_refused_or_dropped_and_counted(surface: Path, command: str):
@@ -343,7 +343,7 @@ def test_a_missing_loss_is_refused_or_dropped_and_counted(surface: Path, command
 @pytest.mark.parametrize(
     "command",
     [
-        "laws extrapolate {} --at 1e6 --no-figure", "plan needed {} --target 0.06", "plan doubling {}",
+        "laws extrapolate {} --at 1e6 --no-figure", "plan size-for {} --target 0.06", "plan gain-from {}",
         "plan bend {}", "plan next {} --x n_data --y test_error --at 1e6 --budget 1e5",
     ],
 )  # fmt: skip

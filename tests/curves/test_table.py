@@ -296,7 +296,7 @@ def test_interpolation_extrapolates_nothing_and_bridges_gaps():
 def test_interpolation_along_a_measurement_can_be_averaged_there():
     data = {"seed": [0] * 3 + [1] * 3, "step": [1, 2, 3] * 2, "norm": [1.0, 2, 4, 1, 3, 9]}
     table = Curves({**data, "test_loss": np.array(data["norm"]) ** -1.0})
-    averaged = table.interpolate("norm", [1, 2, 4, 8]).average(at="norm")
+    averaged = table.interpolate("norm", [1, 2, 4, 8]).average(on="norm")
     np.testing.assert_allclose(averaged["test_loss"], [1, 0.5, 0.25, 0.125])
     assert averaged["norm"].tolist() == [1, 2, 4, 8]
 

@@ -55,7 +55,7 @@ def test_holdout_splits_the_training_set_without_overlap() -> None:
 
 @pytest.mark.parametrize("how", ["channel", "standard"])
 def test_statistics_of_normalised_inputs_are_zero_and_one(how: str) -> None:
-    x = toy().normalise(how).inputs()
+    x = toy().normalize(how).inputs()
     axes = (0, 2, 3) if how == "channel" else None
     assert np.allclose(x.mean(axes), 0, atol=1e-5)
     assert np.allclose(x.std(axes), 1, atol=1e-5)
@@ -64,8 +64,8 @@ def test_statistics_of_normalised_inputs_are_zero_and_one(how: str) -> None:
 def test_the_papers_ranges_are_met_at_black_and_white() -> None:
     pixels = np.array([0, 255], np.uint8).reshape(2, 1, 1, 1)
     one = Dataset("bw", pixels, np.arange(2), pixels, np.arange(2), 2, np.zeros(1), np.ones(1))
-    assert one.normalise("centred").inputs().ravel().tolist() == [-0.5, 0.5]
-    assert one.normalise("unit").inputs().ravel().tolist() == [0.0, 1.0]
+    assert one.normalize("centred").inputs().ravel().tolist() == [-0.5, 0.5]
+    assert one.normalize("unit").inputs().ravel().tolist() == [0.0, 1.0]
 
 
 def test_moments_of_bytes_equal_those_of_floats() -> None:
@@ -85,7 +85,7 @@ def test_pooling_averages_blocks_and_drops_the_rest() -> None:
 
 
 def test_flat_inputs_are_the_images_inputs_in_order() -> None:
-    image = toy().normalise()
+    image = toy().normalize()
     assert np.allclose(image.flat().inputs(), image.inputs().reshape(60, -1))
 
 
@@ -122,7 +122,7 @@ def test_superclasses_by_number_and_by_name_agree() -> None:
         (lambda d: d.subset(10, seed=-1), "0 or more"),
         (lambda d: d.noise(float("nan")), "standard deviation"),
         (lambda d: data.load("CIFAR-10"), "'cifar10'"),
-        (lambda d: d.normalise("chanel"), "'channel'"),
+        (lambda d: d.normalize("chanel"), "'channel'"),
         (lambda d: d.pool(9), "choose 1 to 6"),
         (lambda d: d.noise(-1), "standard deviation"),
         (lambda d: d.label_noise(1.5), "0 to 1"),

@@ -87,7 +87,7 @@ def test_get_goes_on_where_the_download_stopped(small, server, monkeypatch) -> N
     (place / f"{first}.gz.part").write_bytes(part)
     assert data.get("mnist") == place
     assert asked[0] == f"/{first}.gz bytes=100-"
-    assert data.load("mnist", normalise="none").n_data == 40
+    assert data.load("mnist", normalize="none").n_data == 40
     assert data.get("mnist") == place  # already here: nothing more is asked for
     assert len(asked) == 4
 
@@ -118,7 +118,7 @@ def test_a_scrambled_download_is_refused_and_fetched_anew(small, server, monkeyp
     for name, content in small.items():
         (served / f"{name}.gz").write_bytes(gzip.compress(content))
     data.get("mnist")
-    assert data.load("mnist", normalise="none").n_data == 40
+    assert data.load("mnist", normalize="none").n_data == 40
 
 
 @pytest.mark.parametrize("damage", ["cut", "scrambled", "other bytes"])
@@ -137,7 +137,7 @@ def test_what_is_damaged_on_disk_is_fetched_again(small, server, monkeypatch, da
     asked.clear()
     data.get("mnist")
     assert asked == [f"/{first}.gz all"]
-    assert data.load("mnist", normalise="none").n_data == 40
+    assert data.load("mnist", normalize="none").n_data == 40
 
 
 def test_a_connection_that_breaks_inside_a_chunk_is_told(small, monkeypatch) -> None:
@@ -237,7 +237,7 @@ def cifar_like(monkeypatch, name: str, labels: int, tmp_path: Path) -> tuple[np.
 @pytest.mark.parametrize(("name", "labels"), [("cifar10", 1), ("cifar100", 2)])
 def test_packed_pictures_give_the_official_records(monkeypatch, tmp_path, name: str, labels: int) -> None:
     label, images = cifar_like(monkeypatch, name, labels, tmp_path)
-    loaded = data.load(name, normalise="none")
+    loaded = data.load(name, normalize="none")
     assert np.array_equal(loaded.test_x, images)
     assert np.array_equal(loaded.train_x, np.tile(images, (5, 1, 1, 1)))
     assert np.array_equal(loaded.test_y, label[:, -1])

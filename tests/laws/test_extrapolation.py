@@ -176,7 +176,7 @@ def test_bad_input_is_named():
         extrapolate(N, y - 1.0, at=1e5)
     with pytest.raises(BadInput, match="level"):
         extrapolate(N, y, at=1e5, level=95)
-    assert extrapolate(N, np.where(np.arange(30) == 3, np.nan, y), at=1e5, missing="drop").mean[0] > 0
+    assert extrapolate(N, np.where(np.arange(30) == 3, np.nan, y), at=1e5, nan_policy="drop").mean[0] > 0
 
 
 def test_public_curves_are_extrapolated_better_than_by_their_last_value():
@@ -210,5 +210,5 @@ def test_nothing_is_claimed_below_the_smallest_size():
         extrapolate(N, 3 * N**-0.4, at=[N[0] / 2, 2e4])
     with pytest.raises(BadInput, match="at='far'"):
         extrapolate(N, 3 * N**-0.4, at="far")
-    dropped = extrapolate([*N, 2e4], [*3 * N**-0.4, np.nan], at=3e4, missing="drop")
+    dropped = extrapolate([*N, 2e4], [*3 * N**-0.4, np.nan], at=3e4, nan_policy="drop")
     assert "1 of 31 points dropped: y is missing" in dropped.summary()

@@ -106,7 +106,7 @@ def test_kaplan_surface_has_its_two_limits():
 
 
 def test_a_user_adds_a_form_in_ten_lines():
-    sl.laws.register(
+    sl.laws.register_form(
         sl.laws.Form(
             name="logarithm",
             equation="a - b ln x",

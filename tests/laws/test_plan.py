@@ -101,7 +101,7 @@ def test_intervals_of_the_optimum_hold_the_truth_in_most_samples(exact):
 
 
 def test_three_approaches_agree_on_a_known_surface(fitted):
-    found = plan.approaches(*runs(0, 0.002), at=1e23, draws=60)
+    found = plan.approaches(*runs(0, 0.002), compute=1e23, draws=60)
     assert [row.name[0] for row in found.rows] == ["1", "2", "3"]
     for row in found.rows:
         assert row.exponent == pytest.approx(0.37 / 0.72, abs=0.06)
@@ -138,19 +138,19 @@ def law(form="power_law_offset", noise=0.02, seed=1):
 
 def test_needed_data_inverts_the_law():
     fitted = law()
-    answer = plan.needed(fitted, 0.07)
+    answer = plan.size_for(fitted, 0.07)
     assert fitted.predict(answer.value) == pytest.approx(0.07, rel=1e-3)
     assert answer.low < answer.value < answer.high
     assert fitted.interval(answer.low).low == pytest.approx(0.07, rel=0.02)
     assert fitted.interval(answer.high).high == pytest.approx(0.07, rel=0.02)
-    never = plan.needed(fitted, 0.01)
+    never = plan.size_for(fitted, 0.01)
     assert never.value == np.inf
     assert "never" in never.text
 
 
 def test_doubling_a_power_law_divides_by_two_to_the_exponent():
     fitted = law("power_law")
-    answer = plan.doubling(fitted)
+    answer = plan.gain_from(fitted)
     assert answer.value == pytest.approx(2**-fitted.best_exponent)
     low, high = fitted.parameter_intervals["exponent"]
     assert (answer.low, answer.high) == pytest.approx((2**-high, 2**-low), rel=2e-3)
@@ -214,8 +214,8 @@ def test_sensitivity_shows_every_choice_in_one_table():
         {"all": n, "without embeddings": 0.9 * n - 1e6},
         d,
         y,
-        at=1e23,
-        compute={"attention counted": 7 * n * d},
+        compute=1e23,
+        flop_counts={"attention counted": 7 * n * d},
     )
     table = found.table.set_index("choice")
     assert table.loc["as given", "a"] == pytest.approx(0.37 / 0.72, abs=0.1)
@@ -251,15 +251,15 @@ def test_needed_outside_what_the_law_spans_is_said_and_not_made_up():
     x = np.geomspace(100, 1e5, 12)
     noise = np.exp(0.02 * np.random.default_rng(0).standard_normal(12))
     law = sl.laws.fit("power_law_offset", x, (0.05 + 3 * x**-0.4) * noise)
-    much = sl.laws.plan.needed(law, 50.0)
+    much = sl.laws.plan.size_for(law, 50.0)
     assert (much.value, much.low) == (0.0, 0.0)
     assert much.high == pytest.approx(10.0)
     assert much.text.startswith("any x")
     rising = sl.laws.fit("power_law", x, x**0.3 * noise)
     with pytest.raises(BadInput, match="rises with x"):
-        sl.laws.plan.needed(rising, 10.0)
+        sl.laws.plan.size_for(rising, 10.0)
     with pytest.raises(BadInput, match="y=inf"):
-        sl.laws.plan.needed(law, np.inf)
+        sl.laws.plan.size_for(law, np.inf)
 
 
 def test_no_plan_is_made_without_an_estimate_of_the_noise():
@@ -303,6 +303,6 @@ def test_sensitivity_of_bad_data_is_an_error_and_not_a_table():
     loss = 1.8 + 480 * n**-0.35 + 2100 * d**-0.37
     loss[0] = np.nan
     with pytest.raises(BadInput, match="1 point cannot be used"):
-        sl.laws.plan.sensitivity(n, d, loss, at=1e21)
+        sl.laws.plan.sensitivity(n, d, loss, compute=1e21)
     with pytest.raises(BadInput, match="budgets=-1 must be positive"):
-        sl.laws.plan.approaches(n[1:], d[1:], loss[1:], at=1e21, budgets=[-1, 1e20, 1e21])
+        sl.laws.plan.approaches(n[1:], d[1:], loss[1:], compute=1e21, budgets=[-1, 1e20, 1e21])

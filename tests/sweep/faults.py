@@ -20,7 +20,7 @@ from tests.sweep.faults import grid
 from scalinglab.sweep import execute
 path, engine, address, seeds, pause = sys.argv[1:]
 outcome = execute(
-    grid(int(seeds), float(pause)), path, engine=engine, address=address or None, workers=2, together=2,
+    grid(int(seeds), float(pause)), path, engine=engine, address=address or None, workers=2, max_stacked=2,
     attempts=100,
 )
 print(outcome.summary())

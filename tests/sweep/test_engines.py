@@ -84,7 +84,7 @@ def test_a_run_that_raises_is_recorded_and_the_others_finish(engine, tmp_path):
 
 def test_a_group_without_memory_is_split_until_it_fits(engine, tmp_path):
     wanted = grid(seeds=4, trouble=["memory"])
-    outcome = execute(wanted, tmp_path, engine=engine, workers=1, together=4)
+    outcome = execute(wanted, tmp_path, engine=engine, workers=1, max_stacked=4)
     assert len(outcome.plan.tasks) == 1
     assert outcome.count("done") == 4
 
@@ -149,7 +149,7 @@ def test_a_node_killed_in_mid_sweep_loses_no_run_and_stores_none_twice(cluster, 
     wanted = grid(seeds=6, kind=["a", "b", "c"], pause=[0.05])
     outcomes = []
     thread = threading.Thread(
-        target=lambda: outcomes.append(execute(wanted, tmp_path, engine="ray", together=3))
+        target=lambda: outcomes.append(execute(wanted, tmp_path, engine="ray", max_stacked=3))
     )
     thread.start()
     wait_until(lambda: Store(tmp_path).curves().frame.size and count(tmp_path, "done") >= 3)
@@ -198,7 +198,7 @@ def test_the_first_ctrl_c_lets_runs_finish_and_the_next_sweep_continues(tmp_path
     statuses = {record.status for record in Store(tmp_path).records().values()}
     assert statuses == {"done"}  # what ran was finished, nothing new begun
     assert len(Store(tmp_path).records()) < 24
-    execute(faults.grid(pause=0.05), tmp_path, workers=2, together=8)
+    execute(faults.grid(pause=0.05), tmp_path, workers=2, max_stacked=8)
     check(Store(tmp_path), faults.grid(pause=0.05))
 
 
@@ -220,7 +220,7 @@ def test_two_sweeps_at_once_share_the_store(tmp_path):
     outcomes = []
 
     def sweep():
-        outcomes.append(execute(wanted, tmp_path, workers=1, together=1))
+        outcomes.append(execute(wanted, tmp_path, workers=1, max_stacked=1))
 
     threads = [threading.Thread(target=sweep) for _ in range(2)]
     for thread in threads:
@@ -234,7 +234,7 @@ def test_two_sweeps_at_once_share_the_store(tmp_path):
 def test_a_run_that_another_process_writes_keeps_back_none_of_its_group(tmp_path, monkeypatch):
     monkeypatch.setattr("scalinglab.sweep.driver.PATIENCE", 3)
     other = Store(tmp_path).start(pretend.identity({"seed": 1}))
-    outcome = execute(grid(seeds=4), tmp_path, workers=1, together=4)
+    outcome = execute(grid(seeds=4), tmp_path, workers=1, max_stacked=4)
     assert len(outcome.plan.tasks) == 1
     assert (outcome.count("done"), outcome.count("running")) == (3, 1)
     assert "1 run is being written by another process" in outcome.summary()

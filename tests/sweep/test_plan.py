@@ -58,12 +58,12 @@ def test_what_the_store_has_is_not_planned_again(tmp_path):
 
 
 def test_the_estimate_scales_from_the_timed_tasks_to_all():
-    plan = make_plan(grid(size=list(range(1, 21))), workers=2, together=1)
+    plan = make_plan(grid(size=list(range(1, 21))), workers=2, max_stacked=1)
     estimate = plan.estimate()
     assert estimate["timed"] == 6
     assert estimate["flops"] == pytest.approx(10 * sum(range(1, 21)))
     assert estimate["seconds"] == pytest.approx(2 * sum(range(1, 21)) / 2)
-    one_long = make_plan(grid(size=[1, 100]), workers=2, together=1).estimate()
+    one_long = make_plan(grid(size=[1, 100]), workers=2, max_stacked=1).estimate()
     assert one_long["seconds"] == pytest.approx(200)  # no faster than its longest run
 
 
@@ -77,5 +77,5 @@ def test_wrong_keys_and_runners_are_named():
             make_plan(Grid(axes={"size": [1]}, runner=nonsense))
     with pytest.raises(BadInput, match="'json' is no runner: it lacks identity, alike"):
         make_plan(Grid(axes={"size": [1]}, runner="json"))
-    with pytest.raises(BadInput, match="together=0"):
-        make_plan(grid(size=[1]), together=0)
+    with pytest.raises(BadInput, match="max_stacked=0"):
+        make_plan(grid(size=[1]), max_stacked=0)

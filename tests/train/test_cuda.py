@@ -54,7 +54,7 @@ def test_cpu_and_gpu_agree_to_rounding() -> None:
 
 def test_runs_on_streams_repeat_their_bits() -> None:
     settings = [{**CNN, "seed": seed, "graphs": True, "n_data": 200 + 30 * seed} for seed in range(6)]
-    first, second = (run_many(settings, device="cuda", together=1).frame for _ in range(2))
+    first, second = (run_many(settings, device="cuda", max_stacked=1).frame for _ in range(2))
     alone = run_many(settings[3:4], device="cuda").frame
     for column in ("train_loss", "test_loss", "norm"):
         assert np.array_equal(first[column], second[column])
@@ -109,7 +109,7 @@ def test_a_killed_captured_run_resumes_to_the_same_bits(tmp_path, monkeypatch) -
 
 def test_stacked_runs_equal_runs_by_themselves() -> None:
     settings = [{**CNN, "seed": seed, "graphs": True, "steps": 10} for seed in range(4)]
-    stacked, alone = (run_many(settings, device="cuda", together=n).frame for n in (4, 1))
+    stacked, alone = (run_many(settings, device="cuda", max_stacked=n).frame for n in (4, 1))
     key = ["seed", "step"]
     a, b = (f.sort_values(key)["test_loss"].to_numpy() for f in (stacked, alone))
     assert np.allclose(a, b, rtol=1e-2)

@@ -291,7 +291,7 @@ def test_measurements_on_examples_and_of_ones_own_are_those_of_the_network(loss:
         return {"outputs": float(model(torch.ones(1, 1, 8, 8)).detach().sum())}
 
     settings = [{**base, "seed": s, "measure": ["fisher_rao", "gradient_noise"]} for s in (0, 1)]
-    frame = run_many(settings, also=own, together=2).frame.sort_values(["step", "seed"])
+    frame = run_many(settings, extra=own, max_stacked=2).frame.sort_values(["step", "seed"])
     assert len(seen) == len(frame) == 4
     for (_, row), model in zip(frame.iterrows(), seen, strict=True):
         subset = data.load("digits").subset(40, seed=int(row.seed))
@@ -306,7 +306,7 @@ def test_measurements_on_examples_and_of_ones_own_are_those_of_the_network(loss:
 def test_runs_of_different_length_end_at_their_own_time() -> None:
     sizes = (40, 100, 300)
     settings = [{**MLP, "n_data": n, "steps": None, "epochs": 4} for n in sizes]
-    curves = run_many(settings, together=3)
+    curves = run_many(settings, max_stacked=3)
     for n in sizes:
         assert curves.select(n_data=n)["epoch"].max() == pytest.approx(4, abs=32 / n)
     alone = run(settings[2])
@@ -316,7 +316,7 @@ def test_runs_of_different_length_end_at_their_own_time() -> None:
 def test_divergence_is_recorded_and_spares_the_neighbours() -> None:
     wild = {**MLP, "optimizer": "sgd", "learning_rate": 1e20, "seed": 1}
     tame = {**MLP, "optimizer": "sgd", "learning_rate": 0.05}
-    curves = run_many([wild, tame], together=2)
+    curves = run_many([wild, tame], max_stacked=2)
     frame = curves.frame
     bad, good = (frame[frame.learning_rate == rate] for rate in (1e20, 0.05))
     assert set(bad.status) == {"diverged"}
@@ -516,8 +516,8 @@ def test_no_settings_and_no_room_are_refused() -> None:
         run_many(MLP)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="not int"):
         run(3)  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="together=0"):
-        run_many([MLP], together=0)
+    with pytest.raises(BadInput, match="max_stacked=0"):
+        run_many([MLP], max_stacked=0)
 
 
 def test_groups_hold_what_can_share_a_step() -> None:

@@ -38,7 +38,7 @@ def make(**values) -> Setting:
         ({"seed": -1}, "from 0"),
         ({"data_seed": 1 << 63}, "from 0"),
         ({"dataset": "teacher_student", "pool": 2}, "for images"),
-        ({"dataset": "teacher_student", "normalise": "unit"}, "for images"),
+        ({"dataset": "teacher_student", "normalize": "unit"}, "for images"),
         ({"momentum_precision": "bf61"}, "'bf16'"),
         ({"momentum_precision": "bf16", "optimizer": "sgd"}, "no momentum unless you give it"),
     ],
@@ -96,7 +96,7 @@ def test_sizes_are_those_of_the_data() -> None:
 
     for name, size in SIZES.items():
         if data.available(name) is not None and name in ("digits", "mnist"):
-            assert data.load(name, normalise="none").n_data == size
+            assert data.load(name, normalize="none").n_data == size
 
 
 def test_momentum_in_fp32_is_what_it_is_anyway() -> None:

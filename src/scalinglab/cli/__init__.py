@@ -23,6 +23,7 @@ from scalinglab.cli import (
     theory,
     train,
 )
+from scalinglab.cli.renamed import RenamingGroup
 from scalinglab.errors import BadInput, ScalinglabError
 
 app = typer.Typer(
@@ -32,6 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
+    cls=RenamingGroup,
 )
 app.command("demo")(demo.demo)
 app.add_typer(theory.app, name="theory")
@@ -68,6 +70,7 @@ def main() -> None:
     """Run the command line: exit status 0 done, 1 failed, 2 bad input, 130 interrupted."""
     if "--debug" not in sys.argv:
         warnings.showwarning = _warned
+    warnings.filterwarnings("default", ".* is now called ", DeprecationWarning)  # Python hides these
     try:
         app()  # Typer itself answers wrong usage with 2 and Ctrl-C with 130
     except (ScalinglabError, OSError, MemoryError) as error:

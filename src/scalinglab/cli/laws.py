@@ -60,7 +60,7 @@ def fit(
     table = load(file, x, y, where, reduce, error=error, as_json=as_json)
     options: dict[str, Any] = {
         "error": table.error, "runs": table.runs, "loss": loss, "space": space,
-        "bounds": limits(bounds), "missing": "drop" if drop_bad else "raise",
+        "bounds": limits(bounds), "nan_policy": "drop" if drop_bad else "raise",
     }  # fmt: skip
     names = form.split(",")
     if form == "auto":
@@ -159,7 +159,7 @@ def surface(
     extra = {"time": rest[0], "n_unique": rest[0]} if rest else {}
     fitted = surfaces.fit(
         n, d, table.y, form=form, delta=delta, runs=table.runs, bounds=limits(bounds),
-        missing="drop" if drop_bad else "raise", **extra,
+        nan_policy="drop" if drop_bad else "raise", **extra,
     )  # fmt: skip
     say(fitted.summary(), as_json)
     document: dict[str, Any] = {

@@ -34,8 +34,8 @@ def extrapolate(
     import scalinglab as sl
 
     table = load(file, x, y, where, reduce, as_json=as_json)
-    missing = "drop" if drop_bad else "raise"
-    found = sl.laws.extrapolate(table.x, table.y, at=grid(at), level=level, missing=missing)
+    nan_policy = "drop" if drop_bad else "raise"
+    found = sl.laws.extrapolate(table.x, table.y, at=grid(at), level=level, nan_policy=nan_policy)
     say(found.summary(), as_json)
     columns = {x: found.at, y: found.mean, "low": found.low, "high": found.high}
     document: dict[str, Any] = {**columns, "weights": found.weights, "backtest_error": found.backtest_error}

@@ -75,7 +75,9 @@ Bounds = Annotated[
         "given again.",
     ),
 ]
-Flops = Annotated[float, Option("--flops", help="FLOPs per parameter and example.")]
+FlopsPerParamExample = Annotated[
+    float, Option("--flops-per-param-example", help="FLOPs of a run divided by parameters times examples.")
+]
 Figure = Annotated[
     Path | None,
     Option(

@@ -27,7 +27,7 @@ def _law(
 
     table = load(file, x, y, where, reduce, as_json=as_json)
     options: dict[str, Any] = {
-        "error": table.error, "runs": table.runs, "missing": "drop" if drop_bad else "raise"
+        "error": table.error, "runs": table.runs, "nan_policy": "drop" if drop_bad else "raise"
     }  # fmt: skip
     if form == "auto":
         form = fitting.choose(fitting.SIMPLE, table.x, table.y, **options)
@@ -52,7 +52,7 @@ def optimal(
     n_data: option.Data = "n_data",
     y: option.Loss = "loss",
     drop_highest: option.DropHighest = 0,
-    flops: option.Flops = 6.0,
+    flops_per_param_example: option.FlopsPerParamExample = 6.0,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -68,7 +68,7 @@ def optimal(
         as_json=as_json,
     )  # fmt: skip
     fitted = _surface(points)
-    best = fitted.compute_optimal(grid(compute), flops=flops)
+    best = fitted.compute_optimal(grid(compute), flops_per_param_example=flops_per_param_example)
     say(best.summary(), as_json)
     table = best.table()
     document = {"parameters": fitted.parameters, "optimal": table.to_dict("records")}
@@ -78,12 +78,12 @@ def optimal(
 @app.command("approaches")
 def approaches(
     file: option.File,
-    at: Annotated[float, typer.Option(help="FLOPs at which to compare.")],
+    compute: Annotated[float, typer.Option(help="FLOPs at which to compare.")],
     n_params: option.Params = "n_params",
     n_data: option.Data = "n_data",
     y: option.Loss = "loss",
     drop_highest: option.DropHighest = 0,
-    flops: option.Flops = 6.0,
+    flops_per_param_example: option.FlopsPerParamExample = 6.0,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -93,7 +93,7 @@ def approaches(
 ) -> None:
     """Envelope, isoFLOP parabolas and surface side by side, and the bias of parabolas.
 
-    scalinglab plan approaches chinchilla.csv --at 5.76e23 --drop-highest 5
+    scalinglab plan approaches chinchilla.csv --compute 5.76e23 --drop-highest 5
     """
     import numpy as np
     import pandas as pd
@@ -105,12 +105,14 @@ def approaches(
         as_json=as_json,
     )  # fmt: skip
     n, d = table.x
-    found = plan.approaches(n, d, table.y, at=at, runs=table.runs, flops=flops)
+    found = plan.approaches(
+        n, d, table.y, compute=compute, runs=table.runs, flops_per_param_example=flops_per_param_example
+    )
     fitted = _surface(table)
-    total = flops * n * d
+    total = flops_per_param_example * n * d
     budgets = np.geomspace(np.quantile(total, 0.1), np.quantile(total, 0.9), 8)
-    centred = plan.parabola_bias(fitted, budgets, flops=flops)
-    drifting = plan.parabola_bias(fitted, budgets, flops=flops, drift=9.0)
+    centred = plan.parabola_bias(fitted, budgets, flops_per_param_example=flops_per_param_example)
+    drifting = plan.parabola_bias(fitted, budgets, flops_per_param_example=flops_per_param_example, drift=9.0)
     say(found.summary(), as_json)
     say("\n" + centred.summary(), as_json)
     say("\nthe same with the sizes tried drifting from 1/3 of the optimum to 3 times it", as_json)
@@ -129,7 +131,12 @@ def approaches(
     if figure is not None:
         from scalinglab.figures import laws as figures
 
-        document["figure"] = draw(figures.approaches(found, fitted, flops=flops), figure, file, "approaches")
+        document["figure"] = draw(
+            figures.approaches(found, fitted, flops_per_param_example=flops_per_param_example),
+            figure,
+            file,
+            "approaches",
+        )
     finish(document, pd.DataFrame(rows), as_json, out)
 
 
@@ -148,7 +155,7 @@ def next_runs(
     form: option.FormName = "power_law_offset",
     cost: Annotated[float, typer.Option(help="With --x: FLOPs per unit of x.")] = 1.0,
     drop_highest: option.DropHighest = 0,
-    flops: option.Flops = 6.0,
+    flops_per_param_example: option.FlopsPerParamExample = 6.0,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -175,7 +182,9 @@ def next_runs(
             as_json=as_json,
         )  # fmt: skip
         fitted, notes = _surface(points), list(points.notes)
-        found = plan.next_runs(fitted, budget=budget, at=target, compute=compute, flops=flops)
+        found = plan.next_runs(
+            fitted, budget=budget, at=target, compute=compute, flops_per_param_example=flops_per_param_example
+        )
     say(found.summary(), as_json)
     table = pd.DataFrame(found.runs, columns=list(found.variables)).assign(
         seeds=found.seeds, flops=found.cost, half_width=found.after
@@ -187,15 +196,15 @@ def next_runs(
 @app.command("sensitivity")
 def sensitivity(
     file: option.File,
-    at: Annotated[float, typer.Option(help="FLOPs at which the optimum is compared.")],
+    compute: Annotated[float, typer.Option(help="FLOPs at which the optimum is compared.")],
     n_params: Annotated[
         str, typer.Option("--n-params", help="Column of parameters; others after commas.")
     ] = "n_params",
     n_data: option.Data = "n_data",
     y: option.Loss = "loss",
-    compute: Annotated[str | None, typer.Option(help="Columns of FLOPs counted in other ways.")] = None,
+    flop_counts: Annotated[str | None, typer.Option(help="Columns of FLOPs counted in other ways.")] = None,
     drop_highest: option.DropHighest = 0,
-    flops: option.Flops = 6.0,
+    flops_per_param_example: option.FlopsPerParamExample = 6.0,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -204,26 +213,27 @@ def sensitivity(
 ) -> None:
     """The same data under other choices: N, FLOPs, loss, weights, dropped points.
 
-    scalinglab plan sensitivity chinchilla.csv --at 5.76e23 --drop-highest 5
+    scalinglab plan sensitivity chinchilla.csv --compute 5.76e23 --drop-highest 5
     """
     from scalinglab.laws import plan
 
     sizes = n_params.split(",")
-    counted = compute.split(",") if compute else []
+    counted = flop_counts.split(",") if flop_counts else []
     names = [*sizes, n_data, *counted]
     table = load(file, names, y, where, reduce, drop_highest=drop_highest, drop_bad=drop_bad, as_json=as_json)
     columns = dict(zip(names, table.x, strict=True))
     found = plan.sensitivity(
-        {name: columns[name] for name in sizes}, columns[n_data], table.y, at=at,
-        runs=table.runs, flops=flops, compute={name: columns[name] for name in counted},
+        {name: columns[name] for name in sizes}, columns[n_data], table.y, compute=compute,
+        runs=table.runs, flops_per_param_example=flops_per_param_example,
+        flop_counts={name: columns[name] for name in counted},
     )  # fmt: skip
     say(found.summary(), as_json)
     document = {"rows": found.table.to_dict("records"), "notes": list(table.notes)}
     finish(document, found.table, as_json, out)
 
 
-@app.command("needed")
-def needed(
+@app.command("size-for")
+def size_for(
     file: option.File,
     target: Annotated[float, typer.Option(help="The value of y that is wanted.")],
     x: option.X = "n_data",
@@ -237,18 +247,18 @@ def needed(
 ) -> None:
     """How much data for an error?
 
-    scalinglab plan needed curves.csv --x n_data --y test_error --target 0.05
+    scalinglab plan size-for curves.csv --x n_data --y test_error --target 0.05
     """
     from scalinglab.laws import plan
 
     if not target > 0:
         raise BadInput(f"--target {target:g} must be positive: the value of {y} that is wanted")
     law, notes = _law(file, x, y, form, where, reduce, drop_bad, as_json)
-    _answer(law, plan.needed(law, target), notes, as_json, out)
+    _answer(law, plan.size_for(law, target), notes, as_json, out)
 
 
-@app.command("doubling")
-def doubling(
+@app.command("gain-from")
+def gain_from(
     file: option.File,
     x: option.X = "n_data",
     y: option.Y = "test_error",
@@ -265,12 +275,12 @@ def doubling(
 ) -> None:
     """What does twice as much buy?
 
-    scalinglab plan doubling curves.csv --x n_data --y test_error
+    scalinglab plan gain-from curves.csv --x n_data --y test_error
     """
     from scalinglab.laws import plan
 
     law, notes = _law(file, x, y, form, where, reduce, drop_bad, as_json)
-    _answer(law, plan.doubling(law, start, factor=factor), notes, as_json, out)
+    _answer(law, plan.gain_from(law, start, factor=factor), notes, as_json, out)
 
 
 @app.command("bend")
@@ -293,7 +303,7 @@ def bend(
     from scalinglab.laws import plan
 
     table = load(file, x, y, where, reduce, as_json=as_json)
-    found = plan.still_power_law(table.x, table.y, missing="drop" if drop_bad else "raise")
+    found = plan.still_power_law(table.x, table.y, nan_policy="drop" if drop_bad else "raise")
     for note in found.notes:
         say(f"note: {note}", as_json)
     say(found.text, as_json)

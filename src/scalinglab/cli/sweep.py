@@ -39,7 +39,7 @@ def sweep(
     cpus: Annotated[float, typer.Option(help="Processors that a Ray task needs.")] = 1,
     gpus: Annotated[float, typer.Option(help="GPUs that a Ray task needs; 0.5 puts two tasks on one.")] = 0,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, …; GPUs where there are any.")] = None,
-    together: Annotated[int | None, typer.Option(help="The largest number of runs in a task.")] = None,
+    max_stacked: Annotated[int | None, typer.Option(help="The largest number of runs in a task.")] = None,
     as_json: Json = False,
 ) -> None:
     """Run a grid of settings. Run it again to continue; what is done is not done again.
@@ -62,11 +62,11 @@ def sweep(
     outcomes = []
     for each in grids:
         if dry_run:
-            outcomes.append(_dry_run(each, place, workers, together, device, retry_failed, as_json))
+            outcomes.append(_dry_run(each, place, workers, max_stacked, device, retry_failed, as_json))
             continue
         outcome = execute(
             each, place, engine=engine, workers=workers, address=address, device=device, cpus=cpus, gpus=gpus,
-            together=together, retry_failed=retry_failed,
+            max_stacked=max_stacked, retry_failed=retry_failed,
         )  # fmt: skip
         counts = {kind: outcome.count(kind) for kind in dict.fromkeys(outcome.status.values())}
         outcomes.append({"store": str(place.path), "runs": len(outcome.status), **counts})
@@ -82,7 +82,7 @@ def sweep(
 
 
 def _dry_run(
-    grid: object, store: object, workers: int | None, together: int | None, device: str | None,
+    grid: object, store: object, workers: int | None, max_stacked: int | None, device: str | None,
     retry_failed: bool, quiet: bool,
 ) -> dict[str, object]:  # fmt: skip
     from scalinglab.store import Store
@@ -96,7 +96,7 @@ def _dry_run(
     devices = [device] if device else load(grid.runner).devices()
     count = workers or default_workers(devices)
     plan = make_plan(
-        grid, store, workers=count, together=together, device=devices[0], retry_failed=retry_failed
+        grid, store, workers=count, max_stacked=max_stacked, device=devices[0], retry_failed=retry_failed
     )
     plan.check_here(device)
     estimate = plan.estimate()

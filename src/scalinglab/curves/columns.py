@@ -26,6 +26,7 @@ SETTING = (
 PROGRESS = ("step", "epoch", "examples", "compute", "time")
 OUTCOME = ("status", "diverged")  # how the run ended: neither chosen nor measured
 NUMBERS = ("train_error", "test_error", "train_loss", "test_loss", "norm", "n_data", "n_params")
+HASHED_AS = {"normalize": "normalise"}  # settings that were renamed: stored runs keep their names
 SOURCES = ("theory", "simulate", "train", "read")
 
 
@@ -59,7 +60,11 @@ def run_name(setting: Mapping[str, Any]) -> str:
     >>> run_name({"n_data": 100, "seed": 0}) == run_name({"seed": 0.0, "n_data": 100, "noise": None})
     True
     """
-    known = {name: _canonical(value, name) for name, value in setting.items() if not is_missing(value)}
+    known = {
+        HASHED_AS.get(name, name): _canonical(value, name)
+        for name, value in setting.items()
+        if not is_missing(value)
+    }
     text = json.dumps(known, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

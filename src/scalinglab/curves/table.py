@@ -26,6 +26,7 @@ from scalinglab.curves.columns import (
 from scalinglab.curves.files import read_table, write_table
 from scalinglab.curves.resample import make_grid, on_grid, running_mean
 from scalinglab.curves.validate import validate
+from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, nearest
 
 
@@ -138,13 +139,14 @@ class Curves:
             mask &= _matches(self.frame[column], condition)
         return self._like(self.frame[mask])
 
-    def average(self, over: str | Sequence[str] | None = None, at: str | None = None) -> Curves:
+    @renamed_arguments(at="on")
+    def average(self, over: str | Sequence[str] | None = None, on: str | None = None) -> Curves:
         """Mean over a setting: each measurement m becomes m and m_stderr, with the number of rows in count.
 
         Args:
             over: the setting, or several, whose values are averaged out; all seeds where not given.
-            at: the column at whose equal values runs are averaged; the first progress column they have
-                where not given. After ``interpolate("norm")`` this is ``at="norm"``.
+            on: the column at whose equal values runs are averaged; by default the first progress column
+                they have. After ``interpolate("norm")`` this is ``on="norm"``.
 
         The standard error is null where only one run has the value; nulls do not enter the mean.
         """
@@ -158,8 +160,8 @@ class Curves:
         keys = [c for c in self.setting_columns if c not in names]
         keys += [c for c in IDENTITY[1:] if c in self.frame]
         frame = self.frame[keys].copy()
-        if at is not None:
-            frame["_value"] = self.frame[self._known(at)]
+        if on is not None:
+            frame["_value"] = self.frame[self._known(on)]
         elif self.progress_columns:
             frame["_column"], frame["_value"] = self._main_progress()
         if frame.columns.empty:
@@ -168,8 +170,8 @@ class Curves:
                 "keep a setting or a step"
             )
         group = frame.groupby(list(frame.columns), dropna=False, sort=False).ngroup().to_numpy()
-        measured = [c for c in self.measurement_columns if c != at]
-        together = [c for c in (*self.progress_columns, at) if c is not None and c not in keys]
+        measured = [c for c in self.measurement_columns if c != on]
+        together = [c for c in (*self.progress_columns, on) if c is not None and c not in keys]
         groups = self.frame[measured].groupby(group, sort=False)
         count = groups.count()
         spread = groups.std(ddof=1) / np.sqrt(count.where(count > 0))
@@ -191,7 +193,7 @@ class Curves:
         if seeds:
             every = ", ".join(repr(name) for name in (*names, *seeds))
             return f"{', '.join(seeds)} varies with it; average([{every}]) averages over both"
-        return "bring the runs to common checkpoints with interpolate(x), then average(at=x)"
+        return "bring the runs to common checkpoints with interpolate(x), then average(on=x)"
 
     def best(self, y: str = "test_error", smooth: int = 0) -> Curves:
         """The best checkpoint of every run: the row at which `y` is smallest, the earliest of equals.

@@ -4,14 +4,15 @@
 `Dataset`; its methods make views. Everything is NumPy; the training engine moves it to the device once.
 """
 
-from scalinglab.data.dataset import NORMALISATIONS, Dataset
+from scalinglab.data.dataset import NORMALIZATIONS, Dataset
 from scalinglab.data.fetch import get
 from scalinglab.data.loading import available, load
 from scalinglab.data.sources import SOURCES, folder, search_path
 from scalinglab.data.teacher import Teacher, random_teacher, teacher_student
+from scalinglab.deprecation import renamed_names
 
 __all__ = [
-    "NORMALISATIONS",
+    "NORMALIZATIONS",
     "SOURCES",
     "Dataset",
     "Teacher",
@@ -23,3 +24,5 @@ __all__ = [
     "search_path",
     "teacher_student",
 ]
+
+__getattr__ = renamed_names(__name__, {"NORMALISATIONS": "NORMALIZATIONS"})

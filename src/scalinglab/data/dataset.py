@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from scalinglab.deprecation import renamed_attribute
 from scalinglab.errors import BadInput, is_whole, nearest
 
-NORMALISATIONS = {
+NORMALIZATIONS = {
     "unit": "pixels from 0 to 1",
     "centred": "pixels from −0.5 to 0.5 (park2019, MNIST and Fashion-MNIST)",
     "standard": "zero mean and unit variance over all pixels of the training set (park2019, CIFAR-10)",
@@ -111,14 +112,14 @@ class Dataset:
 
     # --- the inputs ------------------------------------------------------------------------------
 
-    def normalise(self, how: str = "channel") -> Dataset:
+    def normalize(self, how: str = "channel") -> Dataset:
         """Choose offset and scale; statistics come from the training set as it stands.
 
         Args:
-            how: one of `NORMALISATIONS`.
+            how: one of `NORMALIZATIONS`.
         """
-        if how not in NORMALISATIONS:
-            raise BadInput(f"normalise={how!r} is not known; {nearest(how, NORMALISATIONS)}")
+        if how not in NORMALIZATIONS:
+            raise BadInput(f"normalize={how!r} is not known; {nearest(how, NORMALIZATIONS)}")
         channels = self.train_x.shape[1]
         if how in ("unit", "centred", "none"):
             scale = 1.0 if how == "none" else self.white
@@ -129,6 +130,8 @@ class Dataset:
             mean, square = np.full(channels, mean.mean()), np.full(channels, square.mean())
         spread = np.sqrt(np.maximum(square - mean**2, 0.0))
         return self._scaled(mean, np.where(spread > 0, spread, 1.0))
+
+    normalise = renamed_attribute("normalise", "normalize")
 
     def _moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and mean square of each channel (for vectors: over all components alike)."""
@@ -148,7 +151,7 @@ class Dataset:
     def pool(self, size: int) -> Dataset:
         """Average-pool images by `size` in both directions (bahri2021); a rest at the edge is dropped.
 
-        Offset and scale stay: pool first and normalise afterwards for unit variance of the pooled pixels.
+        Offset and scale stay: pool first and normalize afterwards for unit variance of the pooled pixels.
         """
         if self.train_x.ndim != 4:
             raise BadInput(f"pool={size}: {self.name} has no images, only vectors")

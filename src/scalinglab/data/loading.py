@@ -13,6 +13,7 @@ import numpy as np
 from scalinglab.data import records
 from scalinglab.data.dataset import Dataset
 from scalinglab.data.sources import SOURCES, Debian, Source, search_path
+from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, MissingExtra, nearest
 
 CLASSES = {
@@ -58,11 +59,12 @@ def available(name: str) -> Path | None:
     return next((place for place in places if records.find(source, place)), None)
 
 
-def load(name: str, normalise: str = "channel", labels: str = "fine") -> Dataset:
+@renamed_arguments(normalise="normalize")
+def load(name: str, normalize: str = "channel", labels: str = "fine") -> Dataset:
     """Load an image set: digits, mnist, fashion-mnist, cifar10 or cifar100.
 
     Args:
-        normalise: one of `scalinglab.data.NORMALISATIONS`; pixels stay uint8, see `Dataset`.
+        normalize: one of `scalinglab.data.NORMALIZATIONS`; pixels stay uint8, see `Dataset`.
         labels: "fine", or "coarse" for the 20 superclasses of CIFAR-100.
 
     >>> load("digits").summary()
@@ -72,7 +74,7 @@ def load(name: str, normalise: str = "channel", labels: str = "fine") -> Dataset
         raise BadInput(f"labels={labels!r}; choose from: coarse, fine")
     if labels == "coarse" and name != "cifar100":
         raise BadInput(f"labels='coarse' is for cifar100; {name} has one kind of label")
-    data = _load(source_of(name).name, available(name)).normalise(normalise)
+    data = _load(source_of(name).name, available(name)).normalize(normalize)
     return replace(data.superclass("coarse"), classes=COARSE) if labels == "coarse" else data
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import (
     INK,
@@ -83,8 +84,14 @@ def _slope_text(fitted: Law) -> str:
     return f"exponent {fitted.exponent:.3f} [{low:.3f}, {high:.3f}]"
 
 
+@renamed_arguments(flops="flops_per_param_example")
 def surface(
-    fitted: Surface, *, compute: Any = None, flops: float = 6.0, title: str = "", loss: str = "loss"
+    fitted: Surface,
+    *,
+    compute: Any = None,
+    flops_per_param_example: float = 6.0,
+    title: str = "",
+    loss: str = "loss",
 ) -> Figure:
     """A surface: its points and the compute-optimal line left, residuals right."""
     n, d = fitted.law.points.x[:2]
@@ -92,22 +99,32 @@ def surface(
     figure, axes = panels(1, 2, size=(4.6, 3.6))
     left, right = axes[0]
     drawn = left.scatter(
-        n, y, c=np.log10(flops * n * d), cmap=SEQUENTIAL, s=14, edgecolors="white", linewidths=0.3
+        n,
+        y,
+        c=np.log10(flops_per_param_example * n * d),
+        cmap=SEQUENTIAL,
+        s=14,
+        edgecolors="white",
+        linewidths=0.3,
     )
     figure.colorbar(drawn, ax=left, label="log10 FLOPs")
-    budgets = np.geomspace((flops * n * d).min(), (flops * n * d).max(), 6)
+    budgets = np.geomspace(
+        (flops_per_param_example * n * d).min(), (flops_per_param_example * n * d).max(), 6
+    )
     for budget in budgets:
         sizes = np.geomspace(n.min(), n.max(), 60)
-        data = budget / flops / sizes
+        data = budget / flops_per_param_example / sizes
         seen = (data > d.min() / 3) & (data < d.max() * 3)
         left.plot(sizes[seen], fitted.predict(sizes[seen], data[seen]), color=MUTED, linewidth=0.8)
     farthest = budgets[-1] * 10 if compute is None else max(budgets[-1], np.max(compute))
     along = np.geomspace(budgets[0], farthest, 40)
     with suppress(BadInput):  # a loss that does not fall with one of the sizes has no optimum
-        optimal = fitted.compute_optimal(along, flops=flops, intervals=False)
+        optimal = fitted.compute_optimal(
+            along, flops_per_param_example=flops_per_param_example, intervals=False
+        )
         left.plot(optimal.n_params, optimal.loss, color=PALETTE[1], label="compute-optimal")
     if compute is not None:
-        best = fitted.compute_optimal(np.atleast_1d(compute), flops=flops)
+        best = fitted.compute_optimal(np.atleast_1d(compute), flops_per_param_example=flops_per_param_example)
         left.errorbar(
             best.n_params, best.loss, fmt="*", color=PALETTE[1], markersize=9,
             xerr=np.abs(np.array(best.n_params_interval) - best.n_params),
@@ -117,23 +134,30 @@ def surface(
     if left.get_legend_handles_labels()[1]:
         left.legend(loc="upper right", frameon=False)
     right.axhline(0, color=MUTED, linewidth=1)
-    right.scatter(flops * n * d, 100 * fitted.law.residuals, c=np.log10(n), cmap=SEQUENTIAL, s=12)
+    right.scatter(
+        flops_per_param_example * n * d, 100 * fitted.law.residuals, c=np.log10(n), cmap=SEQUENTIAL, s=12
+    )
     right.set(xscale="log", xlabel="FLOPs", ylabel="residual / %", title="measured minus surface")
     return figure
 
 
-def approaches(found: Approaches, fitted: Surface, *, flops: float = 6.0) -> Figure:
+@renamed_arguments(flops="flops_per_param_example")
+def approaches(found: Approaches, fitted: Surface, *, flops_per_param_example: float = 6.0) -> Figure:
     """The three ways to the compute-optimal model, over each other."""
     figure, axes = panels(1, 1, size=(5.2, 3.6))
     axis = axes[0, 0]
     first = min(row.compute.min() for row in found.rows if len(row.compute))
-    grid = np.geomspace(first, max(found.at, first * 100), 40)
+    grid = np.geomspace(first, max(found.compute, first * 100), 40)
     for row, color in zip(found.rows, PALETTE, strict=False):
         if len(row.compute):
             points(axis, row.compute, row.best, color=color, markersize=3)
-            line = row.n_params * (grid / found.at) ** row.exponent
+            line = row.n_params * (grid / found.compute) ** row.exponent
         else:
-            line = np.asarray(fitted.compute_optimal(grid, flops=flops, intervals=False).n_params)
+            line = np.asarray(
+                fitted.compute_optimal(
+                    grid, flops_per_param_example=flops_per_param_example, intervals=False
+                ).n_params
+            )
         axis.plot(grid, line, color=color, label=f"{row.name}: a = {row.exponent:.3f}")
     loglog(axis, "FLOPs", "optimal n_params")
     axis.legend(frameon=False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scalinglab.laws.fitting.uncertainty import bootstrap
     from scalinglab.laws.fitting.uncertainty_budget import sources
     from scalinglab.laws.forms.base import Form, Parameter
-    from scalinglab.laws.forms.registry import register
+    from scalinglab.laws.forms.registry import register_form
     from scalinglab.laws.learning_curves.collapse import collapse
     from scalinglab.laws.learning_curves.dynamical import dynamical
     from scalinglab.laws.noise import optimal_noise
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical",
-    "extrapolate", "fit", "forms", "optimal_noise", "plan", "register", "sources", "surface",
+    "extrapolate", "fit", "forms", "optimal_noise", "plan", "register_form", "sources", "surface",
     "uncertainty",
 ]  # fmt: skip
 
@@ -38,10 +38,11 @@ __getattr__, __dir__ = lazily(
         "Parameter": "forms.base", "bootstrap": "fitting.uncertainty",
         "collapse": "learning_curves.collapse", "dynamical": "learning_curves.dynamical",
         "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "optimal_noise": "noise",
-        "register": "forms.registry", "sources": "fitting.uncertainty_budget",
+        "register_form": "forms.registry", "sources": "fitting.uncertainty_budget",
     },
     modules={
         "forms": "forms", "plan": "planning.questions", "surface": "surface",
         "uncertainty": "fitting.uncertainty",
     },
+    renamed={"register": "register_form"},
 )  # fmt: skip

@@ -157,7 +157,7 @@ def _last_checkpoints(curves: Curves, settings: list[str]) -> pd.DataFrame:
 def _line(width: np.ndarray, noise: np.ndarray) -> tuple[float, float, float]:
     slope = float(width @ noise / (width @ width))
     rest = noise - slope * width
-    freedom = len(width) - 1
-    error = float(np.sqrt(rest @ rest / freedom / (width @ width))) if freedom else float("nan")
+    dof = len(width) - 1
+    error = float(np.sqrt(rest @ rest / dof / (width @ width))) if dof else float("nan")
     spread = np.sum((noise - noise.mean()) ** 2)
     return slope, error, float(1 - rest @ rest / spread) if spread > 0 else float("nan")

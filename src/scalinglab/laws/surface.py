@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalinglab.deprecation import renamed_arguments, renamed_names
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import uncertainty
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 STRAIGHT = 0.01  # of ln size: sizes that stray less from a line, or from a value, lie on it
 REACH = 60.0  # of ln n_params on both sides: no optimum lies farther out
-FLOPS = 6.0  # per parameter and example: 2 forward, 4 backward
+FLOPS_PER_PARAM_EXAMPLE = 6.0  # per parameter and example: 2 forward, 4 backward
 
 
 @dataclass(frozen=True)
@@ -127,30 +128,36 @@ class Surface:
         """One standard error of every parameter, from the bootstrap over runs."""
         return self.bootstrap.errors()
 
+    @renamed_arguments(flops="flops_per_param_example")
     def compute_optimal(
-        self, compute: Any, *, flops: float = FLOPS, level: float = 0.95, intervals: bool = True
+        self,
+        compute: Any,
+        *,
+        flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE,
+        level: float = 0.95,
+        intervals: bool = True,
     ) -> Optimal:
-        """The n_params and n_data that reach the lowest loss with `compute` = flops · n_params · n_data.
+        """The n_params and n_data that reach the lowest loss with a compute, k · n_params · n_data.
 
         Args:
             compute: FLOPs, a number or an array.
-            flops: per parameter and example.
+            flops_per_param_example: k, the FLOPs of a run divided by n_params · n_data.
             level: of the intervals.
             intervals: from `bootstrap`; False saves the refits and gives NaN.
         """
-        positive(compute=compute, flops=flops)
+        positive(compute=compute, flops_per_param_example=flops_per_param_example)
         total = np.asarray(compute, float)
         flat = total.ravel()
-        best = _optimum(self.law.form, self.law.values[None], flat / flops)[0]
+        best = _optimum(self.law.form, self.law.values[None], flat / flops_per_param_example)[0]
         if (np.abs(np.log(best[0] / best[1])) > 1.9 * REACH).any():
             idle = self.law.form.variables[int(best[0, 0] > best[1, 0])]
             raise BadInput(
                 f"the loss does not fall with {idle} in this fit, so no use of compute is the best: add runs "
                 f"over a wider range of {idle}, or drop those that hide it"
             )
-        nearby = _optimum(self.law.form, self.law.values[None], flat / flops * 1.01)[0]
+        nearby = _optimum(self.law.form, self.law.values[None], flat / flops_per_param_example * 1.01)[0]
         if intervals:
-            draws = _optimum(self.law.form, self.bootstrap.values, flat / flops)
+            draws = _optimum(self.law.form, self.bootstrap.values, flat / flops_per_param_example)
             tails = self.bootstrap.tails(level)
             low, high = np.quantile(draws, tails[0], axis=0), np.quantile(draws, tails[1], axis=0)
         else:
@@ -310,4 +317,6 @@ def _search(form: Form, columns: list[np.ndarray], product: np.ndarray) -> np.nd
     return centre
 
 
-__all__ = ["FLOPS", "Optimal", "Surface", "fit", "surfaces"]
+__all__ = ["FLOPS_PER_PARAM_EXAMPLE", "Optimal", "Surface", "fit", "surfaces"]
+
+__getattr__ = renamed_names(__name__, {"FLOPS": "FLOPS_PER_PARAM_EXAMPLE"})

@@ -9,9 +9,9 @@ from scalinglab.laws.learning_curves.dynamical import Dynamical
 from scalinglab.laws.learning_curves.shape import Exponent
 
 
-def interval(exponent: Exponent, freedom: int) -> str:
+def interval(exponent: Exponent, dof: int) -> str:
     """A 95 % interval as text, by Student's t: the error comes from a few sizes."""
-    half = stats.t.ppf(0.975, max(freedom, 1)) * exponent.error
+    half = stats.t.ppf(0.975, max(dof, 1)) * exponent.error
     return f"{exponent.value - half:.3g} … {exponent.value + half:.3g}"
 
 

@@ -209,7 +209,7 @@ def in_words(found: Dynamical) -> Section:
         ("γ: measured, best error against data", found.gamma_measured, len(found.table) - 2),
     ]
     table = pd.DataFrame(
-        [(name, e.value, e.error, reading.interval(e, freedom)) for name, e, freedom in rows],
+        [(name, e.value, e.error, reading.interval(e, dof)) for name, e, dof in rows],
         columns=["exponent", "value", "standard error", "95 % interval"],
     )
     said = [*reading.of_dynamical(found), *(f"{note[0].upper()}{note[1:]}." for note in found.notes)]

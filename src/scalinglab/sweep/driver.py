@@ -21,6 +21,7 @@ from typing import Any
 
 from scalinglab import __version__
 from scalinglab.curves import Curves, run_name
+from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.store import Record, RunBusy, Store, StoreError
 from scalinglab.sweep.display import Display
@@ -112,6 +113,7 @@ def as_store(store: Store | str | Path) -> Store:
     return store if isinstance(store, Store) else Store(store)
 
 
+@renamed_arguments(together="max_stacked")
 def execute(
     grid: Grid | Mapping[str, Any] | str | Path,
     store: Store | str | Path = "runs",
@@ -122,7 +124,7 @@ def execute(
     device: str | None = None,
     cpus: float = 1,
     gpus: float = 0,
-    together: int | None = None,
+    max_stacked: int | None = None,
     memory_limit: float | None = None,
     retry_failed: bool = False,
     attempts: int = 5,
@@ -138,7 +140,7 @@ def execute(
         address: of a Ray cluster; `auto` for the one this machine belongs to.
         device: where to compute; GPUs are used where there are any.
         cpus, gpus: what a Ray task needs.
-        together: the largest number of runs in a task.
+        max_stacked: the largest number of runs in a task.
         memory_limit: bytes a task may take; larger ones are split.
         retry_failed: also do again what failed before.
         attempts: how often a run whose worker dies is tried before it counts as failed.
@@ -152,7 +154,7 @@ def execute(
         pool = open_pool(engine, workers, address, devices, cpus, gpus)
         try:
             plan = make_plan(
-                grid, store, workers=pool.slots, together=together, memory_limit=memory_limit,
+                grid, store, workers=pool.slots, max_stacked=max_stacked, memory_limit=memory_limit,
                 device=device or devices[0], retry_failed=retry_failed,
             )  # fmt: skip
             if engine == "local":

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from scalinglab.curves import plain, run_name
+from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store
 from scalinglab.store.files import write_whole
@@ -123,12 +124,13 @@ def count(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
+@renamed_arguments(together="max_stacked")
 def make_plan(
     grid: Grid,
     store: Store | None = None,
     *,
     workers: int = 1,
-    together: int | None = None,
+    max_stacked: int | None = None,
     memory_limit: float | None = None,
     device: str | None = None,
     retry_failed: bool = False,
@@ -137,13 +139,13 @@ def make_plan(
 
     Args:
         workers: how many tasks run at a time.
-        together: the largest number of runs in a task; chosen by the runner where not given.
+        max_stacked: the largest number of runs in a task; chosen by the runner where not given.
         memory_limit: bytes that one task may take; what the machine has free where not given.
         device: where tasks compute; the runner's choice where not given.
         retry_failed: also do again the runs that failed.
     """
-    if together is not None and together < 1:
-        raise BadInput(f"together={together} must be at least 1")
+    if max_stacked is not None and max_stacked < 1:
+        raise BadInput(f"max_stacked={max_stacked} must be at least 1")
     runner = load(grid.runner)
     runs: dict[str, Setting] = {}
     for setting in grid.settings():
@@ -154,7 +156,7 @@ def make_plan(
     done = tuple(run for run in runs if status.get(run) in ("done", "diverged"))
     failed = () if retry_failed else tuple(run for run in runs if status.get(run) == "failed")
     todo = [setting for run, setting in runs.items() if run not in {*done, *failed}]
-    size = together or runner.capacity(device)
+    size = max_stacked or runner.capacity(device)
     limit = memory_limit or runner.memory_limit(device, workers)
     tasks = []
     for alike in runner.alike(todo) if todo else []:

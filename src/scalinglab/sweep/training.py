@@ -48,7 +48,7 @@ def alike(settings: Sequence[Setting]) -> list[list[Setting]]:
     torch = require("torch", "train", "Training")
     from scalinglab.train.engine import group
 
-    groups = group([_setting(s) for s in settings], torch.device("cpu"), together=len(settings))
+    groups = group([_setting(s) for s in settings], torch.device("cpu"), max_stacked=len(settings))
     return [[dict(s.identity()) for s in members] for members in groups]
 
 

@@ -32,7 +32,7 @@ def dataset_of(setting: Setting) -> Dataset:
     # a noisy set is one set, from which every seed draws its subset
     noise_seed = setting.data_seed or 0 if setting.input_noise or setting.label_noise else 0
     return _dataset(
-        setting.dataset, options, setting.normalise, setting.pool, superclass,
+        setting.dataset, options, setting.normalize, setting.pool, superclass,
         setting.input_noise, setting.label_noise, noise_seed, setting.test_size,
     )  # fmt: skip
 
@@ -43,14 +43,14 @@ def _hashable(superclass: str | Sequence[int]) -> str | tuple[int, ...]:
 
 @lru_cache(maxsize=8)
 def _dataset(
-    name: str, options: tuple, normalise: str, pool: int, superclass: str | tuple[int, ...] | None,
+    name: str, options: tuple, normalize: str, pool: int, superclass: str | tuple[int, ...] | None,
     input_noise: float, label_noise: float, seed: int, test_size: int | None,
 ) -> Dataset:  # fmt: skip
     if name == "teacher_student":
         loaded = _teacher(dict(options))
     else:
-        loaded = datasets.load(name, normalise="none")
-        loaded = (loaded.pool(pool) if pool > 1 else loaded).normalise(normalise)
+        loaded = datasets.load(name, normalize="none")
+        loaded = (loaded.pool(pool) if pool > 1 else loaded).normalize(normalize)
     if superclass is not None:
         loaded = loaded.superclass(superclass)
     loaded = loaded.noise(input_noise, seed)

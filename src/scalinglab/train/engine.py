@@ -23,6 +23,7 @@ from scalinglab import nets
 from scalinglab import progress as bars
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset
+from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, usable_device
 from scalinglab.measure import flops
 from scalinglab.measure.functional import paths_exist
@@ -44,13 +45,14 @@ STREAMS = 8  # groups that share a GPU
 STACK = {"cpu": (16, 1e9), "cuda": (64, 5e8)}
 
 
+@renamed_arguments(also="extra")
 def run(
     setting: Setting | Mapping[str, Any],
     *,
     store: Store | str | Path | None = None,
     device: str | None = None,
     progress: bool = True,
-    also: Reading | None = None,
+    extra: Reading | None = None,
 ) -> Curves:
     """Train one network and return its curves.
 
@@ -60,33 +62,34 @@ def run(
         device: "cpu", "cuda", …; the GPU where there is one, by default.
         progress: show a bar where a person is watching.
         also: called with the network, in evaluation mode, at every checkpoint; returns further columns, as
-            in ``also=lambda model: {"kernel": sl.measure.ntk(model, x).trace()}``.
+            in ``extra=lambda model: {"kernel": sl.measure.ntk(model, x).trace()}``.
 
     Returns:
         One row a checkpoint: `step`, `epoch`, `examples`, `compute`, `train_loss`, `train_error`,
         `test_loss`, `test_error`, `norm` and `norm_*`. Early stopping is a reading of the curve:
         ``curves.best("test_error")``.
     """
-    return run_many([setting], store=store, device=device, progress=progress, also=also)
+    return run_many([setting], store=store, device=device, progress=progress, extra=extra)
 
 
+@renamed_arguments(also="extra", together="max_stacked")
 def run_many(
     settings: Sequence[Setting | Mapping[str, Any]],
     *,
     store: Store | str | Path | None = None,
     device: str | None = None,
-    together: int | None = None,
+    max_stacked: int | None = None,
     progress: bool = True,
     experiment: str | None = None,
     save_every: float = SAVE_EVERY,
-    also: Reading | None = None,
+    extra: Reading | None = None,
 ) -> Curves:
     """Train many networks at once on one device and return all their curves.
 
     Args:
         settings: in any order; equal ones are trained once. Those that are done in the store are not
             trained again.
-        together: the largest number of runs whose parameters are stacked; chosen by the network's size
+        max_stacked: the largest number of runs whose parameters are stacked; chosen by the network's size
             where not given. On a GPU, groups run beside each other on streams of their own.
         experiment: the study the runs belong to.
         save_every: seconds between two states that a killed run can go on from (with a store).
@@ -105,8 +108,8 @@ def run_many(
     todo = [s for s in wanted.values() if kept is None or not kept.done(s.identity())]
     names = {s.run for s in todo}
     jobs = [
-        Job(members, place, kept, experiment, save_every, names, also)
-        for members in group(todo, place, together, kept)
+        Job(members, place, kept, experiment, save_every, names, extra)
+        for members in group(todo, place, max_stacked, kept)
     ]
     work = _work(jobs, place)
     for _ in bars.track(work, "training", total=sum(job.checkpoints for job in jobs)) if progress else work:
@@ -127,15 +130,18 @@ def as_setting(setting: Setting | Mapping[str, Any]) -> Setting:
 
 
 def group(
-    settings: Sequence[Setting], device: torch.device, together: int | None = None, store: Store | None = None
+    settings: Sequence[Setting],
+    device: torch.device,
+    max_stacked: int | None = None,
+    store: Store | None = None,
 ) -> list[list[Setting]]:
-    """Settings that can be trained side by side, in groups of at most `together`.
+    """Settings that can be trained side by side, in groups of at most `max_stacked`.
 
     Runs that were killed together stay together, so that they resume from one state, also with those of them
     that are done by now.
     """
-    if together is not None and together < 1:
-        raise BadInput(f"together={together} must be at least 1")
+    if max_stacked is not None and max_stacked < 1:
+        raise BadInput(f"max_stacked={max_stacked} must be at least 1")
     left = {s.run: s for s in settings}
     groups = _killed(left, store) if store is not None else []
     alike: dict[str, list[Setting]] = {}
@@ -143,7 +149,7 @@ def group(
         alike.setdefault(s.kind(), []).append(s)
     for members in alike.values():
         members.sort(key=lambda s: s.total_steps(_size(s)))  # those that end together stay together
-        size = together or stack_size(members[0], device)
+        size = max_stacked or stack_size(members[0], device)
         groups += [members[start : start + size] for start in range(0, len(members), size)]
     return groups
 
@@ -200,10 +206,10 @@ class Job:
 
     def __init__(
         self, settings: list[Setting], device: torch.device, store: Store | None, experiment: str | None,
-        save_every: float, wanted: Collection[str], also: Reading | None = None,
+        save_every: float, wanted: Collection[str], extra: Reading | None = None,
     ) -> None:  # fmt: skip
         self.settings, self.device, self.experiment = settings, device, experiment
-        self.store, self.save_every, self.also = store, save_every, also
+        self.store, self.save_every, self.extra = store, save_every, extra
         self.runs = {s.run: s.identity() for s in settings}
         self.wanted = [s for s in settings if s.run in wanted]
         self.schedules = {s.run: s.checkpoints(_size(s)).tolist() for s in settings}
@@ -254,7 +260,7 @@ class Job:
         rows = [r for r, s in enumerate(group.settings) if group.step in self.schedules[s.run]]
         diverged = group.clock.diverged.tolist()
         for r, measured in zip(rows, self.measure(rows)):
-            measured |= read(group, r, self.also)
+            measured |= read(group, r, self.extra)
             self._append(group.settings[r], measured)
             self._judge(r, measured, diverged[r])
         written = sum(group.settings[r].run in self.writers for r in rows) if self.store else len(rows)

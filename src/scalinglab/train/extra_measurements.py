@@ -33,8 +33,8 @@ def _gradient_noise(model: nn.Module, x: Tensor, y: Tensor, loss: str) -> dict[s
 READINGS = {"fisher_rao": _fisher_rao, "gradient_noise": _gradient_noise}
 
 
-def read(group: Group, row: int, also: Reading | None = None) -> dict[str, float]:
-    """What the setting names, and what `also` says of the network, for one run of a group.
+def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, float]:
+    """What the setting names, and what `extra` says of the network, for one run of a group.
 
     Args:
         group: The runs.
@@ -43,7 +43,7 @@ def read(group: Group, row: int, also: Reading | None = None) -> dict[str, float
     """
     setting = group.setting
     named = [READINGS[name] for name in setting.measure if name in READINGS]
-    if not named and also is None:
+    if not named and extra is None:
         return {}
     model = group.module(row)
     found: dict[str, float] = {}
@@ -55,7 +55,7 @@ def read(group: Group, row: int, also: Reading | None = None) -> dict[str, float
             y = nn.functional.one_hot(y, group.resident.n_classes).to(x.dtype)
         for reading in named:
             found |= reading(model, x, y, setting.loss)
-    if also is not None:
+    if extra is not None:
         with evaluating(model):
-            found |= {name: float(value) for name, value in also(model).items()}
+            found |= {name: float(value) for name, value in extra(model).items()}
     return found

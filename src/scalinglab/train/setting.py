@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 
 from scalinglab.curves import run_name
-from scalinglab.data import NORMALISATIONS, SOURCES
+from scalinglab.data import NORMALIZATIONS, SOURCES
+from scalinglab.deprecation import renamed_fields
 from scalinglab.errors import BadInput, nearest
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "dataset": (*SOURCES, "teacher_student"),
-    "normalise": tuple(NORMALISATIONS),
+    "normalize": tuple(NORMALIZATIONS),
     "optimizer": ("sgd", "nesterov", "adam", "adamw"),
     "loss": ("cross_entropy", "mse"),
     "schedule": ("constant", "cosine"),
@@ -53,6 +54,10 @@ FREE = {
 }  # fmt: skip
 
 
+RENAMED = {"normalise": "normalize"}  # old names of keys, which settings still take
+
+
+@renamed_fields(**RENAMED)
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """One run.
@@ -63,7 +68,7 @@ class Setting:
         dataset: a name that `scalinglab.data.load` knows, or "teacher_student" with `data_options` for
             `scalinglab.data.teacher_student`.
         n_data: training examples; None takes all. Subsets of one seed contain each other.
-        normalise, pool, superclass, input_noise, label_noise, test_size: views of the data.
+        normalize, pool, superclass, input_noise, label_noise, test_size: views of the data.
         augment: random flips, crops (4 pixels of padding), or both; "none" unless asked for.
         optimizer, learning_rate, momentum, weight_decay, schedule: `momentum` is for sgd (0 unless given)
             and nesterov (0.9); weight decay is decoupled in adamw and part of the gradient otherwise.
@@ -98,7 +103,7 @@ class Setting:
     initialization: str = "critical"
     model_options: Mapping[str, Any] = field(default_factory=dict)
     data_options: Mapping[str, Any] = field(default_factory=dict)
-    normalise: str = "channel"
+    normalize: str = "channel"
     pool: int = 1
     superclass: str | Sequence[int] | None = None
     input_noise: float = 0.0
@@ -167,7 +172,7 @@ class Setting:
         """
         known = [f.name for f in fields(Setting)]
         for name in values:
-            if name not in known:
+            if name not in (*known, *RENAMED):
                 raise BadInput(f"a setting has no {name!r}; {nearest(name, known)}")
         for name in ("model", "dataset"):
             if name not in values:
@@ -303,8 +308,8 @@ def _check_agreement(s: Setting) -> None:
         raise BadInput("label_smoothing goes with loss='cross_entropy'")
     if s.data_options and s.dataset != "teacher_student":
         raise BadInput(f"data_options are for dataset='teacher_student', not {s.dataset!r}")
-    if s.dataset == "teacher_student" and (s.pool != 1 or s.normalise != "channel"):
-        key = "pool" if s.pool != 1 else "normalise"
+    if s.dataset == "teacher_student" and (s.pool != 1 or s.normalize != "channel"):
+        key = "pool" if s.pool != 1 else "normalize"
         raise BadInput(
             f"{key}={getattr(s, key)!r} is for images; inputs of teacher_student lie on the unit cube: "
             f"leave it out"

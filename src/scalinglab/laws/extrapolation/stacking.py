@@ -29,6 +29,7 @@ from scipy import stats
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
+from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.laws.extrapolation.forecasters import NAMES, forecast
 from scalinglab.laws.fitting import points
@@ -89,12 +90,13 @@ class Extrapolation:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
+@renamed_arguments(missing="nan_policy")
 def extrapolate(
     x: Sequence[float] | np.ndarray,
     y: Sequence[float] | np.ndarray,
     at: Sequence[float] | np.ndarray | float,
     level: float = 0.95,
-    missing: str = "raise",
+    nan_policy: str = "raise",
 ) -> Extrapolation:
     """Continue the falling curve y(x) to `at`.
 
@@ -103,7 +105,7 @@ def extrapolate(
         y: errors or losses, positive.
         at: where to predict; inside the range of x the curve is interpolated.
         level: of the interval.
-        missing: "raise" on points that cannot be used, or "drop" them.
+        nan_policy: "raise" on points that cannot be used, or "drop" them.
 
     >>> import numpy as np
     >>> n = np.geomspace(100, 10_000, 20)
@@ -119,7 +121,7 @@ def extrapolate(
         raise BadInput(f"at={at!r}: give positive, finite numbers to predict at")
     if not 0 < level < 1:
         raise BadInput(f"level={level} must lie between 0 and 1, such as 0.95")
-    data = points.check(x, y, missing=missing)
+    data = points.check(x, y, nan_policy=nan_policy)
     sizes, inverse = np.unique(data.x, return_inverse=True)
     values = np.bincount(inverse, data.y) / np.bincount(inverse)
     if sizes.size < FEWEST_POINTS:

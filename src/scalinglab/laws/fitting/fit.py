@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, NotConverged, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import least_squares, points
@@ -21,6 +22,7 @@ from scalinglab.laws.fitting.points import Points
 from scalinglab.laws.forms.base import Form
 
 
+@renamed_arguments(missing="nan_policy")
 def fit(
     form: str | Form,
     x: Any,
@@ -34,7 +36,7 @@ def fit(
     space: str = "log",
     bounds: Mapping[str, tuple[float, float]] | None = None,
     starts: int = 8,
-    missing: str = "raise",
+    nan_policy: str = "raise",
 ) -> Law:
     """Fit a form to points.
 
@@ -51,7 +53,7 @@ def fit(
         space: residuals of "log" or "raw" values.
         bounds: (low, high) by parameter name; low = high holds it there.
         starts: how many of the best grid nodes are followed.
-        missing: "raise" on points that cannot be used, or "drop" them.
+        nan_policy: "raise" on points that cannot be used, or "drop" them.
 
     >>> import numpy as np
     >>> x = np.geomspace(100, 1e5, 12)
@@ -76,7 +78,7 @@ def fit(
         weights=weights,
         runs=runs,
         log=space == "log",
-        missing=missing,
+        nan_policy=nan_policy,
     )
     _enough(found, data)
     return fit_points(found, data, loss=loss, delta=delta, log=space == "log", starts=starts)
@@ -210,23 +212,21 @@ def _law(problem: least_squares.Problem, data: Points, minimum: least_squares.Mi
         condition=_condition(problem.jacobian(z[None])[0][:, ~held] * np.sqrt(problem.count[0])[:, None]),
         at_bound=tuple(n for n, at in zip(form.names, held, strict=True) if at),
     )
-    freedom = len(data.y) - len(form.parameters)
+    dof = len(data.y) - len(form.parameters)
     parameters = dict(zip(form.names, map(float, values), strict=True))
-    scale = _scale(problem, z, freedom)
-    return Law(
-        form, {**parameters, **form.held}, data, certificate, problem.log, problem.delta, scale, freedom
-    )
+    scale = _scale(problem, z, dof)
+    return Law(form, {**parameters, **form.held}, data, certificate, problem.log, problem.delta, scale, dof)
 
 
-def _scale(problem: least_squares.Problem, z: np.ndarray, freedom: int) -> float:
+def _scale(problem: least_squares.Problem, z: np.ndarray, dof: int) -> float:
     """The scale of 2ρ: E ψ²/E ψ', which is the residuals' variance for squares."""
     r = problem.residuals(z[None])[0]
-    if freedom < 1:
+    if dof < 1:
         return float("nan")
     pull, count = np.clip(r, -problem.delta, problem.delta), problem.count[0]
     inside = max(float(np.average(np.abs(r) <= problem.delta, weights=count)), 1 / len(r))
-    correction = 1 + (len(r) - freedom) / len(r) * (1 - inside) / inside  # Huber 1981, section 7.6
-    return float(np.sum(count * pull**2) / freedom / inside * correction)
+    correction = 1 + (len(r) - dof) / len(r) * (1 - inside) / inside  # Huber 1981, section 7.6
+    return float(np.sum(count * pull**2) / dof / inside * correction)
 
 
 def _condition(jacobian: np.ndarray) -> float:

@@ -41,7 +41,7 @@ class Table:
 
     def usable(self, names: Sequence[str]) -> Table:
         """Only the points that a surface of these variables can be fitted to; the notes count the others."""
-        kept = points.check(tuple(self.x), self.y, names=tuple(names), runs=self.runs, missing="drop")
+        kept = points.check(tuple(self.x), self.y, names=tuple(names), runs=self.runs, nan_policy="drop")
         return Table(kept.x, kept.y, None, kept.runs, (*self.notes, *kept.notes))
 
     def without_highest(self, count: int) -> Table:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
+from scalinglab.deprecation import renamed_attribute, renamed_fields
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.points import Points
@@ -48,6 +49,7 @@ class Certificate:
         return told + ("" if self.converged else "; NOT at rest")
 
 
+@renamed_fields(freedom="dof")
 @dataclass(frozen=True, repr=False)
 class Law:
     """A fitted form with its uncertainty; made by `fit`.
@@ -60,7 +62,7 @@ class Law:
         log: whether residuals are of logarithms.
         delta: Huber's threshold; infinity for squares.
         scale: what 2ρ is to be divided by: the variance of one residual where the loss is squared.
-        freedom: points minus parameters.
+        dof: points minus parameters.
     """
 
     form: Form
@@ -70,7 +72,10 @@ class Law:
     log: bool
     delta: float
     scale: float
-    freedom: int
+    dof: int
+
+    wave = renamed_attribute("wave", "lack_of_fit_pvalue")
+    scatter = renamed_attribute("scatter", "residual_std")
 
     # --- what it says ----------------------------------------------------------------------------
 
@@ -112,12 +117,12 @@ class Law:
         return np.log(self.points.y / law) if self.log else self.points.y - law
 
     @property
-    def scatter(self) -> float:
+    def residual_std(self) -> float:
         """The standard deviation of one (weighted) residual; robust where the loss is."""
         r = self.problem.residuals(self.coordinates[None])[0]
         if np.isfinite(self.delta):
             return robust_scale(r, len(self.form.parameters))
-        return float(np.sqrt(np.sum(r**2) / self.freedom)) if self.freedom > 0 else float("nan")
+        return float(np.sqrt(np.sum(r**2) / self.dof)) if self.dof > 0 else float("nan")
 
     @property
     def variance(self) -> float:
@@ -132,7 +137,7 @@ class Law:
         return self.problem.unit
 
     @property
-    def wave(self) -> float:
+    def lack_of_fit_pvalue(self) -> float:
         """How likely random residuals would move together, from size to size, as much as these do.
 
         Small where the form does not follow the data, and then intervals that trust the form are too narrow.
@@ -201,7 +206,7 @@ class Law:
             return f"{self.form.name} has no exponent"
         if isinstance(self.form.exponent, float):
             return ""  # it was not asked for
-        if self.freedom < 1:
+        if self.dof < 1:
             count = len(self.form.parameters)
             return f"{len(self.points.y)} points for {count} parameters: nothing is left to judge it by"
         low, high = self.parameter_intervals["exponent"]
@@ -238,17 +243,17 @@ class Law:
             if name not in self.parameters:
                 lines.append(f"  {name:<14} {value:.6g}")
         unit = "of ln y" if self.log else "of y"
-        freedom = f"{self.freedom} degree{'' if self.freedom == 1 else 's'} of freedom"
-        lines.append(f"  scatter        {self.scatter:.3g} {unit} with {freedom}")
+        dof = f"{self.dof} degree{'' if self.dof == 1 else 's'} of freedom"
+        lines.append(f"  residual std   {self.residual_std:.3g} {unit} with {dof}")
         c = self.certificate
         lines.append(f"  objective      {c.objective:.6g}")
         lines.append(f"  certificate    {c.summary()}")
         if c.at_bound:
             lines.append(f"  at a bound     {', '.join(c.at_bound)}")
-        if self.wave < 0.02:
+        if self.lack_of_fit_pvalue < 0.02:
             lines.append(
-                f"  DOES NOT FOLLOW: residuals move together from size to size (p = {self.wave:.1g}); "
-                "intervals that trust this form are too narrow"
+                f"  Lack of fit: residuals are correlated across sizes (p = {self.lack_of_fit_pvalue:.1g}); "
+                "intervals that assume this form are too narrow"
             )
         if self.form.exponent is not None and self.unidentified:
             lines.append(f"  NOT IDENTIFIED: {self.unidentified}")
@@ -265,9 +270,9 @@ class Law:
             "identified": not self.unidentified,
             "identified_parameters": self.identified,
             "problem": self.unidentified,
-            "wave": self.wave,
+            "lack_of_fit_pvalue": self.lack_of_fit_pvalue,
             "derived": self.derived,
-            "scatter": self.scatter,
+            "residual_std": self.residual_std,
             "points": len(self.points.y),
             "certificate": vars(self.certificate),
             "notes": list(self.points.notes),
@@ -330,8 +335,8 @@ def check_sizes(x: Any) -> None:
             raise BadInput(f"x={wrong[wrong <= 0][0]:g} must be positive: laws are laws of sizes")
 
 
-def level_quantile(level: float, freedom: int) -> float:
+def level_quantile(level: float, dof: int) -> float:
     """Student's two-sided quantile."""
     if not 0 < level < 1:
         raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
-    return float(stats.t.ppf(0.5 + level / 2, freedom)) if freedom >= 1 else float("inf")
+    return float(stats.t.ppf(0.5 + level / 2, dof)) if dof >= 1 else float("inf")

@@ -28,16 +28,16 @@ TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class Pull:
+class Penalty:
     """A pseudo-measurement: quantity(parameters) = target, held with a stiffness, for every data set.
 
-    The minimum under a pull lies on the profile of the quantity: no other parameters reach a lower
+    The minimum under a penalty lies on the profile of the quantity: no other parameters reach a lower
     objective at the value that the quantity takes there.
 
     Attributes:
         quantity: (parameters (rows, p), rows (rows,)) -> values (rows,).
         target: (sets,).
-        stiffness: (sets,); the pull's residual is √stiffness (quantity - target).
+        stiffness: (sets,); the penalty's residual is √stiffness (quantity - target).
     """
 
     quantity: Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -57,8 +57,8 @@ class Problem:
         count: (sets, n) or (1, n), multiplies ρ; zero drops a point from a set.
         log: residuals of logarithms instead of raw values.
         delta: Huber's threshold, infinity for squares.
-        pull: a pseudo-measurement, not subject to Huber's threshold.
-        rows: which data sets these are, for the pull.
+        penalty: a pseudo-measurement, not subject to Huber's threshold.
+        rows: which data sets these are, for the penalty.
     """
 
     form: Form
@@ -68,7 +68,7 @@ class Problem:
     count: np.ndarray
     log: bool = True
     delta: float = np.inf
-    pull: Pull | None = None
+    penalty: Penalty | None = None
     rows: np.ndarray | None = None
 
     def take(self, rows: np.ndarray) -> Problem:
@@ -119,26 +119,26 @@ class Problem:
             else:
                 r = curve - self.y
             r = np.where(self.count > 0, r * self.weight, 0.0)
-            if self.pull is not None:
-                r = np.concatenate([r, self._pulled(z)[:, None]], axis=1)
+            if self.penalty is not None:
+                r = np.concatenate([r, self._penalized(z)[:, None]], axis=1)
         return np.where(np.isfinite(r), r, np.inf)
 
-    def _pulled(self, z: np.ndarray) -> np.ndarray:
-        pull, rows = self.pull, np.arange(len(z)) if self.rows is None else self.rows
-        assert pull is not None
-        value = pull.quantity(self.to_parameters(z), rows)
-        return np.sqrt(pull.stiffness[rows]) * (value - pull.target[rows])
+    def _penalized(self, z: np.ndarray) -> np.ndarray:
+        penalty, rows = self.penalty, np.arange(len(z)) if self.rows is None else self.rows
+        assert penalty is not None
+        value = penalty.quantity(self.to_parameters(z), rows)
+        return np.sqrt(penalty.stiffness[rows]) * (value - penalty.target[rows])
 
     @property
     def thresholds(self) -> np.ndarray:
         """Huber's threshold of every residual."""
         count = self.x.shape[-1]
-        return np.r_[np.full(count, self.delta), [np.inf] * (self.pull is not None)]
+        return np.r_[np.full(count, self.delta), [np.inf] * (self.penalty is not None)]
 
     @property
     def counts(self) -> np.ndarray:
         """How often every residual counts."""
-        if self.pull is None:
+        if self.penalty is None:
             return self.count
         return np.concatenate([self.count, np.ones((len(self.count), 1))], axis=1)
 
@@ -178,12 +178,12 @@ class Problem:
                 slopes = slopes / self.curve(z)[..., None]
             slopes = slopes * self.weight[..., None]
         slopes = np.where(np.isfinite(slopes), slopes, 0.0)
-        if self.pull is not None:
-            pulled = self._differences(z, only_pull=True)
-            slopes = np.concatenate([slopes, pulled], axis=1)
+        if self.penalty is not None:
+            penalized = self._differences(z, only_penalty=True)
+            slopes = np.concatenate([slopes, penalized], axis=1)
         return slopes
 
-    def _differences(self, z: np.ndarray, only_pull: bool = False) -> np.ndarray:
+    def _differences(self, z: np.ndarray, only_penalty: bool = False) -> np.ndarray:
         """Central differences that stay within the bounds."""
         low, high = self.bounds
         # offsets near zero need a step on the scale of the data, not of themselves
@@ -197,7 +197,7 @@ class Problem:
         both = np.concatenate([up, down], axis=1).reshape(-1, count)
         part = self.take(np.repeat(np.arange(len(z)), 2 * count))
         with np.errstate(all="ignore"):
-            r = part._pulled(both)[:, None] if only_pull else part.residuals(both)
+            r = part._penalized(both)[:, None] if only_penalty else part.residuals(both)
             r = r.reshape(len(z), 2, count, -1)
             slopes = (r[:, 0] - r[:, 1]) / width[..., None]
         return np.where(np.isfinite(slopes), slopes, 0.0).transpose(0, 2, 1)
@@ -377,9 +377,9 @@ def polish(problem: Problem, z: np.ndarray) -> tuple[np.ndarray, float]:
     def value(point: np.ndarray) -> tuple[float, np.ndarray]:
         point = np.clip(point, low, high)[None]
         r = problem.residuals(point)
-        pull = np.clip(r, -problem.delta, problem.delta) * problem.count
+        clipped = np.clip(r, -problem.delta, problem.delta) * problem.count
         gradient = np.einsum(
-            "np,n->p", problem.jacobian(point)[0], np.where(np.isfinite(pull[0]), pull[0], 0)
+            "np,n->p", problem.jacobian(point)[0], np.where(np.isfinite(clipped[0]), clipped[0], 0)
         )
         return float(problem.objective(r)[0]) * 1e3 / base, gradient * 1e3 / base
 

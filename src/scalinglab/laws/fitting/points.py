@@ -50,16 +50,16 @@ def check(
     weights: Any = None,
     runs: Any = None,
     log: bool = True,
-    missing: str = "raise",
+    nan_policy: str = "raise",
 ) -> Points:
     """Turn what a user gave into points, or say what is wrong with it.
 
     Args:
-        missing: "raise" on missing values, infinities and (in logs) values that are not positive, or
+        nan_policy: "raise" on missing values, infinities and (in logs) values that are not positive, or
             "drop" them with a note.
     """
-    if missing not in ("raise", "drop"):
-        raise BadInput(f"missing={missing!r} must be 'raise' or 'drop'")
+    if nan_policy not in ("raise", "drop"):
+        raise BadInput(f"nan_policy={nan_policy!r} must be 'raise' or 'drop'")
     given = list(x) if len(names) > 1 else [x]
     if len(given) != len(names):
         raise BadInput(
@@ -81,7 +81,7 @@ def check(
         bad |= _bad(values, name, True)
     if errors is not None:
         bad |= _bad(errors, "error", True)
-    if bad and missing == "raise":
+    if bad and nan_policy == "raise":
         raise BadInput(_complaint(bad))
     if np.any(weight < 0):
         raise BadInput(f"weights must not be negative; the smallest is {weight.min():g}")
@@ -148,7 +148,7 @@ def _reasons(bad: dict[int, str]) -> str:
 def _complaint(bad: dict[int, str]) -> str:
     rows = sorted(bad)
     named = "; ".join(f"point {i}: {bad[i]}" for i in rows[:3]) + ("; …" if len(rows) > 3 else "")
-    way = "drop them (missing='drop', on the command line --drop-bad) or correct them"
+    way = "drop them (nan_policy='drop', on the command line --drop-bad) or correct them"
     if any(reason.startswith("y = ") for reason in bad.values()):
         way += (
             "; values of y that may be zero or negative can be fitted with space='raw' (--space raw), "

@@ -51,7 +51,7 @@ def along(law: Law, quantity: Quantity, count: int, threshold: float) -> tuple[n
 
     points = np.tile(z, (2 * count, 1))
     reach = np.full(2 * count, threshold)  # how far to pull, in sigmas
-    near, near_root = np.zeros(2 * count), np.zeros(2 * count)  # bracket: a pull too weak …
+    near, near_root = np.zeros(2 * count), np.zeros(2 * count)  # bracket: a penalty too weak …
     far, far_root = np.full(2 * count, np.inf), np.full(2 * count, np.inf)  # … and one too strong
     end = np.zeros(2 * count)
     running = np.ones(2 * count, bool)
@@ -60,8 +60,10 @@ def along(law: Law, quantity: Quantity, count: int, threshold: float) -> tuple[n
         if not len(rows):
             break
         target = (centre + side * reach * sigma)[rows]
-        pull = least_squares.Pull(partial(_of, quantity, which[rows]), target, stiffness[rows])
-        found = least_squares.minimise(replace(base, pull=pull), points[rows], iterations=60, tolerance=1e-10)
+        penalty = least_squares.Penalty(partial(_of, quantity, which[rows]), target, stiffness[rows])
+        found = least_squares.minimise(
+            replace(base, penalty=penalty), points[rows], iterations=60, tolerance=1e-10
+        )
         excess = base.objective(base.residuals(found.z)) - bottom
         root = np.sqrt(np.maximum(2 * excess / scatter, 0.0))
         points[rows] = found.z

@@ -42,7 +42,7 @@ def interval(
 
 
 def _profile_at(law: Law, x: Any, level: float) -> tuple[Any, Any]:
-    threshold = level_quantile(level, law.freedom)
+    threshold = level_quantile(level, law.dof)
     inputs = _inputs(law, x)
     shape, flat = inputs.shape[1:], inputs.reshape(len(inputs), -1)
     count = flat.shape[1]
@@ -73,7 +73,7 @@ def _inputs(law: Law, x: Any) -> np.ndarray:
 
 def _widen(law: Law, x: Any, low: Any, high: Any, level: float) -> tuple[Any, Any]:
     """Add the scatter of one measurement to the law's interval, in quadrature."""
-    noise = level_quantile(level, law.freedom) * law.scatter
+    noise = level_quantile(level, law.dof) * law.residual_std
     centre = law.predict(x)
     if law.log:
         with np.errstate(divide="ignore"):
@@ -90,7 +90,7 @@ def parameter_profile(law: Law, level: float = 0.95) -> dict[str, Interval]:
     """
     names, exponent = law.form.names, law.form.exponent
     known = {"exponent": Interval(exponent, exponent)} if isinstance(exponent, float) else {}
-    threshold = level_quantile(level, law.freedom)
+    threshold = level_quantile(level, law.dof)
     if not np.isfinite(threshold):
         return {n: Interval(-np.inf, np.inf) for n in (*names, "exponent")} | known
     logs = law.problem.logs
@@ -129,7 +129,7 @@ def minos(law: Law, level: float = 0.95) -> dict[str, Interval]:
     """Profile intervals of the parameters by iminuit's MINOS; an end it cannot find is infinite."""
     iminuit = require("iminuit", None, "profile intervals by MINOS")
     problem, names = law.problem, law.form.names
-    threshold = level_quantile(level, law.freedom)
+    threshold = level_quantile(level, law.dof)
     scatter = max(law.scale, 1e-20 * law.unit**2)
 
     def cost(z: np.ndarray) -> float:

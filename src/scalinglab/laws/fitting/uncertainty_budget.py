@@ -104,12 +104,12 @@ def sources(
 def _seed(x: np.ndarray, y: np.ndarray, evaluation: float) -> float | None:
     """The scatter of ln y at equal x, less what evaluation explains."""
     _, index, counts = np.unique(x, return_inverse=True, return_counts=True)
-    freedom = int(np.sum(counts - 1))
-    if freedom < 3:
+    dof = int(np.sum(counts - 1))
+    if dof < 3:
         return None
     logs = np.log(y)
     means = np.bincount(index, logs) / counts
-    variance = float(np.sum((logs - means[index]) ** 2) / freedom)
+    variance = float(np.sum((logs - means[index]) ** 2) / dof)
     return float(np.sqrt(max(variance - evaluation**2, 0.0)))
 
 
@@ -126,7 +126,7 @@ def _judged(data: points.Points, candidates: Sequence[str | Form]) -> tuple[dict
             past = fitting.fit(candidate, data.x[early], data.y[early])
         except BadInput:  # too few sizes for this form
             continue
-        if law.freedom < 1:
+        if law.dof < 1:
             continue
         laws[law.form.name] = law
         miss = np.log(past.predict(data.x[~early]) / data.y[~early])

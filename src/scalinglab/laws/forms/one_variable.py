@@ -12,11 +12,11 @@
 | `damico` | E + A (x^g2 + P-^g2)^-g1 | eq. 6 of D'Amico et al. 2025 |
 
 A form is data: its parameters with bounds, which of them enter linearly, where a fit starts, and one
-function that broadcasts. `register` adds one:
+function that broadcasts. `register_form` adds one:
 
 >>> import numpy as np
->>> from scalinglab.laws import Form, Parameter, register
->>> _ = register(Form(
+>>> from scalinglab.laws import Form, Parameter, register_form
+>>> _ = register_form(Form(
 ...     name="logarithm",
 ...     equation="a - b ln x",
 ...     parameters=(Parameter("a", linear=True), Parameter("b", linear=True)),
@@ -34,7 +34,7 @@ from scipy.special import expit
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.forms.base import Form, Parameter, Start
-from scalinglab.laws.forms.registry import family, register
+from scalinglab.laws.forms.registry import family, register_form
 
 # --- where fits start ----------------------------------------------------------------------------------
 
@@ -257,28 +257,28 @@ def _at(share: float) -> Start:
 
 EXPONENT = Parameter("exponent", 0.0, 20.0, start=EXPONENTS)
 
-register(Form(
+register_form(Form(
     "power_law", "A x^-c", (AMPLITUDE, Parameter("exponent", -20.0, 20.0, start=EXPONENTS)), _power,
     gradient=_power_gradient, exponent="exponent", doc="Hestness et al. 2017",
 ), "m1")  # fmt: skip
-register(Form(
+register_form(Form(
     "power_law_offset", "E + A x^-c", (OFFSET, AMPLITUDE, EXPONENT), _power_offset,
     gradient=_power_offset_gradient, exponent="exponent", doc="Rosenfeld et al. 2020",
 ), "m2")  # fmt: skip
-register(Form(
+register_form(Form(
     "shifted_power_law", "E + A (x + x0)^-c",
     (OFFSET, AMPLITUDE, Parameter("exponent", 0.0, 20.0, start=EXPONENTS),
      Parameter("shift", 0.0, start=lambda x, y: np.r_[0, x.min() * np.array([0.3, 3.0, 30.0])])),
     _shifted, gradient=_shifted_gradient, exponent="exponent", doc="Zhai et al. 2022",
 ))  # fmt: skip
-register(Form(
+register_form(Form(
     "m3", "E + A (1/x + s)^c",
     (OFFSET, AMPLITUDE, EXPONENT,
      Parameter("saturation", 0.0, start=lambda x, y: np.r_[0, np.array([0.1, 1.0, 10.0]) / x.max()])),
     _m3, gradient=_m3_gradient, exponent="exponent",
     doc="Alabdulmohsin et al. 2022; Bansal et al. 2022 with E = 0",
 ))  # fmt: skip
-register(Form(
+register_form(Form(
     "m4", "(y - E)/(E + span - y)^s = A x^-c",
     (Parameter("offset", 0.0, start=lambda x, y: y.min() * np.array([0.05, 0.6, 0.95])),
      Parameter("span", 0.0, log=True, start=lambda x, y: y.max() * np.array([1.05, 1.5, 4.0])),
@@ -288,13 +288,13 @@ register(Form(
     _m4, gradient=_m4_gradient, exponent="exponent", derived=lambda v: {"ceiling": v["offset"] + v["span"]},
     complete=_m4_amplitude, doc="Alabdulmohsin et al. 2022",
 ))  # fmt: skip
-register(Form(
+register_form(Form(
     "exponential", "E + A exp(-x/τ)",
     (OFFSET, AMPLITUDE, Parameter("scale", 0.0, log=True, start=_decay)),
     lambda x, offset, amplitude, scale: offset + amplitude * np.exp(-x / scale),
     doc="exponential approach to a floor; it has no exponent",
 ))  # fmt: skip
-register(Form(
+register_form(Form(
     "damico", "E + A (x^g2 + P-^g2)^-g1",
     (OFFSET, AMPLITUDE,
      Parameter("gamma_1", 0.0, 20.0, start=COARSE), Parameter("gamma_2", 0.05, 20.0, start=(0.5, 1.0, 2.0)),
@@ -302,7 +302,7 @@ register(Form(
     _damico, gradient=_damico_gradient, exponent=lambda v: v["gamma_1"] * v["gamma_2"],
     derived=_damico_thresholds, doc="eq. 6 of D'Amico et al. 2025 with the thresholds P- and P+",
 ))  # fmt: skip
-register(broken_power_law(1))
+register_form(broken_power_law(1))
 
 
 @family(r"broken_power_law_(\d+)")

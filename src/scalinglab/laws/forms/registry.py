@@ -12,7 +12,7 @@ FORMS: dict[str, Form] = {}
 _FAMILIES: dict[str, Callable[..., Form]] = {}
 
 
-def register(form: Form, *aliases: str) -> Form:
+def register_form(form: Form, *aliases: str) -> Form:
     """Add a form, under its name and aliases, for `fit` and the command line."""
     for name in (form.name, *aliases):
         FORMS[name] = form

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.laws.forms.base import Form, Parameter
-from scalinglab.laws.forms.registry import register
+from scalinglab.laws.forms.registry import register_form
 
 GRID = (0.08, 0.15, 0.22, 0.3, 0.38, 0.47, 0.6, 0.8, 1.1)
 COARSE = (0.1, 0.25, 0.4, 0.7)
@@ -116,36 +116,36 @@ def _split(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
 
 NAMES = ("n_params", "n_data")
 
-register(Form(
+register_form(Form(
     "chinchilla", "E + A N^-alpha + B D^-beta", (FLOOR, BY_PARAMS, BY_DATA, ALPHA, BETA), _chinchilla,
     gradient=_chinchilla_gradient, variables=NAMES, doc="Hoffmann et al. 2022, eq. 2",
 ))  # fmt: skip
-register(Form(
+register_form(Form(
     "rosenfeld", "e/√(1 + (e/guess)²), e = E + A N^-alpha + B D^-beta",
     (Parameter("E", 0.0), Parameter("A", 0.0, log=True), Parameter("B", 0.0, log=True),
      Parameter("alpha", 0.0, 5.0, start=COARSE), Parameter("beta", 0.0, 5.0, start=COARSE),
      Parameter("guess", 0.0, log=True, start=lambda x, y: y.max() * np.array([1.02, 1.3, 3.0]))),
     _rosenfeld, complete=_rosenfeld_amplitudes, variables=NAMES, doc="Rosenfeld et al. 2020, eq. 5",
 ))  # fmt: skip
-register(Form(
+register_form(Form(
     "kaplan", "((n_scale/N)^(alpha/beta) + d_scale/D)^beta",
     (Parameter("n_scale", 0.0, log=True), Parameter("d_scale", 0.0, log=True),
      Parameter("alpha", 1e-3, 5.0, start=GRID), Parameter("beta", 1e-3, 5.0, start=GRID)),
     _kaplan, complete=_kaplan_scales, variables=NAMES, doc="Kaplan et al. 2020, eq. 1.5",
 ))  # fmt: skip
-register(Form(
+register_form(Form(
     "kaplan_time", "A N^-alpha + B S^-beta", (BY_PARAMS, BY_DATA, ALPHA, BETA),
     _kaplan_time, variables=("n_params", "step"), doc="Kaplan et al. 2020, eq. 1.6",
     derived=lambda v: {"n_scale": v["A"] ** (1 / v["alpha"]), "step_scale": v["B"] ** (1 / v["beta"])},
 ))  # fmt: skip
-register(Form(
+register_form(Form(
     "with_time", "E + A N^-alpha + B D^-beta + C t^-gamma",
     (FLOOR, BY_PARAMS, BY_DATA, Parameter("C", 0.0, linear=True, log=True),
      Parameter("alpha", 0.0, 5.0, start=COARSE), Parameter("beta", 0.0, 5.0, start=COARSE),
      Parameter("gamma", 0.0, 5.0, start=COARSE)),
     _with_time, variables=(*NAMES, "time"), doc="the three bottlenecks of Bordelon et al. 2024",
 ))  # fmt: skip
-register(Form(
+register_form(Form(
     "data_constrained", "E + A N'^-alpha + B D'^-beta",
     (Parameter("E", 0.0), Parameter("A", 0.0, log=True), Parameter("B", 0.0, log=True),
      Parameter("alpha", 1e-3, 5.0, start=COARSE), Parameter("beta", 1e-3, 5.0, start=COARSE),

@@ -37,8 +37,8 @@ def line(x: np.ndarray, y: np.ndarray) -> Exponent:
     centred = x - x.mean()
     value = float(centred @ y / (centred @ centred))
     residuals = y - y.mean() - value * centred
-    freedom = max(x.size - 2, 1)
-    return Exponent(value, float(np.sqrt(residuals @ residuals / freedom / (centred @ centred))))
+    dof = max(x.size - 2, 1)
+    return Exponent(value, float(np.sqrt(residuals @ residuals / dof / (centred @ centred))))
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class Smooth:
         knots: (k,) equally spaced positions.
         values: (k,) the curve there; it is linear in between.
         noise: robust standard deviation of the points around it.
-        freedom: effective degrees of freedom spent.
+        dof: effective degrees of freedom spent.
         hat: (k, n) the linear map from the data to `values`, weights and stiffness held fixed.
         residuals: (n,) data minus curve.
     """
@@ -39,7 +39,7 @@ class Smooth:
     knots: np.ndarray
     values: np.ndarray
     noise: float
-    freedom: float
+    dof: float
     hat: np.ndarray
     residuals: np.ndarray
 
@@ -64,12 +64,12 @@ def smooth(x: np.ndarray, y: np.ndarray) -> Smooth:
     penalty = third.T @ third
     weights = np.ones(x.size)
     for _ in range(ROBUST_ROUNDS):
-        hat, freedom = _best_stiffness(basis, penalty, weights, y)
+        hat, dof = _best_stiffness(basis, penalty, weights, y)
         residuals = y - basis @ (hat @ y)
         scale = 1.4826 * np.median(np.abs(residuals))
         weights = 1.0 / np.maximum(1.0, np.abs(residuals) / (2.0 * scale + 1e-12))
-    noise = scale * np.sqrt(x.size / max(x.size - freedom, 1.0))
-    return Smooth(knots, hat @ y, float(noise), float(freedom), hat, residuals)
+    noise = scale * np.sqrt(x.size / max(x.size - dof, 1.0))
+    return Smooth(knots, hat @ y, float(noise), float(dof), hat, residuals)
 
 
 def _hat_functions(x: np.ndarray, knots: np.ndarray) -> np.ndarray:
@@ -90,10 +90,10 @@ def _best_stiffness(
     gram = basis.T @ (weights[:, None] * basis)
     systems = gram + STIFFNESS[:, None, None] * penalty + 1e-9 * np.eye(gram.shape[0])
     inverses = np.linalg.inv(systems)
-    freedom = np.einsum("sij,ji->s", inverses, gram)
+    dof = np.einsum("sij,ji->s", inverses, gram)
     hats = inverses @ (basis.T * weights)
     squared = weights * (y - (hats @ y) @ basis.T) ** 2
-    room = 1.0 - COUNTED * freedom / count
+    room = 1.0 - COUNTED * dof / count
     score = np.where(room > 0, squared.mean(axis=1) / np.maximum(room, 1e-9) ** 2, np.inf)
     best = int(np.argmin(score)) if np.isfinite(score).any() else STIFFNESS.size - 1
-    return hats[best], float(freedom[best])
+    return hats[best], float(dof[best])

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from scalinglab.deprecation import renamed_arguments, renamed_fields
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
 from scalinglab.laws.fitting import points
 from scalinglab.laws.fitting.law import Interval
-from scalinglab.laws.surface import FLOPS, Surface
+from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,12 @@ class Approach:
     best: np.ndarray
 
 
+@renamed_fields(at="compute")
 @dataclass(frozen=True)
 class Approaches:
     """The three approaches on the same points, at one compute."""
 
-    at: float
+    compute: float
     rows: tuple[Approach, ...]
 
     def __getitem__(self, index: int) -> Approach:
@@ -57,7 +59,8 @@ class Approaches:
 
     def summary(self) -> str:
         """A table in lines."""
-        lines = [f"{'approach':<12} {'a, N ∝ C^a':>22} {f'n_params at {self.at:.3g}':>32} {'n_data':>10}"]
+        where = f"n_params at {self.compute:.3g}"
+        lines = [f"{'approach':<12} {'a, N ∝ C^a':>22} {where:>32} {'n_data':>10}"]
         for row in self.rows:
             a = f"{row.exponent:.3f} [{row.exponent_interval.low:.3f}, {row.exponent_interval.high:.3f}]"
             n = f"{row.n_params:.3g} [{row.n_params_interval.low:.3g}, {row.n_params_interval.high:.3g}]"
@@ -65,14 +68,15 @@ class Approaches:
         return "\n".join(lines)
 
 
+@renamed_arguments(at="compute", flops="flops_per_param_example")
 def compare(
     n_params: Any,
     n_data: Any,
     loss: Any,
     *,
-    at: float,
+    compute: float,
     runs: Any = None,
-    flops: float = FLOPS,
+    flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE,
     budgets: Sequence[float] | None = None,
     draws: int = 200,
     seed: int = 0,
@@ -81,33 +85,35 @@ def compare(
     """Approaches 1, 2 and 3 on the same points.
 
     Args:
-        at: the compute at which to compare n_params.
+        compute: FLOPs at which to compare n_params.
         runs: the run of each point. Approaches 1 and 2 resample model sizes, approach 3 runs.
-        flops: per parameter and example.
+        flops_per_param_example: FLOPs of a run divided by n_params · n_data.
         budgets: computes at which to slice; by default those of the data where they are few, else 12
             between the 10th and the 90th percentile, evenly in the log.
         draws: refits for the intervals.
     """
-    points.positive(at=at, flops=flops, budgets=1.0 if budgets is None else budgets)
+    points.positive(compute=compute, flops_per_param_example=flops_per_param_example)
+    points.positive(budgets=1.0 if budgets is None else budgets)
     data = points.check((n_params, n_data), loss, names=("n_params", "n_data"), runs=runs)
     n, d = data.x
-    compute = flops * n * d
-    slices = np.asarray(budgets, float) if budgets is not None else default_budgets(compute)
+    spent = flops_per_param_example * n * d
+    slices = np.asarray(budgets, float) if budgets is not None else default_budgets(spent)
     dense = np.geomspace(slices.min(), slices.max(), 60)
     rng = np.random.default_rng(seed)
     rows = []
     for name, grid, pick in (("1 envelope", dense, lowest), ("2 parabolas", slices, vertex)):
-        profile = isoflop(n, compute, data.y, grid)
+        profile = isoflop(n, spent, data.y, grid)
         best = np.array([pick(*p) for p in profile])
         exponent, scale = _line(grid, best)
-        refits = _refits(n, compute, data.y, grid, pick, draws, rng)
+        refits = _refits(n, spent, data.y, grid, pick, draws, rng)
         ends = Interval(*np.nanquantile(refits[:, 0], [0.5 - level / 2, 0.5 + level / 2]))
-        values = np.exp(refits[:, 1] + refits[:, 0] * np.log(at))
-        size = float(np.exp(scale + exponent * np.log(at)))
+        values = np.exp(refits[:, 1] + refits[:, 0] * np.log(compute))
+        size = float(np.exp(scale + exponent * np.log(compute)))
         size_ends = Interval(*np.nanquantile(values, [0.5 - level / 2, 0.5 + level / 2]))
-        rows.append(Approach(name, exponent, ends, size, size_ends, at / flops / size, grid, best))
+        examples = compute / flops_per_param_example / size
+        rows.append(Approach(name, exponent, ends, size, size_ends, examples, grid, best))
     fitted = surface.fit(n, d, data.y, runs=data.runs if data.blocked else None)
-    optimal = fitted.compute_optimal(at, flops=flops, level=level)
+    optimal = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, level=level)
     a = fitted.bootstrap.values
     ratio = a[:, 4] / (a[:, 3] + a[:, 4])
     tails = fitted.bootstrap.tails(level)
@@ -115,7 +121,7 @@ def compare(
         "3 surface", fitted.beta / (fitted.alpha + fitted.beta), Interval(*np.quantile(ratio, tails)),
         optimal.n_params, optimal.n_params_interval, optimal.n_data, np.array([]), np.array([]),
     ))  # fmt: skip
-    return Approaches(float(at), tuple(rows))
+    return Approaches(float(compute), tuple(rows))
 
 
 # --- slices at one compute -----------------------------------------------------------------------------
@@ -200,9 +206,8 @@ def _refits(
     found = np.full((draws, 2), np.nan)
     for k in range(draws):
         chosen = np.unique(rng.choice(sizes, len(sizes)))
-        best = np.array(
-            [pick(p[0][keep], p[1][keep]) for p in profile if (keep := np.isin(p[0], chosen)) is not None]
-        )
+        kept = [(tried, losses, np.isin(tried, chosen)) for tried, losses in profile]
+        best = np.array([pick(tried[keep], losses[keep]) for tried, losses, keep in kept])
         if np.isfinite(best).sum() >= 3:
             found[k] = _line(grid, best)
     return found
@@ -242,6 +247,7 @@ class ParabolaBias:
         return "\n".join(lines)
 
 
+@renamed_arguments(flops="flops_per_param_example")
 def parabola_bias(
     fitted: Surface,
     compute: Any,
@@ -249,7 +255,7 @@ def parabola_bias(
     spans: Sequence[float] = (2.0, 4.0, 10.0, 30.0),
     sizes: int = 9,
     drift: float = 1.0,
-    flops: float = FLOPS,
+    flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE,
 ) -> ParabolaBias:
     """Approach 2 on noise-free losses of a known surface: what it finds against what is true.
 
@@ -263,14 +269,16 @@ def parabola_bias(
     budgets = np.asarray(compute, float)
     if budgets.size < 2:
         raise BadInput("parabola_bias needs two computes or more")
-    optimal = fitted.compute_optimal(budgets, flops=flops, intervals=False)
+    optimal = fitted.compute_optimal(
+        budgets, flops_per_param_example=flops_per_param_example, intervals=False
+    )
     truth = np.asarray(optimal.n_params)
     off = np.geomspace(1 / np.sqrt(drift), np.sqrt(drift), len(budgets))
     found = np.empty((len(spans), len(budgets)))
     for i, span in enumerate(spans):
         for j, total in enumerate(budgets):
             n = truth[j] * off[j] * np.geomspace(1 / span, span, sizes)
-            found[i, j] = vertex(n, fitted.predict(n, total / flops / n))
+            found[i, j] = vertex(n, fitted.predict(n, total / flops_per_param_example / n))
     exponents = np.array([_slope(budgets, row) for row in found])
     true_exponent = float(np.polyfit(np.log(budgets), np.log(truth), 1)[0])
     return ParabolaBias(budgets, truth, np.asarray(spans, float), found, true_exponent, exponents)

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.law import Law, level_quantile
 from scalinglab.laws.fitting.points import positive
-from scalinglab.laws.surface import FLOPS, Surface
+from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class NextRuns:
         return "\n".join(lines)
 
 
+@renamed_arguments(flops="flops_per_param_example")
 def next_runs(
     fitted: Law | Surface,
     *,
@@ -73,7 +75,7 @@ def next_runs(
     compute: float | None = None,
     cost: Callable[..., Any] | None = None,
     candidates: Any = None,
-    flops: float = FLOPS,
+    flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE,
     most: int = 8,
     seeds: int = 3,
 ) -> NextRuns:
@@ -84,8 +86,8 @@ def next_runs(
         budget: FLOPs to spend, in the unit of `cost`.
         at: where the prediction matters: a size, or (n_params, n_data) for a surface.
         compute: instead of `at`, for a surface: its compute-optimal point for these FLOPs.
-        cost: FLOPs of a run, a function of its variables; by default flops · n_params · n_data for a surface,
-            and x for a law of one variable.
+        cost: FLOPs of a run, a function of its variables; by default
+            flops_per_param_example · n_params · n_data for a surface, and x for a law of one variable.
         candidates: sizes to choose from, (n, variables); by default a grid in the log around the points at
             hand, up to four times beyond the largest, and for a surface with as many examples per parameter
             as were tried, within a factor of two.
@@ -94,15 +96,15 @@ def next_runs(
     """
     law = fitted.law if isinstance(fitted, Surface) else fitted
     names = law.form.variables
-    if law.freedom < 1:
+    if law.dof < 1:
         raise BadInput(
             f"{len(law.points.y)} points for {len(law.form.parameters)} parameters leave no noise to plan "
             "with: measure one more point, or take a form with fewer parameters"
         )
     if not budget > 0:
         raise BadInput(f"budget={budget!r} must be a positive cost")
-    target = _target(fitted, names, at, compute, flops)
-    price = cost or ((lambda *v: flops * v[0] * v[1]) if len(names) > 1 else (lambda x: x))
+    target = _target(fitted, names, at, compute, flops_per_param_example)
+    price = cost or ((lambda *v: flops_per_param_example * v[0] * v[1]) if len(names) > 1 else (lambda x: x))
     unit = "of that cost" if cost else "FLOPs" if len(names) > 1 else f"units of {names[0]}"
     grid = _candidates(law) if candidates is None else np.atleast_2d(np.asarray(candidates, float))
     grid, prices = _affordable(grid.reshape(-1, len(names)), price, budget, unit)
@@ -118,7 +120,7 @@ def next_runs(
     times = np.array([chosen.count(i) for i in order], int)
     reached = _reached(inverse, rows[order], times, g, noise)
     prediction = float(np.ravel(law.predict(tuple(target) if len(names) > 1 else target))[0])
-    half = level_quantile(0.95, law.freedom) / (1.0 if law.log else prediction)
+    half = level_quantile(0.95, law.dof) / (1.0 if law.log else prediction)
     return NextRuns(
         names, grid[order], times, prices[order] * times, target, prediction,
         float(half * np.sqrt(variances[0])), half * np.sqrt(reached), float(budget), unit,
@@ -126,13 +128,19 @@ def next_runs(
 
 
 def _target(
-    fitted: Law | Surface, names: tuple[str, ...], at: Any, compute: float | None, flops: float
+    fitted: Law | Surface,
+    names: tuple[str, ...],
+    at: Any,
+    compute: float | None,
+    flops_per_param_example: float,
 ) -> np.ndarray:
     """Where the prediction matters, (variables,)."""
     if compute is not None:
         if not isinstance(fitted, Surface):
             raise BadInput("compute= needs a surface; for a law of one variable give at=")
-        best = fitted.compute_optimal(compute, flops=flops, intervals=False)
+        best = fitted.compute_optimal(
+            compute, flops_per_param_example=flops_per_param_example, intervals=False
+        )
         at = (best.n_params, best.n_data)
     if at is None:
         raise BadInput("give at= (--at), where the prediction matters, or compute= (--compute) for a surface")

@@ -1,7 +1,7 @@
 """Planning with a fitted law: questions that have a number for an answer.
 
-- `needed(law, y)`: how much data (or whatever x is) for the error y?
-- `doubling(law, x)`: what does twice as much buy?
+- `size_for(law, y)`: how much data (or whatever x is) for the error y?
+- `gain_from(law, x)`: what does twice as much buy?
 - `still_power_law(x, y)`: is the curve still in its power law?
 - `next_runs(...)`: which runs would shrink the interval of the prediction that matters?
 - `approaches(...)`, `parabola_bias(...)`: the three ways to the compute-optimal model.
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from scalinglab.deprecation import renamed_arguments, renamed_names
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import points, profile, uncertainty
 from scalinglab.laws.fitting.law import Law, level_quantile
@@ -25,8 +26,8 @@ from scalinglab.laws.planning.next_runs import NextRuns, next_runs
 from scalinglab.laws.planning.sensitivity import Sensitivity, sensitivity
 
 __all__ = [
-    "Answer", "Approaches", "Bend", "NextRuns", "ParabolaBias", "Sensitivity", "approaches", "doubling",
-    "needed", "next_runs", "parabola_bias", "sensitivity", "still_power_law",
+    "Answer", "Approaches", "Bend", "NextRuns", "ParabolaBias", "Sensitivity", "approaches", "gain_from",
+    "next_runs", "parabola_bias", "sensitivity", "size_for", "still_power_law",
 ]  # fmt: skip
 
 
@@ -44,7 +45,7 @@ class Answer:
         return self.text
 
 
-def needed(law: Law, y: float, *, level: float = 0.95, farthest: float = 1e6) -> Answer:
+def size_for(law: Law, y: float, *, level: float = 0.95, farthest: float = 1e6) -> Answer:
     """The x at which a falling law reaches y: how much data for that error?
 
     The interval holds every x at which y lies within the law's interval.
@@ -109,7 +110,7 @@ def _crossing(x: np.ndarray, y: Any, level: float) -> float:
     return float(np.exp(np.log(x[i - 1]) + share * np.log(x[i] / x[i - 1])))
 
 
-def doubling(law: Law, x: float | None = None, *, factor: float = 2.0, level: float = 0.95) -> Answer:
+def gain_from(law: Law, x: float | None = None, *, factor: float = 2.0, level: float = 0.95) -> Answer:
     """What `factor` times as much x buys: the ratio of the law at factor·x to the law at x.
 
     Args:
@@ -134,7 +135,7 @@ def doubling(law: Law, x: float | None = None, *, factor: float = 2.0, level: fl
         curves = draws.predict(both)
         low, high = np.quantile(curves[:, 1] / curves[:, 0], draws.tails(level))
     else:
-        ends = profile.along(law, ratio, 1, level_quantile(level, law.freedom))
+        ends = profile.along(law, ratio, 1, level_quantile(level, law.dof))
         low, high = np.exp(ends[0][0]), np.exp(ends[1][0])
     value = float(after / before)
     text = (
@@ -172,6 +173,7 @@ class Bend:
         return self.text
 
 
+@renamed_arguments(missing="nan_policy")
 def still_power_law(
     x: Any,
     y: Any,
@@ -179,7 +181,7 @@ def still_power_law(
     runs: Any = None,
     level: float = 0.95,
     matters: float = 0.25,
-    missing: str = "raise",
+    nan_policy: str = "raise",
 ) -> Bend:
     """Is the curve still in its power law?
 
@@ -189,9 +191,9 @@ def still_power_law(
     Args:
         runs: the run of each point, to refuse several points of one run, which are not independent
             evidence: average them first.
-        missing: "raise" on points that cannot be used, or "drop" them.
+        nan_policy: "raise" on points that cannot be used, or "drop" them.
     """
-    data = points.check(x, y, runs=runs, missing=missing)
+    data = points.check(x, y, runs=runs, nan_policy=nan_policy)
     if data.blocked:
         raise BadInput(
             "several points of one run: average them, or give the points of each size without runs"
@@ -204,14 +206,14 @@ def still_power_law(
     design = np.vander((u - centre) / span, 3)
     coefficients, _, _, _ = np.linalg.lstsq(design, v, rcond=None)
     rest = v - design @ coefficients
-    freedom = len(v) - 3
-    variance = max(rest @ rest / max(freedom, 1), 1e-24)
+    dof = len(v) - 3
+    variance = max(rest @ rest / max(dof, 1), 1e-24)
     error = float(np.sqrt(variance * np.linalg.inv(design.T @ design)[0, 0]))
     second, first = coefficients[0], coefficients[1]
     # the local exponent is -dv/du = -(first + 2 second s)/span at s = (u - centre)/span, s from -1/2 to 1/2
-    change, width = -2 * second / span, 2 * error / span * level_quantile(level, freedom)
+    change, width = -2 * second / span, 2 * error / span * level_quantile(level, dof)
     start, end = -(first - second) / span, -(first + second) / span
-    p = float(2 * stats.t.sf(abs(second) / error, freedom)) if error > 0 else 0.0
+    p = float(2 * stats.t.sf(abs(second) / error, dof)) if error > 0 else 0.0
     low, high = change - width, change + width
     mean = abs(first / span)
     if p < 1 - level and abs(change) > 1e-6:
@@ -234,3 +236,6 @@ def still_power_law(
 def _one_variable(law: Law) -> None:
     if len(law.form.variables) > 1:
         raise BadInput(f"{law.form.name} is a surface; this question is for a law of one variable")
+
+
+__getattr__ = renamed_names(__name__, {"needed": "size_for", "doubling": "gain_from"})

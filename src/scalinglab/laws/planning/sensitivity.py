@@ -7,16 +7,18 @@ n_params ∝ compute^a, and the optimum at one compute.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalinglab.deprecation import renamed_arguments, warn_renamed
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import surface
 from scalinglab.laws.fitting.points import positive
-from scalinglab.laws.surface import FLOPS, Surface
+from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +34,7 @@ class Sensitivity:
     table: pd.DataFrame
 
     def summary(self) -> str:
-        """The table in lines, of the optimum only n_params: n_data is compute/(flops · n_params)."""
+        """The table in lines, of the optimum only n_params, from which n_data follows."""
         wide = max(map(len, self.table["choice"]))
         shown = {"E": ">6.3f", "alpha": ">7.3f", "beta": ">7.3f", "a": ">7.3f", "n_params": ">9.3g"}
         head = "".join(f"{name:{how.split('.')[0]}}" for name, how in shown.items())
@@ -49,15 +51,30 @@ class Sensitivity:
         return "\n".join(lines)
 
 
+def _flop_counts(function: Callable[..., Sensitivity]) -> Callable[..., Sensitivity]:
+    """Take ``compute={name: array}``, as `flop_counts` was called when `compute` was called `at`."""
+
+    @wraps(function)
+    def renamed(*args: Any, **kwargs: Any) -> Sensitivity:
+        if isinstance(kwargs.get("compute"), Mapping):
+            warn_renamed("sensitivity(compute={…})", "flop_counts=")
+            kwargs["flop_counts"] = kwargs.pop("compute")
+        return function(*args, **kwargs)
+
+    return renamed
+
+
+@_flop_counts
+@renamed_arguments(at="compute", flops="flops_per_param_example")
 def sensitivity(
     n_params: Any | Mapping[str, Any],
     n_data: Any,
     loss: Any,
     *,
-    at: float,
+    compute: float,
     runs: Any = None,
-    flops: float = FLOPS,
-    compute: Mapping[str, Any] | None = None,
+    flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE,
+    flop_counts: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Sensitivity:
     """Refit the surface under other choices, one at a time.
@@ -65,16 +82,16 @@ def sensitivity(
     Args:
         n_params: an array, or several definitions by name (say ``{"all": …, "without embeddings": …}``); the
             first is the fit as given.
-        at: the compute at which the optimum is compared.
+        compute: FLOPs at which the optimum is compared.
         runs: the run of each point.
-        flops: per parameter and example.
-        compute: FLOPs of every run counted in other ways, by name; the optimum then obeys the cost
+        flops_per_param_example: FLOPs of a run divided by n_params · n_data.
+        flop_counts: FLOPs of every run counted in other ways, by name; the optimum then obeys the cost
             k n_params n_data with k their median ratio.
         options: of `surface.fit`, for the fit as given.
     """
     import pandas as pd
 
-    positive(at=at, flops=flops)
+    positive(compute=compute, flops_per_param_example=flops_per_param_example)
     definitions = dict(n_params) if isinstance(n_params, Mapping) else {"n_params": n_params}
     if not definitions:
         raise BadInput("n_params={} holds no definition: give an array or a dict of arrays")
@@ -88,10 +105,10 @@ def sensitivity(
         )
     choices = [Choice("as given")]
     choices += [Choice(f"N: {name}", n_params=size) for name, size in list(definitions.items())[1:]]
-    for name, total in (compute or {}).items():
+    for name, total in (flop_counts or {}).items():
         ratio = float(np.median(np.asarray(total, float).ravel() / (n * d)))
-        choices.append(Choice(f"FLOPs: {name} ({ratio:.3g} N D)", flops=ratio))
-    choices += _other_fits(n, n * d * flops) + _fewer_points(n, n * d, y, labels)
+        choices.append(Choice(f"FLOPs: {name} ({ratio:.3g} N D)", flops_per_param_example=ratio))
+    choices += _other_fits(n, n * d * flops_per_param_example) + _fewer_points(n, n * d, y, labels)
     rows: list[dict[str, Any]] = []
     for choice in choices:
         keep = np.ones(len(y), bool) if choice.keep is None else choice.keep
@@ -102,13 +119,13 @@ def sensitivity(
         row: dict[str, Any] = {"choice": choice.text, "points": int(keep.sum()), "problem": ""}
         try:
             fitted = surface.fit(size[keep], d[keep], y[keep], **changed)
-            row.update(_quoted(fitted, at, choice.flops or flops))
+            row.update(_quoted(fitted, compute, choice.flops_per_param_example or flops_per_param_example))
         except ScalinglabError as error:
             if not rows:  # nothing to compare with: bad data, and not a choice that cannot be made
                 raise
             row.update(dict.fromkeys(COLUMNS, np.nan) | {"problem": str(error).split(":")[0]})
         rows.append(row)
-    return Sensitivity(float(at), pd.DataFrame(rows))
+    return Sensitivity(float(compute), pd.DataFrame(rows))
 
 
 @dataclass(frozen=True)
@@ -119,14 +136,14 @@ class Choice:
         text: what the table calls it.
         keep: (n,), the points that count.
         n_params: (n,), another count of parameters.
-        flops: per parameter and example.
+        flops_per_param_example: FLOPs of a run divided by n_params · n_data.
         options: of `surface.fit`.
     """
 
     text: str
     keep: np.ndarray | None = None
     n_params: np.ndarray | None = None
-    flops: float | None = None
+    flops_per_param_example: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -160,8 +177,8 @@ def _fewer_points(n: np.ndarray, cost: np.ndarray, y: np.ndarray, labels: np.nda
     return [Choice(text, keep=keep) for text, keep in kept.items()]
 
 
-def _quoted(fitted: Surface, at: float, flops: float) -> dict[str, float]:
-    best = fitted.compute_optimal(at, flops=flops, intervals=False)
+def _quoted(fitted: Surface, compute: float, flops_per_param_example: float) -> dict[str, float]:
+    best = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, intervals=False)
     values = fitted.parameters
     return {
         "E": values.get("E", 0.0), "alpha": values["alpha"], "beta": values["beta"], "a": best.exponent,

@@ -33,7 +33,7 @@ def refit(scale: str) -> Reproduction:
     keep = np.argsort(np.argsort(loss)) < len(loss) - 5 if real else np.ones(len(loss), bool)
     n, d, loss = n[keep], d[keep], loss[keep]
     fitted = surface.fit(n, d, loss)
-    found = plan.approaches(n, d, loss, at=COMPUTE, draws=200 if real else 40)
+    found = plan.approaches(n, d, loss, compute=COMPUTE, draws=200 if real else 40)
     rows = _rows(fitted, found) if real else _smoke_rows(fitted)
     curves = Curves(
         {
@@ -153,7 +153,7 @@ def _figure(fitted: Surface, found: Any) -> Any:
     for row, color in zip(found.rows, PALETTE, strict=False):
         if len(row.compute):
             points(right, row.compute, row.best, color=color, markersize=3)
-        line = row.n_params * (along / found.at) ** row.exponent
+        line = row.n_params * (along / found.compute) ** row.exponent
         right.plot(along, line, color=color, label=f"{row.name}: a = {row.exponent:.3f}")
     right.plot([COMPUTE], [70e9], "*", color="black", markersize=9, label="Chinchilla")
     loglog(right, "FLOPs", "optimal n_params", "three approaches")

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalinglab.deprecation import renamed_fields
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
 
 
+@renamed_fields(freedom="dof")
 @dataclass(frozen=True)
 class InfiniteSize:
     """A quantity at N → ∞, for each load and sharpness in order.
@@ -23,8 +25,8 @@ class InfiniteSize:
         value: the intercept of y = value + slope/N.
         error: its standard error, from the spread over seeds.
         slope: the finite-size correction.
-        chi2: Σ (residual/error)² of the line, over `freedom` degrees of freedom.
-        freedom: number of sizes less two.
+        chi2: Σ (residual/error)² of the line, over `dof` degrees of freedom.
+        dof: number of sizes less two.
     """
 
     load: np.ndarray
@@ -33,7 +35,7 @@ class InfiniteSize:
     error: np.ndarray
     slope: np.ndarray
     chi2: np.ndarray
-    freedom: int
+    dof: int
 
 
 def infinite_size(curves: Curves, y: str = "test_error") -> InfiniteSize:
@@ -59,4 +61,4 @@ def infinite_size(curves: Curves, y: str = "test_error") -> InfiniteSize:
         chi2 = float(np.sum((weight * (group["mean"].to_numpy() - design @ line)) ** 2))
         found.append((load, sharpness, line[0], np.sqrt(covariance[0, 0]), line[1], chi2))
     load, sharpness, value, error, slope, chi2 = np.array(found).T
-    return InfiniteSize(load, sharpness, value, error, slope, chi2, freedom=len(sizes) - 2)
+    return InfiniteSize(load, sharpness, value, error, slope, chi2, dof=len(sizes) - 2)

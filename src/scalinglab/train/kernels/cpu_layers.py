@@ -28,7 +28,7 @@ def use_products(model: nn.Module) -> None:
         elif isinstance(module, POOLS) and not getattr(module, "return_indices", False):
             vars(module)["forward"] = partial(_pool, module.forward)
         elif isinstance(module, nn.BatchNorm2d):
-            vars(module)["forward"] = partial(_normalise, module.forward)
+            vars(module)["forward"] = partial(_normalize, module.forward)
         elif isinstance(module, nn.Flatten) and (module.start_dim, module.end_dim) == (1, -1):
             vars(module)["forward"] = _flatten
 
@@ -61,12 +61,12 @@ def _pool(pool: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     return out.reshape(*out.shape[1:3], n, channels).permute(2, 3, 0, 1)
 
 
-def _normalise(normalise: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+def _normalize(normalize: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     """Batch normalisation of images as of a matrix, (height · width · n, channels)."""
     if x.ndim != 4:
-        return normalise(x)
+        return normalize(x)
     last = x.permute(2, 3, 0, 1)
-    return normalise(last.reshape(-1, x.shape[1])).view(last.shape).permute(2, 3, 0, 1)
+    return normalize(last.reshape(-1, x.shape[1])).view(last.shape).permute(2, 3, 0, 1)
 
 
 def _flatten(x: Tensor) -> Tensor:
