@@ -454,7 +454,10 @@ def test_a_damaged_file_is_named_and_all_others_load(store, make, damage, packed
     store = make(store.path)
     with pytest.warns(StoreWarning, match=path.name):
         curves = store.curves()
-    assert set(curves["number"]) == ({7, 8, 9} if packed else {0, 1, 3, 4})
+    if packed and damage == "truncated":  # a copy of its footer finds the runs before the cut
+        assert {7, 8, 9} <= set(curves["number"])
+    else:
+        assert set(curves["number"]) == ({7, 8, 9} if packed else {0, 1, 3, 4})
     assert list(store.problems) == [str(path)]
     store.compact()  # leaves the damaged file where it is
     assert list(store.problems) == [str(path)]
@@ -508,7 +511,8 @@ def test_a_damaged_line_of_a_live_run_is_reported_and_a_torn_last_one_is_normal(
         curves = store.curves()
     assert len(curves.select(number=2)) == 2
     assert len(curves.select(number=1)) == STEPS
-    again, so_far = store.resume({"number": 2})
+    with pytest.warns(StoreWarning, match="goes on from 2 rows"):
+        again, so_far = store.resume({"number": 2})
     assert len(so_far) == 2
     for row in rows({"number": 2}):
         again.append(row)

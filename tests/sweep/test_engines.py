@@ -1,5 +1,6 @@
 """The contract of an engine. A later engine joins by being added to ENGINES; it must pass all of this."""
 
+import errno
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ from scalinglab.store import Store, StoreError
 from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, run
 from scalinglab.sweep.driver import Driver, Wish, again
 from scalinglab.sweep.engines import LocalPool
+from tests.store.test_formats import a_new_field, rewritten
 from tests.sweep import faults, pretend
 from tests.sweep.faults import check, inject, start_driver, wait_until
 
@@ -120,9 +122,44 @@ def test_a_damaged_run_is_done_again(engine, tmp_path):
     run(wanted, tmp_path, engine=engine, workers=1)
     path = next((tmp_path / "sealed").glob("*.parquet"))
     path.write_bytes(path.read_bytes()[:100])
-    outcome = execute(wanted, tmp_path, engine=engine, workers=1)
+    with pytest.warns(SweepWarning, match=rf"{path.name} is damaged.*moved to .*damaged/{path.name}"):
+        outcome = execute(wanted, tmp_path, engine=engine, workers=1)
     assert len(outcome.plan.missing) == 1
+    assert f"moved aside to {tmp_path / 'damaged' / path.name}" in outcome.summary()
+    assert (tmp_path / "damaged" / path.name).stat().st_size == 100
     check(Store(tmp_path), wanted)
+
+
+@pytest.mark.parametrize("why", ["newer", "inaccessible", "too many files"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_intact_results_that_cannot_be_read_stop_the_sweep_and_stay(tmp_path, monkeypatch, why, packed):
+    wanted = grid(seeds=3)
+    run(wanted, tmp_path, workers=1)
+    if packed:
+        Store(tmp_path).compact()
+    path = next((tmp_path / "sealed").glob("*.parquet"))
+    if why == "newer":
+        rewritten(path, a_new_field)
+    else:
+        code = {"inaccessible": errno.EACCES, "too many files": errno.EMFILE}[why]
+        read = type(path).read_bytes
+
+        def refuse(self):
+            if self.name == path.name:
+                raise OSError(code, os.strerror(code), str(self))
+            return read(self)
+
+        monkeypatch.setattr(type(path), "read_bytes", refuse)
+    before = {file: file.stat().st_mtime_ns for file in (tmp_path / "sealed").iterdir()}
+    message = {
+        "newer": "upgrade",
+        "inaccessible": "Permission denied",
+        "too many files": "Too many open files",
+    }
+    with pytest.raises(StoreError, match=rf"{path.name}.*{message[why]}"):
+        execute(wanted, tmp_path, workers=1)
+    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "sealed").iterdir()} == before
+    assert not (tmp_path / "damaged").exists()
 
 
 def test_the_store_keeps_the_grid_and_the_sweep_can_be_done_again_from_it(engine, tmp_path):

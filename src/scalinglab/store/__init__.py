@@ -4,9 +4,13 @@
   file lock, so a run whose writer was killed is told from one that is still going.
 - `sealed/<run>.parquet`: a finished run, written under another name, synced and renamed: it is there
   whole or not at all.
-- `sealed/pack-*.parquet`: many finished runs in one file, which `compact` makes.
+- `sealed/pack-*.parquet`: many finished runs in one file, which `compact` makes, and writers in passing.
+- `index/`: which runs each pack holds, and a copy of its end; both can be rebuilt.
+- `damaged/`: files that were found damaged, moved aside; nothing is ever deleted by itself.
 
-Nothing runs in between, no server and no index: the folder is the whole truth, and pandas, polars and
+Every file carries checksums and says in which format it is written.
+
+Nothing runs in between, no server: the folder is the whole truth, and pandas, polars and
 DuckDB read ``sealed/*.parquet`` where it lies. A run is named by the hash of its setting, so that a sweep
 started again does only what is missing.
 
@@ -21,9 +25,20 @@ started again does only what is missing.
 
 from __future__ import annotations
 
-from scalinglab.store.files import RunBusy, RunDone, StoreError, StoreWarning
+from scalinglab.store.files import (
+    Damaged,
+    Inaccessible,
+    NewerFormat,
+    RunBusy,
+    RunDone,
+    StoreError,
+    StoreWarning,
+)
 from scalinglab.store.folder import Store
 from scalinglab.store.live import RunWriter
 from scalinglab.store.record import Record
 
-__all__ = ["Record", "RunBusy", "RunDone", "RunWriter", "Store", "StoreError", "StoreWarning"]
+__all__ = [
+    "Damaged", "Inaccessible", "NewerFormat", "Record", "RunBusy", "RunDone", "RunWriter", "Store",
+    "StoreError", "StoreWarning",
+]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,18 @@ class RunDone(StoreError):
     """This run is done already."""
 
 
+class Damaged(StoreError):
+    """A file was cut short or changed since it was written, or is no file of a store."""
+
+
+class NewerFormat(StoreError):
+    """A file was written by a later version of scalinglab, in a format that this one does not know."""
+
+
+class Inaccessible(StoreError):
+    """A file that this process may not read, or that its disk does not give back."""
+
+
 class StoreWarning(UserWarning):
     """A file of the store cannot be read and was left out."""
 
@@ -36,6 +49,54 @@ _WAY_OUT = {
     errno.EROFS: "the file system is read-only: choose another folder",
     errno.ENOTDIR: "a file stands where a folder is needed: choose another path",
 }
+
+
+_SHORT_OF = {  # what the whole process lacks, whichever file it asks for
+    errno.EMFILE: "this process has too many open files: raise the limit (ulimit -n)",
+    errno.ENFILE: "this machine has too many open files: close some programs",
+    errno.ENOMEM: "this machine is out of memory",
+}
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn a failure to read into an error that says whether the file or the process is the reason.
+
+    A file that is not there stays a FileNotFoundError.
+    """
+    try:
+        yield
+    except (FileNotFoundError, StoreError):
+        raise
+    except OSError as error:
+        reason = f"cannot read {path}: {error.strerror or error}"
+        if error.errno in _SHORT_OF:
+            raise StoreError(f"{reason}; {_SHORT_OF[error.errno or 0]}") from error
+        raise Inaccessible(f"{reason}; ask its owner, or change its permissions") from error
+
+
+def newer(what: str, version: object) -> str:
+    """The message about something that a later version wrote."""
+    writer = f"scalinglab {version}" if isinstance(version, str) else "a later scalinglab"
+    return f"{what} was written by {writer}, in a format that this version does not know: upgrade scalinglab"
+
+
+def name_aside(path: Path, store: Path) -> Path:
+    """A free name for a damaged file in the store's folder `damaged`."""
+    folder = store / "damaged"
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    numbered = (folder / f"{path.stem}-{number}{path.suffix}" for number in itertools.count(2))
+    return next(new for new in itertools.chain([folder / path.name], numbered) if not new.exists())
+
+
+def set_aside(path: Path, store: Path) -> Path:
+    """Move a damaged file into the store's folder `damaged`; returns its new path."""
+    new = name_aside(path, store)
+    with writing(new):
+        path.rename(new)
+    sync_folder(new.parent)
+    return new
 
 
 @contextlib.contextmanager
@@ -120,12 +181,12 @@ def open_to_lock(path: Path) -> int:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock on `path` (made where it is missing), waiting for it if need be."""
+def locked(path: Path, wait: bool = True) -> Iterator[bool]:
+    """Hold the lock on `path`, made where it is missing; without `wait`, gives False where another has it."""
     descriptor = open_to_lock(path)
     try:
-        while not lock(descriptor, path, wait=True):
+        while not (held := lock(descriptor, path, wait=wait)) and wait:
             pass  # Windows gives up after ten seconds
-        yield
+        yield held
     finally:
         os.close(descriptor)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +15,19 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from scalinglab.curves import IDENTITY, OUTCOME, SOURCES, Curves, plain, run_name
+from scalinglab.curves import SOURCES, Curves, plain, run_name
 from scalinglab.errors import BadInput, nearest
 from scalinglab.store import live, parquet
-from scalinglab.store.files import RunBusy, RunDone, StoreError, StoreWarning, locked
+from scalinglab.store.columns import to_table
+from scalinglab.store.files import Damaged, RunBusy, RunDone, StoreError, StoreWarning, locked
 from scalinglab.store.live import Row, RunWriter
+from scalinglab.store.loading import load
 from scalinglab.store.record import Record, as_setting, environment
-from scalinglab.store.sealed_folder import Shelf
+from scalinglab.store.sealed_folder import READ_ERRORS, SealedFolder
+
+COMPACT_ROWS = 200_000  # of packs that are merged while runs are written
+COMPACT_SINGLES = 64  # runs with a file of their own before which nothing is compacted by itself
 
 
 class Store:
@@ -38,7 +43,8 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._live = self.path / "live"
-        self._shelf = Shelf(self.path / "sealed")
+        self._lock = self.path / ".lock"
+        self._sealed = SealedFolder(self.path)
 
     def __repr__(self) -> str:
         counts: dict[str, int] = {}
@@ -71,7 +77,8 @@ class Store:
             StoreError: the folder cannot be written.
         """
         writer = self._open(setting, source, experiment, meta)
-        writer._begin()
+        with _closed_on_error(writer):
+            writer._begin()
         return writer
 
     def resume(
@@ -79,7 +86,8 @@ class Store:
     ) -> tuple[RunWriter, list[Row]]:
         """Go on with an unfinished run: the writer and the rows that are there; a new run where none is."""
         writer = self._open(setting, source, experiment, meta)
-        writer._continue()
+        with _closed_on_error(writer):
+            writer._continue()
         return writer, list(writer.rows)
 
     def _open(self, setting: Any, source: str, experiment: str | None, meta: Mapping[str, Any]) -> RunWriter:
@@ -91,10 +99,11 @@ class Store:
             run=run, setting=plain(values), source=source, experiment=experiment,
             meta=environment() | _faithful(meta), started=time.time(),
         )  # fmt: skip
+        self._sealed.prepare()
         path = self._live / f"{run}.jsonl"
         writer = RunWriter(path, live.take(path), record, self._seal)
-        try:
-            ended = self._shelf.ended(run)
+        with _closed_on_error(writer):
+            ended = self._sealed.ended(run)
             if ended in ("done", "diverged"):
                 path.unlink(missing_ok=True)
                 raise RunDone(
@@ -102,18 +111,25 @@ class Store:
                     f"or discard it first: sl.Store({str(self.path)!r}).discard({run!r})"
                 )
             if ended == "unreadable":
-                raise StoreError(
-                    f"{self._shelf.single(run)} cannot be read; discard run {run} to do it again"
+                raise Damaged(
+                    f"{self._sealed.single(run)} is damaged; discard run {run} to do it again, or set the "
+                    f"file aside: scalinglab store verify {self.path} --repair"
                 )
-            self._shelf.single(run).unlink(missing_ok=True)
-        except BaseException:
-            writer.close()
-            raise
+            self._sealed.single(run).unlink(missing_ok=True)
         return writer
 
     def _seal(self, record: Record, rows: list[Row]) -> None:
-        table = parquet.to_table(record, rows)
-        parquet.write(self._shelf.single(record.run), table, [replace(record, rows=len(table))])
+        table = to_table(record, rows)
+        parquet.write(self._sealed.single(record.run), table, [replace(record, rows=len(table))])
+        # one run in 128 compacts, chosen by its name: no writer counts, and none lists the folder for it
+        if int(record.run[:2], 16) < 2 and self._sealed.count_singles() >= COMPACT_SINGLES:
+            with contextlib.suppress(StoreError):  # the run is safe; another one compacts
+                self._compact_some()
+
+    def _compact_some(self) -> None:
+        with locked(self._lock, wait=False) as held:
+            if held:
+                self._sealed.compact(self._running, COMPACT_ROWS)
 
     def add(self, curves: Curves, **meta: Any) -> list[str]:
         """Keep finished curves, from a theory or from somebody's logs; runs that are here already stay.
@@ -143,7 +159,7 @@ class Store:
                     diverged=row.get("diverged"),
                 )  # fmt: skip
                 records.append(record)
-            self._shelf.add(pa.Table.from_pandas(frame, preserve_index=False), records)
+            self._sealed.add(pa.Table.from_pandas(frame, preserve_index=False), records)
         return names
 
     def discard(self, run: str) -> None:
@@ -153,7 +169,7 @@ class Store:
             with contextlib.closing(self._grab(path)):
                 path.unlink(missing_ok=True)
         with self.locked():
-            self._shelf.discard(run, self._running)
+            self._sealed.discard(run, self._running)
 
     # --- asking ----------------------------------------------------------------------------------
 
@@ -165,7 +181,7 @@ class Store:
         """
         name = run if isinstance(run, str) else run_name(as_setting(run))
         for _ in range(2):  # a run that is sealed between two looks is found at the second
-            if ended := self._shelf.ended(name):
+            if ended := self._sealed.ended(name):
                 return ended
             with contextlib.suppress(FileNotFoundError):
                 return "running" if live.busy(self._live / f"{name}.jsonl") else "unfinished"
@@ -173,12 +189,12 @@ class Store:
 
     def done(self, setting: Any) -> bool:
         """Whether the run with this setting is sealed as done or diverged."""
-        return self._shelf.ended(run_name(as_setting(setting))) in ("done", "diverged")
+        return self._sealed.ended(run_name(as_setting(setting))) in ("done", "diverged")
 
     def records(self) -> dict[str, Record]:
         """Every run that can be read, by name, without its rows."""
         found = {run: record for run, (record, _) in self._read_live().items()}
-        return found | self._shelf.read(rows=False)[0]
+        return found | self._sealed.read(rows=False)[0]
 
     def unfinished(self) -> dict[str, Record]:
         """Runs whose writer is gone; `resume` or `start` them again, or `discard` them."""
@@ -192,7 +208,7 @@ class Store:
     def problems(self) -> dict[str, str]:
         """Files that cannot be read, and why; everything else still loads."""
         self.curves(failed=True, warn=False)
-        return dict(self._shelf.problems)
+        return {path: str(error) for path, error in self._sealed.problems.items()}
 
     def curves(self, live: bool = True, failed: bool = False, warn: bool = True) -> Curves:
         """All curves as one table, with the column `status`.
@@ -202,24 +218,23 @@ class Store:
             failed: also the rows of runs that failed.
             warn: warn about files that cannot be read (they are in `problems` too).
         """
-        self._shelf.problems = {}
+        self._sealed.problems = {}
         in_progress = self._read_live() if live else {}
-        records, tables = self._shelf.read(rows=True)
+        records, tables = self._sealed.read(rows=True)
         for run, (record, rows) in in_progress.items():
-            if run not in records:
-                records[run] = record
-                if rows:
-                    tables.append(parquet.to_table(record, rows))
+            if run in records:
+                continue
+            records[run] = record
+            if rows:
+                tables.append(to_table(record, rows))
+        curves, misfits = load(tables, records, failed)
+        for run, reason in misfits.items():
+            place = self._live / f"{run}.jsonl" if run in in_progress else self._sealed.place(run)
+            self._sealed.problems[str(place)] = StoreError(f"{place}: run {run} is left out: {reason}")
         if warn:
-            for path, reason in self._shelf.problems.items():
-                warnings.warn(f"{path} cannot be read and is left out: {reason}", StoreWarning, stacklevel=2)
-        table = parquet.unite(tables) if tables else pa.table({"run": pa.array([], pa.string())})
-        if not failed and any(record.status == "failed" for record in records.values()):
-            table = table.filter(pc.not_equal(table["status"], "failed"))
-        names = dict.fromkeys(name for record in records.values() for name in record.setting)
-        order = dict.fromkeys([*IDENTITY, *names, *OUTCOME, *table.column_names])
-        frame = table.select([name for name in order if name in table.column_names]).to_pandas()
-        return Curves(frame, settings=[name for name in names if name in frame])
+            for error in self._sealed.problems.values():
+                warnings.warn(f"{error}", StoreWarning, stacklevel=2)
+        return curves
 
     def compact(self) -> int:
         """Put the runs that are done into one file, which loads far faster; returns how many were moved.
@@ -229,11 +244,24 @@ class Store:
         """
         with self.locked():
             self._clear_live()
-            return self._shelf.compact(self._running)
+            return self._sealed.compact(self._running)
 
-    def locked(self) -> AbstractContextManager[None]:
+    def repair(self) -> dict[str, str]:
+        """Move damaged files into the folder `damaged`; intact runs of a damaged pack stay in the store.
+
+        Nothing is deleted. Returns what was wrong, by the new paths of the files.
+
+        Raises:
+            NewerFormat: a later version wrote one of the files.
+            Inaccessible: one of the files may not be read by this process.
+        """
+        with self.locked():
+            moved = self._sealed.repair(self._running)
+        return {path: str(error) for path, error in moved.items()}
+
+    def locked(self) -> AbstractContextManager[bool]:
         """Keep every other process from compacting, adding and discarding; writers of runs go on."""
-        return locked(self.path / ".lock")
+        return locked(self._lock)
 
     # --- files -----------------------------------------------------------------------------------
 
@@ -243,11 +271,12 @@ class Store:
     def _clear_live(self) -> None:
         """Remove the live files of runs whose writer was killed after it had sealed them."""
         for path in self._live.glob("*.jsonl"):
-            if self._shelf.ended(path.stem) is None:
-                continue
-            with contextlib.suppress(RunBusy), contextlib.closing(self._grab(path)):
-                if self._shelf.ended(path.stem) is not None:
-                    path.unlink(missing_ok=True)
+            with contextlib.suppress(RunBusy, *READ_ERRORS):
+                if self._sealed.ended(path.stem) is None:
+                    continue
+                with contextlib.closing(self._grab(path)):
+                    if self._sealed.ended(path.stem) is not None:
+                        path.unlink(missing_ok=True)
 
     def _grab(self, path: Path) -> RunWriter:
         """Hold the lock of a live file."""
@@ -258,11 +287,27 @@ class Store:
         found = {}
         for path in sorted(self._live.glob("*.jsonl")):
             with contextlib.suppress(FileNotFoundError):  # sealed meanwhile
-                record, rows, problem = live.read(path)
+                try:
+                    record, rows, problem = live.read(path)
+                except READ_ERRORS as error:
+                    self._sealed.problems[str(path)] = error
+                    continue
                 found[record.run] = (record, rows)
                 if problem:
-                    self._shelf.problems[str(path)] = problem
+                    self._sealed.problems[str(path)] = Damaged(f"{path}: {problem}")
         return found
+
+
+@contextlib.contextmanager
+def _closed_on_error(writer: RunWriter) -> Iterator[None]:
+    """Give a run free where it cannot be begun."""
+    try:
+        yield
+    except BaseException:
+        if os.fstat(writer.descriptor).st_size == 0:  # its file is there for the lock alone
+            writer.path.unlink(missing_ok=True)
+        writer.close()
+        raise
 
 
 def _faithful(meta: Mapping[str, Any]) -> dict[str, Any]:

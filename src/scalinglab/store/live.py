@@ -1,8 +1,10 @@
 """A run in progress: JSON lines in its own file, the header first, then one line a checkpoint.
 
-Each line goes to the system in one piece as soon as it is appended, so that it outlives a killed writer.
-A line that was cut short is left out on reading and cut off on resuming. NaN is written as null and
-infinity as 1e999, which every JSON reader takes and reads as infinity.
+Each line goes to the system in one piece as soon as it is appended, so that it outlives a killed writer, and
+ends with a checksum, the CRC-32 of itself and of all lines before it: a line that was changed, lost or moved
+is noticed. A last line that was cut short is left out on reading and cut off on resuming. NaN is written as
+null and infinity as 1e999, which every JSON reader takes and reads as infinity. Files of format 1 have no
+checksums; of their header the run's name, the hash of its setting, is one.
 """
 
 from __future__ import annotations
@@ -10,22 +12,42 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import sys
 import time
 import traceback
+import warnings
+import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from scalinglab.curves import PROGRESS, SETTING, json_line, plain
+from scalinglab import __version__
+from scalinglab.curves import PROGRESS, SETTING, json_line, plain, run_name
 from scalinglab.errors import BadInput
-from scalinglab.store.files import RunBusy, StoreError, lock, open_to_lock, writing
-from scalinglab.store.record import SEALED, Record
+from scalinglab.store.files import (
+    NewerFormat,
+    RunBusy,
+    StoreError,
+    StoreWarning,
+    lock,
+    name_aside,
+    newer,
+    open_to_lock,
+    reading,
+    write_whole,
+    writing,
+)
+from scalinglab.store.record import FORMAT, SEALED, Record, encodable
 
 Row = dict[str, Any]
 _PLAIN = (float, int, bool, type(None))
 _RESERVED = ("run", "source", "experiment", "status", "diverged")
+LARGEST = int(sys.float_info.max)
+_END = re.compile(rb', "crc32": "([0-9a-f]{8})"\}$')
+_HEADER = ("setting", "source", "experiment", "meta", "started")
 
 
 class RunWriter:
@@ -43,12 +65,18 @@ class RunWriter:
         self.constant = {name: plain(value) for name, value in record.setting.items()}
         self._file = os.fdopen(descriptor, "r+b", buffering=0)
         self._end = 0
+        self._sum = 0  # the checksum of the last line
         self._seal = seal
 
     @property
     def run(self) -> str:
         """The run's name."""
         return self.record.run
+
+    @property
+    def descriptor(self) -> int:
+        """The open file, which holds the run's lock."""
+        return self._file.fileno()
 
     @property
     def closed(self) -> bool:
@@ -108,25 +136,46 @@ class RunWriter:
 
     def _begin(self) -> None:
         self._file.truncate(0)
-        self._end = 0
-        header = {"scalinglab": 1, "run": self.run, "setting": self.record.setting}
-        header |= {"source": self.record.source, "experiment": self.record.experiment}
+        self._end = self._sum = 0
+        header = {"scalinglab": FORMAT, "version": __version__, "run": self.run}
+        header |= {
+            "setting": self.record.setting,
+            "source": self.record.source,
+            "experiment": self.record.experiment,
+        }
         self._write(header | {"meta": self.record.meta, "started": self.record.started})
 
     def _continue(self) -> None:
-        """Take up the rows of an earlier writer; what it left half-written is cut off."""
+        """Take up the rows of an earlier writer; a line cut short is cut off, damage is kept aside."""
         self._file.seek(0)
-        record, rows, end, _ = parse(self._file.read(), self.run)
-        if record is None:  # killed before the header was whole
+        data = self._file.read()
+        found = parse(data, self.run)
+        if found.problem:
+            kept = self._keep_aside(data)
+            warnings.warn(
+                f"{self.path}: {found.problem}; run {self.run} goes on from {_count(found.rows)} before it, "
+                f"and the file as it was is kept as {kept}",
+                StoreWarning, stacklevel=4,
+            )  # fmt: skip
+        if found.record is None:  # killed before the header was whole
             self._begin()
             return
         with writing(self.path):
-            self._file.truncate(end)
-        self.record, self.rows, self._end = record, rows, end
+            self._file.truncate(found.end)
+        rows = found.rows
+        self.record, self.rows, self._end, self._sum = found.record, rows, found.end, found.sum
         self.constant |= {name: row[name] for row in rows for name in row if name in SETTING}
 
+    def _keep_aside(self, data: bytes) -> Path:
+        """A copy of the damaged file, which is about to lose its end."""
+        copy = name_aside(self.path, self.path.parent.parent)
+        write_whole(copy, lambda partial: _write_bytes(partial, data))
+        return copy
+
     def _write(self, values: Mapping[str, Any]) -> None:
-        line = memoryview((json_line(values) + "\n").encode())
+        text = json_line(values)[:-1].encode()
+        total = zlib.crc32(text, self._sum)
+        line = memoryview(text + b', "crc32": "%08x"}\n' % total)
         with writing(self.path):
             try:
                 self._file.seek(self._end)
@@ -138,6 +187,15 @@ class RunWriter:
                     self._file.truncate(self._end)
                 raise
         self._end += len(line)
+        self._sum = total
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def _count(rows: list[Row]) -> str:
+    return "1 row" if len(rows) == 1 else f"{len(rows)} rows"
 
 
 def _check(row: Mapping[str, Any], writer: RunWriter) -> Row:
@@ -160,6 +218,8 @@ def _check(row: Mapping[str, Any], writer: RunWriter) -> Row:
             raise BadInput(
                 f"run {run}: {name}={value!r} in a row; a cell holds one number, text belongs to the setting"
             )
+        elif isinstance(value, int) and abs(value) > LARGEST:
+            raise BadInput(f"run {run}: {name} has {len(str(value))} digits, more than a number can hold")
         elif name in ("train_error", "test_error") and value is not None and value > 1:
             raise BadInput(f"run {run}: {name}={value:g}: errors are fractions; divide percent by 100")
         checked[name] = value
@@ -176,41 +236,105 @@ def _scalar(value: Any) -> Any:
         return plain(value.tolist())
 
 
-def parse(data: bytes, run: str) -> tuple[Record | None, list[Row], int, str | None]:
-    """Read a live file: the record, its rows, where the last good line ends, and what is wrong, if anything.
+@dataclass(frozen=True)
+class Parsed:
+    """What a live file holds.
 
-    A last line without its end is a writer at work or killed, not an error.
+    Attributes:
+        record: of the run; None where not even the header is whole.
+        rows: up to the first damaged line.
+        end: where the last good line ends, in bytes.
+        sum: the checksum of the last good line.
+        problem: what is wrong with the file, if anything.
+    """
+
+    record: Record | None
+    rows: list[Row]
+    end: int
+    sum: int
+    problem: str | None = None
+
+
+def parse(data: bytes, run: str) -> Parsed:
+    """Read a live file. A last line without its end is a writer at work or killed, not an error.
+
+    Raises:
+        NewerFormat: a later version wrote it.
     """
     record: Record | None = None
     rows: list[Row] = []
-    end = 0
+    end = total = 0
+    format_ = FORMAT
     *lines, _ = data.split(b"\n")
     for number, line in enumerate(lines, 1):
         try:
-            values = json.loads(line)
+            values, total = _checked(line, total, required=format_ > 1 and record is not None)
             if record is None:
-                record = Record(
-                    run=run, setting=values["setting"], source=values["source"],
-                    experiment=values["experiment"], meta=values["meta"], started=values["started"],
-                )  # fmt: skip
+                format_, record = _header(values, run)
             else:
-                rows.append(dict(values))
-        except (ValueError, KeyError, TypeError) as error:
-            return record, rows, end, f"line {number} is damaged ({error})"
+                rows.append(_row(values))
+        except NewerFormat:
+            raise
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            return Parsed(record, rows, end, total, f"line {number} is damaged ({_reason(error)})")
         end += len(line) + 1
-    return (replace(record, rows=len(rows)) if record else None), rows, end, None
+    return Parsed(replace(record, rows=len(rows)) if record else None, rows, end, total)
+
+
+def _checked(line: bytes, total: int, required: bool) -> tuple[dict[str, Any], int]:
+    """A line's values without the checksum, and the checksum that goes on from `total`."""
+    if found := _END.search(line):
+        content = line[: found.start()]
+        total = zlib.crc32(content, total)
+        if int(found[1], 16) != total:
+            raise ValueError("its checksum is wrong")
+        line = content + b"}"
+    elif required:
+        raise ValueError("it has no checksum")
+    values = json.loads(line)
+    if not isinstance(values, dict):
+        raise ValueError(f"it holds {type(values).__name__}, not a JSON object")
+    return values, total
+
+
+def _header(values: dict[str, Any], run: str) -> tuple[int, Record]:
+    """The format and the record that a first line tells."""
+    format_ = values["scalinglab"]
+    if format_ > FORMAT:
+        raise NewerFormat(newer(f"run {run}", values.get("version")))
+    record = Record.from_dict({"run": run, **{name: values[name] for name in _HEADER}})
+    if run_name(record.setting) != run:
+        raise ValueError("its setting is not that of the run")
+    return format_, record
+
+
+def _row(values: dict[str, Any]) -> Row:
+    for name, value in values.items():
+        if not (encodable(name) and isinstance(value, (int, float, str, type(None))) and encodable(value)):
+            raise ValueError(f"{name!a} is no number")
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise ValueError(f"{name} is beyond what a number can hold")
+    return values
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it lacks {error}"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def read(path: Path) -> tuple[Record, list[Row], str | None]:
     """Read a live file without disturbing its writer; FileNotFoundError where it was sealed meanwhile."""
-    record, rows, _, problem = parse(path.read_bytes(), path.stem)
-    status = "running" if busy(path) else "unfinished"
-    return replace(record or Record(run=path.stem), status=status), rows, problem
+    with reading(path):
+        found = parse(path.read_bytes(), path.stem)
+        status = "running" if busy(path) else "unfinished"
+    return replace(found.record or Record(run=path.stem), status=status), found.rows, found.problem
 
 
 def busy(path: Path) -> bool:
     """Whether a living process is writing the file."""
-    descriptor = os.open(path, os.O_RDONLY)
+    with reading(path):
+        descriptor = os.open(path, os.O_RDONLY)
     try:
         return not lock(descriptor, path)
     finally:

@@ -1,47 +1,63 @@
 """Finished runs as Parquet: one file a run, or a pack of many, each with its records in the footer.
 
-A footer holds ``{"runs": {name: record}, "metas": [...], "columns": [...], "replaces": [...]}``:
-environments are shared by many runs and kept once; a pack names the packs that it takes the place of, so
-that a crash between writing the new one and removing the old ones shows no run twice and brings none back.
-Pages and footer carry checksums, so that a flipped bit is an error and not a number.
+A footer holds ``{"format": 2, "version": …, "runs": {name: record}, "metas": [...], "columns": [...],
+"replaces": [...]}``: environments are shared by many runs and kept once; a pack names the packs that it takes
+the place of, so that a crash between writing the new one and removing the old ones shows no run twice and
+brings none back. Pages and footer carry checksums, so that a flipped bit is an error and not a number.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
+import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from scalinglab.curves import PROGRESS, SETTING
-from scalinglab.store.files import write_whole
-from scalinglab.store.record import Record
+from scalinglab import __version__
+from scalinglab.store.files import Damaged, NewerFormat, StoreError, newer, reading, write_whole
+from scalinglab.store.record import FORMAT, Record
 
 _KEY = b"scalinglab"
-COUNTS = ("step", "examples")  # whole numbers, unless somebody counts otherwise
+_FIELDS = {field.name for field in fields(Record)}
+GROUPS = 64  # parts of a file, of which damage takes one by one
+GROUP_ROWS = 16_384  # of a part at most
+_LARGE = 2**24  # bytes from which a file is mapped into memory instead of read
 
 
 @dataclass(frozen=True)
 class Footer:
-    """The records of a file, and the packs that it replaces."""
+    """The records of a file, the packs that it replaces, and its format."""
 
     records: dict[str, Record]
     replaces: tuple[str, ...] = ()
+    format: int = FORMAT
 
 
-class Unreadable(Exception):
-    """A sealed file that is truncated, damaged or no store file at all."""
+def write(
+    path: Path,
+    table: pa.Table,
+    records: Iterable[Record],
+    replaces: Iterable[str] = (),
+    before: Callable[[Path], None] | None = None,
+) -> None:
+    """Write runs into one Parquet file, whole or not at all.
 
-
-def write(path: Path, table: pa.Table, records: Iterable[Record], replaces: Iterable[str] = ()) -> None:
-    """Write runs into one Parquet file, whole or not at all."""
+    Args:
+        path: the file.
+        table: the rows of all runs.
+        records: of the runs.
+        replaces: names of the packs that it takes the place of.
+        before: called with the file that is complete but still under its temporary name.
+    """
     metas: dict[str, int] = {}
     runs = {}
     for record in records:
@@ -49,7 +65,7 @@ def write(path: Path, table: pa.Table, records: Iterable[Record], replaces: Iter
         entry["meta"] = metas.setdefault(_dumps(entry["meta"]), len(metas))
         runs[entry.pop("run")] = entry
     footer = {
-        "format": 1, "columns": table.column_names, "runs": runs,
+        "format": FORMAT, "version": __version__, "columns": table.column_names, "runs": runs,
         "metas": [json.loads(meta) for meta in metas], "replaces": [*replaces],
     }  # fmt: skip
     text = _dumps(footer).encode()
@@ -61,123 +77,134 @@ def write(path: Path, table: pa.Table, records: Iterable[Record], replaces: Iter
                 file, table.schema, compression="zstd", store_schema=False, write_page_checksum=True
             ) as writer,
         ):
-            writer.write_table(table)
+            for part in _parts(table):
+                writer.write_table(part)
             writer.add_key_value_metadata({_KEY: b"%08x" % zlib.crc32(text) + text})
+        if before is not None:
+            before(partial)
 
     write_whole(path, to)
 
 
+def _parts(table: pa.Table) -> Iterator[pa.Table]:
+    """The table in parts that end where a run does, so that damage to one costs few runs."""
+    size = min(GROUP_ROWS, -(-len(table) // GROUPS))
+    runs = table["run"].combine_chunks()
+    ends = [*np.flatnonzero(pc.not_equal(runs[1:], runs[:-1])) + 1, len(table)] if len(table) else [0]
+    start = 0
+    for end in ends:
+        if end - start >= size or end == ends[-1]:
+            yield table.slice(start, end - start)
+            start = end
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def open_source(path: Path) -> pa.NativeFile:
+    """The bytes of a file, as Arrow reads them."""
+    with reading(path):
+        if path.stat().st_size < _LARGE:
+            return pa.BufferReader(path.read_bytes())
+        path.open("rb").close()  # Python's errors are exact, Arrow's are not
+        return pa.memory_map(str(path))
+
+
 def read_footer(path: Path) -> Footer:
     """The records of a sealed file."""
-    with _reading():
-        metadata = pq.read_metadata(path)
-        text = metadata.metadata[_KEY]
-        if int(text[:8], 16) != zlib.crc32(text[8:]):
-            raise ValueError("the checksum of the footer is wrong")
-        footer = json.loads(text[8:])
-        metas = footer["metas"]
-        records = {
-            run: Record(run=run, **{**entry, "meta": metas[entry["meta"]]})
-            for run, entry in footer["runs"].items()
-        }
-        if metadata.schema.names != footer["columns"]:
-            raise ValueError("the columns are not those that were written")
-        if metadata.num_rows != sum(record.rows for record in records.values()):
-            raise ValueError("the number of rows is not the one that was written")
-        return Footer(records, tuple(footer["replaces"]))
+    with open_source(path) as source, parsing(path):
+        return footer_of(pq.read_metadata(source), path)
 
 
-def read_table(path: Path) -> pa.Table:
-    """The rows of a sealed file, every page checked."""
-    with _reading(), pq.ParquetFile(path, page_checksum_verification=True) as file:
+def read(path: Path) -> tuple[Footer, pa.Table]:
+    """The records and the rows of a sealed file, every page checked."""
+    with open_source(path) as source, parsing(path):
+        file = pq.ParquetFile(source, page_checksum_verification=True)
+        footer = footer_of(file.metadata, path)
         threads = file.metadata.num_rows > 100_000  # in a small file they cost more than they save
         table = file.read(use_threads=threads).replace_schema_metadata(None)
         table.validate(full=True)
-        return table
+        return footer, table
+
+
+def salvage(path: Path, tail: bytes | None) -> tuple[Footer, pa.Table, set[str]]:
+    """What is intact in a damaged file: its footer, the rows of intact runs, and the names of the others.
+
+    Args:
+        path: the file.
+        tail: a copy of its end, from before it was damaged; the file's own end is used without one.
+
+    Raises:
+        Damaged: nothing can be read.
+    """
+    with reading(path):
+        data = path.read_bytes()
+    if tail is not None:
+        length = int.from_bytes(tail[:8], "little")
+        end = tail[8:]
+        data = data[: length - len(end)].ljust(length - len(end), b"\0") + end
+    with parsing(path):
+        file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+        footer = footer_of(file.metadata, path)
+        tables = []
+        for number in range(file.metadata.num_row_groups):
+            with contextlib.suppress(Exception):  # whatever a parser meets in a damaged page
+                table = file.read_row_group(number, use_threads=False).replace_schema_metadata(None)
+                table.validate(full=True)
+                tables.append(table)
+        if not tables:
+            raise ValueError("no part of it is intact")
+        table = pa.concat_tables(tables)
+        counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(table["run"]).to_pylist()}
+        lost = {run for run, record in footer.records.items() if counts.get(run, 0) != record.rows}
+        kept = pa.array([run for run in footer.records if run not in lost], pa.string())
+        return footer, table.filter(pc.is_in(table["run"], kept)), lost
+
+
+def tail_of(path: Path) -> bytes:
+    """A copy of a file's end, which holds its records and where everything lies: what `salvage` needs."""
+    with reading(path), path.open("rb") as file:
+        size = file.seek(-8, os.SEEK_END) + 8
+        length = int.from_bytes(file.read(4), "little") + 8
+        file.seek(-length, os.SEEK_END)
+        return size.to_bytes(8, "little") + file.read()
+
+
+def footer_of(metadata: pq.FileMetaData, path: Path) -> Footer:
+    """The footer out of a Parquet file's metadata, checked against them."""
+    text = metadata.metadata[_KEY]
+    if int(text[:8], 16) != zlib.crc32(text[8:]):
+        raise ValueError("the checksum of the footer is wrong")
+    footer = json.loads(text[8:])
+    if footer["format"] > FORMAT:
+        raise NewerFormat(newer(str(path), footer.get("version")))
+    metas = footer["metas"]
+    unknown = {name for entry in footer["runs"].values() for name in entry} - _FIELDS
+    if unknown:
+        raise NewerFormat(newer(str(path), footer.get("version", metas[0].get("version") if metas else None)))
+    records = {
+        run: Record.from_dict({"run": run, **entry, "meta": metas[entry["meta"]]})
+        for run, entry in footer["runs"].items()
+    }
+    if metadata.schema.names != footer["columns"]:
+        raise ValueError("the columns are not those that were written")
+    if metadata.num_rows != sum(record.rows for record in records.values()):
+        raise ValueError("the number of rows is not the one that was written")
+    return Footer(records, tuple(footer["replaces"]), footer["format"])
 
 
 @contextlib.contextmanager
-def _reading() -> Iterator[None]:
+def parsing(path: Path) -> Iterator[None]:
+    """Turn whatever a parser meets in a damaged file into `Damaged`."""
     try:
         yield
-    except FileNotFoundError:
+    except StoreError:
         raise
-    except Exception as error:  # whatever a parser meets in a damaged file
+    except Exception as error:
+        if isinstance(error, MemoryError) and path.stat().st_size >= _LARGE:
+            raise StoreError(f"cannot read {path}: out of memory") from error
         lines = str(error).splitlines() or ["unreadable"]
-        raise Unreadable(f"{type(error).__name__}: {lines[0]}"[:300]) from error
-
-
-def to_table(record: Record, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """A run's rows as a table; a checkpoint written twice counts once, the later one.
-
-    A standard setting that the rows bring, `n_params` say, holds for the whole run.
-    """
-    latest: dict[Any, Mapping[str, Any]] = {}
-    for number, row in enumerate(rows):
-        progress = tuple(row.get(name) for name in PROGRESS)
-        latest[progress if any(p is not None for p in progress) else number] = row
-    names = dict.fromkeys(name for row in latest.values() for name in row)
-    constant = record.columns()
-    constant |= {name: row[name] for row in latest.values() for name in row if name in SETTING}
-    text = {"experiment": pa.string()}  # of one kind also where no run has one
-    columns = {name: _array([value] * len(latest), text.get(name)) for name, value in constant.items()}
-    columns |= {
-        name: _array([row.get(name) for row in latest.values()], None if name in COUNTS else pa.float64())
-        for name in names
-        if name not in columns
-    }
-    return pa.table(columns)
-
-
-def _array(values: list[Any], kind: pa.DataType | None = None) -> pa.Array:
-    """The values as a column; measurements are of one kind in all files, which other readers ask for."""
-    values = [None if isinstance(v, float) and math.isnan(v) else v for v in values]
-    try:
-        return pa.array(values, kind)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        pass  # integers beyond 64 bits, or numbers and text mixed
-    if all(isinstance(v, (int, float, type(None))) for v in values):
-        return pa.array([None if v is None else float(v) for v in values])
-    return pa.array([None if v is None else str(v) for v in values])
-
-
-def unite(tables: Sequence[pa.Table]) -> pa.Table:
-    """Many tables as one: columns united by name, what a table lacks is null, numbers widened."""
-    schemas = list({table.schema: None for table in tables})
-    try:
-        schema = pa.unify_schemas(schemas, promote_options="permissive")
-    except pa.ArrowException:  # text in one run, a number in another: text in both
-        schema = _common(schemas)
-    return pa.concat_tables([_shape(table, schema) for table in tables])
-
-
-def _common(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    kinds: dict[str, set[pa.DataType]] = {}
-    for schema in schemas:
-        for column in schema:
-            kinds.setdefault(column.name, set()).add(column.type)
-    return pa.schema([(name, _widest({k for k in found if k != pa.null()})) for name, found in kinds.items()])
-
-
-def _widest(kinds: set[pa.DataType]) -> pa.DataType:
-    if len(kinds) <= 1:
-        return next(iter(kinds), pa.null())
-    return pa.string() if pa.string() in kinds or pa.large_string() in kinds else pa.float64()
-
-
-def _shape(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    if table.schema == schema:
-        return table
-    columns = []
-    for column in schema:
-        if column.name not in table.schema.names:
-            columns.append(pa.nulls(len(table), column.type))
-            continue
-        found = table.column(column.name)
-        if pa.types.is_boolean(found.type) and pa.types.is_floating(column.type):
-            found = found.cast(pa.int8())  # Arrow has no direct way
-        columns.append(found.cast(column.type, safe=False))
-    return pa.Table.from_arrays(columns, schema=schema)
+        raise Damaged(f"{path} is damaged: {type(error).__name__}: {lines[0]}"[:400]) from error
 
 
 def _dumps(value: Any) -> str:

@@ -14,8 +14,10 @@ from typing import Any
 
 from scalinglab import __version__
 from scalinglab.curves import IDENTITY, OUTCOME, PROGRESS, json_line, plain
+from scalinglab.curves.columns import NUMBERS, is_missing
 from scalinglab.errors import BadInput
 
+FORMAT = 2  # of live lines and of footers; every file says in which it is written
 SEALED = ("done", "diverged", "failed")
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "torch")
 
@@ -54,6 +56,26 @@ class Record:
         """How long the run took."""
         return None if self.started is None or self.finished is None else self.finished - self.started
 
+    @property
+    def misfits(self) -> list[str]:
+        """Settings that must be numbers and are not: such a run cannot stand in a table with others."""
+        return [name for name in NUMBERS if isinstance(self.setting.get(name), str)]
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Record:
+        """A record as a file keeps it; ValueError where a field is unknown or of the wrong kind."""
+        kinds: dict[str, tuple[type, ...]] = dict.fromkeys(("run", "status", "source"), (str,))
+        kinds |= {name: (str, type(None)) for name in ("experiment", "error")}
+        kinds |= {name: (int, float, type(None)) for name in ("started", "finished", "diverged")}
+        kinds |= {"setting": (dict,), "meta": (dict,), "rows": (int,)}
+        for name, value in values.items():
+            if not isinstance(value, kinds[name]):
+                raise ValueError(f"{name} is {_short(value)}")
+        for name, value in values["setting"].items():
+            if not encodable(name) or not encodable(value):
+                raise ValueError(f"the setting {_short(name)} is no text: it has a lone surrogate")
+        return cls(**values)
+
     def columns(self) -> dict[str, Any]:
         """What stands in every row of the run: identity, setting, outcome."""
         flat = {"run": self.run, "source": self.source, "experiment": self.experiment}
@@ -68,12 +90,35 @@ def as_setting(setting: Any) -> dict[str, Any]:
         setting = asdict(setting)
     if not isinstance(setting, Mapping):
         raise BadInput(f"a setting is a dictionary or a dataclass, not {type(setting).__name__}")
-    for name in setting:
+    for name, value in setting.items():
         if not isinstance(name, str) or not name:
             raise BadInput(f"a setting's names are text, not {name!r}")
         if name in (*IDENTITY, *OUTCOME, *PROGRESS):
             raise BadInput(f"{name!r} cannot be a setting: the table uses this name for something else")
+        if not encodable(name) or not encodable(value):
+            raise BadInput(f"setting {_short(name)}={_short(value)} is no text: it has a lone surrogate")
+        if name in NUMBERS and not is_missing(value) and not isinstance(plain(value), (int, float)):
+            raise BadInput(f"setting {name}={_short(value)} must be a number")
     return dict(setting)
+
+
+def encodable(value: Any) -> bool:
+    """Whether text can be written as UTF-8, also within lists and dictionaries; a lone surrogate cannot.
+
+    >>> encodable(["a", {"b": 1}]), encodable("\\ud800")
+    (True, False)
+    """
+    if isinstance(value, str):
+        return not any("\ud800" <= letter <= "\udfff" for letter in value)
+    if isinstance(value, Mapping):
+        return all(encodable(name) and encodable(inner) for name, inner in value.items())
+    return all(map(encodable, value)) if isinstance(value, (list, tuple)) else True
+
+
+def _short(value: Any) -> str:
+    """A value for a message, in ASCII and cut to a length that can be read."""
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def flatten(value: Any) -> Any:

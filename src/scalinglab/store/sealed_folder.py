@@ -1,4 +1,4 @@
-"""The shelf of sealed files: one file a run, and packs of many, read while others write and compact."""
+"""The folder of sealed files: one file a run, and packs of many, read while others write and compact."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,26 +14,48 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalinglab.store import parquet
-from scalinglab.store.files import StoreError
+from scalinglab.store.columns import unite
+from scalinglab.store.files import Damaged, Inaccessible, NewerFormat, StoreError, set_aside, writing
+from scalinglab.store.pack_index import (
+    PackIndex,
+    forget_index,
+    index_of,
+    indexed,
+    read_index,
+    read_tail,
+    write_index,
+)
 from scalinglab.store.record import Record
 
 T = TypeVar("T")
 PACK_ROWS = 2_000_000  # packs larger than this are left alone when others are merged
+READ_ERRORS = (Damaged, NewerFormat, Inaccessible)  # of one file; the others still load
 
 
-class Shelf:
+class SealedFolder:
     """The folder `sealed` of a store.
 
-    Reading needs no lock. What replaces files (`compact`, `discard`, `add`) does: the store holds it.
+    Reading needs no lock. Replacing files (`compact`, `discard`, `add`, `repair`) does: the store holds it.
 
     Attributes:
-        problems: files that could not be read, and why; filled by reading.
+        problems: what is wrong with files, by path; filled by reading.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.problems: dict[str, str] = {}
+    def __init__(self, store: Path) -> None:
+        self.store = store
+        self.path = store / "sealed"
+        self.index = store / "index"
+        self.problems: dict[str, StoreError] = {}
         self._footers: dict[tuple[str, int, int], parquet.Footer] = {}
+        self._indexes: dict[tuple[str, int], PackIndex] = {}
+
+    def prepare(self) -> None:
+        """Make the folders of a new store."""
+        if self.path.exists():
+            return
+        with writing(self.path):
+            self.index.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(exist_ok=True)
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -46,105 +68,198 @@ class Shelf:
             self._footers = {key: footer for key, footer in self._footers.items() if key[0] in names}
             return self._load(paths, rows)[:2]
 
-        return self._steady(look)
+        return self._steady(look, self._listed)
 
     def ended(self, run: str) -> str | None:
-        """How a run ended, `unreadable` where its file is damaged, None where it is not here."""
+        """How a run ended, `unreadable` where its file is damaged, None where it is not here.
+
+        Raises:
+            NewerFormat, Inaccessible: its file cannot be read here, though it may be intact.
+        """
 
         def own() -> str | None:
             try:
                 return self._footer(self.single(run)).records[run].status
             except FileNotFoundError:
                 return None
-            except (parquet.Unreadable, KeyError):
+            except (Damaged, KeyError):
                 return "unreadable"
 
-        def look() -> str | None:
-            if found := own():
-                return found
-            packs = self._packs().values()
-            return next((footer.records[run].status for footer in packs if run in footer.records), None)
+        return own() or self._steady(lambda: own() or self._ended_in_packs(run), self._pack_names)
 
-        return own() or self._steady(look)
+    def _ended_in_packs(self, run: str) -> str | None:
+        indexes = {name: index for name in self._pack_names() if (index := self._index(name))}
+        replaced = {name for index in indexes.values() for name in index.replaces}
+        found = (index.ended(run) for name, index in indexes.items() if name not in replaced)
+        return next((status for status in found if status), None)
 
-    def _steady(self, look: Callable[[], T]) -> T:
-        """Look while no compaction moves runs from one file into another."""
+    def _steady(self, look: Callable[[], T], names: Callable[[], list[str]]) -> T:
+        """Retry until the list of packs is the same before and after the read."""
         for attempt in range(100):
-            names = self._pack_names()
-            with contextlib.suppress(FileNotFoundError):  # moved under our eyes: look again
+            before = names()
+            with contextlib.suppress(FileNotFoundError):  # compacted meanwhile
                 found = look()
-                if names == self._pack_names():
+                if before == names():
                     return found
             time.sleep(0.001 * attempt)
         raise StoreError(f"{self.path} changes faster than it can be read")
 
-    def _load(self, paths: list[Path], rows: bool) -> tuple[dict[str, Record], list[pa.Table], list[Path]]:
-        """Records and tables of files, and the files that could be read; a run counts once."""
+    def _load(
+        self, paths: list[Path], rows: bool, salvage: bool = True
+    ) -> tuple[dict[str, Record], list[pa.Table], list[Path]]:
+        """Records and tables of files, and the files that are intact; a run counts once.
+
+        Args:
+            paths: the files.
+            rows: whether to read tables.
+            salvage: whether to take the intact runs of damaged packs.
+        """
         records: dict[str, Record] = {}
-        tables, read = [], []
+        tables, intact = [], []
         for path in paths:
             try:
-                footer = self._footer(path)
-                table = parquet.read_table(path) if rows else None
-            except parquet.Unreadable as error:
-                self.problems[str(path)] = str(error)
-                continue
+                footer, table = parquet.read(path) if rows else (self._footer(path), None)
+                intact.append(path)
+            except READ_ERRORS as error:
+                self.problems[str(path)] = error
+                salvaged = self._salvage(path, error) if salvage else None
+                if salvaged is None:
+                    continue
+                footer, table = salvaged
             fresh = {run: record for run, record in footer.records.items() if run not in records}
-            if table is not None:
+            if table is not None and rows:
                 if len(fresh) < len(footer.records):
                     table = table.filter(pc.is_in(table["run"], pa.array(list(fresh), pa.string())))
                 tables.append(table)
             records |= fresh
-            read.append(path)
-        return records, tables, read
+        return records, tables, intact
+
+    def _salvage(self, path: Path, error: StoreError) -> tuple[parquet.Footer, pa.Table] | None:
+        """The intact runs of a damaged pack; what is lost is noted in `problems`."""
+        if not (isinstance(error, Damaged) and _is_pack(path.name)):
+            return None
+        for tail in (None, read_tail(self.index, path.name)):
+            with contextlib.suppress(Damaged):
+                footer, table, lost = parquet.salvage(path, tail)
+                kept = {run: record for run, record in footer.records.items() if run not in lost}
+                named = ", ".join(sorted(lost)[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
+                told = f"; {len(kept)} of its {len(footer.records)} runs are intact"
+                self.problems[str(path)] = Damaged(f"{error}{told}" + (f", not {named}" if lost else ""))
+                return parquet.Footer(kept, footer.replaces, footer.format), table
+        return None
 
     # --- writing ---------------------------------------------------------------------------------
 
     def add(self, table: pa.Table, records: Iterable[Record]) -> None:
         """Put many finished runs into a new pack."""
-        parquet.write(self._new_pack(), table, records)
+        self._write_pack(table, records)
 
-    def compact(self, running: Callable[[str], bool]) -> int:
-        """Put the runs that are done into one pack; returns how many were moved."""
+    def compact(self, running: Callable[[str], bool], at_most: int = PACK_ROWS) -> int:
+        """Put the runs that are done into one pack; returns how many were moved.
+
+        Args:
+            running: whether a run is being written.
+            at_most: rows of the packs that are merged with them. With less than `PACK_ROWS` a pack is merged
+                only with as many rows as it has itself, so that no row is written more often than the
+                logarithm of their number.
+        """
         self._tidy(running)
-        packs = [self.path / name for name, footer in self._packs().items() if _rows(footer) < PACK_ROWS]
         singles = [path for path in self._singles() if self._over(path)]
+        gathered = sum(_rows(self._footer(path)) for path in singles)
+        packs = []
+        sizes = {name: _rows(footer) for name, footer in self._packs().items() if footer is not None}
+        for name, size in sorted(sizes.items(), key=lambda item: item[1]):
+            if size < at_most and (at_most == PACK_ROWS or size <= gathered):
+                packs.append(self.path / name)
+                gathered += size
         if not singles and len(packs) < 2:
             return 0
-        records, tables, read = self._load([*singles, *packs], rows=True)
-        if read:
-            replaces = [path.name for path in read if path in packs]
-            parquet.write(self._new_pack(), parquet.unite(tables), records.values(), replaces)
-        for path in read:
-            path.unlink(missing_ok=True)
-        return len(set(singles) & set(read))
+        records, tables, intact = self._load([*singles, *packs], rows=True, salvage=False)
+        if intact:
+            replaces = [path.name for path in intact if path in packs]
+            self._write_pack(unite(tables), records.values(), replaces)
+        self._remove(intact)
+        return len(set(singles) & set(intact))
 
     def discard(self, run: str, running: Callable[[str], bool]) -> None:
         """Remove a run; a pack that holds it is replaced by one without it."""
         self._tidy(running)
         self.single(run).unlink(missing_ok=True)
         for name, footer in self._packs().items():
-            if run not in footer.records:
+            if footer is None or run not in footer.records:
                 continue
             kept = [record for other, record in footer.records.items() if other != run]
             if kept:
                 try:
-                    table = parquet.read_table(self.path / name)
-                except parquet.Unreadable as error:
-                    raise StoreError(
-                        f"{self.path / name}, which holds run {run}, is damaged: {error}"
-                    ) from error
-                table = table.filter(pc.not_equal(table["run"], run))
-                parquet.write(self._new_pack(), table, kept, replaces=[name])
-            (self.path / name).unlink(missing_ok=True)
+                    _, table = parquet.read(self.path / name)
+                except Damaged as error:
+                    raise StoreError(f"{error}; set it aside first, with scalinglab store verify") from error
+                self._write_pack(table.filter(pc.not_equal(table["run"], run)), kept, [name])
+            self._remove([self.path / name])
+
+    def repair(self, running: Callable[[str], bool]) -> dict[str, StoreError]:
+        """Set damaged files aside; the intact runs of a damaged pack go into a new one.
+
+        Returns what was wrong, by the new paths of the files.
+
+        Raises:
+            NewerFormat, Inaccessible: a file cannot be read here, though it may be intact.
+        """
+        self._tidy(running)
+        self.problems = {}
+        self.read(rows=True)
+        for error in self.problems.values():
+            if not isinstance(error, Damaged):
+                raise error
+        moved: dict[str, StoreError] = {}
+        for place, error in self.problems.items():
+            path = Path(place)
+            if salvaged := self._salvage(path, error):
+                footer, table = salvaged
+                self._write_pack(table, footer.records.values())  # twice for an instant, never not at all
+            moved[str(set_aside(path, self.store))] = error
+            forget_index(self.index, [path.name])
+        return moved
+
+    def reindex(self) -> list[str]:
+        """Build the indexes that packs lack; returns the names of these packs."""
+        with writing(self.index):
+            self.index.mkdir(parents=True, exist_ok=True)
+        built = []
+        for name in self._listed():
+            try:
+                read_index(self.index, name)
+            except (FileNotFoundError, Damaged):
+                with contextlib.suppress(*READ_ERRORS):
+                    write_index(self.index, name, self.path / name)
+                    built.append(name)
+        return built
+
+    def _write_pack(self, table: pa.Table, records: Iterable[Record], replaces: Iterable[str] = ()) -> None:
+        self.reindex()
+        pack = self.path / f"pack-{uuid.uuid4().hex[:16]}.parquet"
+        # readers find a pack by its index, and look at it only where the pack is there too
+        parquet.write(pack, table, records, replaces, lambda file: write_index(self.index, pack.name, file))
+
+    def _remove(self, paths: Iterable[Path]) -> None:
+        for path in paths:
+            path.unlink(missing_ok=True)
+        forget_index(self.index, [path.name for path in paths if _is_pack(path.name)])
 
     def _tidy(self, running: Callable[[str], bool]) -> None:
         """Remove what interrupted work left behind: packs that were replaced, files half-written."""
         packs = self._packs()
-        for name in self._pack_names():
-            if name not in packs and name in _replaced(packs):
-                (self.path / name).unlink(missing_ok=True)
-        for path in self.path.glob(".pack-*.partial"):  # only the holder of the lock writes packs
+        for name, footer in packs.items():
+            replaced = [self.path / old for old in (footer.replaces if footer else ())]
+            left = [path for path in replaced if path.exists()]
+            if left:
+                with contextlib.suppress(Damaged):  # the pack that took their place must be whole
+                    parquet.read(self.path / name)
+                    self._remove(left)
+        here = set(self._listed())
+        forget_index(self.index, (indexed(self.index) or set()) - here)
+        # only the holder of the lock writes packs and their indexes
+        for path in (*self.path.glob(".pack-*.partial"), *self.index.glob(".*.partial")):
             path.unlink(missing_ok=True)
         for path in self.path.glob(".*.parquet.partial"):
             if not running(path.name.removeprefix(".").removesuffix(".parquet.partial")):
@@ -156,28 +271,47 @@ class Shelf:
         """The file of a run that is in no pack."""
         return self.path / f"{run}.parquet"
 
-    def _singles(self) -> list[Path]:
-        return sorted(p for p in self.path.glob("*.parquet") if not p.name.startswith(("pack-", ".")))
+    def place(self, run: str) -> Path:
+        """The file that holds a run."""
+        for name, footer in self._packs().items():
+            if footer is not None and run in footer.records and not self.single(run).exists():
+                return self.path / name
+        return self.single(run)
 
-    def _new_pack(self) -> Path:
-        return self.path / f"pack-{uuid.uuid4().hex[:16]}.parquet"
+    def count_singles(self) -> int:
+        """The number of runs with a file of their own."""
+        return sum(_is_single(name) for name in self._names())
 
-    def _pack_names(self) -> list[str]:
-        try:  # the bare names: asked for at the start of every run, beside thousands of sealed ones
-            names = os.listdir(self.path)
+    def _names(self) -> list[str]:
+        try:
+            return os.listdir(self.path)
         except FileNotFoundError:
             return []
-        return sorted(name for name in names if name.startswith("pack-") and name.endswith(".parquet"))
 
-    def _packs(self) -> dict[str, parquet.Footer]:
-        """The packs that can be read and that no other pack replaces."""
-        found = {}
-        for name in self._pack_names():
+    def _singles(self) -> list[Path]:
+        return [self.path / name for name in sorted(filter(_is_single, self._names()))]
+
+    def _listed(self) -> list[str]:
+        """The packs of the folder, with or without an index."""
+        return sorted(filter(_is_pack, self._names()))
+
+    def _pack_names(self) -> list[str]:
+        """The packs, found without listing the folder, which may hold thousands of single runs."""
+        known = indexed(self.index)
+        if known is None:  # a store of format 1 that no later version has compacted
+            return self._listed()
+        return sorted(name for name in known if (self.path / name).exists())
+
+    def _packs(self) -> dict[str, parquet.Footer | None]:
+        """The packs that no other replaces, with their footers; None where one cannot be read."""
+        found: dict[str, parquet.Footer | None] = {}
+        for name in self._listed():
             try:
                 found[name] = self._footer(self.path / name)
-            except parquet.Unreadable as error:
-                self.problems[str(self.path / name)] = str(error)
-        return {name: footer for name, footer in found.items() if name not in _replaced(found)}
+            except READ_ERRORS:
+                found[name] = None
+        replaced = {name for footer in found.values() if footer for name in footer.replaces}
+        return {name: footer for name, footer in found.items() if name not in replaced}
 
     def _footer(self, path: Path) -> parquet.Footer:
         state = path.stat()
@@ -186,18 +320,37 @@ class Shelf:
             self._footers[key] = parquet.read_footer(path)
         return self._footers[key]
 
+    def _index(self, name: str) -> PackIndex | None:
+        """The index of a pack; None where the pack is damaged."""
+        size = (self.path / name).stat().st_size
+        key = (name, size)
+        if key not in self._indexes:
+            try:
+                found = read_index(self.index, name)
+            except (FileNotFoundError, Damaged):
+                try:
+                    found = index_of(self._footer(self.path / name), size)
+                except Damaged:
+                    return None
+            self._indexes[key] = found
+        return self._indexes[key] if self._indexes[key].size == size else None
+
     def _over(self, path: Path) -> bool:
-        """Whether a run's own file says that it is done or diverged."""
+        """Whether a run's own file says that it is done or diverged, and it fits into a table with others."""
         try:
             records = self._footer(path).records.values()
-        except (parquet.Unreadable, FileNotFoundError):
+        except (*READ_ERRORS, FileNotFoundError):
             return False
-        return all(record.status in ("done", "diverged") for record in records)
+        return all(r.status in ("done", "diverged") and not r.misfits for r in records)
+
+
+def _is_pack(name: str) -> bool:
+    return name.startswith("pack-") and name.endswith(".parquet")
+
+
+def _is_single(name: str) -> bool:
+    return name.endswith(".parquet") and not name.startswith(("pack-", "."))
 
 
 def _rows(footer: parquet.Footer) -> int:
     return sum(record.rows for record in footer.records.values())
-
-
-def _replaced(packs: Mapping[str, parquet.Footer]) -> set[str]:
-    return {name for footer in packs.values() for name in footer.replaces}

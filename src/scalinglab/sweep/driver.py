@@ -35,7 +35,7 @@ PATIENCE = 40  # times that a run which another process writes is asked for agai
 
 
 class SweepWarning(UserWarning):
-    """Some runs of a sweep failed."""
+    """Some runs of a sweep failed, or files of its store are damaged."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class Outcome:
         interrupted: whether Ctrl-C ended it.
         seconds: how long it took.
         deaths: why workers died, one text each; what they were doing was done again.
+        aside: damaged files that were moved aside, by their new paths, and what was wrong with them.
     """
 
     plan: Plan
@@ -57,6 +58,7 @@ class Outcome:
     interrupted: bool
     seconds: float
     deaths: tuple[str, ...] = ()
+    aside: Mapping[str, str] = field(default_factory=dict)
 
     def count(self, *statuses: str) -> int:
         """The number of runs with one of these statuses."""
@@ -74,6 +76,7 @@ class Outcome:
             lines.append(f"  {run} {own}: {reason}" if own else f"  {run}: {reason}")
         if self.failed:
             lines.append("try the failed ones again with --retry-failed (retry_failed=True)")
+        lines += [f"damaged, moved aside to {path}: {reason}" for path, reason in self.aside.items()]
         for cause, times in Counter(self.deaths).items():
             who = "1 worker" if times == 1 else f"{times} workers"
             lines.append(f"{who} died and the work was begun again: {cause}")
@@ -150,6 +153,9 @@ def execute(
     grid, store = as_grid(grid), as_store(store)
     runner = load(grid.runner)
     devices: Sequence[str | None] = [device] if device or engine == "ray" else runner.devices()
+    aside = store.repair() if Store.is_store(store.path) else {}  # before planning: these runs are missing
+    for path, reason in aside.items():
+        warnings.warn(f"{reason}; moved to {path}; lost runs are done again", SweepWarning, stacklevel=2)
     with interruptible() as wish:
         pool = open_pool(engine, workers, address, devices, cpus, gpus)
         try:
@@ -159,10 +165,6 @@ def execute(
             )  # fmt: skip
             if engine == "local":
                 plan.check_here(device)
-            here = {path.stem for path in (store.path / "sealed").glob("*.parquet")}
-            for name in here.intersection(plan.missing):
-                if store.status(name) == "unreadable":
-                    store.discard(name)  # damaged: it is done again
             keep_grid(grid, store, {"version": __version__, "engine": engine})
             driver = Driver(plan, grid, store, pool, attempts, wish)
             with Display(plan, store, enabled=progress) as display:
@@ -176,7 +178,8 @@ def execute(
     records = store.records()
     status = {name: records[name].status if name in records else "missing" for name in plan.runs}
     failed = {name: records[name] for name, kind in status.items() if kind == "failed"}
-    return Outcome(plan, status, failed, wish.soon, time.monotonic() - start, tuple(driver.causes))
+    seconds = time.monotonic() - start
+    return Outcome(plan, status, failed, wish.soon, seconds, tuple(driver.causes), aside)
 
 
 @dataclass

@@ -1,0 +1,129 @@
+"""Which runs a pack holds and how they ended, in a small file beside the packs.
+
+To start a run the store asks whether it is done. Packs may hold a million runs, so the answer comes from
+`index/<pack>.index`: sorted 64-bit hashes of the runs' names with a byte for how each ended, searched in
+microseconds. `index/<pack>.footer` is a copy of the pack's end, from which the intact runs of a damaged pack
+are read. Both can be rebuilt from the pack.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from scalinglab import __version__
+from scalinglab.store import parquet
+from scalinglab.store.checked import read_checked, write_checked
+from scalinglab.store.files import Damaged, NewerFormat, newer
+from scalinglab.store.record import FORMAT, SEALED
+
+
+@dataclass(frozen=True)
+class PackIndex:
+    """The runs of a pack.
+
+    Attributes:
+        size: of the pack in bytes; another size means that it is damaged.
+        replaces: the packs that it takes the place of.
+        keys: hashes of the runs' names, sorted, (runs,).
+        ends: positions in `SEALED` of how each ended, (runs,).
+    """
+
+    size: int
+    replaces: tuple[str, ...]
+    keys: np.ndarray
+    ends: np.ndarray
+
+    def ended(self, run: str) -> str | None:
+        """How a run ended; None where the pack does not hold it."""
+        key = _key(run)
+        place = int(np.searchsorted(self.keys, key))
+        return SEALED[self.ends[place]] if place < len(self.keys) and self.keys[place] == key else None
+
+
+def _key(run: str) -> np.uint64:
+    return np.uint64(int.from_bytes(hashlib.sha256(run.encode()).digest()[:8], "big"))
+
+
+def index_of(footer: parquet.Footer, size: int) -> PackIndex:
+    """The index of a pack with this footer and size."""
+    keys = np.array([_key(run) for run in footer.records], "<u8")
+    ends = np.array([SEALED.index(record.status) for record in footer.records.values()], np.uint8)
+    order = np.argsort(keys)
+    return PackIndex(size, footer.replaces, keys[order], ends[order])
+
+
+def write_index(folder: Path, pack: str, file: Path) -> None:
+    """Write the index of a pack and the copy of its end.
+
+    Args:
+        folder: of the indexes.
+        pack: the name of the pack.
+        file: the pack, which may still lie under a temporary name.
+    """
+    index = index_of(parquet.read_footer(file), file.stat().st_size)
+    header = {"format": FORMAT, "version": __version__, "size": index.size}
+    header |= {"replaces": [*index.replaces], "runs": len(index.keys)}
+    content = json.dumps(header).encode() + b"\n" + index.keys.tobytes() + index.ends.tobytes()
+    tail = parquet.tail_of(file)
+    stem = pack.removesuffix(".parquet")
+    for ending, data in (("footer", tail), ("index", content)):
+        write_checked(folder / f"{stem}.{ending}", functools.partial(_put, data))
+
+
+def _put(data: bytes, file: BinaryIO) -> None:
+    file.write(data)
+
+
+def read_index(folder: Path, pack: str) -> PackIndex:
+    """The index of a pack, given by the name of its file.
+
+    Raises:
+        FileNotFoundError: it has none.
+        Damaged: the index is damaged.
+    """
+    path = folder / f"{pack.removesuffix('.parquet')}.index"
+    content = bytes(read_checked(path))
+    try:
+        line, rest = content.split(b"\n", 1)
+        header = json.loads(line)
+        if header["format"] > FORMAT:
+            raise NewerFormat(newer(str(path), header.get("version")))
+        runs = header["runs"]
+        keys = np.frombuffer(rest, "<u8", runs)
+        ends = np.frombuffer(rest, np.uint8, runs, offset=8 * runs)
+        return PackIndex(header["size"], tuple(header["replaces"]), keys, ends)
+    except (ValueError, KeyError, TypeError) as error:
+        raise Damaged(f"{path} is damaged: {error}") from error
+
+
+def read_tail(folder: Path, pack: str) -> bytes | None:
+    """The copy of a pack's end; None where there is none that is intact."""
+    try:
+        return bytes(read_checked(folder / f"{pack.removesuffix('.parquet')}.footer"))
+    except (FileNotFoundError, Damaged):
+        return None
+
+
+def indexed(folder: Path) -> set[str] | None:
+    """The names of the packs that have an index; None where the store has no indexes at all."""
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return None
+    return {f"{name.removesuffix('.index')}.parquet" for name in names if name.endswith(".index")}
+
+
+def forget_index(folder: Path, packs: Iterable[str]) -> None:
+    """Remove the indexes of packs that are gone."""
+    for pack in packs:
+        for ending in (".index", ".footer"):
+            (folder / f"{pack.removesuffix('.parquet')}{ending}").unlink(missing_ok=True)
