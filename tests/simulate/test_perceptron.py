@@ -8,6 +8,7 @@ from scipy import optimize
 
 import scalinglab as sl
 from scalinglab.errors import BadInput, NotConverged
+from scalinglab.store import StoreWarning
 
 torch = pytest.importorskip("torch")
 
@@ -244,6 +245,19 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(options, tmp_path
     np.testing.assert_array_equal(resumed["step"], whole["step"])
     with pytest.raises(BadInput, match="learning_rate"):
         s.free_norm(problem, 60, 0.3, resume=file, **options)
+
+
+def test_a_damaged_state_lets_the_descent_begin_anew_and_is_said(tmp_path):
+    problem = s.draw(2.0, 20, 1)
+    whole = s.free_norm(problem, 30, resume=tmp_path / "walk")
+    data = (tmp_path / "walk").read_bytes()
+    places = np.random.default_rng(0).integers(len(data), size=12)
+    for changed in [*(data[:k] + bytes([data[k] ^ 4]) + data[k + 1 :] for k in places), data[:900], b""]:
+        (tmp_path / "walk").write_bytes(changed)
+        with pytest.warns(StoreWarning, match="walk is damaged.*begins anew"):
+            again = s.free_norm(problem, 30, resume=tmp_path / "walk")
+        np.testing.assert_array_equal(again["test_error"], whole["test_error"])
+    assert len(list((tmp_path / "damaged").iterdir())) == 14
 
 
 def test_divergence_is_recorded_not_hidden():

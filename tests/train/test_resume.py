@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -11,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from scalinglab.store import Store, StoreError
-from scalinglab.train import engine, run, run_many
+from scalinglab.store import Store, StoreError, StoreWarning
+from scalinglab.train import engine, run, run_many, state
 from scalinglab.train.setting import Setting
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 0.25, "n_data": 300, "batch_size": 32, "steps": 25}
@@ -190,9 +191,30 @@ def test_a_disk_that_cannot_take_the_state_stops_the_runs_and_loses_nothing(tmp_
     assert np.array_equal(resumed.test_loss, whole.test_loss)
 
 
-@pytest.mark.parametrize(("ending", "left"), [("json", 20), ("pt", 0), ("pt", 3000)])
+@pytest.mark.parametrize(("ending", "left"), [("json", 20), ("pt", 0), ("pt", 3000), ("pt", -1)])
 def test_a_damaged_state_lets_the_runs_begin_anew(ending, left, tmp_path, monkeypatch) -> None:
     killed_at(12, [MLP], tmp_path, monkeypatch)
     (path,) = (tmp_path / "state").glob(f"*.{ending}")
     path.write_bytes(path.read_bytes()[:left])
-    assert ordered(run(MLP, store=tmp_path)).test_loss.equals(ordered(run(MLP)).test_loss)
+    with pytest.warns(StoreWarning, match=rf"{path.name} is damaged.*begin anew"):
+        again = ordered(run(MLP, store=tmp_path))
+    assert again.test_loss.equals(ordered(run(MLP)).test_loss)
+    assert (tmp_path / "damaged" / path.name).exists()
+
+
+@pytest.mark.parametrize("ending", ["json", "pt"])
+def test_no_flipped_bit_in_a_state_is_used(ending, tmp_path, monkeypatch) -> None:
+    killed_at(12, [MLP], tmp_path, monkeypatch)
+    (path,) = (tmp_path / "state").glob(f"*.{ending}")
+    data, (name,) = path.read_bytes(), [Setting.from_dict(MLP).run]
+    chance = random.Random(0)
+    for _ in range(200):
+        place = chance.randrange(len(data))
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :])
+        with pytest.warns(StoreWarning, match="is damaged"):
+            found = (
+                state.load(tmp_path / "state", [name]) if ending == "pt" else state.groups(tmp_path / "state")
+            )
+        assert not found
+    path.write_bytes(data)
+    assert state.load(tmp_path / "state", [name])["group"]["step"] == 13

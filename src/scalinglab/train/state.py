@@ -1,7 +1,7 @@
 """What a killed group of runs needs to go on: one file a group beside the store, replaced as a whole.
 
 All runs of a group are kept at the same step in one file, so that they resume together, stacked as they
-were, and give the same bits.
+were, and give the same bits. Files carry a checksum: a damaged one is moved aside and its runs begin anew.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import pickle
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from scalinglab.curves.columns import plain
-from scalinglab.store.files import write_whole
+from scalinglab.store.checked import read_checked, write_checked
+from scalinglab.store.files import Damaged, StoreWarning, set_aside
+from scalinglab.torch_files import load_state, save_state
 
 
 def _stem(folder: Path, runs: Sequence[str]) -> Path:
@@ -27,39 +27,38 @@ def _stem(folder: Path, runs: Sequence[str]) -> Path:
 def save(folder: Path, runs: Mapping[str, Mapping[str, Any]], state: dict[str, Any]) -> None:
     """Keep the state of these runs, given by name with what defines them."""
     stem = _stem(folder, list(runs))
-    write_whole(stem.with_suffix(".pt"), lambda path: _save(path, {"runs": list(runs), **state}))
-    write_whole(stem.with_suffix(".json"), lambda path: _write(path, json.dumps(plain(runs))))
-
-
-def _save(path: Path, state: dict[str, Any]) -> None:
-    with path.open("wb") as file:
-        try:
-            torch.save(state, file)
-        except RuntimeError as error:  # what torch makes of a disk that is full
-            if isinstance(error.__context__, OSError):
-                raise error.__context__ from None
-            raise
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text)
+    save_state(stem.with_suffix(".pt"), {"runs": list(runs), **state})
+    text = json.dumps(plain(runs)).encode()
+    write_checked(stem.with_suffix(".json"), lambda file: file.writelines([text]))
 
 
 def load(folder: Path, runs: Sequence[str]) -> dict[str, Any] | None:
-    """The latest state of exactly these runs, or None, also where it is damaged."""
+    """The latest state of exactly these runs; None where there is none, or a damaged one, which is said."""
     path = _stem(folder, runs).with_suffix(".pt")
     try:
-        return dict(torch.load(path, weights_only=True)) if path.exists() else None
-    except (RuntimeError, EOFError, ValueError, pickle.UnpicklingError):
+        return load_state(path)
+    except FileNotFoundError:
         return None
+    except Damaged as error:
+        _put_aside(path, error)
+        return None
+
+
+def _put_aside(path: Path, error: Damaged) -> None:
+    """Move a damaged file out of the way, so that its runs begin anew, and say so."""
+    moved = set_aside(path, path.parent.parent)
+    warnings.warn(f"{error}; moved to {moved}: its runs begin anew", StoreWarning, stacklevel=2)
 
 
 def groups(folder: Path) -> list[dict[str, dict[str, Any]]]:
     """The groups of runs that have a state here: names, and what defines each run."""
     found = []
     for path in sorted(folder.glob("*.json")):
-        with contextlib.suppress(FileNotFoundError, ValueError):  # ended meanwhile, or damaged: begun anew
-            found.append(json.loads(path.read_text()))
+        with contextlib.suppress(FileNotFoundError):  # ended meanwhile
+            try:
+                found.append(json.loads(bytes(read_checked(path))))
+            except Damaged as error:
+                _put_aside(path, error)
     return found
 
 

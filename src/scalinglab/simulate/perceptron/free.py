@@ -16,7 +16,9 @@ Inputs are float32 as drawn, weights are double: late steps are far below the la
 
 from __future__ import annotations
 
+import json
 import math
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,7 @@ import numpy as np
 from scalinglab.errors import BadInput, nearest
 from scalinglab.progress import track
 from scalinglab.simulate.perceptron.problem import Problem, observe, rows
+from scalinglab.store.files import Damaged, StoreWarning, set_aside
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -61,7 +64,8 @@ def free_norm(
         until: stop when every seed's norm exceeds this.
         checkpoints: how many observations, evenly spaced in ln(step).
         resume: a file that keeps the state at every checkpoint; the same call goes on from it after an
-            interruption and ends as if there had been none.
+            interruption and ends as if there had been none. It carries a checksum: a damaged one is moved
+            aside, with a warning, and descent begins anew.
 
     Returns:
         Curves with a run a seed: `step`, `time` (sum of learning rates), `norm` (‖w‖/√N), `test_error`,
@@ -126,22 +130,27 @@ class _Walk:
 
     def save(self, path: Path, call: dict[str, Any], step: int, observed: list[dict[str, Any]]) -> None:
         """Write everything that a later call needs; the file appears whole or not at all."""
-        import torch
+        from scalinglab.torch_files import save_state
 
         state = {"weights": self.weights, "rate": self.rate, "time": self.time}
         state |= {"generator": self.generator.get_state()}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(path.name + ".partial")
-        torch.save({"call": call, "step": step, "observed": observed, "state": state}, partial)
-        partial.replace(path)
+        rows = [{name: _as_list(value) for name, value in row.items()} for row in observed]
+        save_state(path, {"call": json.dumps(call), "step": step, "observed": rows, "state": state})
 
     def load(self, path: Path, call: dict[str, Any]) -> tuple[int, list[dict[str, Any]]]:
-        """Take up what `save` wrote, or refuse where it belongs to another call."""
-        import torch
+        """Take up what `save` wrote; begin anew where it is damaged, refuse where it is of another call."""
+        from scalinglab.torch_files import load_state
 
-        kept = torch.load(path, map_location=self.weights.device, weights_only=False)
-        if kept["call"] != call:
-            different = sorted(name for name in call if kept["call"].get(name) != call[name])
+        try:
+            kept = load_state(path, self.weights.device)
+        except Damaged as error:
+            moved = set_aside(path, path.parent)
+            warnings.warn(f"{error}; moved to {moved}: the descent begins anew", StoreWarning, stacklevel=3)
+            return 0, []
+        if kept["call"] != json.dumps(call):
+            before = json.loads(kept["call"])
+            now = json.loads(json.dumps(call))
+            different = sorted(name for name in now if before.get(name) != now[name])
             raise BadInput(
                 f"{path} was written with another {', '.join(different)}: "
                 "repeat that call, or name another file"
@@ -149,7 +158,17 @@ class _Walk:
         for name in ("weights", "rate", "time"):
             getattr(self, name).copy_(kept["state"][name])
         self.generator.set_state(kept["state"]["generator"].cpu())
-        return kept["step"], kept["observed"]
+        observed = [{name: _as_array(value) for name, value in row.items()} for row in kept["observed"]]
+        return kept["step"], observed
+
+
+def _as_list(value: Any) -> Any:
+    """An array in a form that a state file keeps."""
+    return {"array": value.tolist()} if isinstance(value, np.ndarray) else value
+
+
+def _as_array(value: Any) -> Any:
+    return np.array(value["array"]) if isinstance(value, dict) else value
 
 
 def _descent(problem: Problem, margins: Tensor) -> Tensor:
