@@ -67,7 +67,8 @@ def test_columns_of_a_foreign_file_are_renamed(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.xlsx", "", "unknown ending '.xlsx'"),
+        ("a.docx", "", "unknown ending '.docx'"),
+        ("a.xlsx", "", "a.xlsx cannot be read: File is not a zip file"),
         ("b.parquet", "not parquet at all", "b.parquet cannot be read"),
         ("c.csv", "", "c.csv cannot be read"),
         (

@@ -31,6 +31,7 @@ def fit(
     space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
     bounds: option.Bounds = None,
     error: Annotated[str | None, typer.Option(help="The column of y's standard error.")] = None,
+    column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -57,7 +58,7 @@ def fit(
         raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
     sizes = None if at is None else grid(at)
     positive(at=sizes if sizes is not None else 1)
-    table = load(file, x, y, where, reduce, error=error, as_json=as_json)
+    table = load(file, x, y, where, reduce, column=column, error=error, as_json=as_json)
     options: dict[str, Any] = {
         "error": table.error, "runs": table.runs, "loss": loss, "space": space,
         "bounds": limits(bounds), "nan_policy": "drop" if drop_bad else "raise",
@@ -134,6 +135,7 @@ def surface(
     bounds: option.Bounds = None,
     drop_highest: option.DropHighest = 0,
     compute: Annotated[str | None, typer.Option(help="FLOPs at which the best use is wanted.")] = None,
+    column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -154,7 +156,17 @@ def surface(
     budgets = None if compute is None else grid(compute)
     positive(compute=budgets if budgets is not None else 1)
     columns = [n_params, n_data, *([third] if third else [])]
-    table = load(file, columns, y, where, reduce, drop_highest=drop_highest, as_json=as_json)
+    table = load(
+        file,
+        columns,
+        y,
+        where,
+        reduce,
+        column=column,
+        roles={"n_params": n_params, "n_data": n_data},
+        drop_highest=drop_highest,
+        as_json=as_json,
+    )
     n, d, *rest = table.x
     extra = {"time": rest[0], "n_unique": rest[0]} if rest else {}
     fitted = surfaces.fit(
@@ -192,6 +204,7 @@ def noise(
     x: option.X = "normalized_noise_scale",
     y: Annotated[str | None, typer.Option("--y", help="test_accuracy, test_error or a loss.")] = None,
     width: Annotated[str, typer.Option(help="The column of the width.")] = "width",
+    column: option.Columns = None,
     where: option.Where = None,
     figure: option.Figure = None,
     no_figure: option.NoFigure = False,
@@ -206,7 +219,9 @@ def noise(
 
     import scalinglab as sl
 
-    found = sl.laws.optimal_noise(read_curves(file, where, settings=(x, width)), x=x, y=y, width=width)
+    found = sl.laws.optimal_noise(
+        read_curves(file, where, column, settings=(x, width), as_json=as_json), x=x, y=y, width=width
+    )
     say(found.summary(), as_json)
     columns = {
         n: getattr(found, n) for n in ("width", "noise", "low", "high", "accuracy", "stderr", "failed")

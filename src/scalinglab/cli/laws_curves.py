@@ -17,6 +17,7 @@ def extrapolate(
     x: option.X = "n_data",
     y: option.Y = "test_error",
     level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -33,7 +34,7 @@ def extrapolate(
 
     import scalinglab as sl
 
-    table = load(file, x, y, where, reduce, as_json=as_json)
+    table = load(file, x, y, where, reduce, column=column, as_json=as_json)
     nan_policy = "drop" if drop_bad else "raise"
     found = sl.laws.extrapolate(table.x, table.y, at=grid(at), level=level, nan_policy=nan_policy)
     say(found.summary(), as_json)
@@ -61,6 +62,7 @@ def collapse(
         ),
     ] = "position",
     tolerance: Annotated[float, typer.Option(help="Relative deviation that still counts.")] = 0.1,
+    column: option.Columns = None,
     where: option.Where = None,
     figure: option.Figure = None,
     no_figure: option.NoFigure = False,
@@ -73,7 +75,7 @@ def collapse(
     """
     import scalinglab as sl
 
-    curves = read_curves(file, where)
+    curves = read_curves(file, where, column, as_json=as_json)
     found = sl.laws.collapse(curves, x=x, y=y, size=size, by=by, tolerance=tolerance)
     say(found.summary(), as_json)
     document = _plain(found)
@@ -89,6 +91,7 @@ def dynamical(
     x: option.Along = "norm",
     y: option.Y = "test_error",
     size: option.Size = "n_data",
+    column: option.Columns = None,
     where: option.Where = None,
     figure: option.Figure = None,
     no_figure: option.NoFigure = False,
@@ -101,7 +104,7 @@ def dynamical(
     """
     import scalinglab as sl
 
-    curves = read_curves(file, where)
+    curves = read_curves(file, where, column, as_json=as_json)
     found = sl.laws.dynamical(curves, x=x, y=y, size=size)
     say(found.summary(), as_json)
     document = {**_plain(found), "collapse_from": found.collapse_from}

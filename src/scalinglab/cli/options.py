@@ -44,10 +44,15 @@ Out = Annotated[
 ]
 
 # tables of curves: which file, which columns, which rows
-File = Annotated[Path, Argument(help="A store, or a .csv, .parquet or .jsonl file of any table.")]
+File = Annotated[
+    Path, Argument(help="A store, logs, or a table: .csv, .tsv, .json, .jsonl, .parquet, .xlsx, also .gz.")
+]
 Columns = Annotated[
     list[str] | None,
-    Option("--column", help="What a column is called there: n_data=train_size. Repeatable."),
+    Option(
+        "--column",
+        help="What a column is called there, where it is not recognised: n_data=train_size. Repeatable.",
+    ),
 ]
 X = Annotated[str, Option("--x", help="The column of sizes.")]
 Y = Annotated[str, Option("--y", help="The column that was measured.")]

@@ -20,12 +20,12 @@ app = typer.Typer(help="What to expect, what is optimal, and what to run next.",
 
 
 def _law(
-    file: Any, x: str, y: str, form: str, where: Any, reduce: str, drop_bad: bool, as_json: bool
+    file: Any, x: str, y: str, form: str, column: Any, where: Any, reduce: str, drop_bad: bool, as_json: bool
 ) -> tuple[Law, list[str]]:
     """The law of one variable that a command asks for, and what was done to the rows."""
     from scalinglab.laws.fitting import fit as fitting
 
-    table = load(file, x, y, where, reduce, as_json=as_json)
+    table = load(file, x, y, where, reduce, column=column, as_json=as_json)
     options: dict[str, Any] = {
         "error": table.error, "runs": table.runs, "nan_policy": "drop" if drop_bad else "raise"
     }  # fmt: skip
@@ -53,6 +53,7 @@ def optimal(
     y: option.Loss = "loss",
     drop_highest: option.DropHighest = 0,
     flops_per_param_example: option.FlopsPerParamExample = 6.0,
+    column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -64,8 +65,9 @@ def optimal(
     scalinglab plan optimal runs.csv --compute 1e21,1e23
     """
     points = load(
-        file, [n_params, n_data], y, where, reduce, drop_highest=drop_highest, drop_bad=drop_bad,
-        as_json=as_json,
+        file, [n_params, n_data], y, where, reduce, column=column,
+        roles={"n_params": n_params, "n_data": n_data}, drop_highest=drop_highest,
+        drop_bad=drop_bad, as_json=as_json,
     )  # fmt: skip
     fitted = _surface(points)
     best = fitted.compute_optimal(grid(compute), flops_per_param_example=flops_per_param_example)
@@ -84,6 +86,7 @@ def approaches(
     y: option.Loss = "loss",
     drop_highest: option.DropHighest = 0,
     flops_per_param_example: option.FlopsPerParamExample = 6.0,
+    column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -101,8 +104,9 @@ def approaches(
     from scalinglab.laws import plan
 
     table = load(
-        file, [n_params, n_data], y, where, reduce, drop_highest=drop_highest, drop_bad=drop_bad,
-        as_json=as_json,
+        file, [n_params, n_data], y, where, reduce, column=column,
+        roles={"n_params": n_params, "n_data": n_data}, drop_highest=drop_highest,
+        drop_bad=drop_bad, as_json=as_json,
     )  # fmt: skip
     n, d = table.x
     found = plan.approaches(
@@ -156,6 +160,7 @@ def next_runs(
     cost: Annotated[float, typer.Option(help="With --x: FLOPs per unit of x.")] = 1.0,
     drop_highest: option.DropHighest = 0,
     flops_per_param_example: option.FlopsPerParamExample = 6.0,
+    column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -174,12 +179,13 @@ def next_runs(
 
     target = None if at is None else grid(at)
     if x is not None:
-        law, notes = _law(file, x, y, form, where, reduce, drop_bad, as_json)
+        law, notes = _law(file, x, y, form, column, where, reduce, drop_bad, as_json)
         found = plan.next_runs(law, budget=budget, at=target, cost=lambda size: cost * size)
     else:
         points = load(
-            file, [n_params, n_data], y, where, reduce, drop_highest=drop_highest, drop_bad=drop_bad,
-            as_json=as_json,
+            file, [n_params, n_data], y, where, reduce, column=column,
+            roles={"n_params": n_params, "n_data": n_data}, drop_highest=drop_highest,
+            drop_bad=drop_bad, as_json=as_json,
         )  # fmt: skip
         fitted, notes = _surface(points), list(points.notes)
         found = plan.next_runs(
@@ -205,6 +211,7 @@ def sensitivity(
     flop_counts: Annotated[str | None, typer.Option(help="Columns of FLOPs counted in other ways.")] = None,
     drop_highest: option.DropHighest = 0,
     flops_per_param_example: option.FlopsPerParamExample = 6.0,
+    column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -220,7 +227,18 @@ def sensitivity(
     sizes = n_params.split(",")
     counted = flop_counts.split(",") if flop_counts else []
     names = [*sizes, n_data, *counted]
-    table = load(file, names, y, where, reduce, drop_highest=drop_highest, drop_bad=drop_bad, as_json=as_json)
+    table = load(
+        file,
+        names,
+        y,
+        where,
+        reduce,
+        column=column,
+        roles={"n_data": n_data},
+        drop_highest=drop_highest,
+        drop_bad=drop_bad,
+        as_json=as_json,
+    )
     columns = dict(zip(names, table.x, strict=True))
     found = plan.sensitivity(
         {name: columns[name] for name in sizes}, columns[n_data], table.y, compute=compute,
@@ -239,6 +257,7 @@ def size_for(
     x: option.X = "n_data",
     y: option.Y = "test_error",
     form: option.FormName = "auto",
+    column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -267,6 +286,7 @@ def gain_from(
         float | None, typer.Option("--from", help="From this x; by default the largest.")
     ] = None,
     factor: Annotated[float, typer.Option(help="How many times as much.")] = 2.0,
+    column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -288,6 +308,7 @@ def bend(
     file: option.File,
     x: option.X = "n_data",
     y: option.Y = "test_error",
+    column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
@@ -302,7 +323,7 @@ def bend(
 
     from scalinglab.laws import plan
 
-    table = load(file, x, y, where, reduce, as_json=as_json)
+    table = load(file, x, y, where, reduce, column=column, as_json=as_json)
     found = plan.still_power_law(table.x, table.y, nan_policy="drop" if drop_bad else "raise")
     for note in found.notes:
         say(f"note: {note}", as_json)

@@ -9,12 +9,15 @@ import typer
 
 from scalinglab.cli.options import Columns, Json, a_folder
 from scalinglab.cli.output import emit
-from scalinglab.cli.tables import renamed
+from scalinglab.cli.tables import renamed, say
 from scalinglab.errors import BadInput
 
 
 def read(
-    source: Annotated[str, typer.Argument(help="A .csv, .parquet or .jsonl file, or another store.")],
+    source: Annotated[
+        str,
+        typer.Argument(help="Logs, another store, or a table: .csv, .tsv, .json, .jsonl, .parquet, .xlsx."),
+    ],
     store: Annotated[
         Path, typer.Option(help="The store that takes the curves in.", callback=a_folder)
     ] = Path("runs"),
@@ -28,6 +31,7 @@ def read(
     import scalinglab as sl
 
     curves = sl.read(source, **renamed(column))
+    say(f"read {curves.understood}", as_json)
     if not curves.runs:
         raise BadInput(f"{source} holds no runs with a checkpoint: there is nothing to take in")
     added = sl.Store(store).add(curves, origin=source)
@@ -35,5 +39,6 @@ def read(
         "store": str(store),
         "runs_added": len(added),
         "runs_already_there": len(curves.runs) - len(added),
+        "understood": curves.understood,
     }
     emit(document, as_json=as_json)

@@ -30,7 +30,8 @@ def report(
     """
     import scalinglab as sl
 
-    curves = read_curves(file, where, column)
+    curves = read_curves(file, where, column, as_json=as_json)
     path = sl.report.write(curves, output, title)
     document = {"report": str(path), "runs": len(curves.runs), "checkpoints": len(curves)}
+    document["understood"] = curves.understood
     emit(document, as_json=as_json)

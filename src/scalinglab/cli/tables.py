@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
     from scalinglab.curves import Curves
     from scalinglab.laws.fitting.from_curves import Table
+    from scalinglab.readers.tables import Understood
 
 
 def pairs(option: str, texts: list[str] | None, shape: str) -> list[tuple[str, str]]:
@@ -55,36 +58,42 @@ def limits(bounds: list[str] | None) -> dict[str, tuple[float, float]]:
     return found
 
 
-def read_frame(file: Path, column: list[str] | None = None) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Any table, a store's folder or a file, whatever its columns; also those that are declared settings."""
-    import scalinglab as sl
-    from scalinglab.curves import rename
-    from scalinglab.curves.columns import tidy
-    from scalinglab.curves.files import read_table
+def read_table(
+    file: Path,
+    column: list[str] | None,
+    settings: Sequence[str] = (),
+    roles: Mapping[str, str] | None = None,
+    *,
+    as_json: bool,
+) -> Understood:
+    """Any table, a store's folder, a file or logs, under standard names; what was understood is said."""
+    from scalinglab import readers
 
-    if not file.is_dir():
-        frame, settings = read_table(file)
-        return tidy(rename(frame, renamed(column), file)), settings
-    curves = sl.read(file, **renamed(column))
-    if not len(curves):
+    table = readers.read_table(file, settings=settings, likely=roles, **renamed(column))
+    if not len(table.frame):
         raise BadInput(f"the store {file} holds no runs with a checkpoint yet")
-    return curves.frame, curves.settings
+    say(f"read {table.line}", as_json)
+    return table
 
 
 def read_curves(
-    file: Path, where: list[str] | None, column: list[str] | None = None, settings: tuple[str, ...] = ()
+    file: Path,
+    where: list[str] | None,
+    column: list[str] | None = None,
+    settings: tuple[str, ...] = (),
+    *,
+    as_json: bool,
 ) -> Curves:
     """The curves that a command line asks for; rows that were not asked for need not fit in with them.
 
     Args:
         settings: columns that the command takes for settings, whatever they are called.
     """
-    from scalinglab.curves import Curves
     from scalinglab.laws.fitting.from_curves import select
 
-    frame, declared = read_frame(file, column)
-    named = [name for name in (*declared, *settings) if name in frame]
-    return Curves(select(frame, conditions(where)), settings=named)
+    table = read_table(file, column, settings, as_json=as_json)
+    asked = {table.resolve(name): value for name, value in conditions(where).items()}
+    return table.curves(select(table.frame, asked))
 
 
 def load(
@@ -94,24 +103,37 @@ def load(
     where: list[str] | None,
     reduce: str = "auto",
     *,
+    column: list[str] | None = None,
     error: str | None = None,
     drop_highest: int = 0,
     drop_bad: bool = False,
+    roles: Mapping[str, str] | None = None,
     as_json: bool,
 ) -> Table:
     """The points that a command line asks for; what was done to the rows is said.
 
+    Columns go by their standard names or by those that they have in the file.
+
     Args:
+        roles: which of the columns asked for are n_params and n_data, ours to theirs.
         drop_bad: leave out points of a surface that cannot be used; fits of one variable do so themselves.
     """
     from scalinglab.laws.fitting.from_curves import points_of
 
-    table = points_of(read_frame(file)[0], x, y, error=error, reduce=reduce, where=conditions(where))
+    names = [x] if isinstance(x, str) else x
+    table = read_table(file, column, names, roles, as_json=as_json)
+    of_run = {theirs: ours for ours, theirs in (roles or {}).items()}
+    named = [table.resolve(name, of_run.get(name)) for name in names]
+    asked = {table.resolve(name): value for name, value in conditions(where).items()}
+    points = points_of(
+        table.frame, named[0] if isinstance(x, str) else named, table.resolve(y),
+        error=error and table.resolve(error), reduce=reduce, where=asked,
+    )  # fmt: skip
     if drop_bad and not isinstance(x, str):
-        table = table.usable(x)
-    for note in table.notes:
+        points = points.usable(named)
+    for note in points.notes:
         say(f"note: {note}", as_json)
-    return table.without_highest(drop_highest)
+    return replace(points.without_highest(drop_highest), notes=(*points.notes, f"read {table.line}"))
 
 
 def draw(figure: Any, asked: Path | None, file: Path, kind: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from scalinglab.curves.numbers import number
 from scalinglab.errors import BadInput, nearest
 
 IDENTITY = ("run", "source", "experiment")
@@ -23,7 +24,8 @@ SETTING = (
     "learning_rate", "batch_size", "momentum", "weight_decay", "seed",
     "task_exponent", "spectral_exponent", "load", "sharpness", "ensemble", "bags", "noise", "ridge",
 )  # fmt: skip
-PROGRESS = ("step", "epoch", "examples", "compute", "time")
+PROGRESS = ("step", "epoch", "examples", "tokens", "compute", "time")
+REPEATS = ("trial", "rep", "repeat", "replicate", "replica", "repetition", "fold")  # seeds under other names
 OUTCOME = ("status", "diverged")  # how the run ended: neither chosen nor measured
 NUMBERS = ("train_error", "test_error", "train_loss", "test_loss", "norm", "n_data", "n_params")
 HASHED_AS = {"normalize": "normalise"}  # settings that were renamed: stored runs keep their names
@@ -41,15 +43,16 @@ def standard_name(column: Any) -> str:
 
 
 def is_seed(column: Any) -> bool:
-    """Whether a column only says which random numbers a run drew: its name begins or ends with the word seed.
+    """Whether a column only says which random numbers a run drew: seed, data_seed, trial, repeat, ….
 
     Runs that differ in seeds alone are repeats of one another, whichever seed it is.
 
-    >>> [*filter(is_seed, ("seed", "data_seed", "seed_data", "Seed", "seedling_count", "n_seeds"))]
-    ['seed', 'data_seed', 'seed_data', 'Seed']
+    >>> [*filter(is_seed, ("seed", "data_seed", "seed_data", "Seed", "trial", "seedling_count", "n_seeds"))]
+    ['seed', 'data_seed', 'seed_data', 'Seed', 'trial']
     """
-    words = standard_name(column).split("_")
-    return "seed" in (words[0], words[-1])
+    name = standard_name(column)
+    words = name.split("_")
+    return "seed" in (words[0], words[-1]) or name.removesuffix("_id") in REPEATS
 
 
 def run_name(setting: Mapping[str, Any]) -> str:
@@ -123,10 +126,10 @@ def is_numeric(column: pd.Series) -> bool:
 def no_number(column: pd.Series) -> Any:
     """The first value that cannot be read as a number: the one to correct where a column is text.
 
-    >>> no_number(pd.Series(["0.5", None, "abc"]))
+    >>> no_number(pd.Series(["0.5", None, "19M", "abc"]))
     'abc'
     """
-    unreadable = column.notna() & pd.to_numeric(column, errors="coerce").isna()
+    unreadable = column.notna() & column.map(lambda value: is_missing(number(str(value))))
     return column[unreadable].iloc[0] if unreadable.any() else column.dropna().iloc[0]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ class Curves:
     Args:
         frame: columns by name; anything that `pandas.DataFrame` takes.
         settings: names of columns that are settings although they are not in the standard list.
+        names: what columns were called where they were read, theirs to ours.
+        understood: one line that says what was recognised in the table that was read.
 
     Where `run` is missing it is made from the setting columns. The table is validated and copied: a
     `Curves` is never changed, every method returns a new one.
@@ -44,6 +46,8 @@ class Curves:
 
     frame: pd.DataFrame
     settings: tuple[str, ...] = ()
+    names: dict[str, str] = field(default_factory=dict)
+    understood: str = ""
 
     def __init__(
         self,
@@ -52,6 +56,8 @@ class Curves:
         settings: Iterable[str] = (),
         source: str | None = None,
         experiment: str | None = None,
+        names: Mapping[str, str] | None = None,
+        understood: str = "",
     ) -> None:
         try:
             frame = pd.DataFrame(data).reset_index(drop=True)
@@ -70,6 +76,8 @@ class Curves:
             raise BadInput(f"settings={wrong} have another role already and cannot be settings")
         object.__setattr__(self, "frame", frame)
         object.__setattr__(self, "settings", settings)
+        object.__setattr__(self, "names", dict(names or {}))
+        object.__setattr__(self, "understood", understood)
         if "run" not in frame:
             named = [*self.setting_columns, *(name for name in IDENTITY[1:] if name in frame)]
             frame.insert(0, "run", run_names(frame, named))
@@ -101,6 +109,11 @@ class Curves:
         return [c for c in self.frame.columns if c not in other]
 
     @property
+    def data_unit(self) -> str:
+        """What `n_data` counts: tokens in tables of language models, examples in others."""
+        return "tokens" if "tokens" in self.frame else "examples"
+
+    @property
     def runs(self) -> list[str]:
         """The names of the runs, in order of appearance."""
         return list(self.frame["run"].unique())
@@ -118,8 +131,16 @@ class Curves:
                 raise BadInput(f"no column {column!r} in these curves; {nearest(column, self.frame.columns)}")
         return columns[0]
 
+    def resolve(self, column: str) -> str:
+        """The name of a column here, given by this name or by the one it had where it was read.
+
+        The name is returned as it is where there is no such column, for the error that says so.
+        """
+        return column if column in self.frame else self.names.get(column, column)
+
     def _like(self, frame: pd.DataFrame) -> Curves:
-        return Curves(frame, settings=[name for name in self.settings if name in frame])
+        settings = [name for name in self.settings if name in frame]
+        return Curves(frame, settings=settings, names=self.names, understood=self.understood)
 
     # --- working with them -----------------------------------------------------------------------
 
@@ -304,6 +325,8 @@ class Curves:
             more = [f"and {len(names) - 8} more"] if len(names) > 8 else []
             if names:
                 lines.append(f"  {title}: " + ", ".join(shown + more))
+        if self.understood:
+            lines.append(f"  read from {self.understood}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -70,8 +70,11 @@ def points_of(
             progress), "all", or "auto": the best where there are several.
         where: conditions ``{column: value}``, values as text.
     """
-    frame = tidy(curves.frame if isinstance(curves, Curves) else curves)
     names = [x] if isinstance(x, str) else list(x)
+    if isinstance(curves, Curves):
+        names, y = [curves.resolve(name) for name in names], curves.resolve(y)
+        error = error and curves.resolve(error)
+    frame = tidy(curves.frame if isinstance(curves, Curves) else curves)
     if frame.empty:
         raise BadInput("the table has no rows")
     _numeric(frame, [*names, y, *([error] if error else [])])
@@ -84,7 +87,11 @@ def points_of(
         error, note = _standard_error(frame, f"{y}_stderr")
         notes.append(note)
     runs, told_apart_by = _run_names(frame, names, y, error)
-    frame, note = _reduced(frame.assign(__run=runs), ["__run", *names], y, reduce)
+    if not isinstance(x, str) and reduce == "all":
+        names = [_seen(frame, name) for name in names]
+    # a surface takes one row of each run, with the tokens seen there; a curve along training takes them all
+    keys = [name for name in names if isinstance(x, str) or name != "tokens"]
+    frame, note = _reduced(frame.assign(__run=runs), ["__run", *keys], y, reduce)
     if note:
         notes.append(f"{note}; runs are told apart by {', '.join(told_apart_by)}")
     columns = frame[names].to_numpy(float).T
@@ -95,6 +102,12 @@ def points_of(
         frame["__run"].to_numpy(),
         tuple(notes),
     )
+
+
+def _seen(frame: pd.DataFrame, name: str) -> str:
+    """The column of data seen at each checkpoint, where `n_data` is that of the whole run."""
+    growing = name == "n_data" and "tokens" in frame and frame["tokens"].notna().all()
+    return "tokens" if growing else name
 
 
 def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
@@ -144,7 +157,8 @@ def _numeric(frame: pd.DataFrame, names: list[str]) -> None:
 def _doubts(frame: pd.DataFrame, names: list[str]) -> list[str]:
     """What the analyst should know about the rows before a fit of them is believed."""
     notes = []
-    if copies := int(frame.duplicated().sum()):
+    counted = frame.drop(columns=["run", "repeat"]) if "repeat" in frame and "run" in frame else frame
+    if copies := int(counted.duplicated().sum()):
         notes.append(f"{copies} rows are exact copies of another and count again; were they read twice?")
     for column in (c for c in SETTING if c in frame and c not in names and not is_seed(c)):
         if frame.groupby(names)[column].nunique().max() > 1:  # a spread that would pass for noise
@@ -193,7 +207,8 @@ def _run_names(
     each = np.arange(len(frame)).astype(str), ["row"]
     for column in ("run", "run_name"):
         if column in frame:
-            return frame[column].astype(str).to_numpy(), [column]
+            along_one_run = frame[column].nunique() == 1 and {*names} <= {*PROGRESS}
+            return each if along_one_run else (frame[column].astype(str).to_numpy(), [column])
     # a "Learning Rate" that were taken for a measurement would make the best of all rates one run
     spelt = [c for c in map(str, frame.columns) if c not in SETTING and standard_name(c) in SETTING]
     settings = [*names, *(c for c in spelt if c not in names and c != y)]

@@ -1,0 +1,119 @@
+"""From a table as it was found to curves: names, numbers and units, and which rows belong to one run.
+
+Everything that was changed or assumed is said in one line, `Curves.understood`.
+
+Which rows are one run, in this order:
+
+1. a column that names the run (`run`, `run_name`, `run_id`, …);
+2. where the table has checkpoints (`step`, `epoch`, `examples` seen), rows with the same settings; where a
+   step comes twice, a new run begins at each row at which the step starts again;
+3. otherwise each row is a run.
+
+Tokens that grow within a run are its progress. `n_data` is then the number of tokens at the run's end,
+whichever way the column was named, so that a table of 6 runs with 40 checkpoints has 6 runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from scalinglab.curves import OUTCOME, PROGRESS, Curves, is_seed
+from scalinglab.curves.columns import IDENTITY
+from scalinglab.readers.tables.naming import Naming
+from scalinglab.readers.tables.runs import declared_settings, find_runs, setting_columns
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A table under standard names, not checked yet.
+
+    Attributes:
+        frame: its rows, with a column `run`.
+        settings: columns that are settings although they are not in the standard list.
+        names: what columns were called, theirs to ours.
+        line: what was recognised and assumed, in one line.
+    """
+
+    frame: pd.DataFrame
+    settings: tuple[str, ...]
+    names: dict[str, str]
+    line: str
+
+    def curves(self, frame: pd.DataFrame | None = None) -> Curves:
+        """All rows, or those given, as curves."""
+        rows = self.frame if frame is None else frame
+        return Curves(rows, settings=self.settings, names=self.names, understood=self.line)
+
+    def resolve(self, column: str, role: str | None = None) -> str:
+        """The name of a column here, given by this name or by the one it had where it was read.
+
+        Args:
+            role: `n_params` or `n_data` where the column is meant to be that of the run.
+        """
+        if role in self.frame and self.names.get(column, column) in (role, "tokens", "examples"):
+            return str(role)
+        name = column if column in self.frame else self.names.get(column, column)
+        # a loss that is not said to be of training is that of the test
+        return (
+            "test_loss" if name == "loss" and name not in self.frame and "test_loss" in self.frame else name
+        )
+
+
+def understand(
+    frame: pd.DataFrame,
+    columns: Mapping[str, str] | None = None,
+    settings: Iterable[str] = (),
+    *,
+    likely: Mapping[str, str] | None = None,
+    origin: str = "the table",
+) -> Understood:
+    """Recognise the columns of any table.
+
+    Args:
+        columns: what a column is called there, ``{"n_data": "train_size"}``; the others are recognised.
+        settings: columns that are settings although they are not in the standard list, by their name there
+            or by ours; those that the table does not have are passed over.
+        likely: columns as above that are passed over where the table does not have them, or has ours.
+        origin: what the table is called in messages.
+
+    >>> table = pd.DataFrame({"params": ["19M", "1.3B"], "D": [2e9, 26e9], "val_loss": [3.1, 2.2]})
+    >>> curves = understand(table).curves()
+    >>> curves["n_params"].tolist(), curves.data_unit
+    ([19000000, 1300000000], 'tokens')
+    """
+    asked = {ours: theirs for ours, theirs in (likely or {}).items() if theirs in frame and ours not in frame}
+    naming = Naming(frame, asked | dict(columns or {}), origin)
+    declared = declared_settings(naming.frame, [naming.names.get(name, name) for name in settings])
+    table, notes = find_runs(naming.frame, declared, naming.names)
+    kept = tuple(name for name in declared if name in table)
+    line = "; ".join([*_contents(table, kept, naming.names), *naming.notes, *notes])
+    return Understood(table, kept, naming.names, f"{origin}: {line}")
+
+
+def _contents(table: pd.DataFrame, declared: Iterable[str], names: Mapping[str, str]) -> list[str]:
+    """What the table holds, column by role."""
+    runs = table["run"].nunique() if "run" in table else 1
+    settings = setting_columns(table, list(declared))
+    varied = [c for c in settings if table[c].nunique(dropna=False) > 1]
+    other = {*IDENTITY, *OUTCOME, *settings, *PROGRESS}
+    groups = {
+        "": [f"{ours} ← {theirs}" for theirs, ours in names.items() if theirs != ours],
+        "settings that vary: ": [c for c in varied if not is_seed(c)],
+        "seeds: ": [c for c in varied if is_seed(c)],
+        "progress: ": [c for c in PROGRESS if c in table],
+        "measured: ": [c for c in table.columns if c not in other],
+    }
+    counts = f"{counted(runs, 'run')}, {counted(len(table), 'row')}"
+    return [counts, *(f"{title}{_listed(found)}" for title, found in groups.items() if found)]
+
+
+def _listed(names: list[str], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def counted(count: int, word: str) -> str:
+    """``6 runs``, ``1 run``."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

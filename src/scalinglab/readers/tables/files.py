@@ -1,0 +1,188 @@
+"""Tables in files: .csv, .tsv, .json, .jsonl, .parquet, Excel; text also compressed with gzip.
+
+The separator (comma, semicolon, tab, bar) is read off the file. Files that `Curves.write` wrote come back as
+they were.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+
+from scalinglab.curves.files import read_table
+from scalinglab.errors import BadInput, require
+
+MOST_BYTES = 8 << 30  # of a table once it is unpacked
+MOST_RATIO = 300.0  # of unpacked to packed bytes; logs reach 50, a bomb 1000
+BEFORE_RATIO = 64 << 20  # unpacked bytes below which the ratio does not matter
+SEPARATORS = (",", ";", "\t", "|")
+
+
+def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """A table by its ending, and the columns that the file itself declares as settings."""
+    if not path.exists():
+        raise BadInput(f"{path} does not exist")
+    packed = path.suffix.lower() == ".gz"
+    ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
+    if not packed and ending in (".parquet", ".jsonl", ".ndjson"):
+        return read_table(path)
+    if ending not in _READERS:
+        known = ".csv, .tsv, .txt, .json, .jsonl, .parquet, .xlsx, and .gz of the text ones"
+        raise BadInput(f"{path}: unknown ending {''.join(path.suffixes[-2:]) or path.name!r}; use {known}")
+    try:
+        frame = _READERS[ending](path, packed)
+    except BadInput:
+        raise
+    except RecursionError as error:
+        raise BadInput(f"{path} cannot be read: its values are nested too deeply") from error
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BadInput(f"{path} cannot be read: {reason}") from error
+    if frame.empty:
+        names = f", only the names {', '.join(map(str, frame.columns))}" if len(frame.columns) else ""
+        raise BadInput(
+            f"{path} has no rows{names}: a table of curves has a row for every measurement, under names such "
+            "as n_data, step, test_error"
+        )
+    return frame, ()
+
+
+class _Bounded(io.RawIOBase):
+    """The bytes of a gzip file, refused once they are many more than a table has."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._packed = path, path.stat().st_size
+        self._file, self._count = gzip.open(path), 0  # noqa: SIM115  (closed in close)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = self._file.read(len(buffer))
+        buffer[: len(block)] = block
+        self._count += len(block)
+        too_dense = self._count > BEFORE_RATIO and self._count > MOST_RATIO * self._packed
+        if too_dense or self._count > MOST_BYTES:
+            raise BadInput(
+                f"{self._path} unpacks {self._packed:,} bytes to more than {self._count:,}: "
+                "that is no table; unpack it first if it is"
+            )
+        return len(block)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _text(path: Path, packed: bool) -> IO[str]:
+    raw = io.BufferedReader(_Bounded(path), 1 << 20) if packed else path.open("rb")
+    return io.TextIOWrapper(raw, encoding="utf-8-sig")
+
+
+def _separator(sample: str, path: Path) -> str:
+    """The separator that splits the first lines into the same number of columns, the most columns winning."""
+    if ".tsv" in path.suffixes:
+        return "\t"
+    lines = [line for line in sample.splitlines() if line.strip()][:20]
+    counts = {mark: [_outside_quotes(line).count(mark) for line in lines] for mark in SEPARATORS}
+    regular = {mark: n[0] for mark, n in counts.items() if n and n[0] and min(n) == max(n)}
+    if not regular:
+        return max(SEPARATORS, key=lambda mark: counts[mark][0] if counts[mark] else 0)
+    # 0,5;0,7 has as many commas as columns: a semicolon or tab in the header decides
+    return next((m for m in ("\t", ";", "|") if m in regular), ",")
+
+
+def _outside_quotes(line: str) -> str:
+    return re.sub(r'"[^"]*"', "", line)
+
+
+def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
+    with _text(path, packed) as file:
+        sample = file.read(1 << 16)
+    separator = _separator(sample, path)
+    if separator == "," and not packed:
+        return read_table(path)[0]
+    with _text(path, packed) as file:
+        frame = pd.read_csv(file, sep=separator, dtype={"run": str}, skipinitialspace=True)
+    frame.attrs["decimal_comma"] = separator != ","
+    return frame
+
+
+def _read_lines(path: Path, packed: bool) -> pd.DataFrame:
+    rows = []
+    with _text(path, packed) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                rows.append(_object(line, f"{path}, line {number}"))
+    return pd.DataFrame(rows)
+
+
+def _object(text: str, where: str) -> dict[str, Any]:
+    try:
+        return dict(loads(text))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BadInput(f"{where} is not a JSON object: {text[:60]!r}") from error
+
+
+def _read_json(path: Path, packed: bool) -> pd.DataFrame:
+    with _text(path, packed) as file:
+        text = file.read()
+    if len(lines := text.strip().splitlines()) > 1 and all(_is_object(line) for line in lines[:3]):
+        return pd.DataFrame([_object(line, f"{path}, line {n}") for n, line in enumerate(lines, 1)])
+    document = loads(text)
+    if isinstance(document, dict):
+        tables = [v for v in document.values() if isinstance(v, list) and v and isinstance(v[0], dict)]
+        if len(tables) == 1:  # {"data": [{…}, …]}
+            return pd.DataFrame(tables[0])
+    try:
+        if isinstance(document, dict) and all(isinstance(v, dict) for v in document.values()):
+            return pd.DataFrame.from_dict(document)  # {"loss": {"0": …}}, as pandas writes
+        return pd.DataFrame(document)
+    except (ValueError, TypeError) as error:
+        raise BadInput(
+            f'{path} holds no table: write a list of objects, [{{"n_params": 1e6, "loss": 3.2}}, …], '
+            "or an object of columns"
+        ) from error
+
+
+def _is_object(line: str) -> bool:
+    return line.strip().startswith("{") and line.strip().endswith("}")
+
+
+def loads(text: str | bytes) -> Any:
+    """JSON, with integers of more digits than a number of an experiment has as floats."""
+    return json.loads(text, parse_int=_whole)
+
+
+def _whole(digits: str) -> int | float:
+    return int(digits) if len(digits) <= 18 else float(digits)
+
+
+def _read_excel(path: Path, packed: bool) -> pd.DataFrame:
+    require("openpyxl", "readers", "reading Excel files")
+    with zipfile.ZipFile(path) as book:
+        size, sizes = path.stat().st_size, sum(entry.file_size for entry in book.infolist())
+    if sizes > MOST_BYTES or (sizes > BEFORE_RATIO and sizes > MOST_RATIO * size):
+        raise BadInput(f"{path} unpacks {size:,} bytes to {sizes:,}: that is no table; save it as .csv")
+    sheets = pd.read_excel(path, sheet_name=None, engine="openpyxl")
+    full = {name: sheet for name, sheet in sheets.items() if len(sheet)}
+    if len(full) > 1:
+        raise BadInput(
+            f"{path} has {len(full)} sheets with rows ({', '.join(map(str, full))}): save the one with the "
+            "table as .csv"
+        )
+    return next(iter(full.values()), pd.DataFrame())
+
+
+_READERS: dict[str, Callable[[Path, bool], pd.DataFrame]] = {
+    ".csv": _read_csv, ".tsv": _read_csv, ".txt": _read_csv, ".tab": _read_csv, ".json": _read_json,
+    ".jsonl": _read_lines, ".ndjson": _read_lines, ".xlsx": _read_excel,
+}  # fmt: skip

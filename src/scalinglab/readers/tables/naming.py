@@ -1,0 +1,135 @@
+"""The columns of a foreign table under our names, in plain numbers and fractions."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+
+from scalinglab.curves import PROGRESS, SETTING, rename
+from scalinglab.curves.columns import IDENTITY, is_numeric, tidy
+from scalinglab.curves.names import aliases, bare
+from scalinglab.curves.numbers import SUFFIXES, has_decimal_comma, numbers
+
+TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
+FEWEST_TOKENS = 1e7  # a D below this counts examples
+_UNIT = re.compile(r"\s*[\[(]\s*([kKmMbBgGtT%])\s*[\])]\s*$")
+
+
+class Naming:
+    """A table with standard names and numbers.
+
+    Args:
+        frame: the table as it was found; ``frame.attrs["decimal_comma"]`` says that commas may be decimal
+            points.
+        columns: names that were asked for, ours to theirs.
+
+    Attributes:
+        frame: the table.
+        names: theirs to ours.
+        notes: what was changed in the values.
+    """
+
+    def __init__(self, frame: pd.DataFrame, columns: dict[str, str], origin: str) -> None:
+        self._decimal_comma = bool(frame.attrs.get("decimal_comma"))
+        self.frame = tidy(frame.reset_index(drop=True))
+        self.frame.attrs = {}
+        self.frame.columns = [str(c) for c in self.frame.columns]
+        self.frame = rename(self.frame, columns, origin)
+        self.names = {theirs: ours for ours, theirs in columns.items()}
+        self.notes: list[str] = []
+        self._read_units()
+        self._read_names(set(columns))
+        self._read_numbers()
+        self._read_percent()
+
+    # --- names -----------------------------------------------------------------------------------
+
+    def _read_units(self) -> None:
+        """Units in headers: "Params (M)" is a column of millions."""
+        for column in list(self.frame.columns):
+            found = _UNIT.search(column)
+            values = self._numbers(column) if found else None
+            if found is None or values is None or (short := column[: found.start()]) in self.frame:
+                continue
+            scale = 0.01 if found[1] == "%" else SUFFIXES[found[1].lower()]
+            self.frame[column] = values * scale
+            self._rename(column, short)
+            self.notes.append(f"{column} times {scale:g}")
+
+    def _read_names(self, asked: set[str]) -> None:
+        """Give recognised columns their standard names; one that is there already is not replaced."""
+        free = [c for c in self.frame.columns if c not in asked]
+        for ours, found in aliases(free).items():
+            for theirs in found:
+                name = self._data_name(theirs) if theirs == "D" else ours
+                if name in self.frame or theirs not in self.frame:
+                    continue
+                if self._fits(name, theirs):
+                    self._rename(theirs, name)
+                    break
+        if "loss" in self.frame and "test_loss" in self.frame and "train_loss" not in self.frame:
+            self._rename("loss", "train_loss")
+
+    def _rename(self, theirs: str, ours: str) -> None:
+        self.frame = self.frame.rename(columns={theirs: ours})
+        original = next((t for t, name in self.names.items() if name == theirs), theirs)
+        self.names[original] = ours
+
+    def _data_name(self, theirs: str) -> str:
+        """D counts tokens in tables of language models and examples in others."""
+        values = self._numbers(theirs)
+        return "tokens" if values is not None and values.max() >= FEWEST_TOKENS else "n_data"
+
+    def _fits(self, ours: str, theirs: str) -> bool:
+        """Whether a column can have a role: a learning rate that decays is no setting."""
+        if ours == "run":
+            return bare(theirs) != "name" or self._identifies(theirs)
+        if ours in ("model", "dataset", "optimizer"):
+            return not is_numeric(self.frame[theirs])
+        if (ours in PROGRESS or (ours in SETTING and ours not in TEXT)) and self._numbers(theirs) is None:
+            return False
+        return ours not in SETTING or ours == "n_data" or not self._changes_within_runs(theirs)
+
+    def _changes_within_runs(self, column: str) -> bool:
+        run = next(iter(aliases(self.frame.columns).get("run", [])), None)
+        return run is not None and bool((self.frame.groupby(run, dropna=False)[column].nunique() > 1).any())
+
+    def _identifies(self, column: str) -> bool:
+        """Whether a column called `name` names runs: with the checkpoint it tells every row apart."""
+        steps = [c for ours, found in aliases(self.frame.columns).items() if ours in PROGRESS for c in found]
+        keys = list(dict.fromkeys([column, *steps]))
+        return bool(self.frame[column].notna().all() and not self.frame.duplicated(keys).any())
+
+    # --- numbers ---------------------------------------------------------------------------------
+
+    def _numbers(self, column: str) -> pd.Series | None:
+        values = self.frame[column]
+        if is_numeric(values):
+            return values
+        read = numbers(values, decimal_comma=self._decimal_comma and has_decimal_comma(values))
+        return None if read is None else read[0]
+
+    def _read_numbers(self) -> None:
+        """Columns of text that hold numbers as they are written: 19M, 36.4%, 1,000."""
+        texts = [c for c in self.frame.columns if c not in TEXT and not is_numeric(self.frame[c])]
+        comma = self._decimal_comma and any(has_decimal_comma(self.frame[c]) for c in texts)
+        for column in texts:
+            read = numbers(self.frame[column], decimal_comma=comma)
+            if read is not None:
+                first = self.frame[column].notna().idxmax()
+                text = str(self.frame[column][first])
+                self.frame[column] = read[0]
+                if not re.fullmatch(r"[-+\d.eE]+|\w*", text) or re.search(r"\d[A-DF-Za-df-z]", text):
+                    self.notes.append(f"{column} {text} read as {read[0][first]:.10g}")
+
+    def _read_percent(self) -> None:
+        """Errors and accuracies in percent become fractions; an accuracy also gives the error."""
+        for error, accuracy in (("train_error", "train_accuracy"), ("test_error", "test_accuracy")):
+            for name in (error, accuracy):
+                if name in self.frame and is_numeric(self.frame[name]) and 1 < self.frame[name].max() <= 100:
+                    self.frame[name] = self.frame[name] / 100
+                    self.notes.append(f"{name} read as percent, divided by 100")
+            if accuracy in self.frame and error not in self.frame and is_numeric(self.frame[accuracy]):
+                self.frame[error] = 1 - self.frame[accuracy]
+                self.notes.append(f"{error} = 1 − {accuracy}")

@@ -1,0 +1,190 @@
+"""Which rows of a table belong to one run, and how much data each run has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import OUTCOME, PROGRESS, SETTING, is_seed
+from scalinglab.curves.columns import IDENTITY, is_numeric, run_names
+from scalinglab.curves.names import HYPERPARAMETERS, bare
+
+CHECKPOINTS = ("step", "epoch", "examples", "time")  # a column of these says that rows are checkpoints
+FEWEST_CHECKPOINTS = 8  # rows in which data grow with the step before they count as one run
+FEWEST_EVEN = 16  # rows in which tokens grow in even steps before they count as checkpoints
+
+
+def declared_settings(frame: pd.DataFrame, asked: Iterable[str]) -> list[str]:
+    """Columns that are settings although they are not in the standard list: asked for, or known."""
+    known = [c for c in frame.columns if bare(c) in HYPERPARAMETERS]
+    if "run" in frame and known:
+        changes = frame.groupby("run", dropna=False)[known].nunique(dropna=False).max() > 1
+        known = [c for c in known if not changes[c]]
+    return [c for c in dict.fromkeys((*asked, *known)) if c not in (*IDENTITY, *PROGRESS, *OUTCOME)]
+
+
+def setting_columns(frame: pd.DataFrame, declared: list[str]) -> list[str]:
+    """The columns that `Curves` takes for settings."""
+    free = [c for c in frame.columns if c not in (*IDENTITY, *PROGRESS, *OUTCOME)]
+    return [c for c in free if c in SETTING or c in declared or is_seed(c) or not is_numeric(frame[c])]
+
+
+def find_runs(
+    frame: pd.DataFrame, declared: list[str], names: dict[str, str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """The table with a column `run`, and what was assumed.
+
+    Args:
+        declared: settings that are not in the standard list.
+        names: what columns were called, theirs to ours; changed where `n_data` turns out to be data seen
+            so far.
+    """
+    if "run" in frame:
+        return _data_of_runs(frame, frame["run"], names)
+    step = next((c for c in CHECKPOINTS if c in frame and is_numeric(frame[c])), None)
+    if step is None and (data := _even_tokens(frame, declared, names)) is not None:
+        frame, notes = _by_setting(frame, declared, data, names)
+        return frame, ["rows are checkpoints: tokens grow in even steps", *notes]
+    return _by_row(frame, declared) if step is None else _by_setting(frame, declared, step, names)
+
+
+def _by_row(frame: pd.DataFrame, declared: list[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Each row is a run; equal settings are repeats."""
+    notes = ["each row is a run"]
+    if "tokens" in frame and "n_data" not in frame:
+        frame = frame.assign(n_data=frame["tokens"])
+    keys = [*setting_columns(frame, declared), *(c for c in ("tokens", "compute") if c in frame)]
+    if not keys:
+        return frame, []
+    repeat = frame.groupby(keys, dropna=False, sort=False).cumcount()
+    if repeat.any():
+        frame, notes = frame.assign(repeat=repeat), ["each row is a run, those of equal settings are repeats"]
+        keys = [*keys, "repeat"]
+    return _named(frame, keys), notes
+
+
+def _by_setting(
+    frame: pd.DataFrame, declared: list[str], step: str, names: dict[str, str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Rows of equal settings are checkpoints of one run."""
+    data = next((c for c in ("tokens", "n_data") if c in frame and is_numeric(frame[c])), None)
+    pieces = _pieces(frame, [c for c in setting_columns(frame, declared) if c != data], step)
+    notes: list[str] = []
+    in_all = False
+    if data is not None and _grow(frame[data], pieces):
+        frame, notes = _data_of_runs(frame, pieces, names)
+    elif data == "tokens" and "n_data" not in frame:  # tokens in all, in every row
+        frame, in_all = frame.rename(columns={"tokens": "n_data"}), True
+    keys = setting_columns(frame, declared)
+    progress = [c for c in PROGRESS if c in frame]
+    step = step if step in frame else "tokens"
+    if frame.duplicated([*keys, *progress]).any():
+        repeat = _repeats(_codes(frame, keys), pieces)
+        told_apart = frame.assign(repeat=repeat)
+        distinct = not told_apart.duplicated([*keys, *progress, "repeat"]).any()
+        if "repeat" not in frame and distinct and not _tell_apart(frame, _codes(frame, keys), pieces):
+            frame, keys = told_apart, [*keys, "repeat"]
+            notes.append(f"a new run where {step} starts again")
+    frame = _named(frame, keys)
+    if keys:
+        notes.append(f"runs told apart by {', '.join(keys)}")
+    if in_all:
+        frame["tokens"] = frame["n_data"].where(~frame["run"].duplicated(keep="last"))
+        notes.append("n_data = tokens")
+    return frame, notes
+
+
+def _named(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    frame = frame.copy()
+    frame.insert(0, "run", run_names(frame, keys))
+    return frame
+
+
+def _codes(frame: pd.DataFrame, keys: list[str]) -> np.ndarray:
+    if not keys:
+        return np.zeros(len(frame), dtype=int)
+    return frame.groupby(keys, dropna=False, sort=False).ngroup().to_numpy()
+
+
+def _pieces(frame: pd.DataFrame, keys: list[str], step: str) -> np.ndarray:
+    """Within each setting, rows in the order of the table until the step starts again."""
+    setting = _codes(frame, keys)
+    order = np.argsort(setting, kind="stable")
+    steps, sorted_setting = frame[step].to_numpy(float)[order], setting[order]
+    begins = (np.diff(sorted_setting, prepend=-1) != 0) | ~(np.diff(steps, prepend=np.nan) > 0)
+    pieces = np.empty(len(frame), dtype=int)
+    pieces[order] = np.cumsum(begins) - 1
+    return pieces
+
+
+def _grow(data: pd.Series, pieces: np.ndarray) -> bool:
+    """Whether data grow from row to row, in pieces long enough to be runs."""
+    parts = data.groupby(pieces, sort=False)
+    return bool(parts.size().median() >= FEWEST_CHECKPOINTS and (parts.diff().dropna() > 0).all())
+
+
+def _even_tokens(frame: pd.DataFrame, declared: list[str], names: Mapping[str, str]) -> str | None:
+    """The column of tokens, where these grow in even steps, as a training logs them.
+
+    Token counts that were chosen for separate runs are few and spaced in the log.
+    """
+    data = next((c for c in ("tokens", "n_data") if c in frame and is_numeric(frame[c])), None)
+    if data is None or (data == "n_data" and _seen_name(frame, names) != "tokens"):
+        return None
+    pieces = _pieces(frame, [c for c in setting_columns(frame, declared) if c != data], data)
+    parts = frame[data].groupby(pieces, sort=False)
+    if parts.size().min() < FEWEST_EVEN:
+        return None
+    steps = parts.diff().groupby(pieces)
+    even = (steps.max() / steps.min() < 1.5).mean()
+    return data if even > 0.9 else None
+
+
+def _repeats(setting: np.ndarray, pieces: np.ndarray) -> np.ndarray:
+    """Which repeat of its setting each piece is."""
+    distinct = pd.DataFrame({"setting": setting, "piece": pieces}).drop_duplicates("piece")
+    number = distinct.groupby("setting", sort=False).cumcount()
+    return pd.Series(pieces).map(dict(zip(distinct["piece"], number))).to_numpy()
+
+
+def _tell_apart(frame: pd.DataFrame, setting: np.ndarray, pieces: np.ndarray) -> list[str]:
+    """Columns of numbers that are constant in each piece and differ between pieces: settings.
+
+    Such pieces are no repeats; `Curves` refuses them and names what they differ in.
+    """
+    lengths = np.unique(pieces, return_counts=True)[1]
+    if lengths.max() < 2:
+        return []
+    free = [c for c in frame.columns if c not in PROGRESS and is_numeric(frame[c])]
+    within = frame.groupby(pieces)[free].nunique().max()
+    between = frame.groupby(setting)[free].nunique().max()
+    return [c for c in free if within[c] <= 1 and between[c] > 1]
+
+
+def _data_of_runs(
+    frame: pd.DataFrame, runs: pd.Series | np.ndarray, names: dict[str, str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Data seen at each checkpoint and in all, where runs are known."""
+    seen = "tokens"
+    if "n_data" in frame and "tokens" not in frame:
+        if not is_numeric(frame["n_data"]) or not (frame.groupby(runs)["n_data"].nunique() > 1).any():
+            return frame, []
+        seen = _seen_name(frame, names)
+        frame = frame.rename(columns={"n_data": seen})
+        names.update({theirs: seen for theirs, ours in names.items() if ours == "n_data"})
+    if seen not in frame or "n_data" in frame or not is_numeric(frame[seen]):
+        return frame, []
+    parts = frame.groupby(runs, sort=False)[seen]
+    frame = frame.assign(n_data=parts.transform("max"))
+    if (parts.nunique() > 1).any():
+        return frame, [f"n_data = {seen} at the end of each run"]
+    last = ~pd.Series(np.asarray(runs)).duplicated(keep="last")  # how much was seen before is not known
+    return frame.assign(**{seen: frame[seen].where(last.to_numpy())}), [f"n_data = {seen}"]
+
+
+def _seen_name(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Whether data that grow within runs are tokens or examples, by what the column was called."""
+    theirs = next((theirs for theirs, ours in names.items() if ours == "n_data"), "n_data")
+    return "tokens" if "tok" in theirs.lower() or theirs == "D" or "examples" in frame else "examples"

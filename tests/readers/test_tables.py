@@ -1,0 +1,289 @@
+"""Tables as they are found: names, numbers, separators, compression, and which rows are one run."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scalinglab as sl
+from scalinglab.curves.names import aliases
+from scalinglab.curves.numbers import number
+from scalinglab.errors import BadInput
+from scalinglab.readers.tables import files
+
+TABLE = "params,tokens,val_loss\n19M,1B,3.5\n125M,2B,3.1\n1.3B,26B,2.3\n"
+
+
+def training_logs(checkpoints: int = 40) -> pd.DataFrame:
+    """Six runs, three sizes and two token counts, a row a checkpoint."""
+    rows = [
+        {"run_name": f"{n:g}-{d:g}", "params": n, "step": k, "tokens": d * k / checkpoints,
+         "loss": 1.7 + 400 * n**-0.34 + 400 * (d * k / checkpoints) ** -0.28}
+        for n in (1e7, 1e8, 1e9) for d in (1e9, 4e9) for k in range(1, checkpoints + 1)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("19M", 19e6), ("1.3B", 1.3e9), ("1e9", 1e9), ("36.4%", 0.364), ("1,000", 1000), ("12k", 12e3),
+        ("1,234,567.5", 1234567.5), ("2T", 2e12), (" 7 ", 7), ("-0.5", -0.5), ("−3", -3), ("1_000_000", 1e6),
+        ("350 M", 350e6), ("inf", np.inf), ("0.1e-3", 1e-4), ("100 %", 1.0), ("2.5E+3", 2500),
+    ],
+)  # fmt: skip
+def test_numbers_as_they_are_written(text: str, value: float):
+    assert number(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["cnn", "1,00", "1,0000", "0,123", "1.2.3", "M", "%", "3 4", "0x10", "1" * 500]
+)
+def test_what_is_no_number_stays_text(text: str):
+    assert number(text) is None
+
+
+@given(st.floats(1e-300, 1e300), st.sampled_from(["", "k", "M", "B", "T"]))
+def test_a_suffix_is_a_power_of_ten_exactly(value: float, suffix: str):
+    scale = {"": 0, "k": 3, "M": 6, "B": 9, "T": 12}[suffix]
+    digits = f"{value:.6f}" if 1e-3 < value < 1e12 else f"{value:.6e}"
+    mantissa, _, power = digits.partition("e")
+    assert number(digits + suffix) == float(f"{mantissa}e{int(power or 0) + scale}")
+
+
+def test_a_column_with_one_word_in_it_stays_text_and_is_named(tmp_path: Path):
+    path = tmp_path / "t.csv"
+    path.write_text("n_params,test_loss\n19M,3.5\nlots,3.1\n")
+    with pytest.raises(BadInput, match="n_params must hold numbers, not 'lots'"):
+        sl.read(path)
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("val_loss", "test_loss"), ("eval_loss", "test_loss"), ("eval/loss", "test_loss"),
+        ("valid.loss", "test_loss"), ("Loss/validation", "test_loss"), ("train/loss", "train_loss"),
+        ("lr", "learning_rate"), ("tokens", "tokens"), ("N", "n_params"), ("params", "n_params"),
+        ("flops", "compute"), ("FLOPs", "compute"), ("trial", "seed"), ("rep", "seed"),
+        ("wd", "weight_decay"),
+        ("config.lr", "learning_rate"), ("hparams/batch_size", "batch_size"), ("global_step", "step"),
+        ("iteration", "step"), ("run_name", "run"), ("Training Tokens", "tokens"),
+        ("val_acc", "test_accuracy"),
+    ],
+)  # fmt: skip
+def test_usual_names_are_recognised(theirs: str, ours: str):
+    assert aliases([theirs])[ours] == [theirs]
+
+
+@pytest.mark.parametrize(
+    "name", ["n", "d", "c", "gloss", "valuation_loss", "loss_scale", "seedling", "lr_mult"]
+)
+def test_other_names_stay(name: str):
+    assert not aliases([name])
+
+
+def test_a_standard_name_is_not_replaced_and_one_of_two_aliases_is_taken():
+    table = sl.read(
+        {"n_data": [1, 2], "test_loss": [2, 1], "val_loss": [3, 2], "lr": [1, 1], "peak_lr": [2, 2]}
+    )
+    assert table["test_loss"].tolist() == [2, 1]
+    assert table["val_loss"].tolist() == [3, 2]
+    assert table["learning_rate"].tolist() == [1, 1]
+
+
+def test_a_learning_rate_that_decays_is_no_setting():
+    frame = pd.DataFrame(
+        {"run": list("aabb"), "step": [1, 2, 1, 2], "lr": [1, 0.5, 1, 0.5], "loss": [3, 2, 3, 2.0]}
+    )
+    assert sl.read(frame).measurement_columns == ["lr", "loss"]
+    assert sl.read(frame.assign(lr=[1, 1, 2, 2])).setting_columns == ["learning_rate"]
+
+
+def test_what_was_understood_is_one_line():
+    line = sl.read(
+        pd.DataFrame({"N": ["19M", "1.3B"], "D": [1e9, 2e9], "eval/acc": ["36.4%", "40%"], "lr": 1.0})
+    ).understood
+    assert "\n" not in line
+    for part in (
+        "2 runs, 2 rows", "n_params ← N", "tokens ← D", "test_accuracy ← eval/acc", "learning_rate ← lr",
+        "n_params 19M read as 19000000", "test_accuracy 36.4% read as 0.364",
+        "test_error = 1 − test_accuracy",
+        "settings that vary: n_params, n_data", "each row is a run",
+    ):  # fmt: skip
+        assert part in line
+
+
+def test_percent_are_fractions_with_and_without_the_sign():
+    tables = [
+        {"n_data": [1, 2, 3], "err": ["40%", "30%", "0.5%"]}, {"n_data": [1, 2, 3], "err": [40, 30, 0.5]},
+        {"n_data": [1, 2, 3], "err (%)": [40, 30, 0.5]}, {"n_data": [1, 2, 3], "test_acc": [60, 70, 99.5]},
+    ]  # fmt: skip
+    for table in tables:
+        named = {} if "test_acc" in table else {"test_error": next(c for c in table if c != "n_data")}
+        np.testing.assert_allclose(sl.read(table, **named)["test_error"], [0.4, 0.3, 0.005], rtol=1e-12)
+
+
+def test_d_counts_tokens_where_it_is_large_and_examples_where_it_is_small():
+    assert sl.read({"N": [1e6, 1e7], "D": [1e9, 1e10], "loss": [3, 2]}).data_unit == "tokens"
+    images = sl.read({"N": [1e6, 1e7], "D": [1000, 50_000], "loss": [3, 2]})
+    assert images.data_unit == "examples"
+    assert images["n_data"].tolist() == [1000, 50_000]
+
+
+# --- runs ----------------------------------------------------------------------------------------
+
+
+def same(a: sl.Curves, b: sl.Curves) -> None:
+    for column in ("n_params", "n_data", "step"):
+        np.testing.assert_array_equal(a[column], b[column])
+    groups = [pd.factorize(c.frame["run"])[0] for c in (a, b)]
+    np.testing.assert_array_equal(*groups)
+
+
+def test_six_runs_stay_six_whichever_way_tokens_are_named(tmp_path: Path):
+    logs = training_logs()
+    logs.to_csv(tmp_path / "t.csv", index=False)
+    recognised = sl.read(tmp_path / "t.csv")
+    assert len(recognised.runs) == 6
+    assert sorted(set(recognised["n_data"])) == [1e9, 4e9]
+    np.testing.assert_array_equal(recognised["tokens"], logs["tokens"])
+    same(recognised, sl.read(tmp_path / "t.csv", n_data="tokens"))
+    same(recognised, sl.read(logs.rename(columns={"tokens": "seen_toks"}), n_data="seen_toks"))
+    same(recognised, sl.read(logs.drop(columns="run_name")))
+    same(recognised, sl.read(logs.drop(columns="run_name"), n_data="tokens"))
+    without_step = sl.read(logs.drop(columns=["run_name", "step"]), n_data="tokens")
+    assert len(without_step.runs) == 6
+    sl.Store(tmp_path / "runs").add(sl.read(logs, n_data="tokens"))
+    kept = sl.read(tmp_path / "runs")
+    assert len(kept.runs) == 6
+    assert sorted(kept["tokens"]) == sorted(logs["tokens"])
+
+
+def test_a_result_table_of_three_sizes_and_two_token_counts_is_six_runs():
+    last = training_logs().groupby("run_name").tail(1)
+    for columns in (["params", "tokens", "loss"], ["params", "step", "tokens", "loss"]):
+        assert len(sl.read(last[columns]).runs) == 6
+    many = pd.DataFrame({"N": np.repeat([1e7, 1e8], 20), "tokens": np.tile(np.geomspace(1e8, 1e11, 20), 2)})
+    assert len(sl.read(many.assign(loss=3.0)).runs) == 40  # chosen in the log: no checkpoints
+
+
+def test_sizes_of_data_are_settings_although_they_grow_with_the_rows():
+    rows = [(n, step, 1 / n + 1 / step) for n in (100, 200, 400) for step in range(1, 30)]
+    assert len(sl.read(pd.DataFrame(rows, columns=["train_size", "step", "loss"])).runs) == 3
+    even = pd.DataFrame(
+        {"train_size": np.arange(1, 31) * 1000, "loss": 1.0}
+    )  # as scikit-learn's learning_curve
+    assert len(sl.read(even).runs) == 30
+
+
+def test_tokens_in_all_are_known_at_the_end_only():
+    frame = pd.DataFrame(
+        {"params": 1e6, "tokens": np.repeat([1e9, 2e9], 3), "step": [1, 2, 3] * 2, "loss": 3.0}
+    )
+    table = sl.read(frame)
+    assert len(table.runs) == 2
+    assert table["n_data"].tolist() == [1e9] * 3 + [2e9] * 3
+    np.testing.assert_array_equal(table["tokens"], [np.nan, np.nan, 1e9, np.nan, np.nan, 2e9])
+
+
+def test_repeats_without_a_seed_are_runs_of_their_own():
+    table = sl.read({"n_data": [100, 100, 200, 200], "test_error": [0.5, 0.52, 0.4, 0.41]})
+    assert len(table.runs) == 4
+    assert table.average()["count"].tolist() == [2, 2]
+    steps = pd.DataFrame({"n_data": 100, "step": [1, 2, 3] * 2, "loss": [3, 2, 1, 3.1, 2.1, 1.1]})
+    assert len(sl.read(steps).runs) == 2
+    assert "a new run where step starts again" in sl.read(steps).understood
+    with pytest.raises(BadInput, match="differ in loss, depths"):  # two networks are no repeats
+        sl.read(steps.assign(depths=[2] * 3 + [3] * 3))
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def write(folder: Path, name: str) -> Path:
+    frame = pd.DataFrame(
+        {"params": ["19M", "125M", "1.3B"], "tokens": ["1B", "2B", "26B"], "val_loss": [3.5, 3.1, 2.3]}
+    )
+    path = folder / name
+    packed = gzip.compress if name.endswith(".gz") else bytes
+    texts = {
+        "csv": TABLE, "tsv": TABLE.replace(",", "\t"), "semicolon.csv": TABLE.replace(",", ";"),
+        "comma.csv": TABLE.replace(",", ";").replace(".", ","), "bar.txt": TABLE.replace(",", "|"),
+        "json": json.dumps(frame.to_dict("records")), "columns.json": json.dumps(frame.to_dict("list")),
+        "nested.json": json.dumps({"version": 1, "data": frame.to_dict("records")}),
+        "pandas.json": frame.to_json(),
+        "jsonl": frame.to_json(orient="records", lines=True),
+    }  # fmt: skip
+    kind = name.removeprefix("t.").removesuffix(".gz")
+    if kind == "xlsx":
+        frame.to_excel(path, index=False)
+    elif kind == "parquet":
+        frame.to_parquet(path)
+    else:
+        path.write_bytes(packed(texts[kind].encode()))
+    return path
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["t.csv", "t.tsv", "t.semicolon.csv", "t.comma.csv", "t.bar.txt", "t.json", "t.columns.json",
+     "t.nested.json",
+     "t.pandas.json", "t.jsonl", "t.xlsx", "t.parquet", "t.csv.gz", "t.tsv.gz", "t.jsonl.gz", "t.json.gz"],
+)  # fmt: skip
+def test_one_table_in_every_kind_of_file(tmp_path: Path, name: str):
+    table = sl.read(write(tmp_path, name))
+    assert table["n_params"].tolist() == [19e6, 125e6, 1.3e9]
+    assert table["n_data"].tolist() == [1e9, 2e9, 26e9]
+    assert table["test_loss"].tolist() == [3.5, 3.1, 2.3]
+
+
+def test_tables_in_memory_of_every_shape():
+    frame = pd.DataFrame({"n_data": [1, 1, 2, 2], "seed": [0, 1, 0, 1], "test_error": [0.4, 0.5, 0.3, 0.2]})
+    grouped = frame.groupby("n_data").mean()  # n_data is in the index
+    assert sl.read(grouped)["n_data"].tolist() == [1, 2]
+    assert sl.read(frame.to_dict("list")).runs == sl.read(frame).runs
+    curves = sl.read(frame)
+    assert sl.read(curves) is curves
+    assert sl.read(curves, width="seed")["width"].tolist() == [0, 1, 0, 1]
+    with pytest.raises(BadInput, match="no rows"):
+        sl.read(frame[:0])
+
+
+def test_bombs_and_depths_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "BEFORE_RATIO", 1 << 20)
+    bomb = tmp_path / "bomb.csv.gz"
+    bomb.write_bytes(gzip.compress(b"n_data,loss\n" + b"1,1\n" * 2_000_000))
+    with pytest.raises(BadInput, match="that is no table"):
+        sl.read(bomb)
+    with zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("xl/worksheets/sheet1.xml", b"0" * (8 << 20))
+    with pytest.raises(BadInput, match="that is no table"):
+        sl.read(tmp_path / "bomb.xlsx")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(BadInput, match="nested too deeply"):
+        sl.read(tmp_path / "deep.json")
+    (tmp_path / "deep.jsonl.gz").write_bytes(gzip.compress(b'{"a":' * 100_000))
+    with pytest.raises(BadInput, match="not a JSON object"):
+        sl.read(tmp_path / "deep.jsonl.gz")
+    (tmp_path / "long.json").write_text(f'[{{"step": 1, "loss": {"9" * 400}}}, {{"step": 2, "loss": 1}}]')
+    assert sl.read(tmp_path / "long.json")["loss"].tolist() == [np.inf, 1]
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(TABLE.encode() * 100)[:-20])
+    with pytest.raises(BadInput, match=r"cut\.csv\.gz cannot be read"):
+        sl.read(tmp_path / "cut.csv.gz")
+    (tmp_path / "gibberish.json").write_text('{"a": 3, "b": "x"}')
+    with pytest.raises(BadInput, match="holds no table"):
+        sl.read(tmp_path / "gibberish.json")
