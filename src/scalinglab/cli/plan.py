@@ -272,7 +272,7 @@ def size_for(
 
     if not target > 0:
         raise BadInput(f"--target {target:g} must be positive: the value of {y} that is wanted")
-    law, notes = _law(file, x, y, form, where, reduce, drop_bad, as_json)
+    law, notes = _law(file, x, y, form, column, where, reduce, drop_bad, as_json)
     _answer(law, plan.size_for(law, target), notes, as_json, out)
 
 
@@ -299,7 +299,7 @@ def gain_from(
     """
     from scalinglab.laws import plan
 
-    law, notes = _law(file, x, y, form, where, reduce, drop_bad, as_json)
+    law, notes = _law(file, x, y, form, column, where, reduce, drop_bad, as_json)
     _answer(law, plan.gain_from(law, start, factor=factor), notes, as_json, out)
 
 
