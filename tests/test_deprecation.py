@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.cli.renamed import new_names
+from scalinglab.estimate import Estimate
 
 X = np.geomspace(10, 1e4, 12)
 Y = 2 * X**-0.4 + 0.05
@@ -124,3 +125,31 @@ def test_an_old_command_still_answers(tmp_path):
         result = CliRunner().invoke(app, ["plan", "needed", str(table), "--target", "0.1"])
     assert result.exit_code == 0
     assert "for y = 0.1" in result.output
+
+
+def test_error_of_an_estimate_is_its_standard_error():
+    with pytest.warns(DeprecationWarning, match="Estimate.error is now called stderr"):
+        assert Estimate(1.0, 0.25).error == 0.25
+
+
+def test_the_step_of_a_divergence_is_diverged_at(tmp_path):
+    store = sl.Store(tmp_path)
+    run = store.start({"seed": 0, "n_data": 5})
+    run.append(step=0, test_error=0.5)
+    with pytest.warns(DeprecationWarning, match="diverged_at="):
+        run.seal("diverged", at=0)
+    record = store.records()[run.run]
+    with pytest.warns(DeprecationWarning, match="Record.diverged is now called diverged_at"):
+        assert record.diverged == record.diverged_at == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "steps"), [([np.nan, np.nan, 0.0, 0.0], [0]), ([False, False, False, True], [])]
+)
+def test_tables_with_the_old_column_tell_which_runs_diverged(old, steps):
+    columns = {"n_data": [5, 5, 9, 9], "step": [0, 1, 0, 1], "test_error": 0.5, "diverged": old}
+    curves = sl.Curves(columns)
+    assert curves["status"].tolist() == ["done", "done", "diverged", "diverged"]
+    assert curves.has_diverged.tolist() == [False, False, True, True]
+    if steps:
+        assert curves.frame["diverged_at"].dropna().unique().tolist() == steps

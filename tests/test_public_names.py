@@ -89,7 +89,7 @@ def test_collapse_and_dynamical_names():
     curves = sl.Curves({**columns, "step": np.tile(np.arange(1, 41), len(rows))})
     dynamical = sl.laws.dynamical(curves, x="norm", y="test_error")
     for name in ("gamma_1", "gamma_2", "gamma_predicted", "gamma_measured"):
-        has(getattr(dynamical, name), "value", "error")
+        has(getattr(dynamical, name), "value", "stderr", "low", "high")
     assert dynamical.gamma_2.value == pytest.approx(1.0, abs=0.1)
     assert dynamical.gamma_measured.value == pytest.approx(0.5, abs=0.05)
     assert sl.laws.collapse(curves, x="norm", y="test_error") is not None

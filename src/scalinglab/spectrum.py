@@ -21,6 +21,7 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.special import stdtrit
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.estimate import Estimate
 
 ORDER = 20  # Gauss nodes a panel: 1e-12 for functions with poles 0.3 rad away from the spectrum
 PANEL = 2.0  # ratio of the eigenvalues at the two ends of a panel
@@ -51,13 +52,10 @@ class Nodes:
 
 
 @dataclass(frozen=True)
-class TailExponent:
+class TailExponent(Estimate):
     """The exponent of a tail k^-value over the modes of `window`, with its interval."""
 
-    value: float
-    low: float
-    high: float
-    window: tuple[int, int]
+    window: tuple[int, int] = (0, 0)
 
 
 class Spectrum:
@@ -150,9 +148,10 @@ class Spectrum:
         else:
             values, shift = self.total_power - self._power_up_to(k), 1.0
         slopes = _local_slopes(np.log(k), np.log(np.maximum(values, np.finfo(float).tiny)))
-        half = float(stdtrit(len(slopes) - 1, (1 + level) / 2)) * slopes.std(ddof=1) / len(slopes) ** 0.5
+        stderr = float(slopes.std(ddof=1) / len(slopes) ** 0.5)
+        half = float(stdtrit(len(slopes) - 1, (1 + level) / 2)) * stderr
         value = shift - float(slopes.mean())
-        return TailExponent(value, value - float(half), value + float(half), (first, last))
+        return TailExponent(value, stderr, value - half, value + half, (first, last))
 
     @cached_property
     def total_power(self) -> float:
@@ -286,7 +285,7 @@ class PowerLaw(Spectrum):
         if of not in ("eigenvalues", "target_power"):
             raise BadInput(f"no tail of {of!r}; {nearest(of, ('eigenvalues', 'target_power'))}")
         value = self.spectral_exponent if of == "eigenvalues" else self.task_exponent
-        return TailExponent(value, value, value, window or (1, self.n_modes))
+        return TailExponent(value, 0.0, value, value, window or (1, self.n_modes))
 
     def _compress(self, order: int) -> Nodes:
         k, count = (np.concatenate(parts) for parts in zip(*self._panels(order)))

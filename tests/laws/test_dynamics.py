@@ -47,7 +47,7 @@ def test_noise_and_spikes_move_the_exponents_by_no_more_than_their_errors_say():
     pulls = []
     for seed in range(10):
         found = dynamical(family(SIZES, noise=0.03, spikes=0.05, seed=seed))
-        pulls.append((found.gamma_2.value - 1.0) / found.gamma_2.error)
+        pulls.append((found.gamma_2.value - 1.0) / found.gamma_2.stderr)
         assert found.gamma_measured.value == pytest.approx(0.5, abs=0.03)
         assert found.gamma_predicted.value == pytest.approx(0.5, abs=0.08)
     assert np.mean(np.abs(pulls) < 2.0) >= 0.7

@@ -43,7 +43,7 @@ def test_fit_reproduces_the_certified_parameters(problem: Problem):
     assert list(law.parameters.values()) == pytest.approx(problem.certified, rel=1e-5)
     assert 2 * law.objective == pytest.approx(problem.squares, rel=1e-9)
     freedom = len(problem.y) - len(problem.certified)
-    assert law.freedom == freedom
+    assert law.dof == freedom
     assert law.scatter == pytest.approx(np.sqrt(problem.squares / freedom), rel=1e-9)
 
 

@@ -4,9 +4,9 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from scalinglab.errors import BadInput
+from scalinglab.estimate import Estimate
 from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.laws.learning_curves.dynamical import dynamical
-from scalinglab.laws.learning_curves.shape import Exponent
 from tests.laws.synthetic import family, lucky, other_shapes_below
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16000, 32000)
@@ -131,5 +131,5 @@ def test_columns_that_make_no_collapse_are_named(change, options, said):
 
 
 def test_exponents_are_not_printed_to_the_digits_of_rounding():
-    assert str(Exponent(0.49999999999999817, 1e-15)) == "0.500000 ± 0.000000"
-    assert str(Exponent(0.1234567, 0.0123)) == "0.123 ± 0.012"
+    assert str(Estimate(0.49999999999999817, 1e-15)) == "0.500000 ± 0.000000"
+    assert str(Estimate(0.1234567, 0.0123)) == "0.123 ± 0.012"

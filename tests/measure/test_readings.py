@@ -201,7 +201,7 @@ def test_dimension_of_a_flat_cloud_in_a_larger_space(method, d):
     points = rng.uniform(size=(4000, d)) @ rotation
     found = measure.dimension(points, method=method)
     # the border lowers it a little, more in higher dimension
-    assert d * (0.98 - 0.02 * d) - 4 * found.error < found.value < d + 4 * found.error
+    assert d * (0.98 - 0.02 * d) - 4 * found.stderr < found.value < d + 4 * found.stderr
     assert float(found) == found.value
     assert method in found.summary()
 
@@ -212,7 +212,7 @@ def test_error_of_the_dimension_is_its_spread_between_samples(method):
     angles = rng.uniform(0, 2 * np.pi, size=(80, 400, 2))
     torus = np.stack([np.cos(angles), np.sin(angles)], -1).reshape(80, 400, 4)  # no border
     found = [measure.dimension(sample, method=method) for sample in torus]
-    ratio = np.std([f.value for f in found], ddof=1) / np.mean([f.error for f in found])
+    ratio = np.std([f.value for f in found], ddof=1) / np.mean([f.stderr for f in found])
     assert 0.75 < ratio < 1.33  # 80 samples know their spread to 8 %
 
 
@@ -223,7 +223,7 @@ def test_duplicates_and_subsets_do_not_matter_and_bad_input_is_named():
     assert once.value == pytest.approx(twice.value)
     assert twice.n == 500
     part = measure.dimension(points, max_points=200)
-    assert abs(part.value - once.value) < 4 * part.error
+    assert abs(part.value - once.value) < 4 * part.stderr
     for call, message in (
         (lambda: measure.dimension(points, method="two-nn"), "did you mean 'two_nn'"),
         (lambda: measure.dimension(points[:3]), "points"),

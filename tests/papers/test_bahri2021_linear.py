@@ -21,7 +21,7 @@ def test_exponent_and_its_error_are_those_of_the_draws():
     for seed in range(40):
         noise = np.random.default_rng(seed).normal(size=(25, 4))
         found = linear.exponent(sizes, sizes**-0.7 * np.exp(0.1 * noise))
-        covered += abs(found.value - 0.7) < 2 * found.error
+        covered += abs(found.value - 0.7) < 2 * found.stderr
     assert covered >= 34
 
 

@@ -233,21 +233,6 @@ def test_runs_that_measured_nothing_are_counted():
     assert "1 of 12 runs have no test loss and are left out." in section.paragraphs
 
 
-def test_intervals_of_few_sizes_are_students_and_hold_as_often_as_they_say():
-    """The slope through five noisy points: 1.96 standard errors would hold the truth in 85 % of draws."""
-    from scalinglab.laws.learning_curves.shape import line
-    from scalinglab.report import reading
-
-    rng = np.random.default_rng(0)
-    x = np.log([100.0, 300.0, 1000.0, 3000.0, 10000.0])
-    held = 0
-    for _ in range(2000):
-        found = line(x, -0.5 * x + 0.05 * rng.standard_normal(5))
-        low, high = map(float, reading.interval(found, 3).split(" … "))
-        held += low < -0.5 < high
-    assert held / 2000 == pytest.approx(0.95, abs=0.015)
-
-
 def test_what_the_dynamical_laws_left_out_is_said():
     frame = learning_curves(sizes=(50, 100, 200, 400, 800)).frame
     frame.loc[frame.n_data == 200, "test_error"] = np.nan
@@ -275,6 +260,14 @@ def test_diverged_runs_are_told_in_the_law_of_size():
         section = sections.size_law(sl.Curves(table.assign(**{column: values})))
         assert section is not None
         assert "1 of 5 runs diverged and count with their best checkpoint." in section.paragraphs
+
+
+def test_a_run_that_diverged_at_its_first_step_is_listed_as_diverged():
+    table = {"seed": [0, 1], "n_data": [5, 5], "step": [0, 0], "test_loss": [np.inf, 1.0]}
+    outcome = {"status": ["diverged", "done"], "diverged_at": [0, None]}
+    listed = sections.runs(sl.Curves({**table, **outcome})).tables[0][1]
+    assert listed["status"].tolist() == ["diverged", "done"]
+    assert listed["diverged at"].tolist()[0] == 0
 
 
 def test_long_tables_are_cut_and_say_so():

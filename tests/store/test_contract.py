@@ -122,7 +122,7 @@ def test_a_run_that_diverged_says_where(store):
     run.append(step=10, test_loss=float("inf"), train_loss=float("nan"))
     run.seal("diverged")
     frame = store.curves().frame
-    assert frame["diverged"].tolist() == [10]
+    assert frame["diverged_at"].tolist() == [10]
     assert frame["test_loss"].tolist() == [np.inf]
     assert frame["train_loss"].isna().all()
     assert store.done({"number": 1})
@@ -263,8 +263,8 @@ def test_curves_added_from_another_store_keep_how_they_ended(store, make, tmp_pa
         run.seal(status)
     other = make(tmp_path / "other")
     other.add(store.curves())
-    expected = {run: (record.status, record.diverged) for run, record in store.records().items()}
-    assert {run: (record.status, record.diverged) for run, record in other.records().items()} == expected
+    expected = {run: (record.status, record.diverged_at) for run, record in store.records().items()}
+    assert {run: (record.status, record.diverged_at) for run, record in other.records().items()} == expected
     left, right = (s.curves().frame.sort_values("run", ignore_index=True) for s in (store, other))
     pd.testing.assert_frame_equal(left, right[left.columns], check_dtype=False)
 

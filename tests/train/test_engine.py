@@ -320,7 +320,7 @@ def test_divergence_is_recorded_and_spares_the_neighbours() -> None:
     frame = curves.frame
     bad, good = (frame[frame.learning_rate == rate] for rate in (1e20, 0.05))
     assert set(bad.status) == {"diverged"}
-    assert 1 <= bad.diverged.iloc[0] <= 3
+    assert 1 <= bad.diverged_at.iloc[0] <= 3
     assert set(good.status) == {"done"}
     assert np.isfinite(good.test_loss).all()
     assert last(run(tame), "test_loss") == pytest.approx(good.test_loss.iloc[-1], rel=1e-3)
@@ -333,7 +333,7 @@ def test_divergence_in_the_last_step_is_recorded(steps: int) -> None:
         {**MLP, "optimizer": "sgd", "learning_rate": 1e30 if steps == 1 else 1e12, "steps": steps}
     ).frame
     assert set(frame.status) == {"diverged"}
-    assert set(frame.diverged) == {steps}
+    assert set(frame.diverged_at) == {steps}
     assert np.isnan(frame.train_loss.iloc[-1])  # the column is there, also where nothing else is in it
 
 

@@ -87,7 +87,7 @@ def test_divergence_is_recorded(tmp_path) -> None:
         tracker(2, loss=float("nan"))
     frame = sl.Store(tmp_path).curves().frame
     assert set(frame.status) == {"diverged"}
-    assert set(frame.diverged) == {2}
+    assert set(frame.diverged_at) == {2}
 
 
 def test_the_lightning_callback_follows_the_trainer() -> None:

@@ -125,8 +125,6 @@ def _plain(result: Any) -> dict[str, Any]:
     for name, value in vars(result).items():
         if isinstance(value, pd.DataFrame):
             document[name] = value.to_dict("records")
-        elif hasattr(value, "value") and hasattr(value, "error"):
-            document[name] = {"value": value.value, "error": value.error}
         elif hasattr(value, "__dataclass_fields__"):
             document[name] = _plain(value)
         else:

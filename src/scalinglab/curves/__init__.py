@@ -7,7 +7,7 @@ read it. A column has one of five roles:
 - setting, constant in a run: `model`, `n_data`, `width`, `learning_rate`, every seed, …;
 - progress: `step`, `epoch`, `examples`, `compute` (FLOPs), `time`;
 - measurement: `test_error` (a fraction, never percent), `test_loss`, `norm`, `norm_*`, …;
-- outcome: `status`, and `diverged`, the progress at which a run diverged.
+- outcome: `status`, and `diverged_at`, the progress at which a run diverged.
 
 Missing values are null. A run that diverged keeps its rows and says so.
 """

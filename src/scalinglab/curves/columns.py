@@ -26,7 +26,7 @@ SETTING = (
 )  # fmt: skip
 PROGRESS = ("step", "epoch", "examples", "tokens", "compute", "time")
 REPEATS = ("trial", "rep", "repeat", "replicate", "replica", "repetition", "fold")  # seeds under other names
-OUTCOME = ("status", "diverged")  # how the run ended: neither chosen nor measured
+OUTCOME = ("status", "diverged_at")  # how the run ended: neither chosen nor measured
 NUMBERS = ("train_error", "test_error", "train_loss", "test_loss", "norm", "n_data", "n_params")
 HASHED_AS = {"normalize": "normalise"}  # settings that were renamed: stored runs keep their names
 SOURCES = ("theory", "simulate", "train", "read")
@@ -151,6 +151,25 @@ def tidy(frame: pd.DataFrame) -> pd.DataFrame:
             elif kinds & {list, tuple, dict}:
                 changed[name] = column.map(_cell)
     return frame.assign(**changed) if changed else frame
+
+
+def outcome(frame: pd.DataFrame) -> pd.DataFrame:
+    """Tables written before `diverged_at` have `diverged`: a step, or true and false; it becomes an outcome.
+
+    >>> old = pd.DataFrame({"step": [1, 2], "diverged": [0.0, 0.0]})
+    >>> outcome(old).to_dict("list")
+    {'step': [1, 2], 'diverged_at': [0.0, 0.0], 'status': ['diverged', 'diverged']}
+    """
+    if "diverged" not in frame or "diverged_at" in frame:
+        return frame
+    old = frame["diverged"]
+    told = set(map(type, old.dropna()))
+    is_flag = bool(told) and told <= {bool, np.bool_}
+    ended = old.eq(True) if is_flag else old.notna()
+    if "run" in frame:  # the flag stood at the rows after the divergence
+        ended = ended.groupby(frame["run"]).transform("any")
+    named = frame.drop(columns="diverged") if is_flag else frame.rename(columns={"diverged": "diverged_at"})
+    return named if "status" in frame else named.assign(status=np.where(ended, "diverged", "done"))
 
 
 def _cell(value: Any) -> Any:

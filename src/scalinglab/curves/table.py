@@ -19,6 +19,7 @@ from scalinglab.curves.columns import (
     is_missing,
     is_numeric,
     is_seed,
+    outcome,
     rename,
     run_names,
     tidy,
@@ -81,6 +82,7 @@ class Curves:
         if "run" not in frame:
             named = [*self.setting_columns, *(name for name in IDENTITY[1:] if name in frame)]
             frame.insert(0, "run", run_names(frame, named))
+        object.__setattr__(self, "frame", outcome(frame))
         validate(self)
 
     # --- roles -----------------------------------------------------------------------------------
@@ -117,6 +119,16 @@ class Curves:
     def runs(self) -> list[str]:
         """The names of the runs, in order of appearance."""
         return list(self.frame["run"].unique())
+
+    @property
+    def has_diverged(self) -> np.ndarray:
+        """(rows,) whether the run of each row diverged: its `status` says so, or it has a `diverged_at`."""
+        told = np.zeros(len(self), bool)
+        if "status" in self.frame:
+            told |= (self.frame["status"] == "diverged").to_numpy(bool)
+        if "diverged_at" in self.frame:
+            told |= self.frame["diverged_at"].notna().to_numpy()
+        return told
 
     def __len__(self) -> int:
         return len(self.frame)

@@ -92,10 +92,7 @@ def optimal_noise(
         score = 1 - score
     elif column.endswith("loss"):
         score = -score
-    diverged = (
-        last["diverged"].fillna(False).to_numpy(bool) if "diverged" in last else np.zeros(len(last), bool)
-    )
-    trained = np.isfinite(score) & ~diverged
+    trained = np.isfinite(score) & ~curves.has_diverged[last.index]
     if not column.endswith("loss"):
         trained &= score > trained_above
     widths = np.unique(last[width].to_numpy(float))

@@ -19,33 +19,31 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.estimate import Estimate
 
 METHODS = ("neighbours", "two_nn", "mle")
 
 
 @dataclass(frozen=True)
-class Dimension:
+class Dimension(Estimate):
     """An intrinsic dimension.
 
     Attributes:
-        value: The estimate.
-        error: Its standard error: of sampling, with the correlations between neighbouring points; curvature
+        stderr: Its standard error: of sampling, with the correlations between neighbouring points; curvature
             and uneven density bias it besides.
         method: "neighbours", "two_nn" or "mle".
         n: Points it is based on, without duplicates.
     """
 
-    value: float
-    error: float
-    method: str
-    n: int
+    method: str = ""
+    n: int = 0
 
     def __float__(self) -> float:
         return self.value
 
     def summary(self) -> str:
         """One line."""
-        return f"intrinsic dimension {self.value:.3g} ± {self.error:.2g} ({self.method}, {self.n} points)"
+        return f"intrinsic dimension {self.value:.3g} ± {self.stderr:.2g} ({self.method}, {self.n} points)"
 
 
 def dimension(
@@ -89,7 +87,8 @@ def dimension(
     estimates = 1 / inverse.mean(0)
     # the change of the mean estimate with each point
     influence = -((inverse - inverse.mean(0)) * estimates**2).mean(1)
-    return Dimension(float(estimates.mean()), _error(influence, chosen, indices), method, len(points))
+    stderr = _error(influence, chosen, indices)
+    return Dimension(float(estimates.mean()), stderr, method=method, n=len(points))
 
 
 def _neighbours(

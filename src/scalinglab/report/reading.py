@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from scipy import stats
-
 from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical
-from scalinglab.laws.learning_curves.shape import Exponent
-
-
-def interval(exponent: Exponent, dof: int) -> str:
-    """A 95 % interval as text, by Student's t: the error comes from a few sizes."""
-    half = stats.t.ppf(0.975, max(dof, 1)) * exponent.error
-    return f"{exponent.value - half:.3g} … {exponent.value + half:.3g}"
 
 
 def of_dynamical(found: Dynamical) -> list[str]:
@@ -30,8 +21,8 @@ def of_dynamical(found: Dynamical) -> list[str]:
     ]
     product = (
         f"The two together predict an exponent of {found.gamma_predicted.value:.2f} ± "
-        f"{found.gamma_predicted.error:.2f} for error against data; the direct fit gives "
-        f"{found.gamma_measured.value:.2f} ± {found.gamma_measured.error:.2f}. "
+        f"{found.gamma_predicted.stderr:.2f} for error against data; the direct fit gives "
+        f"{found.gamma_measured.value:.2f} ± {found.gamma_measured.stderr:.2f}. "
     )
     if found.agrees:
         product += (

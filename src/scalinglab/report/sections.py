@@ -113,14 +113,6 @@ def against_norm(curves: Curves) -> Section | None:
     return Section("Error against norm", [text], plots)
 
 
-def _diverged(rows: pd.DataFrame) -> pd.Series:
-    """Whether the run of each row diverged, as far as the table tells."""
-    told = pd.Series(False, index=rows.index)
-    if "status" in rows:
-        told |= rows["status"] == "diverged"
-    return told | rows["diverged"].fillna(0).astype(bool) if "diverged" in rows else told
-
-
 def runs(curves: Curves, limit: int = LISTED) -> Section:
     """The runs themselves, as text: setting, and the best and last measurement."""
     frame = curves.frame
@@ -133,9 +125,10 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
     if y is not None:
         table[f"best {label(y)}"] = groups[y].min()
         table[f"last {label(y)}"] = groups[y].last()
-    if "diverged" in frame:
-        diverged = groups["diverged"].max().fillna(0).astype(bool)
-        table["diverged"] = np.where(diverged, "yes", "no")
+    if "status" in frame:
+        table["status"] = groups["status"].last()
+    if "diverged_at" in frame:
+        table["diverged at"] = groups["diverged_at"].first()
     said = [f"{counted(curves)}."]
     if constant:
         said.append("The same in all: " + ", ".join(f"{k} {v}" for k, v in constant.items()) + ".")
@@ -175,7 +168,7 @@ def size_law(curves: Curves) -> Section | None:
     said = ["The best checkpoint of every run, averaged over runs of the same size."]
     if lost := len(curves.runs) - len(best_rows.runs):
         said.append(f"{lost} of {len(curves.runs)} runs have no {label(y)} and are left out.")
-    if broken := len({*curves.frame.loc[_diverged(curves.frame), "run"]} & {*best_rows.runs}):
+    if broken := len({*curves.frame.loc[curves.has_diverged, "run"]} & {*best_rows.runs}):
         said.append(f"{broken} of {len(curves.runs)} runs diverged and count with their best checkpoint.")
     if others:
         said.append(f"At each size the {', '.join(map(label, others))} with the lowest mean counts.")
@@ -201,15 +194,14 @@ def dynamical_laws(curves: Curves) -> list[Section]:
 
 def in_words(found: Dynamical) -> Section:
     """The reading of the laws, and their exponents."""
-    fitted = int(found.table["resolved"].sum())  # sizes behind γ₁ and γ₂
     rows = [
-        ("γ₁: error against norm, early in training", found.gamma_1, fitted - 1),
-        ("γ₂: norm of the optimum against data", found.gamma_2, fitted - 2),
-        ("γ₁·γ₂: predicted, error against data", found.gamma_predicted, fitted - 2),
-        ("γ: measured, best error against data", found.gamma_measured, len(found.table) - 2),
+        ("γ₁: error against norm, early in training", found.gamma_1),
+        ("γ₂: norm of the optimum against data", found.gamma_2),
+        ("γ₁·γ₂: predicted, error against data", found.gamma_predicted),
+        ("γ: measured, best error against data", found.gamma_measured),
     ]
     table = pd.DataFrame(
-        [(name, e.value, e.error, reading.interval(e, dof)) for name, e, dof in rows],
+        [(name, e.value, e.stderr, f"{e.low:.3g} … {e.high:.3g}") for name, e in rows],
         columns=["exponent", "value", "standard error", "95 % interval"],
     )
     said = [*reading.of_dynamical(found), *(f"{note[0].upper()}{note[1:]}." for note in found.notes)]
@@ -267,7 +259,7 @@ def error_against_data(found: Dynamical) -> go.Figure:
         (found.gamma_measured, "measured", "solid"), (found.gamma_predicted, "γ₁·γ₂", "dash"),
     ):  # fmt: skip
         law = through_middle(sizes, best, -exponent.value)
-        line(figure, sizes, law, f"{name}: −{exponent.value:.2f} ± {exponent.error:.2f}", dash=dash)
+        line(figure, sizes, law, f"{name}: −{exponent.value:.2f} ± {exponent.stderr:.2f}", dash=dash)
     return finish(legend_above(figure))
 
 
@@ -282,5 +274,5 @@ def norm_against_data(found: Dynamical) -> go.Figure:
     ):  # fmt: skip
         points(figure, rows["size"], rows[column], name=name, color=color)
         law = through_middle(rows["size"], rows[column], exponent.value)
-        line(figure, rows["size"], law, f"{exponent.value:.2f} ± {exponent.error:.2f}", color)
+        line(figure, rows["size"], law, f"{exponent.value:.2f} ± {exponent.stderr:.2f}", color)
     return finish(legend_above(figure))

@@ -156,7 +156,7 @@ class Store:
                     run, {name: row[name] for name in settings if name in row}, row.get("status", "done"),
                     source=row.get("source", "read"), experiment=row.get("experiment"),
                     meta=context, started=now, finished=now, rows=int(sizes[run]),
-                    diverged=row.get("diverged"),
+                    diverged_at=row.get("diverged_at"),
                 )  # fmt: skip
                 records.append(record)
             self._sealed.add(pa.Table.from_pandas(frame, preserve_index=False), records)

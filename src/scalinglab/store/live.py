@@ -25,7 +25,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from scalinglab import __version__
-from scalinglab.curves import PROGRESS, SETTING, json_line, plain, run_name
+from scalinglab.curves import IDENTITY, OUTCOME, PROGRESS, SETTING, json_line, plain, run_name
+from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.store.files import (
     NewerFormat,
@@ -44,7 +45,7 @@ from scalinglab.store.record import FORMAT, SEALED, Record, encodable
 
 Row = dict[str, Any]
 _PLAIN = (float, int, bool, type(None))
-_RESERVED = ("run", "source", "experiment", "status", "diverged")
+_RESERVED = (*IDENTITY, *OUTCOME)
 LARGEST = int(sys.float_info.max)
 _END = re.compile(rb', "crc32": "([0-9a-f]{8})"\}$')
 _HEADER = ("setting", "source", "experiment", "meta", "started")
@@ -94,22 +95,27 @@ class RunWriter:
         self._write(checked)
         self.rows.append(checked)
 
-    def seal(self, status: str = "done", *, error: str | None = None, at: float | None = None) -> None:
+    @renamed_arguments(at="diverged_at")
+    def seal(
+        self, status: str = "done", *, error: str | None = None, diverged_at: float | None = None
+    ) -> None:
         """Finish the run and turn it into a Parquet file.
 
         Args:
             status: `done`, `diverged` or `failed`.
             error: what went wrong, for a failed run.
-            at: where it diverged; the last row's progress where not given.
+            diverged_at: the progress at which it diverged; by default the last row's.
         """
         if status not in SEALED:
             raise BadInput(f"status={status!r} must be one of {', '.join(SEALED)}")
         if self.closed:
             raise BadInput(f"run {self.run} is closed already")
-        if status == "diverged" and at is None:
+        if status == "diverged" and diverged_at is None:
             last = self.rows[-1] if self.rows else {}
-            at = next((last[name] for name in PROGRESS if last.get(name) is not None), 0)
-        record = replace(self.record, status=status, error=error, finished=time.time(), diverged=at)
+            diverged_at = next((last[name] for name in PROGRESS if last.get(name) is not None), 0)
+        record = replace(
+            self.record, status=status, error=error, finished=time.time(), diverged_at=diverged_at
+        )
         self._seal(record, self.rows)
         with contextlib.suppress(PermissionError):  # Windows keeps open files; start and unfinished clean up
             self.path.unlink(missing_ok=True)  # before the lock goes: nobody may take it for unfinished

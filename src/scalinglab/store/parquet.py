@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from scalinglab import __version__
 from scalinglab.store.files import Damaged, NewerFormat, StoreError, newer, reading, write_whole
-from scalinglab.store.record import FORMAT, Record
+from scalinglab.store.record import FORMAT, Record, current_names
 
 _KEY = b"scalinglab"
 _FIELDS = {field.name for field in fields(Record)}
@@ -124,7 +124,12 @@ def read(path: Path) -> tuple[Footer, pa.Table]:
         threads = file.metadata.num_rows > 100_000  # in a small file they cost more than they save
         table = file.read(use_threads=threads).replace_schema_metadata(None)
         table.validate(full=True)
-        return footer, table
+        return footer, _current(table)
+
+
+def _current(table: pa.Table) -> pa.Table:
+    """The table with the column names of today."""
+    return table.rename_columns(list(current_names(dict.fromkeys(table.column_names))))
 
 
 def salvage(path: Path, tail: bytes | None) -> tuple[Footer, pa.Table, set[str]]:
@@ -154,7 +159,7 @@ def salvage(path: Path, tail: bytes | None) -> tuple[Footer, pa.Table, set[str]]
                 tables.append(table)
         if not tables:
             raise ValueError("no part of it is intact")
-        table = pa.concat_tables(tables)
+        table = _current(pa.concat_tables(tables))
         counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(table["run"]).to_pylist()}
         lost = {run for run, record in footer.records.items() if counts.get(run, 0) != record.rows}
         kept = pa.array([run for run in footer.records if run not in lost], pa.string())
@@ -179,7 +184,7 @@ def footer_of(metadata: pq.FileMetaData, path: Path) -> Footer:
     if footer["format"] > FORMAT:
         raise NewerFormat(newer(str(path), footer.get("version")))
     metas = footer["metas"]
-    unknown = {name for entry in footer["runs"].values() for name in entry} - _FIELDS
+    unknown = {name for entry in footer["runs"].values() for name in current_names(entry)} - _FIELDS
     if unknown:
         raise NewerFormat(newer(str(path), footer.get("version", metas[0].get("version") if metas else None)))
     records = {

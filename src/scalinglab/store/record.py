@@ -15,6 +15,7 @@ from typing import Any
 from scalinglab import __version__
 from scalinglab.curves import IDENTITY, OUTCOME, PROGRESS, json_line, plain
 from scalinglab.curves.columns import NUMBERS, is_missing
+from scalinglab.deprecation import renamed_fields
 from scalinglab.errors import BadInput
 
 FORMAT = 2  # of live lines and of footers; every file says in which it is written
@@ -22,6 +23,10 @@ SEALED = ("done", "diverged", "failed")
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "torch")
 
 
+RENAMED = {"diverged": "diverged_at", "normalise": "normalize"}  # columns and settings of format 1
+
+
+@renamed_fields(diverged="diverged_at")
 @dataclass(frozen=True)
 class Record:
     """One run.
@@ -35,7 +40,7 @@ class Record:
         meta: version, environment and hardware that made it, and whatever the writer added.
         started, finished: seconds since 1970; finished is None while it is not sealed.
         rows: its number of checkpoints.
-        diverged: the step (or other progress) at which it diverged.
+        diverged_at: the step (or other progress) at which it diverged.
         error: the traceback of a failed run.
     """
 
@@ -48,7 +53,7 @@ class Record:
     started: float | None = None
     finished: float | None = None
     rows: int = 0
-    diverged: float | None = None
+    diverged_at: float | None = None
     error: str | None = None
 
     @property
@@ -64,9 +69,10 @@ class Record:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Record:
         """A record as a file keeps it; ValueError where a field is unknown or of the wrong kind."""
+        values = current_names(values)
         kinds: dict[str, tuple[type, ...]] = dict.fromkeys(("run", "status", "source"), (str,))
         kinds |= {name: (str, type(None)) for name in ("experiment", "error")}
-        kinds |= {name: (int, float, type(None)) for name in ("started", "finished", "diverged")}
+        kinds |= {name: (int, float, type(None)) for name in ("started", "finished", "diverged_at")}
         kinds |= {"setting": (dict,), "meta": (dict,), "rows": (int,)}
         for name, value in values.items():
             if not isinstance(value, kinds[name]):
@@ -74,14 +80,19 @@ class Record:
         for name, value in values["setting"].items():
             if not encodable(name) or not encodable(value):
                 raise ValueError(f"the setting {_short(name)} is no text: it has a lone surrogate")
-        return cls(**values)
+        return cls(**values | {"setting": current_names(values["setting"])})
 
     def columns(self) -> dict[str, Any]:
         """What stands in every row of the run: identity, setting, outcome."""
         flat = {"run": self.run, "source": self.source, "experiment": self.experiment}
         flat |= {name: flatten(value) for name, value in self.setting.items() if name not in flat}
         flat |= {"status": self.status}
-        return flat | ({"diverged": self.diverged} if self.status == "diverged" else {})
+        return flat | ({"diverged_at": self.diverged_at} if self.status == "diverged" else {})
+
+
+def current_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values that an older version wrote, under the names of today."""
+    return {RENAMED.get(name, name): value for name, value in values.items()}
 
 
 def as_setting(setting: Any) -> dict[str, Any]:

@@ -258,11 +258,11 @@ class Job:
     def _checkpoint(self) -> int:
         group = self.group
         rows = [r for r, s in enumerate(group.settings) if group.step in self.schedules[s.run]]
-        diverged = group.clock.diverged.tolist()
+        diverged_at = group.clock.diverged_at.tolist()
         for r, measured in zip(rows, self.measure(rows)):
             measured |= read(group, r, self.extra)
             self._append(group.settings[r], measured)
-            self._judge(r, measured, diverged[r])
+            self._judge(r, measured, diverged_at[r])
         written = sum(group.settings[r].run in self.writers for r in rows) if self.store else len(rows)
         self._keep({s.run for s in group.settings if s.run not in self.ends})
         if self.store is not None and group.settings and time.monotonic() - self.saved >= self.save_every:
@@ -283,22 +283,22 @@ class Job:
         if s.run in self.writers:
             self.writers[s.run].append(measured)
 
-    def _judge(self, r: int, measured: dict[str, float], diverged: int) -> None:
+    def _judge(self, r: int, measured: dict[str, float], diverged_at: int) -> None:
         """End a run that is complete, that diverged, or that failed by park2019's rule."""
         group, s = self.group, self.group.settings[r]
         late = group.step > s.fail_after * group.totals[r]
         hopeless = s.fail_below is not None and late and 1 - measured["test_error"] < s.fail_below
         # the last update before a checkpoint may be the one that breaks the network
         broken = not math.isfinite(measured["train_loss"])
-        if diverged >= 0 or hopeless or broken:
-            self._end(s, "diverged", diverged if diverged >= 0 else group.step)
+        if diverged_at >= 0 or hopeless or broken:
+            self._end(s, "diverged", diverged_at if diverged_at >= 0 else group.step)
         elif group.step >= group.totals[r]:
             self._end(s, "done", None)
 
     def _end(self, s: Setting, status: str, at: int | None) -> None:
         self.ends[s.run] = (status, at)
         if s.run in self.writers:
-            self.writers[s.run].seal(status, at=at)
+            self.writers[s.run].seal(status, diverged_at=at)
 
     # --- states ----------------------------------------------------------------------------------
 
@@ -348,7 +348,7 @@ class Job:
             constant = {"run": s.run, "source": "train", "experiment": self.experiment}
             constant |= {name: flatten(value) for name, value in s.identity().items()}
             constant["status"] = status
-            frames.append(pd.DataFrame(self.rows[s.run]).assign(**constant, diverged=at))
+            frames.append(pd.DataFrame(self.rows[s.run]).assign(**constant, diverged_at=at))
         frame = pd.concat(frames, ignore_index=True)
         measured = {name for rows in self.rows.values() for row in rows for name in row}
         # the losses of a run that diverged at once are missing, their columns are not

@@ -249,7 +249,7 @@ class Group:
         self.stream.keep(rows)
         self.parameters = {k: v.detach()[rows].requires_grad_() for k, v in self.parameters.items()}
         self.buffers = {k: v[rows] for k, v in self.buffers.items()}
-        self.run_keys, self.clock.diverged = self.run_keys[rows], self.clock.diverged[rows]
+        self.run_keys, self.clock.diverged_at = self.run_keys[rows], self.clock.diverged_at[rows]
         self.program = program(self.setting, self.resident, self.runs)
         self.working = self.program.working(self.parameters)
         self.leaves = self.program.leaves(self.working)
@@ -260,7 +260,7 @@ class Group:
         """Everything that training changes."""
         masters = [*self.parameters.values(), *self.buffers.values(), *self.moments.tensors()]
         copies = [w for name, w in self.working.items() if w is not self.parameters[name]]
-        clock = (self.clock.position, self.clock.counter, self.clock.diverged)
+        clock = (self.clock.position, self.clock.counter, self.clock.diverged_at)
         return [*(t.detach() for t in (*masters, *copies)), *clock]
 
     def state(self) -> dict[str, Any]:

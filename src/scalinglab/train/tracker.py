@@ -23,6 +23,7 @@ from torch import Tensor, distributed, nn
 
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import SETTING
+from scalinglab.deprecation import renamed_attribute
 from scalinglab.errors import BadInput, require
 from scalinglab.measure import NormTracker, flops
 from scalinglab.measure.functional import evaluating
@@ -63,6 +64,8 @@ class Tracker:
         setting: whatever else defines the run: `model`, `dataset`, `learning_rate`, `seed`, ….
     """
 
+    diverged = renamed_attribute("diverged", "diverged_at")
+
     def __init__(
         self,
         model: nn.Module,
@@ -96,7 +99,7 @@ class Tracker:
         self.n_params = sum(p.numel() for p in model.parameters())
         self.n_data, self.experiment = n_data, experiment
         self.rows: list[dict[str, Any]] = []
-        self.diverged: int | None = None
+        self.diverged_at: int | None = None
         self._watch: Any = None
         kept = Store(store) if isinstance(store, (str, Path)) else store
         self.writer = None
@@ -166,8 +169,8 @@ class Tracker:
         row |= self._norms()
         self._write(row)
         losses = [v for k, v in row.items() if k.endswith("_loss")]
-        if self.diverged is None and any(not math.isfinite(v) for v in losses):
-            self.diverged = int(step)
+        if self.diverged_at is None and any(not math.isfinite(v) for v in losses):
+            self.diverged_at = int(step)
         self._next = self._after(int(step))
         return row
 
@@ -208,10 +211,10 @@ class Tracker:
         if self._watch is not None:
             self._watch.remove()
         if self.writer is not None and not self.writer.closed:
-            if self.diverged is None:
+            if self.diverged_at is None:
                 self.writer.seal("done")
             else:
-                self.writer.seal("diverged", at=self.diverged)
+                self.writer.seal("diverged", diverged_at=self.diverged_at)
         return self.curves()
 
     def curves(self) -> Curves:
@@ -221,8 +224,8 @@ class Tracker:
         import pandas as pd
 
         frame = pd.DataFrame(self.rows).assign(**self.setting)
-        if self.diverged is not None:
-            frame = frame.assign(diverged=self.diverged)
+        if self.diverged_at is not None:
+            frame = frame.assign(status="diverged", diverged_at=self.diverged_at)
         return Curves(frame, settings=list(self.setting), source="train", experiment=self.experiment)
 
     def __enter__(self) -> Tracker:

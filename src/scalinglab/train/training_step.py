@@ -35,21 +35,21 @@ class Clock:
     Attributes:
         position: the row of indices that comes next.
         counter: steps done.
-        diverged: for each run the step at which its loss was first not finite, −1 while it is.
+        diverged_at: for each run the step at which its loss was first not finite, −1 while it is.
     """
 
     position: Tensor
     counter: Tensor
-    diverged: Tensor
+    diverged_at: Tensor
 
     @classmethod
     def at_start(cls, runs: int, device: torch.device) -> Clock:
         """Before the first step."""
-        position, counter, diverged = (
+        position, counter, diverged_at = (
             torch.full(shape, value, dtype=torch.int64, device=device)
             for shape, value in (((1,), 0), ((), 0), ((runs,), -1))
         )
-        return cls(position, counter, diverged)
+        return cls(position, counter, diverged_at)
 
 
 class Program:
@@ -129,8 +129,8 @@ class Program:
         """All that a step writes: parameters, buffers (old, new), and the clock."""
         for old, new in buffers:
             old.copy_(new)
-        failed = ~torch.isfinite(losses) & (clock.diverged < 0)
-        clock.diverged.copy_(torch.where(failed, clock.counter, clock.diverged))
+        failed = ~torch.isfinite(losses) & (clock.diverged_at < 0)
+        clock.diverged_at.copy_(torch.where(failed, clock.counter, clock.diverged_at))
         if self.runs == 1:
             gradients = [g[None] for g in gradients]
         self.rule.update(masters, working, gradients, moments)

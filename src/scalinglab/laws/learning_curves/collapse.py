@@ -32,9 +32,10 @@ from scipy.optimize import minimize
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
+from scalinglab.estimate import Estimate, slope
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
 from scalinglab.laws.learning_curves.quality import GRID, Family
-from scalinglab.laws.learning_curves.shape import Exponent, level_crossings, line, power_law_window
+from scalinglab.laws.learning_curves.shape import level_crossings, power_law_window
 
 WAYS = ("position", "optimum", "exponents")
 SCALES = {
@@ -76,8 +77,8 @@ class Collapse:
     holds_from: float | None
     outliers: tuple[float, ...]
     quality: float
-    x_exponent: Exponent
-    y_exponent: Exponent
+    x_exponent: Estimate
+    y_exponent: Estimate
     rescaled: pd.DataFrame
     notes: tuple[str, ...] = ()
 
@@ -174,7 +175,7 @@ def collapse_curves(
         ],
         ignore_index=True,
     )
-    falling = line(logs[judged], height[judged])
+    falling = slope(logs[judged], height[judged])
     return Collapse(
         by=by,
         x=np.exp(grid),
@@ -188,8 +189,8 @@ def collapse_curves(
         holds_from=float(found[start].size) if holds.any() else None,
         outliers=tuple(float(found[i].size) for i in range(start, len(found)) if not holds[i]),
         quality=float(np.nanmean(score[judged])),
-        x_exponent=line(logs[judged], position[judged]),
-        y_exponent=Exponent(-falling.value, falling.error),
+        x_exponent=slope(logs[judged], position[judged]),
+        y_exponent=-falling,
         rescaled=rescaled,
     )
 
@@ -232,7 +233,7 @@ def _best_exponents(
     """The collapse under the powers of the size that make it best; errors by leaving out each size."""
     family, count = Family.of(found), len(found)
     logs = np.log([curve.size for curve in found])
-    start = np.array([line(logs, position).value, line(logs, height).value])
+    start = np.array([slope(logs, position).value, slope(logs, height).value])
     # constants: the curves' mean optimum stays at (1, 1), so that the master curve reads as in the other ways
     offsets = position.mean() - start[0] * logs.mean(), height.mean() - start[1] * logs.mean()
 
@@ -255,6 +256,6 @@ def _best_exponents(
     )
     return replace(
         made,
-        x_exponent=Exponent(float(best[0]), float(jackknife[0])),
-        y_exponent=Exponent(float(-best[1]), float(jackknife[1])),
+        x_exponent=Estimate(float(best[0]), float(jackknife[0])),
+        y_exponent=Estimate(float(-best[1]), float(jackknife[1])),
     )

@@ -33,14 +33,13 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
+from scalinglab.estimate import Estimate, slope
 from scalinglab.laws.learning_curves.collapse import Collapse, collapse_at
 from scalinglab.laws.learning_curves.mean_curves import left_out, size_curves
 from scalinglab.laws.learning_curves.shape import (
-    Exponent,
     Optimum,
     Window,
     level_crossings,
-    line,
     optimum,
     power_law_window,
 )
@@ -65,11 +64,11 @@ class Dynamical:
     """
 
     table: pd.DataFrame
-    gamma_1: Exponent
-    gamma_2: Exponent
-    gamma_predicted: Exponent
-    gamma_measured: Exponent
-    gamma_2_optimum: Exponent
+    gamma_1: Estimate
+    gamma_2: Estimate
+    gamma_predicted: Estimate
+    gamma_measured: Estimate
+    gamma_2_optimum: Estimate
     sigma: float
     collapse: Collapse
     level_exponents: np.ndarray
@@ -133,24 +132,28 @@ def dynamical(
     levels, norms = level_crossings(found, windows)
     logs = np.log([curve.size for curve in found])
     slopes = np.array([w.slope for w in windows])[resolved]
-    gamma_1 = Exponent(float(slopes.mean()), float(slopes.std(ddof=1) / np.sqrt(slopes.size)))
+    gamma_1 = Estimate.from_stderr(
+        slopes.mean(), slopes.std(ddof=1) / np.sqrt(slopes.size), dof=slopes.size - 1
+    )
     position = norms.mean(axis=1)
-    each = np.array([line(logs[resolved], column).value for column in norms[resolved].T])
-    sampled = line(logs[resolved], position[resolved])
+    each = np.array([slope(logs[resolved], column).value for column in norms[resolved].T])
+    sampled = slope(logs[resolved], position[resolved])
     # where the exponent depends on the level the collapse is imperfect: that is part of the error
-    gamma_2 = Exponent(sampled.value, float(np.hypot(sampled.error, each.std())))
-    measured = line(logs, np.array([o.y for o in optima]))
-    direct = line(logs, np.array([o.x for o in optima]))
+    gamma_2 = Estimate.from_stderr(sampled.value, np.hypot(sampled.stderr, each.std()), dof=slopes.size - 2)
+    measured = slope(logs, np.array([o.y for o in optima]))
+    direct = slope(logs, np.array([o.x for o in optima]))
     predicted = gamma_1.value * gamma_2.value
-    predicted_error = abs(predicted) * np.hypot(gamma_1.error / gamma_1.value, gamma_2.error / gamma_2.value)
+    predicted_error = abs(predicted) * np.hypot(
+        gamma_1.stderr / gamma_1.value, gamma_2.stderr / gamma_2.value
+    )
     return Dynamical(
         table=_table([curve.size for curve in found], optima, windows, position),
         gamma_1=gamma_1,
         gamma_2=gamma_2,
-        gamma_predicted=Exponent(float(predicted), float(predicted_error)),
-        gamma_measured=Exponent(-measured.value, measured.error),
+        gamma_predicted=Estimate.from_stderr(predicted, predicted_error, dof=slopes.size - 2),
+        gamma_measured=-measured,
         gamma_2_optimum=direct,
-        sigma=float(np.hypot(predicted_error, measured.error)),
+        sigma=float(np.hypot(predicted_error, measured.stderr)),
         collapse=collapse_at(found, position),
         level_exponents=np.column_stack([levels, each]),
         notes=left_out(curves, found, x, y, size),

@@ -10,35 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scalinglab.deprecation import renamed_names
 from scalinglab.errors import BadInput
+from scalinglab.estimate import Estimate, slope
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
 
 LEVELS = 64
 STEEP = 0.5  # the window is where the slope is at least this part of the steepest
 RESAMPLES = 200
-
-
-@dataclass(frozen=True)
-class Exponent:
-    """An exponent with its standard error."""
-
-    value: float
-    error: float
-
-    def __str__(self) -> str:
-        digits = 4
-        if 0 < self.error < np.inf:  # two digits of the error, but not those of rounding
-            digits = min(max(0, 1 - int(np.floor(np.log10(self.error)))), 6)
-        return f"{self.value:.{digits}f} ± {self.error:.{digits}f}"
-
-
-def line(x: np.ndarray, y: np.ndarray) -> Exponent:
-    """The least-squares slope of y against x, with the standard error that the scatter gives."""
-    centred = x - x.mean()
-    value = float(centred @ y / (centred @ centred))
-    residuals = y - y.mean() - value * centred
-    dof = max(x.size - 2, 1)
-    return Exponent(value, float(np.sqrt(residuals @ residuals / dof / (centred @ centred))))
 
 
 @dataclass(frozen=True)
@@ -112,13 +91,12 @@ def power_law_window(curve: SizeCurve) -> Window:
     low, high = float(smoothed.knots[first]), float(smoothed.knots[last])
     inside = (curve.x >= low - 1e-9) & (curve.x <= high + 1e-9)
     if inside.sum() >= 3:
-        fitted = line(curve.x[inside], curve.y[inside])
-        slope = Exponent(-fitted.value, fitted.error)
+        fall = -slope(curve.x[inside], curve.y[inside])
     else:
-        slope = Exponent(float(steepness[first : last + 1].mean()), float("nan"))
+        fall = Estimate(float(steepness[first : last + 1].mean()))
     drop = float(smoothed.values[first] - smoothed.values[at])
     noise = max(smoothed.noise, _jitter(curve.y))
-    return Window(low, high, slope.value, slope.error, drop, at > 0 and drop > 5.0 * noise)
+    return Window(low, high, fall.value, fall.stderr, drop, at > 0 and drop > 5.0 * noise)
 
 
 def _jitter(y: np.ndarray) -> float:
@@ -152,3 +130,6 @@ def crossings(curve: SizeCurve, levels: np.ndarray) -> np.ndarray:
     at = int(np.argmin(smoothed.values))
     above = np.maximum.accumulate(smoothed.values[: at + 1][::-1]) - smoothed.values[at]
     return np.interp(levels, above, smoothed.knots[: at + 1][::-1])
+
+
+__getattr__ = renamed_names(__name__, {"Exponent": "Estimate"})

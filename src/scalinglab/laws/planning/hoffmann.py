@@ -19,6 +19,7 @@ import numpy as np
 
 from scalinglab.deprecation import renamed_arguments, renamed_fields
 from scalinglab.errors import BadInput
+from scalinglab.estimate import slope
 from scalinglab.laws import surface
 from scalinglab.laws.fitting import points
 from scalinglab.laws.fitting.law import Interval
@@ -185,15 +186,16 @@ def _line(compute: np.ndarray, best: np.ndarray) -> tuple[float, float]:
             f"an optimal size is seen at {known.sum()} of {len(best)} computes: fewer than three. Give runs "
             "on both sides of the optimum at several computes, or use the surface alone"
         )
-    slope, intercept = np.polyfit(np.log(compute[known]), np.log(best[known]), 1)
-    return float(slope), float(intercept)
+    x, y = np.log(compute[known]), np.log(best[known])
+    exponent = slope(x, y).value
+    return exponent, float(y.mean() - exponent * x.mean())
 
 
 def _slope(compute: np.ndarray, best: np.ndarray) -> float:
     known = np.isfinite(best)
     if known.sum() < 2:
         return float("nan")
-    return float(np.polyfit(np.log(compute[known]), np.log(best[known]), 1)[0])
+    return slope(np.log(compute[known]), np.log(best[known])).value
 
 
 def _refits(
@@ -280,5 +282,5 @@ def parabola_bias(
             n = truth[j] * off[j] * np.geomspace(1 / span, span, sizes)
             found[i, j] = vertex(n, fitted.predict(n, total / flops_per_param_example / n))
     exponents = np.array([_slope(budgets, row) for row in found])
-    true_exponent = float(np.polyfit(np.log(budgets), np.log(truth), 1)[0])
+    true_exponent = slope(np.log(budgets), np.log(truth)).value
     return ParabolaBias(budgets, truth, np.asarray(spans, float), found, true_exponent, exponents)

@@ -18,6 +18,7 @@ from scipy import stats
 
 from scalinglab.deprecation import renamed_arguments, renamed_names
 from scalinglab.errors import BadInput
+from scalinglab.estimate import Estimate
 from scalinglab.laws.fitting import points, profile, uncertainty
 from scalinglab.laws.fitting.law import Law, level_quantile
 from scalinglab.laws.planning.hoffmann import Approaches, ParabolaBias, parabola_bias
@@ -32,13 +33,10 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Estimate):
     """A number with its interval; infinite where the law never gets there, 0 where it begins there."""
 
-    value: float
-    low: float
-    high: float
-    text: str
+    text: str = ""
 
     def summary(self) -> str:
         """The answer in words."""
@@ -69,7 +67,7 @@ def size_for(law: Law, y: float, *, level: float = 0.95, farthest: float = 1e6) 
     first, last = _crossing(coarse, ends.low, y), _crossing(coarse, ends.high, y)
     if value <= grid[0]:
         text = f"any x, as far as this form tells: y = {y:g} lies above {curve[0]:.4g} at x = {grid[0]:.3g}"
-        return Answer(0.0, 0.0, float(max(last, grid[0])), text)
+        return Answer(0.0, low=0.0, high=float(max(last, grid[0])), text=text)
     if np.isfinite(value):
         # sharpen the ends where the coarse grid left them
         near = np.geomspace(
@@ -90,7 +88,7 @@ def size_for(law: Law, y: float, *, level: float = 0.95, farthest: float = 1e6) 
         text = f"never, as far as this form tells: y = {y:g} lies below {floor:.4g} at x = {grid[-1]:.3g}"
         if np.isfinite(first):
             text += f"; within the {level:.0%} interval from x = {first:.4g} on"
-    return Answer(float(value), float(first), float(last), text)
+    return Answer(float(value), low=float(first), high=float(last), text=text)
 
 
 def _bound(value: float) -> str:
@@ -142,7 +140,7 @@ def gain_from(law: Law, x: float | None = None, *, factor: float = 2.0, level: f
         f"{factor:g} times x = {start:.4g} takes y from {before:.4g} to {after:.4g}: "
         f"{100 * (value - 1):+.3g} % ({level:.0%}: {100 * (low - 1):+.3g} … {100 * (high - 1):+.3g} %)"
     )
-    return Answer(value, float(low), float(high), text)
+    return Answer(value, low=float(low), high=float(high), text=text)
 
 
 @dataclass(frozen=True)

@@ -207,7 +207,7 @@ def fig_s6(scale: str) -> Reproduction:
             what = "against the exponent in data, sizes up to half of D = P"
             rows.append(
                 linear.compared(
-                    f"exponent in features, {fit}", alike[1], alike[0].value, alike[0].error, 0.1, what
+                    f"exponent in features, {fit}", alike[1], alike[0].value, alike[0].stderr, 0.1, what
                 )
             )
     curves = Curves(frame, settings=["fit"], source="simulate")
@@ -263,7 +263,7 @@ def fig_s7(scale: str) -> Reproduction:
                         f"{name}, {fit}",
                         None,
                         round(found.value, 3),
-                        error=round(found.error, 3),
+                        error=round(found.stderr, 3),
                         note="EfficientNet there",
                     )
                 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from scalinglab.data import load
 from scalinglab.errors import BadInput
-from scalinglab.laws.learning_curves.shape import Exponent
+from scalinglab.estimate import Estimate
 from scalinglab.papers.registry import Row
 
 DEPTH = 3  # hidden layers of the random networks: deeper kernels have straighter power laws on images
@@ -74,7 +74,7 @@ def pooled_images(dataset: str, pool: int, n_images: int) -> np.ndarray:
     return x / x.std()
 
 
-def exponent(sizes: np.ndarray, losses: np.ndarray, *, resamples: int = 200) -> Exponent:
+def exponent(sizes: np.ndarray, losses: np.ndarray, *, resamples: int = 200) -> Estimate:
     """The slope of log mean loss against log size; its error from resampling whole draws.
 
     Args:
@@ -87,7 +87,7 @@ def exponent(sizes: np.ndarray, losses: np.ndarray, *, resamples: int = 200) -> 
     means = np.concatenate([losses.mean(0)[None], losses[chosen].mean(1)])
     good = (means > 0).all(1)
     slopes = -np.polyfit(x, np.log(means[good]).T, 1)[0]
-    return Exponent(float(slopes[0]), float(slopes[1:].std(ddof=1)))
+    return Estimate(float(slopes[0]), float(slopes[1:].std(ddof=1)))
 
 
 def population_eigenvalues(sampled: np.ndarray) -> np.ndarray:
@@ -101,15 +101,15 @@ def population_eigenvalues(sampled: np.ndarray) -> np.ndarray:
 
 
 def compared(
-    quantity: str, measured: Exponent, predicted: float, uncertainty: float, slack: float, what: str
+    quantity: str, measured: Estimate, predicted: float, uncertainty: float, slack: float, what: str
 ) -> Row:
     """A row that compares a measured exponent with what the paper predicts for it."""
-    room = slack + 2 * float(np.hypot(measured.error, uncertainty))
+    room = slack + 2 * float(np.hypot(measured.stderr, uncertainty))
     return Row(
         quantity,
         round(predicted, 3),
         round(measured.value, 3),
-        error=round(measured.error, 3),
+        error=round(measured.stderr, 3),
         agrees=abs(measured.value - predicted) <= room,
         note=f"{what}; within {slack} + 2 standard errors",
     )

@@ -18,8 +18,8 @@ from scipy.special import gamma, kv
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
+from scalinglab.estimate import Estimate
 from scalinglab.figures import style
-from scalinglab.laws.learning_curves.shape import Exponent
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.registry import Reproduction, Row
 from scalinglab.progress import track
@@ -84,7 +84,7 @@ def fig2_right(scale: str) -> Reproduction:
     figure, axes = style.panels(size=(5.6, 4.4))
     axis, rows, frames = axes[0, 0], [], []
     axis.set(xlabel="dimension d of the manifold", ylabel="4/α_D", title="kernel models on spheres")
-    found: dict[str, list[Exponent]] = {name: [] for name in (*KERNELS, NEAREST)}
+    found: dict[str, list[Estimate]] = {name: [] for name in (*KERNELS, NEAREST)}
     for d in track(s.dimensions, "dimensions"):
         x = manifolds.sample("sphere", d, s.n_points, seed=d)
         measured = {name: nested_loss(make(x), sizes, draws=s.draws) for name, (make, _) in KERNELS.items()}
@@ -104,7 +104,7 @@ def fig2_right(scale: str) -> Reproduction:
     for (name, values), color in zip(found.items(), style.PALETTE):
         t = smoothness[name]
         inverse = np.array([4 / v.value for v in values])
-        error = np.array([4 * v.error / v.value**2 for v in values])
+        error = np.array([4 * v.stderr / v.value**2 for v in values])
         marker = "D" if name == NEAREST else "o"
         style.points(axis, axis_d, inverse, error, color=color, label=name, fmt=marker)
         axis.plot(axis_d, 4 * axis_d / t, color=color, lw=1.0, ls="-" if t == 4 else "--")
@@ -116,13 +116,13 @@ def fig2_right(scale: str) -> Reproduction:
     return Reproduction(curves, figure, tuple(rows))
 
 
-def _row(name: str, dimension: int, value: Exponent, smoothness: float) -> Row:
+def _row(name: str, dimension: int, value: Estimate, smoothness: float) -> Row:
     predicted = smoothness / dimension
     return Row(
         f"α_D, d = {dimension}: {name}",
         round(predicted, 3),
         round(value.value, 3),
-        error=round(value.error, 3),
-        agrees=abs(value.value / predicted - 1) < 0.15 + 2 * value.error / predicted,
+        error=round(value.stderr, 3),
+        agrees=abs(value.value / predicted - 1) < 0.15 + 2 * value.stderr / predicted,
         note="t/d; within 15 % + 2 standard errors (finite D leaves kernels of networks above it)",
     )

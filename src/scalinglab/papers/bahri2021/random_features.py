@@ -14,8 +14,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from scalinglab.curves import Curves
+from scalinglab.estimate import Estimate
 from scalinglab.figures import style
-from scalinglab.laws.learning_curves.shape import Exponent
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.registry import Reproduction, Row
 from scalinglab.progress import track
@@ -124,7 +124,7 @@ def losses_of(curves: Curves, regime: str, pool: int) -> tuple[np.ndarray, np.nd
     return sizes, part["test_loss"].to_numpy().reshape(-1, len(sizes))
 
 
-def exponents_of(curves: Curves, regime: str, pools: tuple[int, ...]) -> dict[int, Exponent]:
+def exponents_of(curves: Curves, regime: str, pools: tuple[int, ...]) -> dict[int, Estimate]:
     """The exponent of a regime for every pool size; variance-limited ones where size ≥ 16 × the fixed one."""
     found = {}
     for pool in pools:
@@ -179,7 +179,7 @@ def _panel(
     regime: str,
     pool: int,
     color: object,
-    found: Exponent,
+    found: Estimate,
     coefficient: float | None,
 ) -> None:
     sizes, losses = losses_of(curves, regime, pool)
@@ -216,7 +216,7 @@ def fig4_left(scale: str) -> Reproduction:
                 axis,
                 [x],
                 [found[pool].value],
-                [found[pool].error],
+                [found[pool].stderr],
                 xerr=horizontal,
                 color=color,
                 fmt=marker,

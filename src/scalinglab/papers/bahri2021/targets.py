@@ -14,8 +14,8 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset, available, load
+from scalinglab.estimate import Estimate
 from scalinglab.figures import style
-from scalinglab.laws.learning_curves.shape import Exponent
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.bahri2021.learned_features import KNOWN, learned_pool, settings
 from scalinglab.papers.registry import Reproduction, Row
@@ -146,13 +146,13 @@ def fig_s8(scale: str) -> Reproduction:
     return Reproduction(curves, figure, tuple(rows))
 
 
-def _loss_rows(name: str, exponents: dict[str, Exponent]) -> list[Row]:
+def _loss_rows(name: str, exponents: dict[str, Estimate]) -> list[Row]:
     teacher, real = exponents[KINDS[0]], exponents[KINDS[1]]
     apart = teacher.value - real.value
-    error = float(np.hypot(teacher.error, real.error))
+    error = float(np.hypot(teacher.stderr, real.stderr))
     return [
-        Row(f"{name}: α_D, teacher", None, round(teacher.value, 3), error=round(teacher.error, 3)),
-        Row(f"{name}: α_D, real labels", None, round(real.value, 3), error=round(real.error, 3)),
+        Row(f"{name}: α_D, teacher", None, round(teacher.value, 3), error=round(teacher.stderr, 3)),
+        Row(f"{name}: α_D, real labels", None, round(real.value, 3), error=round(real.stderr, 3)),
         Row(
             f"{name}: teacher scales better by",
             "> 0",

@@ -235,7 +235,7 @@ def _compared_rows(made: tuple[Pair, ...], published: dict[str, tuple[float, flo
                 f"{pair.name}: γ measured",
                 measured,
                 ours.value,
-                ours.error,
+                ours.stderr,
                 bool(abs(ours.value - measured) <= 0.01),
                 "within 0.01; all sizes, the smallest error of each curve",
             ),
@@ -243,7 +243,7 @@ def _compared_rows(made: tuple[Pair, ...], published: dict[str, tuple[float, flo
                 f"{pair.name}: γ₁γ₂",
                 predicted,
                 product.value,
-                product.error,
+                product.stderr,
                 bool(abs(product.value - predicted) <= sigma),
                 f"within the published σ = {sigma:g}; γ₂ from the collapse, windows found by the data",
             ),
@@ -274,8 +274,8 @@ def _exponent_rows(made: tuple[Pair, ...]) -> list[Row]:
                     f"{pair.name}: {name}",
                     f"{theirs:g} ± {error:g}",
                     ours.value,
-                    ours.error,
-                    bool(abs(ours.value - theirs) <= 2 * np.hypot(ours.error, error)),
+                    ours.stderr,
+                    bool(abs(ours.value - theirs) <= 2 * np.hypot(ours.stderr, error)),
                     "within two combined standard errors; windows and sizes found by the data, not chosen",
                 )
             )

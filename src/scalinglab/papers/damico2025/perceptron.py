@@ -276,7 +276,7 @@ def _table_fig2a(
             "at load 1e10, λ = 1e5; the equations give −1/2, ε = 0.2215/√(αλ)"),
         deviation_row(simulated),
     ]  # fmt: skip
-    for sharpness, value, error in zip(infinite.sharpness, infinite.value, infinite.error):
+    for sharpness, value, error in zip(infinite.sharpness, infinite.value, infinite.stderr):
         wanted = float(theory.fixed_norm(LOAD, sharpness).error)
         name = f"simulated error at load 5, λ = {sharpness:g}, extrapolated in 1/N"
         note = f"theory {wanted:.5f}; within three standard errors"

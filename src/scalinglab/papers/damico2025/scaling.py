@@ -8,6 +8,7 @@ import matplotlib as mpl
 import numpy as np
 
 from scalinglab.curves import Curves
+from scalinglab.estimate import slope
 from scalinglab.figures import style
 from scalinglab.papers.registry import Reproduction, Row
 from scalinglab.theory import perceptron as theory
@@ -19,7 +20,7 @@ POINTS = {"smoke": 9, "laptop": 33, "gpu": 33}
 
 def exponent(x: np.ndarray, y: np.ndarray) -> float:
     """Slope of ln y against ln x by least squares."""
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+    return slope(np.log(x), np.log(y)).value
 
 
 # --- Fig. 2b -----------------------------------------------------------------------------------------

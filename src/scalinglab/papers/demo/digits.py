@@ -86,9 +86,9 @@ def table(found: Dynamical) -> tuple[Row, ...]:
     """The exponents; the paper's claim is that the product of two gives the third."""
     claim = "γ₁·γ₂ within the combined standard error"
     return (
-        Row("γ₁, error against norm", None, found.gamma_1.value, found.gamma_1.error),
-        Row("γ₂, optimal norm against data", None, found.gamma_2.value, found.gamma_2.error),
-        Row("γ₁·γ₂", None, found.gamma_predicted.value, found.gamma_predicted.error),
-        Row("γ, best error against data", "γ₁·γ₂", found.gamma_measured.value, found.gamma_measured.error,
+        Row("γ₁, error against norm", None, found.gamma_1.value, found.gamma_1.stderr),
+        Row("γ₂, optimal norm against data", None, found.gamma_2.value, found.gamma_2.stderr),
+        Row("γ₁·γ₂", None, found.gamma_predicted.value, found.gamma_predicted.stderr),
+        Row("γ, best error against data", "γ₁·γ₂", found.gamma_measured.value, found.gamma_measured.stderr,
             agrees=found.agrees, note=claim),
     )  # fmt: skip

@@ -114,8 +114,11 @@ def free_norm(
         if found["norm"].min() > until or not np.isfinite(found["norm"]).all():
             break
     columns: dict[str, Any] = rows(problem, observed) | {k: v for k, v in setting.items() if v is not None}
-    columns["diverged"] = ~np.isfinite(columns["norm"])
-    return Curves(columns, settings=["inputs", "labels"], source="simulate")
+    frame = Curves(columns, settings=["inputs", "labels"], source="simulate").frame
+    lost = frame[~np.isfinite(frame["norm"])].groupby("run")["step"].min()
+    frame["diverged_at"] = frame["run"].map(lost)
+    frame["status"] = np.where(frame["diverged_at"].isna(), "done", "diverged")
+    return Curves(frame, settings=["inputs", "labels"])
 
 
 @dataclass

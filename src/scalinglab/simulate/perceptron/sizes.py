@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scalinglab.curves import Curves
 
 
-@renamed_fields(freedom="dof")
+@renamed_fields(freedom="dof", error="stderr")
 @dataclass(frozen=True)
 class InfiniteSize:
     """A quantity at N → ∞, for each load and sharpness in order.
@@ -23,7 +23,7 @@ class InfiniteSize:
         load: examples per weight.
         sharpness: λ.
         value: the intercept of y = value + slope/N.
-        error: its standard error, from the spread over seeds.
+        stderr: its standard error, from the spread over seeds.
         slope: the finite-size correction.
         chi2: Σ (residual/error)² of the line, over `dof` degrees of freedom.
         dof: number of sizes less two.
@@ -32,7 +32,7 @@ class InfiniteSize:
     load: np.ndarray
     sharpness: np.ndarray
     value: np.ndarray
-    error: np.ndarray
+    stderr: np.ndarray
     slope: np.ndarray
     chi2: np.ndarray
     dof: int

@@ -1,0 +1,69 @@
+"""Estimate: a number with its uncertainty, and the slope of a line, which is the commonest one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalinglab.deprecation import renamed_attribute
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its uncertainty; what is not known is NaN.
+
+    Attributes:
+        value: the best value.
+        stderr: its standard error.
+        low, high: its interval, at 95 % where its maker does not say otherwise.
+    """
+
+    value: float
+    stderr: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+
+    error = renamed_attribute("error", "stderr")
+
+    @classmethod
+    def from_stderr(cls, value: float, stderr: float, dof: float) -> Estimate:
+        """With Student's 95 % interval: value ± t · stderr, t the quantile for `dof` degrees of freedom.
+
+        >>> round(Estimate.from_stderr(0.5, 0.1, dof=3).low, 6)
+        0.181755
+        """
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(max(dof, 1), 0.975)) * stderr
+        return Estimate(float(value), float(stderr), float(value - half), float(value + half))
+
+    def __neg__(self) -> Estimate:
+        return Estimate(-self.value, self.stderr, -self.high, -self.low)
+
+    def __str__(self) -> str:
+        digits = 4
+        if 0 < self.stderr < math.inf:  # two digits of the error, but not those of rounding
+            digits = min(max(0, 1 - math.floor(math.log10(self.stderr))), 6)
+        return f"{self.value:.{digits}f} ± {self.stderr:.{digits}f}"
+
+
+def slope(x: Any, y: Any) -> Estimate:
+    """The least-squares slope of y against x, with the standard error that the residuals give.
+
+    The exponent c of y ∝ x^c is ``slope(np.log(x), np.log(y))``. Two points have a slope and no error.
+
+    >>> found = slope([0.0, 1.0, 2.0, 3.0], [0.0, 2.0, 4.0, 6.4])
+    >>> round(found.value, 6), round(found.stderr, 6)
+    (2.12, 0.069282)
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    centred = x - x.mean()
+    value = float(centred @ y / (centred @ centred))
+    if x.size < 3:
+        return Estimate(value)
+    residuals = y - y.mean() - value * centred
+    stderr = math.sqrt(float(residuals @ residuals) / (x.size - 2) / float(centred @ centred))
+    return Estimate.from_stderr(value, stderr, dof=x.size - 2)
