@@ -39,7 +39,7 @@ def test_a_store_of_every_released_format_is_read_exactly(kept):
         found = frame[frame["number"] == number]
         assert found[["step", "test_loss"]].to_dict("records") == rows(number)
     assert frame[frame["number"] == 6]["test_loss"].tolist() == [1 / 7, 1 / 14, float("inf")]
-    assert set(frame[frame["number"] == 4]["diverged"]) == {2}
+    assert set(frame[frame["number"] == 4]["diverged_at"]) == {2}
     assert set(frame[frame["number"] == 1]["experiment"]) == {"kept"}
     assert "ZeroDivisionError" in kept.failed()[run_name({"number": 5})].error
     assert kept.records()[run_name({"number": 3, "n_data": 100})].meta["version"] == "0.1.0"
