@@ -9,7 +9,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws import plan, surface
+from scalinglab.laws import optimum, plan, surface
 from scalinglab.laws.planning.hoffmann import vertex
 
 TRUE = {"E": 1.8, "A": 480.0, "B": 2100.0, "alpha": 0.35, "beta": 0.37}
@@ -86,8 +86,8 @@ def test_search_agrees_with_the_closed_form(exact):
     form = exact.law.form
     product = np.geomspace(1e17, 1e23, 5)
     columns = [exact.law.values[j].reshape(1, 1) for j in range(5)]
-    searched = np.exp(surface._search(form, columns, product))[0]
-    closed = surface._optimum(form, exact.law.values[None], product)[0, 0]
+    searched = np.exp(optimum._search(form, columns, product))[0]
+    closed = optimum.best_split(form, exact.law.values[None], product)[0, 0]
     assert searched == pytest.approx(closed, rel=1e-6)
 
 

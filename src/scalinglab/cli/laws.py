@@ -131,7 +131,13 @@ def surface(
     third: Annotated[
         str | None, typer.Option(help="The column of the third variable, where the form has one.")
     ] = None,
-    delta: Annotated[float, typer.Option(help="Huber's threshold on ln loss; inf for least squares.")] = 1e-3,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="Huber's threshold on ln loss; inf for least squares. Default: 1e-3 from 10 runs a "
+            "parameter on, else from the scatter."
+        ),
+    ] = None,
     bounds: option.Bounds = None,
     drop_highest: option.DropHighest = 0,
     compute: Annotated[str | None, typer.Option(help="FLOPs at which the best use is wanted.")] = None,
@@ -170,14 +176,15 @@ def surface(
     n, d, *rest = table.x
     extra = {"time": rest[0], "n_unique": rest[0]} if rest else {}
     fitted = surfaces.fit(
-        n, d, table.y, form=form, delta=delta, runs=table.runs, bounds=limits(bounds),
-        nan_policy="drop" if drop_bad else "raise", **extra,
+        n, d, table.y, form=form, delta="auto" if delta is None else delta, runs=table.runs,
+        bounds=limits(bounds), nan_policy="drop" if drop_bad else "raise", **extra,
     )  # fmt: skip
     say(fitted.summary(), as_json)
     document: dict[str, Any] = {
         "form": fitted.law.form.name, "parameters": fitted.parameters, "errors": fitted.errors,
-        "intervals": fitted.bootstrap.parameter_intervals(), "objective": fitted.objective,
+        "intervals": fitted.parameter_intervals(), "objective": fitted.objective,
         "certificate": vars(fitted.certificate), "points": len(fitted.law.points.y),
+        "not_determined": list(fitted.undetermined), "interval_method": fitted.method,
         "notes": [*table.notes, *fitted.law.points.notes],
     }  # fmt: skip
     ends = document["intervals"]

@@ -49,7 +49,8 @@ def fit(
         runs: the run that each point comes from, for the bootstrap.
         loss: "huber" (outliers count linearly) or "squared".
         delta: Huber's threshold in units of the residual; by default 1.345 standard deviations, found
-            from the residuals, which loses 5 % of efficiency on Gaussian noise.
+            from the residuals, which loses 5 % of efficiency on Gaussian noise. With fewer than
+            6 degrees of freedom the residuals do not tell an outlier from the scatter, and squares are used.
         space: residuals of "log" or "raw" values.
         bounds: (low, high) by parameter name; low = high holds it there.
         starts: how many of the best grid nodes are followed.
@@ -84,6 +85,7 @@ def fit(
     return fit_points(found, data, loss=loss, delta=delta, log=space == "log", starts=starts)
 
 
+FEWEST_TO_ESTIMATE_DELTA = 6  # degrees of freedom
 SIMPLE = ("power_law", "power_law_offset")  # what "auto" chooses from
 
 
@@ -147,6 +149,8 @@ def fit_points(
 ) -> Law:
     """`fit` for points that are already checked."""
     squares = problem_of(form, data, log, np.inf)
+    if delta is None and len(data.y) - len(form.parameters) < FEWEST_TO_ESTIMATE_DELTA:
+        loss = "squared"
     nodes = least_squares.grid_starts(squares, starts)
     if loss == "huber" and delta is not None:
         problem = replace(squares, delta=float(delta))

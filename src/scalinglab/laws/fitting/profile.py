@@ -111,4 +111,6 @@ def _linear_spread(
             problem.to_parameters(np.tile(down, (count, 1))), everything
         )
         slopes[:, k] = difference / (up[j] - down[j])
+    # a quantity that leaps (an optimum that does not exist) has no finite spread: the walk finds out
+    slopes, inverse = (np.clip(np.nan_to_num(v), -1e60, 1e60) for v in (slopes, inverse))
     return np.sqrt(scatter) * np.linalg.norm(slopes @ inverse, axis=1)

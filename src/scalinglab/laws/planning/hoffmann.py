@@ -115,11 +115,8 @@ def compare(
         rows.append(Approach(name, exponent, ends, size, size_ends, examples, grid, best))
     fitted = surface.fit(n, d, data.y, runs=data.runs if data.blocked else None)
     optimal = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, level=level)
-    a = fitted.bootstrap.values
-    ratio = a[:, 4] / (a[:, 3] + a[:, 4])
-    tails = fitted.bootstrap.tails(level)
     rows.append(Approach(
-        "3 surface", fitted.beta / (fitted.alpha + fitted.beta), Interval(*np.quantile(ratio, tails)),
+        "3 surface", *fitted.allocation_exponent(level),
         optimal.n_params, optimal.n_params_interval, optimal.n_data, np.array([]), np.array([]),
     ))  # fmt: skip
     return Approaches(float(compute), tuple(rows))
