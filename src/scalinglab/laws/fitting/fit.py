@@ -35,6 +35,9 @@ def fit(
     delta: float | None = None,
     space: str = "log",
     bounds: Mapping[str, tuple[float, float]] | None = None,
+    priors: Mapping[str, tuple[float, float]] | None = None,
+    tie: Mapping[str, str] | None = None,
+    noise: float | None = None,
     starts: int = 8,
     nan_policy: str = "raise",
 ) -> Law:
@@ -53,6 +56,11 @@ def fit(
             6 degrees of freedom the residuals do not tell an outlier from the scatter, and squares are used.
         space: residuals of "log" or "raw" values.
         bounds: (low, high) by parameter name; low = high holds it there.
+        priors: (value, spread) by parameter name: a Gaussian prior, of the logarithm where the parameter is
+            stepped in its logarithm.
+        tie: parameters that take the value of another, ``{"beta": "alpha"}``.
+        noise: standard deviation of one residual, against which priors are weighed; default: estimated from
+            the residuals.
         starts: how many of the best grid nodes are followed.
         nan_policy: "raise" on points that cannot be used, or "drop" them.
 
@@ -70,11 +78,14 @@ def fit(
         raise BadInput(f"delta={delta!r} must be positive")
     if starts < 1:
         raise BadInput(f"starts={starts} must be at least 1")
-    found = forms.get(form).bounded(bounds or {})
+    if noise is not None and not noise > 0:
+        raise BadInput(f"noise={noise!r} must be positive: the standard deviation of one residual")
+    found = forms.get(form).tying(tie or {}).bounded(bounds or {}).with_priors(priors or {})
     data = points.check(
         x,
         y,
         names=found.variables,
+        zeros=found.zeros,
         error=error,
         weights=weights,
         runs=runs,
@@ -82,10 +93,11 @@ def fit(
         nan_policy=nan_policy,
     )
     _enough(found, data)
-    return fit_points(found, data, loss=loss, delta=delta, log=space == "log", starts=starts)
+    return fit_points(found, data, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
 
 
 FEWEST_TO_ESTIMATE_DELTA = 6  # degrees of freedom
+FIRST_NOISE, LEAST_NOISE = 0.01, 1e-4  # of ln y: where the estimate of the noise starts, and its floor
 SIMPLE = ("power_law", "power_law_offset")  # what "auto" chooses from
 
 
@@ -131,7 +143,7 @@ def scores(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> 
 def _enough(form: Form, data: Points) -> None:
     if not form.parameters:
         raise BadInput(f"the bounds hold every parameter of {form.name}: leave one free to be fitted")
-    if data.sizes < len(form.parameters):
+    if data.sizes < sum(p.prior is None for p in form.parameters):
         raise BadInput(
             f"{form.name} has {len(form.parameters)} free parameters and the points have {data.sizes} sizes: "
             "measure more sizes, hold parameters (bounds), or take a form with fewer, such as power_law"
@@ -146,9 +158,16 @@ def fit_points(
     delta: float | None = None,
     log: bool = True,
     starts: int = 8,
+    noise: float | None = None,
 ) -> Law:
     """`fit` for points that are already checked."""
-    squares = problem_of(form, data, log, np.inf)
+    if noise is None and any(p.prior is not None for p in form.parameters):
+        options: dict[str, Any] = {"loss": loss, "delta": delta, "log": log, "starts": starts}
+        law = fit_points(form, data, noise=FIRST_NOISE * problem_of(form, data, log, np.inf).unit, **options)
+        for _ in range(2):  # priors are weighed against the noise, and the noise follows from the fit
+            law = fit_points(form, data, noise=max(law.residual_std, LEAST_NOISE * law.unit), **options)
+        return law
+    squares = problem_of(form, data, log, np.inf, noise or 0.0)
     if delta is None and len(data.y) - len(form.parameters) < FEWEST_TO_ESTIMATE_DELTA:
         loss = "squared"
     nodes = least_squares.grid_starts(squares, starts)
@@ -161,7 +180,8 @@ def fit_points(
         if loss == "huber":
             for _ in range(2):  # the threshold follows the scatter, and the scatter the fit
                 best = minimum.z[[np.argmin(minimum.objective)]]
-                threshold = 1.345 * robust_scale(squares.residuals(best)[0], len(form.parameters))
+                r = squares.residuals(best)[0, : len(data.y)]
+                threshold = 1.345 * robust_scale(r, len(form.parameters))
                 if not threshold > 1e-9 * problem.unit:
                     break
                 problem = replace(squares, delta=threshold)
@@ -188,7 +208,7 @@ def _followed(problem: least_squares.Problem, minimum: least_squares.Minimum) ->
 def _polished(problem: least_squares.Problem, minimum: least_squares.Minimum) -> least_squares.Minimum:
     """The starts that nearly reached the best, brought to rest, where reweighting converges slowly."""
     best = np.argmin(minimum.objective)
-    residuals = problem.residuals(minimum.z[[best]])[0]
+    residuals = problem.residuals(minimum.z[[best]])[0, : problem.x.shape[-1]]
     if not problem.robust or np.median(np.abs(residuals)) <= problem.delta:
         return minimum
     z, objective, converged = minimum.z.copy(), minimum.objective.copy(), minimum.converged.copy()
@@ -213,18 +233,21 @@ def _law(problem: least_squares.Problem, data: Points, minimum: least_squares.Mi
         starts=len(minimum.objective),
         agree=float(np.mean(reached)),
         converged=bool(minimum.converged[index]),
-        condition=_condition(problem.jacobian(z[None])[0][:, ~held] * np.sqrt(problem.count[0])[:, None]),
+        condition=_condition(problem.jacobian(z[None])[0][:, ~held] * np.sqrt(problem.counts[0])[:, None]),
         at_bound=tuple(n for n, at in zip(form.names, held, strict=True) if at),
     )
-    dof = len(data.y) - len(form.parameters)
+    dof = len(data.y) - len(form.parameters) + len(problem.priors)
     parameters = dict(zip(form.names, map(float, values), strict=True))
     scale = _scale(problem, z, dof)
-    return Law(form, {**parameters, **form.held}, data, certificate, problem.log, problem.delta, scale, dof)
+    return Law(
+        form, form.expand(parameters), data, certificate, problem.log, problem.delta, scale, dof,
+        problem.noise,
+    )  # fmt: skip
 
 
 def _scale(problem: least_squares.Problem, z: np.ndarray, dof: int) -> float:
     """The scale of 2ρ: E ψ²/E ψ', which is the residuals' variance for squares."""
-    r = problem.residuals(z[None])[0]
+    r = problem.residuals(z[None])[0, : problem.x.shape[-1]]
     if dof < 1:
         return float("nan")
     pull, count = np.clip(r, -problem.delta, problem.delta), problem.count[0]

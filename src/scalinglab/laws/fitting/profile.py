@@ -95,7 +95,7 @@ def _linear_spread(
     free = np.flatnonzero((z > low) & (z < high))
     if not len(free):
         return np.full(count, 1e-6)
-    jacobian = problem.jacobian(z[None])[0][:, free] * np.sqrt(problem.count[0])[:, None]
+    jacobian = problem.jacobian(z[None])[0][:, free] * np.sqrt(problem.counts[0])[:, None]
     size = np.maximum(np.linalg.norm(jacobian, axis=0), least_squares.TINY)
     # directions that the data do not see would be infinitely uncertain: cap them, the walk finds out
     inverse = np.linalg.pinv(jacobian / size, rcond=1e-7) / size[:, None]

@@ -217,7 +217,7 @@ def _rows(law: Law, sizes: np.ndarray) -> np.ndarray:
 def _inverse_information(law: Law) -> np.ndarray:
     """M⁻¹ of the points at hand; what they do not determine at all is given a large, finite variance."""
     problem = law.problem
-    jacobian = problem.jacobian(law.coordinates[None])[0] * np.sqrt(problem.count[0])[:, None]
+    jacobian = problem.jacobian(law.coordinates[None])[0] * np.sqrt(problem.counts[0])[:, None]
     size = np.maximum(np.linalg.norm(jacobian, axis=0), least_squares.TINY)
     values, vectors = np.linalg.eigh((jacobian / size).T @ (jacobian / size))
     values = np.maximum(values, 1e-10)
