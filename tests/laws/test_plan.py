@@ -237,7 +237,7 @@ def test_sizes_on_one_line_do_not_make_a_surface():
 
 def test_surface_errors_name_the_way_out():
     n, d, y = runs(0)
-    with pytest.raises(BadInput, match="needs n_unique="):
+    with pytest.raises(BadInput, match="give n_unique="):
         surface.fit(n, d, y, form="data_constrained")
     with pytest.raises(BadInput, match="not a surface"):
         surface.fit(n, d, y, form="power_law")

@@ -9,8 +9,10 @@ import typer
 from scalinglab.cli import laws_curves
 from scalinglab.cli import options as option
 from scalinglab.cli.output import grid
-from scalinglab.cli.tables import draw, finish, limits, load, read_curves, say
+from scalinglab.cli.tables import beliefs, draw, finish, limits, load, pairing, read_curves, say
 from scalinglab.errors import BadInput
+
+TIE = "PARAMETER=OTHER, as in --tie beta=alpha"
 
 app = typer.Typer(help="Fit laws to curves that were measured anywhere.", no_args_is_help=True)
 
@@ -30,11 +32,14 @@ def fit(
     loss: Annotated[str, typer.Option(help="huber or squared.")] = "huber",
     space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
     bounds: option.Bounds = None,
+    prior: option.Priors = None,
+    tie: option.Tie = None,
     error: Annotated[str | None, typer.Option(help="The column of y's standard error.")] = None,
     column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
+    mixed: option.Mixed = False,
     figure: option.Figure = None,
     no_figure: option.NoFigure = False,
     as_json: option.Json = False,
@@ -58,10 +63,11 @@ def fit(
         raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
     sizes = None if at is None else grid(at)
     positive(at=sizes if sizes is not None else 1)
-    table = load(file, x, y, where, reduce, column=column, error=error, as_json=as_json)
+    table = load(file, x, y, where, reduce, column=column, error=error, mixed=mixed, as_json=as_json)
     options: dict[str, Any] = {
         "error": table.error, "runs": table.runs, "loss": loss, "space": space,
-        "bounds": limits(bounds), "nan_policy": "drop" if drop_bad else "raise",
+        "bounds": limits(bounds), "priors": beliefs(prior), "tie": pairing("--tie", tie, TIE),
+        "nan_policy": "drop" if drop_bad else "raise",
     }  # fmt: skip
     names = form.split(",")
     if form == "auto":
@@ -126,10 +132,11 @@ def surface(
     n_data: option.Data = "n_data",
     y: option.Y = "loss",
     form: Annotated[
-        str, typer.Option(help="chinchilla, rosenfeld, kaplan, with_time, data_constrained.")
+        str, typer.Option(help="A form of several variables ('laws forms' lists them), or module:form.")
     ] = "chinchilla",
+    variable: option.Variables = None,
     third: Annotated[
-        str | None, typer.Option(help="The column of the third variable, where the form has one.")
+        str | None, typer.Option(help="The column of the third variable; the same as --var.")
     ] = None,
     delta: Annotated[
         float | None,
@@ -138,46 +145,55 @@ def surface(
             "parameter on, else from the scatter."
         ),
     ] = None,
+    space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
     bounds: option.Bounds = None,
+    prior: option.Priors = None,
+    tie: option.Tie = None,
     drop_highest: option.DropHighest = 0,
     compute: Annotated[str | None, typer.Option(help="FLOPs at which the best use is wanted.")] = None,
     column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     drop_bad: option.DropBad = False,
+    mixed: option.Mixed = False,
     figure: option.Figure = None,
     no_figure: option.NoFigure = False,
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:
-    """Fit the loss as a surface over parameters and data.
+    """Fit the loss as a surface over parameters and data, or over whatever variables the form has.
 
     scalinglab laws surface chinchilla.csv --drop-highest 5 --compute 5.76e23
+
+    scalinglab laws surface moe.csv --form routed_experts --var n_experts=E
+
+    scalinglab laws surface runs.csv --tie beta=alpha --prior alpha=0.35:0.1
     """
     import pandas as pd
 
+    from scalinglab.laws import forms
     from scalinglab.laws import surface as surfaces
     from scalinglab.laws.fitting.points import positive
 
     budgets = None if compute is None else grid(compute)
     positive(compute=budgets if budgets is not None else 1)
-    columns = [n_params, n_data, *([third] if third else [])]
+    chosen = forms.get(form)
+    asked = pairing("--var", variable, "VARIABLE=COLUMN, as in --var n_experts=E")
+    if wrong := [n for n in asked if n not in chosen.variables]:
+        raise BadInput(f"--var {wrong[0]}: {chosen.name} has {', '.join(chosen.variables)}")
+    usual = {"n_params": n_params, "n_data": n_data, **({chosen.variables[2]: third} if third else {})}
+    columns = [asked.get(v, usual.get(v, v)) for v in chosen.variables]
+    roles = {
+        role: c for role, c in zip(chosen.variables, columns, strict=True) if role in ("n_params", "n_data")
+    }
     table = load(
-        file,
-        columns,
-        y,
-        where,
-        reduce,
-        column=column,
-        roles={"n_params": n_params, "n_data": n_data},
-        drop_highest=drop_highest,
+        file, columns, y, where, reduce, column=column, roles=roles, drop_highest=drop_highest, mixed=mixed,
         as_json=as_json,
-    )
-    n, d, *rest = table.x
-    extra = {"time": rest[0], "n_unique": rest[0]} if rest else {}
+    )  # fmt: skip
     fitted = surfaces.fit(
-        n, d, table.y, form=form, delta="auto" if delta is None else delta, runs=table.runs,
-        bounds=limits(bounds), nan_policy="drop" if drop_bad else "raise", **extra,
+        loss=table.y, variables=dict(zip(chosen.variables, table.x, strict=True)), form=chosen,
+        delta="auto" if delta is None else delta, space=space, runs=table.runs, bounds=limits(bounds),
+        priors=beliefs(prior), tie=pairing("--tie", tie, TIE), nan_policy="drop" if drop_bad else "raise",
     )  # fmt: skip
     say(fitted.summary(), as_json)
     document: dict[str, Any] = {
@@ -198,7 +214,7 @@ def surface(
         say("\n" + optimal.summary(), as_json)
         best = optimal.table()
         document["compute_optimal"] = best.to_dict("records")
-    if not no_figure and len(fitted.law.form.variables) == 2:
+    if not no_figure and fitted.law.form.variables == ("n_params", "n_data"):
         from scalinglab.figures import laws as figures
 
         document["figure"] = draw(figures.surface(fitted, compute=budgets), figure, file, "surface")

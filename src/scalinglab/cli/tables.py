@@ -58,6 +58,24 @@ def limits(bounds: list[str] | None) -> dict[str, tuple[float, float]]:
     return found
 
 
+def beliefs(priors: list[str] | None) -> dict[str, tuple[float, float]]:
+    """What ``--prior`` says: ``["beta=1:0.5"]`` to ``{"beta": (1.0, 0.5)}``."""
+    shape = "PARAMETER=VALUE:SPREAD, as in --prior alpha=0.35:0.1"
+    found = {}
+    for name, text in pairs("--prior", priors, shape):
+        try:
+            value, spread = map(float, text.split(":"))
+        except ValueError as error:
+            raise BadInput(f"--prior {name}={text}: write {shape}") from error
+        found[name.strip()] = value, spread
+    return found
+
+
+def pairing(option: str, texts: list[str] | None, shape: str) -> dict[str, str]:
+    """``["beta=alpha"]`` to ``{"beta": "alpha"}``; `shape` says how to write one."""
+    return {name.strip(): value.strip() for name, value in pairs(option, texts, shape)}
+
+
 def read_table(
     file: Path,
     column: list[str] | None,
@@ -108,6 +126,7 @@ def load(
     drop_highest: int = 0,
     drop_bad: bool = False,
     roles: Mapping[str, str] | None = None,
+    mixed: bool = False,
     as_json: bool,
 ) -> Table:
     """The points that a command line asks for; what was done to the rows is said.
@@ -127,7 +146,7 @@ def load(
     asked = {table.resolve(name): value for name, value in conditions(where).items()}
     points = points_of(
         table.frame, named[0] if isinstance(x, str) else named, table.resolve(y),
-        error=error and table.resolve(error), reduce=reduce, where=asked,
+        error=error and table.resolve(error), reduce=reduce, where=asked, mixed=mixed,
     )  # fmt: skip
     if drop_bad and not isinstance(x, str):
         points = points.usable(named)

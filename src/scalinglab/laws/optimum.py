@@ -103,17 +103,18 @@ def best_split(form: Form, values: np.ndarray, product: np.ndarray) -> np.ndarra
         product: (computes,), compute over the FLOPs per parameter and example.
     """
     columns = [values[:, j, None] for j in range(values.shape[1])]
-    if form.name == "chinchilla" and not form.held:
+    if form.name == "chinchilla" and not (form.held or form.tied):
         _, a, b, alpha, beta = columns
         total = np.maximum(alpha + beta, 1e-12)
         with np.errstate(all="ignore"):
             log_g = (np.log(alpha * a) - np.log(beta * b)) / total
         log_n = log_g + beta / total * np.log(product)
-    elif len(form.variables) == 2:
+    elif form.variables in (("n_params", "n_data"), ("n_params", "step")):
         log_n = _search(form, columns, product)
     else:
         raise BadInput(
-            f"compute_optimal knows surfaces of n_params and n_data; {form.name} has more variables"
+            f"compute_optimal knows surfaces of n_params and n_data; {form.name} is one of "
+            f"{', '.join(form.variables)}"
         )
     even = 0.5 * np.log(product)
     n = np.exp(np.clip(log_n, even - 5 * REACH, even + 5 * REACH))  # finite, and so is n_data

@@ -251,7 +251,8 @@ class Surface:
         errors, ends = self.errors, self.parameter_intervals()
         for name, value in law.parameters.items():
             if name not in ends:
-                lines.append(f"  {name:<14} {value:<12.6g} held")
+                why = f"tied to {law.form.tied[name]}" if name in law.form.tied else "held"
+                lines.append(f"  {name:<14} {value:<12.6g} {why}")
             elif name in self.undetermined:
                 lines.append(f"  {name:<14} not determined by these runs; 95 % {_range(*ends[name])}")
             else:
@@ -288,17 +289,18 @@ def _range(low: float, high: float) -> str:
 
 def _design_effect(law: Law) -> float:
     """How much more the residuals of runs vary than those of as many independent points; at least 1."""
-    r = np.clip(law.problem.residuals(law.coordinates[None])[0], -law.delta, law.delta)
+    r = np.clip(law.problem.residuals(law.coordinates[None])[0, : len(law.points.y)], -law.delta, law.delta)
     _, which = np.unique(law.points.runs, return_inverse=True)
     return float(max(np.sum(np.bincount(which, r) ** 2) / max(np.sum(r**2), 1e-300), 1.0))
 
 
 def fit(
-    n_params: Any,
-    n_data: Any,
-    loss: Any,
+    n_params: Any = None,
+    n_data: Any = None,
+    loss: Any = None,
     *,
     form: str | Form = "chinchilla",
+    variables: Mapping[str, Any] | None = None,
     time: Any = None,
     n_unique: Any = None,
     delta: float | str | None = "auto",
@@ -310,16 +312,16 @@ def fit(
     """Fit a surface to points (n_params, n_data, loss).
 
     Args:
-        form: "chinchilla", "rosenfeld", "kaplan", "kaplan_time", "with_time", "data_constrained" or a `Form`
-            of two variables and more.
-        time: the third variable of "with_time"; for "kaplan_time" give the steps as `n_data`.
-        n_unique: unique examples, the third variable of "data_constrained".
+        form: the name of a form of two variables and more (`scalinglab laws forms` lists them), or a `Form`.
+        variables: the form's variables by name, ``{"n_experts": …}``; they may be given as keywords, too, and
+            the first two as `n_params` and `n_data` whatever the form calls them.
+        time, n_unique: variables of "with_time" and "data_constrained".
         delta: Huber's threshold on the logarithm of the loss: "auto" is 1e-3, as is usual for such fits,
             from 10 runs a parameter on, and taken from the scatter below; None takes it from the scatter,
             infinity is least squares. Far below the scatter the fit is one of absolute values, whose
             bootstrap intervals cover about 97 % where they say 95 % (`benchmarks/coverage.py`).
         runs: the run of each point; points of one run are resampled together.
-        bounds, options: as in `scalinglab.laws.fit`.
+        bounds, options: as in `scalinglab.laws.fit` (priors, tie, space, …).
         seed: of the resampling behind the intervals.
 
     >>> import numpy as np
@@ -332,18 +334,16 @@ def fit(
     if len(chosen.variables) < 2:
         known = [n for n, f in forms.FORMS.items() if len(f.variables) > 1]
         raise BadInput(f"form={chosen.name!r} is not a surface; {nearest(chosen.name, known)}")
-    third = {"time": time, "n_unique": n_unique}
-    x = [n_params, n_data]
-    for name in chosen.variables[2:]:
-        if third.get(name) is None:
-            raise BadInput(
-                f"{chosen.name} needs {name}= beside n_params and n_data (on the command line --third COLUMN)"
-            )
-        x.append(third[name])
+    keywords = {"time": time, "n_unique": n_unique, **options}
+    options = {n: v for n, v in options.items() if n not in chosen.variables}
+    named = {**(variables or {}), **{n: keywords[n] for n in chosen.variables if keywords.get(n) is not None}}
+    x = _by_name(chosen, named, (n_params, n_data))
+    if loss is None:
+        raise BadInput("loss= is missing: what was measured at every point")
     options = {"starts": 8, **options}
     threshold = _threshold(delta, chosen, loss, runs)
-    law = fit_form(chosen, tuple(x), loss, delta=threshold, runs=runs, bounds=bounds, **options)
-    if not law.form.held:
+    law = fit_form(chosen, x, loss, delta=threshold, runs=runs, bounds=bounds, **options)
+    if not (law.form.held or law.form.tied or law.form.zeros):
         _two_dimensional(law.points.x, chosen.variables)
     return Surface(law, seed)
 
@@ -355,6 +355,25 @@ def _threshold(delta: float | str | None, form: Form, loss: Any, runs: Any) -> f
         raise BadInput(f"delta={delta!r} must be a positive number, 'auto' or None")
     count = np.size(loss) if runs is None else len(np.unique(np.asarray(runs)))
     return USUAL_DELTA if count >= MANY * len(form.parameters) else None
+
+
+def _by_name(form: Form, named: Mapping[str, Any], first: tuple[Any, Any]) -> tuple[Any, ...]:
+    """The form's variables in order: by name, the first two also by place."""
+    given = {"n_params": first[0], "n_data": first[1], **named}
+    if wrong := [n for n in named if n not in form.variables]:
+        raise BadInput(f"{form.name} has no variable {wrong[0]!r}; {nearest(wrong[0], form.variables)}")
+    found = []
+    for place, name in enumerate(form.variables):
+        value = given.get(name)
+        if value is None and place < 2:
+            value = first[place]
+        if value is None:
+            raise BadInput(
+                f"{form.name} is a surface over {', '.join(form.variables)}: give {name}= (on the command "
+                f"line --var {name}=COLUMN)"
+            )
+        found.append(value)
+    return tuple(found)
 
 
 def _two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:

@@ -60,6 +60,7 @@ def points_of(
     error: str | None = None,
     reduce: str = "auto",
     where: Mapping[str, str] | None = None,
+    mixed: bool = False,
 ) -> Table:
     """The points (x, y) of a table.
 
@@ -69,6 +70,7 @@ def points_of(
         reduce: which rows of a run with several rows at one x count: "best" (the lowest y), "last" (by
             progress), "all", or "auto": the best where there are several.
         where: conditions ``{column: value}``, values as text.
+        mixed: allow rows of several models, data sets, tasks or sources in one fit.
     """
     names = [x] if isinstance(x, str) else list(x)
     if isinstance(curves, Curves):
@@ -81,7 +83,8 @@ def points_of(
     if reduce not in REDUCE:
         raise BadInput(f"reduce={reduce!r}; {nearest(reduce, REDUCE)}")
     frame = select(frame, where or {})
-    _one_kind(frame, names)
+    if not mixed:
+        _one_kind(frame, names)
     notes = _doubts(frame, names)
     if error is None and f"{y}_stderr" in frame:
         error, note = _standard_error(frame, f"{y}_stderr")
@@ -135,12 +138,25 @@ def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
     """A law is of one kind of network on one kind of data."""
     for column in ("model", "dataset", "task", "domain", "experiment", "source"):
         if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
+            if column == "model" and _names_sizes(frame, names):
+                continue
             kinds = [str(v) for v in frame[column].unique()]
             shown = ", ".join(kinds[:4]) + ("…" if len(kinds) > 4 else "")
             raise BadInput(
                 f"the rows mix {len(kinds)} values of {column} ({shown}): choose one "
-                f"(--where {column}={kinds[0]})"
+                f"(--where {column}={kinds[0]}), or fit all in one (mixed=True, --mixed)"
             )
+
+
+def _names_sizes(frame: pd.DataFrame, names: list[str]) -> bool:
+    """Whether every value of `model` is the name of one size of a variable, as in "70M", "160M"."""
+    sizes = [n for n in names if n in ("width", "depth", "compute") or n.endswith("params")]
+    models = frame["model"].nunique(dropna=False)
+    return any(
+        frame.groupby("model", dropna=False)[n].nunique(dropna=False).max() == 1
+        and frame[n].nunique(dropna=False) == models
+        for n in sizes
+    )
 
 
 def _numeric(frame: pd.DataFrame, names: list[str]) -> None:

@@ -49,7 +49,7 @@ class Certificate:
         return told + ("" if self.converged else "; NOT at rest")
 
 
-@renamed_fields(dof="dof")
+@renamed_fields(freedom="dof")
 @dataclass(frozen=True, repr=False)
 class Law:
     """A fitted form with its uncertainty; made by `fit`.
@@ -246,7 +246,7 @@ class Law:
             if name not in self.parameters:
                 lines.append(f"  {name:<14} {value:.6g}")
         unit = "of ln y" if self.log else "of y"
-        dof = f"{self.dof} degree{'' if self.dof == 1 else 's'} of dof"
+        dof = f"{self.dof} degree{'' if self.dof == 1 else 's'} of freedom"
         lines.append(f"  residual std   {self.residual_std:.3g} {unit} with {dof}")
         c = self.certificate
         lines.append(f"  objective      {c.objective:.6g}")

@@ -12,8 +12,8 @@
 
 In `learning_rate_batch` u = ln rate - ln rate*(N, D) and v = ln batch - ln batch*(D), both optima power laws
 as in the step law, and bend = h_r u² + h_b v² + 2 ρ √(h_r h_b) u v. In `transfer` D_E = D_F + p k D_F^δ N^ε:
-p is 1 for a pretrained model and 0 for one from scratch. In `distillation` the gap to the teacher has a factor
-g = L_T^-c0 (1 + (L_T/(d1 L_S))^(1/f1))^(-c1 f1) with the student's supervised loss
+p is 1 for a pretrained model and 0 for one from scratch. In `distillation` the gap to the teacher has the
+factor g = L_T^-c0 (1 + (L_T/(d1 L_S))^(1/f1))^(-c1 f1) with the student's supervised loss
 L_S = E_s + (A_s N^-α_s + B_s D^-β_s)^γ_s inside: hold those six at a fit of students without a teacher.
 """
 
@@ -114,7 +114,7 @@ def _distillation(
 
 
 def _positive(name: str, *start: float) -> Parameter:
-    return Parameter(name, 0.0, log=True, start=start)
+    return Parameter(name, 0.0, log=True, start=start or (1.0,))
 
 
 register_form(Form(
