@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -53,10 +54,10 @@ def fit(
 
     scalinglab laws fit runs/ --form power_law_offset --bounds offset=0:0.02 --bounds exponent=0.5:0.5
     """
-    import numpy as np
     import pandas as pd
 
     from scalinglab.laws.fitting import fit as fitting
+    from scalinglab.laws.fitting import rising
     from scalinglab.laws.fitting.points import positive
 
     if not 0 < level < 1:
@@ -69,26 +70,31 @@ def fit(
         "bounds": limits(bounds), "priors": beliefs(prior), "tie": pairing("--tie", tie, TIE),
         "nan_policy": "drop" if drop_bad else "raise",
     }  # fmt: skip
-    names = form.split(",")
-    if form == "auto":
-        scores = fitting.scores(fitting.SIMPLE, table.x, table.y, **options)
-        names = [fitting.best(scores)]
+    if form == "auto" and rising.is_complement(table.x, table.y):
+        say(f"note: {rising.NOTE}", as_json)
+        table, y = replace(table, y=1 - table.y, notes=(*table.notes, rising.NOTE)), f"1 - {y}"
+    names = [fitting.automatic(table.x, options["bounds"])] if form == "auto" else form.split(",")
     laws = [fitting.fit(name.strip(), table.x, table.y, **options) for name in names]
     if form == "auto":
-        both = " and ".join(fitting.SIMPLE)
-        why = f"the better of {both} by AICc"
-        if np.isfinite(list(scores.values())).sum() < 2:
-            why = f"the only one of {both} that these points and bounds can judge"
-        say(f"form: {names[0]}, {why}", as_json)
+        say(_why_form(names[0], table, options), as_json)
+    # with nothing else asked for, the prediction is that of `laws extrapolate`: one question, one answer
+    plain = form == "auto" and not bounds and (space, loss) == ("log", "huber") and table.error is None
     rows = []
     for law in laws:
         say(law.summary(), as_json)
         if sizes is not None:
-            low, high = law.interval(sizes, level)
-            for size, value, first, last in zip(sizes, law.predict(sizes), low, high, strict=True):
-                say(f"  at {x} = {size:<10.4g} {value:.4g}   {level:.0%} [{first:.4g}, {last:.4g}]", as_json)
-            columns = {"form": law.form.name, x: sizes, y: law.predict(sizes), "low": low, "high": high}
-            rows.append(pd.DataFrame(columns))
+            found = (
+                continued(table, sizes, level, options["nan_policy"])
+                if plain
+                else {"value": law.predict(sizes), **law.interval(sizes, level)._asdict()}
+            )
+            frame = pd.DataFrame({x: sizes, **found, "beyond": sizes / law.points.x.max()})
+            for row in frame.itertuples(index=False):
+                far = f"   {row.beyond:.3g} times the largest size" if row.beyond > 1 else ""
+                at_size = f"  at {x} = {row[0]:<10.4g} {row.value:.4g}"
+                say(f"{at_size}   {level:.0%} [{row.low:.4g}, {row.high:.4g}]{far}", as_json)
+            frame.insert(0, "form", law.form.name)
+            rows.append(frame.rename(columns={"value": y}))
     document: dict[str, Any] = {"laws": [law.to_dict() for law in laws], "notes": list(table.notes)}
     if not no_figure:
         from scalinglab.figures import laws as figures
@@ -103,6 +109,34 @@ def fit(
         if n in (ends := law.parameter_intervals)
     ]
     finish(document, pd.concat(rows) if rows else pd.DataFrame(parameters), as_json, out)
+
+
+def continued(table: Any, at: Any, level: float, nan_policy: str) -> dict[str, Any]:
+    """What `laws extrapolate` says there: the prediction of one more run, with its interval."""
+    import scalinglab as sl
+
+    found = sl.laws.extrapolate(table.x, table.y, at=at, level=level, nan_policy=nan_policy)
+    return {"value": found.mean, "low": found.low, "high": found.high}
+
+
+def _why_form(name: str, table: Any, options: dict[str, Any]) -> str:
+    """What "auto" stands for, and what the other form would have said."""
+    from scalinglab.errors import ScalinglabError
+    from scalinglab.laws.fitting import fit as fitting
+
+    if name != fitting.AUTO:
+        return (
+            f"form: {name}; three sizes or fewer do not show whether the curve flattens, which it assumes not"
+        )
+    try:
+        pure = fitting.fit("power_law", table.x, table.y, **{**options, "bounds": None})
+    except ScalinglabError:
+        return f"form: {name}"
+    low, high = pure.parameter_intervals["exponent"]
+    return (
+        f"form: {name}, which contains power_law (offset = 0); without an offset the exponent would be "
+        f"{pure.best_exponent:.3f} [{low:.3f}, {high:.3f}] at {100 * pure.residual_std:.2g} % scatter"
+    )
 
 
 @app.command("forms")

@@ -13,6 +13,7 @@ from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
     from scalinglab.laws import Law
+    from scalinglab.laws.extrapolation.continuation import Continuation
     from scalinglab.laws.fitting.from_curves import Table
     from scalinglab.laws.surface import Surface
 
@@ -21,8 +22,12 @@ app = typer.Typer(help="What to expect, what is optimal, and what to run next.",
 
 def _law(
     file: Any, x: str, y: str, form: str, column: Any, where: Any, reduce: str, drop_bad: bool, as_json: bool
-) -> tuple[Law, list[str]]:
-    """The law of one variable that a command asks for, and what was done to the rows."""
+) -> tuple[Law | Continuation, list[str]]:
+    """The law of one variable that a command asks for, and what was done to the rows.
+
+    The form "auto" is the continuation that ``laws extrapolate`` prints: one question, one answer.
+    """
+    from scalinglab.laws.extrapolation.continuation import continuation
     from scalinglab.laws.fitting import fit as fitting
 
     table = load(file, x, y, where, reduce, column=column, as_json=as_json)
@@ -30,7 +35,10 @@ def _law(
         "error": table.error, "runs": table.runs, "nan_policy": "drop" if drop_bad else "raise"
     }  # fmt: skip
     if form == "auto":
-        form = fitting.choose(fitting.SIMPLE, table.x, table.y, **options)
+        curve = continuation(table.x, table.y, nan_policy=options["nan_policy"])
+        for note in curve.points.notes:
+            say(f"note: {note}", as_json)
+        return curve, [*table.notes, *curve.points.notes]
     law = fitting.fit(form, table.x, table.y, **options)
     for note in law.points.notes:
         say(f"note: {note}", as_json)
@@ -175,11 +183,13 @@ def next_runs(
     """
     import pandas as pd
 
-    from scalinglab.laws import plan
+    from scalinglab.laws import Law, plan
 
     target = None if at is None else grid(at)
     if x is not None:
-        law, notes = _law(file, x, y, form, column, where, reduce, drop_bad, as_json)
+        named = "power_law_offset" if form == "auto" else form  # a plan needs one form's derivatives
+        law, notes = _law(file, x, y, named, column, where, reduce, drop_bad, as_json)
+        assert isinstance(law, Law)
         found = plan.next_runs(law, budget=budget, at=target, cost=lambda size: cost * size)
     else:
         points = load(
@@ -332,9 +342,10 @@ def bend(
     finish(document, pd.DataFrame([document]).drop(columns="notes"), as_json, out)
 
 
-def _answer(law: Law, answer: Any, notes: list[str], as_json: bool, out: Any) -> None:
+def _answer(law: Law | Continuation, answer: Any, notes: list[str], as_json: bool, out: Any) -> None:
     import pandas as pd
 
-    say(f"{law.form.name}: {answer.text}", as_json)
-    document = {"form": law.form.name, **vars(answer)}
+    name = law.name if hasattr(law, "name") else law.form.name
+    say(f"{name}: {answer.text}", as_json)
+    document = {"form": name, **vars(answer)}
     finish({**document, "notes": notes}, pd.DataFrame([document]), as_json, out)

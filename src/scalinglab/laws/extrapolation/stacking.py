@@ -31,10 +31,11 @@ from scipy.optimize import nnls
 
 from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
+from scalinglab.laws.extrapolation import few_points
 from scalinglab.laws.extrapolation.forecasters import NAMES, forecast
-from scalinglab.laws.fitting import points
+from scalinglab.laws.fitting import points, rising
 
-FEWEST_POINTS = 6
+FEWEST_POINTS = 8  # sizes; below, `few_points` predicts by one law
 FEWEST_BEFORE_A_CUT = 4
 MOST_CUTS = 24
 HORIZON = np.log(3.0)  # how far a backtest looks ahead, in ln x
@@ -58,6 +59,7 @@ class Extrapolation:
             method would have with the same weights, `last_value`, and `weight` of the cut.
         level: of the interval.
         notes: what a reader should know about the points.
+        largest: the largest size measured.
     """
 
     at: np.ndarray
@@ -69,18 +71,31 @@ class Extrapolation:
     backtest: pd.DataFrame
     level: float
     notes: tuple[str, ...] = ()
+    largest: float = float("nan")
+
+    @property
+    def beyond(self) -> np.ndarray:
+        """(n,) how many times the largest size measured each prediction lies."""
+        return self.at / self.largest
 
     @property
     def backtest_error(self) -> float:
-        """RMSLE of the backtests, cuts weighted as in the method; √mean (ln ŷ − ln y)²."""
+        """RMSLE of the backtests, cuts weighted as in the method; √mean (ln ŷ − ln y)²; NaN without any."""
+        if self.backtest.empty:
+            return float("nan")
         return _rmsle(self.backtest, "predicted")
 
     def summary(self) -> str:
         """The prediction as a person reads it."""
         lines = [
-            f"{x:>12.4g}  {m:<10.4g} {100 * self.level:.0f} % {low:.4g} … {high:.4g}"
-            for x, m, low, high in zip(self.at, self.mean, self.low, self.high, strict=True)
+            f"{x:>12.4g}  {m:<10.4g} {100 * self.level:.0f} % {low:.4g} … {high:.4g}{_far(times)}"
+            for x, m, low, high, times in zip(
+                self.at, self.mean, self.low, self.high, self.beyond, strict=True
+            )
         ]
+        if self.backtest.empty:
+            lines.append(f"{FEWEST_POINTS - 1} sizes or fewer: one law with an offset, profile interval")
+            return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
         heavy = sorted(self.weights.items(), key=lambda item: -item[1])[:4]
         lines.append("weights: " + ", ".join(f"{name} {weight:.2f}" for name, weight in heavy) + ", …")
         lines.append(
@@ -88,6 +103,10 @@ class Extrapolation:
             f"(repeating the last value {_rmsle(self.backtest, 'last_value'):.3g})"
         )
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def _far(times: float) -> str:
+    return f"   {times:.3g} times the largest size" if times > 1 else ""
 
 
 @renamed_arguments(missing="nan_policy")
@@ -98,11 +117,14 @@ def extrapolate(
     level: float = 0.95,
     nan_policy: str = "raise",
 ) -> Extrapolation:
-    """Continue the falling curve y(x) to `at`.
+    """Continue the curve y(x) to `at`: where one more run would fall.
+
+    From eight sizes on by the forecasts and backtests above; from four sizes on by one law with an offset
+    (`few_points`). This is the one prediction of the package: `laws fit --at`, `plan` and the report call it.
 
     Args:
         x: sizes, positive; repeated ones are merged.
-        y: errors or losses, positive.
+        y: errors or losses, positive; or a fraction that rises with x (an accuracy), modelled as 1 - y.
         at: where to predict; inside the range of x the curve is interpolated.
         level: of the interval.
         nan_policy: "raise" on points that cannot be used, or "drop" them.
@@ -121,20 +143,39 @@ def extrapolate(
         raise BadInput(f"at={at!r}: give positive, finite numbers to predict at")
     if not 0 < level < 1:
         raise BadInput(f"level={level} must lie between 0 and 1, such as 0.95")
+    if rising.is_complement(np.ravel(np.asarray(x, float)), np.ravel(np.asarray(y, float))):
+        return _complement(extrapolate(x, 1 - np.asarray(y, float), where, level, nan_policy))
     data = points.check(x, y, nan_policy=nan_policy)
     sizes, inverse = np.unique(data.x, return_inverse=True)
     values = np.bincount(inverse, data.y) / np.bincount(inverse)
     if sizes.size < FEWEST_POINTS:
-        raise BadInput(
-            f"{sizes.size} different sizes: an extrapolation that is judged by backtests needs at least "
-            f"{FEWEST_POINTS}; fit a form instead (laws.fit), or measure more sizes"
-        )
-    if where.min() < sizes[0]:
+        found = _from_one_law(data, where, level)
+    elif where.min() < sizes[0]:
         raise BadInput(
             f"at={where.min():g} lies below the smallest size, {sizes[0]:g}: curves are continued to larger "
             "sizes; a fitted form reaches smaller ones (laws.fit)"
         )
-    return replace(_extrapolate(np.log(sizes), values, where, level), notes=data.notes)
+    else:
+        found = _extrapolate(np.log(sizes), values, where, level)
+    return replace(found, notes=data.notes, largest=float(sizes[-1]))
+
+
+def _from_one_law(data: points.Points, at: np.ndarray, level: float) -> Extrapolation:
+    mean, low, high = few_points.predict(data, at, level)
+    columns = ("cut", "x", "y", "predicted", "last_value", "weight")
+    empty = pd.DataFrame({name: np.zeros(0) for name in columns})
+    return Extrapolation(at, mean, low, high, {few_points.OFFSET_FORM: 1.0}, np.ones_like(at), empty, level)
+
+
+def _complement(found: Extrapolation) -> Extrapolation:
+    """The prediction of 1 - y as one of y."""
+    backtest = found.backtest.assign(
+        **{name: 1 - found.backtest[name] for name in ("y", "predicted", "last_value")}
+    )
+    return replace(
+        found, mean=1 - found.mean, low=1 - found.high, high=1 - found.low, backtest=backtest,
+        notes=(*found.notes, rising.NOTE),
+    )  # fmt: skip
 
 
 def _extrapolate(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> Extrapolation:

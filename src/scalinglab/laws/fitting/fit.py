@@ -98,7 +98,21 @@ def fit(
 
 FEWEST_TO_ESTIMATE_DELTA = 6  # degrees of freedom
 FIRST_NOISE, LEAST_NOISE = 0.01, 1e-4  # of ln y: where the estimate of the noise starts, and its floor
-SIMPLE = ("power_law", "power_law_offset")  # what "auto" chooses from
+SIMPLE = ("power_law", "power_law_offset")  # what AICc chooses from
+AUTO = "power_law_offset"  # the form of "auto": a pure power law is its case offset = 0
+FEWEST_FOR_AN_OFFSET = 4  # sizes; three determine E + A x^-c exactly and leave nothing to judge it by
+
+
+def automatic(x: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -> str:
+    """The form that "auto" stands for: E + A x^-c from four sizes on, A x^-c below.
+
+    Choosing between the two by a criterion and then trusting the choice makes intervals too narrow: AICc
+    cannot feed a third parameter with five points, and takes a curve that flattens for a power law. The
+    profile of the offset form runs over both.
+    """
+    sizes = np.unique(np.asarray(x, float))
+    enough = np.isfinite(sizes).sum() >= FEWEST_FOR_AN_OFFSET
+    return AUTO if enough or "offset" in (bounds or {}) else "power_law"
 
 
 def choose(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> str:

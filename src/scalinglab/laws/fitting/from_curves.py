@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -98,13 +99,24 @@ def points_of(
     if note:
         notes.append(f"{note}; runs are told apart by {', '.join(told_apart_by)}")
     columns = frame[names].to_numpy(float).T
+    measured, errors = frame[y].to_numpy(float), None if error is None else frame[error].to_numpy(float)
+    if _in_percent(y, measured):
+        notes.append(f"{y} is in percent: divided by 100")
+        measured, errors = measured / 100, None if errors is None else errors / 100
     return Table(
         columns[0] if isinstance(x, str) else columns,
-        frame[y].to_numpy(float),
-        None if error is None else frame[error].to_numpy(float),
+        measured,
+        errors,
         frame["__run"].to_numpy(),
         tuple(notes),
     )
+
+
+def _in_percent(name: str, values: np.ndarray) -> bool:
+    """Whether an error rate or accuracy is written in percent: in its name, and with values of 1 to 100."""
+    known = values[np.isfinite(values)]
+    fraction = re.search(r"(?:^|[^a-z])(?:acc|accuracy|error|err|pass_rate)(?:[^a-z]|$)", name.lower())
+    return bool(fraction and len(known) and 1 < known.max() <= 100 and known.min() >= 0)
 
 
 def _seen(frame: pd.DataFrame, name: str) -> str:

@@ -19,6 +19,7 @@ from scipy import stats
 from scalinglab.deprecation import renamed_arguments, renamed_names
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
+from scalinglab.laws.extrapolation.continuation import Continuation
 from scalinglab.laws.fitting import points, profile, uncertainty
 from scalinglab.laws.fitting.law import Law, level_quantile
 from scalinglab.laws.planning.hoffmann import Approaches, ParabolaBias, parabola_bias
@@ -43,26 +44,29 @@ class Answer(Estimate):
         return self.text
 
 
-def size_for(law: Law, y: float, *, level: float = 0.95, farthest: float = 1e6) -> Answer:
+def size_for(law: Law | Continuation, y: float, *, level: float = 0.95, farthest: float = 1e6) -> Answer:
     """The x at which a falling law reaches y: how much data for that error?
 
     The interval holds every x at which y lies within the law's interval.
 
     Args:
+        law: a law of one variable, or a `Continuation`: whatever `extrapolate` says of the points.
         farthest: how many times the largest x to look.
     """
     _one_variable(law)
     points.positive(y=y)
     low, high = law.points.x.min(), law.points.x.max()
-    grid = np.geomspace(low / 10, high * farthest, 400)
+    # a continuation begins at the points
+    start = low / 10 if isinstance(law, Law) else low
+    grid = np.geomspace(start, high * farthest, 400)
     curve = np.asarray(law.predict(grid))
     if curve[-1] > curve[0]:
         raise BadInput(
-            f"this {law.form.name} rises with x, from {curve[0]:.4g} to {curve[-1]:.4g}: more x does not "
+            f"this {_name(law)} rises with x, from {curve[0]:.4g} to {curve[-1]:.4g}: more x does not "
             f"bring it down to y = {y:g}"
         )
     value = _crossing(grid, curve, y)
-    coarse = np.geomspace(low / 10, high * farthest, 60)
+    coarse = np.geomspace(start, high * farthest, 60)
     ends = law.interval(coarse, level)
     first, last = _crossing(coarse, ends.low, y), _crossing(coarse, ends.high, y)
     if value <= grid[0]:
@@ -71,7 +75,7 @@ def size_for(law: Law, y: float, *, level: float = 0.95, farthest: float = 1e6) 
     if np.isfinite(value):
         # sharpen the ends where the coarse grid left them
         near = np.geomspace(
-            max(min(first, value) / 1.6, low / 10), min(max(last, value) * 1.6, high * farthest), 40
+            max(min(first, value) / 1.6, start), min(max(last, value) * 1.6, high * farthest), 40
         )
         sharp = (
             law.interval(near, level) if np.isfinite(last) else law.interval(near[near <= value * 2], level)
@@ -108,7 +112,9 @@ def _crossing(x: np.ndarray, y: Any, level: float) -> float:
     return float(np.exp(np.log(x[i - 1]) + share * np.log(x[i] / x[i - 1])))
 
 
-def gain_from(law: Law, x: float | None = None, *, factor: float = 2.0, level: float = 0.95) -> Answer:
+def gain_from(
+    law: Law | Continuation, x: float | None = None, *, factor: float = 2.0, level: float = 0.95
+) -> Answer:
     """What `factor` times as much x buys: the ratio of the law at factor·x to the law at x.
 
     Args:
@@ -121,26 +127,44 @@ def gain_from(law: Law, x: float | None = None, *, factor: float = 2.0, level: f
         raise BadInput(f"x={x!r} must be positive")
     start = float(law.points.x.max()) if x is None else float(x)
     both = np.array([start, factor * start])
+    before, after = (float(v) for v in law.predict(both))
+    low, high = (
+        _continued_ratio(law, both, level) if isinstance(law, Continuation) else _ratio(law, both, level)
+    )
+    value = after / before
+    text = (
+        f"{factor:g} times x = {start:.4g} takes y from {before:.4g} to {after:.4g}: "
+        f"{100 * (value - 1):+.3g} % ({level:.0%}: {100 * (low - 1):+.3g} … {100 * (high - 1):+.3g} %)"
+    )
+    return Answer(value, low=low, high=high, text=text)
+
+
+def _continued_ratio(curve: Continuation, both: np.ndarray, level: float) -> tuple[float, float]:
+    """Where one more run at the second size would fall, over the curve at the first."""
+    before = float(curve.predict(both[:1])[0])
+    low, high = curve.interval(both[1:], level)
+    return float(low[0] / before), float(high[0] / before)
+
+
+def _ratio(law: Law, both: np.ndarray, level: float) -> tuple[float, float]:
+    """The interval of the ratio of the law at two sizes."""
 
     def ratio(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             curve = law.form.function(both, *(parameters[:, j, None] for j in range(parameters.shape[1])))
             return np.log(curve[:, 1]) - np.log(curve[:, 0])
 
-    before, after = law.predict(both)
     if law.points.blocked:
         draws = uncertainty.bootstrap(law)
         curves = draws.predict(both)
         low, high = np.quantile(curves[:, 1] / curves[:, 0], draws.tails(level))
-    else:
-        ends = profile.along(law, ratio, 1, level_quantile(level, law.dof))
-        low, high = np.exp(ends[0][0]), np.exp(ends[1][0])
-    value = float(after / before)
-    text = (
-        f"{factor:g} times x = {start:.4g} takes y from {before:.4g} to {after:.4g}: "
-        f"{100 * (value - 1):+.3g} % ({level:.0%}: {100 * (low - 1):+.3g} … {100 * (high - 1):+.3g} %)"
-    )
-    return Answer(value, low=float(low), high=float(high), text=text)
+        return float(low), float(high)
+    ends = profile.along(law, ratio, 1, level_quantile(level, law.dof))
+    return float(np.exp(ends[0][0])), float(np.exp(ends[1][0]))
+
+
+def _name(law: Law | Continuation) -> str:
+    return law.form.name if isinstance(law, Law) else law.name
 
 
 @dataclass(frozen=True)
@@ -231,8 +255,8 @@ def still_power_law(
     return Bend(straight, float(change), *ends, p, text, data.notes)
 
 
-def _one_variable(law: Law) -> None:
-    if len(law.form.variables) > 1:
+def _one_variable(law: Law | Continuation) -> None:
+    if isinstance(law, Law) and len(law.form.variables) > 1:
         raise BadInput(f"{law.form.name} is a surface; this question is for a law of one variable")
 
 
