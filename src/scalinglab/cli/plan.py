@@ -205,7 +205,8 @@ def next_runs(
     table = pd.DataFrame(found.runs, columns=list(found.variables)).assign(
         seeds=found.seeds, flops=found.cost, half_width=found.after
     )
-    document = {"prediction": found.prediction, "half_width": found.before, "budget": budget}
+    document: dict[str, Any] = {"prediction": found.prediction, "half_width": found.before, "budget": budget}
+    document |= {"worth_it": found.worth_it, "verdict": found.verdict}
     finish({**document, "runs": table.to_dict("records"), "notes": notes}, table, as_json, out)
 
 
