@@ -241,7 +241,7 @@ def test_the_highest_losses_are_left_out(surface: Path):
     assert left_out["points"] == len(table)
     assert left_out["parameters"] == pytest.approx(clean["parameters"], rel=1e-6)
     for count in (-1, len(table) + 2):
-        with pytest.raises(BadInput, match=f"--drop-highest {count}"):
+        with pytest.raises(BadInput, match=f"drop_highest={count}"):
             run(*words, "--drop-highest", count)
 
 

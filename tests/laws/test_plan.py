@@ -258,7 +258,7 @@ def test_needed_outside_what_the_law_spans_is_said_and_not_made_up():
     rising = sl.laws.fit("power_law", x, x**0.3 * noise)
     with pytest.raises(BadInput, match="rises with x"):
         sl.laws.plan.size_for(rising, 10.0)
-    with pytest.raises(BadInput, match="y=inf"):
+    with pytest.raises(BadInput, match="target=inf"):
         sl.laws.plan.size_for(law, np.inf)
 
 

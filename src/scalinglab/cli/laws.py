@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scalinglab.cli import laws_curves
 from scalinglab.cli import options as option
+from scalinglab.cli.option_sets import Drawing, Table, takes
+from scalinglab.cli.option_sets import Surface as SurfaceTable
 from scalinglab.cli.output import grid
-from scalinglab.cli.tables import beliefs, draw, finish, limits, load, pairing, read_curves, say
+from scalinglab.cli.tables import Asked, beliefs, draw, finish, limits, pairing, read_curves, say
 from scalinglab.errors import BadInput
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TIE = "PARAMETER=OTHER, as in --tie beta=alpha"
 
@@ -19,8 +23,10 @@ app = typer.Typer(help="Fit laws to curves that were measured anywhere.", no_arg
 
 
 @app.command("fit")
+@takes(table=Table, drawing=Drawing)
 def fit(
-    file: option.File,
+    table: Table,
+    drawing: Drawing,
     x: option.X = "n_data",
     y: option.Y = "test_error",
     form: Annotated[
@@ -29,22 +35,13 @@ def fit(
     at: Annotated[
         str | None, typer.Option(help="Also predict here: '1e6' or '1e5,1e6' or 'low:high:n'.")
     ] = None,
-    level: Annotated[float, typer.Option(help="Of the intervals of --at and of the figure.")] = 0.95,
+    level: Annotated[float, typer.Option(help="Confidence level of the intervals, e.g. 0.95.")] = 0.95,
     loss: Annotated[str, typer.Option(help="huber or squared.")] = "huber",
     space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
     bounds: option.Bounds = None,
     prior: option.Priors = None,
     tie: option.Tie = None,
     error: Annotated[str | None, typer.Option(help="The column of y's standard error.")] = None,
-    column: option.Columns = None,
-    where: option.Where = None,
-    reduce: option.Reduce = "auto",
-    drop_bad: option.DropBad = False,
-    mixed: option.Mixed = False,
-    figure: option.Figure = None,
-    no_figure: option.NoFigure = False,
-    as_json: option.Json = False,
-    out: option.Out = None,
 ) -> None:
     """Fit a law, say how sure it is, and draw it.
 
@@ -56,7 +53,7 @@ def fit(
     """
     import pandas as pd
 
-    from scalinglab.laws.fitting import fit as fitting
+    import scalinglab as sl
     from scalinglab.laws.fitting import rising
     from scalinglab.laws.fitting.points import positive
 
@@ -64,43 +61,37 @@ def fit(
         raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
     sizes = None if at is None else grid(at)
     positive(at=sizes if sizes is not None else 1)
-    table = load(file, x, y, where, reduce, column=column, error=error, mixed=mixed, as_json=as_json)
+    asked = table.ask(x, y, error=error)
     options: dict[str, Any] = {
-        "error": table.error, "runs": table.runs, "loss": loss, "space": space,
-        "bounds": limits(bounds), "priors": beliefs(prior), "tie": pairing("--tie", tie, TIE),
-        "nan_policy": "drop" if drop_bad else "raise",
+        "loss": loss, "space": space, "bounds": limits(bounds), "priors": beliefs(prior),
+        "tie": pairing("--tie", tie, TIE), **asked.points,
     }  # fmt: skip
-    if form == "auto" and rising.is_complement(table.x, table.y):
-        say(f"note: {rising.NOTE}", as_json)
-        table, y = replace(table, y=1 - table.y, notes=(*table.notes, rising.NOTE)), f"1 - {y}"
-    names = [fitting.automatic(table.x, options["bounds"])] if form == "auto" else form.split(",")
-    laws = [fitting.fit(name.strip(), table.x, table.y, **options) for name in names]
-    if form == "auto":
-        say(_why_form(names[0], table, options), as_json)
+    laws = [sl.laws.fit(name.strip(), asked.frame, **options) for name in form.split(",")]
     # with nothing else asked for, the prediction is that of `laws extrapolate`: one question, one answer
-    plain = form == "auto" and not bounds and (space, loss) == ("log", "huber") and table.error is None
+    unweighted = laws[0].points.error is None
+    plain = form == "auto" and not bounds and (space, loss) == ("log", "huber") and unweighted
+    y = f"1 - {y}" if rising.NOTE in laws[0].points.notes else y
     rows = []
     for law in laws:
-        say(law.summary(), as_json)
+        table.say(law.summary())
         if sizes is not None:
-            found = (
-                continued(table, sizes, level, options["nan_policy"])
-                if plain
-                else {"value": law.predict(sizes), **law.interval(sizes, level)._asdict()}
-            )
-            frame = pd.DataFrame({x: sizes, **found, "beyond": sizes / law.points.x.max()})
+            frame = _predicted(law, asked if plain else None, x, sizes, level)
             for row in frame.itertuples(index=False):
                 far = f"   {row.beyond:.3g} times the largest size" if row.beyond > 1 else ""
                 at_size = f"  at {x} = {row[0]:<10.4g} {row.value:.4g}"
-                say(f"{at_size}   {level:.0%} [{row.low:.4g}, {row.high:.4g}]{far}", as_json)
+                table.say(f"{at_size}   {level:.0%} [{row.low:.4g}, {row.high:.4g}]{far}")
             frame.insert(0, "form", law.form.name)
             rows.append(frame.rename(columns={"value": y}))
-    document: dict[str, Any] = {"laws": [law.to_dict() for law in laws], "notes": list(table.notes)}
-    if not no_figure:
+    document: dict[str, Any] = {
+        "laws": [law.to_dict() for law in laws], "notes": asked.notes(laws[0].points.notes)
+    }  # fmt: skip
+
+    def figure() -> Any:
         from scalinglab.figures import laws as figures
 
-        drawn = figures.law(laws[0], x=x, y=y, level=level)
-        document["figure"] = draw(drawn, figure, file, "law")
+        return figures.law(laws[0], x=x, y=y, level=level)
+
+    document |= drawing.draw(figure, table.file, "law")
     document["predictions"] = pd.concat(rows).to_dict("records") if rows else []
     parameters = [
         {"form": law.form.name, "parameter": n, "value": v, "low": ends[n].low, "high": ends[n].high}
@@ -108,35 +99,26 @@ def fit(
         for n, v in law.parameters.items()
         if n in (ends := law.parameter_intervals)
     ]
-    finish(document, pd.concat(rows) if rows else pd.DataFrame(parameters), as_json, out)
+    table.finish(document, pd.concat(rows) if rows else pd.DataFrame(parameters))
 
 
-def continued(table: Any, at: Any, level: float, nan_policy: str) -> dict[str, Any]:
-    """What `laws extrapolate` says there: the prediction of one more run, with its interval."""
+def _predicted(law: Any, asked: Asked | None, x: str, sizes: Any, level: float) -> pd.DataFrame:
+    """The prediction at some sizes: of `laws extrapolate` for the table asked, else of the law."""
+    import pandas as pd
+
     import scalinglab as sl
+    from scalinglab.laws.fitting import rising
 
-    found = sl.laws.extrapolate(table.x, table.y, at=at, level=level, nan_policy=nan_policy)
-    return {"value": found.mean, "low": found.low, "high": found.high}
-
-
-def _why_form(name: str, table: Any, options: dict[str, Any]) -> str:
-    """What "auto" stands for, and what the other form would have said."""
-    from scalinglab.errors import ScalinglabError
-    from scalinglab.laws.fitting import fit as fitting
-
-    if name != fitting.AUTO:
-        return (
-            f"form: {name}; three sizes or fewer do not show whether the curve flattens, which it assumes not"
-        )
-    try:
-        pure = fitting.fit("power_law", table.x, table.y, **{**options, "bounds": None})
-    except ScalinglabError:
-        return f"form: {name}"
-    low, high = pure.parameter_intervals["exponent"]
-    return (
-        f"form: {name}, which contains power_law (offset = 0); without an offset the exponent would be "
-        f"{pure.best_exponent:.3f} [{low:.3f}, {high:.3f}] at {100 * pure.residual_std:.2g} % scatter"
-    )
+    if asked is None:
+        low, high = law.interval(sizes, level)
+        values = law.predict(sizes)
+    else:
+        found = sl.laws.extrapolate(asked.frame, at=sizes, level=level, **asked.points)
+        values, low, high = found.mean, found.low, found.high
+        if rising.NOTE in found.notes:  # the law is of 1 - y
+            values, low, high = 1 - values, 1 - high, 1 - low
+    beyond = sizes / law.points.x.max()
+    return pd.DataFrame({x: sizes, "value": values, "low": low, "high": high, "beyond": beyond})
 
 
 @app.command("forms")
@@ -160,11 +142,10 @@ def list_forms(as_json: option.Json = False, out: option.Out = None) -> None:
 
 
 @app.command("surface")
+@takes(table=SurfaceTable, drawing=Drawing)
 def surface(
-    file: option.File,
-    n_params: option.Params = "n_params",
-    n_data: option.Data = "n_data",
-    y: option.Y = "loss",
+    table: SurfaceTable,
+    drawing: Drawing,
     form: Annotated[
         str, typer.Option(help="A form of several variables ('laws forms' lists them), or module:form.")
     ] = "chinchilla",
@@ -183,17 +164,7 @@ def surface(
     bounds: option.Bounds = None,
     prior: option.Priors = None,
     tie: option.Tie = None,
-    drop_highest: option.DropHighest = 0,
     compute: Annotated[str | None, typer.Option(help="FLOPs at which the best use is wanted.")] = None,
-    column: option.Columns = None,
-    where: option.Where = None,
-    reduce: option.Reduce = "auto",
-    drop_bad: option.DropBad = False,
-    mixed: option.Mixed = False,
-    figure: option.Figure = None,
-    no_figure: option.NoFigure = False,
-    as_json: option.Json = False,
-    out: option.Out = None,
 ) -> None:
     """Fit the loss as a surface over parameters and data, or over whatever variables the form has.
 
@@ -212,30 +183,23 @@ def surface(
     budgets = None if compute is None else grid(compute)
     positive(compute=budgets if budgets is not None else 1)
     chosen = forms.get(form)
-    asked = pairing("--var", variable, "VARIABLE=COLUMN, as in --var n_experts=E")
-    if wrong := [n for n in asked if n not in chosen.variables]:
+    named = pairing("--var", variable, "VARIABLE=COLUMN, as in --var n_experts=E")
+    if wrong := [n for n in named if n not in chosen.variables]:
         raise BadInput(f"--var {wrong[0]}: {chosen.name} has {', '.join(chosen.variables)}")
-    usual = {"n_params": n_params, "n_data": n_data, **({chosen.variables[2]: third} if third else {})}
-    columns = [asked.get(v, usual.get(v, v)) for v in chosen.variables]
-    roles = {
-        role: c for role, c in zip(chosen.variables, columns, strict=True) if role in ("n_params", "n_data")
-    }
-    table = load(
-        file, columns, y, where, reduce, column=column, roles=roles, drop_highest=drop_highest, mixed=mixed,
-        as_json=as_json,
-    )  # fmt: skip
+    usual = {"n_params": table.n_params, "n_data": table.n_data}
+    usual |= {chosen.variables[2]: third} if third else {}
+    asked = table.ask_surface({v: named.get(v, usual.get(v, v)) for v in chosen.variables})
     fitted = surfaces.fit(
-        loss=table.y, variables=dict(zip(chosen.variables, table.x, strict=True)), form=chosen,
-        delta="auto" if delta is None else delta, space=space, runs=table.runs, bounds=limits(bounds),
-        priors=beliefs(prior), tie=pairing("--tie", tie, TIE), nan_policy="drop" if drop_bad else "raise",
+        asked.frame, form=chosen, delta="auto" if delta is None else delta, space=space,
+        bounds=limits(bounds), priors=beliefs(prior), tie=pairing("--tie", tie, TIE), **asked.points,
     )  # fmt: skip
-    say(fitted.summary(), as_json)
+    table.say(fitted.summary())
     document: dict[str, Any] = {
         "form": fitted.law.form.name, "parameters": fitted.parameters, "errors": fitted.errors,
         "intervals": fitted.parameter_intervals(), "objective": fitted.objective,
         "certificate": vars(fitted.certificate), "points": len(fitted.law.points.y),
         "not_determined": list(fitted.undetermined), "interval_method": fitted.method,
-        "notes": [*table.notes, *fitted.law.points.notes],
+        "notes": asked.notes(fitted.law.points.notes),
     }  # fmt: skip
     ends = document["intervals"]
     best = pd.DataFrame([
@@ -244,15 +208,19 @@ def surface(
         if n in ends
     ])  # fmt: skip
     if budgets is not None:
-        optimal = fitted.compute_optimal(budgets)
-        say("\n" + optimal.summary(), as_json)
+        optimal = fitted.compute_optimal(budgets, flops_per_param_example=table.flops_per_param_example)
+        table.say("\n" + optimal.summary())
         best = optimal.table()
         document["compute_optimal"] = best.to_dict("records")
-    if not no_figure and fitted.law.form.variables == ("n_params", "n_data"):
+
+    def figure() -> Any:
         from scalinglab.figures import laws as figures
 
-        document["figure"] = draw(figures.surface(fitted, compute=budgets), figure, file, "surface")
-    finish(document, best, as_json, out)
+        return figures.surface(fitted, compute=budgets, flops_per_param_example=table.flops_per_param_example)
+
+    if fitted.law.form.variables == ("n_params", "n_data"):
+        document |= drawing.draw(figure, table.file, "surface")
+    table.finish(document, best)
 
 
 @app.command("noise")

@@ -11,7 +11,7 @@ or barely determined (`benchmarks/coverage.py`). What the runs do not determine 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,11 +24,13 @@ from scalinglab.laws import forms
 from scalinglab.laws.fitting import profile, uncertainty
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points
+from scalinglab.laws.fitting.from_curves import is_table, points_from
 from scalinglab.laws.fitting.law import Interval, Law, level_quantile
 from scalinglab.laws.fitting.points import positive
 from scalinglab.laws.fitting.uncertainty import Bootstrap
 from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
+from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, REACH, Optimal, best_split
 
 STRAIGHT = 0.01  # of ln size: sizes that stray less from a line, or from a value, lie on it
@@ -295,10 +297,13 @@ def _design_effect(law: Law) -> float:
 
 
 def fit(
+    *data: Any,
     n_params: Any = None,
     n_data: Any = None,
     loss: Any = None,
-    *,
+    x: Sequence[str] | None = None,
+    y: str | None = None,
+    reduce: str = "auto",
     form: str | Form = "chinchilla",
     variables: Mapping[str, Any] | None = None,
     time: Any = None,
@@ -307,11 +312,20 @@ def fit(
     runs: Any = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     seed: int = 0,
+    where: Mapping[str, Any] | None = None,
+    drop_highest: int = 0,
+    mixed: bool = False,
     **options: Any,
 ) -> Surface:
-    """Fit a surface to points (n_params, n_data, loss).
+    """Fit a surface: ``fit(n_params, n_data, loss)``, or ``fit(curves, x=("n_params", "n_data"), y="loss")``.
 
     Args:
+        data: n_params, n_data and loss as arrays, or a table: `Curves`, or a pandas frame under standard
+            names.
+        n_params, n_data, loss: the arrays, by name.
+        x, y: names of columns of the table, by default the form's variables (n_params and n_data), and loss.
+        reduce, where, mixed: which rows of the table count, as in `scalinglab.laws.fit`.
+        drop_highest: how many points of the table with the highest y to leave out.
         form: the name of a form of two variables and more (`scalinglab laws forms` lists them), or a `Form`.
         variables: the form's variables by name, ``{"n_experts": …}``; they may be given as keywords, too, and
             the first two as `n_params` and `n_data` whatever the form calls them.
@@ -336,13 +350,26 @@ def fit(
         raise BadInput(f"form={chosen.name!r} is not a surface; {nearest(chosen.name, known)}")
     keywords = {"time": time, "n_unique": n_unique, **options}
     options = {n: v for n, v in options.items() if n not in chosen.variables}
-    named = {**(variables or {}), **{n: keywords[n] for n in chosen.variables if keywords.get(n) is not None}}
-    x = _by_name(chosen, named, (n_params, n_data))
-    if loss is None:
-        raise BadInput("loss= is missing: what was measured at every point")
+    rows: dict[str, Any] = {"where": where, "drop_highest": drop_highest, "mixed": mixed, "reduce": reduce}
+    if data and is_table(data[0]):
+        policy = options.get("nan_policy", "raise")
+        columns = (chosen.variables, "loss")
+        table = points_from(data, x, y, columns=columns, runs=runs, nan_policy=policy, **rows)
+    else:
+        given = dict(zip((*NAMES, "loss"), data, strict=False))
+        named = {n: keywords[n] for n in chosen.variables if keywords.get(n) is not None}
+        first = given.get("n_params", n_params), given.get("n_data", n_data)
+        sizes = _by_name(chosen, {**(variables or {}), **named}, first)
+        loss = given.get("loss", loss)
+        if loss is None:
+            raise BadInput("loss= is missing: what was measured at every point")
+        table = points_from((sizes, loss), None, None, runs=runs, **rows)
     options = {"starts": 8, **options}
-    threshold = _threshold(delta, chosen, loss, runs)
-    law = fit_form(chosen, x, loss, delta=threshold, runs=runs, bounds=bounds, **options)
+    threshold = _threshold(delta, chosen, table.y, table.runs)
+    law = fit_form(
+        chosen, tuple(table.x), table.y, delta=threshold, runs=table.runs, bounds=bounds, **options
+    )
+    law = replace(law, points=replace(law.points, notes=(*table.notes, *law.points.notes)))
     if not (law.form.held or law.form.tied or law.form.zeros):
         _two_dimensional(law.points.x, chosen.variables)
     return Surface(law, seed)

@@ -41,7 +41,7 @@ class Continuation:
         at = np.atleast_1d(np.asarray(x, float))
         if self.points.sizes < FEWEST_POINTS:
             return few_points.ends(self.points, at, level)
-        found = extrapolate(self.points.x, self.points.y, at, level)
+        found = extrapolate(self.points.x, self.points.y, at=at, level=level)
         return found.mean, found.low, found.high
 
 

@@ -20,8 +20,9 @@ constants below are the same for every curve.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.extrapolation import few_points
 from scalinglab.laws.extrapolation.forecasters import NAMES, forecast
 from scalinglab.laws.fitting import points, rising
+from scalinglab.laws.fitting.from_curves import points_from
 
 FEWEST_POINTS = 8  # sizes; below, `few_points` predicts by one law
 FEWEST_BEFORE_A_CUT = 4
@@ -60,6 +62,7 @@ class Extrapolation:
         level: of the interval.
         notes: what a reader should know about the points.
         largest: the largest size measured.
+        points: what was measured.
     """
 
     at: np.ndarray
@@ -72,6 +75,7 @@ class Extrapolation:
     level: float
     notes: tuple[str, ...] = ()
     largest: float = float("nan")
+    points: points.Points | None = None
 
     @property
     def beyond(self) -> np.ndarray:
@@ -111,20 +115,28 @@ def _far(times: float) -> str:
 
 @renamed_arguments(missing="nan_policy")
 def extrapolate(
-    x: Sequence[float] | np.ndarray,
-    y: Sequence[float] | np.ndarray,
-    at: Sequence[float] | np.ndarray | float,
+    *data: Any,
+    at: Any = None,
+    x: Any = None,
+    y: Any = None,
+    reduce: str = "auto",
+    where: Mapping[str, Any] | None = None,
+    mixed: bool = False,
     level: float = 0.95,
     nan_policy: str = "raise",
 ) -> Extrapolation:
     """Continue the curve y(x) to `at`: where one more run would fall.
 
-    From eight sizes on by the forecasts and backtests above; from four sizes on by one law with an offset
+    ``extrapolate(x, y, at=1e6)``, or ``extrapolate(curves, at=1e6, x="n_data", y="test_error")``. From eight
+    sizes on by the forecasts and backtests above; from four sizes on by one law with an offset
     (`few_points`). This is the one prediction of the package: `laws fit --at`, `plan` and the report call it.
 
     Args:
-        x: sizes, positive; repeated ones are merged.
-        y: errors or losses, positive; or a fraction that rises with x (an accuracy), modelled as 1 - y.
+        data: x and y as arrays, or a table: `Curves`, or a pandas frame under standard names.
+        x: sizes, positive, repeated ones are merged; or the name of a column, "n_data" by default.
+        y: errors or losses, positive, or a fraction that rises with x (an accuracy), modelled as 1 - y; or
+            the name of a column, "test_error" by default.
+        reduce, where, mixed: which rows of a table count, as in `scalinglab.laws.fit`.
         at: where to predict; inside the range of x the curve is interpolated.
         level: of the interval.
         nan_policy: "raise" on points that cannot be used, or "drop" them.
@@ -135,29 +147,43 @@ def extrapolate(
     >>> bool(abs(further.mean[0] / 0.125 - 1) < 0.01)
     True
     """
-    try:
-        where = np.atleast_1d(np.asarray(at, float))
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"at={at!r}: give positive, finite numbers to predict at") from error
-    if where.ndim != 1 or not np.all(np.isfinite(where)) or not np.all(where > 0):
-        raise BadInput(f"at={at!r}: give positive, finite numbers to predict at")
+    if at is None and len(data) == 3:
+        *data, at = data  # type: ignore[assignment]
+    targets = _targets(at)
     if not 0 < level < 1:
         raise BadInput(f"level={level} must lie between 0 and 1, such as 0.95")
-    if rising.is_complement(np.ravel(np.asarray(x, float)), np.ravel(np.asarray(y, float))):
-        return _complement(extrapolate(x, 1 - np.asarray(y, float), where, level, nan_policy))
-    data = points.check(x, y, nan_policy=nan_policy)
-    sizes, inverse = np.unique(data.x, return_inverse=True)
-    values = np.bincount(inverse, data.y) / np.bincount(inverse)
+    table = points_from(tuple(data), x, y, reduce=reduce, where=where, mixed=mixed)
+    sizes_given, measured = (np.ravel(np.asarray(values, float)) for values in (table.x, table.y))
+    if is_rising := rising.is_complement(sizes_given, measured):
+        measured = 1 - measured
+    usable = points.check(sizes_given, measured, nan_policy=nan_policy)
+    sizes, inverse = np.unique(usable.x, return_inverse=True)
+    values = np.bincount(inverse, usable.y) / np.bincount(inverse)
     if sizes.size < FEWEST_POINTS:
-        found = _from_one_law(data, where, level)
-    elif where.min() < sizes[0]:
+        found = _from_one_law(usable, targets, level)
+    elif targets.min() < sizes[0]:
         raise BadInput(
-            f"at={where.min():g} lies below the smallest size, {sizes[0]:g}: curves are continued to larger "
-            "sizes; a fitted form reaches smaller ones (laws.fit)"
+            f"at={targets.min():g} lies below the smallest size, {sizes[0]:g}: curves are continued to "
+            "larger sizes; a fitted form reaches smaller ones (laws.fit)"
         )
     else:
-        found = _extrapolate(np.log(sizes), values, where, level)
-    return replace(found, notes=data.notes, largest=float(sizes[-1]))
+        found = _extrapolate(np.log(sizes), values, targets, level)
+    notes = (*table.notes, *usable.notes)
+    found = replace(found, points=usable, notes=notes, largest=float(sizes[-1]))
+    return _complement(found) if is_rising else found
+
+
+def _targets(at: Any) -> np.ndarray:
+    """The sizes to predict at, (n,)."""
+    if at is None:
+        raise BadInput("give at=, the sizes to predict at")
+    try:
+        targets = np.atleast_1d(np.asarray(at, float))
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"at={at!r}: give positive, finite numbers to predict at") from error
+    if targets.ndim != 1 or not np.all(np.isfinite(targets)) or not np.all(targets > 0):
+        raise BadInput(f"at={at!r}: give positive, finite numbers to predict at")
+    return targets
 
 
 def _from_one_law(data: points.Points, at: np.ndarray, level: float) -> Extrapolation:
@@ -175,6 +201,7 @@ def _complement(found: Extrapolation) -> Extrapolation:
     return replace(
         found, mean=1 - found.mean, low=1 - found.high, high=1 - found.low, backtest=backtest,
         notes=(*found.notes, rising.NOTE),
+        points=None if found.points is None else replace(found.points, y=1 - found.points.y),
     )  # fmt: skip
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from scalinglab.deprecation import renamed_arguments
-from scalinglab.errors import BadInput, NotConverged, nearest
+from scalinglab.errors import BadInput, NotConverged, ScalinglabError, nearest
 from scalinglab.laws import forms
-from scalinglab.laws.fitting import least_squares, points
+from scalinglab.laws.fitting import least_squares, points, rising
+from scalinglab.laws.fitting.from_curves import Table, points_from
 from scalinglab.laws.fitting.law import Certificate, Law, problem_of, robust_scale
 from scalinglab.laws.fitting.points import Points
 from scalinglab.laws.forms.base import Form
@@ -25,9 +26,12 @@ from scalinglab.laws.forms.base import Form
 @renamed_arguments(missing="nan_policy")
 def fit(
     form: str | Form,
-    x: Any,
-    y: Any,
-    *,
+    *data: Any,
+    x: Any = None,
+    y: Any = None,
+    reduce: str = "auto",
+    where: Mapping[str, Any] | None = None,
+    mixed: bool = False,
     error: Any = None,
     weights: Any = None,
     runs: Any = None,
@@ -41,13 +45,22 @@ def fit(
     starts: int = 8,
     nan_policy: str = "raise",
 ) -> Law:
-    """Fit a form to points.
+    """Fit a form to points: ``fit(form, x, y)``, or ``fit(form, curves, x="n_data", y="test_error")``.
 
     Args:
-        form: a name ("power_law", "power_law_offset", "m1"…"m4", "broken_power_law_2", …) or a `Form`.
-        x: sizes (positive); for a surface a tuple of arrays in the order of `form.variables`.
-        y: what was measured.
-        error: one standard error of each y; points then count by 1/error².
+        form: a name ("power_law", "power_law_offset", "m1"…"m4", "broken_power_law_2", …), a `Form`, or
+            "auto": power_law_offset from four sizes on, power_law below (`automatic`); of a fraction that
+            rises with x (an accuracy) it fits 1 - y.
+        data: x and y as arrays, or a table: `Curves`, or a pandas frame under standard names.
+        x: sizes (positive), for a surface a tuple of arrays in the order of `form.variables`; or the name of
+            a column, "n_data" by default.
+        y: what was measured; or the name of a column, "test_error" by default.
+        reduce: which rows of a run count where a table has several at one x: "best" (the lowest y), "last"
+            (by progress), "all", or "auto": the best where there are several.
+        where: conditions ``{column: value}`` that rows of the table must meet.
+        mixed: allow rows of several models, data sets, tasks or sources in one fit.
+        error: one standard error of each y; points then count by 1/error². Of a table the column, by
+            default ``<y>_stderr``.
         weights: how often each point counts: what its ρ(r) is multiplied by.
         runs: the run that each point comes from, for the bootstrap.
         loss: "huber" (outliers count linearly) or "squared".
@@ -70,6 +83,15 @@ def fit(
     >>> round(law.exponent, 8), round(law.parameters["offset"], 8)
     (0.4, 0.05)
     """
+    table = points_from(data, x, y, error=error, runs=runs, reduce=reduce, where=where, mixed=mixed)
+    notes = table.notes
+    if isinstance(form, str) and form == "auto":
+        given: dict[str, Any] = {
+            "weights": weights, "loss": loss, "delta": delta, "space": space, "bounds": bounds,
+            "priors": priors, "tie": tie, "noise": noise, "starts": starts, "nan_policy": nan_policy,
+        }  # fmt: skip
+        form, table, told = _automatically(table, given)
+        notes = (*told, *notes)
     if loss not in ("huber", "squared"):
         raise BadInput(f"loss={loss!r} must be 'huber' or 'squared'")
     if space not in ("log", "raw"):
@@ -81,19 +103,13 @@ def fit(
     if noise is not None and not noise > 0:
         raise BadInput(f"noise={noise!r} must be positive: the standard deviation of one residual")
     found = forms.get(form).tying(tie or {}).bounded(bounds or {}).with_priors(priors or {})
-    data = points.check(
-        x,
-        y,
-        names=found.variables,
-        zeros=found.zeros,
-        error=error,
-        weights=weights,
-        runs=runs,
-        log=space == "log",
-        nan_policy=nan_policy,
-    )
-    _enough(found, data)
-    return fit_points(found, data, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
+    usable = points.check(
+        table.x, table.y, names=found.variables, zeros=found.zeros, error=table.error, weights=weights,
+        runs=table.runs, log=space == "log", nan_policy=nan_policy,
+    )  # fmt: skip
+    usable = replace(usable, notes=(*notes, *usable.notes))
+    _enough(found, usable)
+    return fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
 
 
 FEWEST_TO_ESTIMATE_DELTA = 6  # degrees of freedom
@@ -113,6 +129,33 @@ def automatic(x: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -
     sizes = np.unique(np.asarray(x, float))
     enough = np.isfinite(sizes).sum() >= FEWEST_FOR_AN_OFFSET
     return AUTO if enough or "offset" in (bounds or {}) else "power_law"
+
+
+def _automatically(table: Table, options: Mapping[str, Any]) -> tuple[str, Table, tuple[str, ...]]:
+    """The form of "auto", the points that it is fitted to, and what to say about both."""
+    notes: tuple[str, ...] = ()
+    if rising.is_complement(np.ravel(np.asarray(table.x, float)), np.ravel(np.asarray(table.y, float))):
+        table, notes = replace(table, y=1 - np.asarray(table.y, float)), (rising.NOTE,)
+    name = automatic(table.x, options["bounds"])
+    return name, table, (_why(name, table, options), *notes)
+
+
+def _why(name: str, table: Table, options: Mapping[str, Any]) -> str:
+    """What "auto" stands for, and what the other form would have said."""
+    if name != AUTO:
+        return (
+            f"form: {name}; three sizes or fewer do not show whether the curve flattens, which it assumes not"
+        )
+    try:
+        others = {**options, "bounds": None, "error": table.error, "runs": table.runs}
+        pure = fit("power_law", table.x, table.y, **others)
+    except ScalinglabError:
+        return f"form: {name}"
+    low, high = pure.parameter_intervals["exponent"]
+    return (
+        f"form: {name}, which contains power_law (offset = 0); without an offset the exponent would be "
+        f"{pure.best_exponent:.3f} [{low:.3f}, {high:.3f}] at {100 * pure.residual_std:.2g} % scatter"
+    )
 
 
 def choose(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> str:

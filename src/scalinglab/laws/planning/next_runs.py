@@ -9,18 +9,21 @@ expensive one, is kept only where it makes the interval a tenth narrower.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
+from scalinglab.laws.fitting.from_curves import Rows, is_table
 from scalinglab.laws.fitting.law import Law, level_quantile
 from scalinglab.laws.fitting.points import positive
+from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import best_split
+from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 
 NARROWER = 0.9  # by which factor a more expensive plan has to narrow the interval
@@ -43,6 +46,7 @@ class NextRuns:
         after: (runs,), the half-width expected then.
         budget: what may be spent.
         unit: of cost and budget: FLOPs for a surface, examples (say) for a law of n_data.
+        notes: what was done to the points of the fit.
     """
 
     variables: tuple[str, ...]
@@ -55,6 +59,7 @@ class NextRuns:
     after: np.ndarray
     budget: float
     unit: str = "FLOPs"
+    notes: tuple[str, ...] = ()
 
     @property
     def worth_it(self) -> bool:
@@ -90,23 +95,29 @@ class NextRuns:
         return "\n".join(lines)
 
 
-@renamed_arguments(flops="flops_per_param_example")
+@renamed_arguments(flops="flops_per_param_example", fitted="given")
 def next_runs(
-    fitted: Law | Surface,
+    given: Law | Surface | Any,
     *,
     budget: float,
     at: Any = None,
     compute: float | None = None,
+    x: str | Sequence[str] | None = None,
+    y: str | None = None,
+    reduce: str = "auto",
+    form: str = "power_law_offset",
     cost: Callable[..., Any] | None = None,
     candidates: Any = None,
     flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE,
     most: int = 8,
     seeds: int = 3,
+    **rows: Unpack[Rows],
 ) -> NextRuns:
     """Which runs, within `budget` FLOPs, would shrink the interval of the prediction at the target most.
 
     Args:
-        fitted: a `Law` or a `Surface`.
+        given: a `Law`, a `Surface`, or a table of curves, to which one is fitted: a law of the column x, a
+            surface of several.
         budget: FLOPs to spend, in the unit of `cost`.
         at: where the prediction matters: a size, or (n_params, n_data) for a surface.
         compute: instead of `at`, for a surface: its compute-optimal point for these FLOPs.
@@ -118,7 +129,11 @@ def next_runs(
             compute: nobody trains 65 B parameters on 2 B tokens to fit a law.
         most: how many runs at most.
         seeds: how many runs at most of one size.
+        x, y, reduce, rows: columns of a table and which rows of it count, as in `scalinglab.laws.fit`.
+        form: of a law of one column.
     """
+    named = "power_law_offset" if form == "auto" else form  # a plan needs one form's derivatives
+    fitted = law_or_surface(given, NAMES if x is None and is_table(given) else x, y, named, reduce, **rows)
     law = fitted.law if isinstance(fitted, Surface) else fitted
     names = law.form.variables
     if law.dof < 1:
@@ -133,23 +148,24 @@ def next_runs(
     unit = "of that cost" if cost else "FLOPs" if len(names) > 1 else f"units of {names[0]}"
     grid = _candidates(fitted) if candidates is None else np.atleast_2d(np.asarray(candidates, float))
     grid, prices = _affordable(grid.reshape(-1, len(names)), price, budget, unit)
-    rows = _rows(law, np.vstack([grid, target]))
-    g, rows = rows[-1], rows[:-1]
+    slopes = _rows(law, np.vstack([grid, target]))
+    g, slopes = slopes[-1], slopes[:-1]
     inverse = _inverse_information(law)
     noise = max(law.variance, 1e-20 * law.unit**2)
     plans = [
-        _greedy(inverse, rows, prices, g, noise, budget, most, seeds, per_cost) for per_cost in (True, False)
+        _greedy(inverse, slopes, prices, g, noise, budget, most, seeds, per_cost)
+        for per_cost in (True, False)
     ]
     thrifty, thorough = plans
     chosen, variances = thorough if thorough[1][-1] < NARROWER**2 * thrifty[1][-1] else thrifty
     order = list(dict.fromkeys(chosen))
     times = np.array([chosen.count(i) for i in order], int)
-    reached = _reached(inverse, rows[order], times, g, noise)
+    reached = _reached(inverse, slopes[order], times, g, noise)
     prediction = float(np.ravel(law.predict(tuple(target) if len(names) > 1 else target))[0])
     half = level_quantile(0.95, law.dof) / (1.0 if law.log else prediction)
     return NextRuns(
         names, grid[order], times, prices[order] * times, target, prediction,
-        float(half * np.sqrt(variances[0])), half * np.sqrt(reached), float(budget), unit,
+        float(half * np.sqrt(variances[0])), half * np.sqrt(reached), float(budget), unit, law.points.notes,
     )  # fmt: skip
 
 
