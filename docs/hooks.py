@@ -1,14 +1,14 @@
 """Fill the gallery and the page "paper vs measured" from the records under docs/measured/.
 
-A record is what ``scalinglab reproduce KEY`` wrote: the table, and the command, version and hardware that
-made it. The pages are made from these files alone, so that no number in them is typed by hand.
+A record is what ``scalinglab reproduce KEY`` wrote: the table, and the command, commit, date and hardware
+that made it. The pages come from these files alone, so that no number in them is typed by hand, and every
+verdict is worked out anew from the numbers by the rule in scalinglab.papers.verdict.
 """
 
 from __future__ import annotations
 
 import html
 import json
-import math
 import re
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,9 @@ from typing import Any
 from latex2mathml.converter import convert
 from markdown.extensions.toc import slugify
 from mkdocs.exceptions import PluginError
+
+from scalinglab.papers.results import COLUMNS, cells
+from scalinglab.papers.verdict import DISAGREES, VERDICTS, Row, from_record
 
 DOCS = Path(__file__).parent
 TITLES = {
@@ -69,33 +72,59 @@ def records() -> dict[str, list[dict[str, Any]]]:
 
 
 def tables() -> str:
-    """How often each record agrees, then every record as a table of paper against measured."""
+    """How the verdicts fall out, then every record as a table of paper against measured."""
     lines = overview()
     for paper, made in records().items():
         lines += [f"## {TITLES[paper]}", ""]
         for record in made:
-            where = f"`{record['command']}` · {record['hardware']} · {record['seconds']:g} s"
-            lines += [f"### {record['key']}", "", f"{_claim(record)}.", "", where, ""]
-            lines += ["| quantity | paper | measured | agrees | note |", "| --- | --- | --- | --- | --- |"]
-            lines += [_row(row) for row in record["table"]]
+            lines += [f"### {record['key']}", "", f"{_claim(record)}.", "", _made_by(record), ""]
+            if record.get("judged_in"):
+                anchor = slugify(record["judged_in"], "-")
+                lines += [f"Its numbers are judged in [{record['judged_in']}](#{anchor}).", ""]
+                continue
+            lines += ["| " + " | ".join((*COLUMNS, "note")) + " |", "| --- " * (len(COLUMNS) + 1) + "|"]
+            lines += [_row(row) for row in rows(record)]
             lines.append("")
     return "\n".join(lines)
 
 
+def _made_by(record: dict[str, Any]) -> str:
+    when = f"commit {record['commit']}, {record['date']}"
+    line = f"`{record['command']}` · {when} · {record['hardware']} · {record['seconds']:g} s"
+    return line + (f"\n\n{record['missing']}" if record.get("missing") else "")
+
+
+def rows(record: dict[str, Any]) -> list[Row]:
+    """The rows of a record."""
+    return [from_record(fields) for fields in record["table"]]
+
+
 def overview() -> list[str]:
-    """One line a record: how many of its quantities agree and how many do not."""
+    """How many rows have which verdict, in all and in every record."""
     made = [record for records_of in records().values() for record in records_of]
-    verdicts = [[row.get("agrees") for row in record["table"]] for record in made]
-    agree, differ = (sum(verdict.count(side) for verdict in verdicts) for side in (True, False))
-    lines = [f"Of {agree + differ} quantities with a criterion {agree} agree and {differ} do not.", ""]
-    lines += ["| figure or table | claim | agree | do not |", "| --- | --- | --: | --: |"]
-    for record, verdict in zip(made, verdicts, strict=True):
-        key = record["key"]
-        anchor = slugify(key, "-")
-        differing = f"**{verdict.count(False)}**" if False in verdict else "0"
+    judged = [row for record in made for row in rows(record) if row.verdict is not None]
+    lines = ["| compared with | " + " | ".join(VERDICTS) + " |", "| --- | --: | --: | --: |"]
+    parts = {
+        "a number that the paper prints": [row for row in judged if row.paper is not None],
+        "what its statement or the theory gives": [row for row in judged if row.paper is None],
+        "all": judged,
+    }
+    lines += [f"| {name} | " + " | ".join(map(str, _counts(part))) + " |" for name, part in parts.items()]
+    lines += ["", "| figure or table | claim | " + " | ".join(VERDICTS) + " |"]
+    lines += ["| --- | --- | --: | --: | --: |"]
+    for record in made:
+        anchor = slugify(record["key"], "-")
+        counts = _counts(rows(record))
+        shown = ["" if record.get("judged_in") else str(count) for count in counts]
+        shown[1] = f"**{shown[1]}**" if counts[1] else shown[1]
         claim = _claim(record).replace("|", "\\|")
-        lines.append(f"| [{key}](#{anchor}) | {claim} | {verdict.count(True)} | {differing} |")
+        lines.append(f"| [{record['key']}](#{anchor}) | {claim} | " + " | ".join(shown) + " |")
     return [*lines, ""]
+
+
+def _counts(some: list[Row]) -> list[int]:
+    verdicts = [row.verdict for row in some]
+    return [verdicts.count(verdict) for verdict in VERDICTS]
 
 
 def gallery() -> str:
@@ -118,24 +147,8 @@ def _claim(record: dict[str, Any]) -> str:
     return claim[:1].upper() + claim[1:]  # str.capitalize would write "cnn" for "CNN"
 
 
-def _row(row: dict[str, Any]) -> str:
-    measured = _with_error(row["measured"], row.get("error"))
-    verdict = {True: "yes", False: "**no**", None: "–"}[row.get("agrees")]
-    cells = (row["quantity"], _number(row["paper"]), measured, verdict, row.get("note", ""))
-    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
-
-
-def _with_error(value: float | str | None, error: float | None) -> str:
-    """A value to the digits that its error leaves it: 0.94 ± 0.15."""
-    if error is None or not isinstance(value, int | float):
-        return _number(value)
-    decimals = 1 - math.floor(math.log10(error)) if 0 < error < math.inf else -1
-    if 0 <= decimals <= 6:
-        return f"{value:.{decimals}f} ± {error:.{decimals}f}"
-    return f"{_number(value)} ± {error:.2g}"
-
-
-def _number(value: float | str | None) -> str:
-    if value is None:
-        return "–"
-    return value if isinstance(value, str) else f"{value:.4g}"
+def _row(row: Row) -> str:
+    shown = list(cells(row))
+    if row.verdict == DISAGREES:
+        shown[-1] = f"**{DISAGREES}**"
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in (*shown, row.note)) + " |"

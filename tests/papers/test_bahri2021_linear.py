@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from scalinglab.papers import registry
-from scalinglab.papers.bahri2021 import learned_features, linear, random_features, targets
+from scalinglab.papers.bahri2021 import learned_features, linear
+from scalinglab.simulate.random_features import nested_loss
 
 
 def agreeing(key):
@@ -37,36 +38,54 @@ def test_population_eigenvalues_undo_most_of_the_bias_of_sampling():
     assert after < 0.06
 
 
-def test_fig3_shows_all_four_regimes_on_the_bundled_digits():
+def test_fig3_shows_the_variance_limited_regimes_on_the_bundled_digits():
     rows = agreeing("bahri2021/fig3")
-    variance = [row for name, row in rows.items() if name.startswith("variance")]
-    resolution = [row for name, row in rows.items() if name.startswith("resolution")]
-    assert len(variance) == len(resolution) == 4
-    for row in variance:
-        assert row.measured == pytest.approx(1, abs=0.1 + 2 * row.error)
-    for row in resolution:
-        assert row.measured == pytest.approx(row.paper, abs=0.15)
+    assert len(rows) == 8
+    for row in rows.values():  # exponents and coefficients of 1/size: both are 1
+        assert row.measured == pytest.approx(1, abs=4 * row.stderr)
+        assert row.stderr < 0.05
 
 
-def test_fig4_comes_from_the_same_measurement():
-    random_features.measured("smoke")
-    assert all(row.agrees is not None for row in agreeing("bahri2021/fig4-left").values())
-    assert all(0.2 < row.measured < 1.5 for row in agreeing("bahri2021/fig4-right").values())
+def test_resolution_exponents_are_those_of_s12_at_equal_sizes():
+    rows = agreeing("bahri2021/fig4-left")
+    assert len(rows) == 4
+    for row in rows.values():
+        assert row.measured == pytest.approx(row.expected, abs=4 * row.stderr)
+        assert row.stderr < 0.05 * row.expected
+    rows = agreeing("bahri2021/fig4-right")
+    assert all(row.n == 4 for row in rows.values())
 
 
-def test_learned_features_show_duality_and_the_variance_limited_exponent_with_a_tuned_ridge():
+def test_s12_at_equal_sizes_predicts_sampling_a_population_exactly():
+    """A random orthogonal basis: S12 and the n/(n − D) of unseen inputs hold to 1/D."""
+    random = np.random.default_rng(0)
+    values = np.arange(1, 401) ** -1.5
+    basis = np.linalg.qr(random.standard_normal((400, 400)))[0]
+    sizes = np.array([20, 40, 80, 160])
+    losses = nested_loss(400 * (basis * values) @ basis.T, sizes, draws=60)
+    found = linear.exponent(sizes, losses)
+    assert found.stderr < 0.01
+    assert found.value == pytest.approx(linear.expected_exponent(sizes, values), abs=4 * found.stderr)
+    assert abs(found.value - linear.expected_exponent(sizes, values, unseen=False)) > 10 * found.stderr
+
+
+def test_learned_features_show_duality_with_a_tuned_ridge():
     rows = agreeing("bahri2021/figS6")
-    assert rows["largest ratio of the two curves, tuned ridge"].agrees
+    for name in ("loss at 96 examples over that at 96 features, tuned ridge",
+                 "loss at 48 examples over that at 48 features, tuned ridge"):  # fmt: skip
+        assert rows[name].measured == pytest.approx(1, abs=4 * rows[name].stderr)
     rows = agreeing("bahri2021/figS7")
     for name in ("variance-limited in data, tuned ridge", "variance-limited in features, tuned ridge"):
-        assert rows[name].measured == pytest.approx(1, abs=0.2 + 2 * rows[name].error)
+        assert rows[name].measured == pytest.approx(1, abs=4 * rows[name].stderr)
 
 
-def test_teacher_coefficients_are_constant_and_real_ones_are_not():
+def test_teacher_and_real_targets_follow_s12_and_their_order_is_judged():
     rows = agreeing("bahri2021/figS8")
-    teacher = [row for name, row in rows.items() if "teacher's ω̄²" in name]
-    assert len(teacher) == len(targets.kernels("smoke"))
-    assert all(abs(row.measured) < 0.1 for row in teacher)
+    for row in rows.values():
+        if row.relation == "=":
+            assert row.measured == pytest.approx(row.expected, abs=4 * row.stderr + 0.02)
+    verdicts = [row.verdict for name, row in rows.items() if "less that of real" in name]
+    assert sorted(verdicts) == ["agrees", "cannot tell", "disagrees"]
 
 
 def test_network_learns_the_classes_it_is_shown():
@@ -81,8 +100,19 @@ def test_network_learns_the_classes_it_is_shown():
     assert learned_features.penultimate(model, data.inputs("test")[:5]).shape == (5, 64)
 
 
-def test_matern_kernels_on_spheres_follow_t_over_d():
+def test_kernels_on_spheres_follow_s12_and_matern_ones_t_over_d():
     rows = agreeing("bahri2021/fig2-right")
     for name, row in rows.items():
-        if "Matérn" in name or "nearest" in name:
-            assert row.measured == pytest.approx(row.paper, abs=0.15 * row.paper + 2 * row.error)
+        if "S12" in name:
+            assert row.measured == pytest.approx(row.expected, abs=4 * row.stderr)
+        elif "Matérn" in name:
+            assert row.measured == pytest.approx(row.paper, abs=0.15 * row.paper + 2 * row.stderr)
+
+
+@pytest.mark.parametrize("theorem", [1, 2])
+def test_nearest_neighbours_have_the_exponents_of_the_theorems(theorem: int):
+    rows = agreeing(f"bahri2021/theorem{theorem}")
+    assert {row.paper for row in rows.values()} == {1, 2, 1 / 2, 1 / 3, 2 / 3}
+    for row in rows.values():
+        assert row.measured == pytest.approx(row.paper, abs=4 * row.stderr)
+        assert row.stderr < 0.03 * row.paper

@@ -10,7 +10,7 @@ from scalinglab.papers.hoffmann2022 import refit
 def test_smoke_refit_finds_the_surface_it_was_drawn_from():
     made = refit.refit("smoke")
     assert len(made.table) == 3
-    assert all(row.agrees for row in made.table)
+    assert all(abs(row.sigmas) < 3 for row in made.table)
     assert made.figure is not None
     assert np.allclose(made.curves["fitted_loss"], made.curves["test_loss"], rtol=0.03)
 

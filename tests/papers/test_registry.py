@@ -15,8 +15,19 @@ ENTRIES = entries()
 
 
 def test_every_figure_of_the_papers_is_listed():
-    for key in ("damico2025/fig9", "bahri2021/figS8", "bordelon2024/fig9", "park2019/fig17", "demo/digits"):
+    for key in ("damico2025/fig9", "bahri2021/figS8", "bordelon2024/fig9d", "park2019/fig17", "demo/digits"):
         assert key in ENTRIES
+    for key in ("hestness", "rosenfeld", "kaplan", "hoffmann", "weight-decay", "sgd", "norms"):
+        assert f"damico2025/talk-{key}" in ENTRIES
+    for key in ("theorem1", "theorem2", "fig5-left", "fig5-right", "fig1-top-left"):
+        assert f"bahri2021/{key}" in ENTRIES
+    assert {"bordelon2024/fig1a", "bordelon2024/fig1d", "park2019/critical-width"} <= ENTRIES.keys()
+
+
+def test_numbers_are_judged_in_an_entry_that_is_built():
+    judged = {entry.judged_in for entry in ENTRIES.values() if entry.judged_in}
+    assert judged
+    assert all(ENTRIES[key].built for key in judged)
 
 
 @pytest.mark.parametrize("key", [key for key, entry in ENTRIES.items() if entry.built])
@@ -35,8 +46,8 @@ def test_an_entry_that_is_not_built_says_so():
 
 def test_a_reproduction_is_kept_whole_and_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     curves = sl.Curves({"n_data": [10, 100], "test_error": [0.5, 0.25]}, source="theory")
-    row = Row("exponent", 0.3, 0.301, error=0.002, agrees=True, note="within one standard error")
-    made = Reproduction(curves, None, (row, Row("elbow", None, "none seen")))
+    row = Row("exponent", 0.301, 0.002, 5, paper=0.3)
+    made = Reproduction(curves, None, (row, Row("elbow", None, paper=7.0)))
     entry = Entry("demo/fake", "a claim", scales=("smoke",), make="unused:unused")
     monkeypatch.setattr(Entry, "function", lambda self: lambda scale: made)
     monkeypatch.setattr(kept, "entry", lambda key: entry)
@@ -45,7 +56,13 @@ def test_a_reproduction_is_kept_whole_and_read_again(tmp_path: Path, monkeypatch
     record = json.loads((folder / "record.json").read_text())
     assert record["command"] == "scalinglab reproduce demo/fake --scale smoke"
     assert record["table"][0]["measured"] == 0.301
-    assert "| exponent | 0.3 | 0.301 ± 0.002 | yes |" in (folder / "table.md").read_text()
+    assert record["table"][0]["verdict"] == "agrees"
+    assert record["date"]
+    assert record["hardware"]
+    assert "commit" in record
+    table = (folder / "table.md").read_text()
+    assert "| exponent | 0.3 | 0.3010 ± 0.0020 | 5 | agrees |" in table
+    assert "| elbow | 7 | – | – | cannot tell |" in table
     assert len(sl.read(folder)) == 2
 
 

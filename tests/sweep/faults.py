@@ -1,13 +1,11 @@
 """Fault injection: sweeps whose workers and drivers are killed at random moments, until all is done."""
 
-import json
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 
 from scalinglab.curves import run_name
 from scalinglab.store import Store
@@ -16,12 +14,13 @@ from tests.sweep import pretend
 
 KINDS = ["a", "b", "c"]
 DRIVER = """
-import json, sys, warnings
+import sys, warnings
 warnings.simplefilter("ignore")
-from scalinglab.sweep import Grid, execute
-path, engine, address, grid = sys.argv[1:]
+from tests.sweep.faults import grid
+from scalinglab.sweep import execute
+path, engine, address, seeds, pause = sys.argv[1:]
 outcome = execute(
-    Grid.from_dict(json.loads(grid)), path, engine=engine, address=address or None, workers=2, max_stacked=4,
+    grid(int(seeds), float(pause)), path, engine=engine, address=address or None, workers=2, max_stacked=2,
     attempts=100,
 )
 print(outcome.summary())
@@ -33,17 +32,9 @@ def grid(seeds=8, pause=0.005):
     return Grid(axes={"pause": [pause], "kind": KINDS}, seeds=seeds, runner="tests.sweep.pretend")
 
 
-def trained_grid(seeds=10):
-    """Runs that really train: the bits of each depend on which others are stacked with it."""
-    setting = {"model": "mlp", "dataset": "digits", "width": 0.25, "batch_size": 32}
-    axes = {"n_data": [100, 200, 400], "epochs": [4, 8]}
-    return Grid(setting, axes=axes, seeds=seeds, runner="tests.sweep.short")
-
-
-def start_driver(path, engine="local", address="", wanted=None):
+def start_driver(path, engine="local", address="", seeds=8, pause=0.005):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    text = json.dumps((wanted or grid()).to_dict())
-    command = [sys.executable, "-c", DRIVER, str(path), engine, address, text]
+    command = [sys.executable, "-c", DRIVER, str(path), engine, address, str(seeds), str(pause)]
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,
@@ -65,58 +56,36 @@ def workers_of(driver, engine):
     return found
 
 
-@dataclass
-class Kills:
-    """What was killed: processes and nodes, and how many kills left a run unfinished."""
-
-    workers: int = 0
-    drivers: int = 0
-    nodes: int = 0
-    torn: int = 0
-    started: int = 0  # how often the sweep was
-
-    @property
-    def total(self):
-        return self.workers + self.drivers + self.nodes
-
-
-def inject(path, engine, kills, wanted=None, address="", lose_node=None):
+def inject(path, engine, kills, seeds=8, pause=0.005, address=""):
     """Kill workers (two in three) and the driver (one in three) until `kills` are done and the sweep is over.
 
-    Every tenth kill takes a whole node, where `lose_node` does that. Three in four strike while runs are
-    being written, the others whenever they come.
+    Three in four strike while runs are being written, the others whenever they come. Returns how many of
+    each were killed, how many of the kills left a run unfinished, and how often the sweep was started.
     """
     chance = random.Random(0)
-    wanted = wanted or grid()
-    killed = Kills()
-    while killed.started < 20 * kills:
-        killed.started += 1
-        process = start_driver(path, engine, address, wanted)
-        while process.poll() is None and killed.total < kills:
+    workers = drivers = torn = 0
+    for started in range(1, 20 * kills):
+        process = start_driver(path, engine, address, seeds, pause)
+        while process.poll() is None and workers + drivers < kills:
             if chance.random() < 0.75:
                 wait_until(lambda driver=process: driver.poll() is not None or running(path))
             time.sleep(chance.uniform(0.0, 0.1))
-            if lose_node is not None and killed.total % 10 == 9 and running(path):
-                lose_node()
-                killed.nodes += 1
-                continue
-            if killed.workers >= 2 * (killed.drivers + 1):
+            if workers >= 2 * (drivers + 1):
                 process.kill()
-                killed.drivers += 1
+                drivers += 1
                 break
             victims = workers_of(process.pid, engine)
             if victims and kill(chance.choice(victims)):
-                killed.workers += 1
+                workers += 1
                 time.sleep(0.01)
-                killed.torn += bool(Store(path).unfinished())
+                torn += bool(Store(path).unfinished())
         output = process.communicate(timeout=300)[0]
         if process.returncode not in (0, -signal.SIGKILL):
             raise AssertionError(output)
         if process.returncode == 0:
-            if killed.total >= kills:
-                return killed
-            names = list(Store(path).records())  # through too early: give it work again
-            for name in chance.sample(names, 2 * len(names) // 3):
+            if workers + drivers >= kills:
+                return workers, drivers, torn, started
+            for name in list(Store(path).records())[: seeds * 2]:  # through too early: give it work again
                 Store(path).discard(name)
     raise AssertionError("the sweep did not come to its end")
 
@@ -139,18 +108,6 @@ def wait_until(condition, seconds=60):
 
 def running(path):
     return {run: r for run, r in Store(path).records().items() if r.status == "running"}
-
-
-def same_bits(store, other):
-    """How many runs of two stores have the same bits in all they measured, and how many there are."""
-    mine, others = (dict(list(s.curves().frame.groupby("run"))) for s in (store, other))
-    assert set(mine) == set(others)
-    measured = store.curves().measurement_columns
-    ordered = (
-        (mine[run].sort_values("step")[measured], others[run].sort_values("step")[measured]) for run in mine
-    )
-    same = sum(bool((a.to_numpy() == b.to_numpy()).all()) for a, b in ordered)
-    return same, len(mine)
 
 
 def check(store, wanted):

@@ -44,7 +44,9 @@ def demo(
     report = sl.report.write(curves, folder / "report.html", f"Scaling laws of a small CNN on {plan.dataset}")
     found = sl.laws.dynamical(curves)
     if as_json:
-        exponents = {row.quantity: {"value": row.measured, "error": row.error} for row in digits.table(found)}
+        exponents = {
+            row.quantity: {"value": row.measured, "stderr": row.stderr} for row in digits.table(found)
+        }
         emit(
             {
                 "report": str(report),

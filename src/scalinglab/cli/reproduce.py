@@ -1,4 +1,4 @@
-"""``scalinglab reproduce``: make a figure or table of a paper again."""
+"""``scalinglab reproduce``: reproduce a figure or table of a paper, list them, or check their records."""
 
 from __future__ import annotations
 
@@ -12,51 +12,78 @@ from scalinglab.cli.output import emit
 
 if TYPE_CHECKING:
     from scalinglab.papers import Entry
-
-COLUMNS = ["key", "claim", "scales", "built"]
+    from scalinglab.papers.check import Checked
 
 
 def reproduce(
     key: Annotated[
-        str, typer.Argument(help="'list', a paper to list, or a key such as damico2025/fig1.")
+        str, typer.Argument(help="'list', 'check', a paper to list, or a key such as damico2025/fig1.")
     ] = "list",
     scale: Annotated[str, typer.Option(help="smoke, laptop, gpu or paper.")] = "laptop",
     results: Annotated[Path, typer.Option(help="Where figures, curves and tables are kept.")] = Path(
         "results"
     ),
+    missing: Annotated[
+        bool, typer.Option("--missing", help="List only what is not built yet.", rich_help_panel="list")
+    ] = False,
+    paper: Annotated[str | None, typer.Option(help="Check only this paper.", rich_help_panel="check")] = None,
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="Replace the records by what is found.", rich_help_panel="check"),
+    ] = False,
     as_json: Json = False,
     out: Out = None,
 ) -> None:
-    """Make a figure or table of a paper again, with the paper's number beside the measured one.
+    """Reproduce a figure or table of a paper, with the paper's number beside the measured one.
 
-    scalinglab reproduce list
+    scalinglab reproduce list --missing
 
     scalinglab reproduce damico2025
 
     scalinglab reproduce damico2025/fig1 --scale smoke
+
+    'scalinglab reproduce check' reproduces every entry at scale smoke and compares it with its record.
     """
     import pandas as pd
 
     from scalinglab import papers
-    from scalinglab.papers.results import cells
+    from scalinglab.errors import BadInput
+    from scalinglab.papers.results import COLUMNS, cells
 
+    if key == "check":
+        _check(paper, write, as_json=as_json, out=out)
+        return
+    if paper is not None or write:
+        raise BadInput("--paper and --write go with 'scalinglab reproduce check'")
     known = [entry for entry in papers.entries().values() if key.rstrip("/") in ("list", entry.paper)]
     if known:
-        if as_json or out is not None:
-            table = pd.DataFrame([(e.key, e.claim, e.scales, e.built) for e in known], columns=COLUMNS)
-            emit({"entries": table.to_dict("records")}, table, as_json=as_json, out=out)
-        else:
-            _print_list(known)
+        _list(known, missing, as_json=as_json, out=out)
         return
+    if missing:
+        raise BadInput("--missing goes with 'scalinglab reproduce list' or a paper")
     made = papers.reproduce(key, scale, results)
-    table = pd.DataFrame(
-        [cells(row) for row in made.table], columns=["quantity", "paper", "measured", "agrees"]
-    )
+    table = pd.DataFrame([cells(row) for row in made.table], columns=list(COLUMNS))
     document = {"key": key, "scale": scale, "folder": str(results / key / scale)}
-    emit({**document, "table": table.to_dict("records")}, table, as_json=as_json, out=out)
+    emit({**document, "table": [row.record() for row in made.table]}, table, as_json=as_json, out=out)
 
 
-def _print_list(known: list[Entry]) -> None:
+# --- list ------------------------------------------------------------------------------------------------
+
+
+def _list(known: list[Entry], missing: bool, *, as_json: bool, out: Path | None) -> None:
+    import pandas as pd
+
+    shown = [entry for entry in known if not (missing and entry.built)]
+    if as_json or out is not None:
+        columns = ["key", "claim", "scales", "built", "judged_in"]
+        rows = [(e.key, e.claim, e.scales, e.built, e.judged_in) for e in shown]
+        table = pd.DataFrame(rows, columns=columns).astype({"judged_in": object})
+        emit({"entries": table.to_dict("records")}, table, as_json=as_json, out=out)
+    else:
+        _print_list(shown, known)
+
+
+def _print_list(shown: list[Entry], known: list[Entry]) -> None:
     """One block a paper: what is built first to the eye, the claim in full."""
     from itertools import groupby
 
@@ -64,17 +91,50 @@ def _print_list(known: list[Entry]) -> None:
     from rich.table import Table
 
     console = Console()
-    for paper, group in groupby(known, key=lambda entry: entry.paper):
+    for paper, group in groupby(shown, key=lambda entry: entry.paper):
         table = Table(title=paper, title_justify="left", title_style="bold", box=None, pad_edge=False)
         for name in ("key", "built", "up to"):
             table.add_column(name, no_wrap=True)
         table.add_column("claim")
         for entry in group:
             mark = "[green]yes[/]" if entry.built else "[dim]not yet[/]"
-            table.add_row(entry.key, mark, entry.scales[-1], entry.claim)
+            claim = entry.claim + (f" (judged in {entry.judged_in})" if entry.judged_in else "")
+            table.add_row(entry.key, mark, entry.scales[-1], claim)
         console.print(table, "")
     built = sum(entry.built for entry in known)
     console.print(
-        f"{built} of {len(known)} built; scalinglab reproduce KEY --scale smoke|laptop|gpu|paper",
+        f"{built} of {len(known)} built, {len(known) - built} missing; "
+        "scalinglab reproduce KEY --scale smoke|laptop|gpu|paper",
         highlight=False,
     )
+
+
+# --- check -----------------------------------------------------------------------------------------------
+
+
+def _check(paper: str | None, write: bool, *, as_json: bool, out: Path | None) -> None:
+    """Every smoke record; exit status 1 where one differs."""
+    import pandas as pd
+
+    from scalinglab import papers
+
+    found: list[Checked] = []
+    for one in papers.check(paper, write):
+        found.append(one)
+        if not as_json:
+            state = "written" if write else "differs" if one.differences else "matches"
+            typer.echo(f"{one.key:34} {one.rows:3} rows {one.seconds:6.1f} s  {state}", err=out is not None)
+            for difference in one.differences:
+                typer.echo(f"    {difference}", err=out is not None)
+    differ = [one.key for one in found if one.differences]
+    if as_json or out is not None:
+        table = pd.DataFrame(
+            [(one.key, one.rows, one.seconds, "; ".join(one.differences)) for one in found],
+            columns=["key", "rows", "seconds", "differences"],
+        )
+        emit({"entries": table.to_dict("records"), "differ": differ}, table, as_json=as_json, out=out)
+    else:
+        verb = "written" if write else "checked"
+        typer.echo(f"{len(found)} records {verb}, {len(differ)} differ")
+    if differ:
+        raise typer.Exit(1)

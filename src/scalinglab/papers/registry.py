@@ -1,8 +1,9 @@
-"""The registry of everything that can be made again: figures and tables of the source papers.
+"""The registry of reproductions: every figure, table and theorem of the source papers.
 
-An `Entry` names one figure or table, what it claims, the scales at which it runs, and the function that
-makes it (a dotted path, so that listing loads nothing). The function takes a scale and returns a
-`Reproduction`: the curves behind the figure, the figure, and a table of paper against measured.
+An `Entry` names one of them, what it claims, the scales at which it runs, and the function that reproduces it
+(a dotted path, so that listing loads nothing). The function takes a scale and returns a `Reproduction`: the
+curves behind the figure, the figure, and a table of paper against measured. A number is judged in one entry
+only: a figure of numbers that a table holds says in which entry they are judged.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.papers.verdict import Row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,27 +31,6 @@ PAPERS = ("demo", "damico2025", "bahri2021", "bordelon2024", "park2019", "hoffma
 
 
 @dataclass(frozen=True)
-class Row:
-    """One line of a reproduction's table.
-
-    Attributes:
-        quantity: what was measured, in words.
-        paper: the paper's number or statement; None where it gives none.
-        measured: ours.
-        error: one standard error of `measured`, where known.
-        agrees: whether they agree by the criterion in `note`; None where there is nothing to compare.
-        note: the criterion, or what explains a difference.
-    """
-
-    quantity: str
-    paper: float | str | None
-    measured: float | str
-    error: float | None = None
-    agrees: bool | None = None
-    note: str = ""
-
-
-@dataclass(frozen=True)
 class Reproduction:
     """What a figure's function returns."""
 
@@ -60,12 +41,21 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class Entry:
-    """One figure or table of a paper."""
+    """One figure, table or theorem of a paper.
+
+    Attributes:
+        key: paper/figure.
+        claim: what the paper says there.
+        scales: at which it runs.
+        make: "package.module:function"; None while it is not built.
+        judged_in: the entry whose table judges its numbers, where that is another one.
+    """
 
     key: str
     claim: str
     scales: tuple[str, ...] = ("smoke", "laptop")
-    make: str | None = None  # "package.module:function", None while it is not built
+    make: str | None = None
+    judged_in: str | None = None
 
     @property
     def paper(self) -> str:

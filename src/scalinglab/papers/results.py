@@ -1,29 +1,41 @@
 """Run an entry of the registry and keep what it made.
 
 Under ``results/<paper>/<figure>/<scale>/``: a store with the curves, ``figure.png``, ``figure.pdf``,
-``table.md`` and ``record.json`` (the table with the command, version, hardware and time that made it).
+``table.md`` and ``record.json`` (the table, and the command, commit, date, hardware and time that made it).
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import time
-from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import scalinglab
 from scalinglab.errors import BadInput
-from scalinglab.papers.registry import SCALES, Reproduction, Row, entry
+from scalinglab.papers.registry import SCALES, Reproduction, entry
+from scalinglab.papers.verdict import Row
 from scalinglab.store import Store
+
+COLUMNS = ("quantity", "paper", "measured", "n", "verdict")
 
 
 def reproduce(key: str, scale: str = "laptop", results: str | Path = "results") -> Reproduction:
-    """Make one figure or table again and keep it under `results`."""
+    """Reproduce one entry and keep what it made under `results`."""
+    made, seconds = run(key, scale)
+    keep(made, key, scale, Path(results), seconds)
+    return made
+
+
+def run(key: str, scale: str) -> tuple[Reproduction, float]:
+    """One entry at one scale, and the seconds that it took."""
     found = entry(key)
     function = found.function()
     if scale not in SCALES:
@@ -31,9 +43,7 @@ def reproduce(key: str, scale: str = "laptop", results: str | Path = "results") 
     if scale not in found.scales:
         raise BadInput(f"{key} does not run at scale {scale!r}; it has: {', '.join(found.scales)}")
     start = time.perf_counter()
-    made = function(scale)
-    keep(made, key, scale, Path(results), time.perf_counter() - start)
-    return made
+    return function(scale), time.perf_counter() - start
 
 
 def keep(made: Reproduction, key: str, scale: str, results: Path, seconds: float) -> Path:
@@ -51,18 +61,35 @@ def keep(made: Reproduction, key: str, scale: str, results: Path, seconds: float
 
 
 def record(made: Reproduction, key: str, scale: str, seconds: float) -> dict[str, Any]:
-    """The table with everything needed to judge it: the command, version, hardware, time."""
+    """The table with everything needed to judge it: the command, commit, date, hardware, time."""
     found = entry(key)
     return {
         "key": key,
         "claim": found.claim,
+        "judged_in": found.judged_in,
         "scale": scale,
         "command": f"scalinglab reproduce {key} --scale {scale}",
         "version": scalinglab.__version__,
+        "commit": commit(),
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "hardware": hardware(),
         "seconds": round(seconds, 1),
-        "table": [asdict(row) for row in made.table],
+        "table": [row.record() for row in made.table],
     }
+
+
+def commit() -> str | None:
+    """The commit of the code, with "+" where it has been changed since; None for an installed package."""
+    here = Path(__file__).parent
+    try:
+        found = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=10", "--exclude=*", "--dirty=+"],
+            cwd=here, capture_output=True, text=True, timeout=10,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    inside = found.returncode == 0 and "site-packages" not in here.parts
+    return found.stdout.strip() if inside else None
 
 
 def hardware() -> str:
@@ -72,22 +99,37 @@ def hardware() -> str:
     return f"{platform.machine()}, {os.cpu_count()} cores{gpu}"
 
 
-def number(value: float | str | None) -> str:
-    """A table's cell."""
+# --- as text ---------------------------------------------------------------------------------------------
+
+
+def with_error(value: float | None, stderr: float | None) -> str:
+    """A value to the digits that its error leaves it: 0.94 ± 0.15."""
     if value is None:
         return "–"
-    return value if isinstance(value, str) else f"{value:.4g}"
+    if stderr is None:
+        return f"{value:.4g}"
+    decimals = 1 - math.floor(math.log10(stderr)) if stderr > 0 else -1
+    if 0 <= decimals <= 8:
+        return f"{value:.{decimals}f} ± {stderr:.{decimals}f}"
+    return f"{value:.4g} ± {stderr:.2g}"
 
 
-def cells(row: Row) -> tuple[str, str, str, str]:
-    """A row as text: quantity, paper, measured ± error, agrees."""
-    measured = number(row.measured) + (f" ± {row.error:.2g}" if row.error is not None else "")
-    verdict = {True: "yes", False: "no", None: "–"}[row.agrees]
-    return row.quantity, number(row.paper), measured, verdict
+def reference(row: Row) -> str:
+    """The paper's column: its number, or that it prints none, with what is expected in its place."""
+    sign = "" if row.relation == "=" else row.relation + " "
+    if row.paper is not None:
+        return sign + with_error(row.paper, row.paper_stderr)
+    return "no number" if row.expected is None else f"no number; expected {sign}{row.expected:.4g}"
+
+
+def cells(row: Row) -> tuple[str, str, str, str, str]:
+    """A row as text, by `COLUMNS`."""
+    count = "–" if row.n is None else str(row.n)
+    return row.quantity, reference(row), with_error(row.measured, row.stderr), count, row.verdict or "–"
 
 
 def markdown(table: tuple[Row, ...]) -> str:
     """The table in Markdown."""
-    lines = ["| quantity | paper | measured | agrees |", "| --- | --- | --- | --- |"]
-    lines += ["| " + " | ".join(cells(row)) + " |" for row in table]
+    lines = ["| " + " | ".join(COLUMNS) + " |", "| --- " * len(COLUMNS) + "|"]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells(row)) + " |" for row in table]
     return "\n".join(lines) + "\n"

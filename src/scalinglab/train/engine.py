@@ -101,55 +101,22 @@ def run_many(
     wanted = {s.run: s for s in map(as_setting, settings)}
     if not wanted:
         raise BadInput("no settings: give at least one")
-    kept = Store(store) if isinstance(store, (str, Path)) else store
-    todo = [s for s in wanted.values() if kept is None or not kept.done(s.identity())]
-    jobs = _train(todo, todo, kept, device, max_stacked, progress, experiment, save_every, extra)
-    if kept is not None:
-        return kept.curves().select(run=list(wanted))
-    return Curves.concat([job.curves() for job in jobs])
-
-
-def train_into(
-    store: Store,
-    settings: Sequence[Mapping[str, Any]],
-    together: Sequence[Mapping[str, Any]],
-    *,
-    device: str | None = None,
-    experiment: str | None = None,
-    save_every: float = SAVE_EVERY,
-) -> None:
-    """Train runs into a store, in the groups of an earlier training that was interrupted.
-
-    Args:
-        store: where rows and states are kept.
-        settings: of the runs to train; those that are done by now are left alone.
-        together: all settings that were trained with them, in the same order, done or not. Groups are formed
-            of these: runs that are done train along, unwritten, where others of their group are left, so that
-            these get the bits that they would have had without the interruption.
-    """
-    wanted = [s for s in map(as_setting, settings) if not store.done(s.identity())]
-    everything = list(map(as_setting, together))
-    _train(wanted, everything, store, device, None, False, experiment, save_every, None)
-
-
-def _train(
-    wanted: Sequence[Setting], together: Sequence[Setting], store: Store | None, device: str | None,
-    max_stacked: int | None, progress: bool, experiment: str | None, save_every: float, extra: Reading | None,
-) -> list[Job]:  # fmt: skip
-    """Train the wanted runs in groups formed of all that belong together; returns the finished jobs."""
     place = torch.device(
         usable_device(device) if device else ("cuda" if torch.cuda.is_available() else "cpu")
     )
-    names = {s.run for s in wanted}
+    kept = Store(store) if isinstance(store, (str, Path)) else store
+    todo = [s for s in wanted.values() if kept is None or not kept.done(s.identity())]
+    names = {s.run for s in todo}
     jobs = [
-        Job(members, place, store, experiment, save_every, names, extra)
-        for members in group(together, place, max_stacked, store)
-        if any(s.run in names for s in members)
+        Job(members, place, kept, experiment, save_every, names, extra)
+        for members in group(todo, place, max_stacked, kept)
     ]
     work = _work(jobs, place)
     for _ in bars.track(work, "training", total=sum(job.checkpoints for job in jobs)) if progress else work:
         pass
-    return jobs
+    if kept is not None:
+        return kept.curves().select(run=list(wanted))
+    return Curves.concat([job.curves() for job in jobs])
 
 
 def as_setting(setting: Setting | Mapping[str, Any]) -> Setting:
@@ -350,8 +317,7 @@ class Job:
         found = states.load(self.store.path / "state", list(self.runs)) if self.store is not None else None
         wanted = {s.run for s in self.wanted}
         if found is None or not self._continues(found):
-            along = {name for name in self.runs if name not in wanted and self._done(name)}
-            self._keep(wanted | along)
+            self._keep(wanted)
             return
         self._keep(found["alive"])
         self.group.restore(found["group"])

@@ -29,8 +29,25 @@ ENTRIES = (
         scales=("smoke", "laptop", "gpu", "paper"),
     ),
     Entry(
+        "bahri2021/theorem1",
+        "the loss of a model that is right at D points falls as D^(-1/d) or faster",
+        scales=("smoke", "laptop"),
+        make="scalinglab.papers.bahri2021.manifold:theorem1",
+    ),
+    Entry(
+        "bahri2021/theorem2",
+        "the loss of a model that is right at P points falls as P^(-1/d) or faster",
+        scales=("smoke", "laptop"),
+        make="scalinglab.papers.bahri2021.manifold:theorem2",
+    ),
+    Entry(
+        "bahri2021/fig2-right-networks",
+        "the exponents of student networks, of a CNN and of a Wide ResNet against the dimension of the data",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
         "bahri2021/fig2-right",
-        "the exponent falls as t/d with the dimension of the data manifold, 4/d for t = 4",
+        "kernels: the exponent falls as t/d with the dimension of the data manifold, 4/d for t = 4",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.manifold:fig2_right",
     ),
@@ -53,8 +70,13 @@ ENTRIES = (
         make="scalinglab.papers.bahri2021.random_features:fig4_right",
     ),
     Entry(
-        "bahri2021/fig5",
-        "number of classes and input noise against the exponent",
+        "bahri2021/fig5-left",
+        "the number of superclasses of CIFAR-100 does not change the exponent",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bahri2021/fig5-right",
+        "Gaussian noise on the inputs of CIFAR-10 changes the exponent strongly",
         scales=("smoke", "laptop", "gpu", "paper"),
     ),
     Entry(

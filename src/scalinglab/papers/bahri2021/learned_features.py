@@ -20,8 +20,10 @@ from scalinglab.curves import Curves
 from scalinglab.data import Dataset, load
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
+from scalinglab.papers import verdict
 from scalinglab.papers.bahri2021 import linear
-from scalinglab.papers.registry import Reproduction, Row
+from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.verdict import Row
 from scalinglab.simulate import random_features as simulate
 
 if TYPE_CHECKING:
@@ -189,29 +191,34 @@ def fig_s6(scale: str) -> Reproduction:
         _points(axis, x, by_data, color=style.PALETTE[0], label=f"examples D, at P = {whole}", fmt="o-")
         _points(axis, x, by_features, color=style.PALETTE[1], label=f"features P, at D = {whole}", fmt="s--")
         style.legend(axis)
-        apart = x != whole  # at D = P both are the same model
-        ratio = by_data.mean(0)[apart] / by_features.mean(0)[apart]
-        worst = float(np.exp(np.abs(np.log(ratio)).max()))
-        rows.append(
-            Row(
-                f"largest ratio of the two curves, {fit}",
-                "they track each other",
-                round(worst, 2),
-                agrees=worst < 1.5,
-                note="over all sizes but D = P; within a factor 1.5",
-            )
-        )
+        for size in (x[x < whole].max(), x[x > whole].min()):  # at D = P both are the same model
+            at = int(np.flatnonzero(x == size)[0])
+            found = _ratio(by_data[:, at], by_features[:, at])
+            rows.append(
+                Row(
+                    f"loss at {size:g} examples over that at {size:g} features, {fit}", found.value,
+                    found.stderr, found.n, expected=1.0, note=f"the other is {whole}; the paper: identical",
+                )
+            )  # fmt: skip
         if fit == TUNED:  # without double descent both are power laws
             early = x <= whole / 2
-            alike = [linear.exponent(x[early], v[:, early]) for v in (by_data, by_features)]
-            what = "against the exponent in data, sizes up to half of D = P"
+            data, features = (linear.exponent(x[early], v[:, early]) for v in (by_data, by_features))
             rows.append(
-                linear.compared(
-                    f"exponent in features, {fit}", alike[1], alike[0].value, alike[0].stderr, 0.1, what
+                Row(
+                    f"exponent in features less that in data, {fit}", features.value - data.value,
+                    float(np.hypot(data.stderr, features.stderr)), len(by_data), expected=0.0,
+                    resolution=0.1 * data.value, note="sizes up to half of D = P; the paper: identical",
                 )
-            )
+            )  # fmt: skip
     curves = Curves(frame, settings=["fit"], source="simulate")
     return Reproduction(curves, figure, tuple(rows))
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> verdict.Number:
+    """Quotient of two means over draws of their own."""
+    value = float(above.mean() / below.mean())
+    spread = np.hypot(*(v.std(ddof=1) / v.mean() / np.sqrt(len(v)) for v in (above, below)))
+    return verdict.Number(value, value * float(spread), min(len(above), len(below)))
 
 
 # --- Fig. S7 -------------------------------------------------------------------------------------------
@@ -253,19 +260,10 @@ def fig_s7(scale: str) -> Reproduction:
             law = style.through_middle(x, values.mean(0), -found.value)
             axis.plot(x, law, color=style.PALETTE[row], lw=1, ls="--")
             style.legend(axis)
+            judged = {"paper": 1.0} if limit is not None and fit == TUNED else {}
+            note = "EfficientNet there"
             if limit is not None:
-                rows.append(
-                    linear.compared(f"{name}, {fit}", found, 1.0, 0.0, 0.15, "paper: 1, less for low ridge")
-                )
-            else:
-                rows.append(
-                    Row(
-                        f"{name}, {fit}",
-                        None,
-                        round(found.value, 3),
-                        error=round(found.stderr, 3),
-                        note="EfficientNet there",
-                    )
-                )
+                note += "; the paper: 1" if fit == TUNED else "; the paper: not 1, double descent interferes"
+            rows.append(linear.exponent_row(f"{name}, {fit}", found, len(values), note, **judged))
     curves = Curves(pd.concat(frames, ignore_index=True), settings=["fit", "regime"], source="simulate")
     return Reproduction(curves, figure, tuple(rows))

@@ -9,7 +9,9 @@ import numpy as np
 from scalinglab.data import load
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
-from scalinglab.papers.registry import Row
+from scalinglab.papers.verdict import Row
+from scalinglab.spectrum import Spectrum
+from scalinglab.theory import kernel as theory
 
 DEPTH = 3  # hidden layers of the random networks: deeper kernels have straighter power laws on images
 
@@ -66,10 +68,10 @@ def setting(scale: str) -> Setting:
     return SETTINGS[scale]
 
 
-def pooled_images(dataset: str, pool: int, n_images: int) -> np.ndarray:
+def pooled_images(dataset: str, pool: int, n_images: int, start: int = 0) -> np.ndarray:
     """Average-pooled images as vectors, each pixel centred, all scaled to unit variance; (n, dimension)."""
     data = load(dataset, "unit").pool(pool).flat()
-    x = data.inputs("train", slice(0, n_images)).astype(float)
+    x = data.inputs("train", slice(start, start + n_images)).astype(float)
     x -= x.mean(0)
     return x / x.std()
 
@@ -87,7 +89,8 @@ def exponent(sizes: np.ndarray, losses: np.ndarray, *, resamples: int = 200) -> 
     means = np.concatenate([losses.mean(0)[None], losses[chosen].mean(1)])
     good = (means > 0).all(1)
     slopes = -np.polyfit(x, np.log(means[good]).T, 1)[0]
-    return Estimate(float(slopes[0]), float(slopes[1:].std(ddof=1)))
+    few = np.sqrt(len(losses) / (len(losses) - 1))  # resampled draws spread less than new ones
+    return Estimate(float(slopes[0]), float(few * slopes[1:].std(ddof=1)))
 
 
 def population_eigenvalues(sampled: np.ndarray) -> np.ndarray:
@@ -100,16 +103,28 @@ def population_eigenvalues(sampled: np.ndarray) -> np.ndarray:
     return sampled - len(sampled) / np.sum(1 / sampled)
 
 
-def compared(
-    quantity: str, measured: Estimate, predicted: float, uncertainty: float, slack: float, what: str
-) -> Row:
-    """A row that compares a measured exponent with what the paper predicts for it."""
-    room = slack + 2 * float(np.hypot(measured.stderr, uncertainty))
-    return Row(
-        quantity,
-        round(predicted, 3),
-        round(measured.value, 3),
-        error=round(measured.stderr, 3),
-        agrees=abs(measured.value - predicted) <= room,
-        note=f"{what}; within {slack} + 2 standard errors",
-    )
+def expected_exponent(
+    sizes: np.ndarray, eigenvalues: np.ndarray, power: np.ndarray | None = None, unseen: bool = True
+) -> float:
+    """The exponent that eq. S12 gives for the very sizes and kernel that are measured, by the same fit.
+
+    The inputs are a population of n: S12 is solved for the n eigenvalues of K/n and gives the mean loss over
+    all inputs. It vanishes on those that were learnt, so that on the unseen ones it is n/(n − D) times that.
+
+    Args:
+        sizes: D, or P by duality.
+        eigenvalues: all those of K/n.
+        power: of the target in each mode; the teacher's by default, the eigenvalues themselves.
+        unseen: whether the loss is over unseen inputs.
+    """
+    values = np.maximum(eigenvalues, 1e-15 * eigenvalues.max())
+    power = values if power is None else np.maximum(power, 0)
+    loss = theory.learning_curve(Spectrum(values, power), sizes).loss
+    if unseen:
+        loss = loss * len(values) / (len(values) - sizes)
+    return float(-np.polyfit(np.log(sizes), np.log(loss), 1)[0])
+
+
+def exponent_row(quantity: str, found: Estimate, draws: int, note: str, **reference: float) -> Row:
+    """A measured exponent against the paper's (``paper=``) or that of the theory (``expected=``)."""
+    return Row(quantity, found.value, found.stderr, draws, note=note, **reference)  # type: ignore[arg-type]

@@ -4,8 +4,23 @@ from scalinglab.papers.registry import Entry
 
 ENTRIES = (
     Entry(
-        "bordelon2024/fig1",
-        "loss of real networks against time and width",
+        "bordelon2024/fig1a",
+        "the test loss of a residual CNN trained online is t^-alpha + N^-beta",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bordelon2024/fig1b",
+        "the compute-optimal strategy scales model size and training time together",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bordelon2024/fig1c",
+        "a transformer on data that do not repeat improves monotonically with its width",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bordelon2024/fig1d",
+        "a transformer on few data that repeat: a larger width is not always better",
         scales=("smoke", "laptop", "gpu", "paper"),
     ),
     Entry(
@@ -81,8 +96,18 @@ ENTRIES = (
         make="scalinglab.papers.bordelon2024.ensembles:fig5b",
     ),
     Entry(
-        "bordelon2024/fig6",
-        "theory predicts linearised networks from their measured spectra",
+        "bordelon2024/fig6a",
+        "the NTK's eigenvalues of ResNets of several widths fall as a power of the mode",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bordelon2024/fig6b",
+        "the task's power beyond mode k falls as a power of k",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bordelon2024/fig6c",
+        "the compute-optimal exponent of linearised networks follows from both; feature learning beats it",
         scales=("smoke", "laptop", "gpu", "paper"),
     ),
     Entry(
@@ -98,8 +123,23 @@ ENTRIES = (
         make="scalinglab.papers.bordelon2024.white:fig8",
     ),
     Entry(
-        "bordelon2024/fig9",
-        "kernel spectra during training of real networks",
+        "bordelon2024/fig9a",
+        "the after-kernel's spectrum flattens early in training and keeps its decay later",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bordelon2024/fig9b",
+        "the after-kernel's top mode explains more of the task throughout training",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bordelon2024/fig9c",
+        "the test loss falls faster than the after-kernel predicts",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
+        "bordelon2024/fig9d",
+        "the alignment of kernel and target improves throughout training",
         scales=("smoke", "laptop", "gpu", "paper"),
     ),
     Entry(

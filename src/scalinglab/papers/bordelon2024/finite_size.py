@@ -8,6 +8,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.papers.bordelon2024 import common
 from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.verdict import Row
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
 from scalinglab.theory import dmft
@@ -20,8 +21,8 @@ def finite_size(scale: str) -> Reproduction:
     draws = {"smoke": (1000, 500), "laptop": (12000, 8000, 5000, 3000)}[scale]
     times = np.array([20.0, 200.0])
     parts = []
-    for size, count in zip(sizes, draws):
-        simulated = train(spectrum, times, size, 2 * size, draws=count, seed=3)
+    for place, (size, count) in enumerate(zip(sizes, draws)):
+        simulated = train(spectrum, times, size, 2 * size, draws=count, seed=common.fresh(90, place))
         solved = dmft.solve(spectrum, times, size, 2 * size)
         expected = dict(zip(times.tolist(), solved.test_loss.tolist()))
         relative = simulated.frame["test_loss"] / simulated.frame["time"].map(expected) - 1
@@ -35,15 +36,26 @@ def finite_size(scale: str) -> Reproduction:
         style.points(
             axis, mean["n_params"], mean["excess"], mean["excess_stderr"], color=color, label=f"t = {t:g}"
         )
-        slope, error = common.log_slope(
-            mean["n_params"].to_numpy(), mean["excess"].abs().to_numpy(), mean["excess_stderr"].to_numpy()
-        )
+        slope, stderr = power(*(mean[c].to_numpy() for c in ("n_params", "excess", "excess_stderr")))
+        last = mean.iloc[-1]
         table.append(
-            common.slope_row(
-                f"slope of the excess in N at t = {t:g}", -1.0, slope, 0.15, error,
-                f"the paper: O(1/N + 1/P); excess {float(mean['excess'].iloc[-1]):.2%} at N = {sizes[-1]}",
+            Row(
+                f"exponent of the excess in N at t = {t:g}", slope, stderr, min(draws), paper=-1.0,
+                note=f"the paper: O(1/N + 1/P); N = {sizes[0]} … {sizes[-1]}, P = 2N; "
+                f"excess {last['excess']:.2%} ± {last['excess_stderr']:.2%} at N = {sizes[-1]}",
             )
         )  # fmt: skip
     common.guide(axis, np.array(sizes, float), float(mean["excess"].iloc[0]) * 0.7, -1.0, "$N^{-1}$")
     axis.legend()
     return Reproduction(curves, figure, tuple(table))
+
+
+def power(x: np.ndarray, y: np.ndarray, error: np.ndarray) -> tuple[float, float]:
+    """s and its standard error of y = c x^s, by least squares in y itself, which may be negative."""
+    from scipy.optimize import curve_fit
+
+    start = (float(y[0] * x[0]), -1.0)
+    best, covariance = curve_fit(
+        lambda at, c, s: c * at**s, x.astype(float), y, start, sigma=error, absolute_sigma=True
+    )
+    return float(best[1]), float(np.sqrt(covariance[1, 1]))

@@ -59,12 +59,14 @@ ENTRIES = (
         "the collapse gives the exponents gamma_1 and gamma_2",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.damico2025.curves:fig8",
+        judged_in="damico2025/table2",
     ),
     Entry(
         "damico2025/fig9",
         "predicted power laws match the measured ones",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.damico2025.curves:fig9",
+        judged_in="damico2025/talk-table1",
     ),
     Entry(
         "damico2025/table1",
@@ -89,6 +91,36 @@ ENTRIES = (
         "the newer table of predicted and measured exponents",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.damico2025.curves:talk_table1",
+    ),
+    Entry(
+        "damico2025/talk-hestness",
+        "Hestness et al. 2017: power laws in data; tasks change the exponent, architectures the constant",
+        scales=("laptop",),
+        make="scalinglab.papers.damico2025.review:hestness",
+    ),
+    Entry(
+        "damico2025/talk-rosenfeld",
+        "Rosenfeld et al. 2020: a sum of powers of data and parameters predicts large models from small ones",
+        scales=("laptop",),
+        make="scalinglab.papers.damico2025.review:rosenfeld",
+    ),
+    Entry(
+        "damico2025/talk-kaplan",
+        "Kaplan et al. 2020: loss depends on scale more than on shape; large models are sample-efficient",
+        scales=("laptop",),
+        make="scalinglab.papers.damico2025.review:kaplan",
+    ),
+    Entry(
+        "damico2025/talk-hoffmann",
+        "Hoffmann et al. 2022: data and parameters both grow as the root of compute",
+        scales=("laptop",),
+        make="scalinglab.papers.damico2025.review:hoffmann",
+    ),
+    Entry(
+        "damico2025/talk-bottlenecks",
+        "Bordelon et al. 2024 as the talk prints it: data and model exponents saturate at 2b",
+        scales=("smoke", "laptop"),
+        make="scalinglab.papers.damico2025.review:bottlenecks",
     ),
     Entry(
         "damico2025/talk-weight-decay",

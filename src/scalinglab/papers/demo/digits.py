@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from scalinglab import laws, sweep
 from scalinglab.laws.learning_curves.mean_curves import size_curves
-from scalinglab.papers.registry import Reproduction, Row
+from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.verdict import Row
 from scalinglab.sweep import Grid
 
 if TYPE_CHECKING:
@@ -84,11 +85,12 @@ def digits(scale: str) -> Reproduction:
 
 def table(found: Dynamical) -> tuple[Row, ...]:
     """The exponents; the paper's claim is that the product of two gives the third."""
-    claim = "γ₁·γ₂ within the combined standard error"
+    sizes = len(found.table)
+    numbers = {"γ₁, error against norm": found.gamma_1, "γ₂, optimal norm against data": found.gamma_2,
+               "γ, best error against data": found.gamma_measured}  # fmt: skip
+    difference = found.gamma_predicted.value - found.gamma_measured.value
     return (
-        Row("γ₁, error against norm", None, found.gamma_1.value, found.gamma_1.stderr),
-        Row("γ₂, optimal norm against data", None, found.gamma_2.value, found.gamma_2.stderr),
-        Row("γ₁·γ₂", None, found.gamma_predicted.value, found.gamma_predicted.stderr),
-        Row("γ, best error against data", "γ₁·γ₂", found.gamma_measured.value, found.gamma_measured.stderr,
-            agrees=found.agrees, note=claim),
+        *(Row(name, exponent.value, exponent.stderr, sizes) for name, exponent in numbers.items()),
+        Row("γ₁γ₂ − γ", difference, found.sigma, sizes, expected=0.0,
+            resolution=0.1 * abs(found.gamma_measured.value), note="damico2025: γ = γ₁γ₂"),
     )  # fmt: skip

@@ -89,6 +89,11 @@ ENTRIES = (
         scales=("smoke", "laptop", "gpu", "paper"),
     ),
     Entry(
+        "park2019/critical-width",
+        "a width beyond which no batch size reaches the optimal noise and accuracy stops improving",
+        scales=("smoke", "laptop", "gpu", "paper"),
+    ),
+    Entry(
         "park2019/table1",
         "epoch and step bounds, NTK without batch norm",
         scales=("smoke", "laptop"),

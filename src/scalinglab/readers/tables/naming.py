@@ -23,7 +23,6 @@ class Naming:
         frame: the table as it was found; ``frame.attrs["decimal_comma"]`` says that commas may be decimal
             points.
         columns: names that were asked for, ours to theirs.
-        names: what columns were called before, theirs to ours.
 
     Attributes:
         frame: the table.
@@ -31,16 +30,13 @@ class Naming:
         notes: what was changed in the values.
     """
 
-    def __init__(
-        self, frame: pd.DataFrame, columns: dict[str, str], origin: str, names: dict[str, str]
-    ) -> None:
+    def __init__(self, frame: pd.DataFrame, columns: dict[str, str], origin: str) -> None:
         self._decimal_comma = bool(frame.attrs.get("decimal_comma"))
         self.frame = tidy(frame.reset_index(drop=True))
         self.frame.attrs = {}
         self.frame.columns = [str(c) for c in self.frame.columns]
         self.frame = rename(self.frame, columns, origin)
-        renamed = {theirs: ours for ours, theirs in columns.items()}
-        self.names = {theirs: renamed.pop(ours, ours) for theirs, ours in names.items()} | renamed
+        self.names = {theirs: ours for ours, theirs in columns.items()}
         self.notes: list[str] = []
         self._read_units()
         self._read_names(set(columns))
@@ -72,8 +68,7 @@ class Naming:
                 if self._fits(name, theirs):
                     self._rename(theirs, name)
                     break
-        both = {"loss", "test_loss"} <= {*self.frame.columns}
-        if both and "loss" not in asked and "train_loss" not in self.frame:
+        if "loss" in self.frame and "test_loss" in self.frame and "train_loss" not in self.frame:
             self._rename("loss", "train_loss")
 
     def _rename(self, theirs: str, ours: str) -> None:

@@ -1,0 +1,186 @@
+"""One rule for every line of "paper vs measured": agrees, disagrees, or cannot tell.
+
+A `Row` holds a measured number with its standard error and the number of independent draws behind it, and
+the number it is compared with: the paper's, with its own error where it gives one, or what the theory gives
+at the same size where the paper prints none. The verdict follows from these alone. Let
+
+    h = q · √(stderr² + reference error²),
+
+with q the 97.5 % quantile of Student's t with n − 1 degrees of freedom (of the normal distribution where
+nothing was drawn). [measured − h, measured + h] is then a 95 % interval, and
+
+- an equality *disagrees* where the interval leaves out the reference; it *agrees* where the interval holds
+  the reference and leaves out both reference ± resolution, the smallest difference that would matter (a tenth
+  of the reference by default); it *cannot be told* where the interval holds the reference and one of those;
+- a claim "above" or "below" agrees where the whole interval lies on that side of the reference, disagrees
+  where it lies on the other, and cannot be told where the interval holds the reference;
+- without an error, or without a measured number, nothing can be told.
+
+One true statement in twenty disagrees by chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+
+LEVEL = 0.95
+RESOLUTION = 0.1  # of the reference: the difference that an agreement must be able to exclude
+RELATIONS = ("=", ">", "<")
+AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
+VERDICTS = (AGREES, DISAGREES, CANNOT_TELL)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a reproduction's table.
+
+    Attributes:
+        quantity: what was measured, in words.
+        measured: our number; None where the data are not public or the run has not been done.
+        stderr: one standard error of `measured`: over draws, or the numerical error of a computed number.
+        n: independent seeds, draws or sizes behind `stderr`; None where nothing was drawn.
+        paper: the number that the paper prints, or that its formula gives; None where it prints none.
+        paper_stderr: one standard error of it, where the paper gives one or rounds.
+        expected: where the paper prints no number, what its statement or the theory gives at the same size.
+        relation: "=", or ">" or "<" where the claim is that `measured` lies above or below the reference.
+        resolution: for "=", the smallest difference that would matter; a tenth of the reference by default.
+        note: where the numbers come from, and what explains a difference.
+    """
+
+    quantity: str
+    measured: float | None
+    stderr: float | None = None
+    n: int | None = None
+    paper: float | None = None
+    paper_stderr: float | None = None
+    expected: float | None = None
+    relation: str = "="
+    resolution: float | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("measured", "stderr", "paper", "paper_stderr", "expected", "resolution"):
+            value = getattr(self, name)
+            if value is not None and not math.isfinite(value):
+                raise BadInput(f"{self.quantity}: {name} = {value}: give a finite number, or None for none")
+        for name in ("stderr", "paper_stderr"):
+            if (value := getattr(self, name)) is not None and value < 0:
+                raise BadInput(f"{self.quantity}: {name} = {value}: a standard error is not negative")
+        if self.n is not None and self.n < 1:
+            raise BadInput(f"{self.quantity}: n = {self.n}: give the number of draws, or None for none")
+        if self.relation not in RELATIONS:
+            raise BadInput(f"{self.quantity}: relation {self.relation!r}: choose from {', '.join(RELATIONS)}")
+        if self.paper is not None and self.expected is not None:
+            raise BadInput(f"{self.quantity}: the paper prints {self.paper:g}: leave out what is expected")
+        if self.paper is None and self.paper_stderr is not None:
+            raise BadInput(f"{self.quantity}: an error of the paper's number without the number")
+
+    @property
+    def reference(self) -> float | None:
+        """What `measured` is compared with: the paper's number, else what is expected."""
+        return self.expected if self.paper is None else self.paper
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the 95 % interval of the difference to the reference; None where there is no error."""
+        if self.stderr is None or self.n == 1:
+            return None
+        return quantile(self.n) * math.hypot(self.stderr, self.paper_stderr or 0.0)
+
+    @property
+    def sigmas(self) -> float | None:
+        """Distance from the reference in combined standard errors."""
+        if self.measured is None or self.reference is None or self.stderr is None:
+            return None
+        combined = math.hypot(self.stderr, self.paper_stderr or 0.0)
+        return (self.measured - self.reference) / combined if combined else None
+
+    @property
+    def verdict(self) -> str | None:
+        """One of `VERDICTS`; None where there is nothing to compare with."""
+        if self.reference is None:
+            return None
+        if self.measured is None or (half := self.half_width) is None:
+            return CANNOT_TELL
+        low, high = (self.measured - self.reference + sign * half for sign in (-1, 1))
+        if self.relation != "=":
+            below, above = (DISAGREES, AGREES) if self.relation == ">" else (AGREES, DISAGREES)
+            return above if low > 0 else below if high < 0 else CANNOT_TELL
+        if low > 0 or high < 0:
+            return DISAGREES
+        wide = RESOLUTION * abs(self.reference) if self.resolution is None else self.resolution
+        return AGREES if -wide < low and high < wide else CANNOT_TELL
+
+    def record(self) -> dict[str, Any]:
+        """Every field and the verdict, for a file."""
+        return {**asdict(self), "verdict": self.verdict}
+
+
+def from_record(fields: dict[str, Any]) -> Row:
+    """The row that `Row.record` wrote; its verdict is worked out anew."""
+    return Row(**{name: value for name, value in fields.items() if name != "verdict"})
+
+
+def quantile(n: int | None) -> float:
+    """Standard errors in half of a 95 % interval: Student's t of n draws, the normal one for None."""
+    from scipy.stats import norm, t
+
+    level = 0.5 + LEVEL / 2
+    return float(norm.ppf(level) if n is None else t.ppf(level, n - 1))
+
+
+# --- numbers with an error -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Number:
+    """A value, its standard error and the independent draws behind it (None: computed, not drawn)."""
+
+    value: float
+    stderr: float
+    n: int | None = None
+
+
+def rounded(step: float) -> float:
+    """Standard error of a number that is printed in units of `step`: it is uniform over one unit."""
+    return step / math.sqrt(12)
+
+
+def mean(values: Sequence[float] | np.ndarray) -> Number:
+    """Mean of independent draws, with its standard error."""
+    drawn = np.asarray(values, float)
+    if drawn.ndim != 1 or len(drawn) < 2:
+        raise BadInput(f"a mean with an error needs two draws or more, not shape {drawn.shape}")
+    return Number(float(drawn.mean()), float(drawn.std(ddof=1) / math.sqrt(len(drawn))), len(drawn))
+
+
+def quotient(above: np.ndarray, below: np.ndarray) -> Number:
+    """Mean of `above` over mean of `below`, two numbers of the same draws, by the delta method."""
+    value = float(np.mean(above) / np.mean(below))
+    left = mean(np.asarray(above) - value * np.asarray(below))
+    return Number(value, left.stderr / abs(float(np.mean(below))), left.n)
+
+
+def limit(terms: Sequence[float] | np.ndarray) -> Number:
+    """Limit of a sequence that converges geometrically, such as local slopes decade after decade.
+
+    Aitken's extrapolation of the last three terms. Its error is the distance of the last term from it: what
+    is left to go when the sequence ends. A sequence that does not settle keeps its last term, with the last
+    change as the error.
+    """
+    last = np.asarray(terms, float)[-3:]
+    if len(last) < 3 or not np.isfinite(last).all():
+        raise BadInput(f"a limit needs three finite terms, not {list(map(float, last))}")
+    first, second = last[1] - last[0], last[2] - last[1]
+    rounding = 1e-9 * max(1.0, abs(last[2]))
+    if abs(second) >= 0.9 * abs(first):
+        return Number(float(last[2]), max(float(abs(second)), rounding))
+    end = float(last[2] - second**2 / (second - first))
+    return Number(end, max(abs(end - float(last[2])), rounding))
