@@ -1,54 +1,79 @@
-"""Kill workers and drivers of a sweep at random moments, and see that the store holds exactly its runs.
+"""Kill workers, drivers and nodes of a sweep at random moments, and compare with a sweep that nothing befell.
 
-python benchmarks/faults.py local 20
-python benchmarks/faults.py ray 20           on a cluster of three nodes on this machine
+python benchmarks/faults.py local 50
+python benchmarks/faults.py ray 50           on a cluster of three nodes on this machine, node loss included
+
+60 small networks are trained twice: once in peace, once with SIGKILLs. The second store must hold exactly
+the runs of the grid, each once, and each with the same bits as in the first.
 """
 
 import os
+import random
 import sys
 import tempfile
 import time
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads decide how sums round
 
+from scalinglab.curves import run_name  # noqa: E402
 from scalinglab.store import Store  # noqa: E402
-from tests.sweep.faults import check, grid, inject  # noqa: E402
+from scalinglab.sweep import execute  # noqa: E402
+from tests.sweep.faults import inject, same_bits, trained_grid  # noqa: E402
+from tests.sweep.short import identity  # noqa: E402
 
 
 @contextmanager
 def cluster(engine):
+    """An address, and a function that kills a node and starts another in its place."""
     if engine != "ray":
-        yield ""
+        yield "", None
         return
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     from ray.cluster_utils import Cluster
 
-    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    for _ in range(2):
-        nodes.add_node(num_cpus=1)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    chance = random.Random(0)
+
+    def lose_node():
+        cluster.remove_node(nodes.pop(chance.randrange(2)), allow_graceful=False)
+        nodes.append(cluster.add_node(num_cpus=1))
+
     try:
-        yield nodes.address
+        yield cluster.address, lose_node
     finally:
-        nodes.shutdown()
+        cluster.shutdown()
 
 
 def main():
     engine = sys.argv[1] if len(sys.argv) > 1 else "local"
-    kills = int(sys.argv[2]) if len(sys.argv) > 2 else 20
-    seeds, pause = 12, 0.02
-    with tempfile.TemporaryDirectory() as folder, cluster(engine) as address:
+    kills = int(sys.argv[2]) if len(sys.argv) > 2 else 50
+    warnings.simplefilter("ignore")
+    wanted = trained_grid()
+    with tempfile.TemporaryDirectory() as folder, cluster(engine) as (address, lose_node):
+        whole, broken = Store(Path(folder) / "whole"), Store(Path(folder) / "killed")
+        execute(wanted, whole, workers=2, max_stacked=4, progress=False)
         start = time.perf_counter()
-        workers, drivers, torn, started = inject(folder, engine, kills, seeds, pause, address)
-        check(Store(folder), grid(seeds, pause))
+        killed = inject(broken.path, engine, kills, wanted, address, lose_node)
+        seconds = time.perf_counter() - start
+        names = {run_name(identity(setting)) for setting in wanted.settings()}
+        statuses = [record.status for record in broken.records().values()]
+        same, runs = same_bits(broken, whole)
         print(
-            f"{engine}: {workers} workers and {drivers} drivers killed, {torn} workers mid-run; "
-            f"the sweep was started {started} times; "
-            f"the store holds exactly the {len(Store(folder).records())} runs of the grid, each once "
-            f"({time.perf_counter() - start:.0f} s)"
+            f"{engine}: {killed.workers} workers, {killed.drivers} drivers and {killed.nodes} nodes killed, "
+            f"{killed.torn} workers mid-run; the sweep was started {killed.started} times ({seconds:.0f} s)"
         )
+        print(f"lost {len(names - set(broken.records()))}, foreign {len(set(broken.records()) - names)}")
+        doubled = broken.curves().frame.duplicated(["run", "step"]).sum()
+        print(f"doubled rows {doubled}, not done {sum(status != 'done' for status in statuses)}")
+        print(f"damaged files {len(broken.problems)}, bitwise equal {same} of {runs} runs")
+        if names != set(broken.records()) or doubled or same != runs or broken.problems:
+            sys.exit(1)
 
 
 if __name__ == "__main__":

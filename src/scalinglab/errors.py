@@ -21,6 +21,10 @@ class BadInput(ScalinglabError, ValueError):
     """A value that cannot be used: the message says which, why, and what to do instead."""
 
 
+class NotDetermined(BadInput):
+    """A question that these data do not answer: the message says why in one sentence, and what would."""
+
+
 class NotConverged(ScalinglabError, ArithmeticError):
     """A solver that did not reach its tolerance; no number is returned in its place."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -18,3 +19,18 @@ def track(items: Iterable[T], description: str, total: int | None = None) -> Ite
     from rich.progress import track as rich_track
 
     yield from rich_track(items, description, total=total, console=Console(stderr=True), transient=True)
+
+
+@contextmanager
+def reading(description: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar of bytes; call what it gives with the number of bytes read."""
+    if not sys.stderr.isatty():
+        yield lambda count: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(description), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(description, total=total)
+        yield lambda count: bar.advance(task, count)

@@ -1,7 +1,9 @@
 """The board shows a running sweep as it goes, on this machine only and for reading only."""
 
 import asyncio
+import contextlib
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -13,7 +15,7 @@ import pytest
 from scalinglab.board import app, serve
 from scalinglab.board.state import state
 from scalinglab.errors import BadInput, ScalinglabError
-from scalinglab.store import Store
+from scalinglab.store import Store, folder
 from scalinglab.sweep import Grid
 from scalinglab.sweep.plan import keep_grid
 from tests.browser import Browser, needs_browser
@@ -80,14 +82,137 @@ def test_runs_that_two_grids_share_are_counted_once(tmp_path):
     assert client(store).get("/status.json").json()["planned"] == 5
 
 
-def test_a_machine_whose_clock_is_ahead_does_not_speed_up_the_sweep(tmp_path, monkeypatch):
+def test_rates_do_not_jump_with_a_foreign_clock(tmp_path, monkeypatch):
     store = Store(tmp_path / "runs")
     here = time.time()
-    for seed in range(10):  # one a minute, an hour ahead
-        monkeypatch.setattr(time, "time", lambda seed=seed: here + 3600 + 60 * seed)
-        write(store, 100, seed)
-    monkeypatch.setattr(time, "time", lambda: here)
-    assert state(store)["rate"] == pytest.approx(1, rel=0.15)
+    running = []
+    for host, (ahead, pace) in {"one": (0, 60), "other": (3600, 30), "late": (-7200, 20)}.items():
+        monkeypatch.setattr(folder, "environment", lambda host=host: {"host": host})
+        for seed in range(10):
+            monkeypatch.setattr(time, "time", lambda s=seed, a=ahead, p=pace: here + a + p * s)
+            write(store, pace, seed)
+        running.append(write(store, pace, 10, seal=False))
+    monkeypatch.setattr(time, "time", lambda: here + 600)
+    assert state(store)["rate"] == pytest.approx(1 + 2 + 3)
+    running.pop().seal()  # the third has nothing left to do
+    assert state(store)["rate"] == pytest.approx(1 + 2)
+    for run in running:
+        run.close()
+    assert state(store)["rate"] == 0
+
+
+def end(process):
+    process.terminate()
+    process.wait()
+    if process.stderr:
+        process.stderr.close()
+
+
+def served(tmp_path, *options, host="127.0.0.1"):
+    """The board as a process, its port, and what it said."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.bind((host, 0))
+        port = probe.getsockname()[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    command = [
+        sys.executable,
+        "-m",
+        "scalinglab",
+        "board",
+        str(tmp_path),
+        "--host",
+        host,
+        "--port",
+        str(port),
+    ]
+    process = subprocess.Popen([*command, *options], env=environment, stderr=subprocess.PIPE, text=True)
+    said = process.stderr.readline()
+    for _ in range(600):
+        with socket.socket(family) as probe:
+            if probe.connect_ex(("::1" if ":" in host else "127.0.0.1", port)) == 0:
+                return process, port, said
+        time.sleep(0.1)
+    raise AssertionError("the board did not come up")
+
+
+@pytest.mark.slow
+def test_the_board_listens_on_the_loopback_of_ipv6(tmp_path):
+    if not socket.has_ipv6:
+        pytest.skip("this machine has no IPv6")
+    write(Store(tmp_path), 100, 0)
+    process, port, said = served(tmp_path, host="::1")
+    try:
+        assert said.startswith(f"http://[::1]:{port}/ follows")
+        assert httpx.get(f"http://[::1]:{port}/status.json").json()["done"] == 1
+        answer = httpx.get(f"http://[::1]:{port}/", headers={"host": f"evil.example:{port}"})
+        assert answer.status_code == 400
+    finally:
+        end(process)
+
+
+@pytest.mark.slow
+def test_slow_connections_are_closed(tmp_path):
+    write(Store(tmp_path), 100, 0)
+    code = "from scalinglab.board import guard; guard.REQUEST = 0.5; guard.RESPONSE = 1.0; "
+    code += "import sys; from scalinglab.board import serve; serve(sys.argv[1], port=int(sys.argv[2]))"
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path), str(port)], env=environment, stderr=subprocess.DEVNULL
+    )
+    try:
+        wait_for_port(port)
+        for said in (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", b"GET /status.json HTTP/1.1\r\n"):
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as slow:
+                slow.sendall(said)
+                with contextlib.suppress(ConnectionError):
+                    assert slow.recv(100) == b""  # closed by the board, without an answer
+        assert httpx.get(f"http://127.0.0.1:{port}/status.json").status_code == 200
+    finally:
+        end(process)
+
+
+def test_other_machines_need_the_token_and_a_name_that_is_allowed(tmp_path):
+    write(Store(tmp_path), 100, 0)
+    secret, names = "a-long-secret", ("127.0.0.1", "localhost", "box.lab")
+    guarded = app(tmp_path, hosts=names, token=secret)
+
+    def ask(path, client, **headers):
+        async def send():
+            transport = httpx.ASGITransport(app=guarded, client=(client, 1234))
+            async with httpx.AsyncClient(transport=transport, base_url="http://box.lab:8000") as asking:
+                return await asking.get(path, headers=headers)
+
+        return asyncio.run(send())
+
+    assert ask("/status.json", "127.0.0.1").status_code == 200  # through a tunnel, say
+    assert ask("/status.json", "10.0.0.7").status_code == 403
+    assert ask("/status.json?token=wrong", "10.0.0.7").status_code == 403
+    welcome = ask(f"/status.json?token={secret}", "10.0.0.7")
+    assert welcome.status_code == 200
+    cookie = welcome.headers["set-cookie"].split(";")[0]
+    assert "HttpOnly" in welcome.headers["set-cookie"]
+    assert ask("/status.json", "10.0.0.7", cookie=cookie).status_code == 200
+    assert ask("/status.json", "10.0.0.7", cookie="scalinglab_board=wrong").status_code == 403
+    for name, status in {"evil.example": 400, "10.0.0.1:8000": 200, "[fe80::1]:8000": 200, "": 400}.items():
+        assert ask(f"/status.json?token={secret}", "10.0.0.7", host=name).status_code == status, name
+
+
+@pytest.mark.slow
+def test_to_listen_for_other_machines_warns_and_prints_a_token(tmp_path):
+    write(Store(tmp_path), 100, 0)
+    process, port, said = served(tmp_path, "--allow", "box.lab", host="0.0.0.0")
+    try:
+        token = re.fullmatch(rf"http://\S+:{port}/\?token=(\S+) follows .*\n", said)[1]
+        assert len(token) >= 32
+        assert "warning: every machine that reaches 0.0.0.0" in process.stderr.readline()
+        for name, status in {"box.lab": 200, "evil.example": 400}.items():
+            answer = httpx.get(f"http://127.0.0.1:{port}/status.json", headers={"host": name})
+            assert answer.status_code == status
+    finally:
+        end(process)
 
 
 def test_failed_runs_stand_there_with_their_reason(tmp_path):
@@ -132,7 +257,7 @@ SWEEP = """
 import sys
 from scalinglab.sweep import Grid, execute
 grid = Grid(axes={"size": [1, 2, 3], "pause": [0.4]}, seeds=4, runner="tests.sweep.pretend")
-execute(grid, sys.argv[1], workers=2, together=1)
+execute(grid, sys.argv[1], workers=2, max_stacked=1)
 """
 
 

@@ -88,7 +88,7 @@ def test_every_command_teaches_by_example():
         (["report", "good.csv", "--where", "n_data=123"], "no row has n_data = 123"),
         (["laws", "fit", "good.csv", "--level", "2"], "--level 2"),
         (["laws", "fit", "good.csv", "--at", "-5", "--no-figure"], "at=-5"),
-        (["plan", "gain-from", "good.csv", "--from", "-2"], "x=-2"),
+        (["plan", "gain-from", "good.csv", "--from", "-2"], "start=-2"),
         (["report", "nowhere"], "does not exist"),
         (["theory", "kernel", "--spectrum", "empty.csv"], "cannot be read"),
         (["simulate", "perceptron", "--load", "5", "--device", "nonsense"], "device='nonsense'"),

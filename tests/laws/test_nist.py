@@ -44,7 +44,7 @@ def test_fit_reproduces_the_certified_parameters(problem: Problem):
     assert 2 * law.objective == pytest.approx(problem.squares, rel=1e-9)
     freedom = len(problem.y) - len(problem.certified)
     assert law.dof == freedom
-    assert law.scatter == pytest.approx(np.sqrt(problem.squares / freedom), rel=1e-9)
+    assert law.residual_std == pytest.approx(np.sqrt(problem.squares / freedom), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["Misra1a", "Misra1b", "Misra1c", "Misra1d", "DanWood", "MGH10"])

@@ -9,7 +9,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws import plan, surface
+from scalinglab.laws import optimum, plan, surface
 from scalinglab.laws.planning.hoffmann import vertex
 
 TRUE = {"E": 1.8, "A": 480.0, "B": 2100.0, "alpha": 0.35, "beta": 0.37}
@@ -86,8 +86,8 @@ def test_search_agrees_with_the_closed_form(exact):
     form = exact.law.form
     product = np.geomspace(1e17, 1e23, 5)
     columns = [exact.law.values[j].reshape(1, 1) for j in range(5)]
-    searched = np.exp(surface._search(form, columns, product))[0]
-    closed = surface._optimum(form, exact.law.values[None], product)[0, 0]
+    searched = np.exp(optimum._search(form, columns, product))[0]
+    closed = optimum.best_split(form, exact.law.values[None], product)[0, 0]
     assert searched == pytest.approx(closed, rel=1e-6)
 
 
@@ -237,7 +237,7 @@ def test_sizes_on_one_line_do_not_make_a_surface():
 
 def test_surface_errors_name_the_way_out():
     n, d, y = runs(0)
-    with pytest.raises(BadInput, match="needs n_unique="):
+    with pytest.raises(BadInput, match="give n_unique="):
         surface.fit(n, d, y, form="data_constrained")
     with pytest.raises(BadInput, match="not a surface"):
         surface.fit(n, d, y, form="power_law")
@@ -258,7 +258,7 @@ def test_needed_outside_what_the_law_spans_is_said_and_not_made_up():
     rising = sl.laws.fit("power_law", x, x**0.3 * noise)
     with pytest.raises(BadInput, match="rises with x"):
         sl.laws.plan.size_for(rising, 10.0)
-    with pytest.raises(BadInput, match="y=inf"):
+    with pytest.raises(BadInput, match="target=inf"):
         sl.laws.plan.size_for(law, np.inf)
 
 
@@ -306,3 +306,35 @@ def test_sensitivity_of_bad_data_is_an_error_and_not_a_table():
         sl.laws.plan.sensitivity(n, d, loss, compute=1e21)
     with pytest.raises(BadInput, match="budgets=-1 must be positive"):
         sl.laws.plan.approaches(n[1:], d[1:], loss[1:], compute=1e21, budgets=[-1, 1e20, 1e21])
+
+
+def test_candidates_are_runs_that_one_would_make():
+    """The design has lopsided runs; the plan does not ask for more of them."""
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 6e10, 5), np.geomspace(2e9, 2e11, 5)))
+    noise = np.exp(0.005 * np.random.default_rng(0).standard_normal(n.size))
+    fitted = surface.fit(n, d, losses(n, d) * noise)
+    found = plan.next_runs(fitted, budget=1e22, compute=1e24)
+    best = np.asarray(fitted.compute_optimal(found.cost / found.seeds, intervals=False).n_params)
+    assert len(found.runs)
+    assert (np.abs(np.log(found.runs[:, 0] / best)) <= np.log(10) + 1e-9).all()
+
+
+def test_a_run_that_buys_nothing_is_not_worth_it(fitted):
+    little = plan.next_runs(fitted, budget=1e18, compute=1e22)
+    assert not little.worth_it
+    assert little.summary().splitlines()[-1].startswith("not worth it: ")
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 3), np.geomspace(2e9, 2e11, 3)))
+    noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(n.size))
+    poor = surface.fit(n, d, losses(n, d) * noise)
+    much = plan.next_runs(poor, budget=1e23, compute=1e24)
+    assert much.worth_it
+    assert much.after[-1] <= 0.8 * much.before
+    assert "worth it: " in much.verdict
+
+
+def test_a_plan_costs_no_more_than_it_is_worth(fitted):
+    """A budget a thousand times larger does not buy a plan that narrows the interval by less than a tenth."""
+    small = plan.next_runs(fitted, budget=1e22, compute=1e24, most=2)
+    large = plan.next_runs(fitted, budget=1e25, compute=1e24, most=2)
+    dearer = large.cost.sum() > 2 * small.cost.sum()
+    assert not dearer or large.after[-1] < 0.95 * small.after[-1]

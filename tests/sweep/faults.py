@@ -1,11 +1,13 @@
 """Fault injection: sweeps whose workers and drivers are killed at random moments, until all is done."""
 
+import json
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 
 from scalinglab.curves import run_name
 from scalinglab.store import Store
@@ -14,13 +16,12 @@ from tests.sweep import pretend
 
 KINDS = ["a", "b", "c"]
 DRIVER = """
-import sys, warnings
+import json, sys, warnings
 warnings.simplefilter("ignore")
-from tests.sweep.faults import grid
-from scalinglab.sweep import execute
-path, engine, address, seeds, pause = sys.argv[1:]
+from scalinglab.sweep import Grid, execute
+path, engine, address, grid = sys.argv[1:]
 outcome = execute(
-    grid(int(seeds), float(pause)), path, engine=engine, address=address or None, workers=2, max_stacked=2,
+    Grid.from_dict(json.loads(grid)), path, engine=engine, address=address or None, workers=2, max_stacked=4,
     attempts=100,
 )
 print(outcome.summary())
@@ -32,9 +33,17 @@ def grid(seeds=8, pause=0.005):
     return Grid(axes={"pause": [pause], "kind": KINDS}, seeds=seeds, runner="tests.sweep.pretend")
 
 
-def start_driver(path, engine="local", address="", seeds=8, pause=0.005):
+def trained_grid(seeds=10):
+    """Runs that really train: the bits of each depend on which others are stacked with it."""
+    setting = {"model": "mlp", "dataset": "digits", "width": 0.25, "batch_size": 32}
+    axes = {"n_data": [100, 200, 400], "epochs": [4, 8]}
+    return Grid(setting, axes=axes, seeds=seeds, runner="tests.sweep.short")
+
+
+def start_driver(path, engine="local", address="", wanted=None):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    command = [sys.executable, "-c", DRIVER, str(path), engine, address, str(seeds), str(pause)]
+    text = json.dumps((wanted or grid()).to_dict())
+    command = [sys.executable, "-c", DRIVER, str(path), engine, address, text]
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,
@@ -56,36 +65,58 @@ def workers_of(driver, engine):
     return found
 
 
-def inject(path, engine, kills, seeds=8, pause=0.005, address=""):
+@dataclass
+class Kills:
+    """What was killed: processes and nodes, and how many kills left a run unfinished."""
+
+    workers: int = 0
+    drivers: int = 0
+    nodes: int = 0
+    torn: int = 0
+    started: int = 0  # how often the sweep was
+
+    @property
+    def total(self):
+        return self.workers + self.drivers + self.nodes
+
+
+def inject(path, engine, kills, wanted=None, address="", lose_node=None):
     """Kill workers (two in three) and the driver (one in three) until `kills` are done and the sweep is over.
 
-    Three in four strike while runs are being written, the others whenever they come. Returns how many of
-    each were killed, how many of the kills left a run unfinished, and how often the sweep was started.
+    Every tenth kill takes a whole node, where `lose_node` does that. Three in four strike while runs are
+    being written, the others whenever they come.
     """
     chance = random.Random(0)
-    workers = drivers = torn = 0
-    for started in range(1, 20 * kills):
-        process = start_driver(path, engine, address, seeds, pause)
-        while process.poll() is None and workers + drivers < kills:
+    wanted = wanted or grid()
+    killed = Kills()
+    while killed.started < 20 * kills:
+        killed.started += 1
+        process = start_driver(path, engine, address, wanted)
+        while process.poll() is None and killed.total < kills:
             if chance.random() < 0.75:
                 wait_until(lambda driver=process: driver.poll() is not None or running(path))
             time.sleep(chance.uniform(0.0, 0.1))
-            if workers >= 2 * (drivers + 1):
+            if lose_node is not None and killed.total % 10 == 9 and running(path):
+                lose_node()
+                killed.nodes += 1
+                continue
+            if killed.workers >= 2 * (killed.drivers + 1):
                 process.kill()
-                drivers += 1
+                killed.drivers += 1
                 break
             victims = workers_of(process.pid, engine)
             if victims and kill(chance.choice(victims)):
-                workers += 1
+                killed.workers += 1
                 time.sleep(0.01)
-                torn += bool(Store(path).unfinished())
+                killed.torn += bool(Store(path).unfinished())
         output = process.communicate(timeout=300)[0]
         if process.returncode not in (0, -signal.SIGKILL):
             raise AssertionError(output)
         if process.returncode == 0:
-            if workers + drivers >= kills:
-                return workers, drivers, torn, started
-            for name in list(Store(path).records())[: seeds * 2]:  # through too early: give it work again
+            if killed.total >= kills:
+                return killed
+            names = list(Store(path).records())  # through too early: give it work again
+            for name in chance.sample(names, 2 * len(names) // 3):
                 Store(path).discard(name)
     raise AssertionError("the sweep did not come to its end")
 
@@ -108,6 +139,18 @@ def wait_until(condition, seconds=60):
 
 def running(path):
     return {run: r for run, r in Store(path).records().items() if r.status == "running"}
+
+
+def same_bits(store, other):
+    """How many runs of two stores have the same bits in all they measured, and how many there are."""
+    mine, others = (dict(list(s.curves().frame.groupby("run"))) for s in (store, other))
+    assert set(mine) == set(others)
+    measured = store.curves().measurement_columns
+    ordered = (
+        (mine[run].sort_values("step")[measured], others[run].sort_values("step")[measured]) for run in mine
+    )
+    same = sum(bool((a.to_numpy() == b.to_numpy()).all()) for a, b in ordered)
+    return same, len(mine)
 
 
 def check(store, wanted):

@@ -2,18 +2,23 @@
 
 import errno
 import os
+import platform
 import shutil
 import signal
+import socket
+import subprocess
 import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import pytest
 
+from scalinglab.curves import run_name
 from scalinglab.errors import BadInput, ScalinglabError
-from scalinglab.store import Store, StoreError
-from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, run
+from scalinglab.store import Store, StoreError, StoreWarning
+from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, preflight, run, worker
 from scalinglab.sweep.driver import Driver, Wish, again
 from scalinglab.sweep.engines import LocalPool
 from tests.store.test_formats import a_new_field, rewritten
@@ -171,7 +176,7 @@ def test_the_store_keeps_the_grid_and_the_sweep_can_be_done_again_from_it(engine
     first, second = (Store(tmp_path / name).curves().frame for name in ("first", "second"))
     key = ["run", "step"]
     assert first.sort_values(key)["test_loss"].tolist() == second.sort_values(key)["test_loss"].tolist()
-    (damaged,) = (tmp_path / "second" / "grids").iterdir()
+    (damaged,) = (tmp_path / "second" / "grids").glob("*.json")
     damaged.write_text(damaged.read_text()[:40])
     with pytest.raises(ScalinglabError, match=f"{damaged.name} is damaged"):
         again(tmp_path / "second")
@@ -210,6 +215,119 @@ def test_a_cluster_without_room_for_a_task_says_so(cluster, monkeypatch):
         pool._check_room(alone=True)
 
 
+def test_a_node_that_does_not_share_the_folder_stops_the_sweep_and_is_named(cluster, tmp_path):
+    import ray
+
+    mine, _ = cluster
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    apart = f"mount -t tmpfs tmpfs {shared} && exec {Path(sys.executable).parent}/ray start --block "
+    apart += f"--address={mine.address} --num-cpus=1"
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
+        pytest.skip("a mount of its own needs root")
+    process = subprocess.Popen(
+        ["unshare", "-m", "sh", "-c", apart], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == 4)
+        with pytest.raises(
+            StoreError, match=rf"host {platform.node()} does not see the folder {shared}/runs"
+        ):
+            execute(grid(seeds=2), shared / "runs", engine="ray")
+        assert Store(shared / "runs").records() == {}
+        assert not (shared / "runs" / ".preflight").exists()
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == 3)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "listening"])
+def test_an_address_without_a_cluster_gets_an_answer_in_time(address, tmp_path):
+    pytest.importorskip("ray")
+    with socket.create_server(("127.0.0.1", 0)) as other:  # something listens that is no cluster
+        if address == "listening":
+            address = f"127.0.0.1:{other.getsockname()[1]}"
+        code = "import sys; from scalinglab.sweep.ray_engine import RayPool; RayPool(sys.argv[1], 1)"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        start = time.monotonic()
+        out = subprocess.run(
+            [sys.executable, "-c", code, address], capture_output=True, text=True, env=environment, timeout=90
+        )
+        assert f"cannot connect to the Ray cluster at '{address}'" in out.stderr
+        if "no answer in" in out.stderr:
+            assert "no answer in 15 s" in out.stderr
+        else:
+            assert time.monotonic() - start < 20
+
+
+def test_a_worker_that_does_not_find_the_token_does_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(preflight, "PATIENCE", 0.2)
+    task = {"task": 1, "runner": RUNNER, "store": str(tmp_path / "here"), "experiment": None, "device": None}
+    task |= {"settings": [pretend.identity({})], "group": [pretend.identity({})]}
+    token = preflight.leave_token(tmp_path / "there")
+    answer = worker.execute({**task, "token": token})
+    assert (answer["ok"], answer["kind"]) == (False, "store")
+    assert "does not see the folder" in answer["message"]
+    assert not (tmp_path / "here").exists()
+    here = preflight.leave_token(tmp_path / "here")
+    assert worker.execute({**task, "token": here}) == {"ok": True}
+    assert preflight.answer_token(str(tmp_path / "here"), here, "node") is None
+    assert preflight.check_answer(tmp_path / "here", here, "node", "host") is None
+    told = preflight.check_answer(tmp_path / "here", here, "other", "host")
+    assert told is not None
+    assert "what host host writes" in told
+    preflight.remove_token(tmp_path / "here", here)
+    assert not (tmp_path / "here" / ".preflight").exists()
+
+
+# --- groups ----------------------------------------------------------------------------------------
+
+
+def test_a_sweep_that_goes_on_keeps_the_groups_of_its_first_start(tmp_path):
+    wanted = grid(seeds=5, kind=["a", "b"])
+    first = execute(wanted, tmp_path, workers=2, max_stacked=2).plan
+    groups = {frozenset(task.runs) for task in first.tasks}
+    store = Store(tmp_path)
+    left = [first.tasks[0].runs[0], *first.tasks[3].runs]
+    for name in left:
+        store.discard(name)
+    plan = make_plan(wanted, store, workers=7)  # whatever the number of workers now
+    assert sorted(plan.missing) == sorted(left)
+    assert {frozenset(map(run_name, task.whole)) for task in plan.tasks} <= groups
+    assert sorted(len(task.whole) for task in plan.tasks) == sorted(len(first.tasks[k].runs) for k in (0, 3))
+    smaller = make_plan(wanted, store, workers=2, max_stacked=1)  # asked for
+    assert all(len(task.whole) == 1 for task in smaller.tasks)
+    execute(wanted, tmp_path, workers=2)
+    check(store, wanted)
+    (kept,) = (tmp_path / "grids").glob("*.groups")
+    kept.write_bytes(kept.read_bytes()[:-3])
+    store.discard(left[0])
+    with pytest.warns(StoreWarning, match="grouped anew"):
+        assert make_plan(wanted, store, workers=2).missing == left[:1]
+
+
+def test_a_group_whose_worker_dies_is_submitted_again_as_it_was(tmp_path):
+    wanted = grid(seeds=4)
+    plan = make_plan(wanted, Store(tmp_path), workers=1)
+    (task,) = plan.tasks
+    driver = Driver(plan, wanted, Store(tmp_path), LocalPool(1), attempts=3, wish=Wish())
+    with Store(tmp_path).start(task.settings[1]) as done:
+        done.append(step=0, test_loss=1.0)
+    died = {"ok": False, "kind": "died", "message": "gone"}
+    for _ in range(2):
+        driver._deal(task, died)
+        (task,) = driver.waiting
+        driver.waiting = []
+        assert (len(task.settings), len(task.whole)) == (3, 4)
+    driver._deal(task, died)  # the third time: which of them is to blame?
+    assert [(len(half.settings), len(half.whole)) for half in driver.waiting] == [(1, 1), (2, 2)]
+    half = driver.waiting.pop()
+    driver._deal(half, died)
+    assert [len(part.whole) for part in driver.waiting] == [1, 1, 1]
+
+
 def count(path, status):
     return sum(record.status == status for record in Store(path).records().values())
 
@@ -219,14 +337,24 @@ def count(path, status):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
 def test_workers_and_drivers_killed_at_random_leave_exactly_the_runs_of_the_grid(tmp_path):
-    workers, drivers, *_ = inject(tmp_path, "local", kills=4)
-    assert workers >= 2
-    assert drivers >= 1
+    killed = inject(tmp_path, "local", kills=4)
+    assert killed.workers >= 2
+    assert killed.drivers >= 1
     check(Store(tmp_path), faults.grid())
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
+def test_trainings_killed_at_random_give_the_bits_of_a_sweep_without_interruption(tmp_path):
+    wanted = faults.trained_grid(seeds=2)
+    execute(wanted, tmp_path / "whole", workers=2, max_stacked=4)
+    killed = inject(tmp_path / "killed", "local", 4, wanted)
+    assert killed.total == 4
+    assert faults.same_bits(Store(tmp_path / "killed"), Store(tmp_path / "whole")) == (12, 12)
+
+
 def test_the_first_ctrl_c_lets_runs_finish_and_the_next_sweep_continues(tmp_path):
-    process = start_driver(tmp_path, seeds=8, pause=0.05)
+    process = start_driver(tmp_path, wanted=faults.grid(8, 0.05))
     wait_until(lambda: any(r.status == "done" for r in Store(tmp_path).records().values()))
     process.send_signal(signal.SIGINT)
     output = process.communicate(timeout=60)[0]
@@ -240,7 +368,7 @@ def test_the_first_ctrl_c_lets_runs_finish_and_the_next_sweep_continues(tmp_path
 
 
 def test_the_second_ctrl_c_stops_at_once(tmp_path):
-    process = start_driver(tmp_path, seeds=2, pause=5)
+    process = start_driver(tmp_path, wanted=faults.grid(2, 5))
     wait_until(lambda: any(r.status == "running" for r in Store(tmp_path).records().values()))
     start = time.monotonic()
     process.send_signal(signal.SIGINT)

@@ -14,6 +14,7 @@ import torch
 
 from scalinglab.store import Store, StoreError, StoreWarning
 from scalinglab.train import engine, run, run_many, state
+from scalinglab.train.engine import train_into
 from scalinglab.train.setting import Setting
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 0.25, "n_data": 300, "batch_size": 32, "steps": 25}
@@ -144,6 +145,25 @@ def test_part_of_a_killed_group_goes_on_by_itself(tmp_path, monkeypatch) -> None
     run_many(settings, store=tmp_path)
     assert seen[-1] == (3, 13)
     assert not list((tmp_path / "state").glob("*"))
+
+
+def test_runs_left_of_a_group_get_the_bits_of_a_training_without_interruption(tmp_path, monkeypatch) -> None:
+    settings = [Setting.from_dict({**MLP, "seed": seed}).identity() for seed in range(3)]
+    whole = ordered(run_many(settings))
+    train_into(Store(tmp_path), settings, settings)
+    for name in (Setting.from_dict(settings[0]).run, Setting.from_dict(settings[2]).run):
+        Store(tmp_path).discard(name)
+    seen = begun(monkeypatch)
+    train_into(Store(tmp_path), settings[::2], settings)
+    assert seen == [(3, 0)]  # the one that is done trains along
+    again = ordered(Store(tmp_path).curves())
+    for name in ("run", "step", "train_loss", "test_loss", "norm"):
+        assert again[name].equals(whole[name]), name
+    alone = ordered(run_many(settings[::2]))
+    assert not alone.test_loss.equals(again[again.run.isin(alone.run)].reset_index().test_loss)  # it matters
+    before = len(seen)
+    train_into(Store(tmp_path), settings, settings)
+    assert len(seen) == before  # what is done is not done again
 
 
 def test_a_failed_run_that_is_done_again_has_its_whole_curve(tmp_path, monkeypatch) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import platform
+import secrets
 import socket
 import sys
 import threading
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scalinglab.board.guard import LOOPBACK, Guard, is_loopback, timed_protocol
 from scalinglab.board.state import section, state
 from scalinglab.errors import BadInput, ScalinglabError, require
 from scalinglab.report import build
@@ -18,8 +22,6 @@ from scalinglab.store import Store, StoreWarning
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
-
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Page:
@@ -66,18 +68,24 @@ class Page:
             return render(self.title, f"no figures yet: {error}", [first], refresh)
 
 
-def app(store: Store | str | Path, *, refresh: float = 5.0, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
+def app(
+    store: Store | str | Path,
+    *,
+    refresh: float = 5.0,
+    hosts: tuple[str, ...] = LOOPBACK,
+    token: str | None = None,
+) -> Starlette:
     """The board as a Starlette application.
 
     Args:
         refresh: seconds after which the page loads itself again; five times that when nothing runs.
         hosts: names under which it may be asked for, so that no foreign page can reach it through a
             browser.
+        token: that clients on other machines must give; with one, addresses of machines are names, too.
     """
     require("starlette", "board", "The board")
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
     from starlette.requests import Request
     from starlette.responses import HTMLResponse, JSONResponse
     from starlette.routing import Route
@@ -94,27 +102,53 @@ def app(store: Store | str | Path, *, refresh: float = 5.0, hosts: tuple[str, ..
         return JSONResponse(state(store), headers={"Cache-Control": "no-store"})
 
     routes = [Route("/", show, methods=["GET"]), Route("/status.json", tell, methods=["GET"])]
-    guard = Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
-    return Starlette(routes=routes, middleware=[guard])
+    return Starlette(routes=routes, middleware=[Middleware(Guard, names=tuple(hosts), token=token)])
 
 
 def serve(
-    store: Store | str | Path, *, host: str = "127.0.0.1", port: int = 8000, refresh: float = 5.0
+    store: Store | str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    refresh: float = 5.0,
+    allow: Sequence[str] = (),
 ) -> None:
-    """Say where on stderr, and serve the board until Ctrl-C."""
+    """Say where on stderr, and serve the board until Ctrl-C.
+
+    Args:
+        store: what it follows.
+        host: the address to listen on; other than this machine's own, clients need a token, which is printed.
+        port: where it listens.
+        refresh: seconds between two looks at a running sweep.
+        allow: further names under which it may be asked for.
+    """
     uvicorn = require("uvicorn", "board", "The board")
     if not 0 < port < 65536:
         raise BadInput(f"port={port} must lie between 1 and 65535")
     if not refresh > 0:
         raise BadInput(f"refresh={refresh:g} must be a positive number of seconds")
-    hosts = LOOPBACK if host in LOOPBACK else ("*",)
-    page = app(store, refresh=refresh, hosts=hosts)
+    hosts, token = (*LOOPBACK, *allow), None
+    if not is_loopback(host):
+        hosts, token = (*hosts, host, platform.node(), socket.getfqdn()), secrets.token_urlsafe(24)
+    page = app(store, refresh=refresh, hosts=hosts, token=token)
     try:  # before uvicorn does, whose answer is a log and a status of its own
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
     except OSError as error:
         raise ScalinglabError(
-            f"cannot listen on {host}:{port}: {error.strerror}; try another port"
+            f"cannot listen on {host}:{port}: {error.strerror or error}; try another port, or another host"
         ) from error
     where = store.path if isinstance(store, Store) else store
-    print(f"http://{host}:{port}/ follows {where}; Ctrl-C ends it", file=sys.stderr)
-    uvicorn.run(page, host=host, port=port, log_level="warning")
+    print(f"{_address(host, port, token)} follows {where}; Ctrl-C ends it", file=sys.stderr)
+    if token:
+        print(
+            f"warning: every machine that reaches {host} can ask for this page, and needs the token above, "
+            f"which travels unencrypted. Safer: listen on 127.0.0.1 and use ssh -L {port}:localhost:{port}",
+            file=sys.stderr,
+        )
+    uvicorn.run(page, host=host, port=port, log_level="warning", http=timed_protocol(), ws="none")
+
+
+def _address(host: str, port: int, token: str | None) -> str:
+    """What to type into a browser."""
+    name = platform.node() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}/" + (f"?token={token}" if token else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,18 +17,14 @@ from scalinglab.sweep.display import clock
 from scalinglab.sweep.plan import kept_grids, planned_runs
 
 STATUSES = ("done", "running", "unfinished", "diverged", "failed")
-RECENT = 600.0  # seconds over which throughput is measured
+RECENT = 600.0  # seconds before a machine's latest run over which its throughput is measured
 
 
 def state(store: Store) -> dict[str, Any]:
     """Counts by status, the number of runs planned, runs a minute and seconds left, as JSON holds them."""
     records = store.records()
     counts = {status: sum(r.status == status for r in records.values()) for status in STATUSES}
-    ended = [r.finished for r in records.values() if r.finished is not None]
-    now = max(time.time(), *ended, 0.0)  # the clock of another machine may be ahead of ours
-    recent = [t for t in ended if now - t < RECENT]
-    since = max(now - min(recent), 1.0) if recent else 0.0
-    rate = 60 * len(recent) / since if recent else 0.0
+    rate = throughput(records.values())
     planned = max(len(_planned(store)), len(records))
     left = planned - counts["done"] - counts["diverged"] - counts["failed"]
     going = counts["running"] > 0
@@ -35,6 +32,31 @@ def state(store: Store) -> dict[str, Any]:
         "store": str(store.path), **counts, "planned": planned, "rate": rate,
         "seconds_left": 60 * left / rate if rate and going else None, "going": going,
     }  # fmt: skip
+
+
+def throughput(records: Iterable[Record]) -> float:
+    """Runs a minute of the machines that are at work.
+
+    Each machine by its own clock, from the runs that it ended within ten minutes of its latest: clocks that
+    differ are never compared. A machine that has ended one run is taken to go on at that run's pace.
+    """
+    ended: dict[str, list[Record]] = {}
+    at_work: dict[str, int] = {}
+    for record in records:
+        host = str(record.meta.get("host"))
+        if record.status == "running":
+            at_work[host] = at_work.get(host, 0) + 1
+        elif record.finished is not None:
+            ended.setdefault(host, []).append(record)
+    total = 0.0
+    for host, running in at_work.items():
+        times = sorted(record.finished or 0.0 for record in ended.get(host, []))
+        recent = [t for t in times if times[-1] - t < RECENT]
+        if len(recent) > 1 and recent[-1] > recent[0]:
+            total += 60 * (len(recent) - 1) / (recent[-1] - recent[0])
+        elif times and (seconds := max(record.seconds or 0.0 for record in ended[host])) > 0:
+            total += 60 * running / seconds
+    return total
 
 
 def _planned(store: Store) -> set[str]:

@@ -19,6 +19,7 @@ from scalinglab.cli import (
     report,
     reproduce,
     simulate,
+    store,
     sweep,
     theory,
     train,
@@ -46,6 +47,7 @@ app.command("read")(read.read)
 app.command("report")(report.report)
 app.command("train")(train.train)
 app.command("sweep")(sweep.sweep)
+app.add_typer(store.app, name="store")
 app.command("board")(board.board)
 
 

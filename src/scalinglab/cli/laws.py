@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scalinglab.cli import laws_curves
 from scalinglab.cli import options as option
+from scalinglab.cli.option_sets import Drawing, Table, takes
+from scalinglab.cli.option_sets import Surface as SurfaceTable
 from scalinglab.cli.output import grid
-from scalinglab.cli.tables import draw, finish, limits, load, read_curves, say
+from scalinglab.cli.tables import Asked, beliefs, draw, finish, limits, pairing, read_curves, say
 from scalinglab.errors import BadInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TIE = "PARAMETER=OTHER, as in --tie beta=alpha"
 
 app = typer.Typer(help="Fit laws to curves that were measured anywhere.", no_args_is_help=True)
 
 
 @app.command("fit")
+@takes(table=Table, drawing=Drawing)
 def fit(
-    file: option.File,
+    table: Table,
+    drawing: Drawing,
     x: option.X = "n_data",
     y: option.Y = "test_error",
     form: Annotated[
@@ -26,19 +35,13 @@ def fit(
     at: Annotated[
         str | None, typer.Option(help="Also predict here: '1e6' or '1e5,1e6' or 'low:high:n'.")
     ] = None,
-    level: Annotated[float, typer.Option(help="Of the intervals of --at and of the figure.")] = 0.95,
+    level: Annotated[float, typer.Option(help="Confidence level of the intervals, e.g. 0.95.")] = 0.95,
     loss: Annotated[str, typer.Option(help="huber or squared.")] = "huber",
     space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
     bounds: option.Bounds = None,
+    prior: option.Priors = None,
+    tie: option.Tie = None,
     error: Annotated[str | None, typer.Option(help="The column of y's standard error.")] = None,
-    column: option.Columns = None,
-    where: option.Where = None,
-    reduce: option.Reduce = "auto",
-    drop_bad: option.DropBad = False,
-    figure: option.Figure = None,
-    no_figure: option.NoFigure = False,
-    as_json: option.Json = False,
-    out: option.Out = None,
 ) -> None:
     """Fit a law, say how sure it is, and draw it.
 
@@ -48,47 +51,47 @@ def fit(
 
     scalinglab laws fit runs/ --form power_law_offset --bounds offset=0:0.02 --bounds exponent=0.5:0.5
     """
-    import numpy as np
     import pandas as pd
 
-    from scalinglab.laws.fitting import fit as fitting
+    import scalinglab as sl
+    from scalinglab.laws.fitting import rising
     from scalinglab.laws.fitting.points import positive
 
     if not 0 < level < 1:
         raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
     sizes = None if at is None else grid(at)
     positive(at=sizes if sizes is not None else 1)
-    table = load(file, x, y, where, reduce, column=column, error=error, as_json=as_json)
+    asked = table.ask(x, y, error=error)
     options: dict[str, Any] = {
-        "error": table.error, "runs": table.runs, "loss": loss, "space": space,
-        "bounds": limits(bounds), "nan_policy": "drop" if drop_bad else "raise",
+        "loss": loss, "space": space, "bounds": limits(bounds), "priors": beliefs(prior),
+        "tie": pairing("--tie", tie, TIE), **asked.points,
     }  # fmt: skip
-    names = form.split(",")
-    if form == "auto":
-        scores = fitting.scores(fitting.SIMPLE, table.x, table.y, **options)
-        names = [fitting.best(scores)]
-    laws = [fitting.fit(name.strip(), table.x, table.y, **options) for name in names]
-    if form == "auto":
-        both = " and ".join(fitting.SIMPLE)
-        why = f"the better of {both} by AICc"
-        if np.isfinite(list(scores.values())).sum() < 2:
-            why = f"the only one of {both} that these points and bounds can judge"
-        say(f"form: {names[0]}, {why}", as_json)
+    laws = [sl.laws.fit(name.strip(), asked.frame, **options) for name in form.split(",")]
+    # with nothing else asked for, the prediction is that of `laws extrapolate`: one question, one answer
+    unweighted = laws[0].points.error is None
+    plain = form == "auto" and not bounds and (space, loss) == ("log", "huber") and unweighted
+    y = f"1 - {y}" if rising.NOTE in laws[0].points.notes else y
     rows = []
     for law in laws:
-        say(law.summary(), as_json)
+        table.say(law.summary())
         if sizes is not None:
-            low, high = law.interval(sizes, level)
-            for size, value, first, last in zip(sizes, law.predict(sizes), low, high, strict=True):
-                say(f"  at {x} = {size:<10.4g} {value:.4g}   {level:.0%} [{first:.4g}, {last:.4g}]", as_json)
-            columns = {"form": law.form.name, x: sizes, y: law.predict(sizes), "low": low, "high": high}
-            rows.append(pd.DataFrame(columns))
-    document: dict[str, Any] = {"laws": [law.to_dict() for law in laws], "notes": list(table.notes)}
-    if not no_figure:
+            frame = _predicted(law, asked if plain else None, x, sizes, level)
+            for row in frame.itertuples(index=False):
+                far = f"   {row.beyond:.3g} times the largest size" if row.beyond > 1 else ""
+                at_size = f"  at {x} = {row[0]:<10.4g} {row.value:.4g}"
+                table.say(f"{at_size}   {level:.0%} [{row.low:.4g}, {row.high:.4g}]{far}")
+            frame.insert(0, "form", law.form.name)
+            rows.append(frame.rename(columns={"value": y}))
+    document: dict[str, Any] = {
+        "laws": [law.to_dict() for law in laws], "notes": asked.notes(laws[0].points.notes)
+    }  # fmt: skip
+
+    def figure() -> Any:
         from scalinglab.figures import laws as figures
 
-        drawn = figures.law(laws[0], x=x, y=y, level=level)
-        document["figure"] = draw(drawn, figure, file, "law")
+        return figures.law(laws[0], x=x, y=y, level=level)
+
+    document |= drawing.draw(figure, table.file, "law")
     document["predictions"] = pd.concat(rows).to_dict("records") if rows else []
     parameters = [
         {"form": law.form.name, "parameter": n, "value": v, "low": ends[n].low, "high": ends[n].high}
@@ -96,7 +99,26 @@ def fit(
         for n, v in law.parameters.items()
         if n in (ends := law.parameter_intervals)
     ]
-    finish(document, pd.concat(rows) if rows else pd.DataFrame(parameters), as_json, out)
+    table.finish(document, pd.concat(rows) if rows else pd.DataFrame(parameters))
+
+
+def _predicted(law: Any, asked: Asked | None, x: str, sizes: Any, level: float) -> pd.DataFrame:
+    """The prediction at some sizes: of `laws extrapolate` for the table asked, else of the law."""
+    import pandas as pd
+
+    import scalinglab as sl
+    from scalinglab.laws.fitting import rising
+
+    if asked is None:
+        low, high = law.interval(sizes, level)
+        values = law.predict(sizes)
+    else:
+        found = sl.laws.extrapolate(asked.frame, at=sizes, level=level, **asked.points)
+        values, low, high = found.mean, found.low, found.high
+        if rising.NOTE in found.notes:  # the law is of 1 - y
+            values, low, high = 1 - values, 1 - high, 1 - low
+    beyond = sizes / law.points.x.max()
+    return pd.DataFrame({x: sizes, "value": values, "low": low, "high": high, "beyond": beyond})
 
 
 @app.command("forms")
@@ -120,65 +142,64 @@ def list_forms(as_json: option.Json = False, out: option.Out = None) -> None:
 
 
 @app.command("surface")
+@takes(table=SurfaceTable, drawing=Drawing)
 def surface(
-    file: option.File,
-    n_params: option.Params = "n_params",
-    n_data: option.Data = "n_data",
-    y: option.Y = "loss",
+    table: SurfaceTable,
+    drawing: Drawing,
     form: Annotated[
-        str, typer.Option(help="chinchilla, rosenfeld, kaplan, with_time, data_constrained.")
+        str, typer.Option(help="A form of several variables ('laws forms' lists them), or module:form.")
     ] = "chinchilla",
+    variable: option.Variables = None,
     third: Annotated[
-        str | None, typer.Option(help="The column of the third variable, where the form has one.")
+        str | None, typer.Option(help="The column of the third variable; the same as --var.")
     ] = None,
-    delta: Annotated[float, typer.Option(help="Huber's threshold on ln loss; inf for least squares.")] = 1e-3,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="Huber's threshold on ln loss; inf for least squares. Default: 1e-3 from 10 runs a "
+            "parameter on, else from the scatter."
+        ),
+    ] = None,
+    space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
     bounds: option.Bounds = None,
-    drop_highest: option.DropHighest = 0,
+    prior: option.Priors = None,
+    tie: option.Tie = None,
     compute: Annotated[str | None, typer.Option(help="FLOPs at which the best use is wanted.")] = None,
-    column: option.Columns = None,
-    where: option.Where = None,
-    reduce: option.Reduce = "auto",
-    drop_bad: option.DropBad = False,
-    figure: option.Figure = None,
-    no_figure: option.NoFigure = False,
-    as_json: option.Json = False,
-    out: option.Out = None,
 ) -> None:
-    """Fit the loss as a surface over parameters and data.
+    """Fit the loss as a surface over parameters and data, or over whatever variables the form has.
 
     scalinglab laws surface chinchilla.csv --drop-highest 5 --compute 5.76e23
+
+    scalinglab laws surface moe.csv --form routed_experts --var n_experts=E
+
+    scalinglab laws surface runs.csv --tie beta=alpha --prior alpha=0.35:0.1
     """
     import pandas as pd
 
+    from scalinglab.laws import forms
     from scalinglab.laws import surface as surfaces
     from scalinglab.laws.fitting.points import positive
 
     budgets = None if compute is None else grid(compute)
     positive(compute=budgets if budgets is not None else 1)
-    columns = [n_params, n_data, *([third] if third else [])]
-    table = load(
-        file,
-        columns,
-        y,
-        where,
-        reduce,
-        column=column,
-        roles={"n_params": n_params, "n_data": n_data},
-        drop_highest=drop_highest,
-        as_json=as_json,
-    )
-    n, d, *rest = table.x
-    extra = {"time": rest[0], "n_unique": rest[0]} if rest else {}
+    chosen = forms.get(form)
+    named = pairing("--var", variable, "VARIABLE=COLUMN, as in --var n_experts=E")
+    if wrong := [n for n in named if n not in chosen.variables]:
+        raise BadInput(f"--var {wrong[0]}: {chosen.name} has {', '.join(chosen.variables)}")
+    usual = {"n_params": table.n_params, "n_data": table.n_data}
+    usual |= {chosen.variables[2]: third} if third else {}
+    asked = table.ask_surface({v: named.get(v, usual.get(v, v)) for v in chosen.variables})
     fitted = surfaces.fit(
-        n, d, table.y, form=form, delta=delta, runs=table.runs, bounds=limits(bounds),
-        nan_policy="drop" if drop_bad else "raise", **extra,
+        asked.frame, form=chosen, delta="auto" if delta is None else delta, space=space,
+        bounds=limits(bounds), priors=beliefs(prior), tie=pairing("--tie", tie, TIE), **asked.points,
     )  # fmt: skip
-    say(fitted.summary(), as_json)
+    table.say(fitted.summary())
     document: dict[str, Any] = {
         "form": fitted.law.form.name, "parameters": fitted.parameters, "errors": fitted.errors,
-        "intervals": fitted.bootstrap.parameter_intervals(), "objective": fitted.objective,
+        "intervals": fitted.parameter_intervals(), "objective": fitted.objective,
         "certificate": vars(fitted.certificate), "points": len(fitted.law.points.y),
-        "notes": [*table.notes, *fitted.law.points.notes],
+        "not_determined": list(fitted.undetermined), "interval_method": fitted.method,
+        "notes": asked.notes(fitted.law.points.notes),
     }  # fmt: skip
     ends = document["intervals"]
     best = pd.DataFrame([
@@ -187,15 +208,19 @@ def surface(
         if n in ends
     ])  # fmt: skip
     if budgets is not None:
-        optimal = fitted.compute_optimal(budgets)
-        say("\n" + optimal.summary(), as_json)
+        optimal = fitted.compute_optimal(budgets, flops_per_param_example=table.flops_per_param_example)
+        table.say("\n" + optimal.summary())
         best = optimal.table()
         document["compute_optimal"] = best.to_dict("records")
-    if not no_figure and len(fitted.law.form.variables) == 2:
+
+    def figure() -> Any:
         from scalinglab.figures import laws as figures
 
-        document["figure"] = draw(figures.surface(fitted, compute=budgets), figure, file, "surface")
-    finish(document, best, as_json, out)
+        return figures.surface(fitted, compute=budgets, flops_per_param_example=table.flops_per_param_example)
+
+    if fitted.law.form.variables == ("n_params", "n_data"):
+        document |= drawing.draw(figure, table.file, "surface")
+    table.finish(document, best)
 
 
 @app.command("noise")

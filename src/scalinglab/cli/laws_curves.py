@@ -7,24 +7,19 @@ from typing import Annotated, Any
 import typer
 
 from scalinglab.cli import options as option
+from scalinglab.cli.option_sets import Drawing, Table, takes
 from scalinglab.cli.output import grid, plain
-from scalinglab.cli.tables import draw, finish, load, read_curves, say
+from scalinglab.cli.tables import draw, finish, read_curves, say
 
 
+@takes(table=Table, drawing=Drawing)
 def extrapolate(
-    file: option.File,
+    table: Table,
+    drawing: Drawing,
     at: Annotated[str, typer.Option(help="Where to predict: '1e6', '1e5,1e6' or 'low:high:n'.")],
     x: option.X = "n_data",
     y: option.Y = "test_error",
-    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    column: option.Columns = None,
-    where: option.Where = None,
-    reduce: option.Reduce = "auto",
-    drop_bad: option.DropBad = False,
-    figure: option.Figure = None,
-    no_figure: option.NoFigure = False,
-    as_json: option.Json = False,
-    out: option.Out = None,
+    level: Annotated[float, typer.Option(help="Confidence level of the intervals, e.g. 0.95.")] = 0.95,
 ) -> None:
     """Continue a curve: several forms, judged by backtests on its own points, averaged.
 
@@ -34,19 +29,22 @@ def extrapolate(
 
     import scalinglab as sl
 
-    table = load(file, x, y, where, reduce, column=column, as_json=as_json)
-    nan_policy = "drop" if drop_bad else "raise"
-    found = sl.laws.extrapolate(table.x, table.y, at=grid(at), level=level, nan_policy=nan_policy)
-    say(found.summary(), as_json)
+    asked = table.ask(x, y)
+    found = sl.laws.extrapolate(asked.frame, at=grid(at), level=level, **asked.points)
+    table.say(found.summary())
     columns = {x: found.at, y: found.mean, "low": found.low, "high": found.high}
     document: dict[str, Any] = {**columns, "weights": found.weights, "backtest_error": found.backtest_error}
-    document |= {"level": found.level, "notes": [*table.notes, *found.notes]}
-    if not no_figure:
+    document |= {"level": found.level, "notes": asked.notes(found.notes)}
+
+    def figure() -> Any:
         from scalinglab.figures import collapse as figures
 
-        drawn = figures.extrapolation(found, table.x, table.y, x_label=x, y_label=y)
-        document["figure"] = draw(drawn, figure, file, "extrapolation")
-    finish(document, pd.DataFrame(columns), as_json, out)
+        points = found.points
+        assert points is not None
+        return figures.extrapolation(found, points.x, points.y, x_label=x, y_label=y)
+
+    document |= drawing.draw(figure, table.file, "extrapolation")
+    table.finish(document, pd.DataFrame(columns))
 
 
 def collapse(

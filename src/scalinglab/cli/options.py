@@ -80,6 +80,28 @@ Bounds = Annotated[
         "given again.",
     ),
 ]
+Priors = Annotated[
+    list[str] | None,
+    Option(
+        "--prior",
+        help="A Gaussian prior PARAMETER=VALUE:SPREAD, the spread that of the logarithm for scales; may be "
+        "given again.",
+    ),
+]
+Tie = Annotated[
+    list[str] | None,
+    Option("--tie", help="Set PARAMETER=OTHER, as in beta=alpha; may be given again."),
+]
+Variables = Annotated[
+    list[str] | None,
+    Option(
+        "--var",
+        help="The column of a variable of the form, VARIABLE=COLUMN; by default the column of its name.",
+    ),
+]
+Mixed = Annotated[
+    bool, Option("--mixed", help="Fit rows of several models, data sets or sources as one law.")
+]
 FlopsPerParamExample = Annotated[
     float, Option("--flops-per-param-example", help="FLOPs of a run divided by parameters times examples.")
 ]

@@ -22,6 +22,10 @@ def read(
         Path, typer.Option(help="The store that takes the curves in.", callback=a_folder)
     ] = Path("runs"),
     column: Columns = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(help="Only tensorboard, wandb, mlflow, lightning, hugging_face or table."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Take curves that others measured into a store, where laws, reports and figures find them.
@@ -30,7 +34,7 @@ def read(
     """
     import scalinglab as sl
 
-    curves = sl.read(source, **renamed(column))
+    curves = sl.read(source, kind=kind, **renamed(column))
     say(f"read {curves.understood}", as_json)
     if not curves.runs:
         raise BadInput(f"{source} holds no runs with a checkpoint: there is nothing to take in")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scalinglab.curves import Curves
-    from scalinglab.laws.fitting.from_curves import Table
     from scalinglab.readers.tables import Understood
 
 
@@ -58,6 +57,24 @@ def limits(bounds: list[str] | None) -> dict[str, tuple[float, float]]:
     return found
 
 
+def beliefs(priors: list[str] | None) -> dict[str, tuple[float, float]]:
+    """What ``--prior`` says: ``["beta=1:0.5"]`` to ``{"beta": (1.0, 0.5)}``."""
+    shape = "PARAMETER=VALUE:SPREAD, as in --prior alpha=0.35:0.1"
+    found = {}
+    for name, text in pairs("--prior", priors, shape):
+        try:
+            value, spread = map(float, text.split(":"))
+        except ValueError as error:
+            raise BadInput(f"--prior {name}={text}: write {shape}") from error
+        found[name.strip()] = value, spread
+    return found
+
+
+def pairing(option: str, texts: list[str] | None, shape: str) -> dict[str, str]:
+    """``["beta=alpha"]`` to ``{"beta": "alpha"}``; `shape` says how to write one."""
+    return {name.strip(): value.strip() for name, value in pairs(option, texts, shape)}
+
+
 def read_table(
     file: Path,
     column: list[str] | None,
@@ -96,7 +113,34 @@ def read_curves(
     return table.curves(select(table.frame, asked))
 
 
-def load(
+@dataclass(frozen=True)
+class Asked:
+    """A table, and the arguments with which laws take their points from it.
+
+    Attributes:
+        frame: the table under standard names.
+        x, y: the columns asked for, as they are called there.
+        rows: which rows count: `reduce`, `where`, `nan_policy`, `drop_highest`.
+        line: what was understood of the table.
+    """
+
+    frame: pd.DataFrame
+    x: Any
+    y: str
+    rows: dict[str, Any]
+    line: str
+
+    @property
+    def points(self) -> dict[str, Any]:
+        """The arguments beside the table: ``laws.fit(form, asked.frame, **asked.points)``."""
+        return {"x": self.x, "y": self.y, **self.rows}
+
+    def notes(self, notes: Sequence[str]) -> list[str]:
+        """What was done to the rows, for the result."""
+        return [*notes, f"read {self.line}"]
+
+
+def ask(
     file: Path,
     x: str | list[str],
     y: str,
@@ -104,36 +148,25 @@ def load(
     reduce: str = "auto",
     *,
     column: list[str] | None = None,
-    error: str | None = None,
-    drop_highest: int = 0,
-    drop_bad: bool = False,
     roles: Mapping[str, str] | None = None,
+    error: str | None = None,
     as_json: bool,
-) -> Table:
-    """The points that a command line asks for; what was done to the rows is said.
-
-    Columns go by their standard names or by those that they have in the file.
+    **rows: Any,
+) -> Asked:
+    """What a command line asks of a table; columns go by their standard names or by those in the file.
 
     Args:
         roles: which of the columns asked for are n_params and n_data, ours to theirs.
-        drop_bad: leave out points of a surface that cannot be used; fits of one variable do so themselves.
+        error: the column of y's standard error.
+        rows: further choices of rows, `nan_policy` and `drop_highest`.
     """
-    from scalinglab.laws.fitting.from_curves import points_of
-
     names = [x] if isinstance(x, str) else x
     table = read_table(file, column, names, roles, as_json=as_json)
     of_run = {theirs: ours for ours, theirs in (roles or {}).items()}
     named = [table.resolve(name, of_run.get(name)) for name in names]
     asked = {table.resolve(name): value for name, value in conditions(where).items()}
-    points = points_of(
-        table.frame, named[0] if isinstance(x, str) else named, table.resolve(y),
-        error=error and table.resolve(error), reduce=reduce, where=asked,
-    )  # fmt: skip
-    if drop_bad and not isinstance(x, str):
-        points = points.usable(named)
-    for note in points.notes:
-        say(f"note: {note}", as_json)
-    return replace(points.without_highest(drop_highest), notes=(*points.notes, f"read {table.line}"))
+    rows = {"reduce": reduce, "where": asked, **rows} | ({"error": table.resolve(error)} if error else {})
+    return Asked(table.frame, named[0] if isinstance(x, str) else named, table.resolve(y), rows, table.line)
 
 
 def draw(figure: Any, asked: Path | None, file: Path, kind: str) -> str:

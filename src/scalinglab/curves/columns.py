@@ -147,8 +147,8 @@ def tidy(frame: pd.DataFrame) -> pd.DataFrame:
         elif column.dtype == object:
             kinds = set(map(type, column[column.notna()]))
             if all(issubclass(kind, (int, float, np.number, np.bool_)) for kind in kinds):
-                changed[name] = pd.to_numeric(column.astype(float) if column.isna().any() else column)
-            elif kinds & {list, tuple, dict}:
+                changed[name] = _numbers(column)
+            elif kinds & {list, tuple, dict, np.ndarray}:
                 changed[name] = column.map(_cell)
     return frame.assign(**changed) if changed else frame
 
@@ -172,9 +172,31 @@ def outcome(frame: pd.DataFrame) -> pd.DataFrame:
     return named if "status" in frame else named.assign(status=np.where(ended, "diverged", "done"))
 
 
+def _numbers(column: pd.Series) -> pd.Series:
+    """Python's numbers as NumPy's; whole numbers beyond 64 bits become floats where that keeps them apart."""
+    try:
+        found = pd.to_numeric(column.astype(float) if column.isna().any() else column)
+        if is_numeric(found):
+            return found
+        floats = column.astype(float)
+    except OverflowError:
+        largest = max(column.dropna(), key=abs)
+        raise BadInput(
+            f"{column.name} has a number of {len(str(abs(largest)))} digits, and numbers go up to 1.8e308: "
+            f"{str(largest)[:20]}..."
+        ) from None
+    apart = column.dropna().nunique() == floats.dropna().nunique()
+    return floats if apart or column.name in (*NUMBERS, *PROGRESS) else column
+
+
 def _cell(value: Any) -> Any:
     """Lists and dictionaries, which a table cannot group by, as their JSON text."""
-    return json.dumps(plain(value)) if isinstance(value, (list, tuple, dict)) else value
+    if not isinstance(value, (list, tuple, dict, np.ndarray)):
+        return value
+    try:
+        return json.dumps(plain(value), default=str)
+    except RecursionError:
+        raise BadInput("a cell holds lists within lists that are nested too deeply to be read") from None
 
 
 def rename(frame: pd.DataFrame, columns: Mapping[str, str], path: str | Path) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,8 @@ def read_table(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
         frame, settings = read(path)
     except BadInput:
         raise
+    except RecursionError as error:
+        raise BadInput(f"{path} cannot be read: it is nested too deeply") from error
     except (OSError, ValueError) as error:  # Arrow's and pandas' parsers raise one of these
         raise BadInput(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
     if frame.empty:
@@ -100,7 +103,12 @@ def _read_parquet(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
     with pq.ParquetFile(path) as file:
         table = file.read()
-    return table.to_pandas(), tuple(json.loads((table.schema.metadata or {}).get(_SETTINGS, b"[]")))
+    settings = json.loads((table.schema.metadata or {}).get(_SETTINGS, b"[]"))
+    if not isinstance(settings, list) or not all(isinstance(name, str) for name in settings):
+        raise BadInput(f"{path} cannot be read: its list of settings is {str(settings)[:60]!r}")
+    if twice := [name for name, times in Counter(table.column_names).items() if times > 1]:
+        raise BadInput(f"{path}: two columns are called {twice[0]!r}; rename one of them")
+    return table.to_pandas(), tuple(name for name in settings if name in table.column_names)
 
 
 def _write_csv(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> None:
@@ -132,4 +140,6 @@ def _read_lines(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
                 rows.append(dict(json.loads(line)))
             except (ValueError, TypeError) as error:
                 raise BadInput(f"{path}, line {number} is not a JSON object: {line[:60]!r}") from error
+            except RecursionError as error:
+                raise BadInput(f"{path}, line {number} is nested too deeply: {line[:60]!r}") from error
     return pd.DataFrame(rows), ()

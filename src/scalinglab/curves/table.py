@@ -148,7 +148,10 @@ class Curves:
 
         The name is returned as it is where there is no such column, for the error that says so.
         """
-        return column if column in self.frame else self.names.get(column, column)
+        name = column if column in self.frame else self.names.get(column, column)
+        # a loss that is not said to be of training is that of the test
+        is_test = name == "loss" and name not in self.frame and "test_loss" in self.frame
+        return "test_loss" if is_test else name
 
     def _like(self, frame: pd.DataFrame) -> Curves:
         settings = [name for name in self.settings if name in frame]

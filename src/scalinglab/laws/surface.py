@@ -1,82 +1,41 @@
 """The loss as a surface over parameters and data, and the best use of compute on it.
 
-L(N, D) = E + A N^-α + B D^-β (Hoffmann et al. 2022, eq. 2) by default; `laws.forms.surfaces` lists the
-others. With C = k N D (k = 6 FLOPs per parameter and example) the best model for a compute C has
+L(N, D) = E + A N^-α + B D^-β (Hoffmann et al. 2022, eq. 2) by default; `scalinglab.laws.forms.surfaces` lists
+the others, `scalinglab.laws.optimum` has the best use of compute.
 
-    N* = G (C/k)^(β/(α+β)),  D* = (C/k)^(α/(α+β))/G,  G = (α A/(β B))^(1/(α+β)).
+Intervals come from profile likelihood with Student's quantile below `MANY` runs a parameter and from a
+bootstrap over runs from there on. On small designs resampling loses whole sizes, and wild residuals of a fit
+that nearly interpolates are far too small; the profile holds there, also where a parameter is at its bound
+or barely determined (`benchmarks/coverage.py`). What the runs do not determine raises `NotDetermined`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from scalinglab.deprecation import renamed_arguments, renamed_names
-from scalinglab.errors import BadInput, nearest
+from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
-from scalinglab.laws.fitting import uncertainty
+from scalinglab.laws.fitting import profile, uncertainty
 from scalinglab.laws.fitting.fit import fit as fit_form
-from scalinglab.laws.fitting.law import Interval, Law
+from scalinglab.laws.fitting.fit import fit_points
+from scalinglab.laws.fitting.from_curves import is_table, points_from
+from scalinglab.laws.fitting.law import Interval, Law, level_quantile
 from scalinglab.laws.fitting.points import positive
 from scalinglab.laws.fitting.uncertainty import Bootstrap
 from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
-
-if TYPE_CHECKING:
-    import pandas as pd
+from scalinglab.laws.forms.surfaces import NAMES
+from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, REACH, Optimal, best_split
 
 STRAIGHT = 0.01  # of ln size: sizes that stray less from a line, or from a value, lie on it
-REACH = 60.0  # of ln n_params on both sides: no optimum lies farther out
-FLOPS_PER_PARAM_EXAMPLE = 6.0  # per parameter and example: 2 forward, 4 backward
-
-
-@dataclass(frozen=True)
-class Optimal:
-    """The best use of a compute.
-
-    Attributes:
-        compute: FLOPs, as asked.
-        n_params, n_data, loss: at the optimum, shaped like `compute`.
-        n_params_interval, n_data_interval, loss_interval: from the bootstrap over runs.
-        exponent: of n_params ∝ compute^exponent, between the neighbourhoods of each compute.
-        level: of the intervals.
-    """
-
-    compute: Any
-    n_params: Any
-    n_data: Any
-    loss: Any
-    n_params_interval: Interval
-    n_data_interval: Interval
-    loss_interval: Interval
-    exponent: Any
-    level: float
-
-    def table(self) -> pd.DataFrame:
-        """One row a compute."""
-        import pandas as pd
-
-        columns = {"compute": self.compute}
-        for name in ("n_params", "n_data", "loss"):
-            low, high = getattr(self, f"{name}_interval")
-            columns |= {name: getattr(self, name), f"{name}_low": low, f"{name}_high": high}
-        return pd.DataFrame({name: np.atleast_1d(v) for name, v in columns.items()})
-
-    def summary(self) -> str:
-        """A table in lines, the intervals below their values."""
-        names = ("n_params", "n_data", "loss")
-        lines = [f"{'compute':>10}" + "".join(f"{name:>23}" for name in names)]
-        for row in self.table().to_dict("records"):
-            lines.append(f"{row['compute']:>10.3g}" + "".join(f"{row[name]:>23.3g}" for name in names))
-            ends = [(row[f"{name}_low"], row[f"{name}_high"]) for name in names]
-            if np.isfinite(ends).all():
-                cells = (f"{f'{low:.3g} … {high:.3g}':>23}" for low, high in ends)
-                lines.append(f"{f'{100 * self.level:g} %':>10}" + "".join(cells))
-        return "\n".join(lines)
+MANY = 10  # runs a parameter from which on intervals come from resampling runs
+USUAL_DELTA = 1e-3  # Huber's threshold on ln loss that is usual for such fits
 
 
 @dataclass(frozen=True)
@@ -87,6 +46,8 @@ class Surface:
     seed: int = 0  # of the resampling behind the intervals
 
     def __getattr__(self, name: str) -> float:
+        if name.startswith("_"):  # what notebooks and copies look for
+            raise AttributeError(name)
         parameters: dict[str, float] = object.__getattribute__(self, "law").parameters
         if name not in parameters:
             raise AttributeError(f"this surface has no {name!r}; its parameters: {', '.join(parameters)}")
@@ -111,22 +72,68 @@ class Surface:
         """The loss at (n_params, n_data, …), arrays that broadcast."""
         return self.law.predict(_pair(self.law.form, variables))
 
+    # --- how sure it is --------------------------------------------------------------------------
+
+    @property
+    def method(self) -> str:
+        """Where the intervals come from: "profile" for few runs, "bootstrap" over runs for many."""
+        enough = MANY * len(self.law.form.parameters)
+        return "bootstrap" if len(np.unique(self.law.points.runs)) >= enough else "profile"
+
     def interval(self, *variables: Any, level: float = 0.95, **options: Any) -> Interval:
-        """The interval of the surface at (n_params, n_data, …); `method="bootstrap"` by default."""
-        options = {"method": "bootstrap", **options}
-        if options["method"] == "bootstrap" and len(options) == 1:
-            return self.bootstrap.interval(_pair(self.law.form, variables), level)
-        return self.law.interval(_pair(self.law.form, variables), level, **options)
+        """The interval of the surface at (n_params, n_data, …), by `method` as in `Law.interval`."""
+        x = _pair(self.law.form, variables)
+        if options:
+            return self.law.interval(x, level, **options)
+        if self.method == "bootstrap":
+            return self.bootstrap.interval(x, level)
+        return uncertainty.interval(self.profiled, x, level, "profile")
 
     @cached_property
     def bootstrap(self) -> Bootstrap:
         """400 refits on resampled runs."""
         return uncertainty.bootstrap(self.law, draws=400, seed=self.seed)
 
+    @cached_property
+    def profiled(self) -> Law:
+        """The law whose profiles are the intervals of few runs.
+
+        Squares or Huber's function with a threshold above the scatter: a fit of absolute values (a smaller
+        threshold) has no scale to judge a profile by when it passes through five of nine points. Several
+        points of a run are not independent: the scale grows by what their residuals have in common, and
+        runs, not points, count as degrees of freedom.
+        """
+        law = self.law
+        if law.delta < law.residual_std:
+            law = fit_points(law.form, law.points, log=law.log)
+        if not law.points.blocked:
+            return law
+        dof = len(np.unique(law.points.runs)) - len(law.form.parameters)
+        return replace(law, scale=law.scale * _design_effect(law), dof=min(law.dof, dof))
+
+    def parameter_intervals(self, level: float = 0.95) -> dict[str, Interval]:
+        """The interval of every free parameter; an infinite end is not determined by the runs."""
+        if self.method == "profile":
+            ends = uncertainty.parameter_profile(self.profiled, level)
+        else:
+            ends = self.bootstrap.parameter_intervals(level)
+        return {p.name: _closed(p, *ends[p.name]) for p in self.law.form.parameters}
+
+    @cached_property
+    def undetermined(self) -> tuple[str, ...]:
+        """The parameters whose 95 % interval is open: their fitted values mean nothing."""
+        ends = self.parameter_intervals()
+        return tuple(n for n, (low, high) in ends.items() if not np.isfinite([low, high]).all())
+
     @property
     def errors(self) -> dict[str, float]:
-        """One standard error of every parameter, from the bootstrap over runs."""
-        return self.bootstrap.errors()
+        """One standard error of every parameter; infinite where it is not determined."""
+        if self.method == "bootstrap":
+            return self.bootstrap.errors()
+        width = 2 * level_quantile(0.95, self.profiled.dof)
+        return {n: float((high - low) / width) for n, (low, high) in self.parameter_intervals().items()}
+
+    # --- the best use of compute -----------------------------------------------------------------
 
     @renamed_arguments(flops="flops_per_param_example")
     def compute_optimal(
@@ -143,47 +150,121 @@ class Surface:
             compute: FLOPs, a number or an array.
             flops_per_param_example: k, the FLOPs of a run divided by n_params · n_data.
             level: of the intervals.
-            intervals: from `bootstrap`; False saves the refits and gives NaN.
+            intervals: False saves the profiles or refits and gives NaN.
+
+        Raises:
+            NotDetermined: the runs do not fix an exponent, or a 95 % interval of the optimum is open.
         """
         positive(compute=compute, flops_per_param_example=flops_per_param_example)
         total = np.asarray(compute, float)
         flat = total.ravel()
-        best = _optimum(self.law.form, self.law.values[None], flat / flops_per_param_example)[0]
+        best = best_split(self.law.form, self.law.values[None], flat / flops_per_param_example)[0]
         if (np.abs(np.log(best[0] / best[1])) > 1.9 * REACH).any():
             idle = self.law.form.variables[int(best[0, 0] > best[1, 0])]
-            raise BadInput(
+            raise NotDetermined(
                 f"the loss does not fall with {idle} in this fit, so no use of compute is the best: add runs "
                 f"over a wider range of {idle}, or drop those that hide it"
             )
-        nearby = _optimum(self.law.form, self.law.values[None], flat / flops_per_param_example * 1.01)[0]
+        nearby = best_split(self.law.form, self.law.values[None], flat / flops_per_param_example * 1.01)[0]
+        low = high = np.full_like(best, np.nan)
         if intervals:
-            draws = _optimum(self.law.form, self.bootstrap.values, flat / flops_per_param_example)
-            tails = self.bootstrap.tails(level)
-            low, high = np.quantile(draws, tails[0], axis=0), np.quantile(draws, tails[1], axis=0)
-        else:
-            low = high = np.full_like(best, np.nan)
+            self._require_exponents()
+            low, high = self._optimum_ends(flat / flops_per_param_example, level)
         shaped = [_like(total, v) for v in (*best, *low, *high)]
         exponent = _like(total, np.log(nearby[0] / best[0]) / np.log(1.01))
         ends = [Interval(shaped[3 + i], shaped[6 + i]) for i in range(3)]
         n_params, n_data, loss = shaped[:3]
-        return Optimal(_like(total, flat), n_params, n_data, loss, ends[0], ends[1], ends[2], exponent, level)
+        beyond = _like(
+            total, flat / np.max(flops_per_param_example * self.law.points.x[0] * self.law.points.x[1])
+        )
+        return Optimal(
+            _like(total, flat), n_params, n_data, loss, ends[0], ends[1], ends[2], exponent, level,
+            self.method if intervals else "", beyond,
+        )  # fmt: skip
+
+    def allocation_exponent(self, level: float = 0.95) -> tuple[float, Interval]:
+        """a = β/(α + β) of n_params ∝ compute^a on a sum of two powers, with its interval."""
+        names = self.law.form.names
+        if not {"alpha", "beta"} <= set(names):
+            raise BadInput(f"{self.law.form.name} has no free alpha and beta to take an exponent from")
+        self._require_exponents()
+        alpha, beta = names.index("alpha"), names.index("beta")
+
+        def quantity(parameters: np.ndarray, _: np.ndarray) -> np.ndarray:
+            return np.asarray(parameters[:, beta] / (parameters[:, alpha] + parameters[:, beta]))
+
+        value = float(quantity(self.law.values[None], np.zeros(1))[0])
+        if self.method == "bootstrap":
+            draws = quantity(self.bootstrap.values, np.zeros(1))
+            return value, Interval(*map(float, np.quantile(draws, self.bootstrap.tails(level))))
+        low, high = self._profile(quantity, 1, level)
+        return value, Interval(float(low[0]), float(high[0]))
+
+    def _profile(self, quantity: profile.Quantity, count: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+        threshold = level_quantile(level, self.profiled.dof)
+        if not np.isfinite(threshold):
+            raise NotDetermined(
+                f"{len(np.unique(self.law.points.runs))} runs for {len(self.law.form.parameters)} parameters "
+                "leave no scatter to judge an interval by: add runs"
+            )
+        return profile.along(self.profiled, quantity, count, threshold)
+
+    def _require_exponents(self) -> None:
+        """Refuse an optimum that rests on an exponent that the runs leave open."""
+        exponents = [p.name for p in self.law.form.parameters if np.isfinite(p.high) and not p.log]
+        if lost := [name for name in exponents if name in self.undetermined]:
+            count = len(np.unique(self.law.points.runs))
+            raise NotDetermined(
+                f"these {count} runs do not determine {' and '.join(lost)} of {self.law.form.name}, so no "
+                "compute-optimal model follows from them: add runs at more sizes, over a wider range of "
+                f"{' and '.join(self.law.form.variables)}"
+            )
+
+    def _optimum_ends(self, product: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+        """The ends, each (3, computes), of n_params, n_data and loss at the optimum."""
+        if self.method == "bootstrap":
+            draws = best_split(self.law.form, self.bootstrap.values, product)
+            tails = self.bootstrap.tails(level)
+            return np.quantile(draws, tails[0], axis=0), np.quantile(draws, tails[1], axis=0)
+        law, count = self.profiled, len(product)
+
+        def quantity(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
+            """ln n_params of every compute, then ln loss."""
+            found = np.empty(len(which))
+            for index in np.unique(which % count):
+                rows = which % count == index
+                split = np.log(best_split(law.form, parameters[rows], product[[index]])[:, ::2, 0])
+                found[rows] = np.where(which[rows] < count, split[:, 0], split[:, 1])
+            return found
+
+        low, high = (np.exp(v.reshape(2, count)) for v in self._profile(quantity, 2 * count, level))
+        if not (low[0] > 0).all() or not np.isfinite(high[0]).all():
+            raise NotDetermined(
+                "these runs do not determine the compute-optimal n_params: any size fits within the noise; "
+                "add runs at more sizes around the optimum"
+            )
+        return np.stack([low[0], product / high[0], low[1]]), np.stack([high[0], product / low[0], high[1]])
 
     def summary(self) -> str:
-        """What a person wants to know, in lines."""
+        """The fit in lines: parameters with intervals, what is not determined, how sure the optimum is."""
         law = self.law
         lines = [f"{law.form.name}: L = {law.form.equation}   ({', '.join(law.form.variables)})"]
         lines.append(f"  {len(law.points.y)} points at {law.points.sizes} sizes")
-        errors = self.errors
-        ends = self.bootstrap.parameter_intervals()
+        errors, ends = self.errors, self.parameter_intervals()
         for name, value in law.parameters.items():
-            if name in errors:
+            if name not in ends:
+                why = f"tied to {law.form.tied[name]}" if name in law.form.tied else "held"
+                lines.append(f"  {name:<14} {value:<12.6g} {why}")
+            elif name in self.undetermined:
+                lines.append(f"  {name:<14} not determined by these runs; 95 % {_range(*ends[name])}")
+            else:
                 low, high = ends[name]
                 lines.append(
                     f"  {name:<14} {value:<12.6g} ± {errors[name]:<10.3g} 95 % [{low:.4g}, {high:.4g}]"
                 )
-            else:
-                lines.append(f"  {name:<14} {value:<12.6g} held")
         c = law.certificate
+        source = "profile likelihood" if self.method == "profile" else "bootstrap over runs"
+        lines.append(f"  intervals      {source}")
         lines.append(f"  objective      {c.objective:.7g}")
         lines.append(f"  certificate    {c.summary()}")
         if c.at_bound:
@@ -191,32 +272,70 @@ class Surface:
         return "\n".join([*lines, *(f"  note: {note}" for note in law.points.notes)])
 
 
+def _closed(parameter: Any, low: float, high: float) -> Interval:
+    """An end at a bound is open: the bound and not the runs stopped it; a natural zero may be an end."""
+    margin = 1e-6 * (parameter.high - parameter.low) if np.isfinite(parameter.high - parameter.low) else 0.0
+    natural = parameter.low == 0 and not np.isfinite(parameter.high) and not parameter.log
+    if low <= parameter.low + margin and not natural:
+        low = -np.inf
+    if high >= parameter.high - margin:
+        high = np.inf
+    return Interval(float(low), float(high))
+
+
+def _range(low: float, high: float) -> str:
+    if not np.isfinite(low) and not np.isfinite(high):
+        return "any value"
+    return f"at most {high:.3g}" if not np.isfinite(low) else f"at least {low:.3g}"
+
+
+def _design_effect(law: Law) -> float:
+    """How much more the residuals of runs vary than those of as many independent points; at least 1."""
+    r = np.clip(law.problem.residuals(law.coordinates[None])[0, : len(law.points.y)], -law.delta, law.delta)
+    _, which = np.unique(law.points.runs, return_inverse=True)
+    return float(max(np.sum(np.bincount(which, r) ** 2) / max(np.sum(r**2), 1e-300), 1.0))
+
+
 def fit(
-    n_params: Any,
-    n_data: Any,
-    loss: Any,
-    *,
+    *data: Any,
+    n_params: Any = None,
+    n_data: Any = None,
+    loss: Any = None,
+    x: Sequence[str] | None = None,
+    y: str | None = None,
+    reduce: str = "auto",
     form: str | Form = "chinchilla",
+    variables: Mapping[str, Any] | None = None,
     time: Any = None,
     n_unique: Any = None,
-    delta: float | None = 1e-3,
+    delta: float | str | None = "auto",
     runs: Any = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     seed: int = 0,
+    where: Mapping[str, Any] | None = None,
+    drop_highest: int = 0,
+    mixed: bool = False,
     **options: Any,
 ) -> Surface:
-    """Fit a surface to points (n_params, n_data, loss).
+    """Fit a surface: ``fit(n_params, n_data, loss)``, or ``fit(curves, x=("n_params", "n_data"), y="loss")``.
 
     Args:
-        form: "chinchilla", "rosenfeld", "kaplan", "kaplan_time", "with_time", "data_constrained" or a `Form`
-            of two variables and more.
-        time: the third variable of "with_time"; for "kaplan_time" give the steps as `n_data`.
-        n_unique: unique examples, the third variable of "data_constrained".
-        delta: Huber's threshold on the logarithm of the loss; 1e-3 as is usual for such fits, None to take
-            it from the scatter, infinity for least squares. Far below the scatter the fit is one of absolute
-            values, whose bootstrap intervals cover about 97 % where they say 95 % (`benchmarks/coverage.py`).
+        data: n_params, n_data and loss as arrays, or a table: `Curves`, or a pandas frame under standard
+            names.
+        n_params, n_data, loss: the arrays, by name.
+        x, y: names of columns of the table, by default the form's variables (n_params and n_data), and loss.
+        reduce, where, mixed: which rows of the table count, as in `scalinglab.laws.fit`.
+        drop_highest: how many points of the table with the highest y to leave out.
+        form: the name of a form of two variables and more (`scalinglab laws forms` lists them), or a `Form`.
+        variables: the form's variables by name, ``{"n_experts": …}``; they may be given as keywords, too, and
+            the first two as `n_params` and `n_data` whatever the form calls them.
+        time, n_unique: variables of "with_time" and "data_constrained".
+        delta: Huber's threshold on the logarithm of the loss: "auto" is 1e-3, as is usual for such fits,
+            from 10 runs a parameter on, and taken from the scatter below; None takes it from the scatter,
+            infinity is least squares. Far below the scatter the fit is one of absolute values, whose
+            bootstrap intervals cover about 97 % where they say 95 % (`benchmarks/coverage.py`).
         runs: the run of each point; points of one run are resampled together.
-        bounds, options: as in `scalinglab.laws.fit`.
+        bounds, options: as in `scalinglab.laws.fit` (priors, tie, space, …).
         seed: of the resampling behind the intervals.
 
     >>> import numpy as np
@@ -229,19 +348,59 @@ def fit(
     if len(chosen.variables) < 2:
         known = [n for n, f in forms.FORMS.items() if len(f.variables) > 1]
         raise BadInput(f"form={chosen.name!r} is not a surface; {nearest(chosen.name, known)}")
-    third = {"time": time, "n_unique": n_unique}
-    x = [n_params, n_data]
-    for name in chosen.variables[2:]:
-        if third.get(name) is None:
-            raise BadInput(
-                f"{chosen.name} needs {name}= beside n_params and n_data (on the command line --third COLUMN)"
-            )
-        x.append(third[name])
+    keywords = {"time": time, "n_unique": n_unique, **options}
+    options = {n: v for n, v in options.items() if n not in chosen.variables}
+    rows: dict[str, Any] = {"where": where, "drop_highest": drop_highest, "mixed": mixed, "reduce": reduce}
+    if data and is_table(data[0]):
+        policy = options.get("nan_policy", "raise")
+        columns = (chosen.variables, "loss")
+        table = points_from(data, x, y, columns=columns, runs=runs, nan_policy=policy, **rows)
+    else:
+        given = dict(zip((*NAMES, "loss"), data, strict=False))
+        named = {n: keywords[n] for n in chosen.variables if keywords.get(n) is not None}
+        first = given.get("n_params", n_params), given.get("n_data", n_data)
+        sizes = _by_name(chosen, {**(variables or {}), **named}, first)
+        loss = given.get("loss", loss)
+        if loss is None:
+            raise BadInput("loss= is missing: what was measured at every point")
+        table = points_from((sizes, loss), None, None, runs=runs, **rows)
     options = {"starts": 8, **options}
-    law = fit_form(chosen, tuple(x), loss, delta=delta, runs=runs, bounds=bounds, **options)
-    if not law.form.held:
+    threshold = _threshold(delta, chosen, table.y, table.runs)
+    law = fit_form(
+        chosen, tuple(table.x), table.y, delta=threshold, runs=table.runs, bounds=bounds, **options
+    )
+    law = replace(law, points=replace(law.points, notes=(*table.notes, *law.points.notes)))
+    if not (law.form.held or law.form.tied or law.form.zeros):
         _two_dimensional(law.points.x, chosen.variables)
     return Surface(law, seed)
+
+
+def _threshold(delta: float | str | None, form: Form, loss: Any, runs: Any) -> float | None:
+    if not isinstance(delta, str):
+        return delta
+    if delta != "auto":
+        raise BadInput(f"delta={delta!r} must be a positive number, 'auto' or None")
+    count = np.size(loss) if runs is None else len(np.unique(np.asarray(runs)))
+    return USUAL_DELTA if count >= MANY * len(form.parameters) else None
+
+
+def _by_name(form: Form, named: Mapping[str, Any], first: tuple[Any, Any]) -> tuple[Any, ...]:
+    """The form's variables in order: by name, the first two also by place."""
+    given = {"n_params": first[0], "n_data": first[1], **named}
+    if wrong := [n for n in named if n not in form.variables]:
+        raise BadInput(f"{form.name} has no variable {wrong[0]!r}; {nearest(wrong[0], form.variables)}")
+    found = []
+    for place, name in enumerate(form.variables):
+        value = given.get(name)
+        if value is None and place < 2:
+            value = first[place]
+        if value is None:
+            raise BadInput(
+                f"{form.name} is a surface over {', '.join(form.variables)}: give {name}= (on the command "
+                f"line --var {name}=COLUMN)"
+            )
+        found.append(value)
+    return tuple(found)
 
 
 def _two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:
@@ -256,6 +415,13 @@ def _two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:
             raise BadInput(
                 f"{name} is {np.exp(values[0]):.4g} at every point: a surface needs several values of it; "
                 "fit a law of the other variable instead (laws.fit)"
+            )
+        different = 1 + int(np.sum(np.diff(np.sort(values)) > STRAIGHT))
+        if different < 3:
+            raise NotDetermined(
+                f"{name} takes {different} different values: two points of a curve determine neither its "
+                f"exponent nor its floor, so a surface needs at least 3 values of {name}, better 4 or more "
+                "over a factor of 10"
             )
     slope, constant = np.polyfit(first, second, 1)
     if np.std(second - slope * first - constant) < STRAIGHT:
@@ -273,48 +439,6 @@ def _pair(form: Form, variables: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _like(shape_of: np.ndarray, values: np.ndarray) -> Any:
     return float(values[0]) if shape_of.ndim == 0 else values.reshape(shape_of.shape)
-
-
-def _optimum(form: Form, values: np.ndarray, product: np.ndarray) -> np.ndarray:
-    """(draws, 3, computes): n_params, n_data and loss that are best under n_params · n_data = product."""
-    columns = [values[:, j, None] for j in range(values.shape[1])]
-    if form.name == "chinchilla" and not form.held:
-        _, a, b, alpha, beta = columns
-        total = np.maximum(alpha + beta, 1e-12)
-        with np.errstate(all="ignore"):
-            log_g = (np.log(alpha * a) - np.log(beta * b)) / total
-        log_n = log_g + beta / total * np.log(product)
-    elif len(form.variables) == 2:
-        log_n = _search(form, columns, product)
-    else:
-        raise BadInput(
-            f"compute_optimal knows surfaces of n_params and n_data; {form.name} has more variables"
-        )
-    even = 0.5 * np.log(product)
-    n = np.exp(np.clip(log_n, even - 5 * REACH, even + 5 * REACH))  # finite, and so is n_data
-    d = product / n
-    with np.errstate(all="ignore"):
-        loss = np.broadcast_to(form.function(np.array([n, d]), *columns), n.shape)
-    return np.stack([n, d, loss], axis=1)
-
-
-def _search(form: Form, columns: list[np.ndarray], product: np.ndarray) -> np.ndarray:
-    """The best ln n_params by a grid that shrinks around its minimum, for all draws and computes at once.
-
-    It begins with every n_params within a factor of e^REACH of √product: the same in any unit of size.
-    """
-    centre = np.repeat(0.5 * np.log(product)[None], columns[0].shape[0], axis=0)
-    width = np.full_like(centre, REACH)
-    steps = np.linspace(-1, 1, 41)
-    for _ in range(16):
-        log_n = centre[..., None] + width[..., None] * steps
-        n = np.exp(log_n)
-        with np.errstate(all="ignore"):
-            loss = form.function(np.array([n, product[None, :, None] / n]), *(c[..., None] for c in columns))
-        best = np.nanargmin(np.where(np.isfinite(loss), loss, np.inf), axis=-1)
-        centre = np.take_along_axis(log_n, best[..., None], axis=-1)[..., 0]
-        width = width * 0.2
-    return centre
 
 
 __all__ = ["FLOPS_PER_PARAM_EXAMPLE", "Optimal", "Surface", "fit", "surfaces"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -9,23 +10,30 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from scalinglab.curves import Curves
+from scalinglab.curves.names import aliases
 from scalinglab.errors import BadInput, nearest
+from scalinglab.progress import track
+from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_all
+from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
-from scalinglab.readers.tables.files import read_file
+from scalinglab.readers.tables.exports import unfolded
+from scalinglab.readers.tables.files import is_table, read_file
 from scalinglab.store import Store
 
 Source: TypeAlias = str | Path | pd.DataFrame | Mapping[str, Any] | Curves
-__all__ = ["read", "read_table"]
+__all__ = ["ReadingWarning", "read", "read_table"]
 
 
-def read(source: Source, *, settings: Iterable[str] = (), **columns: str) -> Curves:
-    """Read curves from a store's folder, a file or a table in memory.
+def read(source: Source, *, kind: str | None = None, settings: Iterable[str] = (), **columns: str) -> Curves:
+    """Read curves from a store, logs, a file or a table in memory.
 
     Args:
-        source: a folder; a .csv, .tsv, .json, .jsonl, .parquet or .xlsx file, text files also with .gz; or a
-            pandas table.
-        settings: columns that are settings although they are not in the standard list; stores and Parquet
-            files written here remember theirs.
+        source: a store; a folder of logs of TensorBoard, W&B, MLflow, Lightning or Hugging Face, nested and
+            mixed as they may be, or one such file; a .csv, .tsv, .json, .jsonl, .parquet or .xlsx file, text
+            files also with .gz; or a pandas table.
+        kind: only logs of this kind: tensorboard, wandb, mlflow, lightning, hugging_face; or table.
+        settings: columns that are settings although they are not in the standard list; stores, logs and
+            Parquet files written here know theirs.
         columns: what a column is called there, as in ``read("log.csv", n_data="train_size")``. Usual names
             (val_loss, eval/loss, lr, tokens, params, flops, trial, …) are recognised without.
 
@@ -37,19 +45,24 @@ def read(source: Source, *, settings: Iterable[str] = (), **columns: str) -> Cur
     settings = list(settings)
     if isinstance(source, Curves) and not columns and not settings:
         return source
-    table = read_table(source, settings=settings, likely=None, **columns)
-    if missing := [name for name in settings if table.resolve(name) not in table.frame]:
-        raise BadInput(f"settings={missing} are not columns; {nearest(missing[0], table.frame.columns)}")
-    return table.curves()
+    understood = read_table(source, kind=kind, settings=settings, likely=None, **columns)
+    if missing := [name for name in settings if understood.resolve(name) not in understood.frame]:
+        raise BadInput(f"settings={missing} are not columns; {nearest(missing[0], understood.frame.columns)}")
+    return understood.curves()
 
 
 def read_table(
-    source: Source, *, settings: Iterable[str] = (), likely: Mapping[str, str] | None = None, **columns: str
+    source: Source,
+    *,
+    kind: str | None = None,
+    settings: Iterable[str] = (),
+    likely: Mapping[str, str] | None = None,
+    **columns: str,
 ) -> Understood:
     """What `read` reads, before it is checked, so that a part of it can be used.
 
     Args:
-        source, columns: as those of `read`.
+        source, kind, columns: as those of `read`.
         settings: as there; those that the table does not have are passed over.
         likely: columns as above that are passed over where the table does not have them, or has ours.
     """
@@ -58,9 +71,21 @@ def read_table(
     if isinstance(source, (pd.DataFrame, Mapping)):
         return understand(_frame(source), columns, settings, likely=likely)
     path = Path(source)
+    if not path.exists():
+        raise BadInput(f"{path} does not exist")
+    if kind is None and path.is_dir() and Store.is_store(path):
+        return _store(path, columns, settings, likely)
+    if kind != "table" and (path.is_dir() or kind is not None or kind_of_file(path) is not None):
+        found = find(path, kind)
+        if found:
+            return _logs(path, found, columns, settings, likely)
+        if kind is not None:
+            raise BadInput(f"{path} holds no logs of {kind}")
     if path.is_dir():
-        return _folder(path, columns, settings, likely)
-    frame, declared = read_file(path)
+        frame, declared = _tables(path)
+    else:
+        frame, declared = read_file(path)
+        frame = unfolded(frame)
     return understand(frame, columns, [*declared, *settings], likely=likely, origin=path.name)
 
 
@@ -77,12 +102,52 @@ def _frame(table: pd.DataFrame | Mapping[str, Any]) -> pd.DataFrame:
     return frame.reset_index() if named else frame
 
 
-def _folder(
+def _store(
     path: Path, columns: Mapping[str, str], settings: Iterable[str], likely: Mapping[str, str] | None
 ) -> Understood:
-    if not Store.is_store(path):
-        raise BadInput(f"{path} is a folder, but not a store: it has neither sealed nor live runs")
     curves = Store(path).curves()
     if not len(curves):
         return Understood(curves.frame, curves.settings, {}, f"{path}: no runs yet")
-    return understand(curves.frame, columns, [*curves.settings, *settings], likely=likely, origin=str(path))
+    return understand(
+        curves.frame, columns, [*curves.settings, *settings], likely=likely, origin=str(path)
+    )  # fmt: skip
+
+
+def _logs(
+    path: Path,
+    found: list[Found],
+    columns: Mapping[str, str],
+    settings: Iterable[str],
+    likely: Mapping[str, str] | None,
+) -> Understood:
+    logs = table(read_all(found))
+    if logs.frame.empty:
+        kinds = ", ".join(dict.fromkeys(entry.kind for entry in found))
+        why = f" ({'; '.join(logs.notes[:3])})" if logs.notes else ""
+        raise BadInput(f"{path} holds logs ({kinds}) without any number in them{why}")
+    for note in logs.notes:
+        warnings.warn(note, ReadingWarning, stacklevel=4)
+    kinds = ", ".join(dict.fromkeys(entry.kind for entry in found))
+    origin = f"{path.name or path} ({kinds})"
+    return understand(
+        logs.frame, columns, [*logs.settings, *settings], likely=likely, origin=origin, names=logs.names
+    )
+
+
+def _tables(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """All tables of a folder as one; a file without names of runs is a run."""
+    paths = [path for path in sorted(folder.rglob("*")) if is_table(path) and not path.is_symlink()]
+    if not paths:
+        raise BadInput(
+            f"{folder} holds neither a store nor logs nor tables: known are logs of {', '.join(KINDS)}, and "
+            ".csv, .tsv, .json, .jsonl, .parquet and .xlsx files; where it does, say which with --kind"
+        )
+    frames, declared = [], list[str]()
+    for path in track(paths, "reading tables"):
+        frame, own = read_file(path)
+        frame = unfolded(frame)
+        if len(paths) > 1 and not aliases(frame.columns).get("run"):
+            frame = frame.assign(run=path.relative_to(folder).with_suffix("").as_posix().replace("/", "-"))
+        frames.append(frame)
+        declared += own
+    return pd.concat(frames, ignore_index=True), tuple(declared)

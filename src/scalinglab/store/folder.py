@@ -25,6 +25,7 @@ from scalinglab.store.live import Row, RunWriter
 from scalinglab.store.loading import load
 from scalinglab.store.record import Record, as_setting, environment
 from scalinglab.store.sealed_folder import READ_ERRORS, SealedFolder
+from scalinglab.store.verify import Finding, verify
 
 COMPACT_ROWS = 200_000  # of packs that are merged while runs are written
 COMPACT_SINGLES = 64  # runs with a file of their own before which nothing is compacted by itself
@@ -258,6 +259,26 @@ class Store:
         with self.locked():
             moved = self._sealed.repair(self._running)
         return {path: str(error) for path, error in moved.items()}
+
+    def verify(self) -> list[Finding]:
+        """Every file of the store checked: sealed, live, packs, states, indexes and grids."""
+        return verify(self.path)
+
+    def upgrade(self) -> int:
+        """Write files of earlier formats anew in the present one; returns how many.
+
+        Damaged files, runs that are being written and states are left alone.
+        """
+        rewritten = 0
+        for path in self._live.glob("*.jsonl"):
+            with (
+                contextlib.suppress(RunBusy, FileNotFoundError, *READ_ERRORS),
+                contextlib.closing(self._grab(path)) as writer,
+            ):
+                writer._rewrite()
+                rewritten += writer.closed
+        with self.locked():
+            return rewritten + self._sealed.upgrade(self._running)
 
     def locked(self) -> AbstractContextManager[bool]:
         """Keep every other process from compacting, adding and discarding; writers of runs go on."""

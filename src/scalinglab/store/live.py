@@ -143,13 +143,29 @@ class RunWriter:
     def _begin(self) -> None:
         self._file.truncate(0)
         self._end = self._sum = 0
-        header = {"scalinglab": FORMAT, "version": __version__, "run": self.run}
-        header |= {
-            "setting": self.record.setting,
-            "source": self.record.source,
-            "experiment": self.record.experiment,
-        }
-        self._write(header | {"meta": self.record.meta, "started": self.record.started})
+        self._write(self._header())
+
+    def _header(self) -> dict[str, Any]:
+        record = self.record
+        return {
+            "scalinglab": FORMAT, "version": __version__, "run": self.run, "setting": record.setting,
+            "source": record.source, "experiment": record.experiment, "meta": record.meta,
+            "started": record.started,
+        }  # fmt: skip
+
+    def _rewrite(self) -> None:
+        """Write the file anew in the present format, whole or not at all; the writer is closed after it."""
+        self._file.seek(0)
+        found = parse(self._file.read(), self.run)
+        if found.record is None or found.problem or found.format == FORMAT:
+            return
+        self.record = found.record
+        lines, total = [], 0
+        for values in (self._header(), *found.rows):
+            line, total = _line(values, total)
+            lines.append(line)
+        write_whole(self.path, lambda partial: _write_bytes(partial, b"".join(lines)))
+        self.close()
 
     def _continue(self) -> None:
         """Take up the rows of an earlier writer; a line cut short is cut off, damage is kept aside."""
@@ -179,9 +195,8 @@ class RunWriter:
         return copy
 
     def _write(self, values: Mapping[str, Any]) -> None:
-        text = json_line(values)[:-1].encode()
-        total = zlib.crc32(text, self._sum)
-        line = memoryview(text + b', "crc32": "%08x"}\n' % total)
+        text, total = _line(values, self._sum)
+        line = memoryview(text)
         with writing(self.path):
             try:
                 self._file.seek(self._end)
@@ -194,6 +209,13 @@ class RunWriter:
                 raise
         self._end += len(line)
         self._sum = total
+
+
+def _line(values: Mapping[str, Any], total: int) -> tuple[bytes, int]:
+    """A line with its checksum, which goes on from `total`, that of the line before."""
+    text = json_line(values)[:-1].encode()
+    total = zlib.crc32(text, total)
+    return text + b', "crc32": "%08x"}\n' % total, total
 
 
 def _write_bytes(path: Path, data: bytes) -> None:
@@ -252,6 +274,7 @@ class Parsed:
         end: where the last good line ends, in bytes.
         sum: the checksum of the last good line.
         problem: what is wrong with the file, if anything.
+        format: in which it was written.
     """
 
     record: Record | None
@@ -259,6 +282,7 @@ class Parsed:
     end: int
     sum: int
     problem: str | None = None
+    format: int = FORMAT
 
 
 def parse(data: bytes, run: str) -> Parsed:
@@ -282,9 +306,9 @@ def parse(data: bytes, run: str) -> Parsed:
         except NewerFormat:
             raise
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            return Parsed(record, rows, end, total, f"line {number} is damaged ({_reason(error)})")
+            return Parsed(record, rows, end, total, f"line {number} is damaged ({_reason(error)})", format_)
         end += len(line) + 1
-    return Parsed(replace(record, rows=len(rows)) if record else None, rows, end, total)
+    return Parsed(replace(record, rows=len(rows)) if record else None, rows, end, total, None, format_)
 
 
 def _checked(line: bytes, total: int, required: bool) -> tuple[dict[str, Any], int]:

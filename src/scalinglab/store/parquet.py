@@ -1,14 +1,16 @@
 """Finished runs as Parquet: one file a run, or a pack of many, each with its records in the footer.
 
 A footer holds ``{"format": 2, "version": …, "runs": {name: record}, "metas": [...], "columns": [...],
-"replaces": [...]}``: environments are shared by many runs and kept once; a pack names the packs that it takes
-the place of, so that a crash between writing the new one and removing the old ones shows no run twice and
-brings none back. Pages and footer carry checksums, so that a flipped bit is an error and not a number.
+"replaces": [...], "data": [length, checksum]}``: environments are shared by many runs and kept once; a pack
+names the packs that it takes the place of, so that a crash between writing the new one and removing the old
+ones shows no run twice and brings none back. Pages and footer carry checksums, so that a flipped bit is an
+error and not a number.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import zlib
@@ -35,11 +37,12 @@ _LARGE = 2**24  # bytes from which a file is mapped into memory instead of read
 
 @dataclass(frozen=True)
 class Footer:
-    """The records of a file, the packs that it replaces, and its format."""
+    """The records of a file, the packs that it replaces, its format, and length and checksum of its data."""
 
     records: dict[str, Record]
     replaces: tuple[str, ...] = ()
     format: int = FORMAT
+    data: tuple[int, int] | None = None
 
 
 def write(
@@ -68,22 +71,51 @@ def write(
         "format": FORMAT, "version": __version__, "columns": table.column_names, "runs": runs,
         "metas": [json.loads(meta) for meta in metas], "replaces": [*replaces],
     }  # fmt: skip
-    text = _dumps(footer).encode()
 
     def to(partial: Path) -> None:
         with (
-            partial.open("wb") as file,
+            _SummedFile(partial, "w") as file,
             pq.ParquetWriter(
                 file, table.schema, compression="zstd", store_schema=False, write_page_checksum=True
             ) as writer,
         ):
             for part in _parts(table):
                 writer.write_table(part)
+            text = _dumps({**footer, "data": [file.tell(), file.sum]}).encode()
             writer.add_key_value_metadata({_KEY: b"%08x" % zlib.crc32(text) + text})
         if before is not None:
             before(partial)
 
     write_whole(path, to)
+
+
+class _SummedFile(io.FileIO):
+    """A file that adds up the checksum of what is written to it."""
+
+    sum = 0
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        self.sum = zlib.crc32(view, self.sum)
+        done = 0
+        while done < len(view):
+            done += super().write(view[done:]) or 0
+        return done
+
+
+def check_data(path: Path) -> None:
+    """Compare all bytes before the footer with their checksum, page headers included."""
+    footer = read_footer(path)
+    if footer.data is None:
+        return  # format 1 has checksums of pages alone
+    length, expected = footer.data
+    total = 0
+    with reading(path), path.open("rb") as file:
+        while length > 0 and (part := file.read(min(length, 2**22))):
+            total = zlib.crc32(part, total)
+            length -= len(part)
+    if length or total != expected:
+        raise Damaged(f"{path} is damaged: the checksum of its data is wrong")
 
 
 def _parts(table: pa.Table) -> Iterator[pa.Table]:
@@ -195,7 +227,8 @@ def footer_of(metadata: pq.FileMetaData, path: Path) -> Footer:
         raise ValueError("the columns are not those that were written")
     if metadata.num_rows != sum(record.rows for record in records.values()):
         raise ValueError("the number of rows is not the one that was written")
-    return Footer(records, tuple(footer["replaces"]), footer["format"])
+    data = tuple(footer["data"]) if "data" in footer else None
+    return Footer(records, tuple(footer["replaces"]), footer["format"], data)
 
 
 @contextlib.contextmanager

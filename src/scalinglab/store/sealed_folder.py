@@ -25,7 +25,7 @@ from scalinglab.store.pack_index import (
     read_tail,
     write_index,
 )
-from scalinglab.store.record import Record
+from scalinglab.store.record import FORMAT, Record
 
 T = TypeVar("T")
 PACK_ROWS = 2_000_000  # packs larger than this are left alone when others are merged
@@ -220,6 +220,25 @@ class SealedFolder:
             moved[str(set_aside(path, self.store))] = error
             forget_index(self.index, [path.name])
         return moved
+
+    def upgrade(self, running: Callable[[str], bool]) -> int:
+        """Write files of an earlier format anew in the present one; returns how many."""
+        self._tidy(running)
+        old = []
+        for path in [*self._singles(), *(self.path / name for name in self._packs())]:
+            with contextlib.suppress(*READ_ERRORS):
+                footer = self._footer(path)
+                if footer.format < FORMAT:
+                    _, table = parquet.read(path)
+                    records = footer.records.values()
+                    if _is_pack(path.name):
+                        self._write_pack(table, records, [path.name])
+                        self._remove([path])
+                    else:
+                        parquet.write(path, table, records)
+                    old.append(path)
+        self.reindex()
+        return len(old)
 
     def reindex(self) -> list[str]:
         """Build the indexes that packs lack; returns the names of these packs."""

@@ -27,7 +27,18 @@ from scalinglab.store import Record, RunBusy, Store, StoreError
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.engines import DIED, Answer, Pool, open_pool
 from scalinglab.sweep.grid import Grid
-from scalinglab.sweep.plan import Plan, Task, count, keep_grid, make_plan, part, remaining, split
+from scalinglab.sweep.plan import (
+    Plan,
+    Task,
+    count,
+    keep_grid,
+    keep_groups,
+    kept_groups,
+    make_plan,
+    part,
+    remaining,
+    split,
+)
 from scalinglab.sweep.worker import load
 
 COMPACT_FROM = 200  # sealed runs after which they are put into one file
@@ -159,12 +170,18 @@ def execute(
     with interruptible() as wish:
         pool = open_pool(engine, workers, address, devices, cpus, gpus)
         try:
-            plan = make_plan(
-                grid, store, workers=pool.slots, max_stacked=max_stacked, memory_limit=memory_limit,
-                device=device or devices[0], retry_failed=retry_failed,
-            )  # fmt: skip
-            if engine == "local":
-                plan.check_here(device)
+            kept = False
+            while not kept:  # until no other sweep of this grid has kept its groups meanwhile
+                before = kept_groups(grid, store)
+                plan = make_plan(
+                    grid, store, workers=pool.slots, max_stacked=max_stacked, memory_limit=memory_limit,
+                    device=device or devices[0], retry_failed=retry_failed,
+                )  # fmt: skip
+                if engine == "local":
+                    plan.check_here(device)
+                kept = keep_groups(plan, grid, store, before)
+            if plan.tasks:
+                pool.preflight(store.path.absolute())
             keep_grid(grid, store, {"version": __version__, "engine": engine})
             driver = Driver(plan, grid, store, pool, attempts, wish)
             with Display(plan, store, enabled=progress) as display:
@@ -221,6 +238,9 @@ class Driver:
     waiting: list[Task] = field(default_factory=list)
     running: dict[int, Task] = field(default_factory=dict)
     deaths: dict[tuple[str, ...], int] = field(default_factory=dict)
+    suspects: set[tuple[str, ...]] = field(
+        default_factory=set
+    )  # parts of a group of which one run is to blame
     refusals: dict[tuple[str, ...], int] = field(default_factory=dict)
     causes: list[str] = field(default_factory=list)  # of the deaths, for the summary
     count: int = 0
@@ -241,6 +261,7 @@ class Driver:
         self.count += 1
         self.running[self.count] = task
         message = {"task": self.count, "runner": self.plan.runner, "settings": list(task.settings)}
+        message |= {"group": list(task.whole)}
         message |= {"store": str(self.store.path.absolute()), "experiment": self.grid.experiment}
         self.pool.submit({**message, "device": None})
 
@@ -251,7 +272,7 @@ class Driver:
         left = remaining(task, self.store, sealed)
         if left is None:
             return
-        key, kind = tuple(left.runs), answer.get("kind", "error")
+        key, kind = tuple(map(run_name, left.whole)), answer.get("kind", "error")
         if kind == "store":
             raise StoreError(f"the sweep stops: {answer['message']}; everything stored before is intact")
         if kind == "busy":
@@ -259,27 +280,31 @@ class Driver:
             return
         if kind == DIED:
             self.deaths[key] = self.deaths.get(key, 0) + 1
-            if self.deaths[key] < (self.attempts if len(key) == 1 else 2):
-                self.waiting.insert(0, left)
+            if self.deaths[key] < (1 if key in self.suspects else self.attempts):
+                self.waiting.insert(0, left)  # in the same group: another one would round differently
                 return
-        if len(left.settings) > 1:  # one of them is to blame, or they are too many: find out which
-            for name in key:  # where the sweep ends before it is found, none of them counts as failed
+        if len(key) > 1:  # one of them is to blame, or they are too many: find out which
+            for name in left.runs:  # where the sweep ends before it is found, none of them counts as failed
                 if self.store.status(name) == "failed":
                     with suppress(RunBusy):
                         self.store.discard(name)
-            self.waiting = split(left) + self.waiting
+            parts = split(left)
+            self.suspects |= {tuple(part.runs) for part in parts if len(part.runs) > 1}
+            self.waiting = parts + self.waiting
         elif self.store.status(key[0]) != "failed":
             self._record(left, answer)
 
     def _wait_for_others(self, task: Task) -> None:
-        """Ask again later for runs that another process writes; do the others of the task now."""
-        taken = [s for s in task.settings if self.store.status(run_name(s)) == "running"]
-        free = [s for s in task.settings if s not in taken]
-        if taken and free:
-            self.waiting.insert(0, part(task, free))
-            task = part(task, taken)
+        """Ask again later for runs that another process writes; at half the patience do the others."""
         key = tuple(task.runs)
         self.refusals[key] = self.refusals.get(key, 0) + 1
+        taken = [s for s in task.settings if self.store.status(run_name(s)) == "running"]
+        free = [s for s in task.settings if s not in taken]
+        if taken and free and self.refusals[key] > PATIENCE // 2:
+            self.waiting.insert(0, part(task, free))
+            task = part(task, taken)
+            key = tuple(task.runs)
+            self.refusals[key] = PATIENCE // 2
         if self.refusals[key] <= PATIENCE:
             time.sleep(0.05)
             self.waiting.append(task)

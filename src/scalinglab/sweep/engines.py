@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from scalinglab.errors import BadInput, nearest
@@ -29,6 +30,9 @@ class Pool(Protocol):
     @property
     def slots(self) -> int:
         """How many tasks it has room for."""
+
+    def preflight(self, store: Path) -> None:
+        """Raise `StoreError` where a machine does not see the store's folder."""
 
     def submit(self, task: Task) -> None:
         """Start a task; its `task` is a number that comes back in the answer."""
@@ -61,6 +65,9 @@ class LocalPool:
         self._tasks: dict[int, Task] = {}  # by worker
         self._places: dict[int, str | None] = {}
         self._count = 0
+
+    def preflight(self, store: Path) -> None:
+        """Nothing: all workers are on this machine."""
 
     def submit(self, task: Task) -> None:
         """Start a task on an idle worker, or a new one."""

@@ -2,7 +2,8 @@
 
 Runs that can be trained side by side are packed into tasks, no larger than memory allows and small enough
 that every worker has one; the costly tasks start first, so that the sweep does not end with one worker on
-a long run and the others idle.
+a long run and the others idle. Which runs train together is kept in the store, so that a sweep that was
+interrupted goes on in the same groups and gives the same bits.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ from __future__ import annotations
 import json
 import math
 import time
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from scalinglab.curves import plain, run_name
 from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, ScalinglabError
-from scalinglab.store import Store
-from scalinglab.store.files import write_whole
+from scalinglab.store import Damaged, Store, StoreWarning
+from scalinglab.store.checked import read_checked, write_checked
+from scalinglab.store.files import set_aside, write_whole
 from scalinglab.sweep.grid import Grid, Setting
 from scalinglab.sweep.worker import RUNNERS, load
 
@@ -28,11 +31,24 @@ PROBES = 6  # groups that a dry run times
 
 @dataclass(frozen=True)
 class Task:
-    """Runs that one worker does together."""
+    """Runs that one worker does together.
+
+    Attributes:
+        settings: of the runs that are to be done.
+        cost, memory: of these runs, and of the whole group.
+        group: all runs that were planned to train together, those that are done included; a stack of another
+            size rounds differently, so they train along where the others are to get the same bits.
+    """
 
     settings: tuple[Setting, ...]
     cost: float
     memory: float
+    group: tuple[Setting, ...] = ()
+
+    @property
+    def whole(self) -> tuple[Setting, ...]:
+        """The group; the runs themselves where nothing else belongs to it."""
+        return self.group or self.settings
 
     @property
     def runs(self) -> list[str]:
@@ -48,6 +64,7 @@ class Plan:
         runs: every run of the grid, by name, with its full setting.
         done, failed: names of runs that are in the store already, and are not done again.
         tasks: what is left, the costly first.
+        groups: names of the runs that train together, fixed when the grid is first swept into a store.
     """
 
     runs: dict[str, Setting]
@@ -56,6 +73,7 @@ class Plan:
     tasks: tuple[Task, ...]
     workers: int
     runner: str
+    groups: tuple[tuple[str, ...], ...] = ()
 
     @property
     def varied(self) -> set[str]:
@@ -156,25 +174,48 @@ def make_plan(
     done = tuple(run for run in runs if status.get(run) in ("done", "diverged"))
     failed = () if retry_failed else tuple(run for run in runs if status.get(run) == "failed")
     todo = [setting for run, setting in runs.items() if run not in {*done, *failed}]
+    kept = kept_groups(grid, store) if store is not None else []
+    grouped = {run for group in kept for run in group}
+    groups: list[Sequence[Setting]] = []
+    groups += [[runs[run] for run in group if run in runs and run not in failed] for group in kept]
+    if max_stacked or memory_limit:  # asked for: it counts more than the bits
+        groups = _fitting(groups, runner, max_stacked or len(runs), memory_limit or math.inf)
+    new = [setting for setting in todo if run_name(setting) not in grouped]
     size = max_stacked or runner.capacity(device)
     limit = memory_limit or runner.memory_limit(device, workers)
-    tasks = []
-    for alike in runner.alike(todo) if todo else []:
+    for alike in runner.alike(new) if new else []:
         share = max(1, min(size, math.ceil(len(alike) / workers)))
         ordered = sorted(alike, key=runner.cost)  # those that end together stay together
-        for start in range(0, len(ordered), share):
-            tasks += _fit(ordered[start : start + share], runner, limit)
+        groups += _fitting([ordered], runner, share, limit)
+    tasks = [task for group in groups if (task := _task(group, runner, {*done}))]
     tasks.sort(key=lambda task: -task.cost)
-    return Plan(runs, done, failed, tuple(tasks), workers, grid.runner)
+    names = tuple(tuple(map(run_name, group)) for group in groups)
+    return Plan(runs, done, failed, tuple(tasks), workers, grid.runner, names)
 
 
-def _fit(settings: Sequence[Setting], runner: Any, limit: float) -> list[Task]:
-    """One task, or more where memory does not hold them together."""
-    memory = sum(runner.memory(setting) for setting in settings)
-    if memory > limit and len(settings) > 1:
-        half = len(settings) // 2
-        return _fit(settings[:half], runner, limit) + _fit(settings[half:], runner, limit)
-    return [Task(tuple(settings), sum(runner.cost(setting) for setting in settings), memory)]
+def _fitting(
+    groups: Sequence[Sequence[Setting]], runner: Any, size: int, limit: float
+) -> list[Sequence[Setting]]:
+    """Groups of at most `size` runs, and smaller ones where memory does not hold them together."""
+    found: list[Sequence[Setting]] = []
+    for group in groups:
+        for start in range(0, len(group), size):
+            found += _halved(group[start : start + size], runner, limit)
+    return found
+
+
+def _halved(group: Sequence[Setting], runner: Any, limit: float) -> list[Sequence[Setting]]:
+    if len(group) > 1 and sum(runner.memory(setting) for setting in group) > limit:
+        half = len(group) // 2
+        return _halved(group[:half], runner, limit) + _halved(group[half:], runner, limit)
+    return [group]
+
+
+def _task(group: Sequence[Setting], runner: Any, done: set[str]) -> Task | None:
+    """What is left to do of a group."""
+    left = tuple(setting for setting in group if run_name(setting) not in done)
+    cost, memory = (sum(map(measure, left)) for measure in (runner.cost, runner.memory))
+    return Task(left, cost, memory, tuple(group)) if left else None
 
 
 def split(task: Task) -> list[Task]:
@@ -184,7 +225,7 @@ def split(task: Task) -> list[Task]:
 
 
 def part(task: Task, settings: Sequence[Setting]) -> Task:
-    """Some of a task's runs, with their share of its cost."""
+    """Some of a task's runs by themselves, with their share of its cost."""
     share = len(settings) / len(task.settings)
     return Task(tuple(settings), task.cost * share, task.memory * share)
 
@@ -192,20 +233,50 @@ def part(task: Task, settings: Sequence[Setting]) -> Task:
 def remaining(task: Task, store: Store, statuses: Sequence[str] = ("done", "diverged")) -> Task | None:
     """What of a task the store does not have yet."""
     left = tuple(s for s in task.settings if store.status(run_name(s)) not in statuses)
-    return part(task, left) if left else None
+    return replace(part(task, left), group=task.whole) if left else None
+
+
+def _kept(grid: Grid, store: Store, ending: str) -> Path:
+    """The file that keeps something about a grid in a store."""
+    name = run_name({"grid": json.dumps(plain(grid.to_dict()), sort_keys=True)})
+    return store.path / "grids" / f"{name}.{ending}"
+
+
+def keep_groups(plan: Plan, grid: Grid, store: Store, before: Sequence[Sequence[str]]) -> bool:
+    """Keep which runs train together, so that a sweep that goes on gives the bits of one without a stop.
+
+    Returns False, and keeps nothing, where the groups in the store are no longer those of `before`.
+    """
+    text = json.dumps(plan.groups).encode()
+    with store.locked():
+        if kept_groups(grid, store) != before:
+            return False
+        write_checked(_kept(grid, store, "groups"), lambda file: file.writelines([text]))
+    return True
+
+
+def kept_groups(grid: Grid, store: Store) -> list[list[str]]:
+    """The groups that an earlier sweep of this grid kept; none where it kept none, or the file is damaged."""
+    path = _kept(grid, store, "groups")
+    try:
+        return [list(group) for group in json.loads(bytes(read_checked(path)))]
+    except FileNotFoundError:
+        return []
+    except Damaged as error:
+        moved = set_aside(path, store.path)
+        warnings.warn(f"{error}; moved to {moved}: runs are grouped anew", StoreWarning, stacklevel=2)
+        return []
 
 
 def keep_grid(grid: Grid, store: Store, context: Mapping[str, Any]) -> None:
     """Keep a grid in the store, so that the sweep can be done again from it."""
-    values = plain(grid.to_dict())
-    document = {"grid": values, **context, "started": time.time()}
-    name = run_name({"grid": json.dumps(values, sort_keys=True)})
+    document = {"grid": plain(grid.to_dict()), **context, "started": time.time()}
     text = json.dumps(document, indent=1, sort_keys=True) + "\n"
 
     def to(path: Path) -> None:
         path.write_text(text)
 
-    path = store.path / "grids" / f"{name}.json"
+    path = _kept(grid, store, "json")
     with store.locked():
         if not path.exists():
             write_whole(path, to)

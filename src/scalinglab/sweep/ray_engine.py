@@ -2,19 +2,30 @@
 
 Ray places each task on a node with the processors and GPUs it asks for. Where a worker or a whole node dies
 it says so, and the driver submits the task again, as it does on one machine; Ray's own retries are off, so
-that one rule counts the attempts. All nodes must see the store's folder under the same path.
+that one rule counts the attempts. All nodes must see the store's folder under the same path, which is tried
+on every node before anything is trained, and by every task.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+import re
+import socket
 import sys
+import threading
 import warnings
+from collections.abc import Mapping
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 from scalinglab.errors import BadInput, ScalinglabError, require
+from scalinglab.store import StoreError
 from scalinglab.sweep.engines import DIED, Answer, Task
+from scalinglab.sweep.preflight import check_answer, leave_token, remove_token
+
+CONNECT = 15.0  # seconds within which a cluster must answer
 
 
 class RayPool:
@@ -33,28 +44,58 @@ class RayPool:
             os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a sweep tells nobody
             own = [path for path in sys.path if path and not path.startswith((sys.prefix, sys.base_prefix))]
-            try:
-                self._ray.init(
-                    address=address, num_cpus=ceil(workers * cpus) if workers and address is None else None,
-                    log_to_driver=False,
-                    include_dashboard=False, configure_logging=False,
-                    runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(own)}},
-                )  # fmt: skip
-            except ConnectionError as error:
-                raise ScalinglabError(
-                    f"no entry to a Ray cluster at {address!r}: start one (ray start --head); if it runs, "
-                    "its token may be missing here (Ray's documentation: token authentication)"
-                ) from error
+            options = {
+                "address": address, "log_to_driver": False, "include_dashboard": False,
+                "num_cpus": ceil(workers * cpus) if workers and address is None else None,
+                "configure_logging": False, "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join(own)}},
+            }  # fmt: skip
+            if address is None:
+                self._ray.init(**options)
+            else:
+                _connect(self._ray, address, options)
         self._cpus, self._gpus, self._workers = cpus, gpus, workers
         self._check_room(alone=self._started and address is None)
         self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(_execute)
         self._running: dict[Any, Task] = {}
+        self._token: tuple[Path, str] | None = None
+
+    def preflight(self, store: Path) -> None:
+        """Write and read a token in the store's folder through every node that can take a task.
+
+        Raises:
+            StoreError: a host does not see the folder, or what it writes does not appear here.
+        """
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as OnNode
+
+        token = leave_token(store)
+        self._token = (store, token)
+        look = self._ray.remote(num_cpus=0, max_retries=1)(_answer)
+        asked = {}
+        for node in self._ray.nodes():
+            if node["Alive"] and self._fits(node["Resources"]):
+                name = node["NodeID"]
+                place = OnNode(node_id=name, soft=False)
+                asked[name] = look.options(scheduling_strategy=place).remote(str(store), token, name)
+        hosts = {node["NodeID"]: node["NodeManagerHostname"] for node in self._ray.nodes()}
+        problems = []
+        for name, reference in asked.items():
+            try:
+                problem = self._ray.get(reference, timeout=120)
+            except self._ray.exceptions.RayError:
+                continue  # the node went away meanwhile, or is busy; each task looks for the token again
+            problems.append(problem or check_answer(store, token, name, hosts[name]))
+        if told := sorted({problem for problem in problems if problem}):
+            raise StoreError("; ".join(told))
+
+    def _fits(self, resources: Mapping[str, float]) -> bool:
+        """Whether a node has what a task needs."""
+        needed = {"CPU": self._cpus, "GPU": self._gpus}
+        return all(resources.get(kind, 0) >= number for kind, number in needed.items())
 
     def _check_room(self, alone: bool) -> None:
         """Say so where no node could take a task: Ray itself waits without a word."""
-        needed = {"CPU": self._cpus, "GPU": self._gpus}
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-        if any(all(node.get(kind, 0) >= number for kind, number in needed.items()) for node in nodes):
+        if any(map(self._fits, nodes)):
             return
         have = "; ".join(f"{node.get('CPU', 0):g} CPUs, {node.get('GPU', 0):g} GPUs" for node in nodes)
         lacking = f"a task needs {self._cpus:g} CPUs and {self._gpus:g} GPUs on one node, and Ray has: {have}"
@@ -76,7 +117,8 @@ class RayPool:
     def submit(self, task: Task) -> None:
         """Hand a task to the cluster."""
         device = task.get("device") or ("cuda" if self._gpus else None)
-        self._running[self._work.remote({**task, "device": device})] = task
+        token = self._token[1] if self._token else None
+        self._running[self._work.remote({**task, "device": device, "token": token})] = task
 
     def wait(self, seconds: float) -> list[Answer]:
         """Answers that have come; a task whose worker or node died answers with `died`."""
@@ -95,6 +137,8 @@ class RayPool:
 
     def close(self) -> None:
         """Leave the cluster."""
+        if self._token:
+            remove_token(*self._token)
         if self._started:
             self._ray.shutdown()
 
@@ -103,6 +147,47 @@ class RayPool:
         for reference in self._running:
             self._ray.cancel(reference, force=True)
         self.close()
+
+
+def _connect(ray: Any, address: str, options: dict[str, Any]) -> None:
+    """Join a cluster, or say within seconds that there is none: Ray itself tries for minutes."""
+    failure = (
+        f"cannot connect to the Ray cluster at {address!r}: start one (ray start --head), check the address; "
+        "if it runs, its token may be missing here (Ray's documentation: token authentication)"
+    )
+    if found := re.fullmatch(r"(?:ray://)?(\[.+\]|[^:/]+):(\d+)", address):
+        try:
+            socket.create_connection((found[1].strip("[]"), int(found[2])), timeout=CONNECT / 3).close()
+        except OSError as error:
+            raise ScalinglabError(f"{failure} ({error})") from error
+    outcome: list[BaseException | None] = []
+    log = logging.getLogger("ray")
+    level = log.level
+    log.setLevel(logging.ERROR)  # that it runs in a thread
+
+    def join() -> None:
+        try:
+            ray.init(**options)
+            outcome.append(None)
+        except BaseException as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=join, daemon=True)
+    thread.start()
+    thread.join(CONNECT)
+    log.setLevel(level)
+    if not outcome:
+        raise ScalinglabError(f"{failure} (no answer in {CONNECT:g} s)")
+    if isinstance(outcome[0], ConnectionError):
+        raise ScalinglabError(failure) from outcome[0]
+    if outcome[0] is not None:
+        raise outcome[0]
+
+
+def _answer(store: str, token: str, node: str) -> str | None:
+    from scalinglab.sweep.preflight import answer_token
+
+    return answer_token(store, token, node)
 
 
 def _execute(task: Task) -> Answer:

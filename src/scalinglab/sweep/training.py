@@ -3,7 +3,8 @@
 Any module with these functions is a runner: `identity` (a checked, complete setting), `alike` (runs that
 can go together), `cost` and `memory` of a run, `capacity` (runs a task), `memory_limit` (bytes a task),
 `devices` (of this machine), `probe` (time a few steps), `work` (do runs into a store); `check_here`, if it
-is there, refuses what this machine lacks for runs. Workers import it by its dotted name.
+is there, refuses what this machine lacks for runs. Where `work` has a parameter `group` it is given all runs
+that were planned together, those that are done included. Workers import it by its dotted name.
 """
 
 from __future__ import annotations
@@ -172,9 +173,13 @@ def probe(settings: Sequence[Setting]) -> dict[str, float]:
 
 
 def work(
-    settings: Sequence[Setting], store: Store, experiment: str | None = None, device: str | None = None
+    settings: Sequence[Setting],
+    store: Store,
+    experiment: str | None = None,
+    device: str | None = None,
+    group: Sequence[Setting] = (),
 ) -> None:
-    """Train the runs into the store."""
-    from scalinglab.train.engine import run_many
+    """Train the runs into the store; runs of the group that are done train along, for the same bits."""
+    from scalinglab.train.engine import train_into
 
-    run_many(settings, store=store, experiment=experiment, device=device, progress=False)
+    train_into(store, settings, group or settings, experiment=experiment, device=device)

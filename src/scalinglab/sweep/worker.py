@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
 import queue
@@ -42,10 +43,16 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
     """Do a task; the answer says what went wrong, if anything."""
     try:
         from scalinglab.store import Store
+        from scalinglab.sweep.preflight import find_token
 
         runner = load(task["runner"])
         store = Store(task["store"])
-        runner.work(task["settings"], store, experiment=task["experiment"], device=task["device"])
+        if task.get("token"):
+            find_token(store.path, task["token"])
+        options = {"experiment": task["experiment"], "device": task["device"]}
+        if "group" in inspect.signature(runner.work).parameters:
+            options["group"] = task["group"]
+        runner.work(task["settings"], store, **options)
         return {"ok": True}
     except Exception as error:
         return {"ok": False, "kind": kind(error), "text": traceback.format_exc(), "message": str(error)}

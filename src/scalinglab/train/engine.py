@@ -101,22 +101,55 @@ def run_many(
     wanted = {s.run: s for s in map(as_setting, settings)}
     if not wanted:
         raise BadInput("no settings: give at least one")
+    kept = Store(store) if isinstance(store, (str, Path)) else store
+    todo = [s for s in wanted.values() if kept is None or not kept.done(s.identity())]
+    jobs = _train(todo, todo, kept, device, max_stacked, progress, experiment, save_every, extra)
+    if kept is not None:
+        return kept.curves().select(run=list(wanted))
+    return Curves.concat([job.curves() for job in jobs])
+
+
+def train_into(
+    store: Store,
+    settings: Sequence[Mapping[str, Any]],
+    together: Sequence[Mapping[str, Any]],
+    *,
+    device: str | None = None,
+    experiment: str | None = None,
+    save_every: float = SAVE_EVERY,
+) -> None:
+    """Train runs into a store, in the groups of an earlier training that was interrupted.
+
+    Args:
+        store: where rows and states are kept.
+        settings: of the runs to train; those that are done by now are left alone.
+        together: all settings that were trained with them, in the same order, done or not. Groups are formed
+            of these: runs that are done train along, unwritten, where others of their group are left, so that
+            these get the bits that they would have had without the interruption.
+    """
+    wanted = [s for s in map(as_setting, settings) if not store.done(s.identity())]
+    everything = list(map(as_setting, together))
+    _train(wanted, everything, store, device, None, False, experiment, save_every, None)
+
+
+def _train(
+    wanted: Sequence[Setting], together: Sequence[Setting], store: Store | None, device: str | None,
+    max_stacked: int | None, progress: bool, experiment: str | None, save_every: float, extra: Reading | None,
+) -> list[Job]:  # fmt: skip
+    """Train the wanted runs in groups formed of all that belong together; returns the finished jobs."""
     place = torch.device(
         usable_device(device) if device else ("cuda" if torch.cuda.is_available() else "cpu")
     )
-    kept = Store(store) if isinstance(store, (str, Path)) else store
-    todo = [s for s in wanted.values() if kept is None or not kept.done(s.identity())]
-    names = {s.run for s in todo}
+    names = {s.run for s in wanted}
     jobs = [
-        Job(members, place, kept, experiment, save_every, names, extra)
-        for members in group(todo, place, max_stacked, kept)
+        Job(members, place, store, experiment, save_every, names, extra)
+        for members in group(together, place, max_stacked, store)
+        if any(s.run in names for s in members)
     ]
     work = _work(jobs, place)
     for _ in bars.track(work, "training", total=sum(job.checkpoints for job in jobs)) if progress else work:
         pass
-    if kept is not None:
-        return kept.curves().select(run=list(wanted))
-    return Curves.concat([job.curves() for job in jobs])
+    return jobs
 
 
 def as_setting(setting: Setting | Mapping[str, Any]) -> Setting:
@@ -317,7 +350,8 @@ class Job:
         found = states.load(self.store.path / "state", list(self.runs)) if self.store is not None else None
         wanted = {s.run for s in self.wanted}
         if found is None or not self._continues(found):
-            self._keep(wanted)
+            along = {name for name in self.runs if name not in wanted and self._done(name)}
+            self._keep(wanted | along)
             return
         self._keep(found["alive"])
         self.group.restore(found["group"])

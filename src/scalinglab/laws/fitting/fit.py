@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from scalinglab.deprecation import renamed_arguments
-from scalinglab.errors import BadInput, NotConverged, nearest
+from scalinglab.errors import BadInput, NotConverged, ScalinglabError, nearest
 from scalinglab.laws import forms
-from scalinglab.laws.fitting import least_squares, points
+from scalinglab.laws.fitting import least_squares, points, rising
+from scalinglab.laws.fitting.from_curves import Table, points_from
 from scalinglab.laws.fitting.law import Certificate, Law, problem_of, robust_scale
 from scalinglab.laws.fitting.points import Points
 from scalinglab.laws.forms.base import Form
@@ -25,9 +26,12 @@ from scalinglab.laws.forms.base import Form
 @renamed_arguments(missing="nan_policy")
 def fit(
     form: str | Form,
-    x: Any,
-    y: Any,
-    *,
+    *data: Any,
+    x: Any = None,
+    y: Any = None,
+    reduce: str = "auto",
+    where: Mapping[str, Any] | None = None,
+    mixed: bool = False,
     error: Any = None,
     weights: Any = None,
     runs: Any = None,
@@ -35,23 +39,41 @@ def fit(
     delta: float | None = None,
     space: str = "log",
     bounds: Mapping[str, tuple[float, float]] | None = None,
+    priors: Mapping[str, tuple[float, float]] | None = None,
+    tie: Mapping[str, str] | None = None,
+    noise: float | None = None,
     starts: int = 8,
     nan_policy: str = "raise",
 ) -> Law:
-    """Fit a form to points.
+    """Fit a form to points: ``fit(form, x, y)``, or ``fit(form, curves, x="n_data", y="test_error")``.
 
     Args:
-        form: a name ("power_law", "power_law_offset", "m1"…"m4", "broken_power_law_2", …) or a `Form`.
-        x: sizes (positive); for a surface a tuple of arrays in the order of `form.variables`.
-        y: what was measured.
-        error: one standard error of each y; points then count by 1/error².
+        form: a name ("power_law", "power_law_offset", "m1"…"m4", "broken_power_law_2", …), a `Form`, or
+            "auto": power_law_offset from four sizes on, power_law below (`automatic`); of a fraction that
+            rises with x (an accuracy) it fits 1 - y.
+        data: x and y as arrays, or a table: `Curves`, or a pandas frame under standard names.
+        x: sizes (positive), for a surface a tuple of arrays in the order of `form.variables`; or the name of
+            a column, "n_data" by default.
+        y: what was measured; or the name of a column, "test_error" by default.
+        reduce: which rows of a run count where a table has several at one x: "best" (the lowest y), "last"
+            (by progress), "all", or "auto": the best where there are several.
+        where: conditions ``{column: value}`` that rows of the table must meet.
+        mixed: allow rows of several models, data sets, tasks or sources in one fit.
+        error: one standard error of each y; points then count by 1/error². Of a table the column, by
+            default ``<y>_stderr``.
         weights: how often each point counts: what its ρ(r) is multiplied by.
         runs: the run that each point comes from, for the bootstrap.
         loss: "huber" (outliers count linearly) or "squared".
         delta: Huber's threshold in units of the residual; by default 1.345 standard deviations, found
-            from the residuals, which loses 5 % of efficiency on Gaussian noise.
+            from the residuals, which loses 5 % of efficiency on Gaussian noise. With fewer than
+            6 degrees of freedom the residuals do not tell an outlier from the scatter, and squares are used.
         space: residuals of "log" or "raw" values.
         bounds: (low, high) by parameter name; low = high holds it there.
+        priors: (value, spread) by parameter name: a Gaussian prior, of the logarithm where the parameter is
+            stepped in its logarithm.
+        tie: parameters that take the value of another, ``{"beta": "alpha"}``.
+        noise: standard deviation of one residual, against which priors are weighed; default: estimated from
+            the residuals.
         starts: how many of the best grid nodes are followed.
         nan_policy: "raise" on points that cannot be used, or "drop" them.
 
@@ -61,6 +83,15 @@ def fit(
     >>> round(law.exponent, 8), round(law.parameters["offset"], 8)
     (0.4, 0.05)
     """
+    table = points_from(data, x, y, error=error, runs=runs, reduce=reduce, where=where, mixed=mixed)
+    notes = table.notes
+    if isinstance(form, str) and form == "auto":
+        given: dict[str, Any] = {
+            "weights": weights, "loss": loss, "delta": delta, "space": space, "bounds": bounds,
+            "priors": priors, "tie": tie, "noise": noise, "starts": starts, "nan_policy": nan_policy,
+        }  # fmt: skip
+        form, table, told = _automatically(table, given)
+        notes = (*told, *notes)
     if loss not in ("huber", "squared"):
         raise BadInput(f"loss={loss!r} must be 'huber' or 'squared'")
     if space not in ("log", "raw"):
@@ -69,22 +100,62 @@ def fit(
         raise BadInput(f"delta={delta!r} must be positive")
     if starts < 1:
         raise BadInput(f"starts={starts} must be at least 1")
-    found = forms.get(form).bounded(bounds or {})
-    data = points.check(
-        x,
-        y,
-        names=found.variables,
-        error=error,
-        weights=weights,
-        runs=runs,
-        log=space == "log",
-        nan_policy=nan_policy,
+    if noise is not None and not noise > 0:
+        raise BadInput(f"noise={noise!r} must be positive: the standard deviation of one residual")
+    found = forms.get(form).tying(tie or {}).bounded(bounds or {}).with_priors(priors or {})
+    usable = points.check(
+        table.x, table.y, names=found.variables, zeros=found.zeros, error=table.error, weights=weights,
+        runs=table.runs, log=space == "log", nan_policy=nan_policy,
+    )  # fmt: skip
+    usable = replace(usable, notes=(*notes, *usable.notes))
+    _enough(found, usable)
+    return fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
+
+
+FEWEST_TO_ESTIMATE_DELTA = 6  # degrees of freedom
+FIRST_NOISE, LEAST_NOISE = 0.01, 1e-4  # of ln y: where the estimate of the noise starts, and its floor
+SIMPLE = ("power_law", "power_law_offset")  # what AICc chooses from
+AUTO = "power_law_offset"  # the form of "auto": a pure power law is its case offset = 0
+FEWEST_FOR_AN_OFFSET = 4  # sizes; three determine E + A x^-c exactly and leave nothing to judge it by
+
+
+def automatic(x: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -> str:
+    """The form that "auto" stands for: E + A x^-c from four sizes on, A x^-c below.
+
+    Choosing between the two by a criterion and then trusting the choice makes intervals too narrow: AICc
+    cannot feed a third parameter with five points, and takes a curve that flattens for a power law. The
+    profile of the offset form runs over both.
+    """
+    sizes = np.unique(np.asarray(x, float))
+    enough = np.isfinite(sizes).sum() >= FEWEST_FOR_AN_OFFSET
+    return AUTO if enough or "offset" in (bounds or {}) else "power_law"
+
+
+def _automatically(table: Table, options: Mapping[str, Any]) -> tuple[str, Table, tuple[str, ...]]:
+    """The form of "auto", the points that it is fitted to, and what to say about both."""
+    notes: tuple[str, ...] = ()
+    if rising.is_complement(np.ravel(np.asarray(table.x, float)), np.ravel(np.asarray(table.y, float))):
+        table, notes = replace(table, y=1 - np.asarray(table.y, float)), (rising.NOTE,)
+    name = automatic(table.x, options["bounds"])
+    return name, table, (_why(name, table, options), *notes)
+
+
+def _why(name: str, table: Table, options: Mapping[str, Any]) -> str:
+    """What "auto" stands for, and what the other form would have said."""
+    if name != AUTO:
+        return (
+            f"form: {name}; three sizes or fewer do not show whether the curve flattens, which it assumes not"
+        )
+    try:
+        others = {**options, "bounds": None, "error": table.error, "runs": table.runs}
+        pure = fit("power_law", table.x, table.y, **others)
+    except ScalinglabError:
+        return f"form: {name}"
+    low, high = pure.parameter_intervals["exponent"]
+    return (
+        f"form: {name}, which contains power_law (offset = 0); without an offset the exponent would be "
+        f"{pure.best_exponent:.3f} [{low:.3f}, {high:.3f}] at {100 * pure.residual_std:.2g} % scatter"
     )
-    _enough(found, data)
-    return fit_points(found, data, loss=loss, delta=delta, log=space == "log", starts=starts)
-
-
-SIMPLE = ("power_law", "power_law_offset")  # what "auto" chooses from
 
 
 def choose(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> str:
@@ -129,7 +200,7 @@ def scores(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> 
 def _enough(form: Form, data: Points) -> None:
     if not form.parameters:
         raise BadInput(f"the bounds hold every parameter of {form.name}: leave one free to be fitted")
-    if data.sizes < len(form.parameters):
+    if data.sizes < sum(p.prior is None for p in form.parameters):
         raise BadInput(
             f"{form.name} has {len(form.parameters)} free parameters and the points have {data.sizes} sizes: "
             "measure more sizes, hold parameters (bounds), or take a form with fewer, such as power_law"
@@ -144,9 +215,18 @@ def fit_points(
     delta: float | None = None,
     log: bool = True,
     starts: int = 8,
+    noise: float | None = None,
 ) -> Law:
     """`fit` for points that are already checked."""
-    squares = problem_of(form, data, log, np.inf)
+    if noise is None and any(p.prior is not None for p in form.parameters):
+        options: dict[str, Any] = {"loss": loss, "delta": delta, "log": log, "starts": starts}
+        law = fit_points(form, data, noise=FIRST_NOISE * problem_of(form, data, log, np.inf).unit, **options)
+        for _ in range(2):  # priors are weighed against the noise, and the noise follows from the fit
+            law = fit_points(form, data, noise=max(law.residual_std, LEAST_NOISE * law.unit), **options)
+        return law
+    squares = problem_of(form, data, log, np.inf, noise or 0.0)
+    if delta is None and len(data.y) - len(form.parameters) < FEWEST_TO_ESTIMATE_DELTA:
+        loss = "squared"
     nodes = least_squares.grid_starts(squares, starts)
     if loss == "huber" and delta is not None:
         problem = replace(squares, delta=float(delta))
@@ -157,7 +237,8 @@ def fit_points(
         if loss == "huber":
             for _ in range(2):  # the threshold follows the scatter, and the scatter the fit
                 best = minimum.z[[np.argmin(minimum.objective)]]
-                threshold = 1.345 * robust_scale(squares.residuals(best)[0], len(form.parameters))
+                r = squares.residuals(best)[0, : len(data.y)]
+                threshold = 1.345 * robust_scale(r, len(form.parameters))
                 if not threshold > 1e-9 * problem.unit:
                     break
                 problem = replace(squares, delta=threshold)
@@ -184,7 +265,7 @@ def _followed(problem: least_squares.Problem, minimum: least_squares.Minimum) ->
 def _polished(problem: least_squares.Problem, minimum: least_squares.Minimum) -> least_squares.Minimum:
     """The starts that nearly reached the best, brought to rest, where reweighting converges slowly."""
     best = np.argmin(minimum.objective)
-    residuals = problem.residuals(minimum.z[[best]])[0]
+    residuals = problem.residuals(minimum.z[[best]])[0, : problem.x.shape[-1]]
     if not problem.robust or np.median(np.abs(residuals)) <= problem.delta:
         return minimum
     z, objective, converged = minimum.z.copy(), minimum.objective.copy(), minimum.converged.copy()
@@ -209,18 +290,21 @@ def _law(problem: least_squares.Problem, data: Points, minimum: least_squares.Mi
         starts=len(minimum.objective),
         agree=float(np.mean(reached)),
         converged=bool(minimum.converged[index]),
-        condition=_condition(problem.jacobian(z[None])[0][:, ~held] * np.sqrt(problem.count[0])[:, None]),
+        condition=_condition(problem.jacobian(z[None])[0][:, ~held] * np.sqrt(problem.counts[0])[:, None]),
         at_bound=tuple(n for n, at in zip(form.names, held, strict=True) if at),
     )
-    dof = len(data.y) - len(form.parameters)
+    dof = len(data.y) - len(form.parameters) + len(problem.priors)
     parameters = dict(zip(form.names, map(float, values), strict=True))
     scale = _scale(problem, z, dof)
-    return Law(form, {**parameters, **form.held}, data, certificate, problem.log, problem.delta, scale, dof)
+    return Law(
+        form, form.expand(parameters), data, certificate, problem.log, problem.delta, scale, dof,
+        problem.noise,
+    )  # fmt: skip
 
 
 def _scale(problem: least_squares.Problem, z: np.ndarray, dof: int) -> float:
     """The scale of 2ρ: E ψ²/E ψ', which is the residuals' variance for squares."""
-    r = problem.residuals(z[None])[0]
+    r = problem.residuals(z[None])[0, : problem.x.shape[-1]]
     if dof < 1:
         return float("nan")
     pull, count = np.clip(r, -problem.delta, problem.delta), problem.count[0]

@@ -1,9 +1,16 @@
-"""From a table of curves to the points of a fit: which rows count, and which runs they come from."""
+"""From what a user gives, a table of curves or arrays, to the points of a fit.
+
+Every function that fits or plans takes ``(curves, x=, y=, reduce=, where=)`` as well as arrays, through
+`points_from`; so does the command line. `points_of` says which rows of a table count, and which runs they
+come from.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -16,6 +23,22 @@ from scalinglab.laws.fitting import points
 REDUCE = ("auto", "best", "last", "all")
 
 
+class Rows(TypedDict, total=False):
+    """Which rows of a table count, beside x, y and reduce.
+
+    Attributes:
+        where: conditions ``{column: value}`` that rows must meet.
+        nan_policy: "raise" on points that cannot be used, or "drop" them.
+        drop_highest: how many points of the highest y to leave out.
+        mixed: allow rows of several models, data sets, tasks or sources in one fit.
+    """
+
+    where: Mapping[str, Any] | None
+    nan_policy: str
+    drop_highest: int
+    mixed: bool
+
+
 @dataclass(frozen=True)
 class Table:
     """Columns ready to be fitted.
@@ -24,15 +47,15 @@ class Table:
         x: (n,), or (variables, n) where several columns were asked for.
         y: (n,).
         error: one standard error of y, where the table has it.
-        runs: (n,), which run each point comes from.
+        runs: (n,), which run each point comes from; None where arrays came without.
         notes: what was done to the rows.
     """
 
-    x: np.ndarray
-    y: np.ndarray
-    error: np.ndarray | None
-    runs: np.ndarray
-    notes: tuple[str, ...]
+    x: Any
+    y: Any
+    error: Any
+    runs: Any
+    notes: tuple[str, ...] = ()
 
     def keep(self, chosen: np.ndarray) -> Table:
         """Only the points that are chosen by a mask, (n,)."""
@@ -45,11 +68,68 @@ class Table:
         return Table(kept.x, kept.y, None, kept.runs, (*self.notes, *kept.notes))
 
     def without_highest(self, count: int) -> Table:
-        """Without the points of the highest y; a missing y is not high, and stays to be told of."""
+        """Without the points of the highest y; a missing y is not high, and is reported by `points.check`."""
         if not 0 <= count < len(self.y):
-            raise BadInput(f"--drop-highest {count} of {len(self.y)} points: give 0 or more, but not all")
+            raise BadInput(
+                f"drop_highest={count} (--drop-highest) of {len(self.y)} points: give 0 or more, but not all"
+            )
         order = np.argsort(np.where(np.isnan(self.y), -np.inf, self.y), kind="stable")
         return self.keep(np.argsort(order) < len(self.y) - count) if count else self
+
+
+def is_table(data: Any) -> bool:
+    """Whether this is a table of curves and not an array."""
+    return isinstance(data, (Curves, pd.DataFrame))
+
+
+def points_from(
+    data: tuple[Any, ...],
+    x: Any,
+    y: Any,
+    *,
+    columns: tuple[str | Sequence[str], str] = ("n_data", "test_error"),
+    arrays: tuple[str, ...] = ("x", "y"),
+    error: Any = None,
+    runs: Any = None,
+    reduce: str = "auto",
+    where: Mapping[str, Any] | None = None,
+    nan_policy: str = "raise",
+    drop_highest: int = 0,
+    mixed: bool = False,
+) -> Table:
+    """The points that a function was called with: arrays, or columns of a table.
+
+    Args:
+        data: its positional arguments: ``(curves,)``, ``(x, y)`` or nothing, with `x` and `y` by name.
+        x, y: names of columns of the table, or the arrays.
+        columns: names of x and y where a table comes without.
+        arrays: what the arrays are called, the last one y; with more than two, x is a tuple of the others.
+        error, runs: as in `scalinglab.laws.fit`; `error` names a column of the table.
+        reduce, where, mixed, drop_highest, nan_policy: which rows of the table count (`points_of`, `Rows`).
+    """
+    if data and is_table(data[0]):
+        if len(data) > 1 or runs is not None:
+            extra = "runs=" if runs is not None else "a second positional argument"
+            raise BadInput(f"{extra} beside a table: name its columns, x= and y=; it says the runs itself")
+        wanted = columns[0] if x is None else x
+        found = points_of(
+            data[0], wanted, columns[1] if y is None else y,
+            error=error, reduce=reduce, where=where, mixed=mixed,
+        )  # fmt: skip
+        if drop_highest and nan_policy == "drop" and not isinstance(wanted, str):
+            found = found.usable(wanted)
+        return found.without_highest(drop_highest)
+    if where or reduce != "auto" or drop_highest:
+        raise BadInput(
+            "reduce=, where= and drop_highest= choose rows of a table: give Curves instead of arrays"
+        )
+    given = [*data, *(values for values in (x, y) if values is not None)]
+    if len(given) != len(arrays) or any(isinstance(values, str) for values in given):
+        raise BadInput(
+            f"{len(given)} arrays: give {' and '.join(arrays)}, one value of each per point, or a table "
+            "(sl.read) with the names of its columns, x= and y="
+        )
+    return Table(given[0] if len(given) == 2 else tuple(given[:-1]), given[-1], error, runs)
 
 
 def points_of(
@@ -59,31 +139,36 @@ def points_of(
     *,
     error: str | None = None,
     reduce: str = "auto",
-    where: Mapping[str, str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    mixed: bool = False,
 ) -> Table:
     """The points (x, y) of a table.
 
     Args:
         x: a column, or several for a surface.
-        error: the column of y's standard error; by default ``<y>_stderr`` where every row has one.
+        error: the column of y's standard error; by default, for one x, ``<y>_stderr`` where every row has
+            one.
         reduce: which rows of a run with several rows at one x count: "best" (the lowest y), "last" (by
             progress), "all", or "auto": the best where there are several.
-        where: conditions ``{column: value}``, values as text.
+        where: conditions ``{column: value}``; a value may be written as text.
+        mixed: allow rows of several models, data sets, tasks or sources in one fit.
     """
     names = [x] if isinstance(x, str) else list(x)
     if isinstance(curves, Curves):
         names, y = [curves.resolve(name) for name in names], curves.resolve(y)
         error = error and curves.resolve(error)
+        where = {curves.resolve(name): value for name, value in (where or {}).items()}
     frame = tidy(curves.frame if isinstance(curves, Curves) else curves)
     if frame.empty:
         raise BadInput("the table has no rows")
     _numeric(frame, [*names, y, *([error] if error else [])])
     if reduce not in REDUCE:
         raise BadInput(f"reduce={reduce!r}; {nearest(reduce, REDUCE)}")
-    frame = select(frame, where or {})
-    _one_kind(frame, names)
+    frame = select(frame, {name: str(value) for name, value in (where or {}).items()})
+    if not mixed:
+        _one_kind(frame, names)
     notes = _doubts(frame, names)
-    if error is None and f"{y}_stderr" in frame:
+    if error is None and isinstance(x, str) and f"{y}_stderr" in frame:
         error, note = _standard_error(frame, f"{y}_stderr")
         notes.append(note)
     runs, told_apart_by = _run_names(frame, names, y, error)
@@ -95,13 +180,24 @@ def points_of(
     if note:
         notes.append(f"{note}; runs are told apart by {', '.join(told_apart_by)}")
     columns = frame[names].to_numpy(float).T
+    measured, errors = frame[y].to_numpy(float), None if error is None else frame[error].to_numpy(float)
+    if _in_percent(y, measured):
+        notes.append(f"{y} is in percent: divided by 100")
+        measured, errors = measured / 100, None if errors is None else errors / 100
     return Table(
         columns[0] if isinstance(x, str) else columns,
-        frame[y].to_numpy(float),
-        None if error is None else frame[error].to_numpy(float),
+        measured,
+        errors,
         frame["__run"].to_numpy(),
         tuple(notes),
     )
+
+
+def _in_percent(name: str, values: np.ndarray) -> bool:
+    """Whether an error rate or accuracy is written in percent: in its name, and with values of 1 to 100."""
+    known = values[np.isfinite(values)]
+    fraction = re.search(r"(?:^|[^a-z])(?:acc|accuracy|error|err|pass_rate)(?:[^a-z]|$)", name.lower())
+    return bool(fraction and len(known) and 1 < known.max() <= 100 and known.min() >= 0)
 
 
 def _seen(frame: pd.DataFrame, name: str) -> str:
@@ -135,12 +231,25 @@ def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
     """A law is of one kind of network on one kind of data."""
     for column in ("model", "dataset", "task", "domain", "experiment", "source"):
         if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
+            if column == "model" and _names_sizes(frame, names):
+                continue
             kinds = [str(v) for v in frame[column].unique()]
             shown = ", ".join(kinds[:4]) + ("…" if len(kinds) > 4 else "")
             raise BadInput(
                 f"the rows mix {len(kinds)} values of {column} ({shown}): choose one "
-                f"(--where {column}={kinds[0]})"
+                f"(--where {column}={kinds[0]}), or fit all in one (mixed=True, --mixed)"
             )
+
+
+def _names_sizes(frame: pd.DataFrame, names: list[str]) -> bool:
+    """Whether every value of `model` is the name of one size of a variable, as in "70M", "160M"."""
+    sizes = [n for n in names if n in ("width", "depth", "compute") or n.endswith("params")]
+    models = frame["model"].nunique(dropna=False)
+    return any(
+        frame.groupby("model", dropna=False)[n].nunique(dropna=False).max() == 1
+        and frame[n].nunique(dropna=False) == models
+        for n in sizes
+    )
 
 
 def _numeric(frame: pd.DataFrame, names: list[str]) -> None:

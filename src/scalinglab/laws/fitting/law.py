@@ -62,7 +62,8 @@ class Law:
         log: whether residuals are of logarithms.
         delta: Huber's threshold; infinity for squares.
         scale: what 2ρ is to be divided by: the variance of one residual where the loss is squared.
-        dof: points minus parameters.
+        dof: points minus parameters, those with a prior not counted.
+        noise: what the priors were weighed against, 0 where there are none.
     """
 
     form: Form
@@ -73,6 +74,7 @@ class Law:
     delta: float
     scale: float
     dof: int
+    noise: float = 0.0
 
     wave = renamed_attribute("wave", "lack_of_fit_pvalue")
     scatter = renamed_attribute("scatter", "residual_std")
@@ -81,7 +83,7 @@ class Law:
 
     def predict(self, x: Any) -> Any:
         """The law at x (an array, or a pair of arrays for a surface)."""
-        check_sizes(x)
+        check_sizes(x, self.form)
         return _at(self.form, x, self.values)
 
     @property
@@ -119,7 +121,7 @@ class Law:
     @property
     def residual_std(self) -> float:
         """The standard deviation of one (weighted) residual; robust where the loss is."""
-        r = self.problem.residuals(self.coordinates[None])[0]
+        r = self.problem.residuals(self.coordinates[None])[0, : len(self.points.y)]
         if np.isfinite(self.delta):
             return robust_scale(r, len(self.form.parameters))
         return float(np.sqrt(np.sum(r**2) / self.dof)) if self.dof > 0 else float("nan")
@@ -127,7 +129,7 @@ class Law:
     @property
     def variance(self) -> float:
         """What the inverse of JᵀJ is multiplied by in the parameters' covariance: E ψ²/(E ψ')²."""
-        r = self.problem.residuals(self.coordinates[None])[0]
+        r = self.problem.residuals(self.coordinates[None])[0, : len(self.points.y)]
         inside = float(np.average(np.abs(r) <= self.delta, weights=self.problem.count[0]))
         return self.scale / max(inside, 1 / len(r))
 
@@ -230,8 +232,9 @@ class Law:
         )
         lines.append(f"  {n} points at {sizes} sizes{span}")
         for name, value in self.parameters.items():
-            if name in self.form.held:
-                lines.append(f"  {name:<14} {value:<12.6g} held")
+            if name in self.form.held or name in self.form.tied:
+                why = "held" if name in self.form.held else f"tied to {self.form.tied[name]}"
+                lines.append(f"  {name:<14} {value:<12.6g} {why}")
             else:
                 ends = _ends(self.parameter_intervals[name])
                 doubt = "" if self.identified[name] else "  not identified"
@@ -287,7 +290,7 @@ class Law:
     @property
     def problem(self) -> least_squares.Problem:
         """The problem that was solved."""
-        return problem_of(self.form, self.points, self.log, self.delta)
+        return problem_of(self.form, self.points, self.log, self.delta, self.noise)
 
     @property
     def coordinates(self) -> np.ndarray:
@@ -295,14 +298,18 @@ class Law:
         return self.problem.to_coordinates(self.values)
 
 
-def problem_of(form: Form, data: Points, log: bool, delta: float) -> least_squares.Problem:
+def problem_of(
+    form: Form, data: Points, log: bool, delta: float, noise: float = 0.0
+) -> least_squares.Problem:
     """The fitting problem of one data set."""
     weight = np.ones_like(data.y)
     if data.error is not None:
         relative = data.error / data.y if log else data.error
         # relative to a typical error, so that residuals keep their unit
         weight = np.exp(np.mean(np.log(relative))) / relative
-    return least_squares.Problem(form, data.x, data.y[None], weight[None], data.weight[None], log, delta)
+    return least_squares.Problem(
+        form, data.x, data.y[None], weight[None], data.weight[None], log, delta, noise=noise
+    )
 
 
 def robust_scale(r: np.ndarray, count: int) -> float:
@@ -327,12 +334,16 @@ def _ends(interval: Interval) -> str:
     return f"[{interval.low:.4g}, {interval.high:.4g}]"
 
 
-def check_sizes(x: Any) -> None:
-    """Sizes are positive, as in a fit; at others a law would answer NaN or infinity."""
-    for values in x if isinstance(x, (tuple, list)) else [x]:
-        wrong = np.ravel(np.asarray(values, float))
-        if (wrong <= 0).any():
-            raise BadInput(f"x={wrong[wrong <= 0][0]:g} must be positive: laws are laws of sizes")
+def check_sizes(x: Any, form: Form | None = None) -> None:
+    """Sizes are positive, or 0 where the form allows it; at others a law would answer NaN or infinity."""
+    several = form is not None and len(form.variables) > 1
+    parts = x if several or isinstance(x, (tuple, list)) else [x]
+    names = form.variables if form is not None and len(form.variables) == len(parts) else ("x",) * len(parts)
+    for name, values in zip(names, parts, strict=True):
+        flat = np.ravel(np.asarray(values, float))
+        wrong = flat[flat < 0] if form is not None and name in form.zeros else flat[flat <= 0]
+        if len(wrong):
+            raise BadInput(f"{name}={wrong[0]:g} must be positive: laws are laws of sizes")
 
 
 def level_quantile(level: float, dof: int) -> float:

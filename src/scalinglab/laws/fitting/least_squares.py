@@ -59,6 +59,8 @@ class Problem:
         delta: Huber's threshold, infinity for squares.
         penalty: a pseudo-measurement, not subject to Huber's threshold.
         rows: which data sets these are, for the penalty.
+        noise: standard deviation of a residual, against which the parameters' priors are weighed; the prior
+            of a parameter is one more residual, noise · (z - value)/spread. At 0 priors do not count.
     """
 
     form: Form
@@ -70,6 +72,7 @@ class Problem:
     delta: float = np.inf
     penalty: Penalty | None = None
     rows: np.ndarray | None = None
+    noise: float = 0.0
 
     def take(self, rows: np.ndarray) -> Problem:
         """The same problem for some of the data sets, repeated as asked."""
@@ -119,28 +122,48 @@ class Problem:
             else:
                 r = curve - self.y
             r = np.where(self.count > 0, r * self.weight, 0.0)
-            if self.penalty is not None:
-                r = np.concatenate([r, self._penalized(z)[:, None]], axis=1)
+            if self.pseudo:
+                r = np.concatenate([r, self._pseudo(z)], axis=1)
         return np.where(np.isfinite(r), r, np.inf)
 
-    def _penalized(self, z: np.ndarray) -> np.ndarray:
+    @cached_property
+    def priors(self) -> np.ndarray:
+        """(priors, 3): index, value and spread, in coordinates, of the priors that count."""
+        with_prior = [(j, p) for j, p in enumerate(self.form.parameters) if p.prior is not None]
+        if self.noise == 0 or not with_prior:
+            return np.zeros((0, 3))
+        return np.array(
+            [(j, np.log(p.prior[0]) if p.log else p.prior[0], p.prior[1]) for j, p in with_prior if p.prior]
+        )
+
+    @property
+    def pseudo(self) -> int:
+        """How many residuals follow those of the points: the penalty's and the priors'."""
+        return int(self.penalty is not None) + len(self.priors)
+
+    def _pseudo(self, z: np.ndarray) -> np.ndarray:
+        """The residuals of the penalty and of the priors, (sets, pseudo)."""
+        which, value, spread = self.priors[:, 0].astype(int), self.priors[:, 1], self.priors[:, 2]
+        found = self.noise * (z[:, which] - value) / spread
+        if self.penalty is None:
+            return found
         penalty, rows = self.penalty, np.arange(len(z)) if self.rows is None else self.rows
-        assert penalty is not None
         value = penalty.quantity(self.to_parameters(z), rows)
-        return np.sqrt(penalty.stiffness[rows]) * (value - penalty.target[rows])
+        penalized = np.sqrt(penalty.stiffness[rows]) * (value - penalty.target[rows])
+        return np.concatenate([penalized[:, None], found], axis=1)
 
     @property
     def thresholds(self) -> np.ndarray:
         """Huber's threshold of every residual."""
         count = self.x.shape[-1]
-        return np.r_[np.full(count, self.delta), [np.inf] * (self.penalty is not None)]
+        return np.r_[np.full(count, self.delta), np.full(self.pseudo, np.inf)]
 
     @property
     def counts(self) -> np.ndarray:
         """How often every residual counts."""
-        if self.penalty is None:
+        if not self.pseudo:
             return self.count
-        return np.concatenate([self.count, np.ones((len(self.count), 1))], axis=1)
+        return np.concatenate([self.count, np.ones((len(self.count), self.pseudo))], axis=1)
 
     @cached_property
     def unit(self) -> float:
@@ -178,12 +201,11 @@ class Problem:
                 slopes = slopes / self.curve(z)[..., None]
             slopes = slopes * self.weight[..., None]
         slopes = np.where(np.isfinite(slopes), slopes, 0.0)
-        if self.penalty is not None:
-            penalized = self._differences(z, only_penalty=True)
-            slopes = np.concatenate([slopes, penalized], axis=1)
+        if self.pseudo:
+            slopes = np.concatenate([slopes, self._differences(z, only_pseudo=True)], axis=1)
         return slopes
 
-    def _differences(self, z: np.ndarray, only_penalty: bool = False) -> np.ndarray:
+    def _differences(self, z: np.ndarray, only_pseudo: bool = False) -> np.ndarray:
         """Central differences that stay within the bounds."""
         low, high = self.bounds
         # offsets near zero need a step on the scale of the data, not of themselves
@@ -197,7 +219,7 @@ class Problem:
         both = np.concatenate([up, down], axis=1).reshape(-1, count)
         part = self.take(np.repeat(np.arange(len(z)), 2 * count))
         with np.errstate(all="ignore"):
-            r = part._penalized(both)[:, None] if only_penalty else part.residuals(both)
+            r = part._pseudo(both) if only_pseudo else part.residuals(both)
             r = r.reshape(len(z), 2, count, -1)
             slopes = (r[:, 0] - r[:, 1]) / width[..., None]
         return np.where(np.isfinite(slopes), slopes, 0.0).transpose(0, 2, 1)
@@ -377,7 +399,7 @@ def polish(problem: Problem, z: np.ndarray) -> tuple[np.ndarray, float]:
     def value(point: np.ndarray) -> tuple[float, np.ndarray]:
         point = np.clip(point, low, high)[None]
         r = problem.residuals(point)
-        clipped = np.clip(r, -problem.delta, problem.delta) * problem.count
+        clipped = np.clip(r, -problem.thresholds, problem.thresholds) * problem.counts
         gradient = np.einsum(
             "np,n->p", problem.jacobian(point)[0], np.where(np.isfinite(clipped[0]), clipped[0], 0)
         )

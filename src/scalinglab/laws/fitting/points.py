@@ -46,6 +46,7 @@ def check(
     y: Any,
     *,
     names: tuple[str, ...] = ("x",),
+    zeros: tuple[str, ...] = (),
     error: Any = None,
     weights: Any = None,
     runs: Any = None,
@@ -55,6 +56,7 @@ def check(
     """Turn what a user gave into points, or say what is wrong with it.
 
     Args:
+        zeros: names of variables that may be zero.
         nan_policy: "raise" on missing values, infinities and (in logs) values that are not positive, or
             "drop" them with a note.
     """
@@ -78,7 +80,7 @@ def check(
         raise BadInput("no points: x and y are empty")
     bad = _bad(measured, "y", log) | _bad(weight, "weights", False)
     for values, name in zip(columns, names, strict=True):
-        bad |= _bad(values, name, True)
+        bad |= _bad(values, name, True, name in zeros)
     if errors is not None:
         bad |= _bad(errors, "error", True)
     if bad and nan_policy == "raise":
@@ -129,14 +131,14 @@ def _same(values: np.ndarray, count: int, name: str) -> np.ndarray:
     return values
 
 
-def _bad(values: np.ndarray, name: str, positive: bool) -> dict[int, str]:
+def _bad(values: np.ndarray, name: str, positive: bool, zero: bool = False) -> dict[int, str]:
     """Rows that cannot be used, with the reason."""
     bad = {}
     for i in np.flatnonzero(~np.isfinite(values)):
         bad[int(i)] = f"{name} is {'missing' if np.isnan(values[i]) else 'infinite'}"
     if positive:
-        for i in np.flatnonzero(values <= 0):
-            bad[int(i)] = f"{name} = {values[i]:g} is not positive"
+        for i in np.flatnonzero(values < 0 if zero else values <= 0):
+            bad[int(i)] = f"{name} = {values[i]:g} is {'negative' if zero else 'not positive'}"
     return bad
 
 

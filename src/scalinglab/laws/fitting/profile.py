@@ -95,7 +95,7 @@ def _linear_spread(
     free = np.flatnonzero((z > low) & (z < high))
     if not len(free):
         return np.full(count, 1e-6)
-    jacobian = problem.jacobian(z[None])[0][:, free] * np.sqrt(problem.count[0])[:, None]
+    jacobian = problem.jacobian(z[None])[0][:, free] * np.sqrt(problem.counts[0])[:, None]
     size = np.maximum(np.linalg.norm(jacobian, axis=0), least_squares.TINY)
     # directions that the data do not see would be infinitely uncertain: cap them, the walk finds out
     inverse = np.linalg.pinv(jacobian / size, rcond=1e-7) / size[:, None]
@@ -111,4 +111,6 @@ def _linear_spread(
             problem.to_parameters(np.tile(down, (count, 1))), everything
         )
         slopes[:, k] = difference / (up[j] - down[j])
+    # a quantity that leaps (an optimum that does not exist) has no finite spread: the walk finds out
+    slopes, inverse = (np.clip(np.nan_to_num(v), -1e60, 1e60) for v in (slopes, inverse))
     return np.sqrt(scatter) * np.linalg.norm(slopes @ inverse, axis=1)

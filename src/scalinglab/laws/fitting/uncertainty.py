@@ -66,7 +66,7 @@ def _profile_at(law: Law, x: Any, level: float) -> tuple[Any, Any]:
 
 def _inputs(law: Law, x: Any) -> np.ndarray:
     """x as (variables, …)."""
-    check_sizes(x)
+    check_sizes(x, law.form)
     parts = x if len(law.form.variables) > 1 else [x]
     return np.array(np.broadcast_arrays(*(np.asarray(v, float) for v in parts)))
 
@@ -194,7 +194,7 @@ class Bootstrap:
     def parameter_intervals(self, level: float = 0.95) -> dict[str, Interval]:
         """The interval of every parameter and of `exponent`."""
         columns = {n: self.values[:, j] for j, n in enumerate(self.law.form.names)}
-        if (exponent := self.law.form.get_exponent({**columns, **self.law.form.held})) is not None:
+        if (exponent := self.law.form.get_exponent(self.law.form.expand(columns))) is not None:
             columns["exponent"] = np.broadcast_to(exponent, len(self.values))
         tails = self.tails(level)
         return {n: Interval(*map(float, np.quantile(c, tails))) for n, c in columns.items()}
@@ -260,7 +260,7 @@ def _cover_sizes(x: np.ndarray, which: np.ndarray) -> bool:
 
 def _leverage(law: Law) -> np.ndarray:
     """The diagonal of the hat matrix of the linearised fit."""
-    jacobian = law.problem.jacobian(law.coordinates[None])[0] * np.sqrt(law.problem.count[0])[:, None]
+    jacobian = law.problem.jacobian(law.coordinates[None])[0] * np.sqrt(law.problem.counts[0])[:, None]
     size = np.maximum(np.linalg.norm(jacobian, axis=0), least_squares.TINY)
     q, _ = np.linalg.qr(jacobian / size)
-    return np.sum(q**2, axis=1)
+    return np.sum(q**2, axis=1)[: len(law.points.y)]

@@ -1,15 +1,19 @@
 """Forms: the families of curves that a law can follow, by name.
 
-`one_variable` has y = f(x), `surfaces` the forms of several variables; importing either adds its forms to
-`FORMS`.
+`one_variable` has y = f(x), `surfaces` the loss over parameters, data and time, `architecture` experts, bits,
+vocabulary and streams, `training` over-training, learning rate, transfer and distillation, `mixtures` the
+shares of a data mixture, `downstream` scores from losses. Importing a module adds its forms to `FORMS`.
 """
 
 from scalinglab.deprecation import renamed_names
-from scalinglab.laws.forms import surfaces
+from scalinglab.laws.forms import architecture, downstream, mixtures, surfaces, training
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.one_variable import broken_power_law, equation_6
 from scalinglab.laws.forms.registry import FORMS, get, register_form
 
-__all__ = ["FORMS", "Form", "Parameter", "broken_power_law", "equation_6", "get", "register_form", "surfaces"]
+__all__ = [
+    "FORMS", "Form", "Parameter", "architecture", "broken_power_law", "downstream", "equation_6", "get",
+    "mixtures", "register_form", "surfaces", "training",
+]  # fmt: skip
 
 __getattr__ = renamed_names(__name__, {"register": "register_form"})

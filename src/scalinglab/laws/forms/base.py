@@ -27,6 +27,8 @@ class Parameter:
         linear: the form is linear in it (y = Σ linear_j · basis_j(x)), so that a fit solves for it.
         log: a fit steps in its logarithm; for positive scales.
         start: values from which a fit starts where the parameter is not linear, or a function of (x, y).
+        prior: (value, spread) of a Gaussian prior, None for none; the spread of a parameter that is stepped
+            in its logarithm is that of the logarithm.
     """
 
     name: str
@@ -35,12 +37,25 @@ class Parameter:
     linear: bool = False
     log: bool = False
     start: Sequence[float] | Start = (1.0,)
+    prior: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
             raise BadInput(f"parameter {self.name!r}: low={self.low:g} must be below high={self.high:g}")
         if self.log and self.low < 0:
             raise BadInput(f"parameter {self.name!r} is stepped in its logarithm: give low=0 or more")
+        if self.prior is not None:
+            self._check_prior(*self.prior)
+
+    def _check_prior(self, value: float, spread: float) -> None:
+        if not (np.isfinite(value) and np.isfinite(spread) and spread > 0):
+            raise BadInput(
+                f"prior of {self.name!r}: ({value:g}, {spread:g}) must be finite, the spread positive"
+            )
+        if not self.low <= value <= self.high or (self.log and value <= 0):
+            raise BadInput(
+                f"prior of {self.name!r}: {value:g} must lie within its bounds, {self.low:g} … {self.high:g}"
+            )
 
     def starts(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The values from which a fit starts, inside the bounds."""
@@ -64,8 +79,10 @@ class Form:
         gradient: (x, *parameters) -> the derivatives of `function` by each parameter; without it a fit takes
             differences, which costs more calls.
         variables: what x is; a surface has two or more, and its function takes x of shape (variables, …).
-        doc: one line on where it comes from.
+        zeros: variables that may be zero (a share of a mixture, say); the others must be positive.
+        doc: one line on where it comes from, with the number of the equation.
         held: parameters that `bounded` holds at a value.
+        tied: parameters that `tying` sets equal to another.
     """
 
     name: str
@@ -77,8 +94,10 @@ class Form:
     complete: Callable[[Any, Any, Mapping[str, Any]], dict[str, Any]] | None = None
     gradient: Callable[..., tuple[Any, ...]] | None = None
     variables: tuple[str, ...] = ("x",)
+    zeros: tuple[str, ...] = ()
     doc: str = ""
     held: Mapping[str, float] = field(default_factory=dict)
+    tied: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
@@ -114,6 +133,31 @@ class Form:
         if callable(self.exponent):
             return self.exponent(values)
         return values[self.exponent] if isinstance(self.exponent, str) else self.exponent
+
+    def expand(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The free parameters with those that are held or tied."""
+        found = {**values, **self.held}
+        return found | {name: found[other] for name, other in self.tied.items()}
+
+    def with_priors(self, priors: Mapping[str, tuple[float, float]]) -> Form:
+        """The same form with (value, spread) priors on some parameters; see `Parameter`."""
+        for name in priors:
+            self._known(name, "prior of")
+        changed = (replace(p, prior=priors[p.name]) if p.name in priors else p for p in self.parameters)
+        return replace(self, parameters=tuple(changed)) if priors else self
+
+    def tying(self, tie: Mapping[str, str]) -> Form:
+        """The same form with some parameters set equal to others, ``{"beta": "alpha"}``."""
+        for name, other in tie.items():
+            self._known(name, "tie")
+            self._known(other, "tie")
+            if other == name or other in tie:
+                raise BadInput(f"tie {name}={other}: {other!r} must be another parameter, itself not tied")
+        return _tied(self, tie) if tie else self
+
+    def _known(self, name: str, what: str) -> None:
+        if name not in self.names:
+            raise BadInput(f"{what} {name!r}: {self.name} has no such parameter; {nearest(name, self.names)}")
 
     def bounded(self, bounds: Mapping[str, tuple[float, float]]) -> Form:
         """The same form with other bounds; ``(v, v)`` holds a parameter at v."""
@@ -172,3 +216,44 @@ def _completing(form: Form, held: Mapping[str, float]) -> Any:
     if given is None or not held:
         return given
     return lambda x, y, starts: {k: v for k, v in given(x, y, {**starts, **held}).items() if k not in held}
+
+
+def _tied(form: Form, tie: Mapping[str, str]) -> Form:
+    """`form` without the parameters in `tie`, each of which takes the value of another."""
+    linear = {p.name for p in form.parameters if p.linear}
+    free = tuple(
+        replace(p, linear=p.linear and all(n in linear for n, other in tie.items() if other == p.name))
+        for p in form.parameters
+        if p.name not in tie
+    )
+    names = [p.name for p in free]
+
+    def everything(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {**values, **{name: values[other] for name, other in tie.items() if other in values}}
+
+    def ordered(values: tuple[Any, ...]) -> list[Any]:
+        given = everything(dict(zip(names, values, strict=True)))
+        return [given[n] for n in form.names]
+
+    def function(x: Any, *values: Any) -> Any:
+        return form.function(x, *ordered(values))
+
+    def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
+        assert form.gradient is not None
+        columns = dict(zip(form.names, form.gradient(x, *ordered(values)), strict=True))
+        return tuple(columns[n] + sum(columns[m] for m, other in tie.items() if other == n) for n in names)
+
+    def complete(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
+        assert form.complete is not None
+        return {k: v for k, v in form.complete(x, y, everything(starts)).items() if k not in tie}
+
+    exponent = form.exponent
+    if isinstance(exponent, str):
+        exponent = tie.get(exponent, exponent)
+    derived = form.derived
+    return replace(
+        form, parameters=free, function=function, gradient=gradient if form.gradient else None,
+        complete=complete if form.complete else None, tied={**form.tied, **tie},
+        exponent=(lambda v: form.get_exponent(everything(v))) if callable(exponent) else exponent,
+        derived=(lambda v: derived(everything(v))) if derived else None,
+    )  # fmt: skip

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import re
+import sys
 from collections.abc import Callable
 
 from scalinglab.errors import BadInput, nearest
@@ -29,12 +32,32 @@ def family(pattern: str) -> Callable[[Callable[..., Form]], Callable[..., Form]]
     return add
 
 
+def load(name: str) -> Form:
+    """The form ``module:attribute`` of the user's own code; modules of the working folder are found, too."""
+    module, _, attribute = name.partition(":")
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise BadInput(f"form {name!r} cannot be loaded: {error}; write module:attribute") from error
+    form = found() if callable(found) and not isinstance(found, Form) else found
+    if not isinstance(form, Form):
+        raise BadInput(f"form {name!r} is a {type(form).__name__}: it must be a scalinglab.laws.Form")
+    return form
+
+
 def get(form: str | Form) -> Form:
-    """The form of that name, or an error that names the nearest one; a `Form` is returned as it is."""
+    """The form of that name, or an error that names the nearest one; a `Form` is returned as it is.
+
+    ``module:attribute`` loads a form from the user's own code.
+    """
     if isinstance(form, Form):
         return form
     if not isinstance(form, str):
         raise BadInput(f"form={form!r} must be a name, such as 'power_law', or a Form")
+    if ":" in form:
+        return load(form)
     for pattern, make in _FAMILIES.items():
         if match := re.fullmatch(pattern, form):
             return make(*match.groups())

@@ -34,12 +34,13 @@ ALPHA = Parameter("alpha", 0.0, 5.0, start=GRID)
 BETA = Parameter("beta", 0.0, 5.0, start=GRID)
 
 
-def _power(x: Any, exponent: Any) -> Any:
+def power(x: Any, exponent: Any) -> Any:
+    """x^-exponent."""
     return np.exp(-exponent * np.log(x))
 
 
 def _chinchilla(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
-    return floor + a * _power(x[0], alpha) + b * _power(x[1], beta)
+    return floor + a * power(x[0], alpha) + b * power(x[1], beta)
 
 
 def _chinchilla_gradient(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any) -> tuple[Any, ...]:
@@ -78,11 +79,11 @@ def _kaplan_scales(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kaplan_time(x: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
-    return a * _power(x[0], alpha) + b * _power(x[1], beta)
+    return a * power(x[0], alpha) + b * power(x[1], beta)
 
 
 def _with_time(x: Any, floor: Any, a: Any, b: Any, c: Any, alpha: Any, beta: Any, gamma: Any) -> Any:
-    return _chinchilla(x, floor, a, b, alpha, beta) + c * _power(x[2], gamma)
+    return _chinchilla(x, floor, a, b, alpha, beta) + c * power(x[2], gamma)
 
 
 def optimal_params(n_data: Any, a: Any, b: Any, alpha: Any, beta: Any) -> Any:
@@ -102,7 +103,7 @@ def _data_constrained(
     n, d, unique = x[0], x[1], np.minimum(x[2], x[1])
     needed = np.minimum(n, optimal_params(unique, a, b, alpha, beta))
     worth_n, worth_d = _worth(n, needed, repeat_params), _worth(d, unique, repeat_data)
-    return floor + a * _power(worth_n, alpha) + b * _power(worth_d, beta)
+    return floor + a * power(worth_n, alpha) + b * power(worth_d, beta)
 
 
 def _split(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:

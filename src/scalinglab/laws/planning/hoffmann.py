@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from scalinglab.errors import BadInput
 from scalinglab.estimate import slope
 from scalinglab.laws import surface
 from scalinglab.laws.fitting import points
+from scalinglab.laws.fitting.from_curves import Rows, points_from
 from scalinglab.laws.fitting.law import Interval
+from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 
 
@@ -50,10 +52,19 @@ class Approach:
 @renamed_fields(at="compute")
 @dataclass(frozen=True)
 class Approaches:
-    """The three approaches on the same points, at one compute."""
+    """The three approaches on the same points, at one compute.
+
+    Attributes:
+        compute: FLOPs.
+        rows: one an approach.
+        surface: the fit behind the third.
+        notes: what was done to the points.
+    """
 
     compute: float
     rows: tuple[Approach, ...]
+    surface: Surface
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, index: int) -> Approach:
         return self.rows[index]
@@ -71,58 +82,63 @@ class Approaches:
 
 @renamed_arguments(at="compute", flops="flops_per_param_example")
 def compare(
-    n_params: Any,
-    n_data: Any,
-    loss: Any,
-    *,
+    *data: Any,
     compute: float,
+    x: Sequence[str] | None = None,
+    y: str | None = None,
+    reduce: str = "auto",
     runs: Any = None,
     flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE,
     budgets: Sequence[float] | None = None,
     draws: int = 200,
     seed: int = 0,
     level: float = 0.95,
+    **rows: Unpack[Rows],
 ) -> Approaches:
     """Approaches 1, 2 and 3 on the same points.
 
     Args:
+        data: n_params, n_data and loss as arrays, or a table of curves.
         compute: FLOPs at which to compare n_params.
         runs: the run of each point. Approaches 1 and 2 resample model sizes, approach 3 runs.
         flops_per_param_example: FLOPs of a run divided by n_params · n_data.
         budgets: computes at which to slice; by default those of the data where they are few, else 12
             between the 10th and the 90th percentile, evenly in the log.
         draws: refits for the intervals.
+        x, y, reduce, rows: columns of a table and which rows of it count, as in `surface.fit`.
     """
     points.positive(compute=compute, flops_per_param_example=flops_per_param_example)
     points.positive(budgets=1.0 if budgets is None else budgets)
-    data = points.check((n_params, n_data), loss, names=("n_params", "n_data"), runs=runs)
-    n, d = data.x
+    table = points_from(
+        data, x, y, columns=(NAMES, "loss"), arrays=(*NAMES, "loss"), runs=runs, reduce=reduce, **rows
+    )
+    nan_policy = rows.get("nan_policy", "raise")
+    used = points.check(table.x, table.y, names=NAMES, runs=table.runs, nan_policy=nan_policy)
+    n, d = used.x
     spent = flops_per_param_example * n * d
     slices = np.asarray(budgets, float) if budgets is not None else default_budgets(spent)
     dense = np.geomspace(slices.min(), slices.max(), 60)
     rng = np.random.default_rng(seed)
-    rows = []
+    found = []
     for name, grid, pick in (("1 envelope", dense, lowest), ("2 parabolas", slices, vertex)):
-        profile = isoflop(n, spent, data.y, grid)
+        profile = isoflop(n, spent, used.y, grid)
         best = np.array([pick(*p) for p in profile])
         exponent, scale = _line(grid, best)
-        refits = _refits(n, spent, data.y, grid, pick, draws, rng)
+        refits = _refits(n, spent, used.y, grid, pick, draws, rng)
         ends = Interval(*np.nanquantile(refits[:, 0], [0.5 - level / 2, 0.5 + level / 2]))
         values = np.exp(refits[:, 1] + refits[:, 0] * np.log(compute))
         size = float(np.exp(scale + exponent * np.log(compute)))
         size_ends = Interval(*np.nanquantile(values, [0.5 - level / 2, 0.5 + level / 2]))
         examples = compute / flops_per_param_example / size
-        rows.append(Approach(name, exponent, ends, size, size_ends, examples, grid, best))
-    fitted = surface.fit(n, d, data.y, runs=data.runs if data.blocked else None)
+        found.append(Approach(name, exponent, ends, size, size_ends, examples, grid, best))
+    fitted = surface.fit(n, d, used.y, runs=used.runs if used.blocked else None)
     optimal = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, level=level)
-    a = fitted.bootstrap.values
-    ratio = a[:, 4] / (a[:, 3] + a[:, 4])
-    tails = fitted.bootstrap.tails(level)
-    rows.append(Approach(
-        "3 surface", fitted.beta / (fitted.alpha + fitted.beta), Interval(*np.quantile(ratio, tails)),
+    found.append(Approach(
+        "3 surface", *fitted.allocation_exponent(level),
         optimal.n_params, optimal.n_params_interval, optimal.n_data, np.array([]), np.array([]),
     ))  # fmt: skip
-    return Approaches(float(compute), tuple(rows))
+    notes = (*table.notes, *used.notes)
+    return Approaches(float(compute), tuple(found), fitted, notes)
 
 
 # --- slices at one compute -----------------------------------------------------------------------------

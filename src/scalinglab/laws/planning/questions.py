@@ -1,7 +1,7 @@
 """Planning with a fitted law: questions that have a number for an answer.
 
-- `size_for(law, y)`: how much data (or whatever x is) for the error y?
-- `gain_from(law, x)`: what does twice as much buy?
+- `size_for(law, target)`: how much data (or whatever x is) for the error y?
+- `gain_from(law, start)`: what does twice as much buy?
 - `still_power_law(x, y)`: is the curve still in its power law?
 - `next_runs(...)`: which runs would shrink the interval of the prediction that matters?
 - `approaches(...)`, `parabola_bias(...)`: the three ways to the compute-optimal model.
@@ -10,17 +10,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from scipy import stats
 
-from scalinglab.deprecation import renamed_arguments, renamed_names
+from scalinglab.deprecation import renamed_arguments, renamed_names, warn_renamed
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
+from scalinglab.laws.extrapolation.continuation import Continuation
 from scalinglab.laws.fitting import points, profile, uncertainty
+from scalinglab.laws.fitting.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.law import Law, level_quantile
+from scalinglab.laws.planning.fitted import law_or_continuation
 from scalinglab.laws.planning.hoffmann import Approaches, ParabolaBias, parabola_bias
 from scalinglab.laws.planning.hoffmann import compare as approaches
 from scalinglab.laws.planning.next_runs import NextRuns, next_runs
@@ -34,61 +38,95 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Answer(Estimate):
-    """A number with its interval; infinite where the law never gets there, 0 where it begins there."""
+    """A number with its interval; infinite where the law never gets there, 0 where it begins there.
+
+    Attributes:
+        text: the answer in words.
+        form: what it rests on: the form of a law, or the forms that `extrapolate` averages.
+        notes: what was done to the points.
+    """
 
     text: str = ""
+    form: str = ""
+    notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
         """The answer in words."""
         return self.text
 
 
-def size_for(law: Law, y: float, *, level: float = 0.95, farthest: float = 1e6) -> Answer:
-    """The x at which a falling law reaches y: how much data for that error?
+def size_for(
+    given: Law | Continuation | Any,
+    target: float | None = None,
+    *,
+    x: str | None = None,
+    y: Any = None,
+    form: str = "auto",
+    reduce: str = "auto",
+    level: float = 0.95,
+    farthest: float = 1e6,
+    **rows: Unpack[Rows],
+) -> Answer:
+    """The x at which a falling law reaches y = target: how much data for that error?
 
-    The interval holds every x at which y lies within the law's interval.
+    The interval holds every x at which the target lies within the law's interval.
 
     Args:
+        given: a `Law` of one variable, a `Continuation`, or a table of curves.
+        target: the y that is wanted.
+        x, y, reduce, rows: columns of the table and which rows count, as in `scalinglab.laws.fit`.
+        form: of the law fitted to the table; "auto" is whatever `extrapolate` says of its points.
         farthest: how many times the largest x to look.
     """
-    _one_variable(law)
-    points.positive(y=y)
+    if target is None and isinstance(y, (int, float)):
+        warn_renamed("size_for(y=)", "target=")
+        target, y = y, None
+    if target is None:
+        raise BadInput("give target=, the y that is wanted")
+    law = law_or_continuation(given, x, y, form, reduce, **rows)
+    points.positive(target=target)
     low, high = law.points.x.min(), law.points.x.max()
-    grid = np.geomspace(low / 10, high * farthest, 400)
+    # a continuation begins at the points
+    start = low / 10 if isinstance(law, Law) else low
+    grid = np.geomspace(start, high * farthest, 400)
     curve = np.asarray(law.predict(grid))
     if curve[-1] > curve[0]:
         raise BadInput(
-            f"this {law.form.name} rises with x, from {curve[0]:.4g} to {curve[-1]:.4g}: more x does not "
-            f"bring it down to y = {y:g}"
+            f"this {_name(law)} rises with x, from {curve[0]:.4g} to {curve[-1]:.4g}: more x does not "
+            f"bring it down to y = {target:g}"
         )
-    value = _crossing(grid, curve, y)
-    coarse = np.geomspace(low / 10, high * farthest, 60)
+    value = _crossing(grid, curve, target)
+    coarse = np.geomspace(start, high * farthest, 60)
     ends = law.interval(coarse, level)
-    first, last = _crossing(coarse, ends.low, y), _crossing(coarse, ends.high, y)
+    first, last = _crossing(coarse, ends.low, target), _crossing(coarse, ends.high, target)
     if value <= grid[0]:
-        text = f"any x, as far as this form tells: y = {y:g} lies above {curve[0]:.4g} at x = {grid[0]:.3g}"
-        return Answer(0.0, low=0.0, high=float(max(last, grid[0])), text=text)
+        text = (
+            f"any x, as far as this form tells: y = {target:g} lies above {curve[0]:.4g} at x = {grid[0]:.3g}"
+        )
+        return Answer(0.0, low=0.0, high=float(max(last, grid[0])), text=text, **_behind(law))
     if np.isfinite(value):
         # sharpen the ends where the coarse grid left them
         near = np.geomspace(
-            max(min(first, value) / 1.6, low / 10), min(max(last, value) * 1.6, high * farthest), 40
+            max(min(first, value) / 1.6, start), min(max(last, value) * 1.6, high * farthest), 40
         )
         sharp = (
             law.interval(near, level) if np.isfinite(last) else law.interval(near[near <= value * 2], level)
         )
         near = near[: len(np.ravel(sharp.low))]
-        first = min(_crossing(near, sharp.low, y), value)
+        first = min(_crossing(near, sharp.low, target), value)
         first = first if first > grid[0] else 0.0  # nothing was looked at below
-        last = max(_crossing(near, sharp.high, y), value) if np.isfinite(last) else last
-        text = f"x = {value:.4g} ({level:.0%}: {first:.4g} … {_bound(last)}) for y = {y:g}"
+        last = max(_crossing(near, sharp.high, target), value) if np.isfinite(last) else last
+        text = f"x = {value:.4g} ({level:.0%}: {first:.4g} … {_bound(last)}) for y = {target:g}"
         if value > high:
             text += f"; {value / high:.3g} times beyond the largest point"
     else:
         floor = float(curve[-1])
-        text = f"never, as far as this form tells: y = {y:g} lies below {floor:.4g} at x = {grid[-1]:.3g}"
+        text = (
+            f"never, as far as this form tells: y = {target:g} lies below {floor:.4g} at x = {grid[-1]:.3g}"
+        )
         if np.isfinite(first):
             text += f"; within the {level:.0%} interval from x = {first:.4g} on"
-    return Answer(float(value), low=float(first), high=float(last), text=text)
+    return Answer(float(value), low=float(first), high=float(last), text=text, **_behind(law))
 
 
 def _bound(value: float) -> str:
@@ -108,39 +146,79 @@ def _crossing(x: np.ndarray, y: Any, level: float) -> float:
     return float(np.exp(np.log(x[i - 1]) + share * np.log(x[i] / x[i - 1])))
 
 
-def gain_from(law: Law, x: float | None = None, *, factor: float = 2.0, level: float = 0.95) -> Answer:
-    """What `factor` times as much x buys: the ratio of the law at factor·x to the law at x.
+def gain_from(
+    given: Law | Continuation | Any,
+    start: float | None = None,
+    *,
+    factor: float = 2.0,
+    x: Any = None,
+    y: str | None = None,
+    form: str = "auto",
+    reduce: str = "auto",
+    level: float = 0.95,
+    **rows: Unpack[Rows],
+) -> Answer:
+    """What `factor` times as much x buys: the ratio of the law at factor·start to the law at start.
 
     Args:
-        x: from where; by default the largest point.
+        given: a `Law` of one variable, a `Continuation`, or a table of curves.
+        start: from which x; by default the largest point.
+        x, y, reduce, rows: columns of the table and which rows count, as in `scalinglab.laws.fit`.
+        form: of the law fitted to the table; "auto" is whatever `extrapolate` says of its points.
     """
-    _one_variable(law)
+    if start is None and isinstance(x, (int, float)):
+        warn_renamed("gain_from(x=)", "start=")
+        start, x = x, None
+    law = law_or_continuation(given, x, y, form, reduce, **rows)
     if not factor > 0 or factor == 1:
         raise BadInput(f"factor={factor!r} must be positive and other than 1")
-    if x is not None and not x > 0:
-        raise BadInput(f"x={x!r} must be positive")
-    start = float(law.points.x.max()) if x is None else float(x)
+    if start is not None and not start > 0:
+        raise BadInput(f"start={start!r} must be positive")
+    start = float(law.points.x.max()) if start is None else float(start)
     both = np.array([start, factor * start])
+    before, after = (float(v) for v in law.predict(both))
+    low, high = (
+        _continued_ratio(law, both, level) if isinstance(law, Continuation) else _ratio(law, both, level)
+    )
+    value = after / before
+    text = (
+        f"{factor:g} times x = {start:.4g} takes y from {before:.4g} to {after:.4g}: "
+        f"{100 * (value - 1):+.3g} % ({level:.0%}: {100 * (low - 1):+.3g} … {100 * (high - 1):+.3g} %)"
+    )
+    return Answer(value, low=low, high=high, text=text, **_behind(law))
+
+
+def _continued_ratio(curve: Continuation, both: np.ndarray, level: float) -> tuple[float, float]:
+    """Where one more run at the second size would fall, over the curve at the first."""
+    before = float(curve.predict(both[:1])[0])
+    low, high = curve.interval(both[1:], level)
+    return float(low[0] / before), float(high[0] / before)
+
+
+def _ratio(law: Law, both: np.ndarray, level: float) -> tuple[float, float]:
+    """The interval of the ratio of the law at two sizes."""
 
     def ratio(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             curve = law.form.function(both, *(parameters[:, j, None] for j in range(parameters.shape[1])))
             return np.log(curve[:, 1]) - np.log(curve[:, 0])
 
-    before, after = law.predict(both)
     if law.points.blocked:
         draws = uncertainty.bootstrap(law)
         curves = draws.predict(both)
         low, high = np.quantile(curves[:, 1] / curves[:, 0], draws.tails(level))
-    else:
-        ends = profile.along(law, ratio, 1, level_quantile(level, law.dof))
-        low, high = np.exp(ends[0][0]), np.exp(ends[1][0])
-    value = float(after / before)
-    text = (
-        f"{factor:g} times x = {start:.4g} takes y from {before:.4g} to {after:.4g}: "
-        f"{100 * (value - 1):+.3g} % ({level:.0%}: {100 * (low - 1):+.3g} … {100 * (high - 1):+.3g} %)"
-    )
-    return Answer(value, low=float(low), high=float(high), text=text)
+        return float(low), float(high)
+    ends = profile.along(law, ratio, 1, level_quantile(level, law.dof))
+    return float(np.exp(ends[0][0])), float(np.exp(ends[1][0]))
+
+
+def _behind(law: Law | Continuation) -> dict[str, Any]:
+    """What an answer rests on."""
+    return {"form": _name(law), "notes": law.points.notes}
+
+
+def _name(law: Law | Continuation) -> str:
+    return law.form.name if isinstance(law, Law) else law.name
 
 
 @dataclass(frozen=True)
@@ -173,32 +251,39 @@ class Bend:
 
 @renamed_arguments(missing="nan_policy")
 def still_power_law(
-    x: Any,
-    y: Any,
-    *,
+    *data: Any,
+    x: Any = None,
+    y: Any = None,
+    reduce: str = "auto",
     runs: Any = None,
     level: float = 0.95,
     matters: float = 0.25,
+    where: Mapping[str, Any] | None = None,
+    mixed: bool = False,
     nan_policy: str = "raise",
 ) -> Bend:
-    """Is the curve still in its power law?
+    """Is the curve still in its power law? ``still_power_law(x, y)``, or ``still_power_law(curves)``.
 
     Fits ln y = a - b u + c u² in u = ln x and asks whether c differs from zero. "Cannot tell" where the
     interval of the change of exponent reaches both zero and more than `matters` of the exponent.
 
     Args:
-        runs: the run of each point, to refuse several points of one run, which are not independent
+        data: x and y as arrays, or a table of curves.
+        x, y, reduce, where, mixed: columns of the table and which rows count, as in `scalinglab.laws.fit`.
+        runs: the run of each point of arrays, to refuse several points of one run, which are not independent
             evidence: average them first.
         nan_policy: "raise" on points that cannot be used, or "drop" them.
     """
-    data = points.check(x, y, runs=runs, nan_policy=nan_policy)
-    if data.blocked:
+    table = points_from(data, x, y, runs=runs, reduce=reduce, where=where, mixed=mixed)
+    data_runs = None if data and is_table(data[0]) else runs
+    used = points.check(table.x, table.y, runs=data_runs, nan_policy=nan_policy)
+    if used.blocked:
         raise BadInput(
             "several points of one run: average them, or give the points of each size without runs"
         )
-    if data.sizes < 4:
-        raise BadInput(f"{data.sizes} sizes cannot show a bend: give four or more")
-    u, v = np.log(data.x), np.log(data.y)
+    if used.sizes < 4:
+        raise BadInput(f"{used.sizes} sizes cannot show a bend: give four or more")
+    u, v = np.log(used.x), np.log(used.y)
     centre = (u.min() + u.max()) / 2
     span = np.ptp(u)
     design = np.vander((u - centre) / span, 3)
@@ -228,12 +313,7 @@ def still_power_law(
         straight = True
         text = f"yes: exponent {mean:.3f}, changing by {low:+.3f} … {high:+.3f} at most (p = {p:.2g})"
     ends = float(low), float(high), float(start), float(end)
-    return Bend(straight, float(change), *ends, p, text, data.notes)
-
-
-def _one_variable(law: Law) -> None:
-    if len(law.form.variables) > 1:
-        raise BadInput(f"{law.form.name} is a surface; this question is for a law of one variable")
+    return Bend(straight, float(change), *ends, p, text, (*table.notes, *used.notes))
 
 
 __getattr__ = renamed_names(__name__, {"needed": "size_for", "doubling": "gain_from"})

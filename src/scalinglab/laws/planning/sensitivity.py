@@ -7,7 +7,7 @@ n_params ∝ compute^a, and the optimum at one compute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,9 @@ import numpy as np
 from scalinglab.deprecation import renamed_arguments, warn_renamed
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import surface
+from scalinglab.laws.fitting.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.points import positive
+from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class Sensitivity:
 
     compute: float
     table: pd.DataFrame
+    notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
         """The table in lines, of the optimum only n_params, from which n_data follows."""
@@ -67,65 +70,121 @@ def _flop_counts(function: Callable[..., Sensitivity]) -> Callable[..., Sensitiv
 @_flop_counts
 @renamed_arguments(at="compute", flops="flops_per_param_example")
 def sensitivity(
-    n_params: Any | Mapping[str, Any],
-    n_data: Any,
-    loss: Any,
-    *,
+    *data: Any,
     compute: float,
+    x: Sequence[str | Sequence[str]] = NAMES,
+    y: str = "loss",
+    reduce: str = "auto",
     runs: Any = None,
     flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE,
-    flop_counts: Mapping[str, Any] | None = None,
+    flop_counts: Mapping[str, Any] | Sequence[str] = (),
+    where: Mapping[str, Any] | None = None,
+    drop_highest: int = 0,
+    mixed: bool = False,
     **options: Any,
 ) -> Sensitivity:
     """Refit the surface under other choices, one at a time.
 
     Args:
-        n_params: an array, or several definitions by name (say ``{"all": …, "without embeddings": …}``); the
-            first is the fit as given.
+        data: n_params, n_data and loss as arrays, or a table of curves. n_params may be several definitions
+            by name (say ``{"all": …, "without embeddings": …}``); the first is the fit as given.
+        x, y: columns of the table; the first of x may be several, ``(("n_params", "n_embedded"), "n_data")``.
+        reduce, where, mixed, drop_highest: which rows of the table count, as in `surface.fit`.
         compute: FLOPs at which the optimum is compared.
         runs: the run of each point.
         flops_per_param_example: FLOPs of a run divided by n_params · n_data.
-        flop_counts: FLOPs of every run counted in other ways, by name; the optimum then obeys the cost
-            k n_params n_data with k their median ratio.
+        flop_counts: FLOPs of every run counted in other ways: arrays by name, or columns of the table; the
+            optimum then obeys the cost k n_params n_data with k their median ratio.
         options: of `surface.fit`, for the fit as given.
     """
     import pandas as pd
 
     positive(compute=compute, flops_per_param_example=flops_per_param_example)
-    definitions = dict(n_params) if isinstance(n_params, Mapping) else {"n_params": n_params}
-    if not definitions:
-        raise BadInput("n_params={} holds no definition: give an array or a dict of arrays")
-    definitions = {k: np.asarray(v, float).ravel() for k, v in definitions.items()}
-    n = next(iter(definitions.values()))
-    d, y = np.asarray(n_data, float).ravel(), np.asarray(loss, float).ravel()
-    labels = np.arange(len(y)) if runs is None else np.asarray(runs).ravel()
-    if not len(n) == len(d) == len(y) == len(labels):
-        raise BadInput(
-            f"n_params, n_data, loss have {len(n)}, {len(d)}, {len(y)} values: give one of each per point"
-        )
+    if data and is_table(data[0]):
+        nan_policy = options.get("nan_policy", "raise")
+        kept: Rows = {
+            "where": where, "drop_highest": drop_highest, "nan_policy": nan_policy, "mixed": mixed
+        }  # fmt: skip
+        given = _columns(data[0], x, y, flop_counts, runs, reduce, kept)
+    else:
+        given = _arrays(data, runs, flop_counts)
+    n, d, loss = given.n, given.n_data, given.loss
     choices = [Choice("as given")]
-    choices += [Choice(f"N: {name}", n_params=size) for name, size in list(definitions.items())[1:]]
-    for name, total in (flop_counts or {}).items():
+    choices += [Choice(f"N: {name}", n_params=size) for name, size in list(given.n_params.items())[1:]]
+    for name, total in given.flop_counts.items():
         ratio = float(np.median(np.asarray(total, float).ravel() / (n * d)))
         choices.append(Choice(f"FLOPs: {name} ({ratio:.3g} N D)", flops_per_param_example=ratio))
-    choices += _other_fits(n, n * d * flops_per_param_example) + _fewer_points(n, n * d, y, labels)
+    choices += _other_fits(n, n * d * flops_per_param_example) + _fewer_points(n, n * d, loss, given.runs)
     rows: list[dict[str, Any]] = []
     for choice in choices:
-        keep = np.ones(len(y), bool) if choice.keep is None else choice.keep
+        keep = np.ones(len(loss), bool) if choice.keep is None else choice.keep
         size = n if choice.n_params is None else choice.n_params
         changed = {**options, **choice.options}
         if isinstance(changed.get("weights"), np.ndarray):
             changed["weights"] = changed["weights"][keep]
         row: dict[str, Any] = {"choice": choice.text, "points": int(keep.sum()), "problem": ""}
         try:
-            fitted = surface.fit(size[keep], d[keep], y[keep], **changed)
+            fitted = surface.fit(size[keep], d[keep], loss[keep], **changed)
             row.update(_quoted(fitted, compute, choice.flops_per_param_example or flops_per_param_example))
         except ScalinglabError as error:
             if not rows:  # nothing to compare with: bad data, and not a choice that cannot be made
                 raise
             row.update(dict.fromkeys(COLUMNS, np.nan) | {"problem": str(error).split(":")[0]})
         rows.append(row)
-    return Sensitivity(float(compute), pd.DataFrame(rows))
+    return Sensitivity(float(compute), pd.DataFrame(rows), given.notes)
+
+
+@dataclass(frozen=True)
+class Given:
+    """The points as they were given; n_params and flop_counts by what they are called."""
+
+    n_params: dict[str, np.ndarray]
+    n_data: np.ndarray
+    loss: np.ndarray
+    runs: np.ndarray
+    flop_counts: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> np.ndarray:
+        """The first definition of n_params."""
+        return next(iter(self.n_params.values()))
+
+
+def _columns(
+    curves: Any, x: Any, y: str, flop_counts: Any, runs: Any, reduce: str, kept: Rows
+) -> Given:  # fmt: skip
+    """The columns of a table."""
+    sizes, counted = [x[0]] if isinstance(x[0], str) else list(x[0]), list(flop_counts)
+    names = [*sizes, x[1], *counted]
+    table = points_from((curves,), names, y, runs=runs, reduce=reduce, **kept)
+    if kept["nan_policy"] == "drop":
+        table = table.usable(names)
+    found = dict(zip(names, np.asarray(table.x, float), strict=True))
+    totals = {name: found[name] for name in counted}
+    by_size = {name: found[name] for name in sizes}
+    return Given(by_size, found[x[1]], table.y, np.asarray(table.runs), totals, table.notes)
+
+
+def _arrays(data: Sequence[Any], runs: Any, flop_counts: Any) -> Given:
+    """Arrays, one value of each per point."""
+    if len(data) != 3:
+        raise BadInput(f"{len(data)} arrays: give n_params, n_data and loss, or a table of curves")
+    n_params = dict(data[0]) if isinstance(data[0], Mapping) else {"n_params": data[0]}
+    if not n_params:
+        raise BadInput("n_params={} holds no definition: give an array or a dict of arrays")
+    if not isinstance(flop_counts or {}, Mapping):
+        raise BadInput(f"flop_counts={flop_counts!r}: beside arrays give arrays by name")
+    by_size = {name: np.asarray(values, float).ravel() for name, values in n_params.items()}
+    n_data, loss = (np.asarray(values, float).ravel() for values in data[1:])
+    labels = np.arange(len(loss)) if runs is None else np.asarray(runs).ravel()
+    given = Given(by_size, n_data, loss, labels, dict(flop_counts or {}))
+    if not len(given.n) == len(n_data) == len(loss) == len(labels):
+        raise BadInput(
+            f"n_params, n_data, loss have {len(given.n)}, {len(n_data)}, {len(loss)} values: "
+            "give one of each per point"
+        )
+    return given
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ def understand(
     *,
     likely: Mapping[str, str] | None = None,
     origin: str = "the table",
+    names: Mapping[str, str] | None = None,
 ) -> Understood:
     """Recognise the columns of any table.
 
@@ -78,6 +79,7 @@ def understand(
             or by ours; those that the table does not have are passed over.
         likely: columns as above that are passed over where the table does not have them, or has ours.
         origin: what the table is called in messages.
+        names: what columns were called before, theirs to ours.
 
     >>> table = pd.DataFrame({"params": ["19M", "1.3B"], "D": [2e9, 26e9], "val_loss": [3.1, 2.2]})
     >>> curves = understand(table).curves()
@@ -85,12 +87,17 @@ def understand(
     ([19000000, 1300000000], 'tokens')
     """
     asked = {ours: theirs for ours, theirs in (likely or {}).items() if theirs in frame and ours not in frame}
-    naming = Naming(frame, asked | dict(columns or {}), origin)
+    naming = Naming(frame, asked | _ours(columns or {}, frame, names or {}), origin, dict(names or {}))
     declared = declared_settings(naming.frame, [naming.names.get(name, name) for name in settings])
     table, notes = find_runs(naming.frame, declared, naming.names)
     kept = tuple(name for name in declared if name in table)
     line = "; ".join([*_contents(table, kept, naming.names), *naming.notes, *notes])
     return Understood(table, kept, naming.names, f"{origin}: {line}")
+
+
+def _ours(columns: Mapping[str, str], frame: pd.DataFrame, names: Mapping[str, str]) -> dict[str, str]:
+    """Columns that were asked for by the name they had, under the one they have now."""
+    return {ours: c if c in frame else names.get(c, c) for ours, c in columns.items()}
 
 
 def _contents(table: pd.DataFrame, declared: Iterable[str], names: Mapping[str, str]) -> list[str]:

@@ -26,6 +26,12 @@ BEFORE_RATIO = 64 << 20  # unpacked bytes below which the ratio does not matter
 SEPARATORS = (",", ";", "\t", "|")
 
 
+def is_table(path: Path) -> bool:
+    """Whether a file's ending is one of a table."""
+    ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
+    return path.is_file() and ending.lower() in (*_READERS, ".parquet") and ending.lower() != ".txt"
+
+
 def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """A table by its ending, and the columns that the file itself declares as settings."""
     if not path.exists():
@@ -159,10 +165,11 @@ def _is_object(line: str) -> bool:
 
 def loads(text: str | bytes) -> Any:
     """JSON, with integers of more digits than a number of an experiment has as floats."""
-    return json.loads(text, parse_int=_whole)
+    return json.loads(text, parse_int=whole)
 
 
-def _whole(digits: str) -> int | float:
+def whole(digits: str) -> int | float:
+    """An integer, or a float where it has more digits than a float."""
     return int(digits) if len(digits) <= 18 else float(digits)
 
 

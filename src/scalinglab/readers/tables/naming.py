@@ -23,6 +23,7 @@ class Naming:
         frame: the table as it was found; ``frame.attrs["decimal_comma"]`` says that commas may be decimal
             points.
         columns: names that were asked for, ours to theirs.
+        names: what columns were called before, theirs to ours.
 
     Attributes:
         frame: the table.
@@ -30,13 +31,16 @@ class Naming:
         notes: what was changed in the values.
     """
 
-    def __init__(self, frame: pd.DataFrame, columns: dict[str, str], origin: str) -> None:
+    def __init__(
+        self, frame: pd.DataFrame, columns: dict[str, str], origin: str, names: dict[str, str]
+    ) -> None:
         self._decimal_comma = bool(frame.attrs.get("decimal_comma"))
         self.frame = tidy(frame.reset_index(drop=True))
         self.frame.attrs = {}
         self.frame.columns = [str(c) for c in self.frame.columns]
         self.frame = rename(self.frame, columns, origin)
-        self.names = {theirs: ours for ours, theirs in columns.items()}
+        renamed = {theirs: ours for ours, theirs in columns.items()}
+        self.names = {theirs: renamed.pop(ours, ours) for theirs, ours in names.items()} | renamed
         self.notes: list[str] = []
         self._read_units()
         self._read_names(set(columns))
@@ -68,7 +72,8 @@ class Naming:
                 if self._fits(name, theirs):
                     self._rename(theirs, name)
                     break
-        if "loss" in self.frame and "test_loss" in self.frame and "train_loss" not in self.frame:
+        both = {"loss", "test_loss"} <= {*self.frame.columns}
+        if both and "loss" not in asked and "train_loss" not in self.frame:
             self._rename("loss", "train_loss")
 
     def _rename(self, theirs: str, ours: str) -> None:

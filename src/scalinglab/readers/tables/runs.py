@@ -42,12 +42,38 @@ def find_runs(
             so far.
     """
     if "run" in frame:
-        return _data_of_runs(frame, frame["run"], names)
+        frame, notes = _data_of_runs(frame, frame["run"], names)
+        frame, changed = _constant_settings(frame)
+        return frame, [*notes, *changed]
     step = next((c for c in CHECKPOINTS if c in frame and is_numeric(frame[c])), None)
     if step is None and (data := _even_tokens(frame, declared, names)) is not None:
         frame, notes = _by_setting(frame, declared, data, names)
         return frame, ["rows are checkpoints: tokens grow in even steps", *notes]
     return _by_row(frame, declared) if step is None else _by_setting(frame, declared, step, names)
+
+
+def _constant_settings(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Numbers that should be constant in a run: filled in where logged once, renamed where they change.
+
+    A learning rate that decays becomes `current_learning_rate`, and its highest value the run's.
+    """
+    found = [c for c in frame.columns if c in SETTING and c != "n_data" and is_numeric(frame[c])]
+    notes = []
+    for name in found:
+        runs = frame.groupby("run", dropna=False, sort=False)[name]
+        if (runs.nunique() > 1).any():
+            if f"current_{name}" in frame:
+                continue
+            frame = frame.rename(columns={name: f"current_{name}"})
+            notes.append(f"{name} changes within runs: current_{name}")
+            if name == "learning_rate":
+                frame[name] = frame.groupby("run", dropna=False, sort=False)[f"current_{name}"].transform(
+                    "max"
+                )
+                notes[-1] += f", and {name} its highest"
+        elif frame[name].isna().any():
+            frame = frame.assign(**{name: runs.transform("first")})
+    return frame, notes
 
 
 def _by_row(frame: pd.DataFrame, declared: list[str]) -> tuple[pd.DataFrame, list[str]]:

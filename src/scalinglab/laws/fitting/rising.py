@@ -1,0 +1,41 @@
+"""Metrics that rise with size: accuracies are modelled as 1 - y, others are refused with the way out.
+
+Laws fall towards a floor. A fraction that rises with size (an accuracy, a pass rate) falls as 1 - y; a
+reward or a score has no ceiling that the points tell.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from scalinglab.errors import BadInput
+
+RISES = 0.5  # Kendall's τ of y against x beyond which a curve rises
+
+
+def rises(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether y rises with x on the whole: in most pairs of sizes, and from the smallest to the largest."""
+    sizes, which = np.unique(x, return_inverse=True)
+    if len(sizes) < 3:
+        return False
+    means = np.bincount(which, y) / np.bincount(which)
+    return bool(means[-1] > means[0] and stats.kendalltau(sizes, means).statistic > RISES)
+
+
+def is_complement(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether 1 - y is to be modelled; refuses rising values that are no fractions."""
+    known = np.isfinite(x) & np.isfinite(y)
+    x, y = x[known], y[known]
+    if not rises(x, y):
+        return False
+    if ((y > 0) & (y < 1)).all():
+        return True
+    percent = " (divide percentages by 100)" if ((y > 0) & (y <= 100)).all() else ""
+    raise BadInput(
+        f"y rises with x, from {y[np.argmin(x)]:.4g} to {y[np.argmax(x)]:.4g}, and laws here fall: give "
+        f"what is missing to the best possible value, such as 1 - accuracy{percent} or best score - score"
+    )
+
+
+NOTE = "y rises with x and lies between 0 and 1: 1 - y is modelled, as of an accuracy"

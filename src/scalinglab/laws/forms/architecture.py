@@ -1,0 +1,121 @@
+"""Forms of what a network is made of: experts, bits, vocabulary, parallel streams.
+
+| name | equation | from |
+| --- | --- | --- |
+| `routed_experts` | ln L = a ln N + b ln Ê + c ln N ln Ê + d | Clark et al. 2022, eq. 6 and 7 |
+| `fine_grained_experts` | E + (A + g G^-γ) N^-α + B D^-β | Krajewski et al. 2024, eq. 8 |
+| `precision` | E + A N'^-α + B D^-β, N' = N (1 - e^(-P/γ)) | Kumar et al. 2024, eq. 3 |
+| `quantized_after_training` | C D^γ_D N^-γ_N e^(-P/γ) | Kumar et al. 2024, eq. 2 |
+| `vocabulary` | E + A N_nv^-α + A_v N_v^-α_v + B D^-β | Tao et al. 2024, eq. 5; E is negative there |
+| `parallel_streams` | E + (A/(N (k ln S + 1)))^α | Chen et al. 2025, eq. 5 |
+
+In `routed_experts` the experts E count as Ê, which runs from `e_start` (one expert) to `e_max` (many):
+1/Ê = 1/(E - 1 + 1/(1/e_start - 1/e_max)) + 1/e_max. `vocabulary` is of the unigram-normalized loss, which is
+negative: fit it with space="raw".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from scalinglab.laws.forms.base import Form, Parameter
+from scalinglab.laws.forms.registry import register_form
+from scalinglab.laws.forms.surfaces import ALPHA, BY_DATA, BY_PARAMS, COARSE, FLOOR, power
+
+SPARSE = (0.1, 0.3, 0.6)
+COARSE_ALPHA = Parameter("alpha", 0.0, 5.0, start=COARSE)
+COARSE_BETA = Parameter("beta", 0.0, 5.0, start=COARSE)
+
+
+def effective_experts(experts: Any, e_start: Any, e_max: Any) -> Any:
+    """Ê: what `experts` count for; e_start at one expert, e_max at infinitely many."""
+    inner = 1 / (1 / e_start - 1 / e_max)
+    return 1 / (1 / (experts - 1 + inner) + 1 / e_max)
+
+
+def _routed(x: Any, a: Any, b: Any, c: Any, d: Any, e_start: Any, e_max: Any) -> Any:
+    log_n = np.log(x[0])
+    log_e = np.log(effective_experts(x[1], e_start, np.maximum(e_max, 1.0001 * e_start)))
+    return np.exp(a * log_n + b * log_e + c * log_n * log_e + d)
+
+
+def _routed_linear(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
+    """a, b, c and d by linear least squares of ln y at every start of e_start and e_max."""
+    log_n, log_y = np.log(x[0]), np.log(y)
+    found = []
+    for e_start, e_max in zip(starts["e_start"].ravel(), starts["e_max"].ravel(), strict=True):
+        log_e = np.log(effective_experts(x[1], e_start, e_max))
+        design = np.stack([log_n, log_e, log_n * log_e, np.ones_like(log_n)], axis=1)
+        found.append(np.linalg.lstsq(design, log_y, rcond=None)[0])
+    return {name: np.array(found)[:, [j]] for j, name in enumerate("abcd")}
+
+
+def _fine_grained(
+    x: Any, floor: Any, a: Any, g: Any, b: Any, alpha: Any, beta: Any, gamma: Any
+) -> Any:  # fmt: skip
+    return floor + (a + g * power(x[2], gamma)) * power(x[0], alpha) + b * power(x[1], beta)
+
+
+def _precision(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma: Any) -> Any:
+    worth = -np.expm1(-x[2] / gamma)
+    return floor + a * power(x[0] * worth, alpha) + b * power(x[1], beta)
+
+
+def _quantized(x: Any, c: Any, by_data: Any, by_params: Any, gamma: Any) -> Any:
+    return c * np.exp(by_data * np.log(x[1]) - by_params * np.log(x[0]) - x[2] / gamma)
+
+
+def _vocabulary(
+    x: Any, floor: Any, a: Any, a_vocab: Any, b: Any, alpha: Any, alpha_vocab: Any, beta: Any
+) -> Any:
+    return floor + a * power(x[0], alpha) + a_vocab * power(x[1], alpha_vocab) + b * power(x[2], beta)
+
+
+def _parallel(x: Any, floor: Any, a: Any, alpha: Any, streams: Any) -> Any:
+    return floor + a * power(x[0] * (streams * np.log(x[1]) + 1), alpha)
+
+
+register_form(Form(
+    "routed_experts", "exp(a ln N + b ln Ê + c ln N ln Ê + d)",
+    (Parameter("a"), Parameter("b"), Parameter("c"), Parameter("d"),
+     Parameter("e_start", 1.0, 1e3, log=True, start=(1.2, 2.0, 4.0)),
+     Parameter("e_max", 1.0, 1e6, log=True, start=(100.0, 300.0, 1000.0))),
+    _routed, complete=_routed_linear, variables=("n_params", "n_experts"),
+    doc="Clark et al. 2022, eq. 6 and 7",
+))  # fmt: skip
+register_form(Form(
+    "fine_grained_experts", "E + (A + g G^-gamma) N^-alpha + B D^-beta",
+    (FLOOR, BY_PARAMS, Parameter("g", 0.0, linear=True, log=True), BY_DATA,
+     COARSE_ALPHA, COARSE_BETA, Parameter("gamma", 0.0, 5.0, start=SPARSE)),
+    _fine_grained, variables=("n_params", "n_data", "granularity"), doc="Krajewski et al. 2024, eq. 8",
+))  # fmt: skip
+register_form(Form(
+    "precision", "E + A (N (1 - exp(-P/gamma)))^-alpha + B D^-beta",
+    (FLOOR, BY_PARAMS, BY_DATA, COARSE_ALPHA, COARSE_BETA,
+     Parameter("gamma", 0.01, 100.0, log=True, start=(1.0, 2.5, 5.0))),
+    _precision, variables=("n_params", "n_data", "bits"), doc="Kumar et al. 2024, eq. 3",
+))  # fmt: skip
+register_form(Form(
+    "quantized_after_training", "C D^by_data N^-by_params exp(-P/gamma)",
+    (Parameter("C", 0.0, linear=True, log=True), Parameter("by_data", -2.0, 5.0, start=COARSE),
+     Parameter("by_params", -2.0, 5.0, start=COARSE),
+     Parameter("gamma", 0.01, 100.0, log=True, start=(0.5, 1.0, 2.5))),
+    _quantized, variables=("n_params", "n_data", "bits"),
+    doc="Kumar et al. 2024, eq. 2: the loss that quantization after training adds",
+))  # fmt: skip
+register_form(Form(
+    "vocabulary", "E + A Nnv^-alpha + A_vocab Nv^-alpha_vocab + B D^-beta",
+    (Parameter("E", linear=True), BY_PARAMS, Parameter("A_vocab", 0.0, linear=True, log=True), BY_DATA,
+     COARSE_ALPHA, Parameter("alpha_vocab", 0.0, 5.0, start=COARSE), COARSE_BETA),
+    _vocabulary, variables=("non_vocab_params", "vocab_params", "n_chars"),
+    doc="Tao et al. 2024, eq. 5; of the unigram-normalized loss",
+))  # fmt: skip
+register_form(Form(
+    "parallel_streams", "E + A (N (k ln S + 1))^-alpha",
+    (FLOOR, BY_PARAMS, ALPHA, Parameter("streams", 0.0, 10.0, start=(0.1, 0.4, 1.0))),
+    _parallel, variables=("n_params", "n_streams"), exponent="alpha",
+    doc="Chen et al. 2025, eq. 5 (A here is its A^alpha)",
+))  # fmt: skip

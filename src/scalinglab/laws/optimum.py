@@ -1,0 +1,143 @@
+"""The best use of a compute on a surface: the lowest loss under compute = k · n_params · n_data.
+
+For L(N, D) = E + A N^-α + B D^-β with k = 6 FLOPs per parameter and example
+
+    N* = G (C/k)^(β/(α+β)),  D* = (C/k)^(α/(α+β))/G,  G = (α A/(β B))^(1/(α+β));
+
+for other surfaces the minimum along the line N D = C/k is searched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+from scalinglab.laws.fitting.law import Interval
+from scalinglab.laws.forms.base import Form
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FLOPS_PER_PARAM_EXAMPLE = 6.0  # per parameter and example: 2 forward, 4 backward
+REACH = 60.0  # of ln n_params on both sides: no optimum lies farther out
+WIDE = 100.0  # intervals of a larger ratio are shown without a value in the middle
+
+
+@dataclass(frozen=True)
+class Optimal:
+    """The best use of a compute.
+
+    Attributes:
+        compute: FLOPs, as asked.
+        n_params, n_data, loss: at the optimum, shaped like `compute`.
+        n_params_interval, n_data_interval, loss_interval: profile or bootstrap over runs, as `method` says.
+        exponent: of n_params ∝ compute^exponent, between the neighbourhoods of each compute.
+        level: of the intervals.
+        method: "profile" or "bootstrap"; empty without intervals.
+        beyond: `compute` over the largest compute of the runs behind the surface.
+    """
+
+    compute: Any
+    n_params: Any
+    n_data: Any
+    loss: Any
+    n_params_interval: Interval
+    n_data_interval: Interval
+    loss_interval: Interval
+    exponent: Any
+    level: float
+    method: str = ""
+    beyond: Any = np.nan
+
+    @property
+    def tokens_per_param(self) -> Any:
+        """n_data/n_params at the optimum."""
+        return self.n_data / self.n_params
+
+    def table(self) -> pd.DataFrame:
+        """One row a compute."""
+        import pandas as pd
+
+        columns = {"compute": self.compute}
+        for name in ("n_params", "n_data", "loss"):
+            low, high = getattr(self, f"{name}_interval")
+            columns |= {name: getattr(self, name), f"{name}_low": low, f"{name}_high": high}
+        columns |= {"data_per_param": self.tokens_per_param, "times_beyond": self.beyond}
+        rows = np.atleast_1d(self.compute).size
+        return pd.DataFrame({n: np.broadcast_to(np.atleast_1d(v), rows) for n, v in columns.items()})
+
+    def summary(self) -> str:
+        """A table in lines, the intervals below their values.
+
+        A size that is known only within a factor of 100 is shown as its interval alone.
+        """
+        names = ("n_params", "n_data", "loss")
+        lines = [f"{'compute':>10}" + "".join(f"{name:>23}" for name in names)]
+        for row in self.table().to_dict("records"):
+            ends = {name: (row[f"{name}_low"], row[f"{name}_high"]) for name in names}
+            values = "".join(
+                f"{f'{row[name]:.3g}' if _ratio(*ends[name]) <= WIDE else 'only a range:':>23}"
+                for name in names
+            )
+            lines.append(f"{row['compute']:>10.3g}" + values)
+            if np.isfinite(list(ends.values())).all():
+                cells = (f"{f'{low:.3g} … {high:.3g}':>23}" for low, high in ends.values())
+                lines.append(f"{f'{100 * self.level:g} %':>10}" + "".join(cells))
+            if row["times_beyond"] > 1:
+                lines.append(f"{'':>10}{row['times_beyond']:.3g} times the largest compute measured")
+        return "\n".join(lines)
+
+
+def _ratio(low: float, high: float) -> float:
+    return high / low if np.isfinite([low, high]).all() and low > 0 else 1.0
+
+
+def best_split(form: Form, values: np.ndarray, product: np.ndarray) -> np.ndarray:
+    """(draws, 3, computes): n_params, n_data and loss that are best under n_params · n_data = product.
+
+    Args:
+        values: (draws, parameters) in the form's order.
+        product: (computes,), compute over the FLOPs per parameter and example.
+    """
+    columns = [values[:, j, None] for j in range(values.shape[1])]
+    if form.name == "chinchilla" and not (form.held or form.tied):
+        _, a, b, alpha, beta = columns
+        total = np.maximum(alpha + beta, 1e-12)
+        with np.errstate(all="ignore"):
+            log_g = (np.log(alpha * a) - np.log(beta * b)) / total
+        log_n = log_g + beta / total * np.log(product)
+    elif form.variables in (("n_params", "n_data"), ("n_params", "step")):
+        log_n = _search(form, columns, product)
+    else:
+        raise BadInput(
+            f"compute_optimal knows surfaces of n_params and n_data; {form.name} is one of "
+            f"{', '.join(form.variables)}"
+        )
+    even = 0.5 * np.log(product)
+    n = np.exp(np.clip(log_n, even - 5 * REACH, even + 5 * REACH))  # finite, and so is n_data
+    d = product / n
+    with np.errstate(all="ignore"):
+        loss = np.broadcast_to(form.function(np.array([n, d]), *columns), n.shape)
+    return np.stack([n, d, loss], axis=1)
+
+
+def _search(form: Form, columns: list[np.ndarray], product: np.ndarray) -> np.ndarray:
+    """The best ln n_params by a grid that shrinks around its minimum, for all draws and computes at once.
+
+    It begins with every n_params within a factor of e^REACH of √product: the same in any unit of size.
+    """
+    centre = np.repeat(0.5 * np.log(product)[None], columns[0].shape[0], axis=0)
+    width = np.full_like(centre, REACH)
+    steps = np.linspace(-1, 1, 41)
+    for _ in range(16):
+        log_n = centre[..., None] + width[..., None] * steps
+        n = np.exp(log_n)
+        with np.errstate(all="ignore"):
+            loss = form.function(np.array([n, product[None, :, None] / n]), *(c[..., None] for c in columns))
+        best = np.nanargmin(np.where(np.isfinite(loss), loss, np.inf), axis=-1)
+        centre = np.take_along_axis(log_n, best[..., None], axis=-1)[..., 0]
+        width = width * 0.2
+    return centre

@@ -1,0 +1,69 @@
+"""The law or surface that a plan starts from: as it was fitted, or fitted now to a table of curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+from scalinglab.errors import BadInput
+from scalinglab.laws import surface
+from scalinglab.laws.extrapolation.continuation import Continuation, continuation
+from scalinglab.laws.fitting.fit import fit
+from scalinglab.laws.fitting.from_curves import Rows, is_table, points_from
+from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.surface import Surface
+
+
+def law_or_surface(
+    given: Any, x: str | Sequence[str] | None, y: str | None, form: str, reduce: str, **rows: Unpack[Rows]
+) -> Law | Surface:
+    """A law or surface as it is, or that of a table: of one column x a law, of several a surface.
+
+    Args:
+        given: a `Law`, a `Surface`, or a table of curves.
+        x, y, reduce, rows: columns of the table and which rows of it count.
+        form: of the law; a surface has the form "chinchilla".
+    """
+    if not is_table(given):
+        _no_columns(x, y, rows)
+        if not isinstance(given, (Law, Surface)):
+            raise BadInput(f"a {type(given).__name__} is no law: give a Law (laws.fit) or a table of curves")
+        return given
+    if x is None or isinstance(x, str):
+        return fit(form, given, x=x, y=y, reduce=reduce, **_of_one(rows))
+    return surface.fit(given, x=x, y=y, reduce=reduce, **rows)
+
+
+def law_or_continuation(
+    given: Any, x: str | None, y: str | None, form: str, reduce: str, **rows: Unpack[Rows]
+) -> Law | Continuation:
+    """A law of one variable, or a continuation, as it is; or that of a table.
+
+    The form "auto" of a table is the continuation that `extrapolate` gives: one question, one answer.
+    """
+    if isinstance(given, Continuation):
+        _no_columns(x, y, rows)
+        return given
+    if is_table(given) and form == "auto":
+        kept = _of_one(rows)
+        policy = kept.pop("nan_policy", "raise")
+        table = points_from((given,), x, y, reduce=reduce, **kept)
+        found = continuation(table.x, table.y, nan_policy=policy)
+        notes = (*table.notes, *found.points.notes)
+        return replace(found, points=replace(found.points, notes=notes))
+    law = law_or_surface(given, x, y, form, reduce, **rows)
+    if isinstance(law, Surface) or len(law.form.variables) > 1:
+        name = law.law.form.name if isinstance(law, Surface) else law.form.name
+        raise BadInput(f"{name} is a surface; this question is for a law of one variable")
+    return law
+
+
+def _of_one(rows: Rows) -> dict[str, Any]:
+    """The choices of rows that a law of one variable knows."""
+    return {name: value for name, value in rows.items() if name != "drop_highest"}
+
+
+def _no_columns(x: Any, y: Any, rows: Rows) -> None:
+    if x is not None or y is not None or rows:
+        raise BadInput("x=, y= and choices of rows are for a table: this is a law already")

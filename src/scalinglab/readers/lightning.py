@@ -1,0 +1,53 @@
+"""Lightning's CSVLogger: ``metrics.csv``, sparse rows of one step each, beside ``hparams.yaml``."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from scalinglab.errors import require
+from scalinglab.readers.binary import Advance
+from scalinglab.readers.logs import LoggedRun, read_yaml
+
+FILE = "metrics.csv"
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is one that the CSVLogger wrote."""
+    if not (folder / FILE).is_file():
+        return False
+    with (folder / FILE).open(encoding="utf-8", errors="replace") as file:
+        return "step" in file.readline(1 << 16).strip().split(",")
+
+
+def read(folder: Path, name: str, advance: Advance) -> LoggedRun:
+    """The rows of one run, merged by step."""
+    run = LoggedRun(name, settings=read_yaml(folder / "hparams.yaml", require))
+    bad = 0
+    with (folder / FILE).open(encoding="utf-8", errors="replace", newline="") as file:
+        rows = csv.reader(file)
+        names = next(rows, [])
+        place = names.index("step") if "step" in names else -1
+        try:
+            for row in rows:
+                advance(sum(map(len, row)) + len(row) + 1)
+                if len(row) != len(names):  # cut short: it is being written
+                    bad += 1
+                    continue
+                bad += not _add(run, names, row, place)
+        except csv.Error as error:
+            run.notes.append(f"{FILE} is damaged ({error}): the rest of it is left out")
+    if bad > 1:  # one may be the row that is being written
+        run.notes.append(f"{FILE}: {bad} rows cannot be read")
+    return run
+
+
+def _add(run: LoggedRun, names: list[str], row: list[str], place: int) -> bool:
+    try:
+        step = int(float(row[place]))
+        values = {name: float(cell) for name, cell in zip(names, row) if cell and name != "step"}
+    except (ValueError, OverflowError):
+        return False
+    for name, value in values.items():
+        run.points.add(name, step, value)
+    return True

@@ -1,0 +1,116 @@
+"""Every file of a store against its checksum."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from scalinglab.curves import run_name
+from scalinglab.store import live, parquet
+from scalinglab.store.checked import read_checked
+from scalinglab.store.files import Damaged, StoreError, reading
+from scalinglab.store.pack_index import index_of, read_index, read_tail
+from scalinglab.store.record import FORMAT
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One file of a store.
+
+    Attributes:
+        path: the file.
+        kind: `run`, `pack`, `live`, `state`, `index` or `grid`.
+        runs: how many it holds, as far as it can be read.
+        problem: what is wrong with it; None where it is intact.
+        old: whether it is intact but of an earlier format, which `upgrade` rewrites.
+    """
+
+    path: Path
+    kind: str
+    runs: int = 0
+    problem: str | None = None
+    old: bool = False
+
+
+def verify(store: Path) -> list[Finding]:
+    """Read every file of a store and check it; a file that vanishes meanwhile is left out."""
+    found = []
+    for kind, path, check in _files(store):
+        try:
+            runs, old = check(path)
+            found.append(Finding(path, kind, runs, None, old))
+        except FileNotFoundError:
+            continue  # sealed, compacted or forgotten meanwhile
+        except (StoreError, ValueError, KeyError, TypeError, RecursionError) as error:
+            found.append(Finding(path, kind, 0, str(error) or type(error).__name__))
+    return found
+
+
+Check = Callable[[Path], tuple[int, bool]]
+
+
+def _files(store: Path) -> Iterator[tuple[str, Path, Check]]:
+    kinds: list[tuple[str, str, str, Check]] = [
+        ("live", "live", "*.jsonl", _live),
+        ("run", "sealed", "[!p]*.parquet", _sealed),
+        ("pack", "sealed", "pack-*.parquet", _sealed),
+        ("index", "index", "*.index", _index),
+        ("index", "index", "*.footer", _checked),
+        ("state", "state", "*.pt", _checked),
+        ("state", "state", "*.json", _checked),
+        ("grid", "grids", "*.groups", _checked),
+        ("grid", "grids", "*.json", _grid),
+    ]
+    for kind, folder, pattern, check in kinds:
+        for path in sorted((store / folder).glob(pattern)):
+            if not path.name.startswith("."):
+                yield kind, path, check
+
+
+def _sealed(path: Path) -> tuple[int, bool]:
+    footer, _ = parquet.read(path)
+    parquet.check_data(path)
+    tail = read_tail(path.parent.parent / "index", path.name)
+    if tail is not None and tail != parquet.tail_of(path):
+        raise Damaged(f"{path} is damaged: its footer is not the one that was written")
+    return len(footer.records), footer.format < FORMAT
+
+
+def _live(path: Path) -> tuple[int, bool]:
+    with reading(path):
+        data = path.read_bytes()
+    found = live.parse(data, path.stem)
+    if found.problem:
+        raise Damaged(f"{path}: {found.problem}")
+    return 1, found.format < FORMAT
+
+
+def _checked(path: Path) -> tuple[int, bool]:
+    read_checked(path)
+    return 0, False
+
+
+def _index(path: Path) -> tuple[int, bool]:
+    pack = path.parent.parent / "sealed" / f"{path.stem}.parquet"
+    found = read_index(path.parent, pack.name)
+    if pack.exists():
+        try:
+            right = index_of(parquet.read_footer(pack), pack.stat().st_size)
+        except Damaged:
+            return 0, False  # of the pack that is said
+        if found.replaces != right.replaces or not np.array_equal(found.keys, right.keys):
+            raise Damaged(f"{path} is damaged: it is not the index of its pack")
+    return 0, False
+
+
+def _grid(path: Path) -> tuple[int, bool]:
+    """A grid's file is named by the hash of the grid."""
+    with reading(path):
+        document = json.loads(path.read_bytes())
+    if run_name({"grid": json.dumps(document["grid"], sort_keys=True)}) != path.stem:
+        raise Damaged(f"{path} is damaged: its grid is not the one that it is named by")
+    return 0, False

@@ -1,0 +1,129 @@
+"""One question, one answer: few sizes, rising metrics, percent, and the same numbers on every road."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import scalinglab as sl
+from scalinglab.cli import app
+from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.laws import plan
+from scalinglab.laws.extrapolation.continuation import continuation
+from scalinglab.laws.fitting import fit as fitting
+from scalinglab.laws.fitting.from_curves import points_of
+
+
+def curve(x):
+    return 0.05 + 3 * x**-0.4
+
+
+def measured(count: int, seed: int, noise: float = 0.01):
+    x = np.geomspace(1e3, 1e5, count)
+    return x, curve(x) * np.exp(noise * np.random.default_rng(seed).standard_normal(count))
+
+
+@pytest.fixture(params=[5, 12])
+def table(request, tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    x, y = measured(request.param, 0)
+    path = tmp_path / "points.csv"
+    pd.DataFrame({"n_data": x, "test_error": y}).to_csv(path, index=False)
+    return path
+
+
+def said(*words) -> dict:
+    done = CliRunner().invoke(app, [*map(str, words), "--json"], catch_exceptions=False)
+    assert done.exit_code == 0
+    return json.loads(done.stdout)
+
+
+def test_fit_extrapolate_plan_and_python_give_the_same_prediction(table):
+    fit = said("laws", "fit", table, "--at", "1e6", "--no-figure")["predictions"][0]
+    further = said("laws", "extrapolate", table, "--at", "1e6", "--no-figure")
+    frame = pd.read_csv(table)
+    python = sl.laws.extrapolate(frame.n_data, frame.test_error, at=1e6)
+    for row in ((fit["test_error"], fit["low"], fit["high"]),
+                (further["test_error"][0], further["low"][0], further["high"][0])):  # fmt: skip
+        assert row == pytest.approx((python.mean[0], python.low[0], python.high[0]), rel=1e-9)
+    assert fit["beyond"] == pytest.approx(10)
+    target = float(python.mean[0])
+    needed = said("plan", "size-for", table, "--target", target)
+    assert needed["value"] == pytest.approx(1e6, rel=1e-3)
+    gain = said("plan", "gain-from", table, "--factor", "10")
+    before = continuation(frame.n_data, frame.test_error).predict(1e5)[0]
+    assert gain["value"] * before == pytest.approx(target, rel=1e-9)
+
+
+@pytest.mark.parametrize("count", [4, 5, 6])
+def test_a_curve_that_flattens_is_not_taken_for_a_power_law(count):
+    hits = 0
+    for seed in range(6):
+        x, y = measured(count, seed)
+        assert fitting.automatic(x) == "power_law_offset"
+        found = sl.laws.extrapolate(x, y, at=1e6)
+        hits += found.low[0] <= curve(1e6) <= found.high[0]
+        pure = sl.laws.fit("power_law", x, y).predict(1e6)
+        assert pure < 0.8 * curve(1e6)  # what a pure power law would have promised
+    assert hits >= 4  # P(fewer | 95 %) < 0.003
+
+
+def test_prediction_of_few_sizes_holds_for_both_forms():
+    x = np.geomspace(1e3, 1e5, 5)
+    rng = np.random.default_rng(0)
+    for truth in (curve, lambda v: 3 * v**-0.4):
+        hits = 0
+        for _ in range(20):
+            y = truth(x) * np.exp(0.01 * rng.standard_normal(5))
+            found = sl.laws.extrapolate(x, y, at=3e5)
+            hits += found.low[0] <= truth(3e5) * np.exp(0.01 * rng.standard_normal()) <= found.high[0]
+        assert hits >= 16  # P(fewer | 95 %) < 0.003
+
+
+def test_three_sizes_are_refused_beyond_and_noise_that_hides_the_value_is_said():
+    x, y = measured(3, 0)
+    assert fitting.automatic(x) == "power_law"
+    with pytest.raises(NotDetermined, match="3 sizes do not show whether the curve flattens"):
+        sl.laws.extrapolate(x, y, at=1e6)
+    x, y = measured(4, 3, noise=0.3)
+    with pytest.raises(NotDetermined, match="do not determine the value at 1e\\+08, 1e\\+03 times"):
+        sl.laws.extrapolate(x, y, at=1e8)
+
+
+@pytest.mark.parametrize("count", [5, 12])
+def test_accuracy_is_predicted_as_one_minus_the_error(count):
+    x, y = measured(count, 2)
+    falling, rising = sl.laws.extrapolate(x, y, at=1e6), sl.laws.extrapolate(x, 1 - y, at=1e6)
+    assert rising.mean == pytest.approx(1 - falling.mean)
+    assert (rising.low[0], rising.high[0]) == pytest.approx((1 - falling.high[0], 1 - falling.low[0]))
+    assert any("1 - y is modelled" in note for note in rising.notes)
+
+
+def test_a_reward_is_refused_with_the_way_out():
+    x, _ = measured(8, 0)
+    with pytest.raises(BadInput, match=r"rises with x, from 6\.9.*best score - score"):
+        sl.laws.extrapolate(x, np.log(x), at=1e6)
+    with pytest.raises(NotDetermined, match="ask this question of 1 - y"):
+        continuation(x, 1 - curve(x))
+
+
+def test_percent_and_fraction_are_the_same_points():
+    x, y = measured(6, 0)
+    plain = points_of(pd.DataFrame({"n_data": x, "accuracy": 1 - y}), "n_data", "accuracy")
+    percent = points_of(pd.DataFrame({"n_data": x, "accuracy": 100 * (1 - y)}), "n_data", "accuracy")
+    assert percent.y == pytest.approx(plain.y)
+    assert "accuracy is in percent: divided by 100" in percent.notes
+    losses = points_of(pd.DataFrame({"n_data": x, "loss": 100 * y}), "n_data", "loss")
+    assert losses.y == pytest.approx(100 * y)  # a loss of 3.2 is no percentage
+
+
+def test_questions_of_a_continuation_follow_its_band():
+    x, y = measured(12, 4)
+    curve_ahead = continuation(x, y)
+    found = plan.size_for(curve_ahead, 0.07)
+    low, high = curve_ahead.interval(np.array([found.low, found.value]))
+    assert low[0] == pytest.approx(0.07, rel=0.01)  # the band's lower edge reaches the target first
+    assert low[1] < 0.07 < high[1]
