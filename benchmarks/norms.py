@@ -32,7 +32,7 @@ import torch
 from training_parts.plain import make_random
 
 from scalinglab.measure import NormTracker, norms_batched
-from scalinglab.train import engine
+from scalinglab.train import engine, jobs
 from scalinglab.train.measuring import _READERS as shared
 from scalinglab.train.replicas import streams
 from scalinglab.train.setting import Setting
@@ -70,7 +70,7 @@ def turns(group, checkpoints, measuring, spent):
     start = group.step
     for due in checkpoints:
         while group.step < start + due:
-            group.advance(min(start + due - group.step, engine.TICK))
+            group.advance(min(start + due - group.step, jobs.TICK))
             yield
         if measuring is not None:
             begin = time.perf_counter()
@@ -108,7 +108,7 @@ def measure(model, runs, given, device):
         )
         for seed in range(runs)
     ]  # fmt: skip
-    groups = [engine._build(members, device) for members in engine.group(settings, device)]
+    groups = [jobs.build(members, device) for members in engine.group(settings, device)]
     places = streams(device, len(groups)) if device.type == "cuda" else [None] * len(groups)
     warm = 24 if device.type == "cuda" else 1
     train(groups, places, [warm])  # compilation and capture
@@ -165,7 +165,7 @@ def measure(model, runs, given, device):
 def follow(model, given, device):
     """How far the norms that are followed through a training are from those measured anew and exactly."""
     setting = Setting(model=model, dataset=given.dataset, n_data=given.n_data, steps=10**6)
-    group = engine._build([setting], device)
+    group = jobs.build([setting], device)
     tracker = NormTracker(group.model, group.resident.input_shape, which=("spectral_complexity", "spectral"))
     apart = {"spectral_complexity": [], "spectral": []}
     for due in marks(given.follow):

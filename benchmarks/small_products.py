@@ -23,7 +23,7 @@ import time
 import torch
 
 import scalinglab.train  # noqa: F401  before torch, see its documentation
-from scalinglab.train import engine
+from scalinglab.train import engine, jobs
 from scalinglab.train.kernels.onednn import LARGE, small_products
 from scalinglab.train.setting import Setting
 
@@ -38,7 +38,7 @@ CASES = {
 }
 
 
-def milliseconds(group: engine.Group, seconds: float = 0.5) -> float:
+def milliseconds(group: jobs.Group, seconds: float = 0.5) -> float:
     """Mean time of a step."""
     group.advance(1)
     steps, start = 0, time.perf_counter()
@@ -55,7 +55,7 @@ def main() -> None:
     for name, (count, own) in CASES.items():
         base = {"dataset": "digits", "steps": 10**6, "measure": [], **own}
         settings = [Setting.from_dict({**base, "seed": seed}) for seed in range(count)]
-        group = engine._build(settings, torch.device("cpu"))
+        group = jobs.build(settings, torch.device("cpu"))
         turns: dict[bool, list[float]] = {False: [], True: []}
         for without in (False, True, False, True):
             with small_products(without):

@@ -93,11 +93,11 @@ def plain_seconds(name: str) -> np.ndarray:
 def engine_seconds(name: str) -> np.ndarray:
     import torch
 
-    from scalinglab.train import engine
+    from scalinglab.train import jobs
     from scalinglab.train.setting import Setting
 
     setting = {"model": "cnn", "dataset": name, "n_data": 48_000, "steps": 10**6, "measure": []}
-    group = engine._build([Setting.from_dict(setting)], torch.device("cpu"))
+    group = jobs.build([Setting.from_dict(setting)], torch.device("cpu"))
     group.advance(2)
     start = seconds()
     group.advance(CPU_STEPS)
@@ -116,13 +116,13 @@ def stacking_part(part: str, results: Results) -> None:
     """On a CPU: time a step and run alone and in a stack of eight, by the size of a step (CPU seconds)."""
     import torch
 
-    from scalinglab.train import engine
+    from scalinglab.train import engine, jobs
     from scalinglab.train.setting import Setting
 
     torch.set_num_threads(1)
 
     def seconds(runs: int, setting: dict) -> float:
-        group = engine._build(
+        group = jobs.build(
             [Setting.from_dict({**setting, "seed": seed}) for seed in range(runs)], torch.device("cpu")
         )
         group.advance(1)

@@ -95,7 +95,7 @@ def kernels_part(part: str, results: Results) -> None:
     import torch
     from torch.profiler import ProfilerActivity, profile
 
-    from scalinglab.train import engine
+    from scalinglab.train import jobs
     from scalinglab.train.setting import Setting
 
     name, steps = dataset_name("cifar10"), 64
@@ -110,7 +110,7 @@ def kernels_part(part: str, results: Results) -> None:
                 "measure": [],
                 **FAST,
             }
-            group = engine._build([Setting.from_dict(setting)], torch.device("cuda"))
+            group = jobs.build([Setting.from_dict(setting)], torch.device("cuda"))
             group.advance(32)
             torch.cuda.synchronize()
             with profile(activities=[ProfilerActivity.CUDA]) as found:

@@ -65,21 +65,21 @@ def engine_time(
     """Seconds a step and run of `runs` runs side by side, `max_stacked` of them stacked."""
     import torch
 
-    from scalinglab.train import engine, replicas
+    from scalinglab.train import jobs, replicas
     from scalinglab.train.setting import Setting
 
     settings = [
         Setting.from_dict({"steps": 10**6, "measure": [], **setting, "seed": seed}) for seed in range(runs)
     ]
     place = torch.device(device)
-    groups = [engine._build(settings[k : k + max_stacked], place) for k in range(0, runs, max_stacked)]
+    groups = [jobs.build(settings[k : k + max_stacked], place) for k in range(0, runs, max_stacked)]
     streams = replicas.streams(place, len(groups)) if device == "cuda" else [None] * len(groups)
 
     def advance(n: int) -> None:
-        for start in range(0, n, engine.TICK):
+        for start in range(0, n, jobs.TICK):
             for group, stream in zip(groups, streams, strict=True):
                 with torch.cuda.stream(stream):  # None does nothing
-                    group.advance(min(engine.TICK, n - start))
+                    group.advance(min(jobs.TICK, n - start))
 
     def wait() -> None:
         if device == "cuda":

@@ -11,7 +11,7 @@ from scalinglab import measure, nets
 from scalinglab.measure.network_norms.lanczos import spectral_norm
 from scalinglab.measure.network_norms.operators import ConvGeometry, _pad, _patches
 from scalinglab.measure.network_norms.tracker import CHEAP
-from scalinglab.train import engine
+from scalinglab.train import jobs
 from scalinglab.train.setting import Setting
 
 pytestmark = [
@@ -193,8 +193,8 @@ def test_a_group_that_trains_is_measured_by_replays(options, stream) -> None:
     values = {"model": "cnn", "dataset": "digits", "width": 0.25, "n_data": 300, "steps": 400, "graphs": True}
     settings = [Setting.from_dict({**values, **options, "seed": seed}) for seed in range(3)]
     with torch.cuda.stream(torch.cuda.Stream() if stream else None):
-        group = engine._build(settings, torch.device("cuda"))
-        measuring = engine.Measure(group)
+        group = jobs.build(settings, torch.device("cuda"))
+        measuring = jobs.Measure(group)
         for turn in range(7):
             if turn == 5:
                 group.keep([0, 2])

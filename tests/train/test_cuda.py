@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from scalinglab.train import engine, run_many
+from scalinglab.train import jobs, run_many
 from scalinglab.train.setting import Setting
 
 pytestmark = [
@@ -18,7 +18,7 @@ CNN = {"model": "cnn", "dataset": "digits", "width": 0.25, "n_data": 300, "batch
 
 
 def group(device: str = "cuda", **values):
-    return engine._build([Setting.from_dict({"measure": [], **CNN, **values})], torch.device(device))
+    return jobs.build([Setting.from_dict({"measure": [], **CNN, **values})], torch.device(device))
 
 
 @pytest.mark.parametrize(
@@ -91,17 +91,17 @@ def test_a_killed_captured_run_resumes_to_the_same_bits(tmp_path, monkeypatch) -
     class Killed(BaseException):
         pass
 
-    original = engine.Group.advance
+    original = jobs.Group.advance
 
     def dies(self, steps: int) -> None:
         if self.step >= 30:
             raise Killed
         original(self, steps)
 
-    monkeypatch.setattr(engine.Group, "advance", dies)
+    monkeypatch.setattr(jobs.Group, "advance", dies)
     with pytest.raises(Killed):
         run_many(settings, device="cuda", store=tmp_path, save_every=0)
-    monkeypatch.setattr(engine.Group, "advance", original)
+    monkeypatch.setattr(jobs.Group, "advance", original)
     resumed = run_many(settings, device="cuda", store=tmp_path).frame.sort_values("step")
     for column in ("train_loss", "test_loss", "norm"):
         assert np.array_equal(resumed[column], whole[column]), column

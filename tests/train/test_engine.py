@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from scalinglab import data, nets
 from scalinglab.errors import BadInput
-from scalinglab.train import engine, run, run_many
+from scalinglab.train import engine, jobs, run, run_many
 from scalinglab.train.batches import Stream, _augment, dataset_of
 from scalinglab.train.replicas import Group, Resident
 from scalinglab.train.setting import Setting
@@ -24,7 +24,7 @@ CNN = {**MLP, "model": "cnn", "width": 0.1}
 
 
 def group(*settings: dict) -> Group:
-    return engine._build([Setting.from_dict({"measure": [], **s}) for s in settings], torch.device("cpu"))
+    return jobs.build([Setting.from_dict({"measure": [], **s}) for s in settings], torch.device("cpu"))
 
 
 def last(curves, name: str) -> float:
@@ -220,7 +220,7 @@ def test_the_same_setting_gives_the_same_bits() -> None:
 @pytest.mark.parametrize("machine", ["aarch64", "x86_64"])
 def test_small_networks_leave_out_the_library_for_large_products_on_arm(machine: str, monkeypatch) -> None:
     seen = []
-    original = engine.Group.advance
+    original = jobs.Group.advance
 
     def notes(self, steps: int) -> None:
         seen.append(torch._C._get_mkldnn_enabled())
@@ -228,7 +228,7 @@ def test_small_networks_leave_out_the_library_for_large_products_on_arm(machine:
             raise ZeroDivisionError
         original(self, steps)
 
-    monkeypatch.setattr(engine.Group, "advance", notes)
+    monkeypatch.setattr(jobs.Group, "advance", notes)
     monkeypatch.setattr("platform.machine", lambda: machine)
     before = torch._C._get_mkldnn_enabled()
     with pytest.raises(ZeroDivisionError):
@@ -253,7 +253,7 @@ def test_the_norm_in_a_row_is_that_of_the_network() -> None:
 
     wanted = {"measure": ["norm", "norm_as_published", "norm_path"]}
     ours = group({**CNN, **wanted}, {**CNN, "seed": 2, **wanted})
-    measure = engine.Measure(ours)
+    measure = jobs.Measure(ours)
     for steps in (3, 4):
         ours.advance(steps)
         rows = measure([0, 1])

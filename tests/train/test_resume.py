@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from scalinglab.store import Store, StoreError, StoreWarning
-from scalinglab.train import engine, run, run_many, state
+from scalinglab.train import jobs, run, run_many, state
 from scalinglab.train.engine import train_into
 from scalinglab.train.setting import Setting
 
@@ -29,25 +29,25 @@ def killed_at(
     step: int, settings: list[dict], store, monkeypatch, death: type[BaseException] = Killed
 ) -> None:
     """Train into a store until a step, and die there."""
-    original = engine.Group.advance
+    original = jobs.Group.advance
 
     def dies(self, steps: int) -> None:
         if self.step >= step:
             raise death
         original(self, steps)
 
-    monkeypatch.setattr(engine.Group, "advance", dies)
+    monkeypatch.setattr(jobs.Group, "advance", dies)
     with pytest.raises(death):
         run_many(settings, store=store, save_every=0)
-    monkeypatch.setattr(engine.Group, "advance", original)
+    monkeypatch.setattr(jobs.Group, "advance", original)
 
 
 def begun(monkeypatch) -> list[tuple[int, int]]:
     """The number of runs in each group that begins from now on, and the step that it begins with."""
     seen: list[tuple[int, int]] = []
-    resume = engine.Job._resume
+    resume = jobs.Job._resume
     monkeypatch.setattr(
-        engine.Job, "_resume", lambda job: (resume(job), seen.append((job.group.runs, job.group.step)))[0]
+        jobs.Job, "_resume", lambda job: (resume(job), seen.append((job.group.runs, job.group.step)))[0]
     )
     return seen
 
@@ -75,15 +75,15 @@ def test_a_killed_run_resumes_to_the_same_curve(kind: str, tmp_path, monkeypatch
 
 DIES = """
 import os, signal, sys
-from scalinglab.train import engine
-advance = engine.Group.advance
+from scalinglab.train import engine, jobs
+advance = jobs.Group.advance
 
 def dies(group, steps):
     if group.step >= 12:
         os.kill(os.getpid(), signal.SIGKILL)
     advance(group, steps)
 
-engine.Group.advance = dies
+jobs.Group.advance = dies
 engine.run_many([{}], store=sys.argv[1], save_every=0, progress=False)
 """
 
@@ -126,8 +126,8 @@ def test_a_group_of_which_some_runs_have_ended_resumes_to_the_same_curves(
 def test_runs_that_ended_after_the_last_state_train_along_to_the_same_bits(tmp_path, monkeypatch) -> None:
     settings = [{**MLP, "n_data": n, "steps": None, "epochs": 10} for n in (64, 300)]
     whole = ordered(run_many(settings))
-    save = engine.Job._save
-    monkeypatch.setattr(engine.Job, "_save", lambda job: save(job) if job.group.step <= 10 else None)
+    save = jobs.Job._save
+    monkeypatch.setattr(jobs.Job, "_save", lambda job, at: save(job, at) if at.step <= 10 else None)
     killed_at(45, settings, tmp_path, monkeypatch)
     seen = begun(monkeypatch)
     resumed = ordered(run_many(settings, store=tmp_path))
@@ -179,13 +179,13 @@ def test_a_discarded_run_does_not_go_on_from_its_state(tmp_path, monkeypatch) ->
 
 def test_what_is_done_is_not_done_again(tmp_path, monkeypatch) -> None:
     run_many([MLP], store=tmp_path)
-    monkeypatch.setattr(engine.Group, "advance", None)
+    monkeypatch.setattr(jobs.Group, "advance", None)
     again = run_many([MLP], store=tmp_path)
     assert len(again.runs) == 1
 
 
 def test_an_error_in_one_group_is_kept_with_its_runs(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(engine.Group, "advance", lambda self, steps: 1 / 0)
+    monkeypatch.setattr(jobs.Group, "advance", lambda self, steps: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run_many([MLP], store=tmp_path)
     (record,) = Store(tmp_path).failed().values()

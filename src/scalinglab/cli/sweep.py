@@ -69,7 +69,8 @@ def sweep(
             max_stacked=max_stacked, retry_failed=retry_failed,
         )  # fmt: skip
         counts = {kind: outcome.count(kind) for kind in dict.fromkeys(outcome.status.values())}
-        outcomes.append({"store": str(place.path), "runs": len(outcome.status), **counts})
+        took = {"seconds": round(outcome.seconds, 3), "phases": dict(outcome.phases)}
+        outcomes.append({"store": str(place.path), "runs": len(outcome.status), **counts, **took})
         if not as_json:
             print(outcome.summary())
             print(f"in {place.path}; look at them with: scalinglab report {shlex.quote(str(place.path))}")
@@ -89,6 +90,7 @@ def _dry_run(
     from scalinglab.sweep import Grid, make_plan
     from scalinglab.sweep.display import clock
     from scalinglab.sweep.engines import default_workers
+    from scalinglab.sweep.plan import count as count_of
     from scalinglab.sweep.worker import load
 
     assert isinstance(grid, Grid)
@@ -99,13 +101,14 @@ def _dry_run(
         grid, store, workers=count, max_stacked=max_stacked, device=devices[0], retry_failed=retry_failed
     )
     plan.check_here(device)
-    estimate = plan.estimate()
+    estimate = plan.estimate(devices[0])
     if not quiet:
         print(plan.summary())
         if plan.tasks:
             print(
                 f"about {estimate['flops']:.2g} FLOPs and {clock(estimate['seconds'])}, "
-                f"from a few timed steps of {estimate['timed']} of the tasks"
+                f"{clock(estimate['start_up'])} of them to start, from short trials of "
+                f"{count_of(estimate['timed'], 'task')}"
             )
     return {
         "runs": len(plan.runs), "done": len(plan.done), "failed": len(plan.failed),

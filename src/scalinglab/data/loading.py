@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
@@ -87,7 +88,9 @@ def _load(name: str, place: Path | None) -> Dataset:
     if name == "digits":
         return _digits()
     found = records.find(source, place) or {}
-    data = {file: records.read(source, file, paths) for file, paths in found.items()}
+    with ThreadPoolExecutor() as reading:
+        read = reading.map(lambda item: records.read(source, *item), found.items())
+        data = dict(zip(found, read, strict=True))
     if name == "cifar10":
         return _cifar10(data)
     return _cifar100(data) if name == "cifar100" else _idx_set(name, data)

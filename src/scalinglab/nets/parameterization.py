@@ -166,16 +166,29 @@ def initialize(model: Network, seed: int | None = None) -> Network:
         model: A network from `build`.
         seed: Seed of the draw; None uses PyTorch's global generator.
     """
-    generator = None if seed is None else torch.Generator().manual_seed(seed)
+    drawn = draw(model, seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            drawn = torch.empty(parameter.shape, dtype=parameter.dtype)
-            model.draws[name].fill(drawn, generator)
-            parameter.copy_(drawn)
+            parameter.copy_(drawn[name])
         for module in model.modules():
             if isinstance(module, nn.modules.batchnorm._BatchNorm):
                 module.reset_running_stats()
     return model
+
+
+def draw(model: Network, seed: int | None = None) -> dict[str, Tensor]:
+    """Initial values of all parameters by name, in the host's memory; the network stays as it is.
+
+    The draw does not depend on the device or on what the parameters are now, so one network serves to draw
+    the initial weights of many runs.
+    """
+    generator = None if seed is None else torch.Generator().manual_seed(seed)
+    drawn = {}
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            drawn[name] = torch.empty(parameter.shape, dtype=parameter.dtype)
+            model.draws[name].fill(drawn[name], generator)
+    return drawn
 
 
 def learning_rate_scales(model: Network, optimizer: str) -> dict[str, float]:

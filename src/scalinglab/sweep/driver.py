@@ -25,7 +25,7 @@ from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.store import Record, RunBusy, Store, StoreError
 from scalinglab.sweep.display import Display
-from scalinglab.sweep.engines import DIED, Answer, Pool, open_pool
+from scalinglab.sweep.engines import DIED, Answer, LocalPool, Pool, open_pool
 from scalinglab.sweep.grid import Grid
 from scalinglab.sweep.plan import (
     Plan,
@@ -61,6 +61,7 @@ class Outcome:
         seconds: how long it took.
         deaths: why workers died, one text each; what they were doing was done again.
         aside: damaged files that were moved aside, by their new paths, and what was wrong with them.
+        phases: what the workers spent their time on, in seconds of all of them.
     """
 
     plan: Plan
@@ -70,6 +71,7 @@ class Outcome:
     seconds: float
     deaths: tuple[str, ...] = ()
     aside: Mapping[str, str] = field(default_factory=dict)
+    phases: Mapping[str, float] = field(default_factory=dict)
 
     def count(self, *statuses: str) -> int:
         """The number of runs with one of these statuses."""
@@ -170,6 +172,9 @@ def execute(
     with interruptible() as wish:
         pool = open_pool(engine, workers, address, devices, cpus, gpus)
         try:
+            if isinstance(pool, LocalPool) and (devices[0] or "").startswith("cuda"):
+                # a GPU's worker takes seconds to start: it does so while the plan is made
+                pool.prepare({"runner": grid.runner, "settings": grid.settings()[:1]})
             kept = False
             while not kept:  # until no other sweep of this grid has kept its groups meanwhile
                 before = kept_groups(grid, store)
@@ -196,7 +201,8 @@ def execute(
     status = {name: records[name].status if name in records else "missing" for name in plan.runs}
     failed = {name: records[name] for name, kind in status.items() if kind == "failed"}
     seconds = time.monotonic() - start
-    return Outcome(plan, status, failed, wish.soon, seconds, tuple(driver.causes), aside)
+    causes, phases = tuple(driver.causes), dict(driver.phases)
+    return Outcome(plan, status, failed, wish.soon, seconds, causes, aside, phases)
 
 
 @dataclass
@@ -243,6 +249,7 @@ class Driver:
     )  # parts of a group of which one run is to blame
     refusals: dict[tuple[str, ...], int] = field(default_factory=dict)
     causes: list[str] = field(default_factory=list)  # of the deaths, for the summary
+    phases: Counter[str] = field(default_factory=Counter)  # where the workers' time went, in seconds
     count: int = 0
 
     def drive(self, display: Display) -> None:
@@ -266,6 +273,7 @@ class Driver:
         self.pool.submit({**message, "device": None})
 
     def _deal(self, task: Task, answer: Answer) -> None:
+        self.phases.update(answer.get("seconds", {}))
         if answer.get("kind") == DIED:
             self.causes.append(answer["message"])
         sealed = ("done", "diverged", "failed") if answer["ok"] else ("done", "diverged")

@@ -69,6 +69,15 @@ class LocalPool:
     def preflight(self, store: Path) -> None:
         """Nothing: all workers are on this machine."""
 
+    def prepare(self, task: Task) -> None:
+        """Start a worker and let it load what a task like this needs."""
+        number = self._hire()
+        stdin = self._workers[number].stdin
+        assert stdin is not None
+        with contextlib.suppress(OSError):
+            stdin.write(json.dumps({**task, "device": task.get("device") or self._places[number]}) + "\n")
+            stdin.flush()
+
     def submit(self, task: Task) -> None:
         """Start a task on an idle worker, or a new one."""
         while True:

@@ -109,15 +109,15 @@ class Plan:
             lines.append("runs that failed before are left alone; retry_failed does them again")
         return "\n".join(lines)
 
-    def estimate(self) -> dict[str, Any]:
-        """FLOPs and seconds of what is left, from a few timed steps of a few tasks.
+    def estimate(self, device: str | None = None) -> dict[str, Any]:
+        """FLOPs and seconds of what is left, start of the workers included, from short trials of a few tasks.
 
         Tasks that were not timed are taken to cost as much, per unit of their planned cost, as those that
         were. Seconds are for all workers together, as if they did not slow each other down.
         """
         runner = load(self.runner)
         if not self.tasks:
-            return {"flops": 0.0, "seconds": 0.0, "timed": 0}
+            return {"flops": 0.0, "seconds": 0.0, "start_up": 0.0, "timed": 0}
         chosen = sorted({round(k * (len(self.tasks) - 1) / (PROBES - 1)) for k in range(PROBES)})
         seconds = flops = cost = 0.0
         for number in chosen:
@@ -126,9 +126,11 @@ class Plan:
             cost += self.tasks[number].cost
         scale = sum(task.cost for task in self.tasks) / cost
         longest = max(task.cost for task in self.tasks) / cost * seconds
+        start = runner.start_up(self.tasks[0].settings[0], device) if hasattr(runner, "start_up") else 0.0
         return {
             "flops": flops * scale,
-            "seconds": max(seconds * scale / self.workers, longest),
+            "seconds": start + max(seconds * scale / self.workers, longest),
+            "start_up": start,
             "timed": len(chosen),
         }
 

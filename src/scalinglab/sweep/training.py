@@ -2,9 +2,10 @@
 
 Any module with these functions is a runner: `identity` (a checked, complete setting), `alike` (runs that
 can go together), `cost` and `memory` of a run, `capacity` (runs a task), `memory_limit` (bytes a task),
-`devices` (of this machine), `probe` (time a few steps), `work` (do runs into a store); `check_here`, if it
-is there, refuses what this machine lacks for runs. Where `work` has a parameter `group` it is given all runs
-that were planned together, those that are done included. Workers import it by its dotted name.
+`devices` (of this machine), `probe` (time a few steps), `work` (do runs into a store). If they are there,
+`check_here` refuses what this machine lacks for runs, `prepare` loads what runs need while the sweep is being
+planned, and `start_up` tells how long a worker takes to start. Where `work` has a parameter `group` it is
+given all runs that were planned together, those that are done included. Workers import it by its dotted name.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import time
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any
 
 from scalinglab.curves import plain
 from scalinglab.errors import BadInput, require, usable_device
+from scalinglab.phases import phase
 from scalinglab.store import Store
 
 Setting = dict[str, Any]
@@ -27,7 +28,6 @@ _COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy th
 _SHAPES = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "fashion-mnist": (1, 28, 28)}
 _SHAPES |= {"cifar10": (3, 32, 32), "cifar100": (3, 32, 32)}
 _EXAMPLES = {"digits": 1438, "mnist": 60_000, "fashion-mnist": 60_000, "cifar10": 50_000, "cifar100": 50_000}
-_TIME = ("epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate")
 
 
 def _setting(setting: Mapping[str, Any]) -> Any:
@@ -150,26 +150,36 @@ def _cuda(device: str | None) -> bool:
 
 
 def probe(settings: Sequence[Setting]) -> dict[str, float]:
-    """Seconds and FLOPs of a task, from the difference between two short trainings of it."""
-    from scalinglab.train.engine import run_many
+    """Seconds and FLOPs of a task, and the seconds that a worker takes to start, from short trainings."""
+    from scalinglab.sweep import timing
 
-    def short(steps: int) -> tuple[float, float]:
-        fast = {"steps": steps, "checkpoints_per_decade": 1, "evaluate_at_most": 64, "fail_below": None}
-        shortened = [{**{k: v for k, v in s.items() if k not in _TIME}, **fast} for s in settings]
-        start = time.perf_counter()
-        curves = run_many(shortened, progress=False)
-        seconds = time.perf_counter() - start
-        return seconds, float(curves.frame["compute"].max()) / steps
+    return timing.probe(settings, "cuda" if _cuda(None) else "cpu")
 
-    few, many = 2, 12
-    base, flops = short(few)
-    more, _ = short(many)
-    total = [_setting(s).total_steps(int(s["n_data"])) for s in settings]
-    each = max(more - base, 1e-6 * base) / (many - few)
-    evaluations = (
-        base * math.log10(max(total)) / 10
-    )  # checkpoints are log-spaced; building is counted in base
-    return {"seconds": each * sum(total) / len(total) + base + evaluations, "flops": flops * sum(total)}
+
+def start_up(setting: Setting, device: str | None) -> float:
+    """Seconds that a worker takes before its first result."""
+    from scalinglab.sweep import timing
+
+    return timing.start_up(setting, device)
+
+
+def prepare(settings: Sequence[Setting], device: str | None) -> None:
+    """Load what runs need, so that it is there when they begin: modules, the device, their data."""
+    with phase("imports"):
+        import torch
+
+        if settings[0].get("compile"):
+            import torch._dynamo
+            import torch._inductor.compile_fx
+        from scalinglab.train import engine
+        from scalinglab.train.batches import dataset_of
+        from scalinglab.train.jobs import resident_of
+    with phase("device"):
+        place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        assert engine.STACK
+        torch.zeros(1, device=place)
+    with phase("data"):
+        resident_of(dataset_of(_setting(settings[0])), place)
 
 
 def work(

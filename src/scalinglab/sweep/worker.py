@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import json
@@ -14,6 +15,8 @@ import sys
 import threading
 import traceback
 from typing import Any
+
+from scalinglab import phases
 
 RUNNERS = {"train": "scalinglab.sweep.training"}
 VERBS = ("identity", "alike", "cost", "memory", "capacity", "memory_limit", "devices", "probe", "work")
@@ -41,11 +44,14 @@ def load(runner: str) -> Any:
 
 def execute(task: dict[str, Any]) -> dict[str, Any]:
     """Do a task; the answer says what went wrong, if anything."""
+    before = dict(phases.SECONDS)
     try:
-        from scalinglab.store import Store
-        from scalinglab.sweep.preflight import find_token
+        with phases.phase("imports"):
+            from scalinglab.store import Store
+            from scalinglab.sweep.preflight import find_token
 
-        runner = load(task["runner"])
+            runner = load(task["runner"])
+        prepare(task)
         store = Store(task["store"])
         if task.get("token"):
             find_token(store.path, task["token"])
@@ -53,9 +59,17 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
         if "group" in inspect.signature(runner.work).parameters:
             options["group"] = task["group"]
         runner.work(task["settings"], store, **options)
-        return {"ok": True}
+        spent = {name: total - before.get(name, 0.0) for name, total in phases.SECONDS.items()}
+        return {"ok": True, "seconds": {name: round(s, 3) for name, s in spent.items() if s > 0.001}}
     except Exception as error:
         return {"ok": False, "kind": kind(error), "text": traceback.format_exc(), "message": str(error)}
+
+
+def prepare(task: dict[str, Any]) -> None:
+    """Load what a task needs, where its runner has a function for that."""
+    runner = load(task["runner"])
+    if hasattr(runner, "prepare"):
+        runner.prepare(task["settings"], task["device"])
 
 
 def kind(error: BaseException) -> str:
@@ -86,6 +100,10 @@ def main() -> None:
     threading.Thread(target=listen, daemon=True).start()
     while True:
         task = tasks.get()
+        if "task" not in task:  # to get ready, while the driver makes its plan
+            with contextlib.suppress(Exception):  # whatever is wrong, the task itself will tell
+                prepare(task)
+            continue
         answers.write(json.dumps({"task": task["task"], **execute(task)}) + "\n")
 
 

@@ -145,11 +145,16 @@ class Stream:
         self.batch = batch
         self.steps = max(16, AHEAD // batch)
         self.full = all(len(subset) == batch for subset in subsets)
+        shape = (len(subsets), 1 if self.full else self.steps, batch)
+        self.indices = torch.zeros(shape, dtype=torch.int64, device=device)
+        self.restart(subsets, seeds)
+
+    def restart(self, subsets: list[np.ndarray], seeds: list[int]) -> None:
+        """Begin anew with other runs; `indices` stays where it is."""
+        device = self.indices.device
         self.key = rn.keys(seeds, rn.ORDER, device)
         self.subsets = [torch.from_numpy(np.ascontiguousarray(s)).to(device) for s in subsets]
         self.sizes = [len(s) for s in subsets]
-        shape = (len(subsets), 1 if self.full else self.steps, batch)
-        self.indices = torch.zeros(shape, dtype=torch.int64, device=device)
         self.first = -1  # the step at which `indices` begins
         if self.full:
             self.indices.copy_(torch.stack(self.subsets)[:, None])

@@ -8,39 +8,36 @@ once, and a killed run goes on from its last state to the same curve.
 
 from __future__ import annotations
 
-import math
 import time
-import traceback
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import torch
 
 from scalinglab import nets
 from scalinglab import progress as bars
 from scalinglab.curves import Curves
-from scalinglab.data import Dataset
 from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, usable_device
 from scalinglab.measure import flops
-from scalinglab.measure.functional import paths_exist
-from scalinglab.store import Store, StoreError
-from scalinglab.store.live import RunWriter
-from scalinglab.store.record import flatten
+from scalinglab.phases import phase
+from scalinglab.store import Store
 from scalinglab.train import state as states
-from scalinglab.train.batches import Resident, dataset_of
-from scalinglab.train.extra_measurements import Reading, read
-from scalinglab.train.kernels.onednn import small_products, suits
-from scalinglab.train.measuring import Measure
-from scalinglab.train.replicas import Group, streams
+from scalinglab.train.batches import dataset_of
+from scalinglab.train.extra_measurements import Reading
+from scalinglab.train.jobs import Job, resident_of, size_of
+from scalinglab.train.replicas import program, streams
+from scalinglab.train.saving import Saving
 from scalinglab.train.setting import Setting
+from scalinglab.train.training_step import drawn
 
-TICK = 16  # steps that one group takes before the next one on the device has its turn
+NAP = 2e-4  # seconds that the host rests when every group has its turns queued
 SAVE_EVERY = 60.0  # seconds
 STREAMS = 8  # groups that share a GPU
+DRAWING = 4  # threads that draw initial weights
 # the largest stack, and the operations a step below which runs are stacked
 STACK = {"cpu": (16, 1e9), "cuda": (64, 5e8)}
 
@@ -61,7 +58,7 @@ def run(
         store: where to keep rows and state, so that a killed run can go on; None keeps nothing.
         device: "cpu", "cuda", …; the GPU where there is one, by default.
         progress: show a bar where a person is watching.
-        also: called with the network, in evaluation mode, at every checkpoint; returns further columns, as
+        extra: called with the network, in evaluation mode, at every checkpoint; returns further columns, as
             in ``extra=lambda model: {"kernel": sl.measure.ntk(model, x).trace()}``.
 
     Returns:
@@ -92,7 +89,9 @@ def run_many(
         max_stacked: the largest number of runs whose parameters are stacked; chosen by the network's size
             where not given. On a GPU, groups run beside each other on streams of their own.
         experiment: the study the runs belong to.
-        save_every: seconds between two states that a killed run can go on from (with a store).
+        save_every: seconds, at least, between two states that a killed run can go on from (with a store);
+            large states are written less often, so that they take 2 % of the time. 0 writes one at every
+            checkpoint.
 
     See `run` for the rest.
     """
@@ -141,14 +140,19 @@ def _train(
         usable_device(device) if device else ("cuda" if torch.cuda.is_available() else "cpu")
     )
     names = {s.run for s in wanted}
+    saving = Saving(save_every)
     jobs = [
-        Job(members, place, store, experiment, save_every, names, extra)
+        Job(members, place, store, experiment, saving, names, extra)
         for members in group(together, place, max_stacked, store)
         if any(s.run in names for s in members)
     ]
     work = _work(jobs, place)
-    for _ in bars.track(work, "training", total=sum(job.checkpoints for job in jobs)) if progress else work:
-        pass
+    total = sum(job.checkpoints for job in jobs)
+    try:
+        for _ in bars.track(work, "training", total=total) if progress else work:
+            pass
+    finally:
+        saving.close()
     return jobs
 
 
@@ -181,7 +185,7 @@ def group(
     for s in left.values():
         alike.setdefault(s.kind(), []).append(s)
     for members in alike.values():
-        members.sort(key=lambda s: s.total_steps(_size(s)))  # those that end together stay together
+        members.sort(key=lambda s: s.total_steps(size_of(s)))  # those that end together stay together
         size = max_stacked or stack_size(members[0], device)
         groups += [members[start : start + size] for start in range(0, len(members), size)]
     return groups
@@ -200,11 +204,6 @@ def _killed(left: dict[str, Setting], store: Store) -> list[list[Setting]]:
     return groups
 
 
-def _size(s: Setting) -> int:
-    assert s.n_data is not None
-    return s.n_data
-
-
 def step_flops(setting: Setting) -> float:
     """Operations of one training step of a setting's network."""
     dataset = dataset_of(setting)
@@ -213,7 +212,7 @@ def step_flops(setting: Setting) -> float:
         setting.model, dataset.input_shape, dataset.n_outputs, width=setting.width, depth=setting.depth,
         batch_norm=setting.batch_norm, **options,
     )  # fmt: skip
-    return float(flops(model, dataset.input_shape, setting.batch(_size(setting))).step)
+    return float(flops(model, dataset.input_shape, setting.batch(size_of(setting))).step)
 
 
 def stack_size(setting: Setting, device: torch.device) -> int:
@@ -227,212 +226,16 @@ def stack_size(setting: Setting, device: torch.device) -> int:
     return largest if largest > 1 and step_flops(setting) < limit else 1
 
 
-# --- one group at work ---------------------------------------------------------------------------
+# --- all groups at work ----------------------------------------------------------------------
 
 
-class Job:
-    """A group with its rows, its writers and its schedule.
+@dataclass
+class Turn:
+    """A job on its stream, and when it can go on, where it waits for something."""
 
-    A group that is resumed may hold runs that are not wanted. Those that are done train along from the state
-    to their end, unwritten: a stack of another size rounds differently. The others are left out.
-    """
-
-    def __init__(
-        self, settings: list[Setting], device: torch.device, store: Store | None, experiment: str | None,
-        save_every: float, wanted: Collection[str], extra: Reading | None = None,
-    ) -> None:  # fmt: skip
-        self.settings, self.device, self.experiment = settings, device, experiment
-        self.store, self.save_every, self.extra = store, save_every, extra
-        self.runs = {s.run: s.identity() for s in settings}
-        self.wanted = [s for s in settings if s.run in wanted]
-        self.schedules = {s.run: s.checkpoints(_size(s)).tolist() for s in settings}
-        self.checkpoints = sum(len(self.schedules[s.run]) for s in self.wanted)
-        self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in self.runs}
-        self.ends: dict[str, tuple[str, int | None]] = {}
-        self.writers: dict[str, RunWriter] = {}
-        self.saved = time.monotonic()
-
-    def work(self) -> Iterator[int]:
-        """Train to the end; yields the number of rows written, after every few steps."""
-        with ExitStack() as opened:
-            if self.store is not None:
-                for s in self.wanted:
-                    writer, _ = self.store.resume(s.identity(), experiment=self.experiment)
-                    opened.callback(writer.close)
-                    self.writers[s.run] = writer
-            try:
-                yield from self._train()
-            except StoreError:  # a full disk is no fault of the runs: they go on from their state
-                raise
-            except Exception:
-                for writer in self.writers.values():
-                    if not writer.closed:
-                        writer.seal("failed", error=traceback.format_exc())
-                self._forget()  # a failed run starts anew
-                raise
-            self._forget()
-
-    def _train(self) -> Iterator[int]:
-        self.group = _build(self.settings, self.device)
-        self.measure = Measure(self.group)
-        self._resume()
-        small = suits(self.settings[0], self.device, self.measure.flops)
-        while self.group.settings:
-            step = self.group.step
-            due = min(self._next(s) for s in self.group.settings)
-            with small_products(small):
-                self.group.advance(min(due - step, TICK))
-                written = self._checkpoint() if self.group.step == due else 0
-            yield written
-
-    def _next(self, s: Setting) -> int:
-        return next(c for c in self.schedules[s.run] if c > self.group.step)
-
-    def _checkpoint(self) -> int:
-        group = self.group
-        rows = [r for r, s in enumerate(group.settings) if group.step in self.schedules[s.run]]
-        diverged_at = group.clock.diverged_at.tolist()
-        for r, measured in zip(rows, self.measure(rows)):
-            measured |= read(group, r, self.extra)
-            self._append(group.settings[r], measured)
-            self._judge(r, measured, diverged_at[r])
-        written = sum(group.settings[r].run in self.writers for r in rows) if self.store else len(rows)
-        self._keep({s.run for s in group.settings if s.run not in self.ends})
-        if self.store is not None and group.settings and time.monotonic() - self.saved >= self.save_every:
-            self._save()
-        return written
-
-    def _keep(self, names: Collection[str]) -> None:
-        """Go on with some of the runs."""
-        rows = [r for r, s in enumerate(self.group.settings) if s.run in names]
-        if not rows:
-            self.group.settings = []
-        elif len(rows) < self.group.runs:
-            self.group.keep(rows)
-            self.measure.keep(rows)
-
-    def _append(self, s: Setting, measured: dict[str, float]) -> None:
-        self.rows[s.run].append(measured)
-        if s.run in self.writers:
-            self.writers[s.run].append(measured)
-
-    def _judge(self, r: int, measured: dict[str, float], diverged_at: int) -> None:
-        """End a run that is complete, that diverged, or that failed by park2019's rule."""
-        group, s = self.group, self.group.settings[r]
-        late = group.step > s.fail_after * group.totals[r]
-        hopeless = s.fail_below is not None and late and 1 - measured["test_error"] < s.fail_below
-        # the last update before a checkpoint may be the one that breaks the network
-        broken = not math.isfinite(measured["train_loss"])
-        if diverged_at >= 0 or hopeless or broken:
-            self._end(s, "diverged", diverged_at if diverged_at >= 0 else group.step)
-        elif group.step >= group.totals[r]:
-            self._end(s, "done", None)
-
-    def _end(self, s: Setting, status: str, at: int | None) -> None:
-        self.ends[s.run] = (status, at)
-        if s.run in self.writers:
-            self.writers[s.run].seal(status, diverged_at=at)
-
-    # --- states ----------------------------------------------------------------------------------
-
-    def _save(self) -> None:
-        assert self.store is not None
-        alive = [s.run for s in self.group.settings]
-        state = {"group": self.group.state(), "measure": self.measure.state(), "alive": alive}
-        states.save(self.store.path / "state", self.runs, state)
-        self.saved = time.monotonic()
-
-    def _forget(self) -> None:
-        if self.store is not None:
-            states.forget(self.store.path / "state", list(self.runs))
-
-    def _resume(self) -> None:
-        found = states.load(self.store.path / "state", list(self.runs)) if self.store is not None else None
-        wanted = {s.run for s in self.wanted}
-        if found is None or not self._continues(found):
-            along = {name for name in self.runs if name not in wanted and self._done(name)}
-            self._keep(wanted | along)
-            return
-        self._keep(found["alive"])
-        self.group.restore(found["group"])
-        self.measure.restore(found["measure"])
-        left_out = {name for name in self.runs if name not in wanted and not self._done(name)}
-        if left_out:
-            self.runs = {name: own for name, own in self.runs.items() if name not in left_out}
-            self._keep(list(self.runs))
-
-    def _done(self, name: str) -> bool:
-        assert self.store is not None
-        return self.store.done(self.runs[name])
-
-    def _continues(self, found: dict[str, Any]) -> bool:
-        """Whether the rows up to the state are there, those of a discarded or failed run being gone."""
-        for s in self.wanted:
-            here = {row["step"] for row in self.writers[s.run].rows}
-            due = {step for step in self.schedules[s.run] if step <= found["group"]["step"]}
-            if s.run not in found["alive"] or not due <= here:
-                return False
-        return True
-
-    def curves(self) -> Curves:
-        """The rows as curves, for runs that are kept nowhere."""
-        frames = []
-        for s in self.settings:
-            status, at = self.ends[s.run]
-            constant = {"run": s.run, "source": "train", "experiment": self.experiment}
-            constant |= {name: flatten(value) for name, value in s.identity().items()}
-            constant["status"] = status
-            frames.append(pd.DataFrame(self.rows[s.run]).assign(**constant, diverged_at=at))
-        frame = pd.concat(frames, ignore_index=True)
-        measured = {name for rows in self.rows.values() for row in rows for name in row}
-        # the losses of a run that diverged at once are missing, their columns are not
-        frame = frame.drop(columns=[c for c in frame if c not in measured and frame[c].isna().all()])
-        names = [n for s in self.settings for n in s.identity()]
-        return Curves(frame, settings=[n for n in dict.fromkeys(names) if n in frame])
-
-
-def _build(settings: list[Setting], device: torch.device) -> Group:
-    dataset = dataset_of(settings[0])
-    for s in settings:
-        if _size(s) > dataset.n_data:
-            raise BadInput(f"n_data={s.n_data}: {s.dataset} has {dataset.n_data} training examples")
-    _check_fit(settings[0], dataset)
-    orders = {seed: dataset.order(seed) for seed in {s.seed_of("data") for s in settings}}
-    subsets = [orders[s.seed_of("data")][: _size(s)] for s in settings]
-    group = Group(settings, _resident(dataset, device), subsets)
-    if "norm_path" in settings[0].measure and not paths_exist(group.model):
-        raise BadInput(
-            f"measure='norm_path': paths have no meaning in a {settings[0].model}, with layer norm or "
-            "activations other than rectifiers: leave it out"
-        )
-    return group
-
-
-def _check_fit(s: Setting, dataset: Dataset) -> None:
-    """What a setting asks for and data of this kind do not have."""
-    if not dataset.n_classes:
-        here = f"{dataset.name} has real-valued targets"
-        if s.loss != "mse":
-            raise BadInput(f"{here}: set loss='mse'")
-        if s.fail_below is not None:
-            raise BadInput(f"fail_below={s.fail_below} is an accuracy, and {here}: leave it out")
-        if "margin" in s.measure:
-            raise BadInput(f"measure='margin' is for classes, and {here}: leave it out")
-    if s.augment != "none" and len(dataset.input_shape) != 3:
-        raise BadInput(f"augment={s.augment!r} is for images, {dataset.name} has vectors: leave it out")
-
-
-_RESIDENTS: dict[tuple[int, str], tuple[Any, Resident]] = {}
-
-
-def _resident(dataset: Any, device: torch.device) -> Resident:
-    """The data on the device, placed once for all groups; only the latest few sets stay."""
-    key = (id(dataset), str(device))
-    if key not in _RESIDENTS:
-        if len(_RESIDENTS) >= 4:
-            _RESIDENTS.pop(next(iter(_RESIDENTS)))
-        _RESIDENTS[key] = (dataset, Resident(dataset, device))
-    return _RESIDENTS[key][1]
+    work: Iterator[int | Callable[[], bool]]
+    stream: torch.cuda.Stream
+    until: Callable[[], bool] | None = None
 
 
 def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
@@ -440,19 +243,43 @@ def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
     if device.type != "cuda":
         for job in jobs:
             for rows in job.work():
+                assert isinstance(rows, int)  # what a CPU is told is done at once
                 yield from range(rows)
         return
-    waiting, free = list(jobs), streams(device, STREAMS)
-    active: list[tuple[Iterator[int], torch.cuda.Stream]] = []
-    while waiting or active:
-        while waiting and free:
-            active.append((waiting.pop(0).work(), free.pop()))
-        for turn in list(active):
-            with torch.cuda.stream(turn[1]):
-                try:
-                    rows = next(turn[0])
-                except StopIteration:
-                    active.remove(turn)
-                    free.append(turn[1])
+    # the longest first, so that no single one is left at the end
+    waiting = sorted(jobs, key=lambda job: -max(job.schedules[s.run][-1] for s in job.settings))
+    free = streams(device, STREAMS)
+    active: list[Turn] = []
+    with ThreadPoolExecutor(DRAWING, thread_name_prefix="scalinglab-draw") as drawing:
+        while waiting or active:
+            while waiting and free:
+                job, stream = waiting.pop(0), free.pop()
+                for soon in (job, *waiting[:STREAMS]):
+                    _draw_ahead(soon, drawing)
+                active.append(Turn(job.work(), stream))
+            moved = False
+            for turn in list(active):
+                if turn.until is not None and not turn.until():  # asked last: the turn before may change it
                     continue
-            yield from range(rows)
+                moved = True
+                with torch.cuda.stream(turn.stream):
+                    try:
+                        found = next(turn.work)
+                    except StopIteration:
+                        active.remove(turn)
+                        free.append(turn.stream)
+                        continue
+                turn.until = None if isinstance(found, int) else found
+                if isinstance(found, int):
+                    yield from range(found)
+            if not moved:
+                with phase("waiting for the GPU"):
+                    time.sleep(NAP)
+
+
+def _draw_ahead(job: Job, drawing: ThreadPoolExecutor) -> None:
+    """Draw a job's initial weights while others train."""
+    if job.initial is None:
+        resident = resident_of(dataset_of(job.settings[0]), job.device)
+        model = program(job.settings[0], resident, len(job.settings)).model
+        job.initial = drawing.submit(drawn, job.settings, model)

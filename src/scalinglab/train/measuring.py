@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from torch import Tensor, nn
 
-from scalinglab.measure import NormTracker, flops, margins
+from scalinglab.measure import Flops, NormTracker, flops, margins
+from scalinglab.measure.network_norms.cuda_graphs import Arriving
 from scalinglab.measure.network_norms.device_reads import Readers
-from scalinglab.measure.network_norms.tracker import CHEAP
+from scalinglab.measure.network_norms.tracker import CHEAP, Measurement
+from scalinglab.phases import phase
+from scalinglab.train.evaluation import Evaluation
 from scalinglab.train.replicas import Group
 
 # name in `measure.norms` -> column
@@ -25,8 +29,16 @@ NORMS = {
 PUBLISHED = {"spectral_complexity": "norm_as_published", "log_spectral_complexity": "norm_as_published_log"}
 PATH = {"path": "norm_path"}
 
-# what groups of one network share, by definition and norms: its graph, and what was captured to measure it
-_READERS: WeakKeyDictionary[nn.Module, dict[tuple[str, tuple[str, ...]], Readers]] = WeakKeyDictionary()
+
+@dataclass
+class _Shared:
+    """What groups of one network share: its cost, its graph, and what was captured to measure it."""
+
+    cost: Flops | None = None
+    readers: dict[tuple[str, tuple[str, ...]], Readers] = field(default_factory=dict)
+
+
+_SHARED: WeakKeyDictionary[nn.Module, _Shared] = WeakKeyDictionary()
 
 
 class Measure:
@@ -42,14 +54,16 @@ class Measure:
             self.norms.append((self._tracker("as_published", which=("spectral_complexity",)), PUBLISHED))
         if "norm_path" in wanted:
             self.norms.append((self._tracker(which=("path",)), PATH))
-        graph = self.norms[0][0].graph if self.norms else None
-        cost = flops(group.model, group.resident.input_shape, group.batch_size, graph)
-        self.n_params, self.flops = cost.n_params, cost.step
+        shared = _SHARED.setdefault(group.model, _Shared())
+        if shared.cost is None:
+            graph = self.norms[0][0].graph if self.norms else None
+            shared.cost = flops(group.model, group.resident.input_shape, group.batch_size, graph)
+        self.n_params, self.flops = shared.cost.n_params, shared.cost.step
 
     def _tracker(self, definition: str = "bartlett", which: tuple[str, ...] = CHEAP) -> NormTracker:
         """A tracker of the group's network, which shares what groups of one architecture can share."""
         model, shape = self.group.model, self.group.resident.input_shape
-        shared = _READERS.setdefault(model, {})
+        shared = _SHARED.setdefault(model, _Shared()).readers
         graph = next((readers.plan.graph for readers in shared.values()), None)
         readers = shared.get((definition, which))
         tracker = NormTracker(model, shape, definition, which, graph=graph, readers=readers)
@@ -58,27 +72,36 @@ class Measure:
 
     def __call__(self, rows: Sequence[int]) -> list[dict[str, float]]:
         """One row of the table for each of these runs."""
-        group, step = self.group, self.group.step
+        return self.begin(rows).result()
+
+    def free(self) -> bool:
+        """Whether a measurement can begin without waiting for that of another group."""
+        return all(tracker.readers.free() for tracker, _ in self.norms)
+
+    def begin(self, rows: Sequence[int]) -> Checkpoint:
+        """Give the device what a checkpoint needs; training may go on before the result is taken."""
         # a GPU reads norms and evaluates side by side, and the host puts norms together meanwhile
-        begun = self._begin_norms(list(rows))
-        evaluation = group.begin_evaluation(rows)
-        norms, found = begun(), evaluation()
-        result = []
-        for place, r in enumerate(rows):
-            progress = {
-                "step": step,
-                "epoch": step * group.batch_size / group.sizes[r],
-                "examples": step * group.batch_size,
-                "compute": float(step) * self.flops,
-                "n_params": self.n_params,
-            }
-            if group.setting.full_batch:
-                progress["batch_size"] = group.batch_size
-            row = {**progress, **found[place], **{k: v[place] for k, v in norms.items()}}
-            if "margin" in group.setting.measure:
-                row |= self._margins(r, row.get("norm_log"))
-            result.append(row)
-        return result
+        with phase("norms"):
+            norms = self._begin_norms(list(rows))
+        with phase("evaluation"):
+            return Checkpoint(self, list(rows), norms, self.group.begin_evaluation(rows))
+
+    def row(self, r: int, step: int, found: dict[str, float]) -> dict[str, float]:
+        """What is measured of a run, and how far it is."""
+        group = self.group
+        progress = {
+            "step": step,
+            "epoch": step * group.batch_size / group.sizes[r],
+            "examples": step * group.batch_size,
+            "compute": float(step) * self.flops,
+            "n_params": self.n_params,
+        }
+        if group.setting.full_batch:
+            progress["batch_size"] = group.batch_size
+        row = {**progress, **found}
+        if "margin" in group.setting.measure:
+            row |= self._margins(r, row.get("norm_log"))
+        return row
 
     def _margins(self, r: int, log_norm: float | None) -> dict[str, float]:
         """Lower quantiles of the training examples' margins, raw and normalised (damico2025 figure 6)."""
@@ -90,40 +113,25 @@ class Measure:
         columns = {"margin": raw[0.5], "margin_low": raw[0.05]}
         return columns | {"margin_normalized": normal[0.5], "margin_normalized_low": normal[0.05]}
 
-    def _norms(self, rows: list[int]) -> dict[str, list[float]]:
-        return self._begin_norms(rows)()
-
-    def _begin_norms(self, rows: list[int]) -> Callable[[], dict[str, list[float]]]:
-        """Columns of norms, when they are asked for."""
+    def _begin_norms(self, rows: list[int]) -> list[tuple[Norms, dict[str, str]]]:
         group = self.group
         stacked = {k: v.detach() for k, v in (*group.parameters.items(), *group.buffers.items())}
-        begun = [(self._begin(tracker, stacked, rows), names) for tracker, names in self.norms]
+        return [(self._begin(tracker, stacked, rows), names) for tracker, names in self.norms]
 
-        def collect() -> dict[str, list[float]]:
-            columns: dict[str, list[float]] = {}
-            for result, names in begun:
-                columns |= {names[k]: v.tolist() for k, v in result().items() if k in names}
-            return columns
-
-        return collect
-
-    def _begin(
-        self, tracker: NormTracker, stacked: dict[str, Tensor], rows: list[int]
-    ) -> Callable[[], dict[str, Tensor]]:
+    def _begin(self, tracker: NormTracker, stacked: dict[str, Tensor], rows: list[int]) -> Norms:
         """The norms of some of the runs; the first time all are measured, to have vectors for all.
 
         A GPU always measures all: it takes no longer, and a graph is captured for one number of runs.
         """
         every = {} if self.group.device.type == "cuda" else tracker.state
         if not every or rows == list(range(self.group.runs)):
-            begun = tracker.begin(stacked)
-            return lambda: {k: v[rows] for k, v in begun.result().items()}
+            return Norms(tracker.begin(stacked), rows)
         tracker.state = {k: v[rows] for k, v in every.items()}
-        found = tracker.measure({k: v[rows] for k, v in stacked.items()})
+        found = tracker.begin({k: v[rows] for k, v in stacked.items()})
         for name, vectors in tracker.state.items():
             every[name][rows] = vectors.to(every[name].dtype)
         tracker.state = every
-        return lambda: found
+        return Norms(found, None)
 
     def keep(self, rows: list[int]) -> None:
         """Go on with some of the runs."""
@@ -138,3 +146,52 @@ class Measure:
         """Take up where `state` left off."""
         for (tracker, _), kept in zip(self.norms, state, strict=True):
             tracker.state = {k: v.to(self.group.device) for k, v in kept.items()}
+
+
+@dataclass(frozen=True)
+class Norms:
+    """Norms on their way: of these rows of what is measured, or of all of it."""
+
+    begun: Measurement
+    rows: list[int] | None
+
+    def columns(self, names: dict[str, str]) -> dict[str, list[float]]:
+        """By column, one value a run."""
+        found = {names[k]: v for k, v in self.begun.result().items() if k in names}
+        return {k: (v if self.rows is None else v[self.rows]).tolist() for k, v in found.items()}
+
+
+class Checkpoint:
+    """What is read off some runs at one step, on its way to the host."""
+
+    def __init__(
+        self,
+        measure: Measure,
+        rows: list[int],
+        norms: list[tuple[Norms, dict[str, str]]],
+        evaluation: Evaluation,
+    ) -> None:
+        self.measure, self.rows, self.norms, self.evaluation = measure, rows, norms, evaluation
+        self.step = measure.group.step
+        self.diverged = Arriving(measure.group.clock.diverged_at)
+
+    def ready(self) -> bool:
+        """Whether everything has arrived, so that `result` does not wait."""
+        norms = all(norms.begun.ready() for norms, _ in self.norms)
+        return norms and self.evaluation.ready() and self.diverged.ready()
+
+    def result(self) -> list[dict[str, float]]:
+        """One row of the table for each of the runs."""
+        columns: dict[str, list[float]] = {}
+        with phase("norms"):
+            for norms, names in self.norms:
+                columns |= norms.columns(names)
+        found = self.evaluation.result()
+        return [
+            self.measure.row(r, self.step, {**found[place], **{k: v[place] for k, v in columns.items()}})
+            for place, r in enumerate(self.rows)
+        ]
+
+    def diverged_at(self) -> list[int]:
+        """For each run of the group the step at which its loss was first not finite, −1 while it is."""
+        return [int(step) for step in self.diverged.wait()]

@@ -50,6 +50,15 @@ class Moments:
         """What must be kept to go on."""
         return [*(t for slot in self.slots for t in slot), self.steps]
 
+    def restart(self, settings: Sequence[Setting], totals: Sequence[int]) -> None:
+        """Go back to zero, in place, for other runs."""
+        for tensor in self.tensors():
+            tensor.zero_()
+        rates = [s.learning_rate for s in settings]
+        self.rates.copy_(torch.tensor(rates))
+        self.totals.copy_(torch.tensor(totals, dtype=torch.float32))
+        self.rate = rates[0] if len(set(rates)) == 1 else None
+
     def keep(self, rows: list[int]) -> None:
         """Go on with some of the runs."""
         self.slots = [[t[rows] for t in slot] for slot in self.slots]

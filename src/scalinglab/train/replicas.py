@@ -10,21 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from scalinglab.measure.functional import evaluating
+from scalinglab.measure.network_norms.cuda_graphs import captured
+from scalinglab.phases import phase
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, Stream
+from scalinglab.train.evaluation import Evaluation, Evaluator
 from scalinglab.train.setting import Setting
-from scalinglab.train.training_step import Clock, Program, initial, objective, precision
+from scalinglab.train.training_step import Clock, Named, Program, drawn, placed, precision
 
 UNROLL = 8  # steps in one captured graph
-EVALUATE = {"cpu": 1 << 10, "cuda": 1 << 12}  # examples in one piece of an evaluation, all runs together
+IDLE = 8  # groups that have ended and keep their captured graphs for others
 
 _STREAMS: dict[tuple[str, int], list[torch.cuda.Stream]] = {}
 
@@ -40,17 +42,6 @@ def streams(device: torch.device, count: int, priority: int = -1) -> list[torch.
     return made[:count]
 
 
-@dataclass(frozen=True)
-class Part:
-    """Of an evaluation: sums of losses and errors of some runs, on the device."""
-
-    rows: list[int]
-    split: str
-    examples: int
-    loss: Tensor
-    wrong: Tensor
-
-
 _PROGRAMS: dict[tuple[Any, ...], Program] = {}
 
 
@@ -60,8 +51,73 @@ def program(setting: Setting, resident: Resident, runs: int) -> Program:
     if key not in _PROGRAMS:
         while len(_PROGRAMS) >= 16:
             _PROGRAMS.pop(next(iter(_PROGRAMS)))
-        _PROGRAMS[key] = Program(setting, resident, runs)
+        with phase("network"):
+            _PROGRAMS[key] = Program(setting, resident, runs)
     return _PROGRAMS[key]
+
+
+_IDLE: list[tuple[tuple[Any, ...], Group]] = []
+
+
+def group_of(
+    settings: Sequence[Setting],
+    resident: Resident,
+    subsets: Sequence[np.ndarray],
+    initial: Named | None = None,
+) -> Group:
+    """A group at the start of its runs: a new one, or one that has ended and has its graphs captured.
+
+    Args:
+        settings, resident, subsets: as in `Group`.
+        initial: the runs' initial weights, where they have been drawn before (`training_step.drawn`).
+    """
+    key = _place(settings, resident, subsets)
+    for place, (kind, group) in enumerate(_IDLE):
+        if kind == key:
+            del _IDLE[place]
+            group.restart(settings, subsets, initial)
+            return group
+    group = Group(settings, resident, subsets, initial)
+    group.place = key
+    return group
+
+
+def release(group: Group) -> None:
+    """Keep a group whose runs have ended for others of its kind; only the latest few stay."""
+    if group.captures and group.place is not None:
+        _IDLE.append((group.place, group))
+        del _IDLE[:-IDLE]
+
+
+def _place(settings: Sequence[Setting], resident: Resident, subsets: Sequence[np.ndarray]) -> tuple[Any, ...]:
+    """Equal for groups that can take each other's place: captured graphs keep their stream and their rate."""
+    device, rates = resident.device, {s.learning_rate for s in settings}
+    stream = torch.cuda.current_stream(device).cuda_stream if device.type == "cuda" else None
+    full = all(len(subset) == settings[0].batch(len(subset)) for subset in subsets)
+    rate = rates.pop() if len(rates) == 1 else None
+    return settings[0].kind(), id(resident), len(settings), stream, full, rate
+
+
+class Snapshot:
+    """Tensors at one moment, on their way to the host: training may change them meanwhile."""
+
+    def __init__(self, step: int, tensors: Sequence[Tensor]) -> None:
+        self.step = step
+        self.event: torch.cuda.Event | None = None
+        if tensors[0].device.type == "cuda":
+            self.tensors = [torch.empty(t.shape, dtype=t.dtype, pin_memory=True) for t in tensors]
+            for copy, tensor in zip(self.tensors, tensors):
+                copy.copy_(tensor, non_blocking=True)
+            self.event = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            self.event.record()  # type: ignore[no-untyped-call]
+        else:
+            self.tensors = [t.clone() for t in tensors]
+
+    def wait(self) -> dict[str, Any]:
+        """What `Group.restore` takes."""
+        if self.event is not None:
+            self.event.synchronize()  # type: ignore[no-untyped-call]
+        return {"step": self.step, "tensors": self.tensors}
 
 
 class Group:
@@ -71,6 +127,7 @@ class Group:
         settings: of one kind: they differ in seeds, sizes and learning rates only.
         resident: their data.
         subsets: the training examples of each run.
+        initial: their initial weights, where they have been drawn before.
 
     Attributes:
         parameters, buffers: by name, (runs, …).
@@ -78,26 +135,63 @@ class Group:
         clock: the same on the device, and which runs diverged.
     """
 
+    place: tuple[Any, ...] | None = None  # where it can be taken up again, while it holds all its runs
+
     def __init__(
-        self, settings: Sequence[Setting], resident: Resident, subsets: Sequence[np.ndarray]
+        self,
+        settings: Sequence[Setting],
+        resident: Resident,
+        subsets: Sequence[np.ndarray],
+        initial: Named | None = None,
     ) -> None:
         self.settings, self.setting = list(settings), settings[0]
         self.resident, self.device = resident, resident.device
-        self.sizes = [len(subset) for subset in subsets]
-        self.batch_size = self.setting.batch(self.sizes[0])
-        self.totals = [s.total_steps(n) for s, n in zip(settings, self.sizes)]
+        self.batch_size = self.setting.batch(len(subsets[0]))
         seeds = [s.seed_of("order") for s in settings]
         self.stream = Stream(list(subsets), seeds, self.batch_size, self.device)
-        self.run_keys = rn.keys(seeds, rn.DROPOUT, self.device)
-        self.parameters, self.buffers = initial(settings, resident)
         self.program = program(self.setting, resident, self.runs)
+        initial = drawn(settings, self.program.model) if initial is None else initial
+        self.parameters = {
+            k: placed(v, self.setting, self.device).requires_grad_() for k, v in initial.items()
+        }
+        self.buffers = {
+            k: placed(torch.stack([v] * self.runs), self.setting, self.device)
+            for k, v in self.program.fresh_buffers.items()
+        }
+        self.sizes = [len(subset) for subset in subsets]
+        self.totals = [s.total_steps(n) for s, n in zip(settings, self.sizes)]
+        self.run_keys = rn.keys(seeds, rn.DROPOUT, self.device)
         self.moments = self.program.rule.start(self.parameters, settings, self.totals)
         self.working = self.program.working(self.parameters)
         self.leaves = self.program.leaves(self.working)
         self.step = 0
         self.clock = Clock.at_start(self.runs, self.device)
         self.captures = self.setting.graphs and self.device.type == "cuda"
+        self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
         self._graphs: dict[int, Callable[[], None]] = {}
+
+    @torch.no_grad()
+    def restart(
+        self, settings: Sequence[Setting], subsets: Sequence[np.ndarray], initial: Named | None = None
+    ) -> None:
+        """Take other runs in the place of these, at their start; what was captured goes on to serve."""
+        self.settings, self.setting = list(settings), settings[0]
+        seeds = [s.seed_of("order") for s in settings]
+        self.stream.restart(list(subsets), seeds)
+        self.sizes = [len(subset) for subset in subsets]
+        self.totals = [s.total_steps(n) for s, n in zip(settings, self.sizes)]
+        self.run_keys.copy_(rn.keys(seeds, rn.DROPOUT, self.device))
+        initial = drawn(settings, self.program.model) if initial is None else initial
+        for name, value in initial.items():
+            self.parameters[name].copy_(value, non_blocking=True)
+            if self.working[name] is not self.parameters[name]:
+                self.working[name].copy_(self.parameters[name])
+        for name, buffer in self.program.fresh_buffers.items():
+            self.buffers[name].copy_(buffer.expand_as(self.buffers[name]))
+        self.moments.restart(settings, self.totals)
+        self.clock.restart()
+        self.step = 0
+        self.evaluator.restart()
 
     @property
     def runs(self) -> int:
@@ -127,6 +221,10 @@ class Group:
                 list(self.parameters.values()), list(self.working.values()), gradients, self.moments,
                 changed, losses.detach(), self.clock, not self.stream.full,
             )  # fmt: skip
+
+    def _steps(self, count: int) -> None:
+        for _ in range(count):
+            self._one_step()
 
     @contextmanager
     def _giving_way(self) -> Iterator[None]:
@@ -160,79 +258,38 @@ class Group:
     def _captured(self, steps: int) -> Callable[[], None]:
         """So many steps as a CUDA graph: captured at the first call, replayed afterwards."""
         if steps not in self._graphs:
-            kept = [t.clone() for t in self.tensors()]
-            self.clock.position.zero_()  # the trial steps stay within the indices
-            current = torch.cuda.current_stream(self.device)
-            # Libraries keep a workspace for each stream, and a captured graph keeps the workspace of the
-            # stream it was captured on. Graphs that run beside each other must not share one: they would
-            # wait for each other's flags forever. So a group captures on the stream that it runs on.
-            side = (
-                streams(self.device, 1)[0] if current == torch.cuda.default_stream(self.device) else current
-            )
-            side.wait_stream(current)
-            with torch.cuda.stream(side):
-                for _ in range(0 if self._graphs else 3):  # libraries choose and allocate before the capture
-                    self._one_step()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, stream=side):
-                for _ in range(steps):
-                    self._one_step()
-            current.wait_stream(side)
-            with torch.no_grad():
-                for tensor, value in zip(self.tensors(), kept):
-                    tensor.copy_(value)
-            self._graphs[steps] = graph.replay
+            with phase("capture"):
+                self._capture(steps)
         return self._graphs[steps]
+
+    def _capture(self, steps: int) -> None:
+        kept = [t.clone() for t in self.tensors()]
+        self.clock.position.zero_()  # the trial steps stay within the indices
+        current = torch.cuda.current_stream(self.device)
+        # Libraries keep a workspace for each stream, and a captured graph keeps the workspace of the
+        # stream it was captured on. Graphs that run beside each other must not share one: they would
+        # wait for each other's flags forever. So a group captures on the stream that it runs on.
+        side = streams(self.device, 1)[0] if current == torch.cuda.default_stream(self.device) else current
+        side.wait_stream(current)
+        with torch.cuda.stream(side):
+            for _ in range(0 if self._graphs else 3):  # libraries choose and allocate before the capture
+                self._one_step()
+            graph, _ = captured(partial(self._steps, steps))
+        current.wait_stream(side)
+        with torch.no_grad():
+            for tensor, value in zip(self.tensors(), kept):
+                tensor.copy_(value)
+        self._graphs[steps] = graph.replay
 
     # --- measuring -------------------------------------------------------------------------------
 
     def evaluate(self, rows: Sequence[int]) -> list[dict[str, float]]:
         """Training and test loss and error of some of the runs; test on the whole test set."""
-        return self.begin_evaluation(rows)()
+        return self.begin_evaluation(rows).result()
 
-    def begin_evaluation(self, rows: Sequence[int]) -> Callable[[], list[dict[str, float]]]:
-        """Give a device the work of `evaluate`; what is returned waits for it to be done."""
-        rows = list(rows)
-        parts: list[Part] = []
-        with precision(self.setting, self.device), evaluating(self.model), torch.no_grad():
-            for size in sorted({self.sizes[r] for r in rows}):  # runs of one size have one shape
-                same = [r for r in rows if self.sizes[r] == size]
-                n = min(size, self.setting.evaluate_at_most)
-                index = torch.stack([self.stream.subsets[r][:n] for r in same])
-                parts.append(self._measure(same, "train", index, n))
-            parts.append(self._measure(rows, "test", None, len(self.resident.test_x)))
-
-        def collect() -> list[dict[str, float]]:
-            found: dict[int, dict[str, float]] = {r: {} for r in rows}
-            for part in parts:
-                for r, loss, wrong in zip(part.rows, part.loss.tolist(), part.wrong.tolist(), strict=True):
-                    found[r][f"{part.split}_loss"] = loss / part.examples
-                    if self.resident.n_classes:
-                        found[r][f"{part.split}_error"] = wrong / part.examples
-            return [found[r] for r in rows]
-
-        return collect
-
-    def _measure(self, rows: list[int], split: str, index: Tensor | None, n: int) -> Part:
-        """Sums over n examples: given ones for each run, or the test set for all."""
-        weights, buffers = {k: v.detach() for k, v in self.working.items()}, self.buffers
-        if rows != list(range(self.runs)):
-            weights, buffers = ({k: v[rows] for k, v in part.items()} for part in (weights, buffers))
-        loss = torch.zeros(len(rows), dtype=torch.float64, device=self.device)
-        wrong = torch.zeros(len(rows), dtype=torch.int64, device=self.device)
-        piece = max(1, EVALUATE.get(self.device.type, 1 << 10) // len(rows))
-        for start in range(0, n, piece):
-            part = slice(start, min(start + piece, n))
-            if index is None:
-                stored, y = self.resident.test_x[part], self.resident.test_y[part]
-                y = y.expand(len(rows), *y.shape)
-            else:
-                stored, y = self.resident.batch(index[:, part])
-            logits = self.program.logits(weights, buffers, self.resident.inputs(stored), shared=index is None)
-            loss += objective(logits, y, self.setting, plain=True).double() * (part.stop - part.start)
-            if self.resident.n_classes:
-                wrong += (logits.argmax(-1) != y).sum(-1)
-        return Part(rows, split, n, loss, wrong)
+    def begin_evaluation(self, rows: Sequence[int]) -> Evaluation:
+        """Give a device the work of `evaluate`; training may go on before the result is taken."""
+        return self.evaluator.begin({k: v.detach() for k, v in self.working.items()}, self.buffers, rows)
 
     def module(self, row: int) -> nn.Module:
         """The network of one run as it stands, for measurements that take a module."""
@@ -244,6 +301,7 @@ class Group:
 
     def keep(self, rows: list[int]) -> None:
         """Go on with some of the runs; the others have finished or diverged."""
+        self.place = None
         self.settings = [self.settings[r] for r in rows]
         self.totals, self.sizes = [self.totals[r] for r in rows], [self.sizes[r] for r in rows]
         self.stream.keep(rows)
@@ -254,6 +312,7 @@ class Group:
         self.working = self.program.working(self.parameters)
         self.leaves = self.program.leaves(self.working)
         self.moments.keep(rows)
+        self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
         self._graphs = {}
 
     def tensors(self) -> list[Tensor]:
@@ -263,9 +322,9 @@ class Group:
         clock = (self.clock.position, self.clock.counter, self.clock.diverged_at)
         return [*(t.detach() for t in (*masters, *copies)), *clock]
 
-    def state(self) -> dict[str, Any]:
-        """Everything that a resumed group needs, on the CPU."""
-        return {"step": self.step, "tensors": [t.cpu().clone() for t in self.tensors()]}
+    def state(self) -> Snapshot:
+        """Everything that a resumed group needs, on its way to the host."""
+        return Snapshot(self.step, self.tensors())
 
     @torch.no_grad()
     def restore(self, state: dict[str, Any]) -> None:

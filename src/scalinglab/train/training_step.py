@@ -17,7 +17,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from scalinglab import nets
-from scalinglab.nets.parameterization import Network
+from scalinglab.nets.parameterization import Network, draw
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident
 from scalinglab.train.kernels.cpu_layers import use_products
@@ -51,6 +51,12 @@ class Clock:
         )
         return cls(position, counter, diverged_at)
 
+    def restart(self) -> None:
+        """Go back to before the first step, in place."""
+        self.position.zero_()
+        self.counter.zero_()
+        self.diverged_at.fill_(-1)
+
 
 class Program:
     """Forward pass, loss and update for a number of runs of one architecture.
@@ -62,6 +68,7 @@ class Program:
 
     Attributes:
         model: the network, for evaluation and measurements.
+        fresh_buffers: its buffers before training.
         trained: what is trained: the network, maybe in another form (`scalinglab.train.kernels.gpu_layers`).
     """
 
@@ -71,6 +78,7 @@ class Program:
         if resident.device.type == "cpu" and not setting.compile:
             use_products(self.model)
         self.rule = Rule(setting, self.model)
+        self.fresh_buffers = {name: buffer.clone() for name, buffer in self.model.named_buffers()}
         self.batch = self._compiled(self._batch)
         self.loss = self._compiled(self._loss)
         self.finish = self._compiled(self._finish)
@@ -186,15 +194,10 @@ def network(setting: Setting, resident: Resident) -> Network:
     return model
 
 
-def initial(settings: Sequence[Setting], resident: Resident) -> tuple[Named, Named]:
-    """The runs' initial parameters and buffers, stacked, on the device."""
-    models = [network(s, resident) for s in settings]
-    stacked = []
-    for part in ("named_parameters", "named_buffers"):
-        columns = [dict(getattr(model, part)()) for model in models]
-        named = {name: torch.stack([c[name].detach() for c in columns]) for name in columns[0]}
-        stacked.append({name: _placed(value, settings[0], resident.device) for name, value in named.items()})
-    return {k: v.requires_grad_() for k, v in stacked[0].items()}, stacked[1]
+def drawn(settings: Sequence[Setting], model: Network) -> Named:
+    """The runs' initial parameters, stacked, in the host's memory."""
+    columns = [draw(model, s.seed_of("init")) for s in settings]
+    return {name: torch.stack([column[name] for column in columns]) for name in columns[0]}
 
 
 def channels_last(setting: Setting, device: torch.device) -> bool:
@@ -202,7 +205,7 @@ def channels_last(setting: Setting, device: torch.device) -> bool:
     return device.type != "cuda" or setting.precision != "fp32"
 
 
-def _placed(value: Tensor, setting: Setting, device: torch.device) -> Tensor:
+def placed(value: Tensor, setting: Setting, device: torch.device) -> Tensor:
     """On the device; weights of convolutions as the images lie."""
     if value.ndim == 5 and device.type == "cuda" and channels_last(setting, device):
         value = value.permute(0, 1, 3, 4, 2).contiguous().permute(0, 1, 4, 2, 3)

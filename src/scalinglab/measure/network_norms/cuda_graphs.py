@@ -38,10 +38,14 @@ class Replays:
     Args:
         device: Where the functions compute.
         wanted: Whether to capture anything, where it is a GPU.
+        share_memory: Whether the graphs use the same memory, one after another: for functions that are never
+            replayed side by side, and whose results are taken before any other is called.
     """
 
-    def __init__(self, device: torch.device, wanted: bool = True) -> None:
+    def __init__(self, device: torch.device, wanted: bool = True, share_memory: bool = False) -> None:
         self.device = device
+        self.share_memory = share_memory
+        self.pool: Any = None
         self.captures = wanted and device.type == "cuda"
         self.tried: set[str] = set()
         self.made: dict[str, tuple[Any, Any]] = {}  # a graph, and what its function returned
@@ -64,14 +68,24 @@ class Replays:
         return result  # type: ignore[no-any-return]
 
     def _capture(self, function: Callable[[], Result]) -> tuple[Any, Result]:
-        graph = torch.cuda.CUDAGraph()
-        # not by torch.cuda.graph, which returns all free memory to the device first
-        graph.capture_begin(capture_error_mode="thread_local")
-        try:
-            result = function()
-        finally:
-            graph.capture_end()
-        return graph, result
+        if self.share_memory and self.pool is None:
+            self.pool = torch.cuda.graph_pool_handle()
+        return captured(function, self.pool)
+
+
+def captured(function: Callable[[], Result], pool: Any = None) -> tuple[Any, Result]:
+    """A graph of what the function launches on the current stream, and what it returned.
+
+    Other streams and threads go on meanwhile: unlike `torch.cuda.graph` this neither waits for the device nor
+    returns free memory to it.
+    """
+    graph = torch.cuda.CUDAGraph()
+    graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+    try:
+        result = function()
+    finally:
+        graph.capture_end()
+    return graph, result
 
 
 def side_by_side(functions: Sequence[Callable[[], Result]], device: torch.device) -> list[Result]:
@@ -109,6 +123,10 @@ class Arriving:
             self.event.record()  # type: ignore[no-untyped-call]
         else:
             self.host = numbers.clone()
+
+    def ready(self) -> bool:
+        """Whether they have arrived."""
+        return self.event is None or bool(self.event.query())  # type: ignore[no-untyped-call]
 
     def wait(self) -> Tensor:
         """The numbers, on the host."""

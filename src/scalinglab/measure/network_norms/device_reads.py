@@ -379,6 +379,10 @@ class Reader:
         torch._foreach_copy_([targets[name] for name in made], [*made.values()])
         return targets
 
+    def free(self) -> bool:
+        """Whether the reading that was launched last has arrived, or has been taken."""
+        return self.unfinished is None or self.arriving is None or self.arriving.ready()
+
     def finish(self) -> None:
         """End the reading that was launched last, if nobody has."""
         if self.unfinished is not None:
@@ -391,6 +395,10 @@ class Readers:
     def __init__(self, plan: Plan, capture: bool = True) -> None:
         self.plan, self.capture = plan, capture
         self.made: dict[tuple[object, ...], Reader] = {}
+
+    def free(self) -> bool:
+        """Whether no reading is on its way: one that began would wait for it first."""
+        return all(reader.free() for reader in self.made.values())
 
     def of(self, stacked: Stack) -> Reader:
         """The one for weights of these shapes; only the latest few stay."""

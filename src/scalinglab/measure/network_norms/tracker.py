@@ -252,6 +252,10 @@ class Measurement:
             except Exception as error:  # for whoever wants this result, not for who is next
                 self.found = error
 
+    def ready(self) -> bool:
+        """Whether the first reading has arrived: what is left to do hardly waits for the device."""
+        return self.tracker._begun is not self or self.reader.free()
+
     def read(self) -> tuple[dict[str, Floats], Layers | None]:
         """All numbers, and the norms of the layers where they are wanted."""
         self.finish()

@@ -1,0 +1,84 @@
+"""How long runs will take, from short trainings of some of them.
+
+A training takes t = c + s · (steps of all runs) + e · (checkpoints of all runs): building, steps and
+evaluations. Three short trainings of the same runs, which differ in steps and in checkpoints, tell the three
+apart. What a worker needs before its first step (Python, PyTorch, data, compiled code that is on disk) is
+measured by starting one.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Setting = dict[str, Any]
+TIME = ("epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate")
+SAMPLE = 8  # runs of a task that are timed on a GPU: as many as train side by side
+FEW, MANY = {"cpu": 2, "cuda": 16}, {"cpu": 12, "cuda": 96}  # steps of the short trainings
+
+
+def probe(settings: Sequence[Setting], device: str) -> dict[str, float]:
+    """Seconds and FLOPs of a task, and the seconds that a worker takes to start."""
+    from scalinglab.train.engine import run_many
+
+    sample = _spread(settings, SAMPLE) if device == "cuda" else list(settings)
+    flops = 0.0
+
+    def timed(steps: int, per_decade: int) -> tuple[float, list[float]]:
+        nonlocal flops
+        short = [_shortened(s, steps, per_decade) for s in sample]
+        start = time.perf_counter()
+        curves = run_many(short, progress=False, device=device)
+        took = time.perf_counter() - start
+        flops = float(curves.frame["compute"].max()) / steps
+        return took, [len(sample), *_work(short)]
+
+    few, many = FEW[device], MANY[device]
+    timed(few, 1)  # compiles, and loads what is loaded once
+    takes, counts = zip(*(timed(few, 1), timed(many, 1), timed(many, 10)), strict=True)
+    each = np.maximum(np.linalg.solve(np.array(counts), np.array(takes)), 0.0)
+    steps, checkpoints = _work(settings)
+    whole = np.array([len(settings), steps, checkpoints])
+    return {"seconds": float(each @ whole), "flops": flops * steps}
+
+
+def start_up(setting: Setting, device: str | None) -> float:
+    """Seconds from the start of a worker to its first result, with what is compiled already on disk."""
+    from scalinglab.sweep.engines import LocalPool
+
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        pool = LocalPool(1, [device])
+        try:
+            short = [_shortened(setting, 1, 1)]
+            task = {"runner": "train", "settings": short, "group": short, "store": folder}
+            pool.submit({"task": 1, "experiment": None, "device": device, **task})
+            while not pool.wait(1.0):
+                pass
+        finally:
+            pool.close()
+        return time.perf_counter() - start
+
+
+def _shortened(setting: Mapping[str, Any], steps: int, per_decade: int) -> Setting:
+    short = {"steps": steps, "checkpoints_per_decade": per_decade, "checkpoint_unit": "step"}
+    return {**{k: v for k, v in setting.items() if k not in (*TIME, "fail_below")}, **short}
+
+
+def _work(settings: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """Steps and checkpoints of all runs."""
+    from scalinglab.train.setting import Setting
+
+    each = [(Setting.from_dict(s), int(s["n_data"])) for s in settings]
+    return sum(s.total_steps(n) for s, n in each), sum(len(s.checkpoints(n)) for s, n in each)
+
+
+def _spread(settings: Sequence[Setting], most: int) -> list[Setting]:
+    """Some of the settings, of all sizes."""
+    ordered = sorted(settings, key=lambda s: int(s["n_data"]))
+    chosen = {round(k * (len(ordered) - 1) / max(1, most - 1)) for k in range(most)}
+    return [ordered[k] for k in sorted(chosen)]

@@ -1,0 +1,134 @@
+"""Training and test loss and error of a group of runs, read without making the host wait.
+
+The forward passes over the test set and over a part of the training set are some hundred small launches. On
+a GPU with `graphs` they are captured once and replayed; the sums travel to the host beside the training that
+follows, and the host takes them when they are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from scalinglab.measure.functional import evaluating
+from scalinglab.measure.network_norms.cuda_graphs import Arriving, Replays
+from scalinglab.train.batches import Resident, Stream
+from scalinglab.train.setting import Setting
+from scalinglab.train.training_step import Named, Program, objective, precision
+
+PIECE = {"cpu": 1 << 10, "cuda": 1 << 12}  # examples in one piece of an evaluation, all runs together
+GRAPHS = 8  # evaluations of different sizes that stay captured
+
+
+class Evaluation:
+    """Losses and errors on their way to the host."""
+
+    def __init__(
+        self, parts: list[tuple[list[int], str, int, Arriving]], rows: list[int], classes: bool
+    ) -> None:
+        self.parts, self.rows, self.classes = parts, rows, classes
+
+    def ready(self) -> bool:
+        """Whether the numbers have arrived."""
+        return all(sums.ready() for *_, sums in self.parts)
+
+    def result(self) -> list[dict[str, float]]:
+        """One dictionary a run; waits for the numbers where they are on their way."""
+        found: dict[int, dict[str, float]] = {r: {} for r in self.rows}
+        for rows, split, examples, sums in self.parts:
+            loss, wrong = sums.wait().tolist()
+            for place, r in enumerate(rows):
+                found[r][f"{split}_loss"] = loss[place] / examples
+                if self.classes:
+                    found[r][f"{split}_error"] = wrong[place] / examples
+        return [found[r] for r in self.rows]
+
+
+class Evaluator:
+    """Evaluates the runs of one group.
+
+    Args:
+        program: What the runs compute.
+        stream: Their training examples.
+        runs: How many there are.
+        captures: Whether evaluations of all runs are captured.
+    """
+
+    def __init__(self, program: Program, stream: Stream, runs: int, captures: bool) -> None:
+        self.program, self.stream, self.runs = program, stream, runs
+        self.replays = Replays(self.resident.device, captures, share_memory=True)
+        # training examples that are looked at: where a captured evaluation reads them
+        shape = (runs, min(self.setting.evaluate_at_most, len(self.resident.train_x)))
+        self.examples = torch.zeros(shape, dtype=torch.int64, device=self.resident.device)
+        self.restart()
+
+    @property
+    def resident(self) -> Resident:
+        """The data."""
+        return self.program.resident
+
+    @property
+    def setting(self) -> Setting:
+        """What the runs share."""
+        return self.program.setting
+
+    def restart(self) -> None:
+        """Look at the training examples that the stream has now."""
+        for r, subset in enumerate(self.stream.subsets):
+            n = min(len(subset), self.examples.shape[1])
+            self.examples[r, :n] = subset[:n]
+        if len(self.replays.made) > GRAPHS:
+            self.replays = Replays(self.resident.device, self.replays.captures, share_memory=True)
+
+    def begin(self, weights: Named, buffers: Named, rows: Sequence[int]) -> Evaluation:
+        """Give the device the work; some of the runs, test on the whole test set."""
+        rows = list(rows)
+        sizes = {r: min(self.stream.sizes[r], self.setting.evaluate_at_most) for r in rows}
+        parts: list[tuple[list[int], str, int, Arriving]] = []
+        # sums leave at once: graphs share memory, and the next evaluation may overwrite them
+        with precision(self.setting, self.resident.device), evaluating(self.program.model), torch.no_grad():
+            for n in sorted(set(sizes.values())):  # runs of one size have one shape
+                same = [r for r in rows if sizes[r] == n]
+                sums = self._sums(weights, buffers, same, self.examples[:, :n], n)
+                parts.append((same, "train", n, Arriving(sums)))
+            n = len(self.resident.test_x)
+            sums = self._sums(weights, buffers, rows, None, n)
+            parts.append((rows, "test", n, Arriving(sums)))
+            return Evaluation(parts, rows, bool(self.resident.n_classes))
+
+    def _sums(self, weights: Named, buffers: Named, rows: list[int], index: Tensor | None, n: int) -> Tensor:
+        """Sums of losses and errors, (2, rows); captured for all runs together, plain for some of them."""
+        if rows != list(range(self.runs)):
+            weights, buffers = ({k: v[rows] for k, v in part.items()} for part in (weights, buffers))
+            index = None if index is None else index[rows]
+            return self._over_pieces(weights, buffers, len(rows), index, n)
+        if not self.replays.captures or _on_default_stream(self.resident.device):  # which cannot be captured
+            return self._over_pieces(weights, buffers, len(rows), index, n)
+        name = f"test {n}" if index is None else f"train {n}"
+        return self.replays(name, partial(self._over_pieces, weights, buffers, len(rows), index, n))
+
+    def _over_pieces(self, weights: Named, buffers: Named, runs: int, index: Tensor | None, n: int) -> Tensor:
+        """Sums over n examples: given ones for each run, or the test set for all."""
+        resident = self.resident
+        loss = torch.zeros(runs, dtype=torch.float64, device=resident.device)
+        wrong = torch.zeros(runs, dtype=torch.int64, device=resident.device)
+        piece = max(1, PIECE.get(resident.device.type, 1 << 10) // runs)
+        for start in range(0, n, piece):
+            part = slice(start, min(start + piece, n))
+            if index is None:
+                stored, y = resident.test_x[part], resident.test_y[part]
+                y = y.expand(runs, *y.shape)
+            else:
+                stored, y = resident.batch(index[:, part])
+            logits = self.program.logits(weights, buffers, resident.inputs(stored), shared=index is None)
+            loss += objective(logits, y, self.setting, plain=True).double() * (part.stop - part.start)
+            if resident.n_classes:
+                wrong += (logits.argmax(-1) != y).sum(-1)
+        return torch.stack([loss, wrong.double()])
+
+
+def _on_default_stream(device: torch.device) -> bool:
+    return bool(torch.cuda.current_stream(device) == torch.cuda.default_stream(device))

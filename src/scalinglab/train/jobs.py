@@ -1,0 +1,330 @@
+"""Job: a group of runs at work, from its first step to its rows in the store.
+
+On a GPU the host only launches: a checkpoint is measured while the steps after it are queued, and its rows
+are written when its numbers have arrived. A job gives up its turn wherever it would have to wait.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack
+from typing import Any
+
+import pandas as pd
+import torch
+
+from scalinglab.curves import Curves
+from scalinglab.data import Dataset
+from scalinglab.errors import BadInput
+from scalinglab.measure.functional import paths_exist
+from scalinglab.phases import phase
+from scalinglab.store import Store, StoreError
+from scalinglab.store.live import RunWriter
+from scalinglab.store.record import flatten
+from scalinglab.train import state as states
+from scalinglab.train.batches import Resident, dataset_of
+from scalinglab.train.extra_measurements import READINGS, Reading, read
+from scalinglab.train.kernels.onednn import small_products, suits
+from scalinglab.train.measuring import Checkpoint, Measure
+from scalinglab.train.replicas import Group, Snapshot, group_of, release
+from scalinglab.train.saving import Saving
+from scalinglab.train.setting import Setting
+from scalinglab.train.training_step import Named
+
+TICK = 16  # steps that one group takes before the next one on the device has its turn
+QUEUED = 3  # turns of a group that a GPU may have before it: enough that it never waits for the host
+# what is measured on the network itself, which must wait until it has been looked at
+WITH_NETWORK = {"margin", *READINGS}
+
+
+def size_of(s: Setting) -> int:
+    """Training examples of a run."""
+    assert s.n_data is not None
+    return s.n_data
+
+
+class Job:
+    """A group with its rows, its writers and its schedule.
+
+    A group that is resumed may hold runs that are not wanted. Those that are done train along from the state
+    to their end, unwritten: a stack of another size rounds differently. The others are left out.
+    """
+
+    def __init__(
+        self, settings: list[Setting], device: torch.device, store: Store | None, experiment: str | None,
+        saving: Saving, wanted: Collection[str], extra: Reading | None = None,
+    ) -> None:  # fmt: skip
+        self.settings, self.device, self.experiment = settings, device, experiment
+        self.store, self.saving, self.extra = store, saving, extra
+        self.runs = {s.run: s.identity() for s in settings}
+        self.wanted = [s for s in settings if s.run in wanted]
+        self.schedules = {s.run: s.checkpoints(size_of(s)).tolist() for s in settings}
+        self.checkpoints = sum(len(self.schedules[s.run]) for s in self.wanted)
+        self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in self.runs}
+        self.ends: dict[str, tuple[str, int | None]] = {}
+        self.writers: dict[str, RunWriter] = {}
+        self.saved = time.monotonic()
+        self.initial: Future[Named] | None = None  # weights that are being drawn in another thread
+        self.pending: Checkpoint | None = None  # measured, and on its way to the host
+        self.snapshot: Snapshot | None = None  # of the group at that checkpoint
+        self.turns: deque[torch.cuda.Event] = deque()  # ends of the turns that a GPU has before it
+
+    def work(self) -> Iterator[int | Callable[[], bool]]:
+        """Train to the end; yields the number of rows written, after every few steps.
+
+        Where it would have to wait for the device it yields a function that tells when it can go on.
+        """
+        with ExitStack() as opened:
+            if self.store is not None:
+                for s in self.wanted:
+                    writer, _ = self.store.resume(s.identity(), experiment=self.experiment)
+                    opened.callback(writer.close)
+                    self.writers[s.run] = writer
+            try:
+                yield from self._train()
+            except StoreError:  # a full disk is no fault of the runs: they go on from their state
+                raise
+            except Exception:
+                for writer in self.writers.values():
+                    if not writer.closed:
+                        writer.seal("failed", error=traceback.format_exc())
+                self._forget()  # a failed run starts anew
+                raise
+            self._forget()
+
+    def _train(self) -> Iterator[int | Callable[[], bool]]:
+        with phase("build"):
+            self.group = build(self.settings, self.device, self.initial.result() if self.initial else None)
+            self.measure = Measure(self.group)
+            self._resume()
+        small = suits(self.settings[0], self.device, self.measure.flops)
+        while self.group.settings:
+            if self.pending is not None and self.pending.ready():
+                yield self._take()
+            if not self._has_room():
+                yield self._has_room
+            if not self.group.settings:
+                break
+            due = min(self._next(s) for s in self.group.settings)
+            with small_products(small), phase("steps"):
+                self.group.advance(min(due - self.group.step, TICK))
+                self._end_of_turn()
+            if self.group.step == due:
+                if not self._can_measure():
+                    yield self._can_measure
+                written = self._take()
+                if self.group.settings:
+                    with small_products(small):
+                        self._begin_checkpoint()
+                yield written
+                if self._must_know():
+                    if not self._has_arrived():
+                        yield self._has_arrived
+                    yield self._take()
+            else:
+                yield 0
+        release(self.group)
+
+    def _next(self, s: Setting) -> int:
+        return next(c for c in self.schedules[s.run] if c > self.group.step)
+
+    def _has_room(self) -> bool:
+        """Whether a GPU can take another turn of this group; the host goes no further ahead of it."""
+        while self.turns and self.turns[0].query():  # type: ignore[no-untyped-call]
+            self.turns.popleft()
+        return len(self.turns) < QUEUED
+
+    def _has_arrived(self) -> bool:
+        """Whether the last checkpoint can be taken without waiting for it."""
+        return self.pending is None or self.pending.ready()
+
+    def _can_measure(self) -> bool:
+        """Whether the next checkpoint can begin without waiting for anything."""
+        return self._has_arrived() and self.measure.free()
+
+    def _end_of_turn(self) -> None:
+        if self.device.type == "cuda":
+            event = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            event.record()  # type: ignore[no-untyped-call]
+            self.turns.append(event)
+
+    def _begin_checkpoint(self) -> None:
+        """Measure the runs that are due; what is found is taken when it is there."""
+        group = self.group
+        rows = [r for r, s in enumerate(group.settings) if group.step in self.schedules[s.run]]
+        with phase("checkpoints"):
+            self.pending = self.measure.begin(rows)
+            going_on = any(group.step < total for total in group.totals)
+            if self.store is not None and going_on and self.saving.due(self.saved):
+                self.snapshot = group.state()
+
+    def _must_know(self) -> bool:
+        """Whether the next step depends on what was measured, or the network as it is now is looked at."""
+        return (
+            self.device.type != "cuda"
+            or self.group.runs > 1  # runs that end leave the stack
+            or self.extra is not None
+            or bool(WITH_NETWORK & set(self.group.setting.measure))
+            or self.group.step >= max(self.group.totals, default=0)
+        )
+
+    def _take(self) -> int:
+        """Write the rows of the checkpoint that is on its way, and end the runs that it ends."""
+        if self.pending is None:
+            return 0
+        group, found, self.pending = self.group, self.pending, None
+        with phase("rows"):
+            diverged_at = found.diverged_at()
+            for r, measured in zip(found.rows, found.result()):
+                measured |= read(group, r, self.extra)
+                self._append(group.settings[r], measured)
+                self._judge(r, measured, diverged_at[r], found.step)
+        written = (
+            sum(group.settings[r].run in self.writers for r in found.rows) if self.store else len(found.rows)
+        )
+        self._keep({s.run for s in group.settings if s.run not in self.ends})
+        snapshot, self.snapshot = self.snapshot, None
+        if snapshot is not None and group.settings:
+            self._save(snapshot)
+        return written
+
+    def _keep(self, names: Collection[str]) -> None:
+        """Go on with some of the runs."""
+        rows = [r for r, s in enumerate(self.group.settings) if s.run in names]
+        if not rows:
+            self.group.settings = []
+        elif len(rows) < self.group.runs:
+            self.group.keep(rows)
+            self.measure.keep(rows)
+
+    def _append(self, s: Setting, measured: dict[str, float]) -> None:
+        self.rows[s.run].append(measured)
+        if s.run in self.writers:
+            self.writers[s.run].append(measured)
+
+    def _judge(self, r: int, measured: dict[str, float], diverged_at: int, step: int) -> None:
+        """End a run that is complete, that diverged, or that failed by park2019's rule."""
+        group, s = self.group, self.group.settings[r]
+        late = step > s.fail_after * group.totals[r]
+        hopeless = s.fail_below is not None and late and 1 - measured["test_error"] < s.fail_below
+        # the last update before a checkpoint may be the one that breaks the network
+        broken = not math.isfinite(measured["train_loss"])
+        if diverged_at >= 0 or hopeless or broken:
+            self._end(s, "diverged", diverged_at if diverged_at >= 0 else step)
+        elif step >= group.totals[r]:
+            self._end(s, "done", None)
+
+    def _end(self, s: Setting, status: str, at: int | None) -> None:
+        self.ends[s.run] = (status, at)
+        if s.run in self.writers:
+            self.writers[s.run].seal(status, diverged_at=at)
+
+    # --- states ----------------------------------------------------------------------------------
+
+    def _save(self, snapshot: Snapshot) -> None:
+        """Keep the group as it was at a checkpoint whose rows are written."""
+        assert self.store is not None
+        folder, runs = self.store.path / "state", dict(self.runs)
+        rest = {"measure": self.measure.state(), "alive": [s.run for s in self.group.settings]}
+        with phase("save"):
+            self.saving.write(lambda: states.save(folder, runs, {"group": snapshot.wait(), **rest}))
+        self.saved = time.monotonic()
+
+    def _forget(self) -> None:
+        if self.store is not None:
+            self.saving.wait()
+            states.forget(self.store.path / "state", list(self.runs))
+
+    def _resume(self) -> None:
+        found = states.load(self.store.path / "state", list(self.runs)) if self.store is not None else None
+        wanted = {s.run for s in self.wanted}
+        if found is None or not self._continues(found):
+            along = {name for name in self.runs if name not in wanted and self._done(name)}
+            self._keep(wanted | along)
+            return
+        self._keep(found["alive"])
+        self.group.restore(found["group"])
+        self.measure.restore(found["measure"])
+        left_out = {name for name in self.runs if name not in wanted and not self._done(name)}
+        if left_out:
+            self.runs = {name: own for name, own in self.runs.items() if name not in left_out}
+            self._keep(list(self.runs))
+
+    def _done(self, name: str) -> bool:
+        assert self.store is not None
+        return self.store.done(self.runs[name])
+
+    def _continues(self, found: dict[str, Any]) -> bool:
+        """Whether the rows up to the state are there, those of a discarded or failed run being gone."""
+        for s in self.wanted:
+            here = {row["step"] for row in self.writers[s.run].rows}
+            due = {step for step in self.schedules[s.run] if step <= found["group"]["step"]}
+            if s.run not in found["alive"] or not due <= here:
+                return False
+        return True
+
+    def curves(self) -> Curves:
+        """The rows as curves, for runs that are kept nowhere."""
+        frames = []
+        for s in self.settings:
+            status, at = self.ends[s.run]
+            constant = {"run": s.run, "source": "train", "experiment": self.experiment}
+            constant |= {name: flatten(value) for name, value in s.identity().items()}
+            constant["status"] = status
+            frames.append(pd.DataFrame(self.rows[s.run]).assign(**constant, diverged_at=at))
+        frame = pd.concat(frames, ignore_index=True)
+        measured = {name for rows in self.rows.values() for row in rows for name in row}
+        # the losses of a run that diverged at once are missing, their columns are not
+        frame = frame.drop(columns=[c for c in frame if c not in measured and frame[c].isna().all()])
+        names = [n for s in self.settings for n in s.identity()]
+        return Curves(frame, settings=[n for n in dict.fromkeys(names) if n in frame])
+
+
+def build(settings: list[Setting], device: torch.device, initial: Named | None = None) -> Group:
+    """The group of some runs at their start, its data on the device."""
+    dataset = dataset_of(settings[0])
+    for s in settings:
+        if size_of(s) > dataset.n_data:
+            raise BadInput(f"n_data={s.n_data}: {s.dataset} has {dataset.n_data} training examples")
+    _check_fit(settings[0], dataset)
+    orders = {seed: dataset.order(seed) for seed in {s.seed_of("data") for s in settings}}
+    subsets = [orders[s.seed_of("data")][: size_of(s)] for s in settings]
+    group = group_of(settings, resident_of(dataset, device), subsets, initial)
+    if "norm_path" in settings[0].measure and not paths_exist(group.model):
+        raise BadInput(
+            f"measure='norm_path': paths have no meaning in a {settings[0].model}, with layer norm or "
+            "activations other than rectifiers: leave it out"
+        )
+    return group
+
+
+def _check_fit(s: Setting, dataset: Dataset) -> None:
+    """What a setting asks for and data of this kind do not have."""
+    if not dataset.n_classes:
+        here = f"{dataset.name} has real-valued targets"
+        if s.loss != "mse":
+            raise BadInput(f"{here}: set loss='mse'")
+        if s.fail_below is not None:
+            raise BadInput(f"fail_below={s.fail_below} is an accuracy, and {here}: leave it out")
+        if "margin" in s.measure:
+            raise BadInput(f"measure='margin' is for classes, and {here}: leave it out")
+    if s.augment != "none" and len(dataset.input_shape) != 3:
+        raise BadInput(f"augment={s.augment!r} is for images, {dataset.name} has vectors: leave it out")
+
+
+_RESIDENTS: dict[tuple[int, str], tuple[Any, Resident]] = {}
+
+
+def resident_of(dataset: Dataset, device: torch.device) -> Resident:
+    """The data on the device, placed once for all groups; only the latest few sets stay."""
+    key = (id(dataset), str(device))
+    if key not in _RESIDENTS:
+        if len(_RESIDENTS) >= 4:
+            _RESIDENTS.pop(next(iter(_RESIDENTS)))
+        _RESIDENTS[key] = (dataset, Resident(dataset, device))
+    return _RESIDENTS[key][1]
