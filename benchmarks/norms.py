@@ -82,7 +82,7 @@ def train(groups, places, checkpoints, what="", spent=None):
     """Train all groups as far as the last checkpoint, in turns, with `what` at checkpoints."""
     spent = [] if spent is None else spent
     begin = time.perf_counter()
-    measuring = [engine.Measure(group) if what else None for group in groups]
+    measuring = [jobs.Measure(group) if what else None for group in groups]
     if what == "evaluation":
         for each in measuring:
             each.norms.clear()
@@ -118,7 +118,7 @@ def measure(model, runs, given, device):
     every = list(range(group.runs))
     with torch.cuda.stream(places[0]):
         begin = time.perf_counter()
-        measuring = engine.Measure(group)
+        measuring = jobs.Measure(group)
         made = time.perf_counter() - begin
         first = []
         for _ in range(2):
