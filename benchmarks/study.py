@@ -7,10 +7,10 @@
 
 The study is typed as a user types it: a grid of sizes and seeds in a TOML file, `scalinglab sweep` in a
 process of its own, norms and ten checkpoints a decade. Its wall time counts everything, from the start of
-Python to the last sealed run. Beside it stand its steps times the milliseconds of a step, measured afterwards on the
-same machine as `benchmarks/training.py` measures them (8 runs side by side on a GPU, stacked as the engine
-does on a CPU). Phases are seconds of the worker's host thread, as the sweep itself reports them: on a GPU
-most of a study is "waiting for the GPU", which then is busy.
+Python to the last sealed run. Beside it stand its steps times the milliseconds of a step, measured afterwards
+on the same machine as `benchmarks/training.py` measures them (8 runs side by side on a GPU, stacked as the
+engine does on a CPU). Phases are seconds of the worker's host thread, as the sweep itself reports them: on a
+GPU most of a study is "waiting for the GPU", which then is busy.
 """
 
 from __future__ import annotations
