@@ -2,7 +2,7 @@
 
     python benchmarks/study.py                                   # digits on a CPU, CIFAR-100 on a GPU
     python benchmarks/study.py --model resnet --dataset cifar10 --epochs 10
-    python benchmarks/study.py --again                           # a second sweep of the same network, too
+    python benchmarks/study.py --again                           # and how soon a second sweep starts
     python benchmarks/study.py --dry-run                         # and what --dry-run says before it
 
 The study is typed as a user types it: a grid of sizes and seeds in a TOML file, `scalinglab sweep` in a
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import subprocess
@@ -86,7 +87,7 @@ def main() -> None:
     parser.add_argument("--width", type=float, help="1 on a GPU, 0.125 on a CPU")
     parser.add_argument("--sizes", type=int, default=6)
     parser.add_argument("--seeds", type=int, default=4)
-    parser.add_argument("--again", action="store_true", help="a second sweep, with other seeds, after it")
+    parser.add_argument("--again", action="store_true", help="a short second sweep after it")
     parser.add_argument("--dry-run", action="store_true", help="ask --dry-run before it")
     parser.add_argument("--keep", type=Path, help="keep the stores in this folder")
     parser.add_argument("--out", type=Path, help="write the numbers to this JSON file")
@@ -108,10 +109,12 @@ def main() -> None:
             said = sweep(folder, "dry", grid_of(options, gpu, 0), "--dry-run")
             result["dry_run"] = said["seconds"]
             print(f"--dry-run says {said['seconds']:.1f} s (and took {said['wall']:.1f} s)", flush=True)
-        names = ["first", "second"] if options.again else ["first"]
-        for number, name in enumerate(names):
-            result[name] = sweep(folder, name, grid_of(options, gpu, number * options.seeds))
-            print(f"{name}: {result[name]['wall']:.1f} s", flush=True)
+        result["first"] = sweep(folder, "first", grid_of(options, gpu, 0))
+        print(f"first: {result['first']['wall']:.1f} s", flush=True)
+        if options.again:
+            short = argparse.Namespace(**{**vars(options), "epochs": 1})
+            result["second"] = sweep(folder, "second", grid_of(short, gpu, options.seeds))
+            print(f"second: first row after {result['second']['first_row']:.1f} s", flush=True)
     result |= steps_alone(options, gpu)
     describe(result)
     if options.out:
@@ -139,7 +142,7 @@ def describe(result: dict) -> None:
     print(f"\n{result['steps']:,} steps at {result['ms_per_step']:.3f} ms: {result['steps_alone']:.1f} s")
     for name in (n for n in ("first", "second") if n in result):
         found = result[name]
-        ratio = found["wall"] / result["steps_alone"]
+        ratio = found["wall"] / result["steps_alone"] if name == "first" else math.nan
         print(f"{name} sweep: {found['wall']:.1f} s, {ratio:.2f} times its steps; first row after "
               f"{found['first_row']:.1f} s; {found.get('done', 0)} of {found['runs']} runs done")  # fmt: skip
         for phase, seconds in sorted(found["phases"].items(), key=lambda item: -item[1]):

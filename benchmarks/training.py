@@ -6,8 +6,8 @@
 
 The plain loop: a `DataLoader` with 4 workers and per-image transforms, eager fp32, one run after another.
 The engine: data on the device, batches by index, several runs beside each other; full fp32 first, then the
-opt-ins. Time is per step and run; speed-up is the plain loop's time over it. On a GPU: the CNN and the
-ResNet of damico2025 on CIFAR-10, 48,000 images, batch 128. On a CPU: the CNN on MNIST, batch 128.
+opt-ins. Time is per step and run; speed-up is the plain loop's time over it. On a GPU: the CNN, the
+ResNet and the ViT of damico2025 on CIFAR-10, 48,000 images, batch 128. On a CPU: the CNN on MNIST, batch 128.
 
 The part `precision` trains the same settings over 12 seeds in fp32 and with each opt-in, and compares
 final loss, error and norm: the difference of the means in units of its standard error.
@@ -36,6 +36,7 @@ sys.path.insert(0, str(ROOT / "src"))
 PARTS = {  # name -> (what measures it, its time limit in seconds)
     "cnn": (gpu.gpu_part, 150),
     "resnet": (gpu.gpu_part, 140),
+    "vit": (gpu.gpu_part, 140),
     "precision": (gpu.precision_part, 300),
     "scaling": (gpu.scaling_part, 80),
     "kernels": (gpu.kernels_part, 120),
@@ -44,7 +45,7 @@ PARTS = {  # name -> (what measures it, its time limit in seconds)
     "stacking": (cpu.stacking_part, 300),
     "transforms": (plain.transforms_part, 60),
 }
-GPU_PARTS, CPU_PARTS = ("cnn", "resnet", "precision", "scaling"), ("cpu", "stacking")
+GPU_PARTS, CPU_PARTS = ("cnn", "resnet", "vit", "precision", "scaling"), ("cpu", "stacking")
 
 
 def machine() -> dict:

@@ -30,6 +30,14 @@ GPU_VARIANTS = {  # name -> (runs, max_stacked, setting)
         "tf32, graphs, 4 runs": (4, 1, {"graphs": True, "precision": "tf32"}),
         "bf16, graphs, 4 runs": (4, 1, {"graphs": True, "precision": "bf16"}),
     },
+    "vit": {
+        "bf16, graphs, compile, 1 run": (1, 1, FAST),
+        "bf16, graphs, compile, 4 runs": (4, 1, FAST),
+        "bf16, graphs, compile, 8 runs": (8, 1, FAST),
+        "fp32, graphs, compile, 4 runs": (4, 1, {"graphs": True, "compile": True}),
+        "tf32, graphs, 4 runs": (4, 1, {"graphs": True, "precision": "tf32"}),
+        "bf16, graphs, 4 runs": (4, 1, {"graphs": True, "precision": "bf16"}),
+    },
 }
 
 
