@@ -6,9 +6,13 @@ READY  := $(VENV)/.ready
 
 # property tests in `make properties` draw so many times the examples of `make test`
 FACTOR ?= 20
+# `make mutants PACKAGE=laws N=60 SEED=0`
+PACKAGE ?=
+N       ?= 60
+SEED    ?= 0
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test quick slow check docs properties coverage benchmarks clean help
+.PHONY: demo test quick slow check docs properties mutants coverage benchmarks clean help
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
@@ -16,6 +20,7 @@ help:
 	@echo "make quick  the quick tests alone; make slow: the others"
 	@echo "make docs   build the documentation into site/"
 	@echo "make properties  property tests with new and more examples"
+	@echo "make mutants     small random changes to the code that no test notices (PACKAGE=laws N=60 SEED=0)"
 	@echo "make coverage    lines that no test executes"
 	@echo "make clean  remove the environment and everything built"
 
@@ -47,6 +52,9 @@ slow: $(READY)
 
 properties: $(READY)
 	@PROPERTY_FACTOR=$(FACTOR) $(PYTEST) -m hypothesis
+
+mutants: $(READY)
+	@$(BIN)/python tools/mutants.py $(PACKAGE) --number $(N) --seed $(SEED)
 
 coverage: $(READY)
 	@$(PYTEST) --cov --cov-report=term

@@ -1,12 +1,11 @@
 """What the documentation shows runs as it stands there."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.warm import run_code
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -22,16 +21,13 @@ def blocks(page: Path, opening: str) -> list[str]:
     return found.findall(page.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_snippets_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Path):
     """In a folder and a process of their own; where a page shows what is printed, that is what is printed."""
     code = "\n".join(blocks(page, "```python"))
     assert code
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        [sys.executable, "-W", "error::FutureWarning", "-c", code],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, encoding="utf-8",
-    )  # fmt: skip
+    done = run_code(code, tmp_path, errors=[FutureWarning])
     assert done.returncode == 0, done.stderr[-2000:]
     for shown in blocks(page, "```\n\n```text"):  # the block right below the code
         assert shown in done.stdout

@@ -19,12 +19,11 @@ from typer.testing import CliRunner
 from scalinglab.cli import app
 from scalinglab.cli.output import emit, grid, plain
 from scalinglab.errors import BadInput
+from tests.warm import run_scalinglab
 
 
-def scalinglab(*words: str, **kwargs) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "scalinglab", *words], capture_output=True, text=True, **kwargs
-    )
+def scalinglab(*words: str, **options) -> subprocess.CompletedProcess[str]:
+    return run_scalinglab(words, **options)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +62,7 @@ def commands(
         yield from commands(command, (*path, name))
 
 
+@pytest.mark.slow
 def test_every_command_teaches_by_example():
     """Each help shows a command line to copy; ':100:' inside one must not turn into a picture."""
     every = list(commands(typer.main.get_command(app)))
@@ -146,7 +146,7 @@ def test_warnings_are_told_in_one_line(tmp_path: Path):
     (tmp_path / "store" / "sealed" / "damaged.parquet").write_text("no table at all")
     result = scalinglab("report", str(tmp_path / "store"))
     first, second = result.stderr.splitlines()
-    assert first.startswith(f"scalinglab: warning: {tmp_path}/store/sealed/damaged.parquet cannot be read")
+    assert first.startswith(f"scalinglab: warning: {tmp_path}/store/sealed/damaged.parquet is damaged")
     assert second == f"scalinglab: the store {tmp_path}/store holds no runs with a checkpoint yet"
 
 

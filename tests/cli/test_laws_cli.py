@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ from typer.testing import CliRunner
 import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
+from tests.warm import run_scalinglab
 
 
 def run(*words: object) -> str:
@@ -183,8 +182,7 @@ def test_bad_data_get_a_clear_message(curves: Path, change, said: str):
 
 def test_bad_input_exits_with_2_and_without_a_traceback(tmp_path: Path):
     (tmp_path / "one.csv").write_text("n_data,test_error\n100,0.5\n")
-    command = [sys.executable, "-m", "scalinglab", "laws", "fit", str(tmp_path / "one.csv")]
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = run_scalinglab(["laws", "fit", tmp_path / "one.csv"])
     assert result.returncode == 2
     assert "a law needs several sizes" in result.stderr
     assert "Traceback" not in result.stderr

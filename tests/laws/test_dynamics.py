@@ -42,6 +42,7 @@ def test_a_tiny_exponent_over_many_decades_of_norm_is_recovered():
     assert found.gamma_predicted.value == pytest.approx(0.15, rel=0.15)
 
 
+@pytest.mark.slow
 def test_noise_and_spikes_move_the_exponents_by_no_more_than_their_errors_say():
     """Ten noisy families: the error of γ₂ covers the truth about as often as one standard error should."""
     pulls = []

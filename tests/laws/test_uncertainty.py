@@ -130,6 +130,7 @@ def test_bootstrap_is_reproducible_and_refuses_too_few_runs():
         sl.laws.bootstrap(two)
 
 
+@pytest.mark.slow
 def test_profile_intervals_cover_the_truth():
     """60 data sets; the full study, with its limits on both sides, is benchmarks/coverage.py."""
     at = np.array([1e3, 1e6])
@@ -140,6 +141,7 @@ def test_profile_intervals_cover_the_truth():
     assert np.all(np.sum(hits, axis=0) >= 52)  # P(fewer | 95 %) < 0.005
 
 
+@pytest.mark.slow
 def test_sources_of_uncertainty_are_told_apart_where_the_data_allow():
     rng = np.random.default_rng(0)
     x = np.repeat(X, 5)

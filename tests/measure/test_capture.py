@@ -85,6 +85,7 @@ def test_what_runs_on_the_device_never_asks_what_it_found(name, definition, reca
         assert reader._go_on()[0].is_meta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cnn", "resnet"])
 def test_norms_are_the_same_where_they_are_replayed(name, monkeypatch):
     model = nets.build(name, SHAPE, 5, width=0.25, seed=0).double()

@@ -76,6 +76,7 @@ def test_circular_convolution_agrees_with_the_fourier_transform():
     np.testing.assert_allclose(found.norm, expected, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_result_is_a_lower_bound_within_its_tolerance():
     geometry = ConvGeometry(8, (10, 10), padding=(1, 1))
     weight = kernel(geometry, out=8, replicas=6)

@@ -32,7 +32,7 @@ FAMILIES = {
     "wide_resnet": ((3, 4, 4), {"depth": 10, "batch_norm": False}, (2, 6)),
     "vit": ((3, 8, 8), {"depth": 1, "dim": 64, "heads": 2}, (1, 4)),
 }
-SEEDS = 8
+SEEDS = 5
 
 
 def observe(family: str, width: float, scheme: str, optimizer: str) -> dict[str, np.ndarray]:
@@ -77,6 +77,7 @@ def exponents(family: str, scheme: str, optimizer: str = "sgd") -> dict[str, np.
 HIDDEN, READOUT = 0.15, 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_standard_keeps_preactivations_and_lets_the_first_update_grow_with_width(family):
     found = exponents(family, "standard")
@@ -86,6 +87,7 @@ def test_standard_keeps_preactivations_and_lets_the_first_update_grow_with_width
     assert 0.55 < found["change"][-1] < 1 + READOUT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_ntk_keeps_preactivations_and_the_first_update_of_the_function(family):
     found = exponents(family, "ntk")
@@ -96,6 +98,7 @@ def test_ntk_keeps_preactivations_and_the_first_update_of_the_function(family):
         assert np.abs(found["change"][:-1] + 0.5).max() < 2 * HIDDEN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_mup_keeps_all_first_updates(family, optimizer):

@@ -38,6 +38,7 @@ def test_population_eigenvalues_undo_most_of_the_bias_of_sampling():
     assert after < 0.06
 
 
+@pytest.mark.slow
 def test_fig3_shows_the_variance_limited_regimes_on_the_bundled_digits():
     rows = agreeing("bahri2021/fig3")
     assert len(rows) == 8

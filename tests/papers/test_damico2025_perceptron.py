@@ -60,6 +60,7 @@ def test_relative_error_exponents_combine_to_that_of_the_optimum():
     assert [row.verdict for row in table.values()] == ["agrees"] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["fig1", "fig2a"])
 def test_simulated_students_lie_on_the_theory(key):
     pytest.importorskip("torch")

@@ -8,6 +8,8 @@ import scalinglab as sl
 from scalinglab.papers.demo import digits
 from tests.browser import Browser, needs_browser
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, sl.Curves]:

@@ -187,6 +187,7 @@ def errors_at(curves, norms):
     )
 
 
+@pytest.mark.slow
 def test_every_method_follows_the_same_curve_of_error_against_norm():
     problem = s.draw(5.0, 80, 10)
     norms = np.array([0.5, 1.0, 2.0, 3.0])
@@ -213,6 +214,7 @@ def test_long_descent_approaches_the_minimiser_at_its_own_norm():
         assert last["margin_min"] == pytest.approx(fixed["margin_min"][0], rel=0.05)
 
 
+@pytest.mark.slow
 def test_free_curve_lies_on_the_theory_at_both_ends_and_dips_below_hebb_between():
     curves = s.free_norm(s.draw(5.0, 200, 6), 1200, method="line_search", until=40.0)
     hebb, best = theory.hebb(5.0).error, theory.optimal_sharpness(5.0)

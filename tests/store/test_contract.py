@@ -344,6 +344,7 @@ def test_compaction_beside_a_writer_and_a_reader_loses_nothing(store, nursery, m
     check(store, told)
 
 
+@pytest.mark.slow
 def test_writers_killed_fifty_times_lose_no_sealed_run(store, nursery):
     chance = random.Random(0)
     told, left = set(), 0

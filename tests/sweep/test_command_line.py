@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
 
 from scalinglab.cli import main
 from scalinglab.store import Store
+from tests.warm import run_scalinglab
 
 GRID = """
 experiment = "shell"
@@ -27,11 +27,10 @@ def folder(tmp_path):
 
 
 def scalinglab(folder, *arguments):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    command = [sys.executable, "-m", "scalinglab", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    return run_scalinglab(arguments, folder, env={"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)})
 
 
+@pytest.mark.slow
 def test_a_sweep_lists_its_failures_exits_with_1_and_can_be_done_again_from_its_store(folder):
     dry = scalinglab(folder, "sweep", "grid.toml", "--dry-run", "--json")
     assert dry.returncode == 0, dry.stderr

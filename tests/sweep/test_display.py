@@ -1,5 +1,7 @@
 """The live display shows what the store says."""
 
+import pytest
+
 from scalinglab.store import Store
 from scalinglab.sweep import Grid, make_plan
 from scalinglab.sweep.display import Display
@@ -20,7 +22,9 @@ def test_counts_rate_and_time_left_come_from_the_store(tmp_path):
     failed.seal("failed", error="no")
     state = display.state()
     assert (state["done"], state["running"], state["failed"]) == (1, 1, 1)
-    assert state["rate"] == 2.0
+    assert state["rate"] == pytest.approx(2.0)
+    # of four runs of equal cost two are over, whether done or failed: as long again
+    assert state["left"] == pytest.approx(60)
     running.close()
     text = Display.render({**state, "left": 90.0}, ending=True)
     assert "1/4 runs done, 1 running, 1 failed · 4 checkpoints · 2 runs/min · 1 min 30 s left" in text

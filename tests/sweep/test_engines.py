@@ -335,6 +335,7 @@ def count(path, status):
 # --- faults ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
 def test_workers_and_drivers_killed_at_random_leave_exactly_the_runs_of_the_grid(tmp_path):
     killed = inject(tmp_path, "local", kills=4)
@@ -353,6 +354,7 @@ def test_trainings_killed_at_random_give_the_bits_of_a_sweep_without_interruptio
     assert faults.same_bits(Store(tmp_path / "killed"), Store(tmp_path / "whole")) == (12, 12)
 
 
+@pytest.mark.slow
 def test_the_first_ctrl_c_lets_runs_finish_and_the_next_sweep_continues(tmp_path):
     process = start_driver(tmp_path, wanted=faults.grid(8, 0.05))
     wait_until(lambda: any(r.status == "done" for r in Store(tmp_path).records().values()))
@@ -367,6 +369,7 @@ def test_the_first_ctrl_c_lets_runs_finish_and_the_next_sweep_continues(tmp_path
     check(Store(tmp_path), faults.grid(pause=0.05))
 
 
+@pytest.mark.slow
 def test_the_second_ctrl_c_stops_at_once(tmp_path):
     process = start_driver(tmp_path, wanted=faults.grid(2, 5))
     wait_until(lambda: any(r.status == "running" for r in Store(tmp_path).records().values()))
@@ -442,6 +445,7 @@ def test_unknown_engines_and_bad_numbers_are_refused(tmp_path):
         execute(grid(), tmp_path, address="auto")
 
 
+@pytest.mark.slow
 def test_a_worker_that_replaces_a_dead_one_takes_its_device():
     pool = LocalPool(2, devices=["cuda:0", "cuda:1"])
     pool._hire()

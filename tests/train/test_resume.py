@@ -88,6 +88,7 @@ engine.run_many([{}], store=sys.argv[1], save_every=0, progress=False)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_process_that_is_killed_outright_leaves_what_it_takes_to_go_on(tmp_path, monkeypatch) -> None:
     code = DIES.replace("[{}]", repr([CNN]))

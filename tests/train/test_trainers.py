@@ -25,6 +25,7 @@ def network() -> nn.Module:
     return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 2))
 
 
+@pytest.mark.slow
 def test_inside_lightning(tmp_path) -> None:
     lightning = pytest.importorskip("pytorch_lightning")
     inner = network()

@@ -1,0 +1,399 @@
+"""Mutation testing: small random changes to the package, each of which some test must notice.
+
+    python tools/mutants.py [PACKAGE …] [--number 60] [--seed 0] [--jobs 1]
+
+A mutant changes one constant, comparison, arithmetic or boolean operator, or removes one guard. It is
+applied to a copy of the repository and run against those tests of its package that execute the changed line,
+known from one recorded run with coverage contexts (kept in `.mutants/`, renewed where code or tests changed).
+Tests run in a child that is forked after the heavy packages were imported, so that a mutant costs seconds.
+What no test notices is printed as a table. Mutants that change nothing a user could see are listed, with the
+reason, in `tools/equivalent_mutants.toml`, and are not sampled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import compileall
+import hashlib
+import importlib
+import json
+import multiprocessing
+import os
+import py_compile
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORD = ROOT / ".mutants"
+EQUIVALENT = ROOT / "tools" / "equivalent_mutants.toml"
+PACKAGES = ("curves", "store", "laws", "sweep", "theory", "measure")
+HEAVY = (
+    "numpy", "scipy.optimize", "scipy.stats", "scipy.special", "pandas", "pyarrow.parquet", "torch",
+    "sklearn.neighbors", "pytest", "matplotlib.pyplot", "typer.testing", "iminuit",
+)  # fmt: skip
+MOST_SECONDS = 40.0  # of recorded test time that one mutant may take
+
+COMPARISONS = {
+    ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="), ast.GtE: (">", "<"), ast.Eq: ("!=",),
+    ast.NotEq: ("==",), ast.Is: ("is not",), ast.IsNot: ("is",), ast.In: ("not in",), ast.NotIn: ("in",),
+}  # fmt: skip
+ARITHMETIC = {
+    ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.Pow: "*", ast.Mod: "*", ast.FloorDiv: "/",
+    ast.BitAnd: "|", ast.BitOr: "&",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: the characters from `start` to `end` of a file become `now`."""
+
+    file: str
+    line: int
+    start: int
+    end: int
+    was: str
+    now: str
+
+    @property
+    def package(self) -> str:
+        return Path(self.file).parts[2].removesuffix(".py")
+
+    def apply(self, root: Path) -> str:
+        """Write the mutant into the copy at `root`; returns the text that was there."""
+        path = root / self.file
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text[: self.start] + self.now + text[self.end :], encoding="utf-8")
+        return text
+
+
+def mutants_of(path: Path) -> list[Mutant]:
+    """Every mutant of one file."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+
+    def place(line: int, column: int) -> int:  # columns of the syntax tree count bytes
+        return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
+
+    found = []
+    for node in executed(ast.parse(text)):
+        for first, last, now in changes(node):
+            start = place(first.lineno, first.col_offset) if isinstance(first, ast.AST) else place(*first)
+            end = place(last.end_lineno, last.end_col_offset) if isinstance(last, ast.AST) else place(*last)
+            was = text[start:end]
+            new = now(was) if callable(now) else now
+            if new != was:
+                found.append(Mutant(path.relative_to(ROOT).as_posix(), node.lineno, start, end, was, new))
+    return found
+
+
+def executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Nodes that run and whose places are known: no annotations, no texts, no messages of errors."""
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "type_comment", "decorator_list"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if not isinstance(child, ast.AST) or isinstance(child, (ast.JoinedStr, ast.Raise)):
+                continue
+            if isinstance(child, ast.If) and ast.unparse(child.test) in (
+                "TYPE_CHECKING",
+                "__name__ == '__main__'",
+            ):
+                continue
+            yield child
+            yield from executed(child)
+
+
+def changes(node: ast.AST) -> Iterator[tuple]:
+    """(first node, last node, new text or a function of the old) for each change of a node."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
+        value = node.value
+        if isinstance(value, bool):
+            yield node, node, str(not value)
+        elif isinstance(value, int):
+            yield node, node, str(value + 1)
+        else:
+            yield node, node, repr(value * 1.5 if value else 1.0)
+    elif isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+        for left, operator, right in zip(sides, node.ops, sides[1:]):
+            for new in COMPARISONS.get(type(operator), ()):
+                yield between(left, right, new)
+    elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        yield between(node.left, node.right, ARITHMETIC[type(node.op)])
+    elif isinstance(node, ast.BoolOp):
+        new = "or" if isinstance(node.op, ast.And) else "and"
+        for left, right in zip(node.values, node.values[1:]):
+            yield between(left, right, new)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
+        yield (node.lineno, node.col_offset), (node.operand.lineno, node.operand.col_offset), ""
+    elif isinstance(node, (ast.If, ast.IfExp)):
+        yield node.test, node.test, lambda was: f"(not ({was}))"
+        if isinstance(node, ast.If) and not node.orelse:
+            yield node.test, node.test, lambda was: f"(False and ({was}))"
+
+
+def between(left: ast.expr, right: ast.expr, new: str) -> tuple:
+    """Replace the operator between two operands, with the brackets around it left where they are."""
+
+    def replaced(was: str) -> str:
+        core = was.strip(" ()\n\\")
+        return was.replace(core, new, 1)
+
+    return (left.end_lineno, left.end_col_offset), (right.lineno, right.col_offset), replaced
+
+
+def sources(package: str) -> list[Path]:
+    """The files of a package."""
+    return sorted((ROOT / "src" / "scalinglab" / package).rglob("*.py"))
+
+
+# --- which tests execute a line -----------------------------------------------------------------
+
+
+def fingerprint(package: str) -> str:
+    """Of the sources and tests of a package: where it changes, coverage is recorded anew."""
+    digest = hashlib.sha256()
+    for path in sorted([*sources(package), *(ROOT / "tests" / package).rglob("*.py")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def record(package: str) -> None:
+    """Run the tests of a package once with coverage contexts, and once as mutants run, with their times.
+
+    Only tests that pass in the second run are used, so that none fails for another reason than the mutant.
+    """
+    folder = RECORD / package
+    if (folder / "state").exists() and (folder / "state").read_text() == fingerprint(package):
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    print(f"recording which tests execute which lines of {package}", file=sys.stderr)
+    command = [
+        sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider",
+        f"--cov=scalinglab.{package}", "--cov-context=test", "--cov-report=",
+        f"tests/{package}", f"src/scalinglab/{package}",
+    ]  # fmt: skip
+    environment = os.environ | {
+        "COVERAGE_FILE": str(folder / "coverage"), "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"
+    }  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"the tests of {package} do not pass as they are:\n{done.stdout[-3000:]}")
+    with tempfile.TemporaryDirectory() as scratch:
+        copy_of_repository(Path(scratch))
+        tests = [f"tests/{package}", f"src/scalinglab/{package}"]
+        forked(Path(scratch), tests, 1800, [Times(folder / "times.jsonl")], stop=False)
+    if not (folder / "times.jsonl").exists():
+        raise SystemExit(f"no test of {package} passes in a forked process")
+    (folder / "state").write_text(fingerprint(package))
+
+
+class Times:
+    """A plugin of pytest that writes the time of each test that passed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Called by pytest for each phase of a test."""
+        if report.when == "call" and report.passed:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([report.nodeid, report.duration]) + "\n")
+
+
+class Covering:
+    """The tests of a package that execute a line, the quickest first."""
+
+    def __init__(self, package: str) -> None:
+        from coverage import CoverageData
+
+        record(package)
+        self.data = CoverageData(str(RECORD / package / "coverage"))
+        self.data.read()
+        rows = (RECORD / package / "times.jsonl").read_text(encoding="utf-8").splitlines()
+        self.seconds: dict[str, float] = dict(map(json.loads, rows))
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """Of a line that runs at import: the tests that execute any other line of that file."""
+        lines = self.data.contexts_by_lineno(str(ROOT / mutant.file))
+        names = _tests(lines.get(mutant.line, []))
+        if "" in lines.get(mutant.line, []):
+            names |= _tests([context for found in lines.values() for context in found])
+        chosen, spent = [], 0.0
+        for test in sorted(names & self.seconds.keys(), key=lambda name: self.seconds[name]):
+            spent += self.seconds[test]
+            if chosen and spent > MOST_SECONDS:
+                break
+            chosen.append(test)
+        return chosen
+
+
+def _tests(contexts: list[str]) -> set[str]:
+    return {context.rsplit("|", 1)[0] for context in contexts}
+
+
+# --- running ------------------------------------------------------------------------------------
+
+
+def copy_of_repository(root: Path) -> None:
+    """Sources and tests copied, everything else linked; compiled once, checked by content."""
+    for path in ROOT.iterdir():
+        if path.name in ("src", "tests"):
+            shutil.copytree(path, root / path.name, ignore=shutil.ignore_patterns("__pycache__"))
+        elif path.name not in (".git", ".mutants", ".hypothesis", ".coverage"):
+            (root / path.name).symlink_to(path)
+    compileall.compile_dir(
+        root / "src", quiet=2, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH
+    )
+
+
+def outcome(mutant: Mutant, tests: list[str], seconds: float, root: Path) -> str:
+    """`survived`, `killed`, `timeout` or `not covered`."""
+    if not tests:
+        return "not covered"
+    original = mutant.apply(root)
+    try:
+        status = forked(root, tests, 4 * seconds + 60)
+    finally:
+        (root / mutant.file).write_text(original, encoding="utf-8")
+    return {0: "survived", None: "timeout"}.get(status, "killed")
+
+
+def forked(
+    root: Path, tests: list[str], seconds: float, plugins: Sequence[Any] = (), stop: bool = True
+) -> int | None:
+    """The exit status of pytest in a child, None where it took longer than `seconds`."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        _run(root, tests, plugins, ["-x"] if stop else [])
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def _run(root: Path, tests: list[str], plugins: Sequence[Any], options: list[str]) -> None:
+    """In the child: the tests, silently; ends the process."""
+    status = 3
+    try:
+        os.chdir(root)
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
+        sys.path[:0] = [str(root / "src"), str(root)]
+        os.environ["PYTHONPATH"] = str(root / "src")
+        import pytest
+
+        options += ["-q", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist"]
+        status = int(pytest.main([*options, *tests], plugins=plugins))
+    finally:
+        os._exit(status)
+
+
+def judge(job: tuple[list[tuple[Mutant, list[str], float]], Path]) -> list[tuple[Mutant, str]]:
+    """The outcomes of some mutants, one after another in one copy."""
+    mutants, root = job
+    copy_of_repository(root)
+    results = []
+    for mutant, tests, seconds in mutants:
+        results.append((mutant, outcome(mutant, tests, seconds, root)))
+        print(f"{results[-1][1]:12} {shown(mutant)}  [{len(tests)} tests]", file=sys.stderr, flush=True)
+    return results
+
+
+def shown(mutant: Mutant) -> str:
+    """One line: the place, and the changed line of code as it was and is."""
+    line = ROOT.joinpath(mutant.file).read_text(encoding="utf-8").splitlines()[mutant.line - 1].strip()
+    was, now = " ".join(mutant.was.split()), " ".join(mutant.now.split())
+    return f"{mutant.file.removeprefix('src/scalinglab/')}:{mutant.line}  {was!r} -> {now!r}  in  {line}"
+
+
+def sample(packages: list[str], number: int, seed: int) -> list[Mutant]:
+    """So many mutants of the packages, each as likely as another; equivalent ones are left out."""
+    known = {(e["file"], e["line"], e["was"], e["now"]) for e in equivalents()}
+    found = []
+    for package in packages:
+        found += [mutant for file in sources(package) for mutant in mutants_of(file)]
+    chosen = random.Random(seed).sample(found, min(number, len(found)))
+    return [m for m in chosen if (*key(m),) not in known]
+
+
+def key(mutant: Mutant) -> tuple[str, str, str, str]:
+    """What an entry of the list of equivalent mutants is found by: no line numbers, which move."""
+    text = (ROOT / mutant.file).read_text(encoding="utf-8").splitlines()[mutant.line - 1].strip()
+    return mutant.file.removeprefix("src/scalinglab/"), text, mutant.was.strip(), mutant.now.strip()
+
+
+def equivalents() -> list[dict[str, str]]:
+    """The committed list: file, line (its text), was, now, reason."""
+    return tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get("mutant", [])
+
+
+def main() -> None:
+    """Sample, run, and print what survived and the share killed of each package."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "packages", nargs="*", default=list(PACKAGES), help="packages; default: " + ", ".join(PACKAGES)
+    )
+    parser.add_argument("-n", "--number", type=int, default=60, help="mutants in all")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants run at the same time")
+    options = parser.parse_args()
+    os.environ["OMP_NUM_THREADS"] = "1"
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    for name in HEAVY:
+        importlib.import_module(name)
+    covering = {package: Covering(package) for package in options.packages}
+    work = []
+    for mutant in sample(options.packages, options.number, options.seed):
+        tests = covering[mutant.package].tests(mutant)
+        work.append((mutant, tests, sum(covering[mutant.package].seconds[test] for test in tests)))
+    with tempfile.TemporaryDirectory() as scratch:
+        jobs = [(work[k :: options.jobs], Path(tempfile.mkdtemp(dir=scratch))) for k in range(options.jobs)]
+        with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
+            results = [result for part in pool.map(judge, jobs, chunksize=1) for result in part]
+    report(results)
+
+
+def report(results: list[tuple[Mutant, str]]) -> None:
+    """The survivors, and the share killed."""
+    groups = defaultdict(list)
+    for mutant, what in results:
+        groups[mutant.package].append((mutant, what))
+    print("\nsurvivors")
+    for mutant, what in sorted(results, key=lambda r: (r[0].file, r[0].line)):
+        if what not in ("killed", "timeout"):
+            print(f"  {what:12} {shown(mutant)}")
+    print("\npackage      mutants  killed")
+    for package, found in [*sorted(groups.items()), ("all", results)]:
+        killed = sum(what in ("killed", "timeout") for _, what in found)
+        print(f"{package:12} {len(found):7}  {killed:6}  {killed / max(len(found), 1):.0%}")
+
+
+if __name__ == "__main__":
+    main()
