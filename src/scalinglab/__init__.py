@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scalinglab._version import __version__ as __version__
 from scalinglab.lazy import lazily
-
-__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from scalinglab import (

@@ -273,6 +273,7 @@ def test_an_automatic_form_is_shown_beside_the_other(curves: Path):
     three = curves.parent / "three.csv"
     pd.read_csv(curves).groupby("n_data").head(1).head(3).to_csv(three, index=False)
     said = run("laws", "fit", three, "--no-figure")
+    said = " ".join(said.split())
     assert "form: power_law; three sizes or fewer do not show whether the curve flattens" in said
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from scalinglab import __version__
+from scalinglab._version import __version__
 from scalinglab.cli import (
     board,
     data,

@@ -26,7 +26,7 @@ from scalinglab.curves.columns import (
 )
 from scalinglab.curves.files import read_table, write_table
 from scalinglab.curves.resample import make_grid, on_grid, running_mean
-from scalinglab.curves.validate import validate
+from scalinglab.curves.validate import Roles, validate
 from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, nearest
 
@@ -83,7 +83,7 @@ class Curves:
             named = [*self.setting_columns, *(name for name in IDENTITY[1:] if name in frame)]
             frame.insert(0, "run", run_names(frame, named))
         object.__setattr__(self, "frame", outcome(frame))
-        validate(self)
+        validate(self.frame, Roles(self.setting_columns, self.progress_columns, self.measurement_columns))
 
     # --- roles -----------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -10,21 +10,26 @@ import pandas as pd
 from scalinglab.curves.columns import NUMBERS, is_numeric, no_number
 from scalinglab.errors import BadInput
 
-if TYPE_CHECKING:
-    from scalinglab.curves.table import Curves
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a table by their role."""
+
+    settings: list[str]
+    progress: list[str]
+    measurements: list[str]
 
 
-def validate(curves: Curves) -> None:
+def validate(frame: pd.DataFrame, roles: Roles) -> None:
     """Raise `BadInput` where a role is missing, a value has the wrong kind, or a row stands twice."""
-    frame = curves.frame
     if frame.empty:
         return
-    for column in (*curves.progress_columns, *(c for c in frame.columns if c in NUMBERS)):
+    for column in (*roles.progress, *(c for c in frame.columns if c in NUMBERS)):
         if not is_numeric(frame[column]):
             raise BadInput(f"{column} must hold numbers, not {no_number(frame[column])!r}")
-    if not curves.measurement_columns:
+    if not roles.measurements:
         raise BadInput(f"no measurement among the columns {_listed(frame)}: give one, such as test_error")
-    if not curves.progress_columns and not curves.setting_columns:
+    if not roles.progress and not roles.settings:
         raise BadInput(
             f"no setting and no progress among the columns {_listed(frame)}: "
             "give one to plot against, such as n_data or step; where it has another name, say which "
@@ -39,24 +44,24 @@ def validate(curves: Curves) -> None:
             raise BadInput(
                 f"{column} reaches {worst:g}: errors are fractions between 0 and 1; divide percent by 100"
             )
-    _validate_constant(curves)
-    _validate_distinct(curves)
+    _validate_constant(frame, roles)
+    _validate_distinct(frame, roles)
 
 
-def _validate_constant(curves: Curves) -> None:
+def _validate_constant(frame: pd.DataFrame, roles: Roles) -> None:
     """A setting has one value in a run; text that changes within a run is no measurement either."""
-    run, names = pd.factorize(curves.frame["run"])
+    run, names = pd.factorize(frame["run"])
     _, first = np.unique(run, return_index=True)
-    for column in curves.setting_columns:
-        codes, _ = pd.factorize(curves.frame[column], use_na_sentinel=False)
+    for column in roles.settings:
+        codes, _ = pd.factorize(frame[column], use_na_sentinel=False)
         changed = codes != codes[first][run]
         if not changed.any():
             continue
         row = int(changed.argmax())
-        here, before = curves.frame[column].iloc[row], curves.frame[column].iloc[first[run[row]]]
+        here, before = frame[column].iloc[row], frame[column].iloc[first[run[row]]]
         way_out = (
             "a setting has one value in a run, so rename the column if it was measured"
-            if is_numeric(curves.frame[column])
+            if is_numeric(frame[column])
             else "a measurement must be a number, so drop the column or make it one"
         )
         raise BadInput(
@@ -64,17 +69,17 @@ def _validate_constant(curves: Curves) -> None:
         )
 
 
-def _validate_distinct(curves: Curves) -> None:
+def _validate_distinct(frame: pd.DataFrame, roles: Roles) -> None:
     """Each checkpoint of a run stands once."""
-    if not curves.progress_columns:
+    if not roles.progress:
         return
-    keys = ["run", *curves.progress_columns]
-    placed = curves.frame.loc[curves.frame[keys[1:]].notna().any(axis=1), keys]
+    keys = ["run", *roles.progress]
+    placed = frame.loc[frame[keys[1:]].notna().any(axis=1), keys]
     if (repeated := placed.duplicated()).any():
         second = repeated.idxmax()
         row = placed.loc[second].dropna().to_dict()
         checkpoint = placed.groupby(keys, dropna=False).ngroup()
-        pair = curves.frame.loc[[(checkpoint == checkpoint[second]).idxmax(), second]]
+        pair = frame.loc[[(checkpoint == checkpoint[second]).idxmax(), second]]
         differing = [str(c) for c in pair if pair[c].nunique(dropna=False) > 1]
         way_out = (
             f"they differ in {', '.join(differing)}: declare the setting that tells them apart "

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from scalinglab.laws.extrapolation.stacking import extrapolate
     from scalinglab.laws.fitting import uncertainty
     from scalinglab.laws.fitting.fit import fit
-    from scalinglab.laws.fitting.law import Certificate, Interval, Law
+    from scalinglab.laws.fitting.law import Law
+    from scalinglab.laws.fitting.solution import Certificate, Interval
     from scalinglab.laws.fitting.uncertainty import bootstrap
     from scalinglab.laws.fitting.uncertainty_budget import sources
     from scalinglab.laws.forms.base import Form, Parameter
@@ -34,8 +35,8 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "Certificate": "fitting.law", "Form": "forms.base", "Interval": "fitting.law", "Law": "fitting.law",
-        "Parameter": "forms.base", "bootstrap": "fitting.uncertainty",
+        "Certificate": "fitting.solution", "Form": "forms.base", "Interval": "fitting.solution",
+        "Law": "fitting.law", "Parameter": "forms.base", "bootstrap": "fitting.uncertainty",
         "collapse": "learning_curves.collapse", "dynamical": "learning_curves.dynamical",
         "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "optimal_noise": "noise",
         "register_form": "forms.registry", "sources": "fitting.uncertainty_budget",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting.law import Interval
+from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.base import Form
 
 if TYPE_CHECKING:

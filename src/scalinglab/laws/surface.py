@@ -25,8 +25,10 @@ from scalinglab.laws.fitting import profile, uncertainty
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.from_curves import is_table, points_from
-from scalinglab.laws.fitting.law import Interval, Law, level_quantile
+from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.points import positive
+from scalinglab.laws.fitting.solution import Interval
+from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.fitting.uncertainty import Bootstrap
 from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import scalinglab
+from scalinglab._version import __version__
 from scalinglab.errors import BadInput
 from scalinglab.papers.registry import SCALES, Reproduction, entry
 from scalinglab.papers.verdict import Row
@@ -69,9 +69,10 @@ def record(made: Reproduction, key: str, scale: str, seconds: float) -> dict[str
         "judged_in": found.judged_in,
         "scale": scale,
         "command": f"scalinglab reproduce {key} --scale {scale}",
-        "version": scalinglab.__version__,
+        "version": __version__,
         "commit": commit(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "version": __version__,
         "hardware": hardware(),
         "seconds": round(seconds, 1),
         "table": [row.record() for row in made.table],

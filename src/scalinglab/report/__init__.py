@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import scalinglab
+from scalinglab._version import __version__
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 
@@ -46,7 +46,7 @@ def build(
         sections.against_norm(curves),
         sections.runs(curves),
     ]
-    subtitle = f"{sections.counted(curves)} · scalinglab {scalinglab.__version__}"
+    subtitle = f"{sections.counted(curves)} · scalinglab {__version__}"
     first = [section.title for section in opening]
     found = [*opening, *(section for section in found if section and section.title not in first)]
     return page.render(title, subtitle, [s for s in found if s is not None], refresh)

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from scalinglab import __version__
+from scalinglab._version import __version__
 from scalinglab.curves import IDENTITY, OUTCOME, PROGRESS, SETTING, json_line, plain, run_name
 from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput

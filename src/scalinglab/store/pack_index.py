@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from scalinglab import __version__
+from scalinglab._version import __version__
 from scalinglab.store import parquet
 from scalinglab.store.checked import read_checked, write_checked
 from scalinglab.store.files import Damaged, NewerFormat, newer

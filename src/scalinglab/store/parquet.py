@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from scalinglab import __version__
+from scalinglab._version import __version__
 from scalinglab.store.files import Damaged, NewerFormat, StoreError, newer, reading, write_whole
 from scalinglab.store.record import FORMAT, Record, current_names
 

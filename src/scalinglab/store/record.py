@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from scalinglab import __version__
+from scalinglab._version import __version__
 from scalinglab.curves import IDENTITY, OUTCOME, PROGRESS, json_line, plain
 from scalinglab.curves.columns import NUMBERS, is_missing
 from scalinglab.deprecation import renamed_fields

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scalinglab import __version__
+from scalinglab._version import __version__
 from scalinglab.curves import Curves, run_name
 from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+from scalinglab.cli.theory import bottlenecks, dmft, kernel, perceptron  # noqa: F401  # they add commands
+from scalinglab.cli.theory.group import app
 
-app = typer.Typer(help="Solve the exactly solvable models.", no_args_is_help=True)
-
-
-@app.callback()
-def options() -> None:
-    """Solve the exactly solvable models."""
-
-
-# each module adds its commands to `app`
-from scalinglab.cli.theory import bottlenecks, dmft, kernel, perceptron  # noqa: E402, F401
+__all__ = ["app"]

@@ -9,7 +9,7 @@ import typer
 
 from scalinglab.cli import options as option
 from scalinglab.cli.output import emit, grid
-from scalinglab.cli.theory import app
+from scalinglab.cli.theory.group import app
 from scalinglab.cli.theory.kernel import spectrum_of
 from scalinglab.errors import BadInput
 

@@ -8,7 +8,7 @@ import typer
 
 from scalinglab.cli import options as option
 from scalinglab.cli.output import emit, grid, whole
-from scalinglab.cli.theory import app
+from scalinglab.cli.theory.group import app
 from scalinglab.errors import BadInput, nearest
 
 if TYPE_CHECKING:

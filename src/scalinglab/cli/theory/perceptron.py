@@ -8,7 +8,7 @@ import typer
 
 from scalinglab.cli.options import Json, Out
 from scalinglab.cli.output import emit, grid
-from scalinglab.cli.theory import app
+from scalinglab.cli.theory.group import app
 
 
 @app.command("perceptron")

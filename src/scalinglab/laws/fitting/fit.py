@@ -18,8 +18,10 @@ from scalinglab.errors import BadInput, NotConverged, ScalinglabError, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import least_squares, points, rising
 from scalinglab.laws.fitting.from_curves import Table, points_from
-from scalinglab.laws.fitting.law import Certificate, Law, problem_of, robust_scale
+from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.points import Points
+from scalinglab.laws.fitting.solution import Certificate, problem_of
+from scalinglab.laws.fitting.statistics import robust_scale
 from scalinglab.laws.forms.base import Form
 
 

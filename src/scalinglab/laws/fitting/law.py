@@ -4,92 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy import stats
 
-from scalinglab.deprecation import renamed_attribute, renamed_fields
-from scalinglab.errors import BadInput
-from scalinglab.laws.fitting import least_squares
-from scalinglab.laws.fitting.points import Points
-from scalinglab.laws.forms.base import Form
+from scalinglab.laws.fitting import uncertainty
+from scalinglab.laws.fitting.solution import Certificate, Interval, Solution
+
+__all__ = ["Certificate", "Interval", "Law"]
 
 
-class Interval(NamedTuple):
-    """The two ends of an interval."""
-
-    low: Any
-    high: Any
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """How sure a fit is that it found the optimum.
-
-    Attributes:
-        objective: Σ w ρ(r) at the optimum.
-        starts: how many starts were followed to a minimum.
-        agree: the share of them that reached the same objective (to one part in a million).
-        converged: whether the best one came to rest.
-        condition: condition number of the scaled Jacobian; beyond 1e6 some combination is not determined.
-        at_bound: parameters that ended at a bound.
-    """
-
-    objective: float
-    starts: int
-    agree: float
-    converged: bool
-    condition: float
-    at_bound: tuple[str, ...]
-
-    def summary(self) -> str:
-        """In a line: how many starts agree, how well the parameters are told apart."""
-        told = f"{self.agree:.0%} of {self.starts} starts agree; condition {self.condition:.2g}"
-        return told + ("" if self.converged else "; NOT at rest")
-
-
-@renamed_fields(freedom="dof")
 @dataclass(frozen=True, repr=False)
-class Law:
-    """A fitted form with its uncertainty; made by `fit`.
-
-    Attributes:
-        form: the family of curves.
-        parameters: the fitted values by name.
-        points: what was fitted.
-        certificate: how sure the fit is of its optimum.
-        log: whether residuals are of logarithms.
-        delta: Huber's threshold; infinity for squares.
-        scale: what 2ρ is to be divided by: the variance of one residual where the loss is squared.
-        dof: points minus parameters, those with a prior not counted.
-        noise: what the priors were weighed against, 0 where there are none.
-    """
-
-    form: Form
-    parameters: dict[str, float]
-    points: Points
-    certificate: Certificate
-    log: bool
-    delta: float
-    scale: float
-    dof: int
-    noise: float = 0.0
-
-    wave = renamed_attribute("wave", "lack_of_fit_pvalue")
-    scatter = renamed_attribute("scatter", "residual_std")
-
-    # --- what it says ----------------------------------------------------------------------------
-
-    def predict(self, x: Any) -> Any:
-        """The law at x (an array, or a pair of arrays for a surface)."""
-        check_sizes(x, self.form)
-        return _at(self.form, x, self.values)
-
-    @property
-    def values(self) -> np.ndarray:
-        """The free parameters in the form's order."""
-        return np.array([self.parameters[n] for n in self.form.names])
+class Law(Solution):
+    """A fitted form with its uncertainty; made by `fit`."""
 
     @property
     def exponent(self) -> float:
@@ -107,63 +34,6 @@ class Law:
         """What follows from the parameters, such as the thresholds of `damico`."""
         return dict(self.form.derived(self.parameters)) if self.form.derived else {}
 
-    @property
-    def objective(self) -> float:
-        """Σ w ρ(r) at the optimum."""
-        return self.certificate.objective
-
-    @property
-    def residuals(self) -> np.ndarray:
-        """Measured minus law, of logarithms where the fit is in logs; not weighted."""
-        law = self.predict(self.points.x)
-        return np.log(self.points.y / law) if self.log else self.points.y - law
-
-    @property
-    def residual_std(self) -> float:
-        """The standard deviation of one (weighted) residual; robust where the loss is."""
-        r = self.problem.residuals(self.coordinates[None])[0, : len(self.points.y)]
-        if np.isfinite(self.delta):
-            return robust_scale(r, len(self.form.parameters))
-        return float(np.sqrt(np.sum(r**2) / self.dof)) if self.dof > 0 else float("nan")
-
-    @property
-    def variance(self) -> float:
-        """What the inverse of JᵀJ is multiplied by in the parameters' covariance: E ψ²/(E ψ')²."""
-        r = self.problem.residuals(self.coordinates[None])[0, : len(self.points.y)]
-        inside = float(np.average(np.abs(r) <= self.delta, weights=self.problem.count[0]))
-        return self.scale / max(inside, 1 / len(r))
-
-    @property
-    def unit(self) -> float:
-        """What residuals are measured against: 1 for logarithms, a typical y for raw values."""
-        return self.problem.unit
-
-    @property
-    def lack_of_fit_pvalue(self) -> float:
-        """How likely random residuals would move together, from size to size, as much as these do.
-
-        Small where the form does not follow the data, and then intervals that trust the form are too narrow.
-        Where sizes are repeated it is the F test of the sizes' mean residuals against the scatter at one
-        size, else von Neumann's ratio of neighbours with its Gaussian approximation; neither depends on the
-        order of the rows. NaN for surfaces, too few points, and residuals that are nothing but rounding.
-        """
-        r = self.residuals
-        rounding = 1e-13 * (1 if self.log else np.max(np.abs(self.points.y)))
-        if self.points.x.ndim > 1 or np.max(np.abs(r)) < rounding:
-            return float("nan")
-        _, which, counts = np.unique(self.points.x, return_inverse=True, return_counts=True)
-        means, n = np.bincount(which, r) / counts, len(counts)
-        within = float(np.sum((r - means[which]) ** 2))
-        repeats, spare = len(r) - n, n - len(self.form.parameters)
-        if repeats >= 3 and spare >= 1 and within > len(r) * rounding**2:
-            ratio = float(np.sum(counts * means**2)) / spare / (within / repeats)
-            return float(stats.f.sf(ratio, spare, repeats))
-        if n < 8:
-            return float("nan")
-        means = means * np.sqrt(counts)
-        ratio = float(np.sum(np.diff(means) ** 2) / np.sum((means - means.mean()) ** 2))
-        return float(stats.norm.sf((1 - ratio / 2) * np.sqrt((n**2 - 1) / (n - 2))))
-
     # --- how sure it is --------------------------------------------------------------------------
 
     def interval(
@@ -177,15 +47,11 @@ class Law:
                 bootstrap where runs have several points each, the profile otherwise.
             of: "law" (where the curve is) or "measurement" (where one more point would fall).
         """
-        from scalinglab.laws.fitting import uncertainty
-
         return uncertainty.interval(self, x, level, method, of, **options)
 
     @cached_property
     def parameter_intervals(self) -> dict[str, Interval]:
         """95 % profile interval of every parameter and of `exponent`; infinite ends are not determined."""
-        from scalinglab.laws.fitting import uncertainty
-
         return uncertainty.parameter_profile(self)
 
     @cached_property
@@ -285,69 +151,6 @@ class Law:
         values = ", ".join(f"{n}={v:.6g}" for n, v in self.parameters.items())
         return f"Law({self.form.name}: {values})"
 
-    # --- for the rest of this room ---------------------------------------------------------------
-
-    @property
-    def problem(self) -> least_squares.Problem:
-        """The problem that was solved."""
-        return problem_of(self.form, self.points, self.log, self.delta, self.noise)
-
-    @property
-    def coordinates(self) -> np.ndarray:
-        """The optimum in the coordinates in which the fit steps."""
-        return self.problem.to_coordinates(self.values)
-
-
-def problem_of(
-    form: Form, data: Points, log: bool, delta: float, noise: float = 0.0
-) -> least_squares.Problem:
-    """The fitting problem of one data set."""
-    weight = np.ones_like(data.y)
-    if data.error is not None:
-        relative = data.error / data.y if log else data.error
-        # relative to a typical error, so that residuals keep their unit
-        weight = np.exp(np.mean(np.log(relative))) / relative
-    return least_squares.Problem(
-        form, data.x, data.y[None], weight[None], data.weight[None], log, delta, noise=noise
-    )
-
-
-def robust_scale(r: np.ndarray, count: int) -> float:
-    """1.4826 times the median of |r|, corrected for the parameters that were fitted."""
-    size = np.abs(r)
-    correction = np.sqrt(len(r) / max(len(r) - count, 1))
-    # the median of few residuals is fragile; half the standard deviation keeps it from collapsing
-    return float(max(1.4826 * np.median(size), 0.5 * np.sqrt(np.mean(size**2))) * correction)
-
-
-def _at(form: Form, x: Any, values: np.ndarray) -> Any:
-    """The form at x for parameters (…, p); x may be a pair for a surface."""
-    if len(form.variables) > 1:
-        x = np.array(np.broadcast_arrays(*(np.asarray(v, float) for v in x)))
-    else:
-        x = np.asarray(x, float)
-    found = form.function(x, *np.asarray(values, float))
-    return float(found) if np.ndim(found) == 0 else np.asarray(found)
-
 
 def _ends(interval: Interval) -> str:
     return f"[{interval.low:.4g}, {interval.high:.4g}]"
-
-
-def check_sizes(x: Any, form: Form | None = None) -> None:
-    """Sizes are positive, or 0 where the form allows it; at others a law would answer NaN or infinity."""
-    several = form is not None and len(form.variables) > 1
-    parts = x if several or isinstance(x, (tuple, list)) else [x]
-    names = form.variables if form is not None and len(form.variables) == len(parts) else ("x",) * len(parts)
-    for name, values in zip(names, parts, strict=True):
-        flat = np.ravel(np.asarray(values, float))
-        wrong = flat[flat < 0] if form is not None and name in form.zeros else flat[flat <= 0]
-        if len(wrong):
-            raise BadInput(f"{name}={wrong[0]:g} must be positive: laws are laws of sizes")
-
-
-def level_quantile(level: float, dof: int) -> float:
-    """Student's two-sided quantile."""
-    if not 0 < level < 1:
-        raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
-    return float(stats.t.ppf(0.5 + level / 2, dof)) if dof >= 1 else float("inf")

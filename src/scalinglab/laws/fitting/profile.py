@@ -13,20 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scalinglab.laws.fitting import least_squares
-
-if TYPE_CHECKING:
-    from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.fitting.solution import Solution
 
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 FARTHEST = 200.0  # in standard deviations of the linearised quantity, beyond which an end counts as infinite
 
 
-def along(law: Law, quantity: Quantity, count: int, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+def along(law: Solution, quantity: Quantity, count: int, threshold: float) -> tuple[np.ndarray, np.ndarray]:
     """The ends of `count` quantities at which √(2 ΔS/scale) reaches `threshold`.
 
     Args:

@@ -9,21 +9,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from scalinglab.errors import BadInput, require
 from scalinglab.laws.fitting import least_squares, profile
-from scalinglab.laws.fitting.law import Interval, check_sizes, level_quantile
-
-if TYPE_CHECKING:
-    from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.fitting.solution import Interval, Solution, check_sizes
+from scalinglab.laws.fitting.statistics import level_quantile
 
 
 def interval(
-    law: Law, x: Any, level: float = 0.95, method: str = "auto", of: str = "law", **options: Any
+    law: Solution, x: Any, level: float = 0.95, method: str = "auto", of: str = "law", **options: Any
 ) -> Interval:
     """The interval of the law, or of one more measurement, at x; see `Law.interval`."""
     if of not in ("law", "measurement"):
@@ -41,7 +39,7 @@ def interval(
     return Interval(low, high)
 
 
-def _profile_at(law: Law, x: Any, level: float) -> tuple[Any, Any]:
+def _profile_at(law: Solution, x: Any, level: float) -> tuple[Any, Any]:
     threshold = level_quantile(level, law.dof)
     inputs = _inputs(law, x)
     shape, flat = inputs.shape[1:], inputs.reshape(len(inputs), -1)
@@ -64,14 +62,14 @@ def _profile_at(law: Law, x: Any, level: float) -> tuple[Any, Any]:
     return (float(low), float(high)) if shape == () else (low, high)
 
 
-def _inputs(law: Law, x: Any) -> np.ndarray:
+def _inputs(law: Solution, x: Any) -> np.ndarray:
     """x as (variables, …)."""
     check_sizes(x, law.form)
     parts = x if len(law.form.variables) > 1 else [x]
     return np.array(np.broadcast_arrays(*(np.asarray(v, float) for v in parts)))
 
 
-def _widen(law: Law, x: Any, low: Any, high: Any, level: float) -> tuple[Any, Any]:
+def _widen(law: Solution, x: Any, low: Any, high: Any, level: float) -> tuple[Any, Any]:
     """Add the scatter of one measurement to the law's interval, in quadrature."""
     noise = level_quantile(level, law.dof) * law.residual_std
     centre = law.predict(x)
@@ -82,7 +80,7 @@ def _widen(law: Law, x: Any, low: Any, high: Any, level: float) -> tuple[Any, An
     return centre - np.hypot(centre - low, noise), centre + np.hypot(high - centre, noise)
 
 
-def parameter_profile(law: Law, level: float = 0.95) -> dict[str, Interval]:
+def parameter_profile(law: Solution, level: float = 0.95) -> dict[str, Interval]:
     """Profile intervals of every free parameter, and of `exponent`; an infinite end is not determined.
 
     A parameter's end at its bound is reported as the bound; the exponent's end there is infinite, since
@@ -116,7 +114,7 @@ def parameter_profile(law: Law, level: float = 0.95) -> dict[str, Interval]:
     return found | known
 
 
-def _unless_bound(law: Law, low: float, high: float) -> tuple[float, float]:
+def _unless_bound(law: Solution, low: float, high: float) -> tuple[float, float]:
     bounded = {p.name: p for p in law.form.parameters}
     if not isinstance(law.form.exponent, str) or law.form.exponent not in bounded:
         return low, high
@@ -125,7 +123,7 @@ def _unless_bound(law: Law, low: float, high: float) -> tuple[float, float]:
     return (-np.inf if low <= p.low + margin else low), (np.inf if high >= p.high - margin else high)
 
 
-def minos(law: Law, level: float = 0.95) -> dict[str, Interval]:
+def minos(law: Solution, level: float = 0.95) -> dict[str, Interval]:
     """Profile intervals of the parameters by iminuit's MINOS; an end it cannot find is infinite."""
     iminuit = require("iminuit", None, "profile intervals by MINOS")
     problem, names = law.problem, law.form.names
@@ -171,7 +169,7 @@ class Bootstrap:
         failed: draws whose refit did not come to rest; they are kept.
     """
 
-    law: Law
+    law: Solution
     values: np.ndarray
     runs: int
     scheme: str
@@ -211,7 +209,7 @@ class Bootstrap:
         return [float(widened), float(1 - widened)]
 
 
-def bootstrap(law: Law, draws: int = 1000, seed: int = 0, scheme: str = "auto") -> Bootstrap:
+def bootstrap(law: Solution, draws: int = 1000, seed: int = 0, scheme: str = "auto") -> Bootstrap:
     """Refit the law to resampled runs, all at once.
 
     Args:
@@ -258,7 +256,7 @@ def _cover_sizes(x: np.ndarray, which: np.ndarray) -> bool:
     return len(pairs) > 1.5 * len(np.unique(which))
 
 
-def _leverage(law: Law) -> np.ndarray:
+def _leverage(law: Solution) -> np.ndarray:
     """The diagonal of the hat matrix of the linearised fit."""
     jacobian = law.problem.jacobian(law.coordinates[None])[0] * np.sqrt(law.problem.counts[0])[:, None]
     size = np.maximum(np.linalg.norm(jacobian, axis=0), least_squares.TINY)

@@ -23,7 +23,7 @@ from scalinglab.estimate import slope
 from scalinglab.laws import surface
 from scalinglab.laws.fitting import points
 from scalinglab.laws.fitting.from_curves import Rows, points_from
-from scalinglab.laws.fitting.law import Interval
+from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 

@@ -19,8 +19,9 @@ from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.from_curves import Rows, is_table
-from scalinglab.laws.fitting.law import Law, level_quantile
+from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.points import positive
+from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import best_split
 from scalinglab.laws.planning.fitted import law_or_surface

@@ -23,7 +23,8 @@ from scalinglab.estimate import Estimate
 from scalinglab.laws.extrapolation.continuation import Continuation
 from scalinglab.laws.fitting import points, profile, uncertainty
 from scalinglab.laws.fitting.from_curves import Rows, is_table, points_from
-from scalinglab.laws.fitting.law import Law, level_quantile
+from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.planning.fitted import law_or_continuation
 from scalinglab.laws.planning.hoffmann import Approaches, ParabolaBias, parabola_bias
 from scalinglab.laws.planning.hoffmann import compare as approaches

@@ -1,0 +1,181 @@
+"""Solution: a form with fitted parameters, before anything is said about how sure they are.
+
+`uncertainty` asks this much of a law; a `Law` adds what `uncertainty` answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scalinglab.deprecation import renamed_attribute, renamed_fields
+from scalinglab.errors import BadInput
+from scalinglab.laws.fitting import least_squares
+from scalinglab.laws.fitting.points import Points
+from scalinglab.laws.fitting.statistics import lack_of_fit, robust_scale
+from scalinglab.laws.forms.base import Form
+
+
+class Interval(NamedTuple):
+    """The two ends of an interval."""
+
+    low: Any
+    high: Any
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How sure a fit is that it found the optimum.
+
+    Attributes:
+        objective: Σ w ρ(r) at the optimum.
+        starts: how many starts were followed to a minimum.
+        agree: the share of them that reached the same objective (to one part in a million).
+        converged: whether the best one came to rest.
+        condition: condition number of the scaled Jacobian; beyond 1e6 some combination is not determined.
+        at_bound: parameters that ended at a bound.
+    """
+
+    objective: float
+    starts: int
+    agree: float
+    converged: bool
+    condition: float
+    at_bound: tuple[str, ...]
+
+    def summary(self) -> str:
+        """In a line: how many starts agree, how well the parameters are told apart."""
+        told = f"{self.agree:.0%} of {self.starts} starts agree; condition {self.condition:.2g}"
+        return told + ("" if self.converged else "; NOT at rest")
+
+
+@renamed_fields(freedom="dof")
+@dataclass(frozen=True, repr=False)
+class Solution:
+    """A form with fitted parameters.
+
+    Attributes:
+        form: the family of curves.
+        parameters: the fitted values by name.
+        points: what was fitted.
+        certificate: how sure the fit is of its optimum.
+        log: whether residuals are of logarithms.
+        delta: Huber's threshold; infinity for squares.
+        scale: what 2ρ is to be divided by: the variance of one residual where the loss is squared.
+        dof: points minus parameters, those with a prior not counted.
+        noise: what the priors were weighed against, 0 where there are none.
+    """
+
+    form: Form
+    parameters: dict[str, float]
+    points: Points
+    certificate: Certificate
+    log: bool
+    delta: float
+    scale: float
+    dof: int
+    noise: float = 0.0
+
+    wave = renamed_attribute("wave", "lack_of_fit_pvalue")
+    scatter = renamed_attribute("scatter", "residual_std")
+
+    def predict(self, x: Any) -> Any:
+        """The law at x (an array, or a pair of arrays for a surface)."""
+        check_sizes(x, self.form)
+        return _at(self.form, x, self.values)
+
+    @property
+    def values(self) -> np.ndarray:
+        """The free parameters in the form's order."""
+        return np.array([self.parameters[n] for n in self.form.names])
+
+    @property
+    def objective(self) -> float:
+        """Σ w ρ(r) at the optimum."""
+        return self.certificate.objective
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """Measured minus law, of logarithms where the fit is in logs; not weighted."""
+        law = self.predict(self.points.x)
+        return np.log(self.points.y / law) if self.log else self.points.y - law
+
+    @property
+    def residual_std(self) -> float:
+        """The standard deviation of one (weighted) residual; robust where the loss is."""
+        r = self.problem.residuals(self.coordinates[None])[0, : len(self.points.y)]
+        if np.isfinite(self.delta):
+            return robust_scale(r, len(self.form.parameters))
+        return float(np.sqrt(np.sum(r**2) / self.dof)) if self.dof > 0 else float("nan")
+
+    @property
+    def variance(self) -> float:
+        """What the inverse of JᵀJ is multiplied by in the parameters' covariance: E ψ²/(E ψ')²."""
+        r = self.problem.residuals(self.coordinates[None])[0, : len(self.points.y)]
+        inside = float(np.average(np.abs(r) <= self.delta, weights=self.problem.count[0]))
+        return self.scale / max(inside, 1 / len(r))
+
+    @property
+    def unit(self) -> float:
+        """What residuals are measured against: 1 for logarithms, a typical y for raw values."""
+        return self.problem.unit
+
+    @property
+    def lack_of_fit_pvalue(self) -> float:
+        """How likely independent residuals would be as correlated, from size to size, as these are.
+
+        Small where the form does not follow the data, and then intervals that assume the form are too narrow
+        (`statistics.lack_of_fit`). NaN for surfaces, too few points, and residuals that are rounding.
+        """
+        if self.points.x.ndim > 1:
+            return float("nan")
+        rounding = 1e-13 * (1 if self.log else float(np.max(np.abs(self.points.y))))
+        return lack_of_fit(self.points.x, self.residuals, len(self.form.parameters), rounding)
+
+    @property
+    def problem(self) -> least_squares.Problem:
+        """The problem that was solved."""
+        return problem_of(self.form, self.points, self.log, self.delta, self.noise)
+
+    @property
+    def coordinates(self) -> np.ndarray:
+        """The optimum in the coordinates in which the fit steps."""
+        return self.problem.to_coordinates(self.values)
+
+
+def problem_of(
+    form: Form, data: Points, log: bool, delta: float, noise: float = 0.0
+) -> least_squares.Problem:
+    """The fitting problem of one data set."""
+    weight = np.ones_like(data.y)
+    if data.error is not None:
+        relative = data.error / data.y if log else data.error
+        # relative to a typical error, so that residuals keep their unit
+        weight = np.exp(np.mean(np.log(relative))) / relative
+    return least_squares.Problem(
+        form, data.x, data.y[None], weight[None], data.weight[None], log, delta, noise=noise
+    )
+
+
+def _at(form: Form, x: Any, values: np.ndarray) -> Any:
+    """The form at x for parameters (…, p); x may be a pair for a surface."""
+    if len(form.variables) > 1:
+        x = np.array(np.broadcast_arrays(*(np.asarray(v, float) for v in x)))
+    else:
+        x = np.asarray(x, float)
+    found = form.function(x, *np.asarray(values, float))
+    return float(found) if np.ndim(found) == 0 else np.asarray(found)
+
+
+def check_sizes(x: Any, form: Form | None = None) -> None:
+    """Sizes are positive, or 0 where the form allows it; at others a law would answer NaN or infinity."""
+    several = form is not None and len(form.variables) > 1
+    parts = x if several or isinstance(x, (tuple, list)) else [x]
+    names = form.variables if form is not None and len(form.variables) == len(parts) else ("x",) * len(parts)
+    for name, values in zip(names, parts, strict=True):
+        flat = np.ravel(np.asarray(values, float))
+        wrong = flat[flat < 0] if form is not None and name in form.zeros else flat[flat <= 0]
+        if len(wrong):
+            raise BadInput(f"{name}={wrong[0]:g} must be positive: laws are laws of sizes")
