@@ -72,7 +72,6 @@ def record(made: Reproduction, key: str, scale: str, seconds: float) -> dict[str
         "version": __version__,
         "commit": commit(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "version": __version__,
         "hardware": hardware(),
         "seconds": round(seconds, 1),
         "table": [row.record() for row in made.table],
