@@ -207,12 +207,6 @@ def test_refusals() -> None:
         Tracker(small(), n_data=0)
     with pytest.raises(BadInput, match="n_data='64'"):
         Tracker(small(), n_data="64")  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="divide percent by 100"):
-        Tracker(small(), n_data=64, norms=False)(1, val_acc=93.0)
-    tokens = nn.Sequential(nn.Embedding(10, 6), nn.Flatten(), nn.Linear(24, 3))
-    Tracker(tokens, n_data=64)
-    with pytest.raises(BadInput, match="norms=False"):
-        tokens(torch.zeros(5, 4, dtype=torch.int64))
     with pytest.raises(BadInput, match=r"torch\.nn\.Module"):
         Tracker(None, n_data=5)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="nothing was measured"):

@@ -1,4 +1,4 @@
-"""Tracker: the engine's measurements inside somebody else's training loop.
+"""Tracker: the engine's measurements inside any training loop.
 
     tracker = scalinglab.Tracker(model, n_data=len(train_set), store="runs/")
     for step, (x, y) in enumerate(loader, 1):
@@ -7,14 +7,21 @@
 
 For Lightning pass ``tracker.lightning()`` and for the Hugging Face Trainer ``tracker.hugging_face()`` among
 the callbacks. The rows go into a store as those of the engine do, so laws, figures and reports read them.
+
+The tracker never stops a training: whatever fails inside it (a disk, a metric, the store) is told once, as a
+`TrackerWarning`, and the training goes on. Rows that could not be written are written with a later one, as
+soon as the store takes them. Only wrong arguments are refused, before the training begins.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import math
 import os
-from collections.abc import Callable, Mapping
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +30,7 @@ from torch import Tensor, distributed, nn
 
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import SETTING
+from scalinglab.curves.names import ACCURACY, bare, measurement
 from scalinglab.deprecation import renamed_attribute
 from scalinglab.errors import BadInput, require
 from scalinglab.measure import NormTracker, flops
@@ -32,19 +40,10 @@ from scalinglab.store import Store
 from scalinglab.train.measuring import NORMS
 
 Evaluation = Callable[[], Mapping[str, float]]
-# what other people's logs call our columns
-NAMES = {
-    "loss": "train_loss", "eval_loss": "test_loss", "val_loss": "test_loss", "valid_loss": "test_loss",
-    "validation_loss": "test_loss", "eval_error": "test_error", "val_error": "test_error",
-}  # fmt: skip
-ACCURACIES = {
-    f"{split}{name}": error
-    for split, error in (
-        ("", "train_error"), ("train_", "train_error"), ("test_", "test_error"), ("eval_", "test_error"),
-        ("val_", "test_error"), ("valid_", "test_error"),
-    )
-    for name in ("accuracy", "acc")
-}  # fmt: skip
+
+
+class TrackerWarning(UserWarning):
+    """Something failed inside a tracker; the training went on."""
 
 
 class Tracker:
@@ -60,7 +59,7 @@ class Tracker:
         batch_size: examples a step, for `epoch`, `examples` and `compute`.
         per_decade: checkpoints in each factor of ten of steps.
         evaluate: called at checkpoints; returns measurements by name, such as ``{"test_error": 0.1}``.
-        norms: measure norms; networks of parts that have none are refused at once.
+        norms: measure norms; a network of parts that have none is told of, and has none in its rows.
         setting: whatever else defines the run: `model`, `dataset`, `learning_rate`, `seed`, ….
     """
 
@@ -101,24 +100,49 @@ class Tracker:
         self.rows: list[dict[str, Any]] = []
         self.diverged_at: int | None = None
         self._watch: Any = None
-        kept = Store(store) if isinstance(store, (str, Path)) else store
+        self._told: set[str] = set()
+        self._unwritten: list[dict[str, Any]] = []
         self.writer = None
-        if kept is not None and _is_first():
-            self.writer, self.rows = kept.resume(self.setting, experiment=experiment)
+        with self._going_on("the store"):
+            kept = Store(store) if isinstance(store, (str, Path)) else store
+            if kept is not None and _is_first():
+                self.writer, self.rows = kept.resume(self.setting, experiment=experiment)
         self._next = self._after(self.rows[-1]["step"] if self.rows else 0)
         if norms and input_shape is not None:
-            self._start_norms(tuple(input_shape))
+            with self._going_on("measuring norms"):
+                self._start_norms(tuple(input_shape))
         elif norms:
             self._watch = model.register_forward_pre_hook(self._look, with_kwargs=True)
 
+    @contextlib.contextmanager
+    def _going_on(self, what: str) -> Iterator[None]:
+        """Tell once of whatever fails inside, and go on."""
+        try:
+            yield
+        except Exception as error:
+            self._tell(what, error)
+
+    def _tell(self, what: str, error: object) -> None:
+        if what in self._told:
+            return
+        self._told.add(what)
+        kind = f"{type(error).__name__}: " if isinstance(error, Exception) else ""
+        message = f"{what} failed, and the training goes on without it: {kind}{error} (told once)"
+        try:
+            warnings.warn(message, TrackerWarning, stacklevel=4)
+        except Exception:  # warnings are errors here: they would stop the training
+            with contextlib.suppress(Exception):
+                print(f"scalinglab: {message}", file=sys.stderr)
+
     def _look(self, module: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Read the shape of one input off the model's first call."""
-        tensors = [value for value in (*inputs, *named.values()) if isinstance(value, Tensor)]
-        if tensors:
-            self._watch.remove()
-            self._watch = None
-            first = next((x for x in tensors if x.is_floating_point()), tensors[0])
-            self._start_norms(tuple(first.shape[1:]))
+        with self._going_on("measuring norms"):
+            tensors = [value for value in (*inputs, *named.values()) if isinstance(value, Tensor)]
+            if tensors and self._watch is not None:
+                self._watch.remove()
+                self._watch = None
+                first = next((x for x in tensors if x.is_floating_point()), tensors[0])
+                self._start_norms(tuple(first.shape[1:]))
 
     def _start_norms(self, input_shape: tuple[int, ...]) -> None:
         network = unwrapped(self.model)
@@ -155,34 +179,39 @@ class Tracker:
         Returns:
             Whether it was a checkpoint.
         """
-        if not self.due(step):
-            return False
-        self.measure(step, **measured)
-        return True
+        with self._going_on("a checkpoint"):
+            if self.due(step):
+                self.measure(step, **measured)
+                return True
+        return False
 
     def measure(self, step: int, **measured: Any) -> dict[str, Any]:
-        """Measure now and write a row, checkpoint or not."""
-        row = self._progress(step)
-        if self.evaluate is not None:
-            row |= _columns(self.evaluate())
-        row |= _columns(measured)
-        row |= self._norms()
-        self._write(row)
-        losses = [v for k, v in row.items() if k.endswith("_loss")]
-        if self.diverged_at is None and any(not math.isfinite(v) for v in losses):
-            self.diverged_at = int(step)
-        self._next = self._after(int(step))
+        """Measure now and write a row, checkpoint or not; what fails is not in it."""
+        row: dict[str, Any] = {}
+        with self._going_on("a checkpoint"):
+            row = self._progress(step)
+            self._next = self._after(int(step))
+            if self.evaluate is not None:
+                with self._going_on("evaluate()"), _modes_restored(self.model):
+                    row |= self._columns(self.evaluate())
+            row |= self._columns(measured)
+            row |= self._norms()
+            losses = [v for k, v in row.items() if k.endswith("_loss")]
+            if self.diverged_at is None and any(not math.isfinite(v) for v in losses):
+                self.diverged_at = int(step)
+            self._write(row)
         return row
 
     def note(self, step: int, **measured: Any) -> None:
         """Add measurements that came later to the row of a step; an evaluation gets the norms beside it."""
-        columns = _columns(measured)
-        if not columns:
-            return
-        row = next((r for r in reversed(self.rows) if r["step"] == step), None) or self._progress(step)
-        if "norm" not in row and {"test_loss", "test_error"} & set(columns):
-            row = {**row, **self._norms()}
-        self._write({**row, **columns})
+        with self._going_on("a note"):
+            columns = self._columns(measured)
+            if not columns:
+                return
+            row = next((r for r in reversed(self.rows) if r["step"] == step), None) or self._progress(step)
+            if "norm" not in row and {"test_loss", "test_error"} & set(columns):
+                row = {**row, **self._norms()}
+            self._write({**row, **columns})
 
     def _progress(self, step: int) -> dict[str, Any]:
         row: dict[str, Any] = {"step": int(step), "n_params": self.n_params}
@@ -194,28 +223,55 @@ class Tracker:
 
     def _write(self, row: dict[str, Any]) -> None:
         self.rows = [r for r in self.rows if r["step"] != row["step"]] + [row]
-        if self.writer is not None and not self.writer.closed:  # trainers evaluate again after the end
-            self.writer.append(row)
+        if self.writer is None or self.writer.closed:  # trainers evaluate again after the end
+            return
+        self._unwritten.append(row)
+        with self._going_on("writing to the store"):
+            self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        """Write the rows that the store has not taken; one that it refuses for good is left out."""
+        while self.writer is not None and self._unwritten:
+            try:
+                self.writer.append(self._unwritten[0])
+            except BadInput as error:
+                self._tell("a row of the store", error)
+            del self._unwritten[0]
 
     def _norms(self) -> dict[str, float]:
         if self.norms is None:
             return {}
-        with evaluating(self.model):
-            found = self.norms.measure()
-        return {NORMS[name]: float(value) for name, value in found.items() if name in NORMS}
+        with self._going_on("measuring norms"):
+            with evaluating(self.model):
+                found = self.norms.measure()
+            return {NORMS[name]: float(value) for name, value in found.items() if name in NORMS}
+        return {}
+
+    def _columns(self, measured: Mapping[str, Any]) -> dict[str, float]:
+        """Numbers under the table's names; a metric that cannot be used is told of and left out."""
+        columns: dict[str, float] = {}
+        for name, value in measured.items():
+            with self._going_on(f"the metric {name}"):
+                columns |= _column(name, value)
+        return columns
 
     # --- at the end ------------------------------------------------------------------------------
 
     def finish(self) -> Curves:
-        """Seal the run and return its curves."""
-        if self._watch is not None:
-            self._watch.remove()
-        if self.writer is not None and not self.writer.closed:
-            if self.diverged_at is None:
-                self.writer.seal("done")
-            else:
-                self.writer.seal("diverged", diverged_at=self.diverged_at)
-        return self.curves()
+        """Seal the run and return its curves; without rows where nothing was measured."""
+        with self._going_on("the end of the run"):
+            if self._watch is not None:
+                self._watch.remove()
+            if self.writer is not None and not self.writer.closed:
+                with contextlib.closing(self.writer):  # what cannot be sealed stays, unfinished
+                    self._write_waiting()
+                    if self.diverged_at is None:
+                        self.writer.seal("done")
+                    else:
+                        self.writer.seal("diverged", diverged_at=self.diverged_at)
+        with self._going_on("the curves"):
+            return self.curves()
+        return Curves({})
 
     def curves(self) -> Curves:
         """What has been measured so far."""
@@ -235,7 +291,8 @@ class Tracker:
         if kind is None:
             self.finish()
         elif self.writer is not None:
-            self.writer.close()
+            with self._going_on("the end of the run"):
+                self.writer.close()
 
     # --- other people's trainers -----------------------------------------------------------------
 
@@ -256,12 +313,14 @@ def lightning_callback(tracker: Tracker, base: type) -> Any:
 
     class TrackerCallback(base):
         def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, *_: Any) -> None:
-            loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-            tracker(trainer.global_step, **({} if loss is None else {"loss": loss}))
+            with tracker._going_on("the callback"):
+                loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
+                tracker(trainer.global_step, **({} if loss is None else {"loss": loss}))
 
         def on_validation_end(self, trainer: Any, module: Any) -> None:
-            if not trainer.sanity_checking and trainer.global_step:
-                tracker.note(trainer.global_step, **dict(trainer.callback_metrics))
+            with tracker._going_on("the callback"):
+                if not trainer.sanity_checking and trainer.global_step:
+                    tracker.note(trainer.global_step, **dict(trainer.callback_metrics))
 
         def on_train_end(self, trainer: Any, module: Any) -> None:
             tracker.finish()
@@ -274,12 +333,14 @@ def hugging_face_callback(tracker: Tracker, base: type) -> Any:
 
     class TrackerCallback(base):
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            tracker(state.global_step)
+            with tracker._going_on("the callback"):
+                tracker(state.global_step)
 
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
             # the last log is a summary: its train_loss is the mean over the whole training
-            if state.global_step and logs and "train_runtime" not in logs:
-                tracker.note(state.global_step, **logs)
+            with tracker._going_on("the callback"):
+                if state.global_step and logs and "train_runtime" not in logs:
+                    tracker.note(state.global_step, **logs)
 
         def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             tracker.finish()
@@ -295,24 +356,40 @@ def _is_first() -> bool:
     return int(os.environ.get("RANK") or os.environ.get("LOCAL_RANK") or 0) == 0
 
 
-def _columns(measured: Mapping[str, Any]) -> dict[str, float]:
-    """Numbers under the table's names; accuracies become errors.
+@contextlib.contextmanager
+def _modes_restored(model: nn.Module) -> Iterator[None]:
+    """Put every module back into its mode where an evaluation fails halfway and leaves it in another."""
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        yield
+    except BaseException:
+        for module, training in modes:
+            module.training = training
+        raise
+
+
+def _column(name: str, value: Any) -> dict[str, float]:
+    """A number under the table's name; an accuracy becomes an error.
 
     What is not a number is left out, and so is what the table knows as a setting: trainers log the learning
     rate as it decays.
     """
-    columns: dict[str, float] = {}
-    for name, value in measured.items():
-        if isinstance(value, (Tensor, np.ndarray, np.generic)):
-            if math.prod(value.shape) != 1:
-                continue
-            value = value.item()
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or name in SETTING:
-            continue
-        if name in ACCURACIES:
-            if value > 1 + 1e-6:
-                raise BadInput(f"{name}={value:g}: accuracies are fractions; divide percent by 100")
-            columns[ACCURACIES[name]] = 1.0 - float(value)
-        else:
-            columns[NAMES.get(name, name)] = float(value)
-    return columns
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        if math.prod(value.shape) != 1:
+            return {}
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or name in SETTING:
+        return {}
+    short = bare(name)
+    ours = (
+        "train_loss"
+        if short == "loss"
+        else "train_accuracy"
+        if short in ACCURACY
+        else measurement(name) or name
+    )
+    if ours in ("train_accuracy", "test_accuracy"):
+        if value > 1 + 1e-6:
+            raise BadInput(f"{name}={value:g}: accuracies are fractions; divide percent by 100")
+        return {ours.replace("accuracy", "error"): 1.0 - float(value)}
+    return {ours: float(value)}
