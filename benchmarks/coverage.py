@@ -138,6 +138,30 @@ def small_surface_case(sizes: int, data: int, noise: float = 0.005) -> Callable:
     return one
 
 
+TENFOLD = np.array([1e4, 1e5, 1e6])  # inside, at the end of and ten times beyond the few sizes
+
+
+def few_case(
+    count: int, truth: Callable = offset, noise: float = 0.01, slope: float = 0.0, seeds: int = 1
+) -> Callable:
+    """One more run at three sizes, from `count` sizes; the noise grows towards small sizes as x^-slope."""
+    x = np.repeat(np.geomspace(1e3, 1e5, count), seeds)
+
+    def drawn(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
+        return truth(at) * np.exp(noise * (at / 1e5) ** -slope * rng.standard_normal(at.size))
+
+    def one(rng: np.random.Generator) -> Ends:
+        found = sl.laws.extrapolate(x, drawn(rng, x), at=TENFOLD)
+        return found.low, found.high, drawn(rng, TENFOLD), found.mean
+
+    return one
+
+
+def with_break(x):
+    """A power law that turns steeper at ten thousand, which the form of few sizes does not have."""
+    return 3 * np.asarray(x, float) ** -0.2 * (1 + (np.asarray(x, float) / 1e4) ** 2) ** -0.1
+
+
 def bent(rng: np.random.Generator) -> Callable:
     """A curve that no single form of the fit follows: a power law that bends, somewhere, some way."""
     change, place, width = rng.uniform(-0.3, 0.3), 10 ** rng.uniform(2.5, 5), rng.uniform(0.2, 1.0)
@@ -197,6 +221,14 @@ CASES = (
     Case("surface, 3 × 3 runs: loss, n_params, beta", small_surface_case(3, 3), wanted=SMALL),
     Case("surface, 4 × 4 runs", small_surface_case(4, 4), wanted=SMALL),
     Case("surface, 4 × 4 runs, 2 % noise", small_surface_case(4, 4, 0.02), wanted=SMALL),
+    Case("one variable, 4 sizes", few_case(4), wanted=SMALL),
+    Case("one variable, 5 sizes", few_case(5), wanted=SMALL),
+    Case("one variable, 6 sizes", few_case(6), wanted=SMALL),
+    Case("one variable, 5 sizes, 3 % noise", few_case(5, noise=0.03), wanted=SMALL),
+    Case("one variable, 5 sizes, a pure power law", few_case(5, truth=power), wanted=SMALL),
+    Case("one variable, 5 sizes, uneven noise", few_case(5, slope=0.3), wanted=SMALL),
+    Case("one variable, 5 sizes × 3 seeds", few_case(5, seeds=3), wanted=SMALL),
+    Case("one variable, 6 sizes, a break", few_case(6, truth=with_break, noise=0.003), wanted=SMALL),
     Case("misspecified: over forms (extrapolate)", over_forms_case),
     Case("misspecified: power law alone", wrong_form_case("power_law"), asked=False),
     Case("misspecified: offset alone", wrong_form_case("power_law_offset"), asked=False),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         theory,
         train,
     )
+    from scalinglab.answers import answer
     from scalinglab.curves import Curves
     from scalinglab.readers import read
     from scalinglab.spectrum import Spectrum
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from scalinglab.train.tracker import Tracker
 
 __all__ = [
-    "Curves", "Spectrum", "Store", "Tracker", "board", "data", "figures", "laws", "measure", "nets",
+    "Curves", "Spectrum", "Store", "Tracker", "answer", "board", "data", "figures", "laws", "measure", "nets",
     "papers", "read", "readers", "report", "simulate", "sweep", "theory", "train",
 ]  # fmt: skip
 
@@ -47,7 +48,7 @@ __getattr__, _names = lazily(
     __name__,
     {
         "Curves": "curves", "Spectrum": "spectrum", "Store": "store", "Tracker": "train.tracker",
-        "read": "readers",
+        "answer": "answers", "read": "readers",
     },
     modules={name: name for name in _PACKAGES},
 )  # fmt: skip

@@ -10,6 +10,7 @@ import typer
 
 from scalinglab._version import __version__
 from scalinglab.cli import (
+    answer,
     board,
     data,
     demo,
@@ -37,6 +38,7 @@ app = typer.Typer(
     cls=RenamingGroup,
 )
 app.command("demo")(demo.demo)
+app.command("answer")(answer.answer)
 app.add_typer(theory.app, name="theory")
 app.add_typer(simulate.app, name="simulate")
 app.add_typer(laws.app, name="laws")

@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from scalinglab.lazy import lazily
 
-__all__ = ["collapse", "laws", "style"]
+__all__ = ["collapse", "laws", "results", "style"]
 
 __getattr__, __dir__ = lazily(__name__, modules={name: name for name in __all__})

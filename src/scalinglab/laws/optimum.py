@@ -17,6 +17,7 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.base import Form
+from scalinglab.notebook import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,7 @@ WIDE = 100.0  # intervals of a larger ratio are shown without a value in the mid
 
 
 @dataclass(frozen=True)
-class Optimal:
+class Optimal(Shown):
     """The best use of a compute.
 
     Attributes:
@@ -68,6 +69,10 @@ class Optimal:
         columns |= {"data_per_param": self.tokens_per_param, "times_beyond": self.beyond}
         rows = np.atleast_1d(self.compute).size
         return pd.DataFrame({n: np.broadcast_to(np.atleast_1d(v), rows) for n, v in columns.items()})
+
+    def notebook_table(self) -> pd.DataFrame:
+        """`table`."""
+        return self.table()
 
     def summary(self) -> str:
         """A table in lines, the intervals below their values.

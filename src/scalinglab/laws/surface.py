@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,10 @@ from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, REACH, Optimal, best_split
+from scalinglab.notebook import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STRAIGHT = 0.01  # of ln size: sizes that stray less from a line, or from a value, lie on it
 MANY = 10  # runs a parameter from which on intervals come from resampling runs
@@ -41,7 +45,7 @@ USUAL_DELTA = 1e-3  # Huber's threshold on ln loss that is usual for such fits
 
 
 @dataclass(frozen=True)
-class Surface:
+class Surface(Shown):
     """A fitted surface; made by `fit`. Parameters are attributes: `.E .A .B .alpha .beta`."""
 
     law: Law
@@ -246,6 +250,17 @@ class Surface:
                 "add runs at more sizes around the optimum"
             )
         return np.stack([low[0], product / high[0], low[1]]), np.stack([high[0], product / low[0], high[1]])
+
+    def notebook_table(self) -> pd.DataFrame:
+        """One row a free parameter; no value where the runs determine none."""
+        import pandas as pd
+
+        rows = [
+            (n, np.nan if n in self.undetermined else self.parameters[n], low, high,
+             "no" if n in self.undetermined else "yes")
+            for n, (low, high) in self.parameter_intervals().items()
+        ]  # fmt: skip
+        return pd.DataFrame(rows, columns=["parameter", "value", "low", "high", "determined"])
 
     def summary(self) -> str:
         """The fit in lines: parameters with intervals, what is not determined, how sure the optimum is."""

@@ -36,6 +36,7 @@ from scalinglab.laws.extrapolation import few_points
 from scalinglab.laws.extrapolation.forecasters import NAMES, forecast
 from scalinglab.laws.fitting import points, rising
 from scalinglab.laws.fitting.from_curves import points_from
+from scalinglab.notebook import Shown
 
 FEWEST_POINTS = 8  # sizes; below, `few_points` predicts by one law
 FEWEST_BEFORE_A_CUT = 4
@@ -48,7 +49,7 @@ CHOSEN = 8.0  # the weights were chosen on the same cuts: variances grow by 1 + 
 
 
 @dataclass(frozen=True)
-class Extrapolation:
+class Extrapolation(Shown):
     """The continuation of a curve.
 
     Attributes:
@@ -88,6 +89,12 @@ class Extrapolation:
         if self.backtest.empty:
             return float("nan")
         return _rmsle(self.backtest, "predicted")
+
+    def notebook_table(self) -> pd.DataFrame:
+        """One row a size."""
+        return pd.DataFrame({
+            "at": self.at, "mean": self.mean, "low": self.low, "high": self.high, "times_beyond": self.beyond
+        })  # fmt: skip
 
     def summary(self) -> str:
         """The prediction as a person reads it."""

@@ -20,6 +20,7 @@ from scalinglab.curves.columns import is_seed, no_number, standard_name, tidy
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting import points
 
+SEEN = ("tokens", "examples")  # columns of the data seen at each checkpoint
 REDUCE = ("auto", "best", "last", "all")
 
 
@@ -172,10 +173,13 @@ def points_of(
         error, note = _standard_error(frame, f"{y}_stderr")
         notes.append(note)
     runs, told_apart_by = _run_names(frame, names, y, error)
+    if not isinstance(x, str) and reduce == "auto" and _one_length(frame, names):
+        reduce = "all"
+        notes.append("n_data is the same in every run: every checkpoint counts, with the data seen there")
     if not isinstance(x, str) and reduce == "all":
         names = [_seen(frame, name) for name in names]
     # a surface takes one row of each run, with the tokens seen there; a curve along training takes them all
-    keys = [name for name in names if isinstance(x, str) or name != "tokens"]
+    keys = [name for name in names if isinstance(x, str) or name not in SEEN]
     frame, note = _reduced(frame.assign(__run=runs), ["__run", *keys], y, reduce)
     if note:
         notes.append(f"{note}; runs are told apart by {', '.join(told_apart_by)}")
@@ -202,8 +206,13 @@ def _in_percent(name: str, values: np.ndarray) -> bool:
 
 def _seen(frame: pd.DataFrame, name: str) -> str:
     """The column of data seen at each checkpoint, where `n_data` is that of the whole run."""
-    growing = name == "n_data" and "tokens" in frame and frame["tokens"].notna().all()
-    return "tokens" if growing else name
+    seen = [c for c in SEEN if c in frame and frame[c].notna().all() and (frame[c] > 0).all()]
+    return seen[0] if name == "n_data" and seen else name
+
+
+def _one_length(frame: pd.DataFrame, names: list[str]) -> bool:
+    """Whether n_data does not vary from run to run and the data seen along them is in the table."""
+    return "n_data" in names and frame["n_data"].nunique() < 2 and _seen(frame, "n_data") != "n_data"
 
 
 def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scalinglab.laws.fitting import uncertainty
 from scalinglab.laws.fitting.solution import Certificate, Interval, Solution
+from scalinglab.notebook import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Certificate", "Interval", "Law"]
 
 
 @dataclass(frozen=True, repr=False)
-class Law(Solution):
+class Law(Solution, Shown):
     """A fitted form with its uncertainty; made by `fit`."""
 
     @property
@@ -127,6 +131,18 @@ class Law(Solution):
         if self.form.exponent is not None and self.unidentified:
             lines.append(f"  NOT IDENTIFIED: {self.unidentified}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.points.notes)])
+
+    def notebook_table(self) -> pd.DataFrame:
+        """One row a parameter: its value, its 95 % interval and whether the points determine it."""
+        import pandas as pd
+
+        ends = self.parameter_intervals
+        rows = [
+            (n, v, *ends[n], "yes" if self.identified[n] else "no")
+            for n, v in self.parameters.items()
+            if n in ends and n in self.identified
+        ]
+        return pd.DataFrame(rows, columns=["parameter", "value", "low", "high", "determined"])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

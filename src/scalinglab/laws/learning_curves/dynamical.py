@@ -43,10 +43,11 @@ from scalinglab.laws.learning_curves.shape import (
     optimum,
     power_law_window,
 )
+from scalinglab.notebook import Shown
 
 
 @dataclass(frozen=True)
-class Dynamical:
+class Dynamical(Shown):
     """The dynamical laws of one model on one data set.
 
     Attributes:
@@ -88,6 +89,12 @@ class Dynamical:
     def elbow(self) -> np.ndarray:
         """(sizes,) the norm at which each curve leaves its power law."""
         return self.table["elbow"].to_numpy()
+
+    def notebook_table(self) -> pd.DataFrame:
+        """One row an exponent."""
+        names = ("gamma_1", "gamma_2", "gamma_predicted", "gamma_measured")
+        rows = [(n, e.value, e.stderr, e.low, e.high) for n in names for e in [getattr(self, n)]]
+        return pd.DataFrame(rows, columns=["exponent", "value", "stderr", "low", "high"])
 
     def summary(self) -> str:
         """The exponents as a person reads them."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import best_split
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
+from scalinglab.notebook import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NARROWER = 0.9  # by which factor a more expensive plan has to narrow the interval
 WORTH, NOTICEABLE = 0.8, 1e-3  # a plan is worth it that narrows the interval so much, and by so much of y
@@ -33,7 +37,7 @@ SANE = 10.0  # candidates lie within this factor of the n_params that is best fo
 
 
 @dataclass(frozen=True)
-class NextRuns:
+class NextRuns(Shown):
     """A plan of runs.
 
     Attributes:
@@ -78,6 +82,13 @@ class NextRuns:
         change = f"from ± {100 * self.before:.2g} % to ± {100 * self.after[-1]:.2g} %"
         spent = f"{self.cost.sum():.3g} {self.unit} narrow the prediction {change}"
         return f"worth it: {spent}" if self.worth_it else f"not worth it: {spent}"
+
+    def notebook_table(self) -> pd.DataFrame:
+        """One row a run, in the order in which to make them."""
+        import pandas as pd
+
+        table = pd.DataFrame(self.runs.reshape(-1, len(self.variables)), columns=list(self.variables))
+        return table.assign(seeds=self.seeds, cost=self.cost, half_width=self.after)
 
     def summary(self) -> str:
         """A table in lines."""

@@ -1,0 +1,411 @@
+"""One answer from a table: `answer(table, compute=None)`.
+
+What a practitioner came for, in sentences with units: the exponent and how sure it is, whether it is a power
+law at all, what ten times as much gives, the compute-optimal model, which run to make next and whether it is
+worth it. A question that the data do not answer gets the sentence that says why. Every sentence carries the
+command that shows more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+
+from scalinglab import readers
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
+from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
+from scalinglab.laws.fitting import fit as fitting
+from scalinglab.laws.fitting import rising
+from scalinglab.laws.fitting.from_curves import SEEN, Table, points_of
+from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, WIDE, Optimal
+from scalinglab.laws.planning import questions
+from scalinglab.laws.planning.next_runs import NextRuns
+from scalinglab.laws.surface import Surface
+from scalinglab.laws.surface import fit as fit_surface
+from scalinglab.notebook import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MEASURED = (
+    "test_loss", "loss", "validation_loss", "val_loss", "eval_loss", "test_error", "test_accuracy",
+    "accuracy", "train_loss", "train_error",
+)  # fmt: skip
+SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
+FURTHER = 10.0  # how many times beyond the data the answers look
+FEWEST_TO_SHOW_A_BEND = 16  # runs from which on residuals of a surface are tested for a bend
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One answer: what it is about, the sentence, and the command that shows more."""
+
+    topic: str
+    text: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Answers(Shown):
+    """What a table says, in sentences; made by `answer`.
+
+    Attributes:
+        statements: one a question, in order.
+        x, y: the columns that were used; x is "n_params, n_data" for a surface.
+        law, surface, extrapolation, optimal, next_runs: the results behind the sentences, where there are.
+        notes: what was done to the rows.
+    """
+
+    statements: tuple[Statement, ...]
+    x: str
+    y: str
+    law: Law | None = None
+    surface: Surface | None = None
+    extrapolation: Extrapolation | None = None
+    optimal: Optimal | None = None
+    next_runs: NextRuns | None = None
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, topic: str) -> str:
+        """The sentence on a topic: read, exponent, power law, ten times, compute-optimal, next run."""
+        for statement in self.statements:
+            if statement.topic == topic:
+                return statement.text
+        raise KeyError(topic)
+
+    def summary(self) -> str:
+        """The sentences, each followed by the command that shows more."""
+        lines = [f"{s.text}\n    {s.command}" for s in self.statements]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def notebook_table(self) -> pd.DataFrame:
+        """One row a question."""
+        import pandas as pd
+
+        return pd.DataFrame([(s.topic, s.text) for s in self.statements], columns=["question", "answer"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        document: dict[str, Any] = {
+            "x": self.x, "y": self.y, "answers": [vars(s) for s in self.statements], "notes": list(self.notes)
+        }  # fmt: skip
+        if self.law is not None:
+            document["law"] = self.law.to_dict()
+        if self.surface is not None:
+            document["parameters"] = {
+                n: {"value": None if n in self.surface.undetermined else self.surface.parameters[n],
+                    "low": low, "high": high}
+                for n, (low, high) in self.surface.parameter_intervals().items()
+            }  # fmt: skip
+        if self.optimal is not None:
+            document["compute_optimal"] = self.optimal.table().to_dict("records")
+        if self.extrapolation is not None:
+            document["extrapolation"] = self.extrapolation.notebook_table().to_dict("records")
+        if self.next_runs is not None:
+            document["next_runs"] = self.next_runs.notebook_table().to_dict("records")
+            document["worth_it"] = self.next_runs.worth_it
+        return document
+
+
+def answer(
+    table: Any, compute: float | None = None, *, x: str | None = None, y: str | None = None, **columns: str
+) -> Answers:
+    """What a table of runs says, in sentences.
+
+    Args:
+        table: a `Curves`, a DataFrame, or the path of a table, a store or a folder of logs.
+        compute: FLOPs at which the compute-optimal model is wanted; ten times the largest run by default.
+        x: the column of sizes; by default n_params and n_data together where both vary.
+        y: the column that was measured; by default the test loss, loss, or error that the table has.
+        columns: what columns are called in the table, ours to theirs, as in `scalinglab.read`.
+
+    >>> import numpy as np, pandas as pd
+    >>> n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 5)))
+    >>> loss = (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * np.tile([1.001, 0.999, 1.0, 1.001, 0.999], 5)
+    >>> found = answer(pd.DataFrame({"n_params": n, "tokens": d, "loss": loss}), compute=1e22)
+    >>> found["compute-optimal"].startswith("For 1e+22 FLOPs")
+    True
+    """
+    curves = table if isinstance(table, Curves) and not columns else readers.read(table, **columns)
+    place = str(table) if isinstance(table, (str, Path)) else "TABLE.csv"
+    measured = curves.resolve(y) if y else _measured(curves)
+    varied = [c for c in SIZES if c in curves.frame and curves.frame[c].nunique() > 1]
+    seen = any(name in varied for name in SEEN)  # a run of one length still sees more data as it goes
+    if x is None and "n_params" in varied and ("n_data" in varied or (seen and "n_data" in curves.frame)):
+        return _of_surface(curves, measured, compute, place)
+    size = curves.resolve(x) if x else next(iter(varied), None)
+    if size is None:
+        raise BadInput(
+            f"no size varies in this table: it has none of {', '.join(SIZES)} with two values or more; name "
+            "the column of sizes with x= (--x)"
+        )
+    return _of_curve(curves, size, measured, place)
+
+
+def _measured(curves: Curves) -> str:
+    for name in MEASURED:
+        if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():
+            return curves.resolve(name)
+    if curves.measurement_columns:
+        return curves.measurement_columns[0]
+    raise BadInput("the table has no column of measurements: name it with y= (--y)")
+
+
+# --- parameters and data -------------------------------------------------------------------------------
+
+
+def _of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Answers:
+    table = points_of(curves, ["n_params", "n_data"], y)
+    n, d = table.x
+    unit = curves.data_unit
+    spent = FLOPS_PER_PARAM_EXAMPLE * n * d
+    target = float(compute) if compute is not None else FURTHER * float(spent.max())
+    more = f"scalinglab laws surface {place} --y {y}"
+    said = [Statement(
+        "read",
+        f"{len(np.unique(table.runs))} runs of {count(n.min())} to {count(n.max())} parameters on "
+        f"{count(d.min())} to {count(d.max())} {unit}, {spent.min():.2g} to {spent.max():.2g} FLOPs; "
+        f"{y} from {table.y.max():.4g} to {table.y.min():.4g}.",
+        f"scalinglab report {place}",
+    )]  # fmt: skip
+    try:
+        if rising.rises(spent, table.y):
+            raise NotDetermined(f"{y} rises with compute: give a loss or an error, such as 1 - accuracy")
+        fitted = fit_surface(n, d, table.y, runs=table.runs)
+    except ScalinglabError as reason:
+        said.append(Statement("exponent", f"Not determined: {_sentence(reason)}", more))
+        return Answers(tuple(said), "n_params, n_data", y, notes=table.notes)
+    said.append(Statement("exponent", _exponents(fitted, unit), more))
+    said.append(Statement("power law", _follows(fitted), f"scalinglab report {place}"))
+    optimal, runs = None, None
+    try:
+        optimal = fitted.compute_optimal([float(spent.max()), FURTHER * float(spent.max()), target])
+        said.append(Statement("ten times", _ten_times(optimal, y), f"{more} --compute {target:.3g}"))
+        said.append(Statement(
+            "compute-optimal", _optimal(optimal, 2, unit),
+            f"scalinglab plan optimal {place} --compute {target:.3g}",
+        ))  # fmt: skip
+        runs, text = _next(
+            lambda: questions.next_runs(fitted, budget=float(spent.max()), compute=target), unit
+        )
+    except NotDetermined as reason:
+        text = "Add runs first, as the sentence above says."
+        said.append(Statement("compute-optimal", f"Not determined: {_sentence(reason)}", more))
+    budget = f"--budget {spent.max():.2g} --compute {target:.3g}"
+    said.append(Statement("next run", text, f"scalinglab plan next {place} {budget}"))
+    return Answers(tuple(said), "n_params, n_data", y, fitted.law, fitted, None, optimal, runs, table.notes)
+
+
+def _exponents(fitted: Surface, unit: str) -> str:
+    """α, β and the floor, each with its interval, or in words that it is not determined."""
+    ends = fitted.parameter_intervals()
+    words = {"alpha": "with parameters as the power", "beta": f"with {unit} as the power"}
+    parts = []
+    for name, how in words.items():
+        if name in fitted.undetermined:
+            parts.append(f"{how} {name}, which these runs do not determine")
+        else:
+            low, high = ends[name]
+            parts.append(f"{how} {fitted.parameters[name]:.3f} (95 %: {low:.3f} to {high:.3f})")
+    low, high = ends["E"]
+    known = np.isfinite(high) and high - low < fitted.parameters["E"]
+    floor = (
+        f"{fitted.parameters['E']:.3g} (95 %: {low:.3g} to {high:.3g})" if known else f"at most {high:.3g}"
+    )
+    return f"The loss falls {' and '.join(parts)}, towards a floor of {floor}."
+
+
+def bend_pvalue(fitted: Surface) -> float:
+    """How likely residuals of a surface that holds would bend with sizes as much as these.
+
+    The score test of adding (ln n_params)², ln n_params · ln n_data and (ln n_data)² to the surface, on
+    Huber's residuals, which are orthogonal to the fitted parameters and do not take an outlier for a bend.
+    NaN for few runs, and for several points of one run, which move together.
+    """
+    data = fitted.law.points
+    if len(np.unique(data.runs)) < FEWEST_TO_SHOW_A_BEND or data.blocked:
+        return float("nan")
+    law = fitting.fit_points(fitted.law.form, data, log=fitted.law.log)
+    r = np.clip(law.residuals, -law.delta, law.delta)
+    if np.max(np.abs(r)) < 1e-12:
+        return float("nan")
+    u, v = (np.log(s / np.exp(np.log(s).mean())) for s in data.x[:2])
+    used, _ = np.linalg.qr(_unit(law.problem.jacobian(law.coordinates[None])[0]))
+    added = np.column_stack([u * u, u * v, v * v])
+    added, _ = np.linalg.qr(_unit(added - used @ (used.T @ added)))
+    spare = len(r) - used.shape[1] - added.shape[1]
+    explained = float(np.sum((added.T @ r) ** 2))
+    ratio = explained / added.shape[1] / ((r @ r - explained) / spare)
+    return float(stats.f.sf(ratio, added.shape[1], spare))
+
+
+def _unit(columns: np.ndarray) -> np.ndarray:
+    return np.asarray(columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-300))
+
+
+def _follows(fitted: Surface) -> str:
+    scatter = 100 * fitted.law.residual_std
+    p = bend_pvalue(fitted)
+    if np.isnan(p):
+        return (
+            f"The runs scatter by {scatter:.2g} % around a sum of two power laws; "
+            f"fewer than {FEWEST_TO_SHOW_A_BEND} runs, or checkpoints that move together, do not show "
+            "whether it bends."
+        )
+    if p < 0.01:
+        return (
+            f"Not quite: residuals of {scatter:.2g} % bend with size (p = {p:.1g}), so the intervals here, "
+            "which assume a sum of two power laws, are too narrow."
+        )
+    return (
+        f"Yes: a sum of two power laws follows the runs within {scatter:.2g} %, and no bend is seen "
+        f"(p = {p:.2g})."
+    )
+
+
+def _ten_times(best: Optimal, y: str) -> str:
+    low, high = (end[1] for end in best.loss_interval)
+    return (
+        f"Ten times the largest run ({best.compute[1]:.2g} FLOPs) takes the best {y} from "
+        f"{best.loss[0]:.4g} to {best.loss[1]:.4g} (95 %: {low:.4g} to {high:.4g})."
+    )
+
+
+def _optimal(best: Optimal, i: int, unit: str) -> str:
+    n, d = best.n_params[i], best.n_data[i]
+    (n_low, n_high), (d_low, d_high) = (
+        (float(e.low[i]), float(e.high[i])) for e in (best.n_params_interval, best.n_data_interval)
+    )
+    beyond = best.beyond[i]
+    far = f", {beyond:.3g} times the largest run" if beyond > 1 else ""
+    start = f"For {best.compute[i]:.3g} FLOPs{far}: "
+    if n_high / n_low > WIDE:
+        return f"{start}{count(n_low)} to {count(n_high)} parameters; these runs do not say more."
+    per = f"{unit} per parameter"
+    return (
+        f"{start}{count(n)} parameters (95 %: {count(n_low)} to {count(n_high)}) on {count(d)} {unit} "
+        f"({count(d_low)} to {count(d_high)}), {d / n:.3g} {per} "
+        f"({d_low / n_high:.2g} to {d_high / n_low:.2g})."
+    )
+
+
+# --- one size ------------------------------------------------------------------------------------------
+
+
+def _of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
+    table = points_of(curves, x, y)
+    unit = curves.data_unit if x in ("n_data", "tokens") else x
+    sizes, values = table.x, table.y
+    asked = f"{place} --x {x} --y {y}"
+    runs = len(np.unique(table.runs))
+    said = [Statement(
+        "read",
+        f"{runs} runs at {len(np.unique(sizes))} values of {x}, {count(sizes.min())} to {count(sizes.max())} "
+        f"{unit}; {y} from {values[np.argmin(sizes)]:.4g} to {values[np.argmax(sizes)]:.4g}.",
+        f"scalinglab report {place}",
+    )]  # fmt: skip
+    law: Law | None = None
+    further: Extrapolation | None = None
+    planned: NextRuns | None = None
+    shown = y
+    try:
+        if rising.is_complement(sizes, values):
+            values, shown = 1 - values, f"1 - {y}"
+        law = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
+        said.append(Statement("exponent", _exponent(law, shown, x), f"scalinglab laws fit {asked}"))
+        said.append(Statement("power law", _straight(table, values), f"scalinglab plan bend {asked}"))
+        at = FURTHER * float(sizes.max())
+        further = extrapolate(sizes, table.y, at=at)
+        said.append(Statement(
+            "ten times",
+            f"Ten times as much, {count(at)} {unit}: {y} = {further.mean[0]:.4g} (95 % of single runs: "
+            f"{further.low[0]:.4g} to {further.high[0]:.4g}).",
+            f"scalinglab laws extrapolate {asked} --at {at:.3g}",
+        ))  # fmt: skip
+        fixed = law
+        planned, text = _next(lambda: questions.next_runs(fixed, budget=float(sizes.max()), at=at), unit)
+        command = f"scalinglab plan next {asked} --at {at:.3g} --budget {sizes.max():.3g}"
+        said.append(Statement("next run", text, command))
+    except ScalinglabError as reason:
+        topic = "exponent" if law is None else "ten times"
+        said.append(Statement(topic, f"Not determined: {_sentence(reason)}", f"scalinglab laws fit {asked}"))
+    missing = "n_params" if x != "n_params" else "n_data"
+    said.append(Statement(
+        "compute-optimal",
+        f"A compute-optimal model needs runs in which {missing} varies, too.",
+        "scalinglab plan optimal --help",
+    ))  # fmt: skip
+    return Answers(tuple(said), x, y, law, extrapolation=further, next_runs=planned, notes=table.notes)
+
+
+def _exponent(law: Law, y: str, x: str) -> str:
+    if law.unidentified:
+        return f"The exponent of {y} against {x} is not determined: {law.unidentified}."
+    low, high = law.parameter_intervals["exponent"]
+    text = f"{y} falls as the power {law.exponent:.3f} of {x} (95 %: {low:.3f} to {high:.3f})"
+    if "offset" in law.parameters:
+        floor_low, floor_high = law.parameter_intervals["offset"]
+        text += f", towards a floor between {floor_low:.3g} and {floor_high:.3g}"
+    return f"{text}."
+
+
+def _straight(table: Table, values: np.ndarray) -> str:
+    """Whether the means of the sizes lie on one power law, without a floor."""
+    sizes, which = np.unique(table.x, return_inverse=True)
+    means = np.exp(np.bincount(which, np.log(values)) / np.bincount(which))
+    try:
+        found = questions.still_power_law(sizes, means)
+    except BadInput as reason:
+        return f"Cannot tell: {_sentence(reason)}"
+    return f"{found.text[0].upper()}{found.text[1:]}."
+
+
+def at_place(found: Answers, place: str) -> Answers:
+    """The same answers with the file's name in the commands."""
+    named = (replace(s, command=s.command.replace("TABLE.csv", place)) for s in found.statements)
+    return replace(found, statements=tuple(named))
+
+
+# --- words ---------------------------------------------------------------------------------------------
+
+
+def _next(plan: Callable[[], NextRuns], unit: str) -> tuple[NextRuns | None, str]:
+    """The next run and whether it is worth it, or why none can be named."""
+    try:
+        found = plan()
+    except ScalinglabError as reason:
+        return None, f"Not determined: {_sentence(reason)}"
+    if found.unit.startswith("units of"):
+        found = replace(found, unit=unit)
+    if not len(found.runs):
+        return found, f"{found.verdict[0].upper()}{found.verdict[1:]}."
+    words = {"n_params": "parameters", "n_data": unit, "x": unit}
+    sizes = " on ".join(
+        f"{count(v)} {words.get(n, n)}" for n, v in zip(found.variables, found.runs[0], strict=True)
+    )
+    repeats = f", {found.seeds[0]} seeds" if found.seeds[0] > 1 else ""
+    return found, f"Next: {sizes}{repeats}. {found.verdict[0].upper()}{found.verdict[1:]}."
+
+
+def _sentence(reason: Exception) -> str:
+    text = str(reason).strip().rstrip(".")
+    return f"{text}."
+
+
+def count(value: float) -> str:
+    """A size as people write it.
+
+    >>> [count(v) for v in (950, 1.9e7, 1.33e9, 2.4e12, 3e16)]
+    ['950', '19M', '1.33B', '2.4T', '3e+16']
+    """
+    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if size <= abs(value) < 1e15:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.3g}"

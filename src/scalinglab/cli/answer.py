@@ -1,0 +1,43 @@
+"""``scalinglab answer``: what a table of runs says, in sentences."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from scalinglab.cli import options as option
+from scalinglab.cli.tables import draw, finish, read_curves, say
+
+
+def answer(
+    file: option.File,
+    compute: Annotated[
+        float | None,
+        typer.Option(
+            help="FLOPs at which the compute-optimal model is wanted. Default: 10 times the largest run."
+        ),
+    ] = None,
+    x: Annotated[str | None, typer.Option("--x", help="The column of sizes. Default: what varies.")] = None,
+    y: Annotated[str | None, typer.Option("--y", help="The column that was measured.")] = None,
+    column: option.Columns = None,
+    where: option.Where = None,
+    figure: option.Figure = None,
+    as_json: option.Json = False,
+    out: option.Out = None,
+) -> None:
+    """The exponent, ten times as much, the compute-optimal model and the next run, in sentences.
+
+    scalinglab answer runs.csv --compute 1e22
+
+    scalinglab answer logs/
+    """
+    from scalinglab import answers
+
+    found = answers.answer(read_curves(file, where, column, as_json=as_json), compute, x=x, y=y)
+    found = answers.at_place(found, str(file))
+    say(found.summary(), as_json)
+    document = found.to_dict()
+    if figure is not None:
+        document["figure"] = draw(found.plot().figure, figure, file, "answer")
+    finish(document, found.notebook_table(), as_json, out)

@@ -1,0 +1,143 @@
+"""One drawing for every result: what ``result.plot()`` puts on axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.figures.collapse import plain_ticks
+from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, loglog, panels, points, through_middle
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scalinglab.laws import Law
+    from scalinglab.laws.extrapolation.stacking import Extrapolation
+    from scalinglab.laws.learning_curves.dynamical import Dynamical
+    from scalinglab.laws.optimum import Optimal
+    from scalinglab.laws.planning.next_runs import NextRuns
+    from scalinglab.laws.surface import Surface
+
+WIDEST = 30.0  # an interval's end is drawn at most this factor away from the points
+
+
+def draw(result: Any, axes: Axes | None = None, **options: Any) -> Axes:
+    """Draw a result on axes, or on a new figure, and return the axes."""
+    for kind in type(result).__mro__:
+        if kind.__name__ in DRAWINGS:
+            drawn = axes if axes is not None else panels(1, 1, size=(5.2, 3.6))[1][0, 0]
+            DRAWINGS[kind.__name__](drawn, result, **options)
+            if drawn.get_yscale() == "log":
+                plain_ticks(drawn, "y")
+            return drawn
+    raise BadInput(f"no drawing for {type(result).__name__}; there are: {', '.join(DRAWINGS)}")
+
+
+def law(axes: Axes, fitted: Law, *, x: str = "x", y: str = "y", level: float = 0.95) -> None:
+    """A law of one variable over its points, with its interval, a factor of 10 beyond them."""
+    data = fitted.points
+    if data.x.ndim > 1:
+        raise BadInput(f"{fitted.form.name} is a law of several variables: plot its Surface instead")
+    grid = np.geomspace(data.x.min() / 1.2, data.x.max() * 10, 60)
+    curve, (low, high) = np.asarray(fitted.predict(grid)), fitted.interval(grid, level)
+    ends = data.y.min() / WIDEST, data.y.max() * WIDEST
+    band(axes, grid, np.clip(low, *ends), np.clip(high, *ends), color=PALETTE[0])
+    axes.plot(grid, curve, color=PALETTE[0], label=fitted.form.name.replace("_", " "))
+    points(axes, data.x, data.y, data.error, color=INK, label="measured", zorder=3)
+    loglog(axes, x, y)
+    axes.legend(frameon=False)
+
+
+def surface(axes: Axes, fitted: Surface, *, budgets: int = 6, flops_per_param_example: float = 6.0) -> None:
+    """Loss against n_params: runs, isoFLOP curves labelled by compute, and the line of optima."""
+    n, d = fitted.law.points.x[:2]
+    spent = flops_per_param_example * n * d
+    totals = np.geomspace(spent.min(), spent.max(), budgets)
+    shades = colors(totals)
+    nearest = np.abs(np.log(spent[:, None] / totals)).argmin(axis=1)
+    for i, (total, shade) in enumerate(zip(totals, shades, strict=True)):
+        sizes = np.geomspace(n.min() / 2, n.max() * 2, 80)
+        data = total / flops_per_param_example / sizes
+        seen = (data > d.min() / 3) & (data < d.max() * 3)
+        axes.plot(sizes[seen], fitted.predict(sizes[seen], data[seen]), color=shade, linewidth=1.0,
+                  label=f"{total:.0e} FLOPs")  # fmt: skip
+        own = nearest == i
+        axes.plot(n[own], fitted.law.points.y[own], "o", color=shade, markersize=3.5)
+    try:
+        best = fitted.compute_optimal(np.geomspace(totals[0], totals[-1], 30), intervals=False)
+        axes.plot(best.n_params, best.loss, color=INK, linestyle="--", label="compute-optimal")
+    except ScalinglabError:  # no optimum: nothing to draw
+        pass
+    loglog(axes, "n_params", "loss")
+    axes.legend(frameon=False, fontsize=7)
+
+
+def optimal(axes: Axes, found: Optimal) -> None:
+    """The best n_params and n_data against compute, with intervals."""
+    compute = np.atleast_1d(found.compute)
+    for name, color in (("n_params", PALETTE[0]), ("n_data", PALETTE[1])):
+        value = np.atleast_1d(getattr(found, name))
+        low, high = (np.atleast_1d(end) for end in getattr(found, f"{name}_interval"))
+        spread = None if np.isnan(low).any() else np.array([value - low, high - value])
+        points(axes, compute, value, spread, color=color, label=name)
+        axes.plot(compute, value, color=color, linewidth=0.8)
+    loglog(axes, "compute (FLOPs)", "optimal size")
+    axes.legend(frameon=False)
+
+
+def extrapolation(axes: Axes, found: Extrapolation, *, x: str = "x", y: str = "y") -> None:
+    """The measured curve and its continuation with the interval."""
+    if found.points is not None:
+        points(axes, found.points.x, found.points.y, color=INK, label="measured", zorder=3)
+    order = np.argsort(found.at)
+    spread = np.array([found.mean - found.low, found.high - found.mean])[:, order]
+    points(axes, found.at[order], found.mean[order], spread, color=PALETTE[0],
+           label=f"predicted, {100 * found.level:.0f} %")  # fmt: skip
+    loglog(axes, x, y)
+    axes.legend(frameon=False)
+
+
+def next_runs(axes: Axes, found: NextRuns) -> None:
+    """How the prediction's interval narrows with what is spent."""
+    spent = np.concatenate([[0.0], np.cumsum(found.cost)])
+    width = 100 * np.concatenate([[found.before], found.after])
+    axes.plot(spent, width, "o-", color=PALETTE[0])
+    axes.set(xlabel=f"spent ({found.unit})", ylabel="half-width of the prediction / %", ylim=(0, None))
+    axes.set_title("worth it" if found.worth_it else "not worth it")
+
+
+def dynamical(axes: Axes, found: Dynamical, *, x: str = "n_data", y: str = "smallest error") -> None:
+    """The best error against size, with the measured and the predicted power law."""
+    table = found.table
+    points(
+        axes, table["size"], table["y_optimum"], table["y_optimum_error"], color=INK, label="best of a size"
+    )
+    for exponent, name, style in (
+        (found.gamma_measured, "measured", "-"), (found.gamma_predicted, "γ₁·γ₂", "--"),
+    ):  # fmt: skip
+        line = through_middle(table["size"], table["y_optimum"], -exponent.value)
+        axes.plot(table["size"], line, style, color=PALETTE[0] if style == "-" else MUTED,
+                  label=f"{name}: {exponent}")  # fmt: skip
+    loglog(axes, x, y)
+    axes.legend(frameon=False)
+
+
+def answers(axes: Axes, found: Any) -> None:
+    """The result that the answers rest on: the surface, or the curve with its tenfold continuation."""
+    if found.surface is not None:
+        surface(axes, found.surface)
+    elif found.extrapolation is not None:
+        extrapolation(axes, found.extrapolation, x=found.x, y=found.y)
+    elif found.law is not None:
+        law(axes, found.law, x=found.x, y=found.y)
+    else:
+        raise BadInput("these answers rest on no fit that can be drawn: " + found.statements[-1].text)
+
+
+DRAWINGS: dict[str, Callable[..., None]] = {
+    "Law": law, "Surface": surface, "Optimal": optimal, "Extrapolation": extrapolation,
+    "NextRuns": next_runs, "Dynamical": dynamical, "Answers": answers,
+}  # fmt: skip

@@ -1,0 +1,199 @@
+"""`sl.answer`: sentences whose numbers are those of the results, refusals, JSON, and notebooks."""
+
+import json
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import scalinglab as sl
+from scalinglab.answers import Answers, bend_pvalue
+from scalinglab.cli import app
+from scalinglab.errors import BadInput
+from scalinglab.laws import surface
+
+
+def runs(sizes: int = 5, data: int = 5, noise: float = 0.004, seed: int = 0) -> pd.DataFrame:
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, sizes), np.geomspace(2e9, 2e11, data)))
+    scatter = np.exp(noise * np.random.default_rng(seed).standard_normal(n.size))
+    return pd.DataFrame(
+        {"params": n, "tokens": d, "val_loss": (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * scatter}
+    )
+
+
+def curve(count: int = 6) -> pd.DataFrame:
+    x = np.geomspace(1e3, 1e5, count)
+    scatter = np.exp(0.01 * np.random.default_rng(0).standard_normal(count))
+    return pd.DataFrame({"n_data": x, "test_error": (0.05 + 3 * x**-0.4) * scatter})
+
+
+@pytest.fixture(scope="module")
+def found() -> Answers:
+    return sl.answer(runs(), compute=1e22)
+
+
+def test_every_question_has_a_sentence_and_a_command(found):
+    topics = ["read", "exponent", "power law", "ten times", "compute-optimal", "next run"]
+    assert [s.topic for s in found.statements] == topics
+    for statement in found.statements:
+        assert statement.text.endswith(".")
+        assert statement.command.startswith("scalinglab ")
+    assert "25 runs of 100M to 10B parameters on 2B to 200B tokens" in found["read"]
+
+
+def test_sentences_say_what_the_results_say(found):
+    assert f"{found.surface.alpha:.3f}" in found["exponent"]
+    best = found.optimal
+    assert best.compute[2] == 1e22
+    assert f"{best.n_params[2] / 1e9:.3g}B parameters" in found["compute-optimal"]
+    assert f"{best.n_data[2] / best.n_params[2]:.3g} tokens per parameter" in found["compute-optimal"]
+    direct = surface.fit(*(runs()[c] for c in ("params", "tokens", "val_loss"))).compute_optimal(1e22)
+    assert best.n_params[2] == pytest.approx(direct.n_params)
+    assert best.n_params_interval.low[2] == pytest.approx(direct.n_params_interval.low, rel=1e-3)
+    assert "times the largest run" not in found["compute-optimal"]  # 1e22 lies within the runs
+
+
+def test_six_runs_get_a_sentence_and_no_number():
+    poor = sl.answer(runs(3, 2), compute=1e22)
+    assert poor["exponent"].startswith("Not determined: n_data takes 2 different values")
+    assert poor.surface is None
+    assert poor.optimal is None
+
+
+def test_one_variable_gets_the_law_and_the_prediction_of_extrapolate():
+    table = curve()
+    said = sl.answer(table)
+    further = sl.laws.extrapolate(table.n_data, table.test_error, at=1e6)
+    assert f"test_error = {further.mean[0]:.4g}" in said["ten times"]
+    assert f"{further.low[0]:.4g} to {further.high[0]:.4g}" in said["ten times"]
+    assert "1M examples" in said["ten times"]
+    assert said["compute-optimal"].startswith("A compute-optimal model needs runs in which n_params varies")
+
+
+def test_accuracy_reward_and_tables_without_sizes():
+    table = curve(8)
+    said = sl.answer(table.assign(accuracy=100 * (1 - table.test_error)).drop(columns="test_error"))
+    assert said["exponent"].startswith("1 - ")
+    assert 0.9 < said.extrapolation.mean[0] < 0.97
+    reward = sl.answer(table.assign(reward=np.log(table.n_data)).drop(columns="test_error"), y="reward")
+    assert "best score - score" in reward["exponent"]
+    with pytest.raises(BadInput, match="no size varies"):
+        sl.answer(pd.DataFrame({"seed": [1, 2, 3], "loss": [1.0, 1.1, 1.2]}))
+
+
+def test_a_surface_that_bends_is_told_apart_from_one_that_does_not():
+    straight, bent = runs(seed=3), runs(seed=3)
+    u = np.log(bent.params / 1e9)
+    bent["val_loss"] *= np.exp(0.01 * u**2)
+    p = [bend_pvalue(surface.fit(t.params, t.tokens, t.val_loss)) for t in (straight, bent)]
+    assert p[0] > 0.01 > p[1]
+    assert sl.answer(bent)["power law"].startswith("Not quite")
+
+
+def test_the_same_table_gives_the_same_answers_on_every_road(tmp_path: Path):
+    """CSV, renamed columns, DataFrame and checkpoints of the same runs: same runs, same intervals."""
+    table = runs(4, 4)
+    table.to_csv(tmp_path / "ours.csv", index=False)
+    table.rename(columns={"params": "N", "tokens": "seen_so_far"}).to_csv(
+        tmp_path / "theirs.csv", index=False
+    )
+    steps = pd.concat([
+        table.assign(run=range(16), step=k, tokens=table.tokens * k / 40, val_loss=table.val_loss + 40 - k)
+        for k in range(1, 41)
+    ])  # fmt: skip
+    roads = [
+        sl.answer(table), sl.answer(tmp_path / "ours.csv"),
+        sl.answer(tmp_path / "theirs.csv", tokens="seen_so_far"), sl.answer(steps),
+    ]  # fmt: skip
+    first = roads[0].optimal
+    for road in roads[1:]:
+        assert len(np.unique(road.surface.law.points.runs)) == 16
+        assert road.optimal.n_params_interval.low == pytest.approx(first.n_params_interval.low, rel=1e-6)
+        assert road.optimal.n_params_interval.high == pytest.approx(first.n_params_interval.high, rel=1e-6)
+
+
+def test_command_prints_sentences_or_json(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs(4, 4).to_csv("runs.csv", index=False)
+    plain = CliRunner(env={"COLUMNS": "80"}).invoke(
+        app, ["answer", "runs.csv", "--compute", "1e22", "--figure", "answer.png"], catch_exceptions=False
+    )
+    said = " ".join(plain.output.split())
+    assert "For 1e+22 FLOPs" in said
+    assert "scalinglab plan optimal runs.csv --compute 1e+22" in said
+    assert Path("answer.png").stat().st_size > 10_000
+    spoken = CliRunner().invoke(app, ["answer", "runs.csv", "--json"], catch_exceptions=False)
+    document = json.loads(spoken.stdout)
+    assert document["worth_it"] in (True, False)
+    assert {row["topic"] for row in document["answers"]} >= {"exponent", "compute-optimal", "next run"}
+
+
+# --- notebooks -----------------------------------------------------------------------------------------
+
+
+def results() -> dict:
+    table = runs()
+    fitted = surface.fit(table.params, table.tokens, table.val_loss)
+    points = curve(8)
+    rows = []
+    for n_data in (100, 200, 400, 800, 1600, 3200):
+        norm = np.geomspace(1, 3 * n_data, 40)
+        error = np.minimum(0.9 * norm**-0.5 * (1 + (norm / n_data) ** 1.5), 0.9)
+        rows.append(pd.DataFrame({"n_data": n_data, "norm": norm, "test_error": error, "step": range(1, 41)}))
+    return {
+        "Law": sl.laws.fit("power_law_offset", points.n_data, points.test_error),
+        "Surface": fitted,
+        "Optimal": fitted.compute_optimal([1e21, 1e22]),
+        "Extrapolation": sl.laws.extrapolate(points.n_data, points.test_error, at=[2e5, 1e6]),
+        "NextRuns": sl.laws.plan.next_runs(fitted, budget=1e22, compute=1e23),
+        "Dynamical": sl.laws.dynamical(sl.Curves(pd.concat(rows, ignore_index=True))),
+        "Answers": sl.answer(table),
+    }
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict:
+    return results()
+
+
+@pytest.mark.parametrize(
+    "name", ["Law", "Surface", "Optimal", "Extrapolation", "NextRuns", "Dynamical", "Answers"]
+)
+def test_every_result_draws_itself_and_has_a_table_for_notebooks(shown, name):
+    result = shown[name]
+    assert type(result).__name__ == name
+    html = result._repr_html_()
+    assert "<table" in html
+    assert "<pre>" in html
+    axes = result.plot()
+    assert isinstance(axes, matplotlib.axes.Axes)
+    assert axes.lines or axes.collections
+    assert axes.get_xlabel()
+    assert axes.get_ylabel()
+    _, own = sl.figures.style.panels()
+    assert result.plot(own[0, 0]) is own[0, 0]
+
+
+@pytest.mark.slow
+def test_a_notebook_shows_answers_as_html_and_figures():
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    cells = [
+        "%matplotlib inline\nimport numpy as np, pandas as pd, scalinglab as sl\n"
+        "n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 4), np.geomspace(2e9, 2e11, 4)))\n"
+        "noise = np.exp(0.004 * np.random.default_rng(0).standard_normal(16))\n"
+        "found = sl.answer(pd.DataFrame({'N': n, 'tokens': d,"
+        " 'loss': (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * noise}))",
+        "found", "found.plot().figure", "found.surface", "found.optimal", "found.next_runs",
+    ]  # fmt: skip
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in cells])
+    nbclient.NotebookClient(book, timeout=120).execute()
+    outputs = [cell["outputs"][-1]["data"] for cell in book.cells[1:]]
+    assert "compute-optimal" in outputs[0]["text/html"]
+    assert "image/png" in outputs[1]
+    for output in outputs[2:]:
+        assert "<table" in output["text/html"]
