@@ -396,3 +396,35 @@ def test_average_takes_all_seeds_whatever_they_are_called():
     assert averaged["count"].tolist() == [4, 4]
     with pytest.raises(BadInput, match="no seed to average over"):
         Curves({"n_data": [100, 200], "test_loss": [1.0, 0.5]}).average()
+
+
+def test_errors_are_fractions_to_the_last_digit():
+    for name in ("train_error", "test_error"):
+        assert len(Curves({"step": [1, 2], name: [0.0, 1.0]})) == 2
+        for wrong in (1.0000001, 1.5):
+            with pytest.raises(BadInput, match=f"{name} reaches {wrong:g}"):
+                Curves({"step": [1, 2], name: [0.5, wrong]})
+
+
+def test_declared_settings_stay_settings_in_every_operation():
+    data = {
+        "twist": [1.0, 1.0, 2.0, 2.0],
+        "seed": [0, 1, 0, 1],
+        "step": [1] * 4,
+        "norm": [1.0, 2.0, 3.0, 4.0],
+    }
+    table = Curves(data, settings=["twist"])
+    for made in (
+        table.select(twist=1.0),
+        table.best("norm"),
+        table.average(),
+        table.interpolate("step", [1]),
+    ):
+        assert made.settings == ("twist",)
+        assert "twist" in made.setting_columns
+
+
+def test_a_notebook_shows_the_summary_and_the_first_ten_rows():
+    html = Curves({"step": np.arange(1, 13), "norm": np.ones(12)})._repr_html_()
+    assert "Curves: 1 run, 12 rows" in html
+    assert html.count("<tr") == 11  # the header and ten rows

@@ -211,3 +211,14 @@ def test_refusals() -> None:
         Tracker(None, n_data=5)  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="nothing was measured"):
         Tracker(small(), n_data=5).curves()
+
+
+def test_the_first_divergence_is_the_one_that_counts_and_a_healthy_run_has_none() -> None:
+    lost = Tracker(small(), n_data=64, norms=False)
+    for step, loss in ((1, 1.0), (2, float("inf")), (3, 1.0), (4, float("nan"))):
+        lost(step, loss=loss)
+    assert set(lost.finish().frame["diverged_at"]) == {2}
+    healthy = Tracker(small(), n_data=64, norms=False)
+    healthy(1, loss=1.0)
+    assert healthy.diverged_at is None
+    assert "diverged_at" not in healthy.finish().frame

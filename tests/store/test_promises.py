@@ -1,0 +1,111 @@
+"""Promises of the store that a small change of the code would break unseen."""
+
+import json
+import zlib
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from scalinglab.curves import run_name
+from scalinglab.errors import BadInput
+from scalinglab.store import Store, StoreWarning
+
+
+def fill(store: Store, *numbers: int) -> None:
+    for number in numbers:
+        with store.start({"number": number}) as run:
+            run.append(step=1, test_loss=1.0 / (1 + number))
+
+
+def rewrite(path, change, right_checksum: bool) -> None:
+    """Write a sealed file with another footer."""
+    table, metadata = pq.read_table(path), pq.read_metadata(path).metadata
+    text = metadata[b"scalinglab"]
+    new = change(text[8:].decode()).encode()
+    checksum = b"%08x" % zlib.crc32(new) if right_checksum else text[:8]
+    table = table.replace_schema_metadata(None)
+    with pq.ParquetWriter(path, table.schema, store_schema=False, write_page_checksum=True) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({b"scalinglab": checksum + new})
+
+
+@pytest.mark.parametrize("right_checksum", [True, False])
+def test_a_footer_that_was_changed_is_noticed_by_its_checksum_alone(tmp_path, right_checksum: bool):
+    """The change leaves valid JSON of the right length: only the checksum tells."""
+    store = Store(tmp_path)
+    fill(store, 1, 2)
+    path = tmp_path / "sealed" / f"{run_name({'number': 1})}.parquet"
+    rewrite(path, lambda text: text.replace('"status": "done"', '"status": "lost"'), right_checksum)
+    store = Store(tmp_path)
+    if right_checksum:  # the rewriting itself does no harm
+        assert store.records()[path.stem].status == "lost"
+        return
+    with pytest.warns(StoreWarning, match="checksum of the footer is wrong"):
+        frame = store.curves().frame
+    assert set(frame["number"]) == {2}
+
+
+def test_a_pack_that_another_replaces_is_not_read_even_where_only_it_has_a_run(tmp_path):
+    """As after a crash between writing the new pack and removing the old: what was discarded stays so."""
+    store = Store(tmp_path)
+    fill(store, 1, 2, 3)
+    store.compact()
+    (old,) = (tmp_path / "sealed").glob("pack-*.parquet")
+    data = old.read_bytes()
+    store.discard(run_name({"number": 2}))
+    old.write_bytes(data)
+    again = Store(tmp_path)
+    assert run_name({"number": 2}) not in again.records()
+    assert again.status({"number": 2}) == "missing"
+    assert set(again.curves()["number"]) == {1, 3}
+    again.compact()
+    assert not old.exists()
+
+
+def test_errors_are_fractions_to_the_last_digit(tmp_path):
+    run = Store(tmp_path).start({"number": 1})
+    for wrong in (1.5, 1.0000001):
+        with pytest.raises(BadInput, match="errors are fractions"):
+            run.append(step=1, test_error=wrong)
+    run.append(step=1, test_error=1.0, train_error=0.0)
+    run.seal()
+
+
+def test_a_dataclass_is_a_setting_and_its_class_is_not(tmp_path):
+    @dataclass(frozen=True)
+    class Setting:
+        width: int = 8
+
+    store = Store(tmp_path)
+    with store.start(Setting(16)) as run:
+        run.append(step=1, test_loss=1.0)
+    assert run.run == run_name({"width": 16})
+    assert store.done(Setting(16))
+    with pytest.raises(BadInput, match="a dictionary or a dataclass"):
+        store.start(Setting)
+
+
+def test_a_folder_is_a_store_with_runs_under_way_or_sealed(tmp_path):
+    assert not Store.is_store(tmp_path)
+    run = Store(tmp_path / "live").start({"number": 1})
+    assert Store.is_store(tmp_path / "live")
+    run.close()
+    (tmp_path / "packed" / "sealed").mkdir(parents=True)
+    assert Store.is_store(tmp_path / "packed")
+
+
+def test_one_text_setting_makes_the_column_text_in_all_runs(tmp_path):
+    store = Store(tmp_path)
+    for choice in (1, "one", 2.5, None):
+        with store.start({"choice": choice}) as run:
+            run.append(step=1, test_loss=1.0)
+    store.compact()
+    assert sorted(store.curves().frame["choice"].dropna()) == ["1", "2.5", "one"]
+    (pack,) = (tmp_path / "sealed").glob("pack-*.parquet")
+    assert pq.read_schema(pack).field("choice").type == pa.string()
+    assert (
+        json.loads(pq.read_metadata(pack).metadata[b"scalinglab"][8:])["columns"]
+        == pq.read_schema(pack).names
+    )
