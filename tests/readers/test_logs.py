@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -20,7 +22,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.readers import ReadingWarning, binary
+from scalinglab.readers import ReadingWarning, binary, tensorboard
 from tests.cli.test_laws_cli import run
 from tests.readers.write_logs import EVALUATED, KEPT, RATES, STEPS, WRITERS, loss
 
@@ -253,6 +255,20 @@ def test_every_damaged_byte_is_found_or_does_no_harm(logs: Path):
         assert {*found.get("train_loss", pd.Series(dtype=float)).dropna()} <= written
 
 
+def test_plain_events_are_read_as_others_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The fast way for scalars and the way field by field give the same, for tags of any length and step."""
+    tags = ["loss", "x" * 100, "y" * 126, "z" * 200, "ü/∞", "a\x15bcd\x15"]
+    steps = [0, 1, 127, 128, 16_384, 2**28 - 1, 2**35, 2**40, -1]
+    write_events(tmp_path, [(s, tag, 0.5 * k) for k, tag in enumerate(tags) for s in steps])
+    fast = sl.read(tmp_path).frame
+    calls = []
+    monkeypatch.setattr(tensorboard, "_read_scalar", lambda event, run: calls.append(event))
+    slow = sl.read(tmp_path).frame
+    pd.testing.assert_frame_equal(fast, slow)
+    assert len(calls) == len(tags) * len(steps)
+    assert sorted(fast["step"]) == sorted(steps)
+
+
 def test_divergence_is_recorded(tmp_path: Path):
     nan = float("nan")
     write_events(tmp_path / "a", [(s, "loss", v) for s, v in enumerate([3, 2, nan, nan])])
@@ -293,7 +309,7 @@ def write_events(folder: Path, values, padding: bytes = b"") -> Path:
         for step, tag, value in values:
             parts = field(1, field(1, tag.encode()) + b"\x15" + struct.pack("<f", value))
             parts += field(1, field(1, b"image") + field(4, padding)) if padding else b""
-            event = b"\x10" + varint(step) + field(5, parts)
+            event = b"\x09" + bytes(8) + b"\x10" + varint(step) + field(5, parts)
             head = struct.pack("<Q", len(event))
             file.write(head + masked(head) + event + masked(event))
     return path
@@ -440,21 +456,21 @@ def peak(path: Path) -> float:
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_size_of_a_log(tmp_path: Path):
     """What is passed over (images, console output, tables) costs no memory; numbers cost 16 bytes each."""
-    write_events(tmp_path / "tb", [(s, "loss", 1.0) for s in range(60)], padding=bytes(1 << 20))
+    write_events(tmp_path / "tb", [(s, "loss", 1.0) for s in range(24)], padding=bytes(1 << 20))
     noise = field(13, b"x" * (1 << 16))
     write_wandb(
-        tmp_path / "wandb" / "run-a.wandb", [r for s in range(600) for r in (history(s, loss="1"), noise)]
+        tmp_path / "wandb" / "run-a.wandb", [r for s in range(320) for r in (history(s, loss="1"), noise)]
     )
     state = tmp_path / "hf" / "trainer_state.json"
     state.parent.mkdir()
     row = json.dumps({"step": 7, "loss": 1.0, "text": "x" * 1000})
     state.write_text(
-        '{"global_step": 3, "log_history": [' + ",\n".join([row] * 40_000) + '], "max_steps": 9}'
+        '{"global_step": 3, "log_history": [' + ",\n".join([row] * 20_000) + '], "max_steps": 9}'
     )
     for name in ("tb", "wandb", "hf"):
         size = sum(p.stat().st_size for p in (tmp_path / name).rglob("*") if p.is_file()) / 2**20
-        assert size > 35
-        assert peak(tmp_path / name) < 16
+        assert size > 18
+        assert peak(tmp_path / name) < 8
 
 
 def test_reading_loads_none_of_the_libraries(logs: Path):
@@ -478,3 +494,16 @@ def test_the_command_line_takes_logs_in(logs: Path, tmp_path: Path, monkeypatch)
     assert "2 runs, 20 rows" in " ".join(run("read", logs, "--store", "other", "--kind", "wandb").split())
     kept = sl.read("runs")
     assert set(kept["learning_rate"]) == {*RATES}
+
+
+def test_the_commands_of_the_page_run(logs: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = Path(__file__).parents[2] / "docs" / "read-logs.md"
+    (block,) = re.findall(r"```bash\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    for command in block.splitlines():
+        words = shlex.split(command)
+        assert words[0] == "scalinglab"
+        run(*words[1:])
+    assert len(sl.read("runs").runs) == 12
+    assert len(sl.read("wandb-runs").runs) == 2
+    assert Path("report.html").stat().st_size > 10_000

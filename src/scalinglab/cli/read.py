@@ -31,6 +31,8 @@ def read(
     """Take curves that others measured into a store, where laws, reports and figures find them.
 
     scalinglab read their.csv --store runs/ --column n_data=train_size --column test_error=err
+
+    scalinglab read wandb/ --store runs/
     """
     import scalinglab as sl
 
@@ -39,10 +41,11 @@ def read(
     if not curves.runs:
         raise BadInput(f"{source} holds no runs with a checkpoint: there is nothing to take in")
     added = sl.Store(store).add(curves, origin=source)
-    document = {
+    document: dict[str, object] = {
         "store": str(store),
         "runs_added": len(added),
         "runs_already_there": len(curves.runs) - len(added),
-        "understood": curves.understood,
     }
+    if as_json:
+        document["understood"] = curves.understood
     emit(document, as_json=as_json)

@@ -98,7 +98,6 @@ class TFRecords(Records):
     def __iter__(self) -> Iterator[bytes]:
         place = 0
         while place < self.size:
-            self.file.seek(place)
             head = self.file.read(12)
             if len(head) < 12:
                 return self._end("the last record is cut short", cut=True)
@@ -110,6 +109,7 @@ class TFRecords(Records):
                 return self._end("the last record is cut short", cut=True)
             if length > MOST_RECORD:
                 self.passed_over += 1
+                self.file.seek(after)
             else:
                 body = self.file.read(length + 4)
                 if len(body) < length + 4:

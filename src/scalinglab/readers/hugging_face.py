@@ -23,6 +23,7 @@ MOST_CONFIG = 16 << 20  # bytes
 CHUNK = 1 << 20  # characters read at once; a row of a log is shorter
 _NEXT = re.compile(r"[\s,]*")
 MOST_HEADER = 100 << 20  # the format's own limit
+_CLOCKS = ("_runtime", "_per_second")  # how fast, not how well
 _FROM_STATE = ("train_batch_size", "num_train_epochs", "max_steps")
 _FROM_CONFIG = (
     "model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size", "n_embd",
@@ -99,7 +100,9 @@ def _add(run: LoggedRun, row: dict[str, Any], step: int) -> None:
         plain = number(value)
         if value in ("NaN", "Infinity", "-Infinity"):
             plain = float(value)
-        if plain is not None and key != "step" and not (summary and key.startswith("train_")):
+        if key == "step" or key.endswith(_CLOCKS) or (summary and key.startswith("train_")):
+            continue
+        if plain is not None:
             run.points.add(key, step, plain)
 
 

@@ -107,7 +107,7 @@ def _contents(table: pd.DataFrame, declared: Iterable[str], names: Mapping[str, 
     varied = [c for c in settings if table[c].nunique(dropna=False) > 1]
     other = {*IDENTITY, *OUTCOME, *settings, *PROGRESS}
     groups = {
-        "": [f"{ours} ← {theirs}" for theirs, ours in names.items() if theirs != ours],
+        "": _renamed(names),
         "settings that vary: ": [c for c in varied if not is_seed(c)],
         "seeds: ": [c for c in varied if is_seed(c)],
         "progress: ": [c for c in PROGRESS if c in table],
@@ -115,6 +115,15 @@ def _contents(table: pd.DataFrame, declared: Iterable[str], names: Mapping[str, 
     }
     counts = f"{counted(runs, 'run')}, {counted(len(table), 'row')}"
     return [counts, *(f"{title}{_listed(found)}" for title, found in groups.items() if found)]
+
+
+def _renamed(names: Mapping[str, str]) -> list[str]:
+    """``n_params ← params``, each of our names once."""
+    found: dict[str, list[str]] = {}
+    for theirs, ours in names.items():
+        if theirs != ours:
+            found.setdefault(ours, []).append(theirs)
+    return [f"{ours} ← {' or '.join(theirs)}" for ours, theirs in found.items()]
 
 
 def _listed(names: list[str], most: int = 12) -> str:
