@@ -222,3 +222,43 @@ def test_a_form_takes_parameters_in_order_by_name_or_both():
     assert form(16.0, 0.25, 3.0, 0.5) == expected
     assert form(16.0, exponent=0.5, amplitude=3.0, offset=0.25) == expected
     assert form(16.0, 0.25, exponent=0.5, amplitude=3.0) == expected
+
+
+@pytest.mark.parametrize("name", ["m4", "broken_power_law", "damico"])
+def test_predictions_do_not_depend_on_units(name):
+    chance = np.random.default_rng(0)
+    x = np.geomspace(100, 1e5, 14)
+    y = (2 * x**-0.3 + 0.05) * np.exp(0.02 * chance.standard_normal(14))
+    at = np.array([3e3, 1e5, 1e6])
+    here = sl.laws.fit(name, x, y)
+    for a, b in ((1e6, 1.0), (1e-9, 1e4), (7.0, 1e-6)):
+        there = sl.laws.fit(name, a * x, b * y)
+        np.testing.assert_allclose(there.predict(a * at) / b, here.predict(at), rtol=1e-6)
+        assert there.best_exponent == pytest.approx(here.best_exponent, rel=1e-6)
+        assert there.objective == pytest.approx(here.objective, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_predictions_of_two_breaks_do_not_depend_on_units():
+    chance = np.random.default_rng(1)
+    x = np.geomspace(100, 1e5, 14)
+    y = (2 * x**-0.3 + 0.05) * np.exp(0.02 * chance.standard_normal(14))
+    here = sl.laws.fit("broken_power_law_2", x, y).predict([1e5, 1e6])
+    there = sl.laws.fit("broken_power_law_2", 1e6 * x, 1e-3 * y).predict([1e11, 1e12])
+    np.testing.assert_allclose(there / 1e-3, here, rtol=1e-6)
+
+
+def test_bounds_that_speak_of_units_are_kept():
+    x = np.geomspace(100, 1e5, 14)
+    y = 2 * x**-0.3 + 0.05
+    law = sl.laws.fit("m4", 10 * x, 10 * y, bounds={"offset": (0.0, 0.2)})
+    assert 0 <= law.parameters["offset"] <= 0.2  # without the bound it would be 0.5
+
+
+def test_complex_numbers_are_refused():
+    x = np.geomspace(100, 1e4, 6)
+    for given in ((x + 0j, x), (x, x**-0.5 + 1j)):
+        with pytest.raises(BadInput, match="complex"):
+            sl.laws.fit("power_law", *given)
+        with pytest.raises(BadInput, match="complex"):
+            sl.laws.extrapolate(*given, at=1e5)

@@ -114,3 +114,14 @@ def test_bad_input_is_named():
         manifolds.nearest_distance("cube", 0, 10)
     with pytest.raises(BadInput, match="t > 0"):
         manifolds.torus_spectrum(2, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("manifold", "n_data", "expected"),
+    # by mpmath with 30 digits: ∫ (1 − V(r))^D dr, V a cap or a ball of 400 dimensions
+    [("sphere", 10, 1.49386608339653270), ("sphere", 10**6, 1.32870798579700889),
+     ("torus", 10, 4.84718169007739569), ("torus", 10**6, 4.71023755195072571)],
+)  # fmt: skip
+def test_nearest_distance_in_many_dimensions(manifold, n_data, expected):
+    assert manifolds.nearest_distance(manifold, 400, n_data) == pytest.approx(expected, rel=1e-9)
+    assert np.isfinite(manifolds.nearest_distance(manifold, 100_000, n_data))

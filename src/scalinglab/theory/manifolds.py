@@ -92,12 +92,13 @@ def nearest_distance(manifold: str, dimension: int, n_data: ArrayLike) -> np.nda
     sizes = np.asarray(n_data, float)
     if not (sizes > 0).all():
         raise BadInput(f"n_data = {sizes.min()} must be positive")
-    return _cap(dimension, sizes) if manifold == "sphere" else _ball(dimension, sizes, 1.0)
+    return _cap(dimension, sizes) if manifold == "sphere" else _ball(dimension, sizes, 0.0)
 
 
 def _cap(dimension: int, n_data: np.ndarray) -> np.ndarray:
     """∫ (1 − V(r))^D dr on the sphere, by Gauss–Legendre up to where the integrand is 1e-22."""
-    far = 50 ** (1 / dimension) * _ball(dimension, n_data, _sphere_area(dimension)) / gamma(1 + 1 / dimension)
+    flat = _ball(dimension, n_data, _log_sphere_area(dimension))
+    far = 50 ** (1 / dimension) * flat / gamma(1 + 1 / dimension)
     end = np.minimum(1.6 * far, math.pi)[..., None, None]  # caps are smaller than flat balls
     x, weight = np.polynomial.legendre.leggauss(16)
     panels = 32
@@ -108,19 +109,20 @@ def _cap(dimension: int, n_data: np.ndarray) -> np.ndarray:
     return np.sum(end * weight / (2 * panels) * integrand, axis=(-1, -2))
 
 
-def _ball(dimension: int, n_data: ArrayLike, volume: float) -> np.ndarray:
+def _ball(dimension: int, n_data: ArrayLike, log_volume: float) -> np.ndarray:
     """∫ (1 − r^d ω_d/volume)^D dr = Γ(1 + 1/d) Γ(D + 1)/Γ(D + 1 + 1/d) (volume/ω_d)^(1/d)."""
     size, power = np.asarray(n_data, float), 1 / dimension
-    unit = math.pi ** (dimension / 2) / gamma(dimension / 2 + 1)
+    log_unit = dimension / 2 * math.log(math.pi) - gammaln(dimension / 2 + 1)  # ω_d itself is below 1e-308
     # Γ(D+1)/Γ(D+1+p): by its series where the logarithms would cancel
     middle = size + (1 + power) / 2
     series = middle**-power * (1 + (power - power**3) / (24 * middle**2))
     ratio = np.where(size < 300, np.exp(gammaln(size + 1) - gammaln(size + 1 + power)), series)
-    return gamma(1 + power) * ratio * (volume / unit) ** power
+    return np.asarray(gamma(1 + power) * ratio * np.exp((log_volume - log_unit) * power))
 
 
-def _sphere_area(dimension: int) -> float:
-    return 2 * math.pi ** ((dimension + 1) / 2) / gamma((dimension + 1) / 2)
+def _log_sphere_area(dimension: int) -> float:
+    half = (dimension + 1) / 2
+    return float(math.log(2) + half * math.log(math.pi) - gammaln(half))
 
 
 # --- spectra on the torus ------------------------------------------------------------------------------

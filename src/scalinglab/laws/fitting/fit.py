@@ -226,6 +226,8 @@ def fit_points(
         for _ in range(2):  # priors are weighed against the noise, and the noise follows from the fit
             law = fit_points(form, data, noise=max(law.residual_std, LEAST_NOISE * law.unit), **options)
         return law
+    if log and form.rescalable:
+        return _in_standard_units(form, data, loss=loss, delta=delta, starts=starts, noise=noise)
     squares = problem_of(form, data, log, np.inf, noise or 0.0)
     if delta is None and len(data.y) - len(form.parameters) < FEWEST_TO_ESTIMATE_DELTA:
         loss = "squared"
@@ -248,6 +250,26 @@ def fit_points(
     if not np.any(np.isfinite(minimum.objective)):
         raise NotConverged(f"{form.name} is not finite at any start: check the data's range and the bounds")
     return _law(problem, data, _polished(problem, _followed(problem, minimum)))
+
+
+DIGITS = 11  # of the logarithms of standardised data: the same in whatever units they were given
+
+
+def _in_standard_units(form: Form, data: Points, **options: Any) -> Law:
+    """Fit y/b over x/a, with a and b the geometric means, and turn the parameters back.
+
+    Forms with valleys that the data hardly close (m4, broken power laws) come to rest at places that depend
+    on the units in which they step. Here they always step in the same.
+    """
+    logs = [np.log(values) for values in (data.x, data.y)]
+    centres = [float(np.mean(log)) for log in logs]
+    x, y = (np.exp(np.round(log - centre, DIGITS)) for log, centre in zip(logs, centres, strict=True))
+    error = None if data.error is None else np.exp(np.log(data.error) - centres[1])
+    law = fit_points(replace(form, rescale=None), replace(data, x=x, y=y, error=error), **options)
+    assert form.rescale is not None
+    units = [float(np.exp(centre)) for centre in centres]
+    parameters = form.rescale({name: law.parameters[name] for name in form.names}, *units)
+    return replace(law, form=form, parameters=parameters, points=data)
 
 
 def _followed(problem: least_squares.Problem, minimum: least_squares.Minimum) -> least_squares.Minimum:

@@ -119,9 +119,12 @@ def positive(**values: Any) -> None:
 
 
 def _column(values: Any, name: str) -> np.ndarray:
+    given = np.asarray(values)
+    if np.iscomplexobj(given):
+        raise BadInput(f"{name} holds complex numbers, such as {given.ravel()[0]}: take what is real of them")
     try:
-        return np.asarray(values, float).ravel()
-    except (TypeError, ValueError) as error:
+        return given.astype(float).ravel()
+    except (TypeError, ValueError, OverflowError) as error:
         raise BadInput(f"{name} must hold numbers: {error}") from error
 
 

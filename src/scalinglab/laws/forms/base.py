@@ -78,6 +78,8 @@ class Form:
         complete: (x, y, starts by name) -> start values, by name, of parameters that follow from the others.
         gradient: (x, *parameters) -> the derivatives of `function` by each parameter; without it a fit takes
             differences, which costs more calls.
+        rescale: (parameters of the curve of y/b over x/a, a, b) -> parameters of the curve of y over x; where
+            it is there a fit works in standardised units, and its result does not depend on those given.
         variables: what x is; a surface has two or more, and its function takes x of shape (variables, …).
         zeros: variables that may be zero (a share of a mixture, say); the others must be positive.
         doc: one line on where it comes from, with the number of the equation.
@@ -93,6 +95,7 @@ class Form:
     derived: Callable[[Mapping[str, float]], dict[str, float]] | None = None
     complete: Callable[[Any, Any, Mapping[str, Any]], dict[str, Any]] | None = None
     gradient: Callable[..., tuple[Any, ...]] | None = None
+    rescale: Callable[[Mapping[str, float], float, float], dict[str, float]] | None = None
     variables: tuple[str, ...] = ("x",)
     zeros: tuple[str, ...] = ()
     doc: str = ""
@@ -127,6 +130,18 @@ class Form:
             problem = f"{', '.join(absent)} missing" if absent else f"{len(values)} values were given"
             raise BadInput(f"form {self.name!r} takes {', '.join(self.names)}: {problem}")
         return self.function(np.asarray(x, float), *(given[n] for n in self.names))
+
+    @property
+    def rescalable(self) -> bool:
+        """Whether the fit may work in other units: no bound, prior, held or tied parameter speaks of them."""
+        if self.rescale is None or self.held or self.tied:
+            return False
+        moved = self.rescale(dict.fromkeys(self.names, 1.5), 2.0, 3.0)
+        free = (0.0, -np.inf, np.inf)
+        return all(
+            p.prior is None and (moved[p.name] == 1.5 or (p.low in free and p.high in free))
+            for p in self.parameters
+        )
 
     def get_exponent(self, values: Mapping[str, Any]) -> Any:
         """The exponent that these parameters give, None where the form has none."""

@@ -148,6 +148,16 @@ def _m4_amplitude(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
     return {"amplitude": np.exp(np.mean(log_a, axis=-1, keepdims=True))}
 
 
+def _m4_rescaled(v: Mapping[str, float], x: float, y: float) -> dict[str, float]:
+    amplitude = v["amplitude"] * np.exp(v["exponent"] * np.log(x) + (1 - v["shape"]) * np.log(y))
+    return {**v, "offset": v["offset"] * y, "span": v["span"] * y, "amplitude": float(amplitude)}
+
+
+def _damico_rescaled(v: Mapping[str, float], x: float, y: float) -> dict[str, float]:
+    amplitude = v["amplitude"] * y * np.exp(v["gamma_1"] * v["gamma_2"] * np.log(x))
+    return {**v, "offset": v["offset"] * y, "amplitude": float(amplitude), "p_minus": v["p_minus"] * x}
+
+
 def _damico(x: Any, offset: Any, amplitude: Any, gamma_1: Any, gamma_2: Any, p_minus: Any) -> Any:
     low = np.log(np.maximum(p_minus, 1e-300))
     return offset + amplitude * np.exp(-gamma_1 * np.logaddexp(gamma_2 * np.log(x), gamma_2 * low))
@@ -243,10 +253,16 @@ def broken_power_law(breaks: int = 1) -> Form:
     def last(values: Mapping[str, Any]) -> Any:
         return values["first_exponent"] + sum(values[f"change{number}"] for number in numbers)
 
+    def rescaled(v: Mapping[str, float], x: float, y: float) -> dict[str, float]:
+        amplitude = v["amplitude"] * y * np.exp(v["first_exponent"] * np.log(x))
+        places = {f"break{number}": v[f"break{number}"] * x for number in numbers}
+        return {**v, "offset": v["offset"] * y, "amplitude": float(amplitude), **places}
+
     return Form(
         "broken_power_law" + (f"_{breaks}" if breaks != 1 else ""),
         "E + A x^-c Π_i (1 + (x/x_i)^(1/f_i))^(-c_i f_i)",
         tuple(parameters), function, exponent=last if breaks else "first_exponent", gradient=gradient,
+        rescale=rescaled,
         doc="Caballero et al. 2023; its exponent is that after the last break",
     )  # fmt: skip
 
@@ -285,7 +301,8 @@ register_form(Form(
      Parameter("shape", 0.02, 20.0, log=True, start=(0.3, 1.0, 3.0)),
      Parameter("amplitude", 0.0, log=True),
      Parameter("exponent", 0.0, 20.0, start=COARSE)),
-    _m4, gradient=_m4_gradient, exponent="exponent", derived=lambda v: {"ceiling": v["offset"] + v["span"]},
+    _m4, gradient=_m4_gradient, exponent="exponent", rescale=_m4_rescaled,
+    derived=lambda v: {"ceiling": v["offset"] + v["span"]},
     complete=_m4_amplitude, doc="Alabdulmohsin et al. 2022",
 ))  # fmt: skip
 register_form(Form(
@@ -300,7 +317,8 @@ register_form(Form(
      Parameter("gamma_1", 0.0, 20.0, start=COARSE), Parameter("gamma_2", 0.05, 20.0, start=(0.5, 1.0, 2.0)),
      Parameter("p_minus", 0.0, log=True, start=lambda x, y: x.min() * np.array([0.1, 1.0, 10.0]))),
     _damico, gradient=_damico_gradient, exponent=lambda v: v["gamma_1"] * v["gamma_2"],
-    derived=_damico_thresholds, doc="eq. 6 of D'Amico et al. 2025 with the thresholds P- and P+",
+    rescale=_damico_rescaled, derived=_damico_thresholds,
+    doc="eq. 6 of D'Amico et al. 2025 with the thresholds P- and P+",
 ))  # fmt: skip
 register_form(broken_power_law(1))
 
