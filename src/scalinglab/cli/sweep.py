@@ -91,14 +91,21 @@ def _dry_run(
     from scalinglab.sweep.display import clock
     from scalinglab.sweep.engines import default_workers
     from scalinglab.sweep.plan import count as count_of
-    from scalinglab.sweep.worker import load
+    from scalinglab.sweep.runner import load
 
     assert isinstance(grid, Grid)
     assert isinstance(store, Store)
-    devices = [device] if device else load(grid.runner).devices()
+    runner = load(grid.runner)
+    devices = [device] if device else runner.devices()
     count = workers or default_workers(devices)
     plan = make_plan(
-        grid, store, workers=count, max_stacked=max_stacked, device=devices[0], retry_failed=retry_failed
+        grid,
+        store,
+        workers=count,
+        max_stacked=max_stacked,
+        device=devices[0],
+        retry_failed=retry_failed,
+        runner=runner,
     )
     plan.check_here(device)
     estimate = plan.estimate(devices[0])

@@ -25,6 +25,7 @@ started again does only what is missing.
 
 from __future__ import annotations
 
+from scalinglab.store.base import RunStore
 from scalinglab.store.files import (
     Damaged,
     Inaccessible,
@@ -39,6 +40,6 @@ from scalinglab.store.live import RunWriter
 from scalinglab.store.record import Record
 
 __all__ = [
-    "Damaged", "Inaccessible", "NewerFormat", "Record", "RunBusy", "RunDone", "RunWriter", "Store",
-    "StoreError", "StoreWarning",
+    "Damaged", "Inaccessible", "NewerFormat", "Record", "RunBusy", "RunDone", "RunStore", "RunWriter",
+    "Store", "StoreError", "StoreWarning",
 ]  # fmt: skip

@@ -19,6 +19,7 @@ import pyarrow as pa
 from scalinglab.curves import SOURCES, Curves, plain, run_name
 from scalinglab.errors import BadInput, nearest
 from scalinglab.store import live, parquet
+from scalinglab.store.base import RunStore
 from scalinglab.store.columns import to_table
 from scalinglab.store.files import Damaged, RunBusy, RunDone, StoreError, StoreWarning, locked
 from scalinglab.store.live import Row, RunWriter
@@ -31,7 +32,7 @@ COMPACT_ROWS = 200_000  # of packs that are merged while runs are written
 COMPACT_SINGLES = 64  # runs with a file of their own before which nothing is compacted by itself
 
 
-class Store:
+class Store(RunStore):
     """Curves in a folder.
 
     Args:
@@ -196,14 +197,6 @@ class Store:
         """Every run that can be read, by name, without its rows."""
         found = {run: record for run, (record, _) in self._read_live().items()}
         return found | self._sealed.read(rows=False)[0]
-
-    def unfinished(self) -> dict[str, Record]:
-        """Runs whose writer is gone; `resume` or `start` them again, or `discard` them."""
-        return {run: record for run, record in self.records().items() if record.status == "unfinished"}
-
-    def failed(self) -> dict[str, Record]:
-        """Runs that raised, with their tracebacks."""
-        return {run: record for run, record in self.records().items() if record.status == "failed"}
 
     @property
     def problems(self) -> dict[str, str]:

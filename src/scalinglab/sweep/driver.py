@@ -25,7 +25,7 @@ from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.store import Record, RunBusy, Store, StoreError
 from scalinglab.sweep.display import Display
-from scalinglab.sweep.engines import DIED, Answer, LocalPool, Pool, open_pool
+from scalinglab.sweep.engines import open_pool
 from scalinglab.sweep.grid import Grid
 from scalinglab.sweep.plan import (
     Plan,
@@ -39,7 +39,8 @@ from scalinglab.sweep.plan import (
     remaining,
     split,
 )
-from scalinglab.sweep.worker import load
+from scalinglab.sweep.pool import DIED, Answer, Pool
+from scalinglab.sweep.runner import load
 
 COMPACT_FROM = 200  # sealed runs after which they are put into one file
 PATIENCE = 40  # times that a run which another process writes is asked for again
@@ -172,7 +173,7 @@ def execute(
     with interruptible() as wish:
         pool = open_pool(engine, workers, address, devices, cpus, gpus)
         try:
-            if isinstance(pool, LocalPool) and (devices[0] or "").startswith("cuda"):
+            if (devices[0] or "").startswith("cuda"):
                 # a GPU's worker takes seconds to start: it does so while the plan is made
                 pool.prepare({"runner": grid.runner, "settings": grid.settings()[:1]})
             kept = False
@@ -180,7 +181,7 @@ def execute(
                 before = kept_groups(grid, store)
                 plan = make_plan(
                     grid, store, workers=pool.slots, max_stacked=max_stacked, memory_limit=memory_limit,
-                    device=device or devices[0], retry_failed=retry_failed,
+                    device=device or devices[0], retry_failed=retry_failed, runner=runner,
                 )  # fmt: skip
                 if engine == "local":
                     plan.check_here(device)
@@ -267,7 +268,7 @@ class Driver:
     def _submit(self, task: Task) -> None:
         self.count += 1
         self.running[self.count] = task
-        message = {"task": self.count, "runner": self.plan.runner, "settings": list(task.settings)}
+        message = {"task": self.count, "runner": self.plan.runner.name, "settings": list(task.settings)}
         message |= {"group": list(task.whole)}
         message |= {"store": str(self.store.path.absolute()), "experiment": self.grid.experiment}
         self.pool.submit({**message, "device": None})

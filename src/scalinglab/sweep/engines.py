@@ -1,8 +1,4 @@
-"""Engines: where tasks are done. Each is a pool with the same four verbs, held to one contract.
-
-`submit` a task to a free slot, `wait` for what ended (an answer of the worker, or the news that it died),
-`close` when all is done, `kill` to stop at once. The driver in `running` decides what to do about it.
-"""
+"""Engines: the pools by name, and the pool of this machine's processes."""
 
 from __future__ import annotations
 
@@ -14,40 +10,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Protocol
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.sweep.pool import DIED, Answer, Pool, Task
 
-Task = dict[str, Any]
-Answer = dict[str, Any]
-DIED = "died"
-
-
-class Pool(Protocol):
-    """What the driver needs of an engine."""
-
-    @property
-    def slots(self) -> int:
-        """How many tasks it has room for."""
-
-    def preflight(self, store: Path) -> None:
-        """Raise `StoreError` where a machine does not see the store's folder."""
-
-    def submit(self, task: Task) -> None:
-        """Start a task; its `task` is a number that comes back in the answer."""
-
-    def wait(self, seconds: float) -> list[Answer]:
-        """Answers that have come, after this time at the latest."""
-
-    def close(self) -> None:
-        """Let idle workers go."""
-
-    def kill(self) -> None:
-        """Stop everything at once."""
+__all__ = ["DIED", "Answer", "LocalPool", "Pool", "Task", "default_workers", "open_pool"]
 
 
-class LocalPool:
+class LocalPool(Pool):
     """Processes of this machine; one that dies is replaced, and only its own task is lost.
 
     Args:
@@ -57,7 +27,7 @@ class LocalPool:
     """
 
     def __init__(self, workers: int, devices: Sequence[str | None] = (None,), threads: int = 1) -> None:
-        self.slots = workers
+        self._slots = workers
         self._devices = devices
         self._threads = threads
         self._answers: queue.Queue[tuple[int, Answer | None]] = queue.Queue()
@@ -66,8 +36,10 @@ class LocalPool:
         self._places: dict[int, str | None] = {}
         self._count = 0
 
-    def preflight(self, store: Path) -> None:
-        """Nothing: all workers are on this machine."""
+    @property
+    def slots(self) -> int:
+        """How many tasks run at a time."""
+        return self._slots
 
     def prepare(self, task: Task) -> None:
         """Start a worker and let it load what a task like this needs."""

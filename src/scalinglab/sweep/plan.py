@@ -24,7 +24,7 @@ from scalinglab.store import Damaged, Store, StoreWarning
 from scalinglab.store.checked import read_checked, write_checked
 from scalinglab.store.files import set_aside, write_whole
 from scalinglab.sweep.grid import Grid, Setting
-from scalinglab.sweep.worker import RUNNERS, load
+from scalinglab.sweep.runner import RUNNERS, Runner, load
 
 PROBES = 6  # groups that a dry run times
 
@@ -72,7 +72,7 @@ class Plan:
     failed: tuple[str, ...]
     tasks: tuple[Task, ...]
     workers: int
-    runner: str
+    runner: Runner
     groups: tuple[tuple[str, ...], ...] = ()
 
     @property
@@ -89,8 +89,7 @@ class Plan:
 
     def check_here(self, device: str | None) -> None:
         """Refuse runs for which this machine lacks something, before any of them fails for it."""
-        if hasattr(runner := load(self.runner), "check_here"):
-            runner.check_here([setting for task in self.tasks for setting in task.settings], device)
+        self.runner.check_here([setting for task in self.tasks for setting in task.settings], device)
 
     def summary(self) -> str:
         """The plan in a few lines."""
@@ -115,7 +114,7 @@ class Plan:
         Tasks that were not timed are taken to cost as much, per unit of their planned cost, as those that
         were. Seconds are for all workers together, as if they did not slow each other down.
         """
-        runner = load(self.runner)
+        runner = self.runner
         if not self.tasks:
             return {"flops": 0.0, "seconds": 0.0, "start_up": 0.0, "timed": 0}
         chosen = sorted({round(k * (len(self.tasks) - 1) / (PROBES - 1)) for k in range(PROBES)})
@@ -126,7 +125,7 @@ class Plan:
             cost += self.tasks[number].cost
         scale = sum(task.cost for task in self.tasks) / cost
         longest = max(task.cost for task in self.tasks) / cost * seconds
-        start = runner.start_up(self.tasks[0].settings[0], device) if hasattr(runner, "start_up") else 0.0
+        start = runner.start_up(self.tasks[0].settings[0], device)
         return {
             "flops": flops * scale,
             "seconds": start + max(seconds * scale / self.workers, longest),
@@ -154,6 +153,7 @@ def make_plan(
     memory_limit: float | None = None,
     device: str | None = None,
     retry_failed: bool = False,
+    runner: Runner | None = None,
 ) -> Plan:
     """Plan the runs of a grid that the store lacks.
 
@@ -163,10 +163,11 @@ def make_plan(
         memory_limit: bytes that one task may take; what the machine has free where not given.
         device: where tasks compute; the runner's choice where not given.
         retry_failed: also do again the runs that failed.
+        runner: that of the grid, where it is loaded already.
     """
     if max_stacked is not None and max_stacked < 1:
         raise BadInput(f"max_stacked={max_stacked} must be at least 1")
-    runner = load(grid.runner)
+    runner = runner or load(grid.runner)
     runs: dict[str, Setting] = {}
     for setting in grid.settings():
         full = plain(runner.identity(setting))
@@ -192,11 +193,11 @@ def make_plan(
     tasks = [task for group in groups if (task := _task(group, runner, {*done}))]
     tasks.sort(key=lambda task: -task.cost)
     names = tuple(tuple(map(run_name, group)) for group in groups)
-    return Plan(runs, done, failed, tuple(tasks), workers, grid.runner, names)
+    return Plan(runs, done, failed, tuple(tasks), workers, runner, names)
 
 
 def _fitting(
-    groups: Sequence[Sequence[Setting]], runner: Any, size: int, limit: float
+    groups: Sequence[Sequence[Setting]], runner: Runner, size: int, limit: float
 ) -> list[Sequence[Setting]]:
     """Groups of at most `size` runs, and smaller ones where memory does not hold them together."""
     found: list[Sequence[Setting]] = []
@@ -206,14 +207,14 @@ def _fitting(
     return found
 
 
-def _halved(group: Sequence[Setting], runner: Any, limit: float) -> list[Sequence[Setting]]:
+def _halved(group: Sequence[Setting], runner: Runner, limit: float) -> list[Sequence[Setting]]:
     if len(group) > 1 and sum(runner.memory(setting) for setting in group) > limit:
         half = len(group) // 2
         return _halved(group[:half], runner, limit) + _halved(group[half:], runner, limit)
     return [group]
 
 
-def _task(group: Sequence[Setting], runner: Any, done: set[str]) -> Task | None:
+def _task(group: Sequence[Setting], runner: Runner, done: set[str]) -> Task | None:
     """What is left to do of a group."""
     left = tuple(setting for setting in group if run_name(setting) not in done)
     cost, memory = (sum(map(measure, left)) for measure in (runner.cost, runner.memory))

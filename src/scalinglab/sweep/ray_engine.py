@@ -22,13 +22,13 @@ from typing import Any
 
 from scalinglab.errors import BadInput, ScalinglabError, require
 from scalinglab.store import StoreError
-from scalinglab.sweep.engines import DIED, Answer, Task
+from scalinglab.sweep.pool import DIED, Answer, Pool, Task
 from scalinglab.sweep.preflight import check_answer, leave_token, remove_token
 
 CONNECT = 15.0  # seconds within which a cluster must answer
 
 
-class RayPool:
+class RayPool(Pool):
     """Tasks on a Ray cluster.
 
     Args:

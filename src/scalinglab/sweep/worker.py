@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import inspect
 import json
 import os
 import queue
@@ -18,29 +16,6 @@ from typing import Any
 
 from scalinglab import phases
 
-RUNNERS = {"train": "scalinglab.sweep.training"}
-VERBS = ("identity", "alike", "cost", "memory", "capacity", "memory_limit", "devices", "probe", "work")
-
-
-def load(runner: str) -> Any:
-    """A runner by its name: `train`, or the dotted name of a module with the same functions."""
-    from scalinglab.errors import BadInput, nearest
-
-    name = RUNNERS.get(runner, runner)
-    try:
-        if not all(part.isidentifier() for part in name.split(".")):  # a path, a relative name, nothing
-            raise ModuleNotFoundError(name=name)
-        module = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and not name.startswith(error.name):
-            raise
-        raise BadInput(
-            f"no runner {runner!r}; {nearest(runner, RUNNERS)} or a module's dotted name"
-        ) from error
-    if missing := [verb for verb in VERBS if not hasattr(module, verb)]:
-        raise BadInput(f"{runner!r} is no runner: it lacks {', '.join(missing)}")
-    return module
-
 
 def execute(task: dict[str, Any]) -> dict[str, Any]:
     """Do a task; the answer says what went wrong, if anything."""
@@ -49,27 +24,19 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
         with phases.phase("imports"):
             from scalinglab.store import Store
             from scalinglab.sweep.preflight import find_token
+            from scalinglab.sweep.runner import load
 
             runner = load(task["runner"])
-        prepare(task)
+        runner.prepare(task["settings"], task["device"])
         store = Store(task["store"])
         if task.get("token"):
             find_token(store.path, task["token"])
         options = {"experiment": task["experiment"], "device": task["device"]}
-        if "group" in inspect.signature(runner.work).parameters:
-            options["group"] = task["group"]
-        runner.work(task["settings"], store, **options)
+        runner.work(task["settings"], store, group=task["group"], **options)
         spent = {name: total - before.get(name, 0.0) for name, total in phases.SECONDS.items()}
         return {"ok": True, "seconds": {name: round(s, 3) for name, s in spent.items() if s > 0.001}}
     except Exception as error:
         return {"ok": False, "kind": kind(error), "text": traceback.format_exc(), "message": str(error)}
-
-
-def prepare(task: dict[str, Any]) -> None:
-    """Load what a task needs, where its runner has a function for that."""
-    runner = load(task["runner"])
-    if hasattr(runner, "prepare"):
-        runner.prepare(task["settings"], task["device"])
 
 
 def kind(error: BaseException) -> str:
@@ -102,7 +69,9 @@ def main() -> None:
         task = tasks.get()
         if "task" not in task:  # to get ready, while the driver makes its plan
             with contextlib.suppress(Exception):  # whatever is wrong, the task itself will tell
-                prepare(task)
+                from scalinglab.sweep.runner import load
+
+                load(task["runner"]).prepare(task["settings"], task["device"])
             continue
         answers.write(json.dumps({"task": task["task"], **execute(task)}) + "\n")
 

@@ -1,0 +1,57 @@
+"""Pool: what the driver of a sweep needs of an engine, and the messages between them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+Task = dict[str, Any]
+Answer = dict[str, Any]
+DIED = "died"
+
+
+class Pool(ABC):
+    """Workers that do tasks, on this machine or on others.
+
+    A task is a JSON object; its number, `task`, comes back in the answer. An answer has `ok`; where that is
+    false, `kind` ("busy", "store", "memory", "error" or `DIED`) and `message`. A pool promises:
+
+    - one answer to every task that was submitted, whatever becomes of its worker: one that dies, with its
+      machine if need be, answers with the kind `DIED`;
+    - a task is done once: a pool never submits it again by itself, the driver decides that;
+    - the death of one worker costs the task of that worker and no other;
+    - a task runs in a process of its own, so that the driver outlives whatever it does;
+    - after `close` or `kill` no worker is left behind.
+
+    `tests/sweep/contract.py` tests these; another implementation inherits the tests.
+    """
+
+    @property
+    @abstractmethod
+    def slots(self) -> int:
+        """How many tasks run at a time; more are not submitted. It may change."""
+
+    def preflight(self, store: Path) -> None:
+        """Raise `StoreError` where a machine does not see the store's folder."""
+        del store  # all workers are on this machine
+
+    def prepare(self, task: Task) -> None:
+        """Load what a task like this needs while the sweep is being planned, where that saves time."""
+        del task
+
+    @abstractmethod
+    def submit(self, task: Task) -> None:
+        """Start a task and return at once."""
+
+    @abstractmethod
+    def wait(self, seconds: float) -> list[Answer]:
+        """Answers that have come; waits for the first of them, this time at most."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let idle workers end."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """Stop everything at once; what was running has no answer."""

@@ -1,0 +1,105 @@
+"""Runner: what a sweep asks of whatever does its runs, a module found by name."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from scalinglab.errors import BadInput, nearest
+
+if TYPE_CHECKING:
+    from scalinglab.store import Store
+
+Setting = dict[str, Any]
+RUNNERS = {"train": "scalinglab.sweep.training"}
+NEEDED = ("identity", "alike", "cost", "memory", "capacity", "memory_limit", "devices", "probe", "work")
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A module that does runs; `load` finds it once, and a sweep hands it on.
+
+    The module has the functions of `NEEDED`, with the arguments of the methods here. `check_here`, `prepare`
+    and `start_up` may be missing, and `work` may lack the parameter `group`.
+
+    Attributes:
+        name: by which workers find it too.
+        module: with the functions.
+    """
+
+    name: str
+    module: ModuleType
+
+    def identity(self, setting: Mapping[str, Any]) -> Setting:
+        """The checked, complete setting, whose hash names the run."""
+        return dict(self.module.identity(setting))
+
+    def alike(self, settings: Sequence[Setting]) -> list[list[Setting]]:
+        """Settings that can be done together, in groups."""
+        return list(self.module.alike(settings))
+
+    def cost(self, setting: Setting) -> float:
+        """How long a run takes, in units that only compare runs."""
+        return float(self.module.cost(setting))
+
+    def memory(self, setting: Setting) -> float:
+        """Bytes that a run adds to a group."""
+        return float(self.module.memory(setting))
+
+    def capacity(self, device: str | None) -> int:
+        """The largest number of runs in a task."""
+        return int(self.module.capacity(device))
+
+    def memory_limit(self, device: str | None, workers: int) -> float:
+        """Bytes that a task may take."""
+        return float(self.module.memory_limit(device, workers))
+
+    def devices(self) -> list[str | None]:
+        """The devices of this machine; None is the runner's choice."""
+        return list(self.module.devices())
+
+    def probe(self, settings: Sequence[Setting]) -> dict[str, float]:
+        """`seconds` and `flops` of a task, from a short trial."""
+        return dict(self.module.probe(settings))
+
+    def check_here(self, settings: Sequence[Setting], device: str | None) -> None:
+        """Refuse runs for which this machine lacks something, before any of them fails for it."""
+        if hasattr(self.module, "check_here"):
+            self.module.check_here(settings, device)
+
+    def prepare(self, settings: Sequence[Setting], device: str | None) -> None:
+        """Load what runs need, in a worker that waits for its task."""
+        if hasattr(self.module, "prepare"):
+            self.module.prepare(settings, device)
+
+    def start_up(self, setting: Setting, device: str | None) -> float:
+        """Seconds that a worker takes before its first result."""
+        return float(self.module.start_up(setting, device)) if hasattr(self.module, "start_up") else 0.0
+
+    def work(
+        self, settings: Sequence[Setting], store: Store, *, group: Sequence[Setting], **options: Any
+    ) -> None:
+        """Do runs into a store; `group` are all runs that were planned together, those done included."""
+        if "group" in inspect.signature(self.module.work).parameters:
+            options["group"] = group
+        self.module.work(settings, store, **options)
+
+
+def load(name: str) -> Runner:
+    """A runner by its name: `train`, or the dotted name of a module with the same functions."""
+    path = RUNNERS.get(name, name)
+    try:
+        if not all(part.isidentifier() for part in path.split(".")):  # a path, a relative name, nothing
+            raise ModuleNotFoundError(name=path)
+        module = importlib.import_module(path)
+    except ModuleNotFoundError as error:
+        if error.name is not None and not path.startswith(error.name):
+            raise
+        raise BadInput(f"no runner {name!r}; {nearest(name, RUNNERS)} or a module's dotted name") from error
+    if missing := [function for function in NEEDED if not hasattr(module, function)]:
+        raise BadInput(f"{name!r} is no runner: it lacks {', '.join(missing)}")
+    return Runner(name, module)

@@ -1,0 +1,34 @@
+"""Both engines keep the contract of a pool."""
+
+import pytest
+
+from scalinglab.sweep.engines import LocalPool
+from tests.sweep.contract import PoolContract
+
+
+class TestLocalPool(PoolContract):
+    @pytest.fixture
+    def pool(self):
+        pool = LocalPool(2)
+        yield pool
+        pool.kill()
+
+    def test_closed_it_leaves_no_process(self, pool):
+        pool._hire()
+        worker = next(iter(pool._workers.values()))
+        assert worker.poll() is None
+        pool.close()
+        assert worker.poll() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of Ray itself
+class TestRayPool(PoolContract):
+    @pytest.fixture
+    def pool(self):
+        pytest.importorskip("ray", reason="pip install 'scalinglab[ray]' to test the engine ray")
+        from scalinglab.sweep.ray_engine import RayPool
+
+        pool = RayPool(None, 2)
+        yield pool
+        pool.kill()
