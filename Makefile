@@ -12,12 +12,13 @@ N       ?= 60
 SEED    ?= 0
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test quick slow check docs properties mutants coverage benchmarks clean help
+.PHONY: demo test quick slow records check docs properties mutants coverage benchmarks clean help
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
 	@echo "make test   lint, types, import rules, tests, examples, docs"
 	@echo "make quick  the quick tests alone; make slow: the others"
+	@echo "make records  reproduce the papers at scale smoke and compare with their records"
 	@echo "make docs   build the documentation into site/"
 	@echo "make properties  property tests with new and more examples"
 	@echo "make mutants     small random changes to the code that no test notices (PACKAGE=laws N=60 SEED=0)"
@@ -42,6 +43,7 @@ check: $(READY)
 test: check
 	@$(MAKE) --no-print-directory quick
 	@$(MAKE) --no-print-directory slow
+	@$(MAKE) --no-print-directory records
 	@echo "==> docs";         $(MAKE) --no-print-directory docs
 
 quick: $(READY)
@@ -49,6 +51,9 @@ quick: $(READY)
 
 slow: $(READY)
 	@echo "==> slow tests";   $(PYTEST) -m slow
+
+records: $(READY)
+	@echo "==> records of the papers at scale smoke"; OMP_NUM_THREADS=1 $(BIN)/scalinglab reproduce check
 
 properties: $(READY)
 	@PROPERTY_FACTOR=$(FACTOR) $(PYTEST) -m hypothesis

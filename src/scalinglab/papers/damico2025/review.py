@@ -8,6 +8,8 @@ papers that the talk quotes: a statement that holds in general holds for them.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -69,12 +71,13 @@ def hestness(scale: str) -> Reproduction:
     inside = exponents["exponent"].between(0.05, 0.5).to_numpy(float)
     share = float(inside.mean())
     spread = max(np.sqrt(share * (1 - share) / len(inside)), 1 / len(inside))
-    figure, axes = style.panels(size=(5.6, 3.8))
-    axis = axes[0, 0]
+    figure, axes = style.panels(size=(6.4, 4.0))
+    axis, names = axes[0, 0], []
     for place, ((domain, task), part) in enumerate(exponents.groupby(["domain", "task"])):
         axis.plot(np.full(len(part), place), part["exponent"], "o", color=style.PALETTE[place % 6])
-        axis.annotate(f"{domain} {task}", (place, 0), rotation=90, fontsize=6, ha="center", va="bottom")
-    axis.set(xlabel="task; one point an architecture", ylabel="exponent γ", title="L ~ c P^-γ", xticks=[])
+        names.append(f"{domain} {re.sub('[^a-z0-9]+', ' ', str(task)).strip()}")
+    axis.set_xticks(np.arange(len(names)), names, rotation=90, fontsize=7)
+    axis.set(ylabel="exponent γ of L ~ c P^-γ", title="one point an architecture")
     made = (
         Row(
             "spread of γ between tasks over its spread between architectures of a task, images", ratio.value,
@@ -138,11 +141,11 @@ def kaplan(scale: str) -> Reproduction:
     slopes = {name: resampled(runs, lambda t, k=k: _slopes(t)[k]) for k, name in enumerate(("N", "shape"))}
     ratio = resampled(runs, lambda t: abs(_slopes(t)[1]) / abs(_slopes(t)[0]))
     figure, axes = style.panels(size=(4.8, 3.8))
-    axis = style.loglog(axes[0, 0], "parameters N", "loss", "gemstones2025, one line a number of tokens")
+    axis = style.loglog(axes[0, 0], "parameters N", "loss", "gemstones2025, many shapes")
     shown = sorted(table["n_data"].unique())
     for tokens, color in zip(shown[:: max(1, len(shown) // 5)], style.PALETTE):
         part = table[table["n_data"] == tokens].sort_values("n_params")
-        axis.plot(part["n_params"], part["loss"], "o-", color=color, label=f"{tokens:.3g} tokens", ms=3)
+        axis.plot(part["n_params"], part["loss"], "o", color=color, label=f"{tokens:.3g} tokens", ms=4)
     axis.legend(fontsize=7)
     rows = (
         Row(

@@ -1,0 +1,71 @@
+"""`scalinglab reproduce check`: smoke records are reproduced and differences are named."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.papers import Entry, Reproduction, Row, check, entries
+from scalinglab.papers import check as module
+from scalinglab.papers.check import RECORDS, differences
+
+ROW = Row("exponent", 0.5, 0.01, 8, paper=0.52, paper_stderr=0.02)
+
+
+def made(*rows: Row) -> Reproduction:
+    return Reproduction(sl.Curves({"n_data": [1, 2]}, source="theory"), None, rows)
+
+
+def test_every_entry_that_runs_at_smoke_has_a_record():
+    known = {key for path in RECORDS.glob("*.json") for key in json.loads(path.read_text())}
+    assert known == {key for key, entry in entries().items() if entry.built and "smoke" in entry.scales}
+
+
+@pytest.mark.parametrize(
+    ("now", "message"),
+    [
+        (replace(ROW, measured=0.6), "measured was 0.5"),
+        (replace(ROW, paper=0.6), "paper was 0.52"),
+        (replace(ROW, n=9), "n was 8"),
+        (replace(ROW, quantity="another"), "in the record only"),
+    ],
+)
+def test_a_changed_row_is_named(now: Row, message: str):
+    assert any(message in text for text in differences({"table": [ROW.record()]}, (now,)))
+
+
+def test_rounding_and_less_than_three_standard_errors_match():
+    known = {"table": [ROW.record()]}
+    assert differences(known, (ROW,)) == ()
+    assert differences(known, (replace(ROW, measured=0.5 + 3e-7, stderr=0.0),)) == ()
+    assert differences(known, (replace(ROW, measured=0.54),)) == ()  # 2.8 combined standard errors
+    exact = Row("x", 1.0, 1e-9, paper=1.0)
+    assert differences({"table": [exact.record()]}, (replace(exact, measured=1.0001),))
+
+
+def test_records_are_written_and_then_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    entry = Entry("demo/fake", "a claim", scales=("smoke",), make="unused:unused")
+    monkeypatch.setattr(module, "runnable", lambda paper: [entry])
+    monkeypatch.setattr(module, "run", lambda key, scale: (made(ROW), 0.1))
+    monkeypatch.setattr(module, "record", lambda made, *_: {"table": [row.record() for row in made.table]})
+    assert [one.differences for one in check("demo", records=tmp_path)] == [
+        ("there is no record of it: scalinglab reproduce check --write writes one",)
+    ]
+    assert [one.differences for one in check("demo", write=True, records=tmp_path)] == [()]
+    assert [(one.key, one.rows, one.differences) for one in check("demo", records=tmp_path)] == [
+        ("demo/fake", 1, ())
+    ]
+
+
+def test_an_unknown_paper_is_named():
+    with pytest.raises(BadInput, match="nobody2030"):
+        list(check("nobody2030"))
+
+
+def test_one_paper_matches_its_records():
+    found = list(check("hoffmann2022"))
+    assert [one.key for one in found] == ["hoffmann2022/refit"]
+    assert all(not one.differences for one in found), found
