@@ -12,7 +12,7 @@ from scalinglab.cli.output import emit
 
 if TYPE_CHECKING:
     from scalinglab.papers import Entry
-    from scalinglab.papers.check import Checked
+    from scalinglab.papers.records import Checked
 
 
 def reproduce(

@@ -9,8 +9,8 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.papers import Entry, Reproduction, Row, check, entries
-from scalinglab.papers import check as module
-from scalinglab.papers.check import RECORDS, differences
+from scalinglab.papers import records as module
+from scalinglab.papers.records import RECORDS, differences
 
 ROW = Row("exponent", 0.5, 0.01, 8, paper=0.52, paper_stderr=0.02)
 
