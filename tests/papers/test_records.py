@@ -16,7 +16,7 @@ ROW = Row("exponent", 0.5, 0.01, 8, paper=0.52, paper_stderr=0.02)
 
 
 def made(*rows: Row) -> Reproduction:
-    return Reproduction(sl.Curves({"n_data": [1, 2]}, source="theory"), None, rows)
+    return Reproduction(sl.Curves({"n_data": [1, 2], "test_loss": [2.0, 1.0]}, source="theory"), None, rows)
 
 
 def test_every_entry_that_runs_at_smoke_has_a_record():
