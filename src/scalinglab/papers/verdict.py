@@ -32,6 +32,7 @@ from scalinglab.errors import BadInput
 
 LEVEL = 0.95
 RESOLUTION = 0.1  # of the reference: the difference that an agreement must be able to exclude
+NUMERICAL = 1e-6  # error of numbers computed from a theory that is not smaller than this
 RELATIONS = ("=", ">", "<")
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
 VERDICTS = (AGREES, DISAGREES, CANNOT_TELL)
@@ -172,14 +173,14 @@ def limit(terms: Sequence[float] | np.ndarray) -> Number:
     """Limit of a sequence that converges geometrically, such as local slopes decade after decade.
 
     Aitken's extrapolation of the last three terms. Its error is the distance of the last term from it: what
-    is left to go when the sequence ends. A sequence that does not settle keeps its last term, with the last
-    change as the error.
+    is left to go when the sequence ends, but at least `NUMERICAL`. A sequence that does not settle keeps its
+    last term, with the last change as the error.
     """
     last = np.asarray(terms, float)[-3:]
     if len(last) < 3 or not np.isfinite(last).all():
         raise BadInput(f"a limit needs three finite terms, not {list(map(float, last))}")
     first, second = last[1] - last[0], last[2] - last[1]
-    rounding = 1e-9 * max(1.0, abs(last[2]))
+    rounding = NUMERICAL * max(1.0, abs(last[2]))
     if abs(second) >= 0.9 * abs(first):
         return Number(float(last[2]), max(float(abs(second)), rounding))
     end = float(last[2] - second**2 / (second - first))
