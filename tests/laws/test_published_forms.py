@@ -90,7 +90,7 @@ def test_step_law_of_the_optimal_batch_is_recovered():
 
 def test_learning_rate_and_batch_paraboloid_is_recovered():
     form = forms.get("learning_rate_batch")
-    truth = (1.7, 0.22, 0.12, 0.3, 0.35, 1e-3, -0.6, 0.25, 800.0, 0.5, 0.008, 0.004, -0.4)
+    truth = (1.7, 0.22, 0.12, 0.3, 0.35, 0.1, 1e-3, -0.6, 0.25, 800.0, 0.5, 0.008, 0.004, -0.4)
     x = grid((np.geomspace(1e-4, 1e-2, 5), (64, 256, 1024), (1e8, 4e8, 1e9), (5e9, 2e10, 1e11)))
     law = surface.fit(loss=form(x, *truth), form=form, variables=dict(zip(form.variables, x, strict=True)))
     assert list(law.parameters.values()) == pytest.approx(truth, rel=1e-3)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scalinglab.lazy import lazily
 
 if TYPE_CHECKING:
-    from scalinglab.laws import forms, surface
+    from scalinglab.laws import forms, schedule, surface
     from scalinglab.laws.extrapolation.stacking import extrapolate
     from scalinglab.laws.fitting import uncertainty
     from scalinglab.laws.fitting.fit import fit
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical",
-    "extrapolate", "fit", "forms", "optimal_noise", "plan", "register_form", "sources", "surface",
+    "extrapolate", "fit", "forms", "optimal_noise", "plan", "register_form", "schedule", "sources", "surface",
     "uncertainty",
 ]  # fmt: skip
 
@@ -42,7 +42,7 @@ __getattr__, __dir__ = lazily(
         "register_form": "forms.registry", "sources": "fitting.uncertainty_budget",
     },
     modules={
-        "forms": "forms", "plan": "planning.questions", "surface": "surface",
+        "forms": "forms", "plan": "planning.questions", "schedule": "schedule", "surface": "surface",
         "uncertainty": "fitting.uncertainty",
     },
     renamed={"register": "register_form"},

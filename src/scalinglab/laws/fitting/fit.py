@@ -218,8 +218,13 @@ def fit_points(
     log: bool = True,
     starts: int = 8,
     noise: float | None = None,
+    start: np.ndarray | None = None,
 ) -> Law:
-    """`fit` for points that are already checked."""
+    """`fit` for points that are already checked.
+
+    Args:
+        start: (starts, parameters), values to start from instead of the form's grid.
+    """
     if noise is None and any(p.prior is not None for p in form.parameters):
         options: dict[str, Any] = {"loss": loss, "delta": delta, "log": log, "starts": starts}
         law = fit_points(form, data, noise=FIRST_NOISE * problem_of(form, data, log, np.inf).unit, **options)
@@ -231,7 +236,10 @@ def fit_points(
     squares = problem_of(form, data, log, np.inf, noise or 0.0)
     if delta is None and len(data.y) - len(form.parameters) < FEWEST_TO_ESTIMATE_DELTA:
         loss = "squared"
-    nodes = least_squares.grid_starts(squares, starts)
+    if start is None:
+        nodes = least_squares.grid_starts(squares, starts)
+    else:
+        nodes = squares.to_coordinates(np.atleast_2d(np.asarray(start, float)))
     if loss == "huber" and delta is not None:
         problem = replace(squares, delta=float(delta))
         minimum = least_squares.minimise(problem, nodes)

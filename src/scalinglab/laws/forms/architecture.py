@@ -7,6 +7,7 @@
 | `precision` | E + A N'^-α + B D^-β, N' = N (1 - e^(-P/γ)) | Kumar et al. 2024, eq. 3 |
 | `quantized_after_training` | C D^γ_D N^-γ_N e^(-P/γ) | Kumar et al. 2024, eq. 2 |
 | `vocabulary` | E + A N_nv^-α + A_v N_v^-α_v + B D^-β | Tao et al. 2024, eq. 5; E is negative there |
+| `vocabulary_size` | E + A N_nv^-α + A_v V^-α_v + B V^κ D^-β | the same, of the size V of the vocabulary |
 | `parallel_streams` | E + (A/(N (k ln S + 1)))^α | Chen et al. 2025, eq. 5 |
 
 In `routed_experts` the experts E count as Ê, which runs from `e_start` (one expert) to `e_max` (many):
@@ -74,6 +75,18 @@ def _vocabulary(
     return floor + a * power(x[0], alpha) + a_vocab * power(x[1], alpha_vocab) + b * power(x[2], beta)
 
 
+SIZES = (1e8, 3e4, 1e10)  # parameters, vocabulary and characters at which A, A_vocab and B are quoted
+
+
+def _vocabulary_size(
+    x: Any, floor: Any, a: Any, a_vocab: Any, b: Any, alpha: Any, alpha_vocab: Any, beta: Any, both: Any
+) -> Any:
+    n, v, d = (np.log(values / size) for values, size in zip(x, SIZES, strict=True))
+    return (
+        floor + a * np.exp(-alpha * n) + a_vocab * np.exp(-alpha_vocab * v) + b * np.exp(both * v - beta * d)
+    )
+
+
 def _parallel(x: Any, floor: Any, a: Any, alpha: Any, streams: Any) -> Any:
     return floor + a * power(x[0] * (streams * np.log(x[1]) + 1), alpha)
 
@@ -112,6 +125,14 @@ register_form(Form(
      COARSE_ALPHA, Parameter("alpha_vocab", 0.0, 5.0, start=COARSE), COARSE_BETA),
     _vocabulary, variables=("non_vocab_params", "vocab_params", "n_chars"),
     doc="Tao et al. 2024, eq. 5; of the unigram-normalized loss",
+))  # fmt: skip
+register_form(Form(
+    "vocabulary_size", "E + A Nnv^-alpha + A_vocab V^-alpha_vocab + B V^both D^-beta",
+    (Parameter("E", linear=True), BY_PARAMS, Parameter("A_vocab", 0.0, linear=True, log=True), BY_DATA,
+     Parameter("alpha", 0.0, 5.0, start=SPARSE), Parameter("alpha_vocab", 0.0, 5.0, start=SPARSE),
+     Parameter("beta", 0.0, 5.0, start=SPARSE), Parameter("both", -2.0, 2.0, start=(0.0, 0.2))),
+    _vocabulary_size, variables=("non_vocab_params", "vocab_size", "n_chars"),
+    doc="Tao et al. 2024, eq. 5, of the vocabulary's size: fewer tokens in as many characters",
 ))  # fmt: skip
 register_form(Form(
     "parallel_streams", "E + A (N (k ln S + 1))^-alpha",

@@ -5,7 +5,7 @@
 | `overtrained` | E + (a M^η + b M^-η) C^-η | Gadre et al. 2024, eq. 4: α = β = 2η, M tokens per parameter |
 | `optimal_learning_rate` | c N^p D^q | Li et al. 2025 (step law), eq. 1 |
 | `optimal_batch_size` | c D^q | Li et al. 2025 (step law), eq. 1 |
-| `learning_rate_batch` | (E + A N^-α + B D^-β) (1 + bend(u, v)) | a paraboloid around the step law |
+| `learning_rate_batch` | (E + A N^-α + B N^κ D^-β) (1 + bend(u, v)) | a paraboloid around the step law |
 | `data_transferred` | k D_F^α N^β | Hernandez et al. 2021, eq. 1.1 |
 | `transfer` | ((Nc/N)^(α/β) + Dc/D_E)^β | Hernandez et al. 2021, eq. 1.1, in Kaplan et al. 2020, eq. 1.5 |
 | `distillation` | L_T + g(L_T, L_S) (A N^-α + B D^-β)^γ | Busbridge et al. 2025, eq. 8 |
@@ -53,13 +53,13 @@ PLACE = (1e9, 1e11)  # n_params and n_data at which the optima of `learning_rate
 
 
 def _rate_batch(
-    x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, rate: Any, rate_params: Any, rate_data: Any,
-    batch: Any, batch_data: Any, bend_rate: Any, bend_batch: Any, bend_both: Any,
+    x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, both: Any, rate: Any, rate_params: Any,
+    rate_data: Any, batch: Any, batch_data: Any, bend_rate: Any, bend_batch: Any, bend_both: Any,
 ) -> Any:  # fmt: skip
     log_n, log_d = np.log(x[2] / PLACE[0]), np.log(x[3] / PLACE[1])
     u = np.log(x[0] / rate) - rate_params * log_n - rate_data * log_d
     v = np.log(x[1] / batch) - batch_data * log_d
-    best = floor + a * np.exp(-alpha * log_n) + b * np.exp(-beta * log_d)
+    best = floor + a * np.exp(-alpha * log_n) + b * np.exp(both * log_n - beta * log_d)
     # a positive semidefinite bend: the cross term is a share of what keeps it so
     cross = 2 * bend_both * np.sqrt(bend_rate * bend_batch)
     return best * (1 + bend_rate * u**2 + bend_batch * v**2 + cross * u * v)
@@ -138,10 +138,11 @@ register_form(Form(
     doc="Li et al. 2025 (step law), eq. 1; x is n_data",
 ))  # fmt: skip
 register_form(Form(
-    "learning_rate_batch", "(E + A N^-alpha + B D^-beta) (1 + paraboloid in ln rate and ln batch)",
+    "learning_rate_batch", "(E + A N^-alpha + B N^both D^-beta) (1 + paraboloid in ln rate and ln batch)",
     (Parameter("E", 0.0), _positive("A", 1.0), _positive("B", 1.0),
      Parameter("alpha", 0.0, 3.0, start=(0.2, 0.4)), Parameter("beta", 0.0, 3.0, start=(0.2, 0.4)),
-     _positive("rate", 5e-4, 2e-3), Parameter("rate_params", -3.0, 3.0, start=(-0.7, -0.2)),
+     Parameter("both", -2.0, 2.0, start=(0.1,)), _positive("rate", 5e-4, 2e-3),
+     Parameter("rate_params", -3.0, 3.0, start=(-0.6,)),
      Parameter("rate_data", -3.0, 3.0, start=(0.2,)), _positive("batch", 300.0, 1500.0),
      Parameter("batch_data", -3.0, 3.0, start=(0.5,)), _positive("bend_rate", 0.01),
      _positive("bend_batch", 0.005), Parameter("bend_both", -0.999, 0.999, start=(-0.5,))),

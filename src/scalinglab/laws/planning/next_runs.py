@@ -160,9 +160,9 @@ def next_runs(
     unit = "of that cost" if cost else "FLOPs" if len(names) > 1 else f"units of {names[0]}"
     grid = _candidates(fitted) if candidates is None else np.atleast_2d(np.asarray(candidates, float))
     grid, prices = _affordable(grid.reshape(-1, len(names)), price, budget, unit)
-    slopes = _rows(law, np.vstack([grid, target]))
+    slopes = rows_of(law, np.vstack([grid, target]))
     g, slopes = slopes[-1], slopes[:-1]
-    inverse = _inverse_information(law)
+    inverse = inverse_information(law)
     noise = max(law.variance, 1e-20 * law.unit**2)
     plans = [
         _greedy(inverse, slopes, prices, g, noise, budget, most, seeds, per_cost)
@@ -261,14 +261,14 @@ def _greedy(
     return chosen, variances
 
 
-def _rows(law: Law, sizes: np.ndarray) -> np.ndarray:
+def rows_of(law: Law, sizes: np.ndarray) -> np.ndarray:
     """∂g(f)/∂z at sizes (n, variables), (n, p)."""
     x = sizes.T if sizes.shape[1] > 1 else sizes[:, 0]
     ones = np.ones((1, len(sizes)))
     return least_squares.Problem(law.form, x, ones, ones, ones, law.log).jacobian(law.coordinates[None])[0]
 
 
-def _inverse_information(law: Law) -> np.ndarray:
+def inverse_information(law: Law) -> np.ndarray:
     """M⁻¹ of the points at hand; what they do not determine at all is given a large, finite variance."""
     problem = law.problem
     jacobian = problem.jacobian(law.coordinates[None])[0] * np.sqrt(problem.counts[0])[:, None]

@@ -1,0 +1,207 @@
+"""The next run per FLOP: what choosing experiments buys, on the public benchmark of Li et al. 2026.
+
+    python benchmarks/next_run.py [--quick] [--task lr_bsz] [--out docs/benchmarks/next-run.md]
+
+Four tasks of "Spend Less, Fit Better" (arXiv 2604.22753, CC BY 4.0): a pool of experiments with costs and a
+costly target region. Score: R² in the target, clipped to [−1, 1], all groups and outputs together. For each
+form the same fit follows three ways to choose: at random (mean of several draws), cheapest first, and
+`planning.pool.sequence`. Published: means over ten forms a task; "all" is the fit to the whole pool.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.errors import ScalinglabError
+from scalinglab.laws import fit, forms
+from scalinglab.laws.planning import pool
+
+DATA = Path(os.environ.get("SCALINGLAB_DATA", Path(__file__).parents[2] / "shared" / "data"))
+SHARES = [f"proportion_domain_{i}" for i in range(1, 6)]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task of the benchmark; budgets are shares of the pool's cost."""
+
+    name: str
+    columns: list[str]
+    outputs: list[str]
+    cost: list[str]
+    budgets: tuple[float, ...]
+    forms: dict[str, dict[str, Any]]
+    random: tuple[float, ...]
+    best: tuple[float, ...]
+    everything: float
+
+
+LOW = (0.01, 0.05, 0.1)
+TASKS = {
+    task.name: task
+    for task in (
+        Task("lr_bsz", ["lr", "bsz", "non_embedding_param_size", "data_size"], ["lm_loss"],
+             ["non_embedding_param_size", "data_size"], LOW, {"learning_rate_batch": {}},
+             (-0.65, -0.45, -0.33), (-0.65, 0.00, 0.22), 0.04),
+        Task("domain_mixture", SHARES, [f"loss_domain_{i}" for i in range(1, 6)], [], (0.2, 0.35, 0.5),
+             {"data_mixing_5": {}, "mixture_power_5": {}}, (-0.36, 0.41, 0.70), (0.64, 0.91, 0.95), 0.81),
+        Task("vocab", ["non_vocab_parameters", "vocab_size", "num_characters"], ["unigram_normalized_loss"],
+             ["non_vocab_parameters", "num_characters"], LOW, {"vocabulary_size": {"space": "raw"}},
+             (0.54, 0.53, 0.59), (0.96, 0.98, 0.98), 0.93),
+        Task("data_constrained", ["params", "tokens", "unique_tokens"], ["loss"], ["params", "tokens"], LOW,
+             {"data_constrained": {}, "data_constrained, alpha = beta": {"tie": {"beta": "alpha"}}},
+             (-0.74, -0.36, 0.12), (0.73, 0.85, 0.86), 0.79),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Group:
+    """Pool and target of one group of a task."""
+
+    x: np.ndarray
+    y: np.ndarray
+    cost: np.ndarray
+    target: np.ndarray
+    truth: np.ndarray
+
+
+def groups(task: Task) -> list[Group]:
+    """The groups of a task; each is chosen from and fitted on its own."""
+    folder = DATA / "learning-curves" / "scalebench"
+    train, test = (pd.read_parquet(folder / f"{task.name}-{part}.parquet") for part in ("train", "test"))
+    found = []
+    for name in train["group"].unique():
+        a, b = train[train["group"] == name], test[test["group"] == name]
+        cost = a[task.cost].prod(axis=1).to_numpy(float) if task.cost else np.ones(len(a))
+        found.append(Group(
+            a[task.columns].to_numpy(float), a[task.outputs].to_numpy(float), cost,
+            b[task.columns].to_numpy(float), b[task.outputs].to_numpy(float),
+        ))  # fmt: skip
+    return found
+
+
+def predictions(form: str, options: dict[str, Any], group: Group, index: np.ndarray) -> np.ndarray:
+    """The laws fitted to some experiments, at the target: (points, outputs); NaN where no fit is possible."""
+    chosen = forms.get(form.split(",")[0])
+    columns = []
+    for output in group.y[index].T:
+        try:
+            law = fit(chosen, tuple(group.x[index].T), output, starts=STARTS, **options)
+            columns.append(law.predict(tuple(group.target.T)))
+        except ScalinglabError:
+            columns.append(np.full(len(group.target), np.nan))
+    return np.stack(columns, axis=1)
+
+
+STARTS = 3
+rng = np.random.default_rng
+
+
+def score(truth: list[np.ndarray], predicted: list[np.ndarray]) -> float:
+    """R² over everything, clipped; −1 where a fit failed."""
+    y, p = np.concatenate([v.ravel() for v in truth]), np.concatenate([v.ravel() for v in predicted])
+    if not np.isfinite(p).all():
+        return -1.0
+    return float(np.clip(1 - np.sum((y - p) ** 2) / np.sum((y - y.mean()) ** 2), -1, 1))
+
+
+def prefix(order: np.ndarray, cost: np.ndarray, budget: float) -> np.ndarray:
+    """Experiments taken in order as long as the next one fits into the budget."""
+    return order[: int(np.sum(np.cumsum(cost[order]) <= budget * (1 + 1e-9)))]
+
+
+def judged(task: Task, form: str, budget: float, data: list[Group], orders: list[np.ndarray]) -> float:
+    """The score of experiments taken in these orders, one a group."""
+    predicted = [
+        predictions(form, task.forms[form], g, prefix(order, g.cost, budget * g.cost.sum()))
+        for order, g in zip(orders, data, strict=True)
+    ]
+    return score([g.truth for g in data], predicted)
+
+
+def run(task: Task, draws: int) -> pd.DataFrame:
+    """R² by form, strategy and budget."""
+    data = groups(task)
+    rows = []
+    for form, options in task.forms.items():
+        truth = [g.truth for g in data]
+        whole = score(truth, [predictions(form, options, g, np.arange(len(g.x))) for g in data])
+        ours: list[Any] = [None] * len(data)
+        for budget in task.budgets:
+            started = time.perf_counter()
+            for place, g in enumerate(data):
+                before = ours[place]
+                ours[place] = pool.sequence(
+                    form.split(",")[0], g.x, g.cost, g.target, lambda i, g=g: g.y[i],
+                    budget=budget * g.cost.sum(), options={"starts": STARTS, **options},
+                    start=None if before is None else (before.index, before.values),
+                )  # fmt: skip
+            mine = score(truth, [
+                np.stack([law.predict(tuple(g.target.T)) for law in s.laws], axis=1) if s.laws
+                else np.full(g.truth.shape, np.nan) for s, g in zip(ours, data, strict=True)
+            ])  # fmt: skip
+            seconds = time.perf_counter() - started
+            random = [
+                judged(
+                    task,
+                    form,
+                    budget,
+                    data,
+                    [np.random.default_rng(seed).permutation(len(g.x)) for g in data],
+                )
+                for seed in range(draws)
+            ]
+            cheapest = judged(task, form, budget, data, [np.argsort(g.cost, kind="stable") for g in data])
+            rows.append({
+                "task": task.name, "form": form, "budget": budget, "random": np.mean(random),
+                "cheapest": cheapest, "ours": mine, "all": whole,
+                "runs": int(sum(len(s.index) for s in ours)), "stopped": ours[0].stopped, "s": seconds,
+            })  # fmt: skip
+            print(rows[-1], flush=True)
+    return pd.DataFrame(rows)
+
+
+def table(results: pd.DataFrame) -> str:
+    """Markdown: one row a task and budget, means over forms, beside the published means."""
+    lines = [
+        "| task | budget | random | cheapest | ours | all | published: random | best | all | verdict |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, part in results.groupby("task", sort=False):
+        task = TASKS[str(name)]
+        for place, budget in enumerate(task.budgets):
+            mean = part[part["budget"] == budget][["random", "cheapest", "ours", "all"]].mean()
+            verdict = "holds" if round(mean["ours"], 2) >= task.best[place] else "does not hold"
+            cells = " | ".join(f"{v:.2f}" for v in mean)
+            lines.append(
+                f"| {name} | {budget:.0%} | {cells} | {task.random[place]:.2f} | {task.best[place]:.2f} "
+                f"| {task.everything:.2f} | {verdict} |"
+            )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the tasks and print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--task", choices=list(TASKS), action="append")
+    parser.add_argument("--quick", action="store_true", help="one random draw")
+    parser.add_argument("--out", type=Path, help="write the rows here (.csv)")
+    asked = parser.parse_args()
+    results = pd.concat([run(TASKS[name], 1 if asked.quick else 5) for name in asked.task or TASKS])
+    print(table(results))
+    if asked.out:
+        results.to_csv(asked.out, index=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,316 @@
+"""The loss along a training under a learning-rate schedule: fit two or three, predict others, find the best.
+
+>>> from scalinglab.laws import schedule
+>>> plan = schedule.cosine(peak=3e-4, total=24_000, warmup=2_160, final=3e-5)
+>>> float(plan(24_000))
+3e-05
+
+`fit` takes runs (schedule, steps, losses) and gives a `ScheduleLaw`: `predict` with bands for any other
+schedule, and `best_schedule` for a budget of steps. The laws are in `scalinglab.laws.forms.schedules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from scalinglab.errors import BadInput
+from scalinglab.laws.fitting import points
+from scalinglab.laws.fitting.fit import fit_points
+from scalinglab.laws.fitting.law import Interval, Law, level_quantile
+from scalinglab.laws.forms import schedules
+from scalinglab.laws.forms.base import Form
+from scalinglab.laws.forms.schedules import Run
+
+DELTA = 5e-4  # Huber's threshold of ln loss: absolute errors, which a few odd stretches do not move
+# of ln loss, against which priors count: more than a checkpoint's, since a run is wrong as a whole
+NOISE = 5e-3
+WARM_CELLS, DECAY_CELLS = 24, 160  # pieces into which a rise and a fall of the rate are cut
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """A learning rate, linear between knots; two knots at one step are a jump.
+
+    Attributes:
+        step: (knots,), not decreasing, from 0.
+        rate: (knots,).
+    """
+
+    step: np.ndarray
+    rate: np.ndarray
+
+    def __post_init__(self) -> None:
+        step, rate = np.asarray(self.step, float), np.asarray(self.rate, float)
+        if step.ndim != 1 or step.shape != rate.shape or len(step) < 2:
+            raise BadInput("a schedule needs two arrays of the same length, steps and rates")
+        if (np.diff(step) < 0).any() or step[0] < 0:
+            raise BadInput("the steps of a schedule must not decrease, and start at 0 or later")
+        if (rate < 0).any() or not np.isfinite(rate).all() or rate.max() <= 0:
+            raise BadInput(f"rates must be 0 or more, and not all 0; the lowest is {rate.min():g}")
+        object.__setattr__(self, "step", step)
+        object.__setattr__(self, "rate", rate)
+
+    def __call__(self, step: Any) -> np.ndarray:
+        """The rate at a step, after a jump there."""
+        at = np.searchsorted(self.step, np.asarray(step, float), side="right")
+        low, high = np.clip(at - 1, 0, len(self.step) - 1), np.clip(at, 0, len(self.step) - 1)
+        width = np.maximum(self.step[high] - self.step[low], 1e-300)
+        share = np.clip((np.asarray(step, float) - self.step[low]) / width, 0, 1)
+        return np.asarray(self.rate[low] + share * (self.rate[high] - self.rate[low]))
+
+    @property
+    def total(self) -> float:
+        """The last step."""
+        return float(self.step[-1])
+
+    def area(self, step: Any) -> np.ndarray:
+        """S: the sum of the rates until a step."""
+        parts = np.diff(self.step) * (self.rate[1:] + self.rate[:-1]) / 2
+        whole = np.concatenate([[0.0], np.cumsum(parts)])
+        at = np.asarray(step, float)
+        place = np.clip(np.searchsorted(self.step, at, side="right") - 1, 0, len(self.step) - 1)
+        inside = (at - self.step[place]) * (self(at) + self.rate[place]) / 2
+        return np.asarray(whole[place] + np.where(at > self.step[place], inside, 0.0))
+
+    def cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the rate changes: the middle step, the drop and the rate after it, of every piece."""
+        change = np.flatnonzero(np.diff(self.rate) != 0)
+        middle = (self.step[change] + self.step[change + 1]) / 2
+        jump = self.step[change + 1] == self.step[change]
+        after = np.where(jump, self.rate[change + 1], (self.rate[change] + self.rate[change + 1]) / 2)
+        return middle, self.rate[change] - self.rate[change + 1], np.maximum(after, 1e-6 * self.rate.max())
+
+
+def _warm(peak: float, warmup: float) -> tuple[np.ndarray, np.ndarray]:
+    if warmup <= 0:
+        return np.array([0.0, 0.0]), np.array([0.0, peak])
+    step = np.linspace(0, warmup, WARM_CELLS + 1)
+    return step, peak * step / warmup
+
+
+def constant(peak: float, total: float, warmup: float = 0) -> Schedule:
+    """Linear warm-up, then the peak until the end."""
+    step, rate = _warm(peak, warmup)
+    return Schedule(np.append(step, total), np.append(rate, peak))
+
+
+def cosine(peak: float, total: float, warmup: float = 0, final: float = 0.0) -> Schedule:
+    """Linear warm-up, then half a cosine down to `final`."""
+    step, rate = _warm(peak, warmup)
+    share = np.linspace(0, 1, DECAY_CELLS + 1)[1:]
+    fall = final + (peak - final) * (1 + np.cos(np.pi * share)) / 2
+    return Schedule(np.append(step, warmup + share * (total - warmup)), np.append(rate, fall))
+
+
+def wsd(
+    peak: float, total: float, decay_from: float, warmup: float = 0, final: float = 0.0,
+    shape: str = "exponential",
+) -> Schedule:  # fmt: skip
+    """Warm-up, stable, decay from a step on: "exponential" (final above 0) or "linear"."""
+    step, rate = _warm(peak, warmup)
+    share = np.linspace(0, 1, DECAY_CELLS + 1)
+    if shape == "exponential":
+        if not final > 0:
+            raise BadInput(f"final={final:g}: an exponential decay needs a final rate above 0")
+        fall = peak * (final / peak) ** share
+    elif shape == "linear":
+        fall = peak + (final - peak) * share
+    else:
+        raise BadInput(f"shape={shape!r} must be 'exponential' or 'linear'")
+    return Schedule(np.append(step, decay_from + share * (total - decay_from)), np.append(rate, fall))
+
+
+def drop(peak: float, total: float, at: float, to: float, warmup: float = 0) -> Schedule:
+    """Warm-up, the peak until step `at`, and another constant from there on."""
+    step, rate = _warm(peak, warmup)
+    return Schedule(np.append(step, [at, at, total]), np.append(rate, [peak, to, to]))
+
+
+@dataclass(frozen=True, eq=False)
+class ScheduleLaw:
+    """A law fitted to runs under several schedules.
+
+    Attributes:
+        law: the fit; its parameters by name, those of one group as ``L0[group]``.
+        runs: what was fitted.
+        groups: names of the groups, in order.
+        rival: the other law, fitted to the same runs; where the two disagree the band is wider.
+    """
+
+    law: Law
+    runs: tuple[Run, ...]
+    groups: tuple[str, ...]
+    rival: ScheduleLaw | None = None
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The fitted values by name; C is per unit of S at the peak rate."""
+        return self.law.parameters
+
+    def predict(self, plan: Schedule, steps: Any, *, group: str | None = None) -> np.ndarray:
+        """The loss along a training under another schedule."""
+        form, where = self._form(plan, steps, group)
+        return np.asarray(form.function(where, *self._values(form)))
+
+    def interval(
+        self, plan: Schedule, steps: Any, *, group: str | None = None, level: float = 0.95
+    ) -> Interval:
+        """The band in which a new run under this schedule is expected.
+
+        Its width joins what the fit leaves open, with checkpoints that are wrong together counted as such
+        (`NOISE`), the misfit of the runs that were fitted, and the difference to the rival law.
+        """
+        form, where = self._form(plan, steps, group)
+        values = self._values(form)
+        loss = np.asarray(form.function(where, *values))
+        assert form.gradient is not None
+        slopes = np.stack(form.gradient(where, *values), axis=-1)
+        logs = np.array([p.log for p in form.parameters])
+        slopes = slopes * np.where(logs, values, 1.0) / loss[:, None]
+        places = [self.law.form.names.index(p.name) for p in form.parameters]
+        covariance = self._covariance()[np.ix_(places, places)]
+        variance = np.sum(slopes @ covariance * slopes, axis=1) + self.misfit**2
+        if self.rival is not None:
+            variance = variance + np.log(self.rival.predict(plan, steps, group=group) / loss) ** 2
+        reach = level_quantile(level, 10**6) * np.sqrt(variance)
+        return Interval(loss * np.exp(-reach), loss * np.exp(reach))
+
+    @property
+    def misfit(self) -> float:
+        """Root mean square of the residuals of ln loss."""
+        return float(np.sqrt(np.mean(self.law.residuals**2)))
+
+    def best_schedule(
+        self, total: float, *, peak: float | None = None, warmup: float = 0, group: str | None = None,
+        pieces: int = 60,
+    ) -> Schedule:  # fmt: skip
+        """The non-increasing schedule of `total` steps that ends at the lowest loss.
+
+        Args:
+            peak: the rate after warm-up; by default that of the fitted runs.
+            pieces: into which the fall is cut, linear in between.
+        """
+        top = self.runs[0].peak if peak is None else peak
+        step, rate = _warm(top, warmup)
+        later = np.linspace(warmup, total, pieces + 1)[1:]
+
+        def plan(z: np.ndarray) -> Schedule:
+            share = np.exp(z - z.max())
+            fall = np.cumsum(share[:-1]) / share.sum()  # the rest is what is left of the rate at the end
+            return Schedule(np.append(step, later), np.append(rate, top * np.maximum(1 - fall, 1e-6)))
+
+        def final(z: np.ndarray) -> float:
+            return float(self.predict(plan(z), [total], group=group)[0])
+
+        starts = [np.zeros(pieces + 1), np.linspace(-6, 2, pieces + 1), np.r_[np.full(pieces, -6.0), 2.0]]
+        found = [
+            optimize.minimize(final, z, method="L-BFGS-B", options={"maxiter": 60, "maxfun": 8000})
+            for z in starts
+        ]
+        return plan(min(found, key=lambda f: f.fun).x)
+
+    def summary(self) -> str:
+        """The fit in lines."""
+        lines = [f"{self.law.form.name}: L = {self.law.form.equation}   ({self.law.form.doc})"]
+        lines.append(f"  {len(self.law.points.y)} points of {len(self.runs)} runs")
+        lines += [f"  {name:<14} {value:.6g}" for name, value in self.parameters.items()]
+        return "\n".join([*lines, f"  misfit         {self.misfit:.3g} of ln loss"])
+
+    def _form(self, plan: Schedule, steps: Any, group: str | None) -> tuple[Form, np.ndarray]:
+        name = self.groups[0] if group is None else group
+        if name not in self.groups:
+            raise BadInput(f"group={group!r} must be one of {', '.join(self.groups)}")
+        at = np.atleast_1d(np.asarray(steps, float))
+        run = prepare(plan, at, name, self.runs[0].peak)
+        kernel = schedules.get(self.law.form.name)
+        return schedules.bind(kernel, [run], shifts=False), np.arange(1, len(at) + 1)
+
+    def _values(self, form: Form) -> np.ndarray:
+        return np.array([self.parameters[name] for name in form.names])
+
+    def _covariance(self) -> np.ndarray:
+        problem = self.law.problem
+        jacobian = problem.jacobian(self.law.coordinates[None])[0]
+        size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
+        inverse = np.linalg.pinv((jacobian / size).T @ (jacobian / size))
+        return np.asarray(NOISE**2 * inverse / np.outer(size, size))
+
+
+def prepare(plan: Schedule, steps: np.ndarray, group: str = "", peak: float | None = None) -> Run:
+    """What a law needs of a schedule at these steps; rates are relative to `peak`."""
+    if (steps > plan.total).any() or (steps <= 0).any():
+        raise BadInput(f"steps must lie in (0, {plan.total:g}], where the schedule is given")
+    middle, drops, after = plan.cells()
+    area = plan.area(steps)
+    top = float(plan.rate.max()) if peak is None else peak
+    return Run(
+        area, drops, np.maximum(area[:, None] - plan.area(middle), 0.0),
+        np.maximum(steps[:, None] - middle, 0.0), after / top, top, group,
+    )  # fmt: skip
+
+
+def fit(
+    runs: Sequence[tuple[Schedule, Any, Any]] | Mapping[str, Sequence[tuple[Schedule, Any, Any]]],
+    law: str = "multi_power",
+) -> ScheduleLaw:
+    """Fit a law of schedules.
+
+    Args:
+        runs: (schedule, steps, losses) of each run; or lists of those by the name of a group, such as a model
+            size: then one joint fit, in which the groups share what a drop of the rate is remembered by and
+            have their own L0, A, B and alpha.
+        law: "multi_power" or "annealing".
+    """
+    groups = dict(runs) if isinstance(runs, Mapping) else {"": list(runs)}
+    if not groups or not all(groups.values()):
+        raise BadInput("no runs: give (schedule, steps, losses) of two or three")
+    peak = max(float(plan.rate.max()) for members in groups.values() for plan, _, _ in members)
+    prepared, losses, labels = [], [], []
+    for group, members in groups.items():
+        for plan, steps, loss in members:
+            at, measured = np.asarray(steps, float).ravel(), np.asarray(loss, float).ravel()
+            if at.shape != measured.shape:
+                raise BadInput(f"a run has {len(at)} steps and {len(measured)} losses: give one of each")
+            prepared.append(prepare(plan, at, group, peak))
+            losses.append(measured)
+            labels += [len(prepared)] * len(at)
+    y = np.concatenate(losses)
+    data = points.check(np.arange(1, len(y) + 1), y, names=("point",), runs=labels)
+    names = tuple(groups)
+    fitted = {
+        name: ScheduleLaw(_fit(name, prepared, data), tuple(prepared), names) for name in schedules.KERNELS
+    }
+    rival = next(name for name in fitted if name != schedules.get(law).name)
+    return replace(fitted[law], rival=fitted[rival])
+
+
+def _fit(name: str, runs: Sequence[Run], data: points.Points) -> Law:
+    """One law for all runs; several groups start from the fit of each alone."""
+    form = schedules.bind(schedules.get(name), runs)
+    groups = list(dict.fromkeys(run.group for run in runs))
+    start = None
+    if len(groups) > 1:
+        start = _joined(name, form, runs, data, groups)
+    return fit_points(form, data, delta=DELTA, starts=4, noise=NOISE, start=start)
+
+
+def _joined(
+    name: str, form: Form, runs: Sequence[Run], data: points.Points, groups: Sequence[str]
+) -> np.ndarray:
+    """The parameters of each group alone, those that are shared averaged, as one start."""
+    ends = np.cumsum([len(run.area) for run in runs])
+    values: dict[str, list[float]] = {}
+    for group in groups:
+        places = [i for i, run in enumerate(runs) if run.group == group]
+        rows = np.concatenate([np.arange(ends[i] - len(runs[i].area), ends[i]) for i in places])
+        part = points.check(np.arange(1, len(rows) + 1), data.y[rows], names=("point",), runs=data.runs[rows])
+        alone = _fit(name, [runs[i] for i in places], part)
+        for key, value in alone.parameters.items():
+            own = f"shift_{places[int(key.split('_')[1]) - 1] + 1}" if key.startswith("shift_") else key
+            values.setdefault(own, []).append(value)
+    return np.array([np.mean(values[n]) for n in form.names])

@@ -1,0 +1,148 @@
+"""Laws of learning-rate schedules: areas and drops, prediction of other schedules, the best schedule."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scalinglab.errors import BadInput
+from scalinglab.laws import schedule
+from scalinglab.laws.forms import schedules
+
+DATA = Path(os.environ.get("SCALINGLAB_DATA", Path(__file__).parents[3] / "shared" / "data"))
+PEAK, WARM = 3e-4, 2160
+PUBLISHED = {  # Luo et al. 2025: L0, A, alpha, B, C, beta, gamma
+    25: (3.040, 0.525, 0.508, 363.788, 2.066, 0.583, 0.641),
+    100: (2.651, 0.601, 0.453, 437.946, 2.132, 0.598, 0.655),
+}
+
+
+def named(name):
+    """The schedule of a published run."""
+    kind, *numbers = name.split("_")
+    total = float(numbers[-1])
+    if kind == "cosine":
+        return schedule.cosine(PEAK, total, WARM, 3e-5)
+    if kind == "constant":
+        return schedule.constant(PEAK, total, WARM)
+    if kind == "wsdcon":
+        return schedule.drop(PEAK, 16000, 8000, total * 1e-5, WARM)
+    return schedule.wsd(PEAK, total, 20000, WARM, 3e-5, "linear" if kind == "wsdld" else "exponential")
+
+
+def direct(rates, steps, parameters):
+    """The multi-power law by the sums that define it, one term a step."""
+    level, a, alpha, b, c, beta, gamma = parameters
+    sums = np.cumsum(rates)
+    found = []
+    for t in steps:
+        k = np.arange(1, t + 1)
+        inner = c * rates[k] ** -gamma * (sums[t] - sums[k - 1])
+        fall = np.sum((rates[k - 1] - rates[k]) * (1 - (1 + inner) ** -beta))
+        found.append(level + a * sums[t] ** -alpha - b * fall)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", ["cosine_24000", "wsdcon_9", "wsd_20000_24000", "wsdld_20000_24000"])
+def test_cells_agree_with_the_sum_over_every_step(name):
+    plan = named(name)
+    rates = plan(np.arange(int(plan.total)))
+    steps = np.array([3000, 9000, 15000, int(plan.total) - 100])
+    run = schedule.prepare(plan, steps.astype(float))
+    assert run.area == pytest.approx(np.cumsum(rates)[steps], abs=PEAK)  # half a step
+    form = schedules.bind(schedules.get("multi_power"), [run], shifts=False)
+    values = dict(zip(("L0", "A", "alpha", "B", "C", "beta", "gamma"), PUBLISHED[25], strict=True))
+    values["C"] *= PEAK ** -values["gamma"]  # the code's rates are relative to the peak
+    found = form.function(np.arange(1, 5), *(np.array([values[n]]) for n in form.names))
+    assert found == pytest.approx(direct(np.maximum(rates, 1e-12), steps, PUBLISHED[25]), abs=6e-4)
+
+
+@pytest.mark.parametrize("law", ["multi_power", "annealing"])
+def test_gradients_agree_with_differences(law):
+    runs = [
+        schedule.prepare(named(n), np.linspace(3000, 15000, 7), g)
+        for n, g in (("wsdcon_9", "a"), ("cosine_24000", "a"), ("cosine_24000", "b"))
+    ]
+    form = schedules.bind(schedules.get(law), runs)
+    starts = {"L0": 2.5, "A": 0.6, "B": 400.0, "alpha": 0.5, "C": 20.0, "beta": 0.8, "gamma": 0.4,
+              "memory": 900.0}  # fmt: skip
+    values = np.array([starts.get(n.split("[")[0], 0.02) for n in form.names])
+    x = np.arange(1, 22)
+    exact = form.gradient(x, *values[:, None])
+    for j, name in enumerate(form.names):
+        step = 1e-6 * max(abs(values[j]), 1e-2)
+        up, down = values.copy(), values.copy()
+        up[j], down[j] = up[j] + step, down[j] - step
+        difference = (form.function(x, *up[:, None]) - form.function(x, *down[:, None])) / (2 * step)
+        assert exact[j] == pytest.approx(difference, rel=1e-5, abs=1e-7), name
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """The law on three schedules of a synthetic multi-power law with the noise of a run."""
+    random = np.random.default_rng(0)
+    steps = np.arange(2304, 15900, 256.0)
+    runs = []
+    for name in ("cosine_24000", "constant_24000", "wsdcon_9"):
+        plan = named(name)
+        loss = direct(np.maximum(plan(np.arange(16000)), 1e-12), steps.astype(int), PUBLISHED[100])
+        runs.append((plan, steps, loss * np.exp(5e-4 * random.standard_normal(len(steps)))))
+    return schedule.fit(runs)
+
+
+def test_other_schedules_are_predicted_from_three(fitted):
+    steps = np.arange(4000, 15900, 500.0)
+    inside = []
+    for name in ("wsdcon_3", "wsdcon_18", "constant_24000"):
+        plan = named(name)
+        truth = direct(np.maximum(plan(np.arange(16000)), 1e-12), steps.astype(int), PUBLISHED[100])
+        assert np.mean(np.abs(fitted.predict(plan, steps) - truth)) < 0.004
+        low, high = fitted.interval(plan, steps)
+        inside.append(np.mean((low < truth) & (truth < high)))
+    assert np.mean(inside) > 0.9
+
+
+def test_best_schedule_does_not_rise_and_beats_the_usual_ones(fitted):
+    best = fitted.best_schedule(16000, warmup=WARM)
+    after = best.rate[best.step >= WARM]
+    assert (np.diff(after) <= 1e-12).all()
+    assert after[0] == pytest.approx(PEAK)
+    ends = {
+        "cosine": schedule.cosine(PEAK, 16000, WARM, 3e-5),
+        "linear from 12,800": schedule.wsd(PEAK, 16000, 12800, WARM, 0.0, "linear"),
+        "constant": schedule.constant(PEAK, 16000, WARM),
+    }
+    final = float(fitted.predict(best, [16000])[0])
+    assert final < min(float(fitted.predict(plan, [16000])[0]) for plan in ends.values())
+
+
+def test_bad_schedules_say_what_is_wrong():
+    with pytest.raises(BadInput, match="must not decrease"):
+        schedule.Schedule([0, 10, 5], [0, 1e-3, 1e-3])
+    with pytest.raises(BadInput, match="rates must be 0 or more"):
+        schedule.Schedule([0, 10], [1e-3, -1e-3])
+    with pytest.raises(BadInput, match="final rate above 0"):
+        schedule.wsd(1e-3, 100, 50)
+    with pytest.raises(BadInput, match="no law of schedules 'multipower'"):
+        schedules.get("multipower")
+    with pytest.raises(BadInput, match="where the schedule is given"):
+        schedule.prepare(schedule.constant(1e-3, 100), np.array([200.0]))
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.skipif(not (DATA / "learning-curves/mpl2025").is_dir(), reason="mpl2025 is not at hand")
+@pytest.mark.parametrize(("size", "published"), [(25, 0.00376), (100, 0.00435)])
+def test_held_out_schedules_are_predicted_no_worse_than_published(size, published):
+    files = {p.stem: pd.read_csv(p) for p in (DATA / f"learning-curves/mpl2025/{size}").glob("*.csv")}
+    fit_on = ("cosine_24000", "constant_24000", "wsdcon_9")
+    law = schedule.fit([(named(n), files[n].step, files[n].loss) for n in fit_on])
+    errors = [
+        np.mean(np.abs(law.predict(named(n), frame.step) - frame.loss))
+        for n, frame in files.items()
+        if n not in fit_on
+    ]
+    assert len(errors) == 6
+    assert np.mean(errors) <= published
