@@ -21,7 +21,8 @@ from scipy import optimize
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import points
 from scalinglab.laws.fitting.fit import fit_points
-from scalinglab.laws.fitting.law import Interval, Law, level_quantile
+from scalinglab.laws.fitting.law import Interval, Law
+from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.schedules import Run
