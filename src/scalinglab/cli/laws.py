@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scalinglab.cli import laws_curves
+from scalinglab.cli import laws_curves, laws_recipes
 from scalinglab.cli import options as option
 from scalinglab.cli.option_sets import Drawing, Table, takes
 from scalinglab.cli.option_sets import Surface as SurfaceTable
@@ -263,3 +263,5 @@ def noise(
 app.command("extrapolate")(laws_curves.extrapolate)
 app.command("collapse")(laws_curves.collapse)
 app.command("dynamical")(laws_curves.dynamical)
+app.command("speedup")(laws_recipes.speedup)
+app.command("schedule")(laws_recipes.schedule)

@@ -12,6 +12,7 @@ from scalinglab.lazy import lazily
 
 if TYPE_CHECKING:
     from scalinglab.laws import forms, schedule, surface
+    from scalinglab.laws.compare import speedup
     from scalinglab.laws.extrapolation.stacking import extrapolate
     from scalinglab.laws.fitting import uncertainty
     from scalinglab.laws.fitting.fit import fit
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical",
-    "extrapolate", "fit", "forms", "optimal_noise", "plan", "register_form", "schedule", "sources", "surface",
-    "uncertainty",
+    "extrapolate", "fit", "forms", "optimal_noise", "plan", "register_form", "schedule", "sources",
+    "speedup", "surface", "uncertainty",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
@@ -39,7 +40,7 @@ __getattr__, __dir__ = lazily(
         "Law": "fitting.law", "Parameter": "forms.base", "bootstrap": "fitting.uncertainty",
         "collapse": "learning_curves.collapse", "dynamical": "learning_curves.dynamical",
         "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "optimal_noise": "noise",
-        "register_form": "forms.registry", "sources": "fitting.uncertainty_budget",
+        "register_form": "forms.registry", "sources": "fitting.uncertainty_budget", "speedup": "compare",
     },
     modules={
         "forms": "forms", "plan": "planning.questions", "schedule": "schedule", "surface": "surface",

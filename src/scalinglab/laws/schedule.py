@@ -132,6 +132,14 @@ def drop(peak: float, total: float, at: float, to: float, warmup: float = 0) -> 
     return Schedule(np.append(step, [at, at, total]), np.append(rate, [peak, to, to]))
 
 
+def recorded(step: Any, rate: Any, warmup: float = 0) -> Schedule:
+    """A schedule from the rates that a log recorded, after a linear warm-up to the first of them."""
+    at, rates = np.asarray(step, float).ravel(), np.asarray(rate, float).ravel()
+    warm_step, warm_rate = _warm(float(rates[0]), min(warmup, float(at[0])))
+    later = at > warm_step[-1]
+    return Schedule(np.append(warm_step, at[later]), np.append(warm_rate, rates[later]))
+
+
 @dataclass(frozen=True, eq=False)
 class ScheduleLaw:
     """A law fitted to runs under several schedules.

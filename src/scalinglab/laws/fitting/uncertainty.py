@@ -238,7 +238,7 @@ def bootstrap(law: Solution, draws: int = 1000, seed: int = 0, scheme: str = "au
         problem = replace(problem, count=problem.count * counts[:, which])
     elif scheme == "wild":
         flips = rng.choice([-1.0, 1.0], size=(draws, len(labels)))[:, which]
-        noise = flips * law.residuals / np.sqrt(np.maximum(1 - _leverage(law), 0.05))
+        noise = flips * law.residuals / np.sqrt(np.maximum(1 - leverage(law), 0.05))
         fitted = law.predict(data.x)
         y = fitted * np.exp(noise) if law.log else fitted + noise
         problem = replace(problem, y=y)
@@ -256,7 +256,7 @@ def _cover_sizes(x: np.ndarray, which: np.ndarray) -> bool:
     return len(pairs) > 1.5 * len(np.unique(which))
 
 
-def _leverage(law: Solution) -> np.ndarray:
+def leverage(law: Solution) -> np.ndarray:
     """The diagonal of the hat matrix of the linearised fit."""
     jacobian = law.problem.jacobian(law.coordinates[None])[0] * np.sqrt(law.problem.counts[0])[:, None]
     size = np.maximum(np.linalg.norm(jacobian, axis=0), least_squares.TINY)

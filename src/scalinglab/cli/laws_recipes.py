@@ -1,0 +1,122 @@
+"""``scalinglab laws speedup`` and ``laws schedule``: two recipes compared; the loss under a schedule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from scalinglab.cli import options as option
+from scalinglab.cli.output import grid
+from scalinglab.cli.tables import finish, load, say
+from scalinglab.errors import BadInput
+
+
+def speedup(
+    a: Annotated[Path, typer.Argument(help="Recipe A: a table, a store or logs.")],
+    b: Annotated[Path, typer.Argument(help="Recipe B, to compare with.")],
+    x: Annotated[str, typer.Option("--x", help="The column of compute.")] = "compute",
+    y: Annotated[str, typer.Option("--y", help="The column of the loss.")] = "loss",
+    at: Annotated[
+        str | None, typer.Option(help="A compute, or a range 'low,high', where the factor may change.")
+    ] = None,
+    form: Annotated[str, typer.Option(help="power_law, power_law_offset or auto.")] = "auto",
+    level: Annotated[float, typer.Option(help="Confidence level of the interval, e.g. 0.9.")] = 0.9,
+    at_least: Annotated[
+        float | None,
+        typer.Option(help="Exit with status 1 unless the low end of the interval reaches this factor."),
+    ] = None,
+    where: option.Where = None,
+    reduce: option.Reduce = "auto",
+    as_json: option.Json = False,
+    out: option.Out = None,
+) -> None:
+    """How many times less compute recipe A needs than recipe B for the same loss.
+
+    scalinglab laws speedup new.csv old.csv
+
+    scalinglab laws speedup new.csv old.csv --at-least 1.02    (a gate: status 1 where it is not reached)
+    """
+    import pandas as pd
+
+    import scalinglab as sl
+
+    sides = []
+    for file in (a, b):
+        table = load(file, x, y, where, reduce, as_json=as_json)
+        sides.append((table.x, table.y, table.runs))
+    place = None if at is None else grid(at)
+    found = sl.laws.speedup(*sides, at=place, parallel=place is None, form=form, level=level)
+    say(found.summary(), as_json)
+    document: dict[str, Any] = {
+        "factor": found.factor, "low": found.low, "high": found.high, "level": level, "at": list(found.at),
+        "form": "power_law" if "offset" in found.law.form.held else "power_law_offset",
+    }  # fmt: skip
+    if at_least is not None:
+        document["passed"] = found.low >= at_least
+        verdict = "passed" if document["passed"] else "not reached"
+        say(f"{verdict}: the low end is {found.low:.3g}, asked for was {at_least:g}", as_json)
+    finish(document, pd.DataFrame([{k: v for k, v in document.items() if k != "at"}]), as_json, out)
+    if at_least is not None and not document["passed"]:
+        raise typer.Exit(1)
+
+
+def schedule(
+    files: Annotated[list[Path], typer.Argument(help="One table a run, with step, lr and loss.")],
+    predict: Annotated[
+        list[Path] | None, typer.Option(help="Predict the run of this table (step, lr); may be given again.")
+    ] = None,
+    best: Annotated[float | None, typer.Option(help="Find the best schedule of this many steps.")] = None,
+    warmup: Annotated[float, typer.Option(help="Steps of linear warm-up before the first row.")] = 0,
+    law: Annotated[str, typer.Option(help="multi_power or annealing.")] = "multi_power",
+    rate: Annotated[str, typer.Option(help="The column of the learning rate.")] = "lr",
+    y: Annotated[str, typer.Option("--y", help="The column of the loss.")] = "loss",
+    as_json: option.Json = False,
+    out: option.Out = None,
+) -> None:
+    """The loss along a training as a law of its learning-rate schedule, fitted on two or three runs.
+
+    scalinglab laws schedule cosine.csv constant.csv drop.csv --warmup 2160 --predict wsd.csv --best 24000
+    """
+    import numpy as np
+    import pandas as pd
+
+    from scalinglab.laws import schedule as schedules
+
+    def read(file: Path) -> tuple[Any, pd.DataFrame]:
+        frame = pd.read_csv(file)
+        for column in ("step", rate):
+            if column not in frame:
+                raise BadInput(
+                    f"{file} has no column {column!r}: it has {', '.join(map(str, frame.columns))}"
+                )
+        return schedules.recorded(frame["step"], frame[rate], warmup), frame
+
+    runs = [read(file) for file in files]
+    if missing := [f for f, (_, frame) in zip(files, runs, strict=True) if y not in frame]:
+        raise BadInput(f"{missing[0]} has no column {y!r}, the loss")
+    fitted = schedules.fit([(plan, frame["step"], frame[y]) for plan, frame in runs], law)
+    say(fitted.summary(), as_json)
+    rows = []
+    for file in predict or []:
+        plan, frame = read(file)
+        low, high = fitted.interval(plan, frame["step"])
+        told = pd.DataFrame({"run": file.stem, "step": frame["step"], "loss": fitted.predict(plan, frame["step"]),
+                             "low": low, "high": high})  # fmt: skip
+        line = f"{file.stem}: ends at {told['loss'].iloc[-1]:.4f}, 95 % [{low[-1]:.4f}, {high[-1]:.4f}]"
+        if y in frame:
+            line += f"; mean absolute error {np.mean(np.abs(told['loss'] - frame[y])):.5f}"
+        say(line, as_json)
+        rows.append(told)
+    document: dict[str, Any] = {"law": law, "parameters": fitted.parameters, "misfit": fitted.misfit}
+    table = pd.concat(rows) if rows else pd.DataFrame()
+    if best is not None:
+        plan = fitted.best_schedule(best, warmup=warmup)
+        final = float(fitted.predict(plan, [best])[0])
+        say(f"best non-increasing schedule of {best:g} steps ends at {final:.4f}", as_json)
+        document["best"] = {"step": plan.step, "rate": plan.rate, "loss": final}
+        if not rows:
+            table = pd.DataFrame({"step": plan.step, "rate": plan.rate})
+    document["predictions"] = pd.concat(rows).to_dict("records") if rows else []
+    finish(document, table, as_json, out)

@@ -1,0 +1,231 @@
+"""How much less compute one recipe needs than another: `speedup(a, b)`.
+
+Both recipes follow one law, that of A reached with e^s times less compute: L_B(C) = f(C), L_A(C) = f(C e^s),
+with s constant, or s = s₀ + s₁ ln(C/C₀) where the factor may change with compute. f is a power law with or
+without an offset. One joint fit gives s. Its interval comes from resampling runs: the residuals of whole
+runs, corrected for leverage, are drawn again, the law is refitted and s is studentised (a bootstrap-t), since
+with four points a curve percentiles alone are too narrow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+from scalinglab.laws.fitting import least_squares
+from scalinglab.laws.fitting.fit import best, fit, scores
+from scalinglab.laws.fitting.law import Interval, Law
+from scalinglab.laws.fitting.uncertainty import leverage
+from scalinglab.laws.forms.base import Form, Parameter
+
+EXPONENTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
+FEWEST = 3  # points a curve
+
+
+def _law(x: Any, offset: Any, amplitude: Any, exponent: Any, shift: Any, drift: Any) -> Any:
+    compute, faster, place = x
+    speed = faster * (shift + drift * place)
+    return offset + amplitude * np.exp(-exponent * (np.log(compute) + speed))
+
+
+_OFFSET = Parameter("offset", 0.0, linear=True)
+_OTHERS = (
+    Parameter("amplitude", 0.0, linear=True, log=True),
+    Parameter("exponent", 0.0, 20.0, start=EXPONENTS),
+    Parameter("shift", -20.0, 20.0, start=(-0.7, 0.0, 0.7)),
+    Parameter("drift", -5.0, 5.0, start=(0.0,)),
+)
+JOINT = Form(
+    "speedup", "E + A (C e^(shift + drift ln(C/C0)))^-c", (_OFFSET, *_OTHERS), _law,
+    variables=("compute", "faster", "place"), zeros=("faster", "place"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """How many times less compute A needs than B for the same loss.
+
+    Attributes:
+        factor: above 1 where A is better.
+        low, high: its interval, from resampling runs.
+        level: of the interval.
+        at: the compute (of B) that it holds for; two numbers for a range, over which ln(factor) is averaged.
+        law: the joint fit.
+        draws: refits behind the interval.
+        parallel: whether one factor was fitted for all computes.
+    """
+
+    factor: float
+    low: float
+    high: float
+    level: float
+    at: tuple[float, ...]
+    law: Law
+    draws: int
+    parallel: bool
+
+    @property
+    def interval(self) -> Interval:
+        """The two ends."""
+        return Interval(self.low, self.high)
+
+    def summary(self) -> str:
+        """The answer in a sentence."""
+        place = " … ".join(f"{c:.3g}" for c in self.at)
+        where = f" at a compute of {place}" if not self.parallel else ""
+        if self.low > 1:
+            told = f"A needs {self.low:.3g}–{self.high:.3g} times less compute than B"
+        elif self.high < 1:
+            told = f"A needs {1 / self.high:.3g}–{1 / self.low:.3g} times more compute than B"
+        else:
+            told = (
+                f"no difference can be told: A needs between {self.low:.3g} and {self.high:.3g} of the speed "
+                "of B"
+            )
+        return f"{told}{where} ({self.level:.0%}; best estimate {self.factor:.3g} times)"
+
+
+def speedup(
+    a: Any, b: Any, *, at: Any = None, parallel: bool = True, form: str = "auto", level: float = 0.9,
+    draws: int = 999, seed: int = 0, x: str = "compute", y: str = "loss", reduce: str = "auto",
+) -> Speedup:  # fmt: skip
+    """How many times less compute recipe A needs than recipe B to reach the same loss.
+
+    Args:
+        a, b: curves (a table, with columns x and y), or (compute, loss) or (compute, loss, runs) each.
+        at: a compute, or two for a range; default: the range that both recipes cover. It matters where
+            `parallel` is False.
+        parallel: one factor at every compute; False lets ln(factor) change linearly with ln(compute), which
+            five points a curve and more can tell.
+        form: "power_law", "power_law_offset", or "auto", the better by AICc.
+        level: of the interval.
+        draws: refits on resampled runs.
+        seed: of the resampling.
+        x, y, reduce: columns, and which rows of a run count, where tables are given.
+
+    >>> compute = np.geomspace(1e18, 1e21, 4)
+    >>> loss = 2 * (compute / 1e18) ** -0.1
+    >>> found = speedup((compute / 1.3, loss), (compute, loss))
+    >>> round(found.factor, 6)
+    1.3
+    """
+    if not 0 < level < 1:
+        raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.9")
+    sides = [_points(side, name, x, y, reduce) for side, name in ((a, "A"), (b, "B"))]
+    place = _place(at, sides)
+    law = _fit(sides, form, parallel)
+    weights = np.array([1.0, 0.0 if parallel else float(np.mean(np.log(place)) - _start(sides))])
+    value = float(weights @ _shifts(law, law.values[None])[0])
+    spread = _spread(law, law.coordinates[None], weights)[0]
+    t = _studentised(law, weights, value, draws, seed)
+    tails = np.quantile(t, [0.5 + level / 2, 0.5 - level / 2])
+    low, high = value - tails * spread
+    return Speedup(
+        float(np.exp(value)), float(np.exp(low)), float(np.exp(high)), level, place, law, draws, parallel
+    )
+
+
+def _points(side: Any, name: str, x: str, y: str, reduce: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute, loss and run of every point of a recipe."""
+    if isinstance(side, (tuple, list)):
+        if len(side) not in (2, 3):
+            raise BadInput(
+                f"recipe {name} holds {len(side)} arrays: give (compute, loss) or (compute, loss, runs)"
+            )
+        compute, loss = (np.asarray(v, float).ravel() for v in side[:2])
+        runs = np.asarray(side[2]).ravel() if len(side) == 3 else np.arange(len(compute))
+    else:
+        from scalinglab.laws.fitting.from_curves import points_of
+
+        table = points_of(side, x, y, reduce=reduce)
+        compute, loss, runs = table.x, table.y, table.runs
+    if not len(compute) == len(loss) == len(runs):
+        raise BadInput(f"recipe {name} has {len(compute)} computes and {len(loss)} losses: give one of each")
+    if len(np.unique(compute)) < FEWEST:
+        raise BadInput(
+            f"recipe {name} has {len(np.unique(compute))} computes: a speedup needs {FEWEST} or more"
+        )
+    return compute, loss, runs
+
+
+def _start(sides: list[Any]) -> float:
+    """ln of the lowest compute, from which the change of the factor is counted."""
+    return float(min(np.log(compute).min() for compute, _, _ in sides))
+
+
+def _place(at: Any, sides: list[Any]) -> tuple[float, ...]:
+    if at is not None:
+        place = tuple(float(v) for v in np.atleast_1d(np.asarray(at, float)))
+        if len(place) > 2 or not all(v > 0 for v in place):
+            raise BadInput(f"at={at!r} must be a positive compute, or two for a range")
+        return place
+    low = max(compute.min() for compute, _, _ in sides)
+    high = min(compute.max() for compute, _, _ in sides)
+    if low >= high:
+        raise BadInput("the recipes share no range of compute: give at=, a compute or two for a range")
+    return float(low), float(high)
+
+
+def _fit(sides: list[Any], form: str, parallel: bool) -> Law:
+    compute = np.concatenate([side[0] for side in sides])
+    faster = np.concatenate([np.full(len(side[0]), 1.0 - i) for i, side in enumerate(sides)])
+    runs = [f"{name}{run}" for name, side in zip("ab", sides, strict=True) for run in side[2]]
+    inputs = (
+        compute,
+        faster,
+        np.zeros(len(compute)) if parallel else np.maximum(np.log(compute) - _start(sides), 0.0),
+    )
+    loss = np.concatenate([side[1] for side in sides])
+    bounds = {"drift": (0.0, 0.0)} if parallel else {}
+    known = {"power_law": {**bounds, "offset": (0.0, 0.0)}, "power_law_offset": bounds}
+    if form not in (*known, "auto"):
+        raise BadInput(f"form={form!r} must be 'auto', 'power_law' or 'power_law_offset'")
+    options: dict[str, Any] = {"loss": "squared", "runs": runs}
+    if form == "auto":
+        judged = {n: scores([JOINT], inputs, loss, bounds=v, **options)[JOINT.name] for n, v in known.items()}
+        form = best(judged)
+    return fit(JOINT, inputs, loss, bounds=known[form], **options)
+
+
+def _shifts(law: Law, values: np.ndarray) -> np.ndarray:
+    """(sets, 2): shift and drift of every parameter set."""
+    names = law.form.names
+    held = np.zeros(len(values))
+    return np.stack([values[:, names.index(n)] if n in names else held for n in ("shift", "drift")], axis=1)
+
+
+def _spread(law: Law, z: np.ndarray, weights: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
+    """The standard error of ln(factor) in the linearised fit of every data set."""
+    problem = law.problem if y is None else replace(law.problem, y=y)
+    jacobian = problem.jacobian(z) * np.sqrt(problem.counts)[..., None]
+    r = problem.residuals(z)
+    dof = max(r.shape[1] - z.shape[1], 1)
+    gram = np.einsum("bnp,bnq->bpq", jacobian, jacobian)
+    size = 1 / np.sqrt(np.maximum(np.einsum("bpp->bp", gram), least_squares.TINY))
+    inverse = np.linalg.pinv(gram * size[:, :, None] * size[:, None], hermitian=True)
+    inverse = inverse * size[:, :, None] * size[:, None]
+    names = law.form.names
+    g = np.array([weights[("shift", "drift").index(n)] if n in ("shift", "drift") else 0.0 for n in names])
+    variance = np.sum(r**2, axis=1) / dof * np.einsum("p,bpq,q->b", g, inverse, g)
+    return np.asarray(np.sqrt(np.maximum(variance, 1e-30)))
+
+
+def _studentised(law: Law, weights: np.ndarray, value: float, draws: int, seed: int) -> np.ndarray:
+    """(ln factor − best)/standard error of refits to resampled residuals, whole runs at a time."""
+    if law.dof < 1:
+        raise BadInput(f"{len(law.points.y)} points leave nothing to judge the noise by: add a run or two")
+    random = np.random.default_rng(seed)
+    labels, which = np.unique(law.points.runs, return_inverse=True)
+    corrected = law.residuals / np.sqrt(np.maximum(1 - leverage(law), 0.05))
+    if len(labels) == len(which):
+        noise = (corrected - corrected.mean())[random.integers(len(labels), size=(draws, len(labels)))]
+    else:
+        noise = random.choice([-1.0, 1.0], size=(draws, len(labels)))[:, which] * corrected
+    y = law.predict(law.points.x) * np.exp(noise)
+    problem = replace(law.problem, y=y)
+    found = least_squares.minimise(problem, np.tile(law.coordinates, (draws, 1)), iterations=60)
+    moved = _shifts(law, problem.to_parameters(found.z)) @ weights - value
+    return np.asarray(moved / _spread(law, found.z, weights, y))

@@ -1,0 +1,86 @@
+"""Speedups of one recipe over another: the identity, shifted laws, and intervals that hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+
+COMPUTE = np.geomspace(1e18, 1e21, 4)
+
+
+def recipe(factor=1.0, noise=0.0, seed=0, offset=1.5, compute=COMPUTE):
+    random = np.random.default_rng(seed)
+    loss = offset + 2 * (factor * compute / 1e18) ** -0.12
+    return compute, loss * np.exp(noise * random.standard_normal(len(compute)))
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 1.07, 3.0])
+@pytest.mark.parametrize("offset", [0.0, 1.5])
+def test_noise_free_shift_is_the_speedup(factor, offset):
+    form = "power_law_offset" if offset else "power_law"
+    found = sl.laws.speedup(recipe(factor, offset=offset), recipe(offset=offset), form=form)
+    assert found.factor == pytest.approx(factor, rel=1e-6)
+
+
+def test_a_factor_that_grows_with_compute_is_told_at_a_compute():
+    compute = np.geomspace(1e18, 1e22, 8)
+    loss = 1.5 + 2 * (compute / 1e18) ** -0.12
+    gain = 1.2 * (compute / 1e18) ** 0.05
+    faster = 1.5 + 2 * (gain * compute / 1e18) ** -0.12
+    for at, expected in ((1e18, 1.2), (1e22, 1.2 * 1e4**0.05)):
+        found = sl.laws.speedup((compute, faster), (compute, loss), at=at, parallel=False)
+        assert found.factor == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.3])
+def test_intervals_of_four_points_a_curve_hold(factor):
+    """40 data sets; benchmarks/speedup.py has the full study: 90 % intervals hold 88–92 %."""
+    hits = 0
+    for seed in range(40):
+        a, b = recipe(factor, 0.005, 2 * seed), recipe(1.0, 0.005, 2 * seed + 1)
+        found = sl.laws.speedup(a, b, form="power_law_offset", draws=99, seed=seed)
+        hits += found.low <= factor <= found.high
+    assert hits >= 30  # 90 % of 40 within three standard deviations
+
+
+def test_sentence_tells_better_worse_and_no_difference():
+    def told(factor):
+        return sl.laws.speedup(recipe(factor, 0.002, 5), recipe(1.0, 0.002, 6), draws=199).summary()
+
+    assert "times less compute than B" in told(2.0)
+    assert "times more compute than B" in told(0.5)
+    assert "no difference can be told" in told(1.0)
+
+
+def test_tables_are_taken_as_well_as_arrays():
+    frames = [pd.DataFrame({"compute": c, "loss": y}) for c, y in (recipe(1.4), recipe())]
+    assert sl.laws.speedup(*frames).factor == pytest.approx(1.4, rel=1e-5)
+
+
+def test_points_of_one_run_are_resampled_together():
+    """Runs that are wrong as a whole: the interval widens beyond that of independent points."""
+    random = np.random.default_rng(3)
+    compute = np.tile(COMPUTE, 3)
+    runs = np.repeat(np.arange(3), 4)
+
+    def side(factor):
+        level = 0.02 * random.standard_normal(3)
+        return (1.5 + 2 * (factor * compute / 1e18) ** -0.12) * np.exp(level[runs])
+
+    a, b = side(1.2), side(1.0)
+    together = sl.laws.speedup((compute, a, runs), (compute, b, runs), draws=299)
+    apart = sl.laws.speedup((compute, a), (compute, b), draws=299)
+    assert together.high / together.low > 1.15 * apart.high / apart.low
+
+
+def test_bad_recipes_say_what_is_wrong():
+    with pytest.raises(BadInput, match="recipe A has 2 computes"):
+        sl.laws.speedup((COMPUTE[:2], COMPUTE[:2]), recipe())
+    with pytest.raises(BadInput, match="recipe B holds 1 arrays"):
+        sl.laws.speedup(recipe(), (COMPUTE,))
+    with pytest.raises(BadInput, match="must be 'auto'"):
+        sl.laws.speedup(recipe(), recipe(), form="m4")
+    with pytest.raises(BadInput, match="share no range"):
+        sl.laws.speedup(recipe(compute=COMPUTE * 1e9), recipe())
