@@ -9,7 +9,7 @@ import typer
 
 from scalinglab.cli import options as option
 from scalinglab.cli.output import grid
-from scalinglab.cli.tables import finish, load, say
+from scalinglab.cli.tables import ask, finish, say
 from scalinglab.errors import BadInput
 
 
@@ -41,11 +41,10 @@ def speedup(
     import pandas as pd
 
     import scalinglab as sl
+    from scalinglab.laws.fitting.from_curves import points_of
 
-    sides = []
-    for file in (a, b):
-        table = load(file, x, y, where, reduce, as_json=as_json)
-        sides.append((table.x, table.y, table.runs))
+    asked = [ask(file, x, y, where, reduce, as_json=as_json) for file in (a, b)]
+    sides = [(t.x, t.y, t.runs) for t in (points_of(q.frame, **q.points) for q in asked)]
     place = None if at is None else grid(at)
     found = sl.laws.speedup(*sides, at=place, parallel=place is None, form=form, level=level)
     say(found.summary(), as_json)
@@ -102,8 +101,8 @@ def schedule(
     for file in predict or []:
         plan, frame = read(file)
         low, high = fitted.interval(plan, frame["step"])
-        told = pd.DataFrame({"run": file.stem, "step": frame["step"], "loss": fitted.predict(plan, frame["step"]),
-                             "low": low, "high": high})  # fmt: skip
+        loss = fitted.predict(plan, frame["step"])
+        told = pd.DataFrame({"run": file.stem, "step": frame["step"], "loss": loss, "low": low, "high": high})
         line = f"{file.stem}: ends at {told['loss'].iloc[-1]:.4f}, 95 % [{low[-1]:.4f}, {high[-1]:.4f}]"
         if y in frame:
             line += f"; mean absolute error {np.mean(np.abs(told['loss'] - frame[y])):.5f}"
