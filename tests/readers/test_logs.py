@@ -22,7 +22,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.readers import ReadingWarning, binary, tensorboard
+from scalinglab.readers import ReadingWarning, binary, take_in, tensorboard
 from tests.cli.test_laws_cli import run
 from tests.readers.write_logs import EVALUATED, KEPT, RATES, STEPS, WRITERS, loss
 
@@ -234,6 +234,13 @@ def test_a_damaged_record_ends_the_reading_and_is_named(logs: Path, kind: str):
     counts = frame.groupby("run")["train_loss"].count()
     assert 0 < counts.min() < len(STEPS)
     assert counts.max() == len(STEPS)
+
+
+def test_a_truncated_database_is_named_and_does_not_stop_the_others(logs: Path):
+    path = logs / "mlflow" / "mlflow.db"
+    path.write_bytes(path.read_bytes()[:300_000])
+    with pytest.warns(ReadingWarning, match=r"mlflow\.db: the database is damaged"):
+        assert len(sl.read(logs / "mlflow").runs) == 2  # those of the file store
 
 
 def test_every_damaged_byte_is_found_or_does_no_harm(logs: Path):
@@ -494,6 +501,24 @@ def test_the_command_line_takes_logs_in(logs: Path, tmp_path: Path, monkeypatch)
     assert "2 runs, 20 rows" in " ".join(run("read", logs, "--store", "other", "--kind", "wandb").split())
     kept = sl.read("runs")
     assert set(kept["learning_rate"]) == {*RATES}
+
+
+def test_logs_that_grow_are_taken_again_and_names_that_come_twice_are_two_runs(tmp_path: Path):
+    store = sl.Store(tmp_path / "store")
+    values = [(s, "loss", 3.0 - s) for s in range(3)]
+    write_events(tmp_path / "a" / "version_0", values[:2])
+    first = take_in(sl.read(tmp_path / "a"), store)
+    assert first.added == ["version_0"]
+    assert take_in(sl.read(tmp_path / "a"), store).unchanged == ["version_0"]
+    write_events(tmp_path / "a" / "version_0", values)
+    assert take_in(sl.read(tmp_path / "a"), store).updated == ["version_0"]
+    write_events(tmp_path / "b" / "version_0", [(s, "loss", 9.0 - s) for s in range(3)])
+    assert take_in(sl.read(tmp_path / "b"), store).added == ["version_0-2"]
+    assert take_in(sl.read(tmp_path / "b"), store).unchanged == ["version_0-2"]
+    frame = store.curves().frame
+    assert frame.groupby("run")["train_loss"].apply(list).to_dict() == {
+        "version_0": [3, 2, 1], "version_0-2": [9, 8, 7]
+    }  # fmt: skip
 
 
 def test_the_commands_of_the_page_run(logs: Path, tmp_path: Path, monkeypatch):

@@ -210,6 +210,9 @@ def every_fault(model: nn.Module, folder: Path) -> Tracker:
     return tracker
 
 
+FAILED = {"evaluate()", "measuring norms", "writing to the store", "the end of the run"}
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_lightning_trains_on(tmp_path: Path) -> None:
@@ -233,7 +236,8 @@ def test_lightning_trains_on(tmp_path: Path) -> None:
     weights = []
     for watched in (False, True):
         inner = network()
-        callbacks = [every_fault(inner, tmp_path / "runs").lightning()] if watched else []
+        tracker = every_fault(inner, tmp_path / "runs")
+        callbacks = [tracker.lightning()] if watched else []
         trainer = lightning.Trainer(
             max_epochs=3, callbacks=callbacks, accelerator="cpu", logger=False, enable_checkpointing=False,
             enable_progress_bar=False, enable_model_summary=False, default_root_dir=tmp_path,
@@ -241,6 +245,7 @@ def test_lightning_trains_on(tmp_path: Path) -> None:
         trainer.fit(Module(inner), loader, loader)
         assert trainer.global_step == 12
         weights.append([p.detach().clone() for p in inner.parameters()])
+    assert tracker._told == FAILED
     assert all(torch.equal(a, b) for a, b in zip(*weights, strict=True))
 
 
@@ -263,7 +268,8 @@ def test_hugging_face_trains_on(tmp_path: Path) -> None:
     weights = []
     for watched in (False, True):
         model = Model()
-        callbacks = [every_fault(model.inner, tmp_path / "runs").hugging_face()] if watched else []
+        tracker = every_fault(model.inner, tmp_path / "runs")
+        callbacks = [tracker.hugging_face()] if watched else []
         options = transformers.TrainingArguments(
             output_dir=str(tmp_path), max_steps=12, per_device_train_batch_size=16, logging_steps=3,
             eval_strategy="steps", eval_steps=6, use_cpu=True, report_to=[], save_strategy="no",
@@ -275,4 +281,5 @@ def test_hugging_face_trains_on(tmp_path: Path) -> None:
         trainer.train()
         assert trainer.state.global_step == 12
         weights.append([p.detach().clone() for p in model.parameters()])
+    assert tracker._told == FAILED
     assert all(torch.equal(a, b) for a, b in zip(*weights, strict=True))

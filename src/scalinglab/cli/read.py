@@ -35,16 +35,18 @@ def read(
     scalinglab read wandb/ --store runs/
     """
     import scalinglab as sl
+    from scalinglab.readers import take_in
 
     curves = sl.read(source, kind=kind, **renamed(column))
     say(f"read {curves.understood}", as_json)
     if not curves.runs:
         raise BadInput(f"{source} holds no runs with a checkpoint: there is nothing to take in")
-    added = sl.Store(store).add(curves, origin=source)
+    taken = take_in(curves, store, origin=source)
     document: dict[str, object] = {
         "store": str(store),
-        "runs_added": len(added),
-        "runs_already_there": len(curves.runs) - len(added),
+        "runs_added": len(taken.added),
+        "runs_updated": len(taken.updated),
+        "runs_already_there": len(taken.unchanged),
     }
     if as_json:
         document["understood"] = curves.understood

@@ -18,10 +18,11 @@ from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
 from scalinglab.readers.tables.exports import unfolded
 from scalinglab.readers.tables.files import is_table, read_file
+from scalinglab.readers.taking import take_in
 from scalinglab.store import Store
 
 Source: TypeAlias = str | Path | pd.DataFrame | Mapping[str, Any] | Curves
-__all__ = ["ReadingWarning", "read", "read_table"]
+__all__ = ["ReadingWarning", "read", "read_table", "take_in"]
 
 
 def read(source: Source, *, kind: str | None = None, settings: Iterable[str] = (), **columns: str) -> Curves:

@@ -191,14 +191,15 @@ def table(runs: Iterable[LoggedRun]) -> LogTable:
     them differently. Settings that vary between runs become columns, and those that the laws know even where
     they do not.
     """
-    merged = _resumed(runs)
+    every = list(runs)
+    merged = _resumed(every)
+    notes = [f"{run.name}: {note}" for run in every for note in run.notes]
     names: dict[str, str] = {}
     configs = _columns_of([_standard_settings(flatten(run.settings), names) for run in merged])
-    frames, notes = [], []
+    frames = []
     for run, config in zip(merged, configs, strict=True):
         frame, left_out = run.points.frame()
         frame = _standard_metrics(frame, names)
-        notes += [f"{run.name}: {note}" for note in run.notes]
         if left_out:
             notes.append(
                 f"{run.name}: {len(left_out)} of {len(run.points.metrics)} metrics left out: too many"
@@ -251,7 +252,7 @@ def _resumed(runs: Iterable[LoggedRun]) -> list[LoggedRun]:
         if before is not None:
             before.points.extend(run.points)
             before.settings |= run.settings
-            before.status, before.notes = run.status, before.notes + run.notes
+            before.status = run.status
             continue
         found[run.identity or f"run {len(found)}"] = run
     taken: dict[str, int] = {}

@@ -6,6 +6,7 @@ store from ``<experiment>/<run>/{meta.yaml, params/, metrics/}``.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from scalinglab.curves.numbers import number as as_number
-from scalinglab.errors import BadInput, require
+from scalinglab.errors import require
 from scalinglab.readers.binary import Advance
 from scalinglab.readers.logs import LoggedRun, read_yaml
 
@@ -24,16 +25,17 @@ MOST_PARAM = 1 << 16  # bytes of a parameter's file
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is an MLflow database."""
+    """Whether a file is an MLflow database, damaged ones included."""
+    with path.open("rb") as file:
+        head = file.read(1 << 20)
+    if not head.startswith(b"SQLite format 3\0"):
+        return False
     try:
-        with path.open("rb") as file:
-            if file.read(16) != b"SQLite format 3\0":
-                return False
-        with _connect(path) as database:
+        with contextlib.closing(_connect(path)) as database:
             names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             return {name for (name,) in names} >= TABLES
-    except (sqlite3.Error, OSError):
-        return False
+    except sqlite3.Error:
+        return b"run_uuid" in head and b"lifecycle_stage" in head
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -46,7 +48,7 @@ def read_database(path: Path, advance: Advance) -> Iterator[LoggedRun]:
     """The runs of a database that were not deleted, one after the other."""
     size = path.stat().st_size
     try:
-        with _connect(path) as database:
+        with contextlib.closing(_connect(path)) as database:
             runs = database.execute(
                 "SELECT run_uuid, runs.name, status, experiments.name FROM runs LEFT JOIN experiments "
                 "USING (experiment_id) WHERE runs.lifecycle_stage = 'active' ORDER BY start_time, run_uuid"
@@ -70,7 +72,9 @@ def read_database(path: Path, advance: Advance) -> Iterator[LoggedRun]:
                 advance(size // len(runs))
                 yield run
     except (sqlite3.Error, OverflowError) as error:
-        raise BadInput(f"{path} cannot be read as a database of MLflow: {error}") from error
+        broken = LoggedRun(path.name)
+        broken.notes.append(f"the database is damaged ({error}): the rest of it is left out")
+        yield broken
 
 
 def is_file_store_run(folder: Path) -> bool:
