@@ -182,3 +182,10 @@ def test_teacher_classes_are_the_largest_scores() -> None:
     classes = data.teacher_student(dimension=4, n_data=200, outputs=5, classes=True, seed=1)
     assert np.array_equal(scores.train_y.argmax(1), classes.train_y)
     assert classes.n_outputs == scores.n_outputs == 5
+
+
+def test_facts_of_the_bundled_set_are_those_of_its_images():
+    digits, facts = data.load("digits"), data.SOURCES["digits"]
+    assert digits.train_x.shape == (facts.n_train, *facts.shape)
+    assert len(digits.test_x) == facts.n_test
+    assert len(digits.classes) == facts.n_classes

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from scalinglab.curves.columns import varying
 from scalinglab.errors import ScalinglabError
 from scalinglab.report.page import Section
 from scalinglab.store import Record, Store
@@ -95,13 +96,9 @@ def _failures(failed: dict[str, Record]) -> pd.DataFrame:
     def reason(record: Record) -> str:
         return (record.error or "unknown").strip().splitlines()[-1][:120]
 
-    varied = {name for r in failed.values() for name in r.setting if _differs(name, failed)}
+    varied = varying(record.setting for record in failed.values())
     rows = [
         {"run": run, **{n: r.setting.get(n) for n in sorted(varied)}, "reason": reason(r)}
         for run, r in list(failed.items())[:50]
     ]
     return pd.DataFrame(rows)
-
-
-def _differs(name: str, failed: dict[str, Record]) -> bool:
-    return len({repr(record.setting.get(name)) for record in failed.values()}) > 1

@@ -90,8 +90,8 @@ def _dry_run(
     from scalinglab.sweep import Grid, make_plan
     from scalinglab.sweep.display import clock
     from scalinglab.sweep.engines import default_workers
-    from scalinglab.sweep.plan import count as count_of
     from scalinglab.sweep.runner import load
+    from scalinglab.words import counted
 
     assert isinstance(grid, Grid)
     assert isinstance(store, Store)
@@ -115,7 +115,7 @@ def _dry_run(
             print(
                 f"about {estimate['flops']:.2g} FLOPs and {clock(estimate['seconds'])}, "
                 f"{clock(estimate['start_up'])} of them to start, from short trials of "
-                f"{count_of(estimate['timed'], 'task')}"
+                f"{counted(estimate['timed'], 'task')}"
             )
     return {
         "runs": len(plan.runs), "done": len(plan.done), "failed": len(plan.failed),

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from enum import Enum
 from pathlib import Path, PurePath
@@ -116,6 +116,22 @@ def run_names(frame: pd.DataFrame, columns: list[str]) -> np.ndarray:
     _, first = np.unique(group, return_index=True)
     distinct = frame[columns].iloc[first].to_dict("records")
     return np.array([run_name(setting) for setting in distinct], dtype=object)[group]
+
+
+def varying(settings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The keys that do not have the same value in all of these settings, in order of appearance.
+
+    >>> varying([{"width": 1, "seed": 0}, {"width": 1, "seed": 1, "noise": 0.1}])
+    ['seed', 'noise']
+    """
+    each = list(settings)
+    names = dict.fromkeys(name for setting in each for name in setting)
+    return [name for name in names if any(s.get(name) != each[0].get(name) for s in each)]
+
+
+def varying_columns(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
+    """Those of the columns that do not have the same value in all rows; missing is a value."""
+    return [name for name in columns if frame[name].nunique(dropna=False) > 1]
 
 
 def is_numeric(column: pd.Series) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from scalinglab.errors import BadInput
+from scalinglab.whole_files import write_whole
 
 _SETTINGS = b"scalinglab.settings"  # in a Parquet file: the columns that were declared as settings
 _TEXT = {"run": str, "source": str, "experiment": str}
@@ -44,13 +45,7 @@ def _json(value: Any) -> str:
 def write_table(frame: pd.DataFrame, settings: Iterable[str], path: Path) -> None:
     """Write by the ending; the file appears whole or not at all."""
     write = by_ending(path, {".parquet": _write_parquet, ".csv": _write_csv, **_jsonl(_write_lines)})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        write(frame, tuple(settings), partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_whole(path, lambda partial: write(frame, tuple(settings), partial))
 
 
 def read_table(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:

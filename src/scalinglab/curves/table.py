@@ -23,12 +23,14 @@ from scalinglab.curves.columns import (
     rename,
     run_names,
     tidy,
+    varying_columns,
 )
 from scalinglab.curves.files import read_table, write_table
 from scalinglab.curves.resample import make_grid, on_grid, running_mean
 from scalinglab.curves.validate import Roles, validate
 from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, nearest
+from scalinglab.words import counted
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -93,6 +95,11 @@ class Curves:
         free = [c for c in self.frame.columns if c not in (*IDENTITY, *PROGRESS, *OUTCOME)]
         named = [*SETTING, *self.settings, *filter(is_seed, free)]
         return [c for c in free if c in named or not is_numeric(self.frame[c])]
+
+    @property
+    def varying_settings(self) -> list[str]:
+        """Settings, seeds included, that are not the same in all rows."""
+        return varying_columns(self.frame, self.setting_columns)
 
     @property
     def seed_columns(self) -> list[str]:
@@ -328,14 +335,12 @@ class Curves:
     # --- for people ------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        varied = [c for c in self.setting_columns if self.frame[c].nunique(dropna=False) > 1]
-        lines = [f"Curves: {_number(len(self.runs), 'run')}, {_number(len(self), 'row')}"]
+        lines = [f"Curves: {counted(len(self.runs), 'run')}, {counted(len(self), 'row')}"]
         if "status" in self.frame:
             kinds = self.frame.drop_duplicates("run")["status"].value_counts()
             lines[0] += f" ({', '.join(f'{number} {kind}' for kind, number in kinds.items())})"
-        for title, names in (
-            ("settings", varied), ("progress", self.progress_columns), ("measured", self.measurement_columns)
-        ):  # fmt: skip
+        columns = {"settings": self.varying_settings, "progress": self.progress_columns}
+        for title, names in {**columns, "measured": self.measurement_columns}.items():
             shown = [_describe(self.frame[c]) for c in names[:8]]
             more = [f"and {len(names) - 8} more"] if len(names) > 8 else []
             if names:
@@ -359,10 +364,6 @@ def _matches(column: pd.Series, condition: Any) -> pd.Series:
     if isinstance(condition, (list, tuple, set, np.ndarray)):
         return column.isin(list(condition))
     return column.isna() if is_missing(condition) else column == condition
-
-
-def _number(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def _describe(column: pd.Series) -> str:

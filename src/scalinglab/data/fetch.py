@@ -22,6 +22,7 @@ from scalinglab.data import records
 from scalinglab.data.loading import available, source_of
 from scalinglab.data.sources import Debian, Npm, Route, Source, Url, folder
 from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.whole_files import write_whole
 
 Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all where known
 CHUNK = 1 << 18
@@ -146,9 +147,7 @@ def _from_folder(source: Source, origin: Path, place: Path) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(data)
-    os.replace(partial, path)
+    write_whole(path, lambda partial: partial.write_bytes(data))
 
 
 def _unpack(archive: Path, box: Path) -> None:

@@ -46,6 +46,9 @@ class Source:
         files: official record files (uncompressed) and their MD5 sums.
         routes: ways to get it, tried in order.
         megabytes: what is downloaded, about.
+        shape: of an image, (channels, height, width).
+        n_train, n_test: images.
+        n_classes: of the finest labels.
     """
 
     name: str
@@ -54,6 +57,10 @@ class Source:
     routes: tuple[Route, ...]
     licence: str
     megabytes: int
+    shape: tuple[int, int, int]
+    n_train: int
+    n_test: int
+    n_classes: int = 10
 
     def how(self) -> str:
         """How to get it, for a person."""
@@ -79,6 +86,9 @@ SOURCES: dict[str, Source] = {
             routes=(),
             licence="CC BY 4.0 (UCI, Alpaydin and Kaynak)",
             megabytes=0,
+            shape=(1, 8, 8),
+            n_train=1_438,
+            n_test=359,
         ),
         Source(
             name="mnist",
@@ -95,6 +105,9 @@ SOURCES: dict[str, Source] = {
             ),
             licence="CC BY-SA 3.0 (LeCun, Cortes, Burges)",
             megabytes=12,
+            shape=(1, 28, 28),
+            n_train=60_000,
+            n_test=10_000,
         ),
         Source(
             name="fashion-mnist",
@@ -111,6 +124,9 @@ SOURCES: dict[str, Source] = {
             ),
             licence="MIT (Zalando SE)",
             megabytes=31,
+            shape=(1, 28, 28),
+            n_train=60_000,
+            n_test=10_000,
         ),
         Source(
             name="cifar10",
@@ -129,6 +145,9 @@ SOURCES: dict[str, Source] = {
             ),
             licence="none stated; cite Krizhevsky (2009)",
             megabytes=170,
+            shape=(3, 32, 32),
+            n_train=50_000,
+            n_test=10_000,
         ),
         Source(
             name="cifar100",
@@ -140,6 +159,10 @@ SOURCES: dict[str, Source] = {
             routes=(Url(("https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",)),),
             licence="none stated; cite Krizhevsky (2009)",
             megabytes=169,
+            shape=(3, 32, 32),
+            n_train=50_000,
+            n_test=10_000,
+            n_classes=100,
         ),
     )
 }

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.errors import BadInput, require
+from scalinglab.whole_files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,10 +74,7 @@ def write(page: str, path: str | Path) -> Path:
     path = Path(path)
     if path.is_dir():
         raise BadInput(f"{path} is a folder: name a file, such as {path / 'report.html'}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(page, encoding="utf-8")
-    return partial.replace(path)
+    return write_whole(path, lambda partial: partial.write_text(page, encoding="utf-8"))
 
 
 def _section(section: Section, figures: list[str]) -> str:

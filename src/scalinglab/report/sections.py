@@ -31,6 +31,7 @@ from scalinglab.report.plots import (
     points,
     styles_in_words,
 )
+from scalinglab.words import counted as number_of
 
 PROGRESS = ("epoch", "step", "time", "examples", "compute")
 LISTED = 200  # rows of a table of runs or points
@@ -47,7 +48,7 @@ def size_column(curves: Curves) -> str | None:
 
 def line_column(curves: Curves) -> str:
     """The column that gives lines their colours: the size, another setting that varies, or the run itself."""
-    varied = [c for c in curves.setting_columns if not is_seed(c) and curves.frame[c].nunique() > 1]
+    varied = [c for c in curves.varying_settings if not is_seed(c)]
     return size_column(curves) or next(iter(varied), "run")
 
 
@@ -61,8 +62,7 @@ def measures(curves: Curves) -> list[str]:
 
 def counted(curves: Curves) -> str:
     """How many runs and checkpoints there are."""
-    numbers = {"run": len(curves.runs), "checkpoint": len(curves)}
-    return ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for word, number in numbers.items())
+    return f"{number_of(len(curves.runs), 'run')}, {number_of(len(curves), 'checkpoint')}"
 
 
 def seed_average(curves: Curves) -> Curves:
@@ -117,8 +117,8 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
     """The runs themselves, as text: setting, and the best and last measurement."""
     frame = curves.frame
     y = next((c for c in MEASURES if c in frame and frame[c].notna().any()), None)
-    names = [c for c in curves.setting_columns if frame[c].nunique(dropna=False) > 1]
-    constant = {c: frame[c].iloc[0] for c in curves.setting_columns if frame[c].nunique(dropna=False) == 1}
+    names = curves.varying_settings
+    constant = {c: frame[c].iloc[0] for c in curves.setting_columns if c not in names}
     groups = frame.groupby("run", sort=False)
     table = groups[names].first() if names else pd.DataFrame(index=groups.size().index)
     table["checkpoints"] = groups.size()

@@ -9,7 +9,9 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from scalinglab import whole_files
 from scalinglab.errors import ScalinglabError
+from scalinglab.whole_files import sync_folder
 
 
 class StoreError(ScalinglabError, OSError):
@@ -112,34 +114,9 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Write a file under a temporary name, sync it, and rename it: it appears whole or not at all.
-
-    The temporary name starts with a dot, which readers of Parquet folders skip. Only one process may
-    write a given path at a time; the caller's lock sees to that.
-    """
-    partial = path.with_name(f".{path.name}.partial")
+    """Write a file of the store: whole or not at all, on disk when this returns; errors say what is safe."""
     with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            write(partial)
-            with partial.open("rb+") as file:
-                os.fsync(file.fileno())
-            partial.replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                partial.unlink(missing_ok=True)
-            raise
-        sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder last through a power cut, where the system can."""
-    with contextlib.suppress(OSError):  # not every file system, nor Windows, lets a folder be opened
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        whole_files.write_whole(path, write, sync=True)
 
 
 def lock(descriptor: int, path: Path, wait: bool = False) -> bool:

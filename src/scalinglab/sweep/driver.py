@@ -30,7 +30,6 @@ from scalinglab.sweep.grid import Grid
 from scalinglab.sweep.plan import (
     Plan,
     Task,
-    count,
     keep_grid,
     keep_groups,
     kept_groups,
@@ -41,6 +40,7 @@ from scalinglab.sweep.plan import (
 )
 from scalinglab.sweep.pool import DIED, Answer, Pool
 from scalinglab.sweep.runner import load
+from scalinglab.words import counted
 
 COMPACT_FROM = 200  # sealed runs after which they are put into one file
 PATIENCE = 40  # times that a run which another process writes is asked for again
@@ -82,7 +82,7 @@ class Outcome:
         """What became of the runs, and which failed and why."""
         counts = {kind: self.count(kind) for kind in dict.fromkeys(self.status.values())}
         lines = [
-            f"{count(len(self.status), 'run')}: " + ", ".join(f"{n} {kind}" for kind, n in counts.items())
+            f"{counted(len(self.status), 'run')}: " + ", ".join(f"{n} {kind}" for kind, n in counts.items())
         ]
         for run, record in self.failed.items():
             reason = (record.error or "unknown").strip().splitlines()[-1]
@@ -92,8 +92,7 @@ class Outcome:
             lines.append("try the failed ones again with --retry-failed (retry_failed=True)")
         lines += [f"damaged, moved aside to {path}: {reason}" for path, reason in self.aside.items()]
         for cause, times in Counter(self.deaths).items():
-            who = "1 worker" if times == 1 else f"{times} workers"
-            lines.append(f"{who} died and the work was begun again: {cause}")
+            lines.append(f"{counted(times, 'worker')} died and the work was begun again: {cause}")
         if (others := self.count("running")) and not self.interrupted:
             what = "1 run is" if others == 1 else f"{others} runs are"
             lines.append(f"{what} being written by another process: sweep again when it has ended")

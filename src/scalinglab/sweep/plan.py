@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from scalinglab.curves import plain, run_name
+from scalinglab.curves.columns import varying
 from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Damaged, Store, StoreWarning
@@ -25,6 +26,7 @@ from scalinglab.store.checked import read_checked, write_checked
 from scalinglab.store.files import set_aside, write_whole
 from scalinglab.sweep.grid import Grid, Setting
 from scalinglab.sweep.runner import RUNNERS, Runner, load
+from scalinglab.words import counted
 
 PROBES = 6  # groups that a dry run times
 
@@ -78,9 +80,7 @@ class Plan:
     @property
     def varied(self) -> set[str]:
         """The settings that tell the runs apart."""
-        settings = list(self.runs.values())
-        names = {name for setting in settings for name in setting}
-        return {name for name in names if any(s.get(name) != settings[0].get(name) for s in settings)}
+        return set(varying(self.runs.values()))
 
     @property
     def missing(self) -> list[str]:
@@ -95,14 +95,14 @@ class Plan:
         """The plan in a few lines."""
         largest = max((len(task.settings) for task in self.tasks), default=0)
         lines = [
-            f"{count(len(self.runs), 'run')}: {len(self.done)} done, {len(self.failed)} failed before, "
+            f"{counted(len(self.runs), 'run')}: {len(self.done)} done, {len(self.failed)} failed before, "
             f"{len(self.missing)} to do"
         ]
         if self.tasks:
             memory = max(task.memory for task in self.tasks)
             lines.append(
-                f"{count(len(self.tasks), 'task')} of up to {count(largest, 'run')} on "
-                f"{count(self.workers, 'worker')}, each within about {memory / 1e6:.0f} MB"
+                f"{counted(len(self.tasks), 'task')} of up to {counted(largest, 'run')} on "
+                f"{counted(self.workers, 'worker')}, each within about {memory / 1e6:.0f} MB"
             )
         if self.failed:
             lines.append("runs that failed before are left alone; retry_failed does them again")
@@ -132,15 +132,6 @@ class Plan:
             "start_up": start,
             "timed": len(chosen),
         }
-
-
-def count(number: int, word: str) -> str:
-    """A number of things.
-
-    >>> count(1, "run"), count(2, "run")
-    ('1 run', '2 runs')
-    """
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 @renamed_arguments(together="max_stacked")

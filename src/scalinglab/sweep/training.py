@@ -11,7 +11,6 @@ given all runs that were planned together, those that are done included. Workers
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -19,15 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from scalinglab.curves import plain
+from scalinglab.data.sources import SOURCES
 from scalinglab.errors import BadInput, require, usable_device
 from scalinglab.phases import phase
 from scalinglab.store import Store
 
 Setting = dict[str, Any]
 _COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy that is evaluated
-_SHAPES = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "fashion-mnist": (1, 28, 28)}
-_SHAPES |= {"cifar10": (3, 32, 32), "cifar100": (3, 32, 32)}
-_EXAMPLES = {"digits": 1438, "mnist": 60_000, "fashion-mnist": 60_000, "cifar10": 50_000, "cifar100": 50_000}
 
 
 def _setting(setting: Mapping[str, Any]) -> Any:
@@ -39,8 +36,9 @@ def _setting(setting: Mapping[str, Any]) -> Any:
 def identity(setting: Mapping[str, Any]) -> Setting:
     """The complete setting; unknown, missing and contradictory keys are errors."""
     s = _setting(setting)
-    if (s.n_data or 0) > (most := _EXAMPLES.get(s.dataset, math.inf)):
-        raise BadInput(f"n_data={s.n_data}: {s.dataset} has {most} training examples")
+    source = SOURCES.get(s.dataset)
+    if source and (s.n_data or 0) > source.n_train:
+        raise BadInput(f"n_data={s.n_data}: {s.dataset} has {source.n_train} training examples")
     return dict(s.identity())
 
 
@@ -81,7 +79,8 @@ def _sizes(
 
     from scalinglab import nets
 
-    channels, *sides = _SHAPES.get(dataset, (3, 32, 32))
+    source = SOURCES.get(dataset)
+    channels, *sides = source.shape if source else (3, 32, 32)
     shape = (channels, *(side // pool for side in sides))
     given: dict[str, Any] = {"depth": depth, "batch_norm": batch_norm, **json.loads(options)}
     try:
@@ -101,7 +100,7 @@ def _sizes(
             network.eval()(torch.empty(1, *shape))
         return weights, seen[0]
     except BadInput:
-        if dataset in _SHAPES:
+        if source:
             raise
         return 10**6, 10**6
     except Exception:  # an estimate must not stop a sweep: a network that does not fit is split when it fails
@@ -139,7 +138,7 @@ def check_here(settings: Sequence[Setting], device: str | None) -> None:
 
     if device:
         usable_device(device)
-    for name in {setting["dataset"] for setting in settings} & {*_SHAPES}:
+    for name in {setting["dataset"] for setting in settings} & {*SOURCES}:
         if data.available(name) is None:
             data.load(name)  # says where it looked and how to get it
 

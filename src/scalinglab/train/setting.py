@@ -38,7 +38,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "momentum_precision": ("fp32", "bf16"),
     "parameterization": ("standard", "ntk", "mup"),
 }
-SIZES = {"digits": 1438, "mnist": 60_000, "fashion-mnist": 60_000, "cifar10": 50_000, "cifar100": 50_000}
 MEASURES = ("norm", "norm_as_published", "norm_path", "margin", "fisher_rao", "gradient_noise")
 POSITIVE = (
     "width", "depth", "learning_rate", "batch_size", "epochs", "steps", "min_epochs", "min_steps",
@@ -156,7 +155,8 @@ class Setting:
         if self.momentum_precision == "fp32":  # as where nothing is said
             object.__setattr__(self, "momentum_precision", None)
         if self.n_data is None:
-            size = SIZES.get(self.dataset) or self.data_options.get("n_data", 10_000)
+            source = SOURCES.get(self.dataset)
+            size = source.n_train if source else self.data_options.get("n_data", 10_000)
             object.__setattr__(self, "n_data", size)
         if self.batch_size is None and not self.full_batch:
             object.__setattr__(self, "batch_size", 128)

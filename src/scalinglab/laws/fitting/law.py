@@ -11,6 +11,7 @@ import numpy as np
 from scalinglab.laws.fitting import uncertainty
 from scalinglab.laws.fitting.solution import Certificate, Interval, Solution
 from scalinglab.notebook import Shown
+from scalinglab.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +117,7 @@ class Law(Solution, Shown):
             if name not in self.parameters:
                 lines.append(f"  {name:<14} {value:.6g}")
         unit = "of ln y" if self.log else "of y"
-        dof = f"{self.dof} degree{'' if self.dof == 1 else 's'} of freedom"
+        dof = f"{counted(self.dof, 'degree')} of freedom"
         lines.append(f"  residual std   {self.residual_std:.3g} {unit} with {dof}")
         c = self.certificate
         lines.append(f"  objective      {c.objective:.6g}")

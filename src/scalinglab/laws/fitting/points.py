@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput
+from scalinglab.words import counted
 
 
 @dataclass(frozen=True)
@@ -159,4 +160,4 @@ def _complaint(bad: dict[int, str]) -> str:
             "; values of y that may be zero or negative can be fitted with space='raw' (--space raw), "
             "and an offset below zero with bounds={'offset': (low, high)}"
         )
-    return f"{len(rows)} point{'s' if len(rows) > 1 else ''} cannot be used ({named}): {way}"
+    return f"{counted(len(rows), 'point')} cannot be used ({named}): {way}"

@@ -47,6 +47,41 @@ NEUTRAL_METHODS = {"view", "reshape", "flatten", "transpose", "permute", "contig
                    "type_as"}  # fmt: skip
 
 
+SUMS = (operator.add, operator.iadd, torch.add, operator.sub, torch.sub, "add", "add_", "sub")
+PRODUCTS = (operator.mul, torch.mul, "mul")
+QUOTIENTS = (operator.truediv, torch.div, "div")
+POOLS = (nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d)
+POOL_FUNCTIONS = (F.max_pool2d, F.avg_pool2d, F.adaptive_avg_pool2d, torch.max_pool2d)
+
+
+def _any_of(*kinds: type) -> Callable[[nn.Module], bool]:
+    return lambda module: isinstance(module, kinds)
+
+
+# the method of `Rules` that reads a module: the first whose condition holds
+MODULE_RULES: tuple[tuple[Callable[[nn.Module], bool], str], ...] = (
+    (_any_of(nn.Linear, nn.Conv2d), "_layer"),
+    (_any_of(nn.modules.batchnorm._BatchNorm), "_batch_norm"),
+    (_any_of(nn.LayerNorm, nn.GroupNorm), "_layer_norm"),
+    (is_attention, "_attention"),
+    (_any_of(*NEUTRAL), "_neutral_module"),
+    (_any_of(*POOLS), "_pool_module"),
+    (lambda module: type(module) in SLOPES, "_activation"),  # a subclass may do something else
+    (_any_of(nn.LogSoftmax), "_log_softmax"),
+)
+# the method that reads a function or a tensor's method
+FUNCTION_RULES: dict[Any, str] = {
+    **dict.fromkeys(SUMS, "_sum"),
+    **dict.fromkeys((torch.cat, torch.concat), "_concatenate"),
+    **dict.fromkeys((*PRODUCTS, *QUOTIENTS), "_scaling"),
+    **dict.fromkeys((*NEUTRAL_FUNCTIONS, *NEUTRAL_METHODS), "_neutral"),
+    **dict.fromkeys((*FUNCTION_SLOPES, *METHOD_SLOPES), "_slope"),
+    **dict.fromkeys((torch.mean, "mean"), "_mean"),
+    **dict.fromkeys(POOL_FUNCTIONS, "_pooling"),
+    **dict.fromkeys(("size", "dim", getattr), "_no_tensor"),
+}
+
+
 class Rules:
     """Turns fx nodes into steps of a `Graph`."""
 
@@ -90,65 +125,72 @@ class Rules:
 
     def _module(self, node: fx.Node, module: nn.Module) -> None:
         source, name = _sources(node)[0], str(node.target)
-        if isinstance(module, (nn.Linear, nn.Conv2d)):
-            self._layer(node, source, name, module)
-        elif isinstance(module, nn.modules.batchnorm._BatchNorm):
-            self._batch_norm(node, source, name, module)
-        elif isinstance(module, (nn.LayerNorm, nn.GroupNorm)):
-            self._layer_norm(node, source, name, module)
-        elif is_attention(module):
-            self._attention(node, source, name, module)
-        elif isinstance(module, NEUTRAL):
-            self._factor(node, [source], 1.0, type(module).__name__)
-        elif isinstance(module, (nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d)):
-            self._factor(node, [source], self._pool(source, node, module), type(module).__name__)
-        elif type(module) in SLOPES:
-            slope = SLOPES[type(module)]
-            if isinstance(module, nn.LeakyReLU):
-                slope = max(1.0, abs(module.negative_slope))
-            self._factor(node, [source], slope, type(module).__name__)
-        elif isinstance(module, nn.LogSoftmax):  # ‖1 - 1 pᵀ‖ = √n where p is one of n classes
-            axis = -1 if module.dim is None else module.dim
-            self._factor(node, [source], math.sqrt(self.shapes[node.name][axis]), "LogSoftmax")
-        else:
-            if any(parameter.ndim > 1 for parameter in module.parameters()):
-                raise BadInput(unknown(module, name))
-            self._assume(node, [source], type(module).__name__)
+        for fits, rule in MODULE_RULES:
+            if fits(module):
+                getattr(self, rule)(node, source, name, module)
+                return
+        if any(parameter.ndim > 1 for parameter in module.parameters()):
+            raise BadInput(unknown(module, name))
+        self._assume(node, [source], type(module).__name__)
 
     def _function(self, node: fx.Node) -> None:
-        target, sources = node.target, _sources(node)
-        if target in (operator.add, operator.iadd, torch.add, operator.sub, torch.sub, "add", "add_", "sub"):
-            self._sum(node)
-        elif target in (torch.cat, torch.concat):
-            self._concatenate(node)
-        elif target in (operator.mul, torch.mul, operator.truediv, torch.div, "mul", "div"):
-            numbers = [a for a in node.args if isinstance(a, (int, float))]
-            divides = target in (operator.truediv, torch.div, "div")
-            if len(sources) == len(numbers) == 1 and not (divides and node.args[0] is numbers[0]):
-                size = abs(float(numbers[0]))
-                self._factor(node, sources, 1 / size if divides else size, "scaling")
-            else:
-                self._assume(node, sources, "product of tensors")
-        elif target in NEUTRAL_FUNCTIONS or target in NEUTRAL_METHODS:
-            self._factor(node, sources, 1.0, str(getattr(target, "__name__", target)))
-        elif target in FUNCTION_SLOPES or target in METHOD_SLOPES:
-            slope = FUNCTION_SLOPES[target] if target in FUNCTION_SLOPES else METHOD_SLOPES[str(target)]
-            self._factor(node, sources, slope, str(getattr(target, "__name__", target)))
-        elif target in (torch.mean, "mean"):
-            count = math.prod(self.shapes[sources[0]]) / max(1, math.prod(self.shapes[node.name]))
-            self._factor(node, sources, 1 / math.sqrt(count), "mean")
-        elif target in (F.max_pool2d, F.avg_pool2d, F.adaptive_avg_pool2d, torch.max_pool2d):
-            pool = self._pool_of_function(node)
-            self._factor(node, sources, self._pool(sources[0], node, pool), str(target.__name__))  # type: ignore
-        elif target in ("size", "dim", getattr):
-            self._set(node, lambda norms: None)
+        if node.target in FUNCTION_RULES:
+            getattr(self, FUNCTION_RULES[node.target])(node)
+            return
+        what = str(getattr(node.target, "__name__", node.target))
+        if any(n.op == "get_attr" and len(self.shapes[n.name]) > 1 for n in node.all_input_nodes):
+            raise BadInput(f"{what} applies weights outside of a layer: norms need them in a torch.nn module")
+        self._assume(node, _sources(node), what)
+
+    # -- modules without weights ----------------------------------------------------------------------
+
+    def _neutral_module(self, node: fx.Node, source: str, _: str, module: nn.Module) -> None:
+        self._factor(node, [source], 1.0, type(module).__name__)
+
+    def _pool_module(self, node: fx.Node, source: str, _: str, module: nn.Module) -> None:
+        self._factor(node, [source], self._pool(source, node, module), type(module).__name__)
+
+    def _activation(self, node: fx.Node, source: str, _: str, module: nn.Module) -> None:
+        slope = SLOPES[type(module)]
+        if isinstance(module, nn.LeakyReLU):
+            slope = max(1.0, abs(module.negative_slope))
+        self._factor(node, [source], slope, type(module).__name__)
+
+    def _log_softmax(self, node: fx.Node, source: str, _: str, module: nn.LogSoftmax) -> None:
+        """‖1 - 1 pᵀ‖ = √n where p is one of n classes."""
+        axis = -1 if module.dim is None else module.dim
+        self._factor(node, [source], math.sqrt(self.shapes[node.name][axis]), "LogSoftmax")
+
+    # -- functions and methods ------------------------------------------------------------------------
+
+    def _scaling(self, node: fx.Node) -> None:
+        sources = _sources(node)
+        numbers = [a for a in node.args if isinstance(a, (int, float))]
+        divides = node.target in QUOTIENTS
+        if len(sources) == len(numbers) == 1 and not (divides and node.args[0] is numbers[0]):
+            size = abs(float(numbers[0]))
+            self._factor(node, sources, 1 / size if divides else size, "scaling")
         else:
-            what = str(getattr(target, "__name__", target))
-            if any(n.op == "get_attr" and len(self.shapes[n.name]) > 1 for n in node.all_input_nodes):
-                raise BadInput(
-                    f"{what} applies weights outside of a layer: norms need them in a torch.nn module"
-                )
-            self._assume(node, sources, what)
+            self._assume(node, sources, "product of tensors")
+
+    def _neutral(self, node: fx.Node) -> None:
+        self._factor(node, _sources(node), 1.0, str(getattr(node.target, "__name__", node.target)))
+
+    def _slope(self, node: fx.Node) -> None:
+        slope = {**FUNCTION_SLOPES, **METHOD_SLOPES}[node.target]
+        self._factor(node, _sources(node), slope, str(getattr(node.target, "__name__", node.target)))
+
+    def _mean(self, node: fx.Node) -> None:
+        sources = _sources(node)
+        count = math.prod(self.shapes[sources[0]]) / max(1, math.prod(self.shapes[node.name]))
+        self._factor(node, sources, 1 / math.sqrt(count), "mean")
+
+    def _pooling(self, node: fx.Node) -> None:
+        sources, pool = _sources(node), self._pool_of_function(node)
+        self._factor(node, sources, self._pool(sources[0], node, pool), str(node.target.__name__))  # type: ignore
+
+    def _no_tensor(self, node: fx.Node) -> None:
+        self._set(node, lambda norms: None)
 
     # -- what nodes do --------------------------------------------------------------------------------
 

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, Curves, is_seed
-from scalinglab.curves.columns import IDENTITY
+from scalinglab.curves.columns import IDENTITY, varying_columns
 from scalinglab.readers.tables.naming import Naming
 from scalinglab.readers.tables.runs import declared_settings, find_runs, setting_columns
+from scalinglab.words import counted
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def _contents(table: pd.DataFrame, declared: Iterable[str], names: Mapping[str, 
     """What the table holds, column by role."""
     runs = table["run"].nunique() if "run" in table else 1
     settings = setting_columns(table, list(declared))
-    varied = [c for c in settings if table[c].nunique(dropna=False) > 1]
+    varied = varying_columns(table, settings)
     other = {*IDENTITY, *OUTCOME, *settings, *PROGRESS}
     groups = {
         "": _renamed(names),
@@ -128,8 +129,3 @@ def _renamed(names: Mapping[str, str]) -> list[str]:
 
 def _listed(names: list[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def counted(count: int, word: str) -> str:
-    """``6 runs``, ``1 run``."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"

@@ -1,0 +1,45 @@
+"""The architecture: no module imports, over any number of steps, one that imports it.
+
+Imports inside functions and for type checkers count too. The order of packages and of modules inside them is
+import-linter's to check (pyproject.toml).
+"""
+
+import pytest
+
+grimp = pytest.importorskip("grimp", reason="comes with import-linter: pip install 'scalinglab[dev]'")
+pytestmark = pytest.mark.slow
+
+
+def circles(imports: dict[str, set[str]]) -> list[list[str]]:
+    """Groups of two modules and more in which each can be reached from each (Tarjan's algorithm)."""
+    found, number, lowest, stack = [], {}, {}, []
+
+    def visit(module: str) -> None:
+        number[module] = lowest[module] = len(number)
+        stack.append(module)
+        for other in imports[module]:
+            if other not in number:
+                visit(other)
+            if other in stack:
+                lowest[module] = min(lowest[module], lowest[other])
+        if lowest[module] == number[module]:
+            group = stack[stack.index(module) :]
+            del stack[stack.index(module) :]
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for module in imports:
+        if module not in number:
+            visit(module)
+    return found
+
+
+def test_no_circles():
+    graph = grimp.build_graph("scalinglab", exclude_type_checking_imports=False, cache_dir=None)
+    imports = {module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+    assert len(imports) > 200
+    assert circles(imports) == []
+
+
+def test_a_circle_would_be_seen():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
