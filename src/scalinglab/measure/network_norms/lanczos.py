@@ -106,7 +106,7 @@ def spectral_norm(
             if look([ritz], [krylov.entries.double().cpu().numpy()])[0]:
                 break
         coefficients = flat_coefficients([ritz], weight.dtype).to(weight.device)
-        norm, error = torch.from_numpy(ritz.norm), torch.from_numpy(ritz.error)
+        norm, error = torch.from_numpy(ritz.norm), torch.from_numpy(ritz.tightened(krylov.entries))
         vectors = ritz_vectors([(ritz, krylov)], coefficients)[0]
         return Spectral(norm, vectors, error, krylov.steps, ritz.proven)
 
@@ -298,19 +298,43 @@ class Ritz:
         self.proven = not warm
         self.exact = np.zeros(stack, dtype=bool)
 
+    def needs_proof(self, steps: int) -> bool:
+        """Whether the error is to be proven after so many steps; a basis of everything proves itself."""
+        return self.proven and steps < self.size
+
+    def tightened(self, entries: Tensor) -> Floats:
+        """The error, (stack,), as small as the matrices prove it where so far it is the tolerance."""
+        if not self.needs_proof(self.steps):
+            return self.error
+        matrices = entries.double().cpu().numpy()
+        top = top_ritz(matrices)[0]  # by now larger than when the norm was exact enough
+        upper = np.sqrt(top) * (1 + proven_error(matrices, top, self.size, self.tolerance))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            least = np.where(self.norm > 0, upper / self.norm - 1, 0.0)
+        return np.fmin(self.error, least)
+
     @property
     def next_block(self) -> int:
         """Steps to take before the next look."""
         return min(LOOK if self.steps else FIRST, self.limit - self.steps)
 
-    def take(self, entries: Floats, top: Floats, vector: Floats, error: Floats) -> bool:
-        """The tridiagonal matrices and what `top_ritz` gives now; whether all are exact enough."""
+    def take(
+        self, entries: Floats, top: Floats, vector: Floats, error: Floats, growth: Floats | None
+    ) -> bool:
+        """The tridiagonal matrices, what `top_ritz` gives now, and `log_growth` at the tolerance.
+
+        Returns:
+            Whether all are exact enough.
+        """
         going = ~self.exact
         whole = vector.shape[1] == self.size  # the basis spans everything
-        if self.proven and not whole:
-            most = self.tolerance if vector.shape[1] < self.limit else max(self.tolerance, 1.0)
-            error = np.zeros_like(error)
-            error[going] = proven_error(entries[going], top[going], self.size, most)
+        if growth is not None:
+            if vector.shape[1] < self.limit:
+                empty = ~(top > 0)  # nothing to bound: no weights, or diverged ones
+                reached = growth >= wanted_growth(self.size)
+                error = np.where(empty, 0.0, np.where(reached, self.tolerance, math.inf))
+            else:
+                error = proven_error(entries, top, self.size, max(self.tolerance, 1.0))
         self.norm = np.where(going, np.sqrt(top), self.norm)
         self.error = np.where(going, error, self.error)
         kept = np.zeros_like(vector)
@@ -334,12 +358,17 @@ def look(stacks: Sequence[Ritz], entries: Sequence[Floats]) -> list[bool]:
     found: dict[int, bool] = {}
     for steps in {e.shape[1] for e in entries}:  # all that go on have done as many, but for tiny layers
         places = [k for k, e in enumerate(entries) if e.shape[1] == steps]
-        together = top_ritz(np.concatenate([entries[k] for k in places]))
+        matrices = np.concatenate([entries[k] for k in places])
+        top, vector, error = top_ritz(matrices)
+        proving = any(stacks[k].needs_proof(steps) for k in places)
+        most = np.concatenate([np.full(len(entries[k]), 1 + stacks[k].tolerance) for k in places])
+        growth = log_growth(matrices, top * most**2) if proving else None
         start = 0
         for k in places:
-            end = start + len(entries[k])
-            found[k] = stacks[k].take(entries[k], *(values[start:end] for values in together))
-            start = end
+            part = slice(start, start + len(entries[k]))
+            grown = growth[part] if growth is not None and stacks[k].needs_proof(steps) else None
+            found[k] = stacks[k].take(entries[k], top[part], vector[part], error[part], grown)
+            start = part.stop
     return [found[k] for k in range(len(entries))]
 
 
@@ -370,7 +399,7 @@ def proven_error(entries: Floats, top: Floats, size: int, tolerance: float) -> F
 
     Where it is below `tolerance` it is found by bisection; inf where it is not.
     """
-    wanted = math.log(1 / (FAILURE * math.sqrt(math.pi / (2 * size))))
+    wanted = wanted_growth(size)
     finite = np.isfinite(entries).all((1, 2))
     error = np.where(finite & (top > 0), math.inf, 0.0)  # nothing to bound: no weights, or diverged ones
     chosen = np.flatnonzero(error)
@@ -382,6 +411,11 @@ def proven_error(entries: Floats, top: Floats, size: int, tolerance: float) -> F
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     error[chosen] = np.exp(high)
     return error
+
+
+def wanted_growth(size: int) -> float:
+    """ln 1/δ, for a random start in `size` dimensions: what `log_growth` has to reach."""
+    return math.log(1 / (FAILURE * math.sqrt(math.pi / (2 * size))))
 
 
 def log_growth(entries: Floats, at: Floats) -> Floats:
