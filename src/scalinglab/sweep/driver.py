@@ -25,7 +25,7 @@ from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.store import Record, RunBusy, Store, StoreError
 from scalinglab.sweep.display import Display
-from scalinglab.sweep.engines import open_pool
+from scalinglab.sweep.engines import open_pool, start_early
 from scalinglab.sweep.grid import Grid
 from scalinglab.sweep.plan import (
     Plan,
@@ -165,16 +165,19 @@ def execute(
     start = time.monotonic()
     grid, store = as_grid(grid), as_store(store)
     runner = load(grid.runner)
+    early = None
+    if engine == "local" and device is None and hasattr(runner.module, "prepare"):
+        early = start_early({"runner": grid.runner, "settings": grid.settings()[:1]})
     devices: Sequence[str | None] = [device] if device or engine == "ray" else runner.devices()
+    if early is not None and not (devices[0] or "").startswith("cuda"):  # PyTorch cannot use what is here
+        early.kill()
+        early = None
     aside = store.repair() if Store.is_store(store.path) else {}  # before planning: these runs are missing
     for path, reason in aside.items():
         warnings.warn(f"{reason}; moved to {path}; lost runs are done again", SweepWarning, stacklevel=2)
     with interruptible() as wish:
-        pool = open_pool(engine, workers, address, devices, cpus, gpus)
+        pool = open_pool(engine, workers, address, devices, cpus, gpus, early)
         try:
-            if (devices[0] or "").startswith("cuda"):
-                # a GPU's worker takes seconds to start: it does so while the plan is made
-                pool.prepare({"runner": grid.runner, "settings": grid.settings()[:1]})
             kept = False
             while not kept:  # until no other sweep of this grid has kept its groups meanwhile
                 before = kept_groups(grid, store)

@@ -24,9 +24,17 @@ class LocalPool(Pool):
         workers: how many tasks at a time.
         devices: where the workers compute, dealt out in turn.
         threads: the number of threads of each worker's numerical libraries.
+        started: a worker that is on its way already, on the first of the devices.
     """
 
-    def __init__(self, workers: int, devices: Sequence[str | None] = (None,), threads: int = 1) -> None:
+    def __init__(
+        self,
+        workers: int,
+        devices: Sequence[str | None] = (None,),
+        threads: int = 1,
+        started: subprocess.Popen[str] | None = None,
+    ) -> None:
+        self._started = started
         self._slots = workers
         self._devices = devices
         self._threads = threads
@@ -40,15 +48,6 @@ class LocalPool(Pool):
     def slots(self) -> int:
         """How many tasks run at a time."""
         return self._slots
-
-    def prepare(self, task: Task) -> None:
-        """Start a worker and let it load what a task like this needs."""
-        number = self._hire()
-        stdin = self._workers[number].stdin
-        assert stdin is not None
-        with contextlib.suppress(OSError):
-            stdin.write(json.dumps({**task, "device": task.get("device") or self._places[number]}) + "\n")
-            stdin.flush()
 
     def submit(self, task: Task) -> None:
         """Start a task on an idle worker, or a new one."""
@@ -87,6 +86,8 @@ class LocalPool(Pool):
 
     def close(self) -> None:
         """Close the workers' stdin, at which they end."""
+        if self._started is not None:
+            self._hire()
         for number in list(self._workers):
             self._dismiss(number)
 
@@ -102,13 +103,7 @@ class LocalPool(Pool):
         return [process.pid for process in self._workers.values()]
 
     def _hire(self) -> int:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-            environment.setdefault(name, str(self._threads))
-        process = subprocess.Popen(
-            [sys.executable, "-m", "scalinglab.sweep.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, env=environment, start_new_session=True,  # Ctrl-C is the driver's to hear
-        )  # fmt: skip
+        process, self._started = self._started or start_worker(self._threads), None
         number, self._count = self._count, self._count + 1
         self._workers[number] = process
         taken = [self._places[other] for other in self._workers if other != number]
@@ -137,6 +132,32 @@ class LocalPool(Pool):
             return process.wait()
 
 
+def start_worker(threads: int) -> subprocess.Popen[str]:
+    """A worker's process, whose numerical libraries use so many threads."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        environment.setdefault(name, str(threads))
+    return subprocess.Popen(
+        [sys.executable, "-m", "scalinglab.sweep.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True, env=environment, start_new_session=True,  # Ctrl-C is the driver's to hear
+    )  # fmt: skip
+
+
+def start_early(task: Task) -> subprocess.Popen[str] | None:
+    """A worker that loads what a task like this needs, where this machine seems to have a GPU.
+
+    Both the driver of a sweep and its worker take seconds to load PyTorch: they do so at the same time.
+    """
+    if not Path("/proc/driver/nvidia/version").exists():
+        return None
+    process = start_worker(_cores())
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):
+        process.stdin.write(json.dumps({"device": "cuda:0", **task}) + "\n")
+        process.stdin.flush()
+    return process
+
+
 def _cause(code: int | None) -> str:
     if code is not None and code < 0:
         hint = " (out of memory?)" if code == -9 else ""
@@ -146,16 +167,16 @@ def _cause(code: int | None) -> str:
 
 def open_pool(
     engine: str, workers: int | None, address: str | None, devices: Sequence[str | None],
-    cpus: float = 1, gpus: float = 0,
+    cpus: float = 1, gpus: float = 0, started: subprocess.Popen[str] | None = None,
 ) -> Pool:  # fmt: skip
-    """The pool of an engine."""
+    """The pool of an engine; `started` is a worker of this machine that is on its way."""
     if workers is not None and workers < 1:
         raise BadInput(f"workers={workers} must be at least 1")
     if engine == "local":
         if address is not None:
             raise BadInput("address is for engine='ray'")
         count = workers or default_workers(devices)
-        return LocalPool(count, devices, max(1, _cores() // count))
+        return LocalPool(count, devices, max(1, _cores() // count), started)
     if engine == "ray":
         from scalinglab.sweep.ray_engine import RayPool
 

@@ -36,10 +36,6 @@ class Pool(ABC):
         """Raise `StoreError` where a machine does not see the store's folder."""
         del store  # all workers are on this machine
 
-    def prepare(self, task: Task) -> None:
-        """Load what a task like this needs while the sweep is being planned, where that saves time."""
-        del task
-
     @abstractmethod
     def submit(self, task: Task) -> None:
         """Start a task and return at once."""
