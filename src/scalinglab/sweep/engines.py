@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.sweep.pool import DIED, Answer, Pool, Task
