@@ -33,11 +33,11 @@ def build(
 
     `opening` are sections that come first, such as the state of a sweep, in place of those of the same title.
     """
-    from scalinglab.report import page, sections
+    from scalinglab.report import page, sections, surface_sections
 
     if not len(curves):
         raise BadInput("there is nothing to report: these curves have no rows")
-    laws: Sequence[page.Section | None] = sections.dynamical_laws(curves)
+    laws: Sequence[page.Section | None] = surface_sections.of_runs(curves) or sections.dynamical_laws(curves)
     if not laws:
         laws = [sections.size_law(curves)]
     found: list[Section | None] = [

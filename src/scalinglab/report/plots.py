@@ -46,6 +46,7 @@ def canvas(x: str, y: str, *, log_x: bool = True, log_y: bool = True) -> go.Figu
         margin={"l": 70, "r": 15, "t": 32, "b": 60},
         modebar={"bgcolor": "rgba(0,0,0,0)", "color": "#9aa1ad", "activecolor": INK},
         paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",  # the page's own colour, light or dark
         xaxis={**axis, **(log if log_x else {}), "title": {"text": label(x)}},
         yaxis={
             **axis,
@@ -86,15 +87,24 @@ def _ticks(low: float, high: float) -> list[float]:
     span = math.log10(high / low)
     steps = (1, 2, 3, 4, 5, 7) if span < 1 else (1, 2, 5) if span < 2.5 else (1,)
     skip = max(1, math.ceil((last - first) / 8))
-    return [step * 10.0**k for k in range(first, last + 1, skip) for step in steps]
+    ticks = [step * 10.0**k for k in range(first, last + 1, skip) for step in steps]
+    if sum(low <= tick <= high for tick in ticks) >= 3:
+        return ticks
+    # a fraction of a decade: even steps of 1, 2 or 5 that give three to eight labels
+    rough = (high - low) / 4 or 0.25 * high
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next((s * power for s in (1, 2, 5, 10) if s * power >= rough), rough)
+    return [round(step * k, 12) for k in range(math.ceil(low / step), math.floor(high / step) + 1)] or [low]
 
 
 def _tick(value: float) -> str:
     if 1e-3 <= value < 1e5:
         return f"{value:,.10g}"
+    if value <= 0:
+        return f"{value:g}"
     power = math.floor(math.log10(value) + 1e-9)
-    digit = round(value / 10.0**power)
-    return ("" if digit == 1 else f"{digit}·") + f"10<sup>{power}</sup>"
+    digit = float(f"{value / 10.0**power:.3g}")
+    return ("" if digit == 1 else f"{digit:g}·") + f"10<sup>{power}</sup>"
 
 
 def by_size(curves: Curves, x: str, y: str, by: str, mode: str = "lines+markers") -> go.Figure:

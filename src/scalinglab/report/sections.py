@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from scalinglab.curves import Curves, is_seed
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import PALETTE, through_middle
-from scalinglab.laws.fitting.fit import fit
+from scalinglab.laws.fitting.fit import automatic, fit
 from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
 from scalinglab.report import reading
@@ -33,9 +33,14 @@ from scalinglab.report.plots import (
 )
 from scalinglab.words import counted as number_of
 
+# error bars, norms, and what a log keeps of the optimizer and the machine
+NOT_MEASURED = re.compile(
+    r"^norm(_|$)|_stderr$|^count$|(^|[^a-z])(lr|learning_rate|grad_norm|seconds|runtime|time|memory|nodes)"
+    r"([^a-z]|$)"
+)
 PROGRESS = ("epoch", "step", "time", "examples", "compute")
 LISTED = 200  # rows of a table of runs or points
-MEASURES = ("test_error", "test_loss", "train_error", "train_loss")
+MEASURES = ("test_error", "test_loss", "train_error", "train_loss", "loss")
 
 
 def size_column(curves: Curves) -> str | None:
@@ -55,7 +60,8 @@ def line_column(curves: Curves) -> str:
 def measures(curves: Curves) -> list[str]:
     """What was measured: errors and losses where there are any, else whatever is no norm and no error bar."""
     frame = curves.frame
-    others = [c for c in curves.measurement_columns if not re.match(r"norm(_|$)|.*_stderr$|count$", c)]
+    others = [c for c in curves.measurement_columns if not NOT_MEASURED.search(c.lower())]
+    others.sort(key=lambda c: "loss" not in c and "error" not in c)  # stable: losses first
     known = [c for c in MEASURES if c in frame and frame[c].notna().any()]
     return known or [c for c in others if c not in MEASURES and frame[c].notna().any()]
 
@@ -79,8 +85,8 @@ def learning_curves(curves: Curves) -> Section | None:
     by = line_column(curves)
     x = next((c for c in PROGRESS if c in curves.frame and curves.frame[c].nunique() > 1), None)
     found = measures(curves)[:2]
-    if x is None or not found:
-        return None
+    if x is None or not found or curves.frame.groupby("run").size().max() < 2:
+        return None  # single points of runs are no curves
     mean = seed_average(curves)
     shown = mean.select(**{x: lambda column: column > 0})
     plots = [Plot(by_size(shown, x, y, by), f"{label(y)} against {label(x)}".capitalize()) for y in found]
@@ -154,7 +160,10 @@ def size_law(curves: Curves) -> Section | None:
     figure = canvas(by, y)
     points(figure, table[by], table["mean"], table["error"], "best of each size")
     try:
-        law = fit("power_law_offset", table[by].to_numpy(float), table["mean"].to_numpy(float))
+        # every run counts, as in `laws fit`: a mean of means would hide how many stand behind it
+        chosen = best_rows.frame.merge(table[[by, *others]], on=[by, *others])
+        sizes, values = (chosen[name].to_numpy(float) for name in (by, y))
+        law = fit(automatic(sizes), sizes, values)
     except BadInput as reason:
         return Section(title, [f"No law was fitted: {reason}."], [Plot(finish(figure), title)])
     grid = np.geomspace(table[by].min(), table[by].max(), 60)

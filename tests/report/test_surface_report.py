@@ -1,0 +1,77 @@
+"""The report on runs of several parameters and data sizes."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scalinglab as sl
+from scalinglab.report import surface_sections
+from scalinglab.report.plots import _tick, _ticks
+
+
+def runs(sizes: int = 5, data: int = 5) -> pd.DataFrame:
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, sizes), np.geomspace(2e9, 2e11, data)))
+    noise = np.exp(0.004 * np.random.default_rng(0).standard_normal(n.size))
+    loss = (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * noise
+    return pd.DataFrame({"n_params": n, "tokens": d, "loss": loss, "lr": 3e-4})
+
+
+@pytest.fixture(scope="module")
+def sections():
+    return {s.title: s for s in surface_sections.of_runs(sl.read(runs()))}
+
+
+def test_an_n_by_d_table_gets_the_sections_a_lead_asks_for(sections):
+    assert list(sections) == [
+        "The answers", "IsoFLOP curves", "Compute-optimal frontier", "Backtest", "The fit"
+    ]  # fmt: skip
+    _, table = sections["Compute-optimal frontier"].tables[0]
+    assert "tokens per parameter" in table.columns
+    drawn = sections["IsoFLOP curves"].plots[0].figure
+    names = [trace.name for trace in drawn.data]
+    assert any(name.endswith("FLOPs") for name in names)
+    (minima,) = (trace for trace in drawn.data if trace.name == "minimum")
+    assert len(minima.x) == sum(name.endswith("FLOPs") for name in names)
+
+
+def test_minima_lie_on_their_isoflop_curves(sections):
+    drawn = sections["IsoFLOP curves"].plots[0].figure
+    curves = [trace for trace in drawn.data if trace.name == "fit"]
+    (minima,) = (trace for trace in drawn.data if trace.name == "minimum")
+    for curve, x, y in zip(curves, minima.x, minima.y, strict=True):
+        assert y <= np.min(curve.y) * (1 + 1e-9)
+        assert np.interp(np.log(x), np.log(curve.x), curve.y) == pytest.approx(y, rel=1e-3)
+
+
+def test_backtest_predicts_the_expensive_runs_from_the_cheap_ones():
+    table = runs(6, 6)
+    fitted = sl.laws.surface.fit(table.n_params, table.tokens, table.loss)
+    test = surface_sections.backtest(fitted)
+    total = 6 * table.n_params * table.tokens
+    assert test.compute.min() > total.max() / 10
+    assert test.cheaper == int((total <= total.max() / 10).sum())
+    assert test.error < 0.02
+    held = np.mean((test.low <= test.measured) & (test.measured <= test.high))
+    assert held > 0.6
+
+
+def test_six_runs_are_reported_with_a_sentence_instead_of_an_optimum():
+    (only,) = surface_sections.of_runs(sl.read(runs(3, 2)))
+    assert any("takes 2 different values" in text for text in only.paragraphs)
+
+
+def test_page_has_no_learning_rate_figure_downloads_and_a_dark_mode():
+    page = sl.report.build(sl.read(runs(4, 4)))
+    assert "prefers-color-scheme: dark" in page
+    assert "Download CSV" in page
+    assert not re.search(r"aria-label=\"[^\"]*(lr|learning.rate)", page, re.I)
+    assert "Learning curves</h2>" not in page  # one row a run is no curve
+
+
+@pytest.mark.parametrize(("low", "high"), [(2.05, 2.6), (1.5e10, 1.9e10), (0.31, 0.35), (2.0, 5.1)])
+def test_short_log_axes_have_ticks_that_can_be_read(low, high):
+    seen = [tick for tick in _ticks(low, high) if low <= tick <= high]
+    assert 3 <= len(seen) <= 9
+    assert len({_tick(tick) for tick in seen}) == len(seen)
