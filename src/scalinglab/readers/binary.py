@@ -130,8 +130,11 @@ class LevelLog(Records):
     """
 
     def __iter__(self) -> Iterator[bytes]:
-        if self.file.read(HEADER)[:6] != b":W&B\xe1\xbe":
+        head, magic = self.file.read(HEADER), b":W&B\xe1\xbe"
+        if head[:6] != magic[: len(head)]:
             return self._end("the file does not begin as a W&B log does")
+        if len(head) < HEADER:
+            return self._end("the file has only begun", cut=True)
         place, parts, kept = HEADER, list[bytes](), 0
         while place < self.size:
             left = BLOCK - place % BLOCK
