@@ -23,6 +23,18 @@ def test_what_is_drawn_later_has_the_style():
     assert {t.get_fontsize() for t in (*legend.get_texts(), legend.get_title())} == {STYLE["legend.fontsize"]}
 
 
+def test_every_kind_of_plot_has_the_style():
+    figure, axes = panels()
+    axis = axes[0, 0]
+    (step,) = axis.step([1, 2, 3], [1, 2, 1])
+    vertical = axis.vlines([1.5], 0, 1)
+    dots = axis.stem([1.0], [1.0]).markerline
+    assert step.get_linewidth() == STYLE["lines.linewidth"]
+    assert vertical.get_linewidth()[0] == STYLE["lines.linewidth"]
+    assert dots.get_markersize() == STYLE["lines.markersize"]
+    assert figure.supxlabel("size").get_fontfamily() == [STYLE["font.family"]]
+
+
 def test_the_settings_of_others_stay_as_they_are():
     before = dict(mpl.rcParams)
     figure, axes = panels(1, 2)

@@ -73,8 +73,8 @@ def test_data_that_are_not_here_fail_no_run(tmp_path, monkeypatch):
 
 def test_what_planning_knows_of_the_data_is_what_they_are():
     digits = sl.data.load("digits")
-    assert (training._SHAPES["digits"], training._EXAMPLES["digits"]) == (digits.input_shape, digits.n_data)
-    assert training._SHAPES.keys() == training._EXAMPLES.keys()
+    facts = sl.data.SOURCES["digits"]
+    assert (facts.shape, facts.n_train) == (digits.input_shape, digits.n_data)
 
 
 def test_larger_options_of_a_network_need_more_memory():

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from scalinglab import data
 from scalinglab.errors import BadInput
-from scalinglab.train.setting import SIZES, Setting
+from scalinglab.train.setting import Setting
 
 
 def make(**values) -> Setting:
@@ -84,7 +85,7 @@ def test_checkpoints_in_epochs_begin_below_one() -> None:
 
 
 def test_the_name_of_a_run_does_not_depend_on_how_it_was_written() -> None:
-    assert make(n_data=SIZES["digits"]).run == make().run
+    assert make(n_data=data.SOURCES["digits"].n_train).run == make().run
     assert make(batch_size=128, width=1).run == make(width=1.0).run
     assert make(seed=1).run != make().run
     assert make(n_data=np.float64(100), seed=np.int64(3)).run == make(n_data=100, seed=3).run
@@ -92,11 +93,9 @@ def test_the_name_of_a_run_does_not_depend_on_how_it_was_written() -> None:
 
 
 def test_sizes_are_those_of_the_data() -> None:
-    from scalinglab import data
-
-    for name, size in SIZES.items():
+    for name, source in data.SOURCES.items():
         if data.available(name) is not None and name in ("digits", "mnist"):
-            assert data.load(name, normalize="none").n_data == size
+            assert data.load(name, normalize="none").n_data == source.n_train
 
 
 def test_momentum_in_fp32_is_what_it_is_anyway() -> None:

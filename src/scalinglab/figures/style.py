@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import isfunction
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, FigureBase
 from matplotlib.ticker import FuncFormatter
 
 INK, MUTED, GRID = "#1c1c28", "#6b7280", "#e5e7eb"
@@ -64,13 +65,18 @@ class Sheet(Figure):
     """A figure in the style, also when it is drawn and saved."""
 
 
-for _name in (
-    "plot", "errorbar", "scatter", "bar", "fill_between", "axhline", "axvline", "axline", "text", "annotate",
-    "legend", "set_title", "set_xlabel", "set_ylabel", "contour", "clabel", "pcolormesh", "imshow",
-):  # fmt: skip
-    setattr(Panel, _name, _in_style(getattr(Axes, _name)))
-for _name in ("draw", "savefig", "text", "suptitle", "legend", "colorbar"):
-    setattr(Sheet, _name, _in_style(getattr(Figure, _name)))
+def _makers(*classes: type) -> dict[str, Callable[..., Any]]:
+    """The public methods that a class of Matplotlib defines itself, but for those that only tell."""
+    found = {name: value for cls in classes for name, value in vars(cls).items() if isfunction(value)}
+    return {name: value for name, value in found.items() if not name.startswith(("_", "get_"))}
+
+
+for _name, _method in {
+    **_makers(Axes), "set_xlabel": Axes.set_xlabel, "set_ylabel": Axes.set_ylabel
+}.items():  # fmt: skip
+    setattr(Panel, _name, _in_style(_method))
+for _name, _method in _makers(FigureBase, Figure).items():
+    setattr(Sheet, _name, _in_style(_method))
 
 
 def panels(
