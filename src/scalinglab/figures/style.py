@@ -71,10 +71,10 @@ def _makers(*classes: type) -> dict[str, Callable[..., Any]]:
     return {name: value for name, value in found.items() if not name.startswith(("_", "get_"))}
 
 
-for _name, _method in {
-    **_makers(Axes), "set_xlabel": Axes.set_xlabel, "set_ylabel": Axes.set_ylabel
-}.items():  # fmt: skip
+for _name, _method in _makers(Axes).items():
     setattr(Panel, _name, _in_style(_method))
+for _name in ("set_xlabel", "set_ylabel"):  # of Axes' base class
+    setattr(Panel, _name, _in_style(getattr(Axes, _name)))
 for _name, _method in _makers(FigureBase, Figure).items():
     setattr(Sheet, _name, _in_style(_method))
 
