@@ -212,3 +212,15 @@ def test_nothing_is_claimed_below_the_smallest_size():
         extrapolate(N, 3 * N**-0.4, at="far")
     dropped = extrapolate([*N, 2e4], [*3 * N**-0.4, np.nan], at=3e4, nan_policy="drop")
     assert "1 of 31 points dropped: y is missing" in dropped.summary()
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.0, 1e-150), (1.0, 1e150), (1e120, 1.0), (1e-120, 1e-250)])
+def test_extreme_units_change_nothing(a, b):
+    chance = np.random.default_rng(0)
+    x = np.geomspace(100, 1e4, 10)
+    y = (2 * x**-0.4 + 0.1) * np.exp(0.02 * chance.standard_normal(10))
+    here, there = sl.laws.extrapolate(x, y, at=[3e4]), sl.laws.extrapolate(a * x, b * y, at=[a * 3e4])
+    for name in ("mean", "low", "high"):
+        np.testing.assert_allclose(getattr(there, name) / b, getattr(here, name), rtol=1e-4)
+    np.testing.assert_allclose(there.backtest["y"] / b, here.backtest["y"], rtol=1e-9)
+    np.testing.assert_allclose(there.beyond, here.beyond, rtol=1e-9)

@@ -125,7 +125,11 @@ def sum_of_powers(
     if not all(math.isfinite(v) and v > 0 for v in values):
         raise BadInput(f"exponents and factors {values} must all be positive")
     total = time_exponent + params_exponent
-    at_one = (params_exponent * params_factor / (time_exponent * time_factor)) ** (1 / total)
+    logs = [math.log(v) for v in (params_exponent, params_factor, time_exponent, time_factor)]
+    log_at_one = (logs[0] + logs[1] - logs[2] - logs[3]) / total
+    if not (math.isfinite(total) and abs(log_at_one) < 700):
+        raise BadInput(f"exponents and factors {values}: the optimum at C = 1 is beyond 1e±300")
+    at_one = math.exp(log_at_one)
     params, time = time_exponent / total, params_exponent / total
     return Optimum(params, time, time_exponent * params_exponent / total, at_one, 1 / at_one)
 

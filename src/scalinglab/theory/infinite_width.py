@@ -22,9 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from scalinglab.errors import BadInput, NotConverged, nearest
+from scalinglab.errors import BadInput, NotConverged, is_whole, nearest
 
 # σ_w² at which signals neither die nor explode with depth, without biases
+DEEPEST = 100_000  # layers
 CRITICAL_WEIGHT_VARIANCE = {"relu": 2.0, "erf": np.pi / 4}
 
 Moments = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -62,10 +63,10 @@ def kernels(
     """
     if activation not in _MOMENTS:
         raise BadInput(f"activation {activation!r} is unknown; {nearest(activation, _MOMENTS)}")
-    if depth < 0 or depth != int(depth):
-        raise BadInput(f"depth {depth} must be a whole number of hidden layers, 0 or more")
+    if not is_whole(depth) or not 0 <= depth <= DEEPEST:
+        raise BadInput(f"depth {depth} must be a whole number of hidden layers, from 0 to {DEEPEST}")
     weight = CRITICAL_WEIGHT_VARIANCE[activation] if weight_variance is None else float(weight_variance)
-    if weight <= 0 or bias_variance < 0:
+    if not (0 < weight < np.inf and 0 <= bias_variance < np.inf):
         raise BadInput(
             f"weight_variance {weight} must be positive and bias_variance {bias_variance} not negative"
         )
@@ -87,6 +88,11 @@ def kernels(
         ntk = nngp + weight * ntk * derivative
         rows = bias_variance + weight * moments(rows, rows, rows)[0]
         columns = bias_variance + weight * moments(columns, columns, columns)[0]
+    if not (np.isfinite(nngp).all() and np.isfinite(ntk).all()):
+        raise BadInput(
+            f"with weight_variance {weight:g}, bias_variance {bias_variance:g} and depth {depth} the kernel "
+            "of these inputs is beyond 1e308: scale the inputs, or take smaller variances"
+        )
     return Kernels(nngp, ntk)
 
 

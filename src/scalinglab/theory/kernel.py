@@ -28,6 +28,7 @@ from scipy.optimize import brentq
 from scipy.special import beta, zeta
 
 from scalinglab.errors import BadInput, NotConverged
+from scalinglab.numbers_given import at_most, together
 from scalinglab.spectrum import MOST_MODES, Nodes, Spectrum
 
 if TYPE_CHECKING:
@@ -132,7 +133,8 @@ def learning_curve(
     >>> float(learning_curve(spectrum, 1000).loss.round(7))
     0.1187462
     """
-    n, lam, sigma = np.broadcast_arrays(*(np.asarray(v, float) for v in (n_data, ridge, noise)))
+    n, lam, sigma = together(n_data=n_data, ridge=ridge, noise=noise)
+    at_most(ridge=lam, noise=sigma)
     for name, values in (("n_data", n), ("ridge", lam), ("noise", sigma)):
         if not (np.isfinite(values) & (values >= 0)).all():
             raise BadInput(
@@ -265,7 +267,8 @@ def optimal_ridge(spectrum: Spectrum, n_data: ArrayLike, noise: ArrayLike = 0.0)
         n_data: number of training examples, positive; broadcasts with `noise`.
         noise: standard deviation σ of the labels' noise.
     """
-    n, sigma = np.broadcast_arrays(np.asarray(n_data, float), np.asarray(noise, float))
+    n, sigma = together(n_data=n_data, noise=noise)
+    at_most(noise=sigma)
     if not ((n > 0) & np.isfinite(n)).all() or not (sigma >= 0).all():
         raise BadInput("optimal_ridge needs n_data > 0 and noise ≥ 0")
     nodes = spectrum.nodes()
@@ -339,6 +342,8 @@ def asymptotic_law(task_exponent: float, spectral_exponent: float, noise: float 
         raise BadInput(f"task_exponent {a} and spectral_exponent {b} must both be above 1 for finite sums")
     if a == 2 * b + 1:
         raise BadInput(f"task_exponent = 2·spectral_exponent + 1 = {a} carries a logarithm, not a power law")
+    at_most(1e3, task_exponent=a, spectral_exponent=b)
+    at_most(noise=noise)
     constant = (math.pi / b) / math.sin(math.pi / b)
     if a < 2 * b + 1:
         exponent = a - 1
@@ -346,4 +351,8 @@ def asymptotic_law(task_exponent: float, spectral_exponent: float, noise: float 
     else:
         exponent = 2 * b
         factor = b * float(zeta(a - 2 * b))
-    return AsymptoticLaw(exponent, factor * constant**exponent, b * noise**2)
+    try:
+        power = constant**exponent
+    except OverflowError:
+        raise BadInput(f"spectral_exponent {b} is so near 1 that the constant is beyond 1e308") from None
+    return AsymptoticLaw(exponent, factor * power, b * noise**2)

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import betainc, gamma, gammaln
 
-from scalinglab.errors import BadInput, nearest
+from scalinglab.errors import BadInput, is_whole, nearest
 from scalinglab.spectrum import MOST_MODES, Spectrum
 
 if TYPE_CHECKING:
@@ -146,8 +146,10 @@ def torus_spectrum(
     Returns:
         The spectrum, normalised to Σ λ_k = 1, with target power λ_k.
     """
-    if smoothness <= 0:
-        raise BadInput(f"smoothness = {smoothness}: a kernel on the torus needs t > 0")
+    if not 0 < smoothness <= 1e3:
+        raise BadInput(f"smoothness = {smoothness}: a kernel on the torus needs t > 0 (up to 1000)")
+    if not 1e-100 <= length <= 1e100:
+        raise BadInput(f"length = {length} must be positive (from 1e-100 to 1e100)")
     if not 1 <= n_modes <= MOST_MODES:
         raise BadInput(f"n_modes = {n_modes} must lie between 1 and {MOST_MODES}")
     _check("torus", dimension)
@@ -260,5 +262,5 @@ MANIFOLDS = ("cube", "sphere", "torus")
 def _check(manifold: str, dimension: int) -> None:
     if manifold not in MANIFOLDS:
         raise BadInput(f"manifold {manifold!r} is unknown; {nearest(manifold, MANIFOLDS)}")
-    if dimension < 1 or dimension != int(dimension):
-        raise BadInput(f"dimension = {dimension} must be a whole number, 1 or more")
+    if not is_whole(dimension) or not 1 <= dimension <= 10**9:
+        raise BadInput(f"dimension = {dimension} must be a whole number, 1 or more (up to 1e9)")

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.numbers_given import at_most, together
 from scalinglab.spectrum import Spectrum
 from scalinglab.theory.kernel import effective_ridge, increasing_root, n_modes, shares
 
@@ -181,8 +182,8 @@ def learning_curve(
     >>> bool(np.isclose(*surface.loss, rtol=1e-12))  # the duality, exact for constant w²
     True
     """
-    inputs = (np.asarray(v, float) for v in (n_data, n_params, ridge, noise))
-    n, p, lam, sigma = np.broadcast_arrays(*inputs)
+    n, p, lam, sigma = together(n_data=n_data, n_params=n_params, ridge=ridge, noise=noise)
+    at_most(ridge=lam, noise=sigma)
     for name, values, rule in (
         ("n_data", n, n > 0),
         ("n_params", p, p > 0),

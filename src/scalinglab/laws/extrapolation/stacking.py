@@ -37,6 +37,7 @@ from scalinglab.laws.extrapolation.forecasters import NAMES, forecast
 from scalinglab.laws.fitting import points, rising
 from scalinglab.laws.fitting.from_curves import points_from
 from scalinglab.notebook import Shown
+from scalinglab.numbers_given import real_array
 
 FEWEST_POINTS = 8  # sizes; below, `few_points` predicts by one law
 FEWEST_BEFORE_A_CUT = 4
@@ -160,24 +161,52 @@ def extrapolate(
     if not 0 < level < 1:
         raise BadInput(f"level={level} must lie between 0 and 1, such as 0.95")
     table = points_from(tuple(data), x, y, reduce=reduce, where=where, mixed=mixed)
-    sizes_given, measured = (np.ravel(np.asarray(values, float)) for values in (table.x, table.y))
+    sizes_given, measured = (
+        np.ravel(real_array(name, values)) for name, values in (("x", table.x), ("y", table.y))
+    )
     if is_rising := rising.is_complement(sizes_given, measured):
         measured = 1 - measured
     usable = points.check(sizes_given, measured, nan_policy=nan_policy)
-    sizes, inverse = np.unique(usable.x, return_inverse=True)
-    values = np.bincount(inverse, usable.y) / np.bincount(inverse)
+    x_unit, y_unit = _unit(usable.x), _unit(usable.y)
+    scaled = replace(usable, x=usable.x / x_unit, y=usable.y / y_unit)
+    targets = targets / x_unit
+    sizes, inverse = np.unique(scaled.x, return_inverse=True)
+    values = np.bincount(inverse, scaled.y) / np.bincount(inverse)
     if sizes.size < FEWEST_POINTS:
-        found = _from_one_law(usable, targets, level)
+        found = _from_one_law(scaled, targets, level)
     elif targets.min() < sizes[0]:
         raise BadInput(
-            f"at={targets.min():g} lies below the smallest size, {sizes[0]:g}: curves are continued to "
+            f"at={x_unit * targets.min():g} lies below the smallest size, {x_unit * sizes[0]:g}: curves are "
+            "continued to "
             "larger sizes; a fitted form reaches smaller ones (laws.fit)"
         )
     else:
         found = _extrapolate(np.log(sizes), values, targets, level)
     notes = (*table.notes, *usable.notes)
-    found = replace(found, points=usable, notes=notes, largest=float(sizes[-1]))
+    found = _in_units(found, x_unit, y_unit)
+    found = replace(found, points=usable, notes=notes, largest=float(usable.x.max()))
     return _complement(found) if is_rising else found
+
+
+ORDINARY = 1e30  # values beyond it, or below its inverse, are divided by a unit: their squares would overflow
+
+
+def _unit(values: np.ndarray) -> float:
+    """A power of two near the values where they are extreme, by which they are divided exactly; 1 else."""
+    middle = float(np.median(np.log2(values)))
+    return 1.0 if abs(middle) < np.log2(ORDINARY) else float(2.0 ** np.clip(round(middle), -1000, 1000))
+
+
+def _in_units(found: Extrapolation, x_unit: float, y_unit: float) -> Extrapolation:
+    """The prediction of y/y_unit over x/x_unit as one of y over x."""
+    if x_unit == y_unit == 1.0:
+        return found
+    units = {"cut": x_unit, "x": x_unit, "y": y_unit, "predicted": y_unit, "last_value": y_unit}
+    backtest = found.backtest.assign(**{name: found.backtest[name] * unit for name, unit in units.items()})
+    return replace(
+        found, at=found.at * x_unit, mean=found.mean * y_unit, low=found.low * y_unit,
+        high=found.high * y_unit, backtest=backtest,
+    )  # fmt: skip
 
 
 def _targets(at: Any) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput
+from scalinglab.numbers_given import real_array
 from scalinglab.words import counted
 
 
@@ -120,13 +121,7 @@ def positive(**values: Any) -> None:
 
 
 def _column(values: Any, name: str) -> np.ndarray:
-    given = np.asarray(values)
-    if np.iscomplexobj(given):
-        raise BadInput(f"{name} holds complex numbers, such as {given.ravel()[0]}: take what is real of them")
-    try:
-        return given.astype(float).ravel()
-    except (TypeError, ValueError, OverflowError) as error:
-        raise BadInput(f"{name} must hold numbers: {error}") from error
+    return real_array(name, values).ravel()
 
 
 def _same(values: np.ndarray, count: int, name: str) -> np.ndarray:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalinglab.errors import BadInput
+from scalinglab.numbers_given import at_most
 from scalinglab.spectrum import Spectrum
 from scalinglab.theory.dmft.contour import Contour
 from scalinglab.theory.dmft.correlation import correlate, respond
@@ -74,6 +75,7 @@ def final(
         raise BadInput(f"n_params = {n_params} and n_data = {n_data} must be positive; inf is allowed")
     if not (math.isfinite(noise) and noise >= 0 and math.isfinite(ridge) and ridge >= 0):
         raise BadInput(f"noise = {noise} and ridge = {ridge} must be finite and zero or more")
+    at_most(noise=noise, ridge=ridge)
     if not (ensemble >= 1 and bags >= 1):
         raise BadInput(f"ensemble = {ensemble} and bags = {bags} must be 1 or more; inf is allowed")
     system = System(spectrum.nodes(), 1 / n_params, 1 / n_data)

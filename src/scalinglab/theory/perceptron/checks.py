@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput
+from scalinglab.numbers_given import real_array
 from scalinglab.theory.perceptron.saddle import LOADS
 
 SHARPEST = 1e10  # beyond, a peak of width 1/λ is too narrow for margins in double precision
@@ -14,7 +15,7 @@ SHARPEST = 1e10  # beyond, a peak of width 1/λ is too narrow for margins in dou
 
 def load_array(load: Any, low: float = LOADS[0], high: float = LOADS[1], why: str = "") -> np.ndarray:
     """Loads as floats, or an error that names the first one outside the range."""
-    loads = np.asarray(load, float)
+    loads = real_array("load", load)
     bad = ~((loads >= low) & (loads <= high))
     if bad.any():
         first = loads[bad].flat[0]
@@ -27,7 +28,7 @@ def load_array(load: Any, low: float = LOADS[0], high: float = LOADS[1], why: st
 
 def sharpness_array(sharpness: Any, finite: bool = False) -> np.ndarray:
     """Sharpnesses as floats: zero or more, infinity where the function has that limit."""
-    values = np.asarray(sharpness, float)
+    values = real_array("sharpness", sharpness)
     bad = ~(values >= 0)
     if bad.any():
         raise BadInput(

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import expit, ndtr, owens_t
 
 from scalinglab.errors import BadInput, NotConverged
+from scalinglab.numbers_given import together
 from scalinglab.theory.perceptron import saddle
 from scalinglab.theory.perceptron.checks import load_array, sharpness_array
 from scalinglab.theory.perceptron.solution import fixed_norm
@@ -89,9 +90,9 @@ def margin_distribution(load: Any, sharpness: Any) -> MarginDistribution:
 
 def storage_margin_distribution(load: Any, sharpness: Any) -> MarginDistribution:
     """Margins of the training examples with random labels (eq. 17), below the capacity."""
-    loads, sharpnesses = np.broadcast_arrays(
-        load_array(load, high=np.nextafter(CAPACITY, 0), why=BEYOND_CAPACITY),
-        sharpness_array(sharpness, finite=True),
+    loads, sharpnesses = together(
+        load=load_array(load, high=np.nextafter(CAPACITY, 0), why=BEYOND_CAPACITY),
+        sharpness=sharpness_array(sharpness, finite=True),
     )
     margin = _storage_margin(loads.ravel(), sharpnesses.ravel()).reshape(loads.shape)
     return _distribution(loads, sharpnesses, margin, np.zeros_like(margin), np.ones_like(margin))
@@ -126,6 +127,8 @@ def storage_stability(load: Any) -> np.ndarray:
     0.470655
     """
     loads = load_array(load, high=np.nextafter(CAPACITY, 0), why=BEYOND_CAPACITY)
+    if not loads.size:
+        return loads
     return _storage_margin(loads.ravel(), np.full(loads.size, np.inf)).reshape(loads.shape)
 
 

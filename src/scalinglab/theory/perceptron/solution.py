@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.errors import BadInput, NotConverged
+from scalinglab.numbers_given import together
 from scalinglab.theory.perceptron import saddle
 from scalinglab.theory.perceptron.checks import load_array, sharpness_array
 
@@ -80,7 +81,7 @@ def fixed_norm(load: Any, sharpness: Any) -> FixedNorm:
     >>> found.error.round(6).tolist()
     [0.162614, 0.083987, 0.093827]
     """
-    loads, sharpnesses = np.broadcast_arrays(load_array(load), sharpness_array(sharpness))
+    loads, sharpnesses = together(load=load_array(load), sharpness=sharpness_array(sharpness))
     shape, loads, sharpnesses = loads.shape, loads.ravel(), sharpnesses.ravel()
     columns = np.empty((6, loads.size))
     hebb = sharpnesses < NEGLIGIBLE
@@ -225,5 +226,6 @@ def intermediate_error(load: Any, sharpness: Any) -> np.ndarray:
     There x ≪ 1/λ and s ≪ 1/λ, so that f(t) = 2x/(1 + e^{2λt}) and both integrals are elementary: the
     exponent of the error in the norm is −1/2.
     """
-    product = load_array(load) * sharpness_array(sharpness)
+    loads, sharpnesses = together(load=load_array(load), sharpness=sharpness_array(sharpness))
+    product = loads * sharpnesses
     return (2 * np.pi) ** 0.25 * np.sqrt(np.log(2) - 0.5) / (np.pi * np.sqrt(product))
