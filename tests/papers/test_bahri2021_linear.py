@@ -39,6 +39,7 @@ def test_population_eigenvalues_undo_most_of_the_bias_of_sampling():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_fig3_shows_the_variance_limited_regimes_on_the_bundled_digits():
     rows = agreeing("bahri2021/fig3")
     assert len(rows) == 8
@@ -70,6 +71,7 @@ def test_s12_at_equal_sizes_predicts_sampling_a_population_exactly():
     assert abs(found.value - linear.expected_exponent(sizes, values, unseen=False)) > 10 * found.stderr
 
 
+@pytest.mark.slow
 def test_learned_features_show_duality_with_a_tuned_ridge():
     rows = agreeing("bahri2021/figS6")
     for name in ("loss at 96 examples over that at 96 features, tuned ridge",
@@ -101,6 +103,7 @@ def test_network_learns_the_classes_it_is_shown():
     assert learned_features.penultimate(model, data.inputs("test")[:5]).shape == (5, 64)
 
 
+@pytest.mark.slow
 def test_kernels_on_spheres_follow_s12_and_matern_ones_t_over_d():
     rows = agreeing("bahri2021/fig2-right")
     for name, row in rows.items():

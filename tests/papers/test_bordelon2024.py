@@ -26,6 +26,7 @@ FIGURES = (
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("key", FIGURES)
 def test_the_figure_is_made_and_agrees(key):
     made = entry(f"bordelon2024/{key}").function()("smoke")
