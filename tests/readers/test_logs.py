@@ -243,6 +243,7 @@ def test_a_truncated_database_is_named_and_does_not_stop_the_others(logs: Path):
         assert len(sl.read(logs / "mlflow").runs) == 2  # those of the file store
 
 
+@pytest.mark.slow
 def test_every_damaged_byte_is_found_or_does_no_harm(logs: Path):
     """Whatever is flipped, no number is read that was not written."""
     path = next((logs / "wandb").rglob("*.wandb"))
@@ -480,6 +481,7 @@ def test_memory_does_not_grow_with_the_size_of_a_log(tmp_path: Path):
         assert peak(tmp_path / name) < 8
 
 
+@pytest.mark.slow
 def test_reading_loads_none_of_the_libraries(logs: Path):
     code = f"import sys, scalinglab as sl; sl.read({str(logs)!r}); print(*sys.modules)"
     done = subprocess.run(
@@ -521,6 +523,7 @@ def test_logs_that_grow_are_taken_again_and_names_that_come_twice_are_two_runs(t
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_run(logs: Path, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = Path(__file__).parents[2] / "docs" / "read-logs.md"
