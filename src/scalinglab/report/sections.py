@@ -164,6 +164,8 @@ def size_law(curves: Curves) -> Section | None:
         chosen = best_rows.frame.merge(table[[by, *others]], on=[by, *others])
         sizes, values = (chosen[name].to_numpy(float) for name in (by, y))
         law = fit(automatic(sizes), sizes, values)
+        if law.dof < 1:
+            raise BadInput(law.unidentified)
     except BadInput as reason:
         return Section(title, [f"No law was fitted: {reason}."], [Plot(finish(figure), title)])
     grid = np.geomspace(table[by].min(), table[by].max(), 60)
