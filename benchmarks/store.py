@@ -2,6 +2,7 @@
 
 python benchmarks/store.py                 10,000 runs × 100 checkpoints × 20 measurements
 python benchmarks/store.py 1000            fewer runs
+python benchmarks/store.py growth          starting, asking and loading from 1,000 to 50,000 runs
 """
 
 import shutil
@@ -66,7 +67,52 @@ def load(folder, runs):
     return ours
 
 
+def growth(sizes=(1_000, 5_000, 10_000, 50_000), sealed=200):
+    """What asking, starting and loading cost as a store grows: 20 checkpoints × 5 measurements a run.
+
+    All but the last `sealed` runs come in packs of 5,000, as writers that compact in passing leave them; the
+    last are sealed one by one.
+    """
+    print(f"{'runs':>8s}{'start':>10s}{'status':>10s}{'records':>10s}{'curves':>10s}{'compacted':>10s}")
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as name:
+            store = Store(name)
+            for first in range(0, size - sealed, 5_000):
+                number = np.repeat(np.arange(first, min(first + 5_000, size - sealed)), 20)
+                values = np.random.default_rng(0).random((5, len(number)))
+                columns = {"number": number, "step": np.tile(np.arange(20), len(number) // 20)}
+                columns |= {f"measure_{k}": column for k, column in enumerate(values)}
+                store.add(Curves(columns, settings=["number"], source="read"))
+            for number in range(size - sealed, size):
+                with store.start({"number": number}) as run:
+                    for step in range(20):
+                        run.append({"step": step, **{f"measure_{k}": 0.5 for k in range(5)}})
+            begin = [clock(lambda k=k: Store(name).start({"number": -k}).close()) for k in range(1, 11)]
+            status = [clock(lambda k=k: Store(name).status({"number": k})) for k in range(10)]
+            records = clock(lambda: Store(name).records())
+            load = clock(lambda size=size: check_runs(Store(name), size))
+            store.compact()
+            compacted = clock(lambda size=size: check_runs(Store(name), size))
+            print(
+                f"{size:8d}{1e3 * np.median(begin):7.1f} ms{1e3 * np.median(status):7.1f} ms{records:8.2f} s"
+                f"{load:8.2f} s{compacted:8.2f} s", flush=True,
+            )  # fmt: skip
+
+
+def clock(function):
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def check_runs(store, runs):
+    assert len(store.curves(live=False).runs) == runs
+
+
 def main():
+    if "growth" in sys.argv:
+        growth(*([tuple(map(int, sys.argv[2:]))] if len(sys.argv) > 2 else []))
+        return
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     packed = "packed" in sys.argv
     folder = Path(tempfile.mkdtemp()) / "runs"
