@@ -1,8 +1,9 @@
 """Dynamical mean-field theory of random features in training: L(time, n_params, n_data).
 
 `solve` gives every loss at any time, `final` the end of training and ridge regression in closed form, `early`
-the corrections in 1/N and 1/P, `optimal_stopping` the best time to stop; `white` is the model with all
-eigenvalues equal and `direct_iteration` a slow independent method for small systems.
+the corrections in 1/N and 1/P, `optimal_stopping` the best time to stop; `one_pass` is SGD under a schedule of
+learning rates and `best_schedule` the schedule that ends lowest; `white` is the model with all eigenvalues
+equal and `direct_iteration` a slow independent method for small systems.
 """
 
 from scalinglab.theory.dmft import direct_iteration, white
@@ -10,6 +11,7 @@ from scalinglab.theory.dmft.dynamics import GradientDescent, GradientFlow, OnePa
 from scalinglab.theory.dmft.early import Early, early, early_transfer
 from scalinglab.theory.dmft.losses import Solution, solve
 from scalinglab.theory.dmft.problem import Responses
+from scalinglab.theory.dmft.schedules import ScheduledSGD, best_schedule, one_pass
 from scalinglab.theory.dmft.stationary import Final, final
 from scalinglab.theory.dmft.white import Stopping, optimal_stopping
 
@@ -20,12 +22,15 @@ __all__ = [
     "GradientFlow",
     "OnePassSGD",
     "Responses",
+    "ScheduledSGD",
     "Solution",
     "Stopping",
+    "best_schedule",
     "direct_iteration",
     "early",
     "early_transfer",
     "final",
+    "one_pass",
     "optimal_stopping",
     "solve",
     "white",

@@ -53,17 +53,24 @@ def gradient_descent(
     n_params: float,
     n_data: float,
     noise: float = 0.0,
-    learning_rate: float = 0.1,
+    learning_rate: float | np.ndarray = 0.1,
     momentum: float = 0.0,
 ) -> Matrices:
-    """Iterate the matrices of gradient descent with momentum to their fixed point."""
+    """Iterate the matrices of gradient descent with momentum to their fixed point.
+
+    Args:
+        learning_rate: η, or one for every step, shape (steps,), without momentum.
+    """
     size = steps + 1
     values = spectrum.eigenvalues[:, None, None]
     squares = (spectrum.target_power / spectrum.eigenvalues)[:, None, None]  # w_k²
     identity, ones = np.eye(size), np.ones((size, size))
     # v = v(0) − Θ v⁴: the gradient at step u moves step t > u by η (1 + μ + … + μ^{t−u−1})
     lag = np.maximum(np.subtract.outer(np.arange(size), np.arange(size)), 0)
-    theta = learning_rate * (1 - momentum**lag) / (1 - momentum) if momentum else learning_rate * (lag > 0)
+    rates = np.broadcast_to(
+        np.append(learning_rate, 0.0) if np.ndim(learning_rate) else learning_rate, (size,)
+    )
+    theta = rates * (1 - momentum**lag) / (1 - momentum) if momentum else rates * (lag > 0)
 
     data, params = identity, identity
     for _ in range(20 * size):
@@ -99,7 +106,7 @@ def gradient_descent(
             break
     else:
         raise NotConverged("the correlation matrices did not reach a fixed point")
-    return Matrices(test, train, data, params, outer @ np.ones(size), learning_rate)
+    return Matrices(test, train, data, params, outer @ np.ones(size), float(np.mean(learning_rate)))
 
 
 def _moved(before: tuple[np.ndarray, ...], after: tuple[np.ndarray, ...]) -> float:
