@@ -13,6 +13,7 @@ from scalinglab.lazy import lazily
 if TYPE_CHECKING:
     from scalinglab.laws import forms, schedule, surface
     from scalinglab.laws.compare import speedup
+    from scalinglab.laws.downstream import two_stage
     from scalinglab.laws.extrapolation.stacking import extrapolate
     from scalinglab.laws.fitting import uncertainty
     from scalinglab.laws.fitting.fit import fit
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical",
     "extrapolate", "fit", "forms", "optimal_noise", "plan", "register_form", "schedule", "sources",
-    "speedup", "surface", "uncertainty",
+    "speedup", "surface", "two_stage", "uncertainty",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
@@ -41,6 +42,7 @@ __getattr__, __dir__ = lazily(
         "collapse": "learning_curves.collapse", "dynamical": "learning_curves.dynamical",
         "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "optimal_noise": "noise",
         "register_form": "forms.registry", "sources": "fitting.uncertainty_budget", "speedup": "compare",
+        "two_stage": "downstream",
     },
     modules={
         "forms": "forms", "plan": "planning.questions", "schedule": "schedule", "surface": "surface",

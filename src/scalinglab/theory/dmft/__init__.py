@@ -1,8 +1,8 @@
 """Dynamical mean-field theory of random features in training: L(time, n_params, n_data).
 
 `solve` gives every loss at any time, `final` the end of training and ridge regression in closed form, `early`
-the corrections in 1/N and 1/P, `optimal_stopping` the best time to stop; `one_pass` is SGD under a schedule of
-learning rates and `best_schedule` the schedule that ends lowest; `white` is the model with all eigenvalues
+the corrections in 1/N and 1/P, `optimal_stopping` the best time to stop; `one_pass` is SGD under a schedule
+of learning rates and `best_schedule` the schedule that ends lowest; `white` is the model with all eigenvalues
 equal and `direct_iteration` a slow independent method for small systems.
 """
 

@@ -1,7 +1,7 @@
 """One-pass SGD on random features under a learning-rate schedule η(t), and the schedule that ends lowest.
 
-The filter of gradient descent on the population is f_t(s) = Π_{v<t} (1 + η_v s), entire in s, so the contours of
-`solve` serve it as they are. With fresh batches of B examples the loss obeys the Volterra equation of
+The filter of gradient descent on the population is f_t(s) = Π_{v<t} (1 + η_v s), entire in s, so the contours
+of `solve` serve it as they are. With fresh batches of B examples the loss obeys the Volterra equation of
 bordelon2024, App. J.3, no longer of the lag alone:
 
     L(t) = F(t) + Σ_{u<t} K(t, u) (L(u) + σ²),   K(t, u) = (η_u²/B) Σ_i x_i² Π_{u<v<t} (1 − η_v x_i)²
@@ -76,7 +76,7 @@ class ScheduledSGD:
     Attributes:
         rates: (T,), η of every step.
         test_loss: (T + 1,), at steps 0 … T, σ² included.
-        drift: (T + 1,), the loss of descent on the population: what would remain of it without noise of batches.
+        drift: (T + 1,), the loss of descent on the population, without the noise of batches.
     """
 
     rates: np.ndarray
@@ -101,7 +101,8 @@ def one_pass(
     problem = Problem(spectrum, times, n_params, math.inf, dynamics)
     if not problem.stable:
         raise BadInput(
-            f"the highest rate, {steps.max():g}, times the largest eigenvalue, {problem.largest:g}, must stay below 2"
+            f"the highest rate, {steps.max():g}, times the largest eigenvalue, {problem.largest:g}, must "
+            "stay below 2"
         )
     drift = problem.losses(0.0, 1)["single"]
     kernel = _kernel(problem, spectrum, dynamics, n_params) / batch_size

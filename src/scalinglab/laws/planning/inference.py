@@ -1,0 +1,107 @@
+"""The cheapest model of a given loss when it will be used: training and inference together.
+
+Sardana et al. 2024, eq. 2: minimise 6 N D + 2 N D_inf over N and D with L(N, D) = loss, D_inf being the
+examples (or tokens) that the model will process in its life. Without inference this is the compute-optimal
+model; the more it is used, the smaller it is and the longer it trains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from scalinglab.errors import BadInput
+from scalinglab.laws.fitting.points import positive
+from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
+
+FLOPS_OF_USE = 2.0  # per parameter and example: a forward pass
+REACH = 12.0  # of ln n_params on both sides of the compute-optimal model
+
+
+@dataclass(frozen=True)
+class InferenceOptimal:
+    """The cheapest model of a loss.
+
+    Attributes:
+        loss: that is reached.
+        used: examples that it will process.
+        n_params, n_data: of the cheapest model.
+        training, inference: FLOPs of each.
+        compute_optimal: (n_params, n_data) of the model that is cheapest to train.
+        saved: FLOPs that it costs less than that model in all, as a fraction.
+    """
+
+    loss: float
+    used: float
+    n_params: float
+    n_data: float
+    training: float
+    inference: float
+    compute_optimal: tuple[float, float]
+    saved: float
+
+    def summary(self) -> str:
+        """The plan in a sentence."""
+        n, d = self.compute_optimal
+        return (
+            f"loss {self.loss:.4g} with {self.used:.3g} examples of use: {self.n_params:.3g} parameters on "
+            f"{self.n_data:.3g} examples, {self.training + self.inference:.3g} FLOPs in all; the "
+            f"compute-optimal model ({n:.3g} on {d:.3g}) would cost {self.saved:.1%} more"
+        )
+
+
+def inference_optimal(
+    surface: Surface, loss: float, used: float, *,
+    flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE, flops_of_use: float = FLOPS_OF_USE,
+) -> InferenceOptimal:  # fmt: skip
+    """The model that reaches `loss` with the fewest FLOPs of training and use.
+
+    Args:
+        surface: of n_params and n_data.
+        loss: to reach; above the surface's floor.
+        used: examples (or tokens) that it will process in its life; 0 for training alone.
+        flops_per_param_example: of training.
+        flops_of_use: per parameter and example of use.
+    """
+    positive(loss=loss, flops_per_param_example=flops_per_param_example, flops_of_use=flops_of_use)
+    if surface.law.form.variables != ("n_params", "n_data"):
+        raise BadInput(f"{surface.law.form.name} is no surface of n_params and n_data")
+    if used < 0:
+        raise BadInput(f"used={used:g} must be 0 or more examples")
+    centre = float(np.mean(np.log(surface.law.points.x[0])))
+
+    def data_for(log_n: float) -> float:
+        """ln n_data at which a model of that size reaches the loss; infinite where it never does."""
+
+        def above(log_d: float) -> float:
+            return float(surface.predict(np.exp(log_n), np.exp(log_d))) - loss
+
+        low, high = 0.0, 120.0
+        if above(high) > 0:
+            return np.inf
+        return low if above(low) < 0 else float(optimize.brentq(above, low, high))
+
+    def cost(log_n: float, life: float) -> float:
+        log_d = data_for(log_n)
+        use = np.log(max(life, 1e-300) * flops_of_use)
+        return float(np.logaddexp(np.log(flops_per_param_example) + log_d, use) + log_n)
+
+    def cheapest(life: float) -> float:
+        sizes = np.linspace(centre - REACH, centre + 3 * REACH, 240)
+        costs = np.array([cost(v, life) for v in sizes])
+        if not np.isfinite(costs).any():
+            raise BadInput(f"loss={loss:g} is reached by no model: it lies below the floor of this surface")
+        best = int(np.argmin(costs))
+        ends = sizes[max(best - 1, 0)], sizes[min(best + 1, len(sizes) - 1)]
+        return float(optimize.minimize_scalar(cost, bounds=ends, args=(life,), method="bounded").x)
+
+    alone, best = cheapest(0.0), cheapest(used)
+    n, d = np.exp(best), np.exp(data_for(best))
+    training, inference = flops_per_param_example * n * d, flops_of_use * n * used
+    other = np.exp(cost(alone, used))
+    return InferenceOptimal(
+        float(loss), float(used), float(n), float(d), float(training), float(inference),
+        (float(np.exp(alone)), float(np.exp(data_for(alone)))), float(other / (training + inference) - 1),
+    )  # fmt: skip

@@ -1,0 +1,82 @@
+"""Scores from losses in two stages with the error carried along, and the optimum that counts inference."""
+
+import numpy as np
+import pytest
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.laws.downstream import two_stage
+from scalinglab.laws.planning.inference import inference_optimal
+
+COMPUTE = np.geomspace(1e19, 1e22, 12)
+LOSS = 1.7 + 40 * COMPUTE**-0.09
+
+
+def test_error_from_loss_is_recovered_at_values_of_published_size():
+    loss = np.linspace(2.2, 4.0, 15)
+    law = sl.laws.fit("error_from_loss", loss, 0.850 - 2.08 * np.exp(-0.756 * loss), space="raw")
+    assert law.parameters == pytest.approx({"ceiling": 0.850, "k": 2.08, "gamma": 0.756}, rel=1e-4)
+
+
+def test_sigmoid_from_loss_is_recovered_with_its_chance_level():
+    loss = np.linspace(0.4, 2.0, 21)
+    score = 0.25 + 0.6 / (1 + np.exp(6 * (loss - 1.1)))
+    law = sl.laws.fit("score_from_loss", loss, score, space="raw")
+    assert list(law.parameters.values()) == pytest.approx([0.25, 0.6, 6.0, 1.1], rel=1e-4)
+    assert law.derived["ceiling"] == pytest.approx(0.85, rel=1e-4)
+
+
+def test_two_stages_predict_the_score_far_ahead():
+    both = two_stage("power_law_offset", COMPUTE, LOSS, LOSS, 0.85 - 2.1 * np.exp(-0.76 * LOSS))
+    ahead = 1.7 + 40 * 1e24**-0.09
+    assert both.predict(1e24) == pytest.approx(0.85 - 2.1 * np.exp(-0.76 * ahead), rel=1e-4)
+
+
+def test_interval_of_two_stages_holds_and_is_wider_than_the_second_alone():
+    hits, wider = 0, 0
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        loss = LOSS * np.exp(0.003 * random.standard_normal(12))
+        error = 0.85 - 2.1 * np.exp(-0.76 * loss) + 0.004 * random.standard_normal(12)
+        both = two_stage("power_law_offset", COMPUTE, loss, loss, error)
+        low, high = both.interval(1e23, level=0.9, draws=100, seed=seed)
+        truth = 1.7 + 40 * 1e23**-0.09
+        hits += low <= 0.85 - 2.1 * np.exp(-0.76 * truth) + 0.004 * random.standard_normal() <= high
+        alone = both.score.interval(both.loss.predict(1e23), level=0.9)
+        wider += high - low > alone.high - alone.low
+    assert hits >= 5  # 90 % of 8 within three standard deviations
+    assert wider >= 6
+
+
+@pytest.fixture(scope="module")
+def surface():
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 1e10, 6), np.geomspace(1e9, 1e12, 6)))
+    return sl.laws.surface.fit(n, d, 1.8172 + 477.83 * n**-0.34731 + 2143.4 * d**-0.36717)
+
+
+def test_without_use_the_optimum_is_the_compute_optimal_one(surface):
+    best = surface.compute_optimal(1e21, intervals=False)
+    plan = inference_optimal(surface, best.loss, 0.0)
+    assert plan.n_params == pytest.approx(best.n_params, rel=1e-3)
+    assert plan.training == pytest.approx(1e21, rel=1e-4)
+    assert plan.saved == pytest.approx(0, abs=1e-6)
+
+
+def test_more_use_asks_for_smaller_models_at_the_same_loss(surface):
+    loss = surface.compute_optimal(1e21, intervals=False).loss
+    plans = [inference_optimal(surface, loss, used) for used in (0.0, 1e11, 1e13)]
+    sizes = [p.n_params for p in plans]
+    assert sizes[0] > sizes[1] > sizes[2]
+    for p in plans:
+        assert surface.predict(p.n_params, p.n_data) == pytest.approx(loss, rel=1e-8)
+    # the condition of the minimum: no neighbour on the curve of equal loss is cheaper
+    best = plans[2]
+    for factor in (0.97, 1.03):
+        n = best.n_params * factor
+        d = ((loss - 1.8172 - 477.83 * n**-0.34731) / 2143.4) ** (-1 / 0.36717)
+        assert 6 * n * d + 2 * n * 1e13 > best.training + best.inference
+
+
+def test_a_loss_below_the_floor_is_refused(surface):
+    with pytest.raises(BadInput, match="below the floor"):
+        inference_optimal(surface, 1.5, 1e12)
