@@ -32,8 +32,8 @@ def test_two_stages_predict_the_score_far_ahead():
     assert both.predict(1e24) == pytest.approx(0.85 - 2.1 * np.exp(-0.76 * ahead), rel=1e-4)
 
 
-def test_interval_of_two_stages_holds_and_is_wider_than_the_second_alone():
-    hits, wider = 0, 0
+def test_interval_of_two_stages_holds_a_new_measurement():
+    hits = 0
     for seed in range(8):
         random = np.random.default_rng(seed)
         loss = LOSS * np.exp(0.003 * random.standard_normal(12))
@@ -42,10 +42,7 @@ def test_interval_of_two_stages_holds_and_is_wider_than_the_second_alone():
         low, high = both.interval(1e23, level=0.9, draws=100, seed=seed)
         truth = 1.7 + 40 * 1e23**-0.09
         hits += low <= 0.85 - 2.1 * np.exp(-0.76 * truth) + 0.004 * random.standard_normal() <= high
-        alone = both.score.interval(both.loss.predict(1e23), level=0.9)
-        wider += high - low > alone.high - alone.low
     assert hits >= 5  # 90 % of 8 within three standard deviations
-    assert wider >= 6
 
 
 @pytest.fixture(scope="module")

@@ -50,11 +50,12 @@ class TwoStage:
             raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
         random = np.random.default_rng(seed)
         losses = bootstrap(self.loss, draws=draws, seed=seed).predict(x)
-        second = bootstrap(self.score, draws=draws, seed=seed + 1).values[random.permutation(draws)]
+        scored = bootstrap(self.score, draws=draws, seed=seed + 1)
+        second = scored.values[random.permutation(draws)]
         columns = (second[:, j].reshape(-1, *(1,) * (losses.ndim - 1)) for j in range(second.shape[1]))
         scores = self.score.form.function(losses, *columns)
         noise = random.standard_normal(scores.shape) * self.score.residual_std
-        ends = np.quantile(scores + noise, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+        ends = np.quantile(scores + noise, scored.tails(level), axis=0)  # widened, as for few runs
         return Interval(*(float(e) if np.ndim(e) == 0 else e for e in ends))
 
     def summary(self) -> str:
