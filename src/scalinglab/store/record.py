@@ -26,6 +26,12 @@ PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "torch")
 RENAMED = {"diverged": "diverged_at", "normalise": "normalize"}  # columns and settings of format 1
 
 
+_KINDS: dict[str, tuple[type, ...]] = dict.fromkeys(("run", "status", "source"), (str,))
+_KINDS |= {name: (str, type(None)) for name in ("experiment", "error")}
+_KINDS |= {name: (int, float, type(None)) for name in ("started", "finished", "diverged_at")}
+_KINDS |= {"setting": (dict,), "meta": (dict,), "rows": (int,)}
+
+
 @renamed_fields(diverged="diverged_at")
 @dataclass(frozen=True)
 class Record:
@@ -70,12 +76,8 @@ class Record:
     def from_dict(cls, values: Mapping[str, Any]) -> Record:
         """A record as a file keeps it; ValueError where a field is unknown or of the wrong kind."""
         values = current_names(values)
-        kinds: dict[str, tuple[type, ...]] = dict.fromkeys(("run", "status", "source"), (str,))
-        kinds |= {name: (str, type(None)) for name in ("experiment", "error")}
-        kinds |= {name: (int, float, type(None)) for name in ("started", "finished", "diverged_at")}
-        kinds |= {"setting": (dict,), "meta": (dict,), "rows": (int,)}
         for name, value in values.items():
-            if not isinstance(value, kinds[name]):
+            if not isinstance(value, _KINDS[name]):
                 raise ValueError(f"{name} is {_short(value)}")
         for name, value in values["setting"].items():
             if not encodable(name) or not encodable(value):
@@ -120,7 +122,7 @@ def encodable(value: Any) -> bool:
     (True, False)
     """
     if isinstance(value, str):
-        return not any("\ud800" <= letter <= "\udfff" for letter in value)
+        return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
     if isinstance(value, Mapping):
         return all(encodable(name) and encodable(inner) for name, inner in value.items())
     return all(map(encodable, value)) if isinstance(value, (list, tuple)) else True
