@@ -339,3 +339,15 @@ def test_a_plan_costs_no_more_than_it_is_worth(fitted):
     large = plan.next_runs(fitted, budget=1e25, compute=1e24, most=2)
     dearer = large.cost.sum() > 2 * small.cost.sum()
     assert not dearer or large.after[-1] < 0.95 * small.after[-1]
+
+
+def test_few_model_sizes_have_no_interval_by_resampling_them():
+    n, c = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 7), np.geomspace(1e19, 1e22, 5)))
+    d = c / (6 * n)
+    noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(n.size))
+    found = plan.approaches(n, d, losses(n, d) * noise, compute=1e23, draws=20)
+    for row in found.rows[:2]:
+        assert np.isnan([*row.exponent_interval, *row.n_params_interval]).all()
+    surface_row = found.rows[2]
+    assert surface_row.exponent_interval.low < surface_row.exponent < surface_row.exponent_interval.high
+    assert "too few sizes" in found.summary()

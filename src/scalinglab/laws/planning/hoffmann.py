@@ -27,6 +27,8 @@ from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 
+FEWEST_TO_RESAMPLE = 10  # model sizes; below, approaches 1 and 2 have no interval
+
 
 @dataclass(frozen=True)
 class Approach:
@@ -74,8 +76,8 @@ class Approaches:
         where = f"n_params at {self.compute:.3g}"
         lines = [f"{'approach':<12} {'a, N ∝ C^a':>22} {where:>32} {'n_data':>10}"]
         for row in self.rows:
-            a = f"{row.exponent:.3f} [{row.exponent_interval.low:.3f}, {row.exponent_interval.high:.3f}]"
-            n = f"{row.n_params:.3g} [{row.n_params_interval.low:.3g}, {row.n_params_interval.high:.3g}]"
+            a = f"{row.exponent:.3f} {_ends(row.exponent_interval, '.3f')}"
+            n = f"{row.n_params:.3g} {_ends(row.n_params_interval, '.3g')}"
             lines.append(f"{row.name:<12} {a:>22} {n:>32} {row.n_data:>10.3g}")
         return "\n".join(lines)
 
@@ -125,10 +127,13 @@ def compare(
         best = np.array([pick(*p) for p in profile])
         exponent, scale = _line(grid, best)
         refits = _refits(n, spent, used.y, grid, pick, draws, rng)
-        ends = Interval(*np.nanquantile(refits[:, 0], [0.5 - level / 2, 0.5 + level / 2]))
+        if len(np.unique(n)) < FEWEST_TO_RESAMPLE:  # resampled sizes would no longer surround the optimum
+            refits = np.full_like(refits, np.nan)
+        tails = [0.5 - level / 2, 0.5 + level / 2]
+        ends = _quantiles(refits[:, 0], tails)
         values = np.exp(refits[:, 1] + refits[:, 0] * np.log(compute))
         size = float(np.exp(scale + exponent * np.log(compute)))
-        size_ends = Interval(*np.nanquantile(values, [0.5 - level / 2, 0.5 + level / 2]))
+        size_ends = _quantiles(values, tails)
         examples = compute / flops_per_param_example / size
         found.append(Approach(name, exponent, ends, size, size_ends, examples, grid, best))
     fitted = surface.fit(n, d, used.y, runs=used.runs if used.blocked else None)
@@ -139,6 +144,21 @@ def compare(
     ))  # fmt: skip
     notes = (*table.notes, *used.notes)
     return Approaches(float(compute), tuple(found), fitted, notes)
+
+
+def _quantiles(values: np.ndarray, tails: list[float]) -> Interval:
+    """The interval of refits; NaN where there are none."""
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return Interval(np.nan, np.nan)
+    low, high = np.quantile(known, tails)
+    return Interval(float(low), float(high))
+
+
+def _ends(interval: Interval, digits: str) -> str:
+    if not np.isfinite(interval.low):
+        return "[too few sizes]"
+    return f"[{interval.low:{digits}}, {interval.high:{digits}}]"
 
 
 # --- slices at one compute -----------------------------------------------------------------------------
