@@ -11,6 +11,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.report import sections
+from scalinglab.report.size_law import size_law_of
 from tests.browser import Browser, needs_browser
 from tests.laws.synthetic import family
 
@@ -268,6 +269,19 @@ def test_a_run_that_diverged_at_its_first_step_is_listed_as_diverged():
     listed = sections.runs(sl.Curves({**table, **outcome})).tables[0][1]
     assert listed["status"].tolist() == ["diverged", "done"]
     assert listed["diverged at"].tolist()[0] == 0
+
+
+def test_what_is_drawn_is_what_was_computed():
+    sizes = np.array([100, 300, 1000, 3000, 10000])
+    curves = sl.Curves({"n_data": sizes, "test_loss": 0.1 + 3.0 * sizes**-0.5})
+    found, section = size_law_of(curves), sections.size_law(curves)
+    assert found is not None
+    assert found.law is not None
+    assert section is not None
+    assert found.law.exponent == pytest.approx(0.5, abs=1e-6)
+    measured, _, line = section.plots[0].figure.data
+    np.testing.assert_array_equal(measured.y, found.table["mean"])
+    np.testing.assert_array_equal(line.y, found.curve()[1])
 
 
 def test_long_tables_are_cut_and_say_so():

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 from scalinglab.curves import Curves
 from scalinglab.figures.style import INK, PALETTE, colors
+from scalinglab.report.size_law import also_varied
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 DASH_NAMES = ("solid", "dashed", "dotted", "dash-dotted")
@@ -134,13 +135,6 @@ def by_size(curves: Curves, x: str, y: str, by: str, mode: str = "lines+markers"
             )  # fmt: skip
     figure.update_layout(legend={"title": {"text": label(by)}}, showlegend=len(values) > 1)
     return finish(figure)
-
-
-def also_varied(curves: Curves, by: str) -> list[str]:
-    """Settings other than seeds that tell runs of one size apart."""
-    settings = [c for c in curves.setting_columns if c not in (by, *curves.seed_columns)]
-    within = curves.frame.groupby(by)[settings].nunique()
-    return [c for c in settings if (within[c] > 1).any()]
 
 
 def styles_in_words(curves: Curves, by: str) -> str:

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from scalinglab.curves import Curves, is_seed
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import PALETTE, through_middle
-from scalinglab.laws.fitting.fit import automatic, fit
 from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
 from scalinglab.report import reading
 from scalinglab.report.page import Plot, Section
 from scalinglab.report.plots import (
-    also_varied,
     band,
     by_size,
     canvas,
@@ -31,6 +28,7 @@ from scalinglab.report.plots import (
     points,
     styles_in_words,
 )
+from scalinglab.report.size_law import MEASURES, size_column, size_law_of
 from scalinglab.words import counted as number_of
 
 # error bars, norms, and what a log keeps of the optimizer and the machine
@@ -40,15 +38,6 @@ NOT_MEASURED = re.compile(
 )
 PROGRESS = ("epoch", "step", "time", "examples", "compute")
 LISTED = 200  # rows of a table of runs or points
-MEASURES = ("test_error", "test_loss", "train_error", "train_loss", "loss")
-
-
-def size_column(curves: Curves) -> str | None:
-    """The setting that the report compares: data size if it varies, else the next that does."""
-    numeric = [c for c in curves.setting_columns if pd.api.types.is_numeric_dtype(curves.frame[c])]
-    varied = [c for c in numeric if not is_seed(c) and curves.frame[c].nunique() > 1]
-    preferred = [c for c in ("n_data", "n_params", "width") if c in varied]
-    return next(iter([*preferred, *varied]), None)
 
 
 def line_column(curves: Curves) -> str:
@@ -146,43 +135,27 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
 
 def size_law(curves: Curves) -> Section | None:
     """The best value of every run against its size, with a power law and its 95 % interval."""
-    by = size_column(curves)
-    y = next((c for c in MEASURES if c in curves.frame and curves.frame[c].notna().any()), None)
-    if by is None or y is None:
+    found = size_law_of(curves)
+    if found is None:
         return None
-    others = also_varied(curves, by)
-    best_rows = curves.best(y)
-    best = best_rows.frame.groupby([by, *others], dropna=False)[y]
-    table = pd.DataFrame({"mean": best.mean(), "error": best.sem(), "runs": best.size()}).reset_index()
-    if others:  # a mean over learning rates, say, would be the law of no network
-        table = table.loc[table.groupby(by)["mean"].idxmin()].reset_index(drop=True)
+    by, y, table, law = found.size, found.y, found.table, found.law
     title = f"{label(y)} against {label(by)}".capitalize()
     figure = canvas(by, y)
     points(figure, table[by], table["mean"], table["error"], "best of each size")
-    try:
-        # every run counts, as in `laws fit`: a mean of means would hide how many stand behind it
-        chosen = best_rows.frame.merge(table[[by, *others]], on=[by, *others])
-        sizes, values = (chosen[name].to_numpy(float) for name in (by, y))
-        law = fit(automatic(sizes), sizes, values)
-        if law.dof < 1:
-            raise BadInput(law.unidentified)
-    except BadInput as reason:
-        return Section(title, [f"No law was fitted: {reason}."], [Plot(finish(figure), title)])
-    grid = np.geomspace(table[by].min(), table[by].max(), 60)
-    # an open interval must not make the points small
-    ends = table["mean"].min() / 30, 30 * table["mean"].max()
-    low, high = (np.clip(end, *ends) for end in law.interval(grid))
+    if law is None:
+        return Section(title, [f"No law was fitted: {found.problem}."], [Plot(finish(figure), title)])
+    grid, values, low, high = found.curve()
     band(figure, grid, low, high)
-    line(figure, grid, law.predict(grid), f"{law.form.equation}")
+    line(figure, grid, values, f"{law.form.equation}")
     rows = [(name, value, *law.parameter_intervals[name]) for name, value in law.parameters.items()]
     fitted = pd.DataFrame(rows, columns=["parameter", "value", "95 % from", "to"])
     said = ["The best checkpoint of every run, averaged over runs of the same size."]
-    if lost := len(curves.runs) - len(best_rows.runs):
-        said.append(f"{lost} of {len(curves.runs)} runs have no {label(y)} and are left out.")
-    if broken := len({*curves.frame.loc[curves.has_diverged, "run"]} & {*best_rows.runs}):
-        said.append(f"{broken} of {len(curves.runs)} runs diverged and count with their best checkpoint.")
-    if others:
-        said.append(f"At each size the {', '.join(map(label, others))} with the lowest mean counts.")
+    if found.lost:
+        said.append(f"{found.lost} of {found.runs} runs have no {label(y)} and are left out.")
+    if found.diverged:
+        said.append(f"{found.diverged} of {found.runs} runs diverged and count with their best checkpoint.")
+    if found.others:
+        said.append(f"At each size the {', '.join(map(label, found.others))} with the lowest mean counts.")
     if law.unidentified:
         said.append(f"The exponent is not determined by these points: {law.unidentified}.")
     plots = [Plot(finish(legend_above(figure)), f"{title}, with the fitted law and its 95 % interval.")]
