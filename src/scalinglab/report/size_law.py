@@ -83,7 +83,7 @@ def size_law_of(curves: Curves) -> SizeLaw | None:
         sizes, values = (chosen[name].to_numpy(float) for name in (by, y))
         law = fit(automatic(sizes), sizes, values)
         if law.dof < 1:
-            law, problem = None, law.unidentified
+            problem, law = law.unidentified, None
     except BadInput as reason:
         problem = str(reason)
     diverged = {*curves.frame.loc[curves.has_diverged, "run"]} & {*best.runs}
