@@ -29,3 +29,10 @@ def test_counts_rate_and_time_left_come_from_the_store(tmp_path):
     text = Display.render({**state, "left": 90.0}, ending=True)
     assert "1/4 runs done, 1 running, 1 failed · 4 checkpoints · 2 runs/min · 1 min 30 s left" in text
     assert "Ctrl-C again stops at once" in text
+
+
+@pytest.mark.parametrize(("done", "failed", "full"), [(0, 0, 0), (1, 0, 10), (1, 1, 20), (2, 1, 30)])
+def test_the_bar_is_as_long_as_the_share_of_runs_that_are_over(done, failed, full):
+    state = {"total": 3, "done": done, "failed": failed, "running": 0, "rows": 0, "rate": 0.0, "left": None}
+    bar = Display.render(state).split()[0]
+    assert bar == "━" * full + "╌" * (30 - full)

@@ -79,3 +79,11 @@ def test_wrong_keys_and_runners_are_named():
         make_plan(Grid(axes={"size": [1]}, runner="json"))
     with pytest.raises(BadInput, match="max_stacked=0"):
         make_plan(grid(size=[1]), max_stacked=0)
+
+
+def test_a_plan_says_that_runs_that_failed_are_left_alone(tmp_path):
+    store = Store(tmp_path)
+    store.start(pretend.identity({"seed": 0})).seal("failed", error="no")
+    told = "retry_failed"
+    assert told in make_plan(grid(seed=[0, 1]), store).summary()
+    assert told not in make_plan(grid(seed=[1, 2]), store).summary()
