@@ -65,7 +65,7 @@ coverage: $(READY)
 	@$(PYTEST) --cov --cov-report=term
 
 docs: $(READY)
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "documentation: site/index.html"
+	@$(BIN)/mkdocs build --strict --quiet && echo "documentation: site/index.html"
 
 clean:
 	rm -rf $(VENV) site .mutants .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*

@@ -8,6 +8,8 @@ verdict is worked out anew from the numbers by the rule in scalinglab.papers.ver
 from __future__ import annotations
 
 import html
+import importlib
+import inspect
 import json
 import re
 from pathlib import Path
@@ -32,8 +34,9 @@ TITLES = {
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Replace the two placeholders where a page has them."""
-    for placeholder, fill in (("<!-- tables -->", tables), ("<!-- gallery -->", gallery)):
+    """Replace the placeholders where a page has them."""
+    fills = {"<!-- tables -->": tables, "<!-- gallery -->": gallery, "<!-- names -->": names}
+    for placeholder, fill in fills.items():
         if placeholder in markdown:
             markdown = markdown.replace(placeholder, fill())
     return markdown
@@ -60,6 +63,28 @@ def _spaced(tex: str) -> str:
     functions = r"\\(ln|log|cos|sin|tan|cosh|tanh)(?![a-z])"
     tex = re.sub(functions + r"(?=\s*[A-Za-z0-9\\])", r"\\\1\\,", tex)
     return re.sub(r"(?<=[A-Za-z0-9}])\s*" + functions, r"\\,\\\1", tex)
+
+
+PACKAGES = (
+    "scalinglab", "scalinglab.theory.perceptron", "scalinglab.theory.dmft", "scalinglab.simulate.perceptron",
+    "scalinglab.simulate.random_features", "scalinglab.nets", "scalinglab.data", "scalinglab.measure",
+    "scalinglab.train", "scalinglab.sweep", "scalinglab.laws", "scalinglab.report", "scalinglab.papers",
+)  # fmt: skip
+
+
+def names() -> str:
+    """Every public function and class of the packages, with the first line of its docstring."""
+    lines = []
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        lines += [f"## {package}", "", "| name | what it is |", "| --- | --- |"]
+        for name in sorted(module.__all__):
+            found = getattr(module, name)
+            if inspect.isfunction(found) or inspect.isclass(found):
+                first = (inspect.getdoc(found) or "").split("\n")[0].replace("|", "\\|")
+                lines.append(f"| `{name}` | {first} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def records() -> dict[str, list[dict[str, Any]]]:
