@@ -30,7 +30,7 @@ def test_profile_of_a_straight_line_is_the_textbook_interval():
     s = np.sqrt(rest @ rest / (X.size - 2))
     spread = s * np.sqrt(1 / X.size + (np.log(at) - u.mean()) ** 2 / np.sum((u - u.mean()) ** 2))
     half = stats.t.ppf(0.975, X.size - 2) * spread
-    low, high = law.interval(at)
+    low, high = law.interval(at, method="profile")
     assert np.log(high / law.predict(at)) == pytest.approx(half, rel=3e-3)
     assert np.log(law.predict(at) / low) == pytest.approx(half, rel=3e-3)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.laws.fitting import uncertainty
+from scalinglab.laws.fitting.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.solution import Certificate, Interval, Solution
 from scalinglab.notebook import Shown
 from scalinglab.words import counted
@@ -49,10 +50,16 @@ class Law(Solution, Shown):
         Args:
             level: of confidence.
             method: "profile" (likelihood, points independent), "bootstrap" (over runs), or "auto": the
-                bootstrap where runs have several points each, the profile otherwise.
+                bootstrap where runs have several points each, the profile otherwise, widened where the
+                residuals are not what the fit assumes (`diagnosis`).
             of: "law" (where the curve is) or "measurement" (where one more point would fall).
         """
         return uncertainty.interval(self, x, level, method, of, **options)
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """Whether residuals are what the fit assumes: independent, without a break, of one size."""
+        return diagnose(self)
 
     @cached_property
     def parameter_intervals(self) -> dict[str, Interval]:
@@ -124,7 +131,8 @@ class Law(Solution, Shown):
         lines.append(f"  certificate    {c.summary()}")
         if c.at_bound:
             lines.append(f"  at a bound     {', '.join(c.at_bound)}")
-        if self.lack_of_fit_pvalue < 0.02:
+        lines += [f"  {sentence}" for sentence in self.diagnosis.sentences]
+        if not self.diagnosis.sentences and self.lack_of_fit_pvalue < 0.02:
             lines.append(
                 f"  Lack of fit: residuals are correlated across sizes (p = {self.lack_of_fit_pvalue:.1g}); "
                 "intervals that assume this form are too narrow"
@@ -157,6 +165,7 @@ class Law(Solution, Shown):
             "identified_parameters": self.identified,
             "problem": self.unidentified,
             "lack_of_fit_pvalue": self.lack_of_fit_pvalue,
+            "diagnosis": list(self.diagnosis.sentences),
             "derived": self.derived,
             "residual_std": self.residual_std,
             "points": len(self.points.y),

@@ -1,6 +1,7 @@
 """How sure a fitted law is: profile likelihood, bootstrap over runs, MINOS.
 
-- `interval`: what `Law.interval` calls; profile where points are independent, else bootstrap over runs.
+- `interval`: what `Law.interval` calls; profile where points are independent, widened by what the residuals
+  show (`diagnostics`), else bootstrap over runs.
 - `parameter_profile`: profile intervals of the parameters and of the exponent.
 - `minos`: the same parameters' intervals by iminuit, an independent implementation.
 - `bootstrap`: refits on resampled runs (whole runs, never single points of a run).
@@ -16,6 +17,7 @@ from scipy import stats
 
 from scalinglab.errors import BadInput, require
 from scalinglab.laws.fitting import least_squares, profile
+from scalinglab.laws.fitting.diagnostics import diagnose
 from scalinglab.laws.fitting.solution import Interval, Solution, check_sizes
 from scalinglab.laws.fitting.statistics import level_quantile
 
@@ -26,10 +28,13 @@ def interval(
     """The interval of the law, or of one more measurement, at x; see `Law.interval`."""
     if of not in ("law", "measurement"):
         raise BadInput(f"of={of!r} must be 'law' or 'measurement'")
-    if method == "auto":
+    automatic = method == "auto"
+    if automatic:
         method = "bootstrap" if law.points.blocked else "profile"
     if method == "profile":
         low, high = _profile_at(law, x, level)
+        if automatic:
+            low, high = diagnose(law).widened(x, low, high, level)
     elif method == "bootstrap":
         low, high = bootstrap(law, **options).interval(x, level)
     else:
