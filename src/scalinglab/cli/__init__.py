@@ -14,6 +14,7 @@ from scalinglab.cli import (
     board,
     data,
     demo,
+    forecast,
     laws,
     plan,
     read,
@@ -43,6 +44,7 @@ app.add_typer(theory.app, name="theory")
 app.add_typer(simulate.app, name="simulate")
 app.add_typer(laws.app, name="laws")
 app.add_typer(plan.app, name="plan")
+app.add_typer(forecast.app, name="forecast")
 app.add_typer(data.app, name="data")
 app.command("reproduce")(reproduce.reproduce)
 app.command("read")(read.read)
