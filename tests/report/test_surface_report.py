@@ -9,6 +9,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.report import surface_sections
 from scalinglab.report.plots import _tick, _ticks
+from tests.browser import Browser, needs_browser
 
 
 def runs(sizes: int = 5, data: int = 5) -> pd.DataFrame:
@@ -75,3 +76,20 @@ def test_short_log_axes_have_ticks_that_can_be_read(low, high):
     seen = [tick for tick in _ticks(low, high) if low <= tick <= high]
     assert 3 <= len(seen) <= 9
     assert len({_tick(tick) for tick in seen}) == len(seen)
+
+
+@needs_browser
+@pytest.mark.browser
+@pytest.mark.slow
+def test_report_fits_a_telephone_without_errors(tmp_path):
+    path = sl.report.write(sl.read(runs(4, 4)), tmp_path / "report.html")
+    with Browser() as browser:
+        browser.call(
+            "Emulation.setDeviceMetricsOverride", width=390, height=900, deviceScaleFactor=1, mobile=True
+        )
+        assert browser.open_report(path) >= 4
+        assert browser.evaluate("document.documentElement.scrollWidth") == 390
+        wide = "[...document.querySelectorAll('.plot')].filter(p => p.scrollWidth > p.clientWidth + 2).length"
+        assert browser.evaluate(wide) == 0
+        assert browser.evaluate("document.querySelectorAll('.tools button').length") >= 2
+        assert browser.errors() == []
