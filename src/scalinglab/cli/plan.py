@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from scalinglab.cli import options as option
+from scalinglab.cli import plan_pool
 from scalinglab.cli.option_sets import Surface, Table, takes
 from scalinglab.cli.output import grid
 from scalinglab.cli.tables import Asked, draw
@@ -226,3 +227,6 @@ def _answer(table: Table, asked: Asked, answer: Any) -> None:
     _tell(table, f"{answer.form}: {answer.text}", answer.notes)
     document = {name: value for name, value in vars(answer).items() if name != "notes"}
     table.finish({**document, "notes": asked.notes(answer.notes)}, pd.DataFrame([document]))
+
+
+app.command("pool")(plan_pool.pool)

@@ -1,0 +1,46 @@
+"""How often the intervals of `laws.speedup` hold: identity and shifted laws, four points a curve.
+
+    python benchmarks/speedup.py [--sets 400]
+
+Losses E + 2 (C/1e18)^-0.12 at four computes from 1e18 to 1e21 with noise of 0.5 %; recipe A is B with a
+factor of compute. Printed: the share of 90 % intervals that hold the factor (goal 88–92 %), and their width.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+import scalinglab as sl
+
+COMPUTE = np.geomspace(1e18, 1e21, 4)
+NOISE = 0.005
+
+
+def recipe(factor: float, offset: float, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Compute and loss of one recipe."""
+    loss = offset + 2 * (factor * COMPUTE / 1e18) ** -0.12
+    return COMPUTE, loss * np.exp(NOISE * random.standard_normal(len(COMPUTE)))
+
+
+def main() -> None:
+    """Print one row a law and factor."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sets", type=int, default=400)
+    sets = parser.parse_args().sets
+    print("| law | factor | 90 % intervals hold | median high/low |\n| --- | --- | --- | --- |")
+    for offset, form in ((0.0, "power_law"), (1.5, "power_law_offset"), (1.5, "auto")):
+        for factor in (1.0, 1.3):
+            hits, widths = [], []
+            for seed in range(sets):
+                random = np.random.default_rng(seed)
+                a, b = recipe(factor, offset, random), recipe(1.0, offset, random)
+                found = sl.laws.speedup(a, b, form=form, draws=399, seed=seed)
+                hits.append(found.low <= factor <= found.high)
+                widths.append(found.high / found.low)
+            print(f"| {form}, E = {offset:g} | {factor:g} | {np.mean(hits):.3f} | {np.median(widths):.3f} |")
+
+
+if __name__ == "__main__":
+    main()
