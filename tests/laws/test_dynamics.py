@@ -137,3 +137,14 @@ def test_rows_that_cannot_stand_on_log_axes_are_left_out_and_counted():
     table.loc[4, "test_error"] = 0.0
     assert size_curves(table, "norm", "test_error", "n_data")[0].dropped == 2
     assert dynamical(table).gamma_2.value == pytest.approx(1.0, rel=0.02)
+
+
+def test_early_slopes_that_drift_with_size_are_noted():
+    from scalinglab.laws.learning_curves.dynamical import _drifting
+
+    logs = np.log([500.0, 1000, 2000, 4000, 8000])
+    rng = np.random.default_rng(0)
+    noise = 0.01 * rng.standard_normal(5)
+    assert _drifting(logs, 0.5 + noise) == ()
+    assert "early slopes grow with size" in _drifting(logs, 0.2 + 0.1 * (logs - logs[0]) + noise)[0]
+    assert "early slopes fall with size" in _drifting(logs, 0.8 - 0.1 * (logs - logs[0]) + noise)[0]

@@ -163,7 +163,19 @@ def dynamical(
         sigma=float(np.hypot(predicted_error, measured.stderr)),
         collapse=collapse_at(found, position),
         level_exponents=np.column_stack([levels, each]),
-        notes=left_out(curves, found, x, y, size),
+        notes=(*left_out(curves, found, x, y, size), *_drifting(logs[resolved], slopes)),
+    )
+
+
+def _drifting(logs: np.ndarray, slopes: np.ndarray) -> tuple[str, ...]:
+    """A note where the early slopes change with size: γ₁ is then an average over what is not constant."""
+    trend = slope(logs, slopes)
+    if not trend.low * trend.high > 0:  # the 95 % interval holds zero, or there is none
+        return ()
+    verb = "grow" if trend.value > 0 else "fall"
+    return (
+        f"early slopes {verb} with size, from {slopes[np.argmin(logs)]:.3g} to {slopes[np.argmax(logs)]:.3g} "
+        f"({trend.value:+.2g} per e-fold): gamma_1 is their average, not one exponent",
     )
 
 
