@@ -1,6 +1,6 @@
 """scalinglab: measure, explain and predict neural scaling laws.
 
-Whatever makes learning curves (a theory, a simulation, a training run, somebody's logs) writes one
+Whatever makes learning curves (a theory, a simulation, a training run, existing logs) writes one
 table, `Curves`; whatever fits, draws or plans reads it. Names are loaded when they are first used, so
 that ``import scalinglab`` stays fast and needs neither pandas nor torch.
 """

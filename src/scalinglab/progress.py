@@ -1,4 +1,4 @@
-"""Progress of long work, on stderr and only where a person is watching."""
+"""Progress of long computations, on stderr and only in an interactive terminal."""
 
 from __future__ import annotations
 

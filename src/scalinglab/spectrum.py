@@ -132,7 +132,7 @@ class Spectrum:
 
         Args:
             of: "eigenvalues" or "target_power".
-            window: first and last mode, both included; from 1 % to 10 % of the modes where not given.
+            window: first and last mode, both included; default: from 1 % to 10 % of the modes.
             level: of the interval.
         """
         if of not in ("eigenvalues", "target_power"):

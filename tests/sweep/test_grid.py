@@ -120,7 +120,7 @@ def test_ranges_are_spaced_in_the_log(values, expected):
         ({"seeds": -1}, "seeds = -1 must be"),
         ({"seeds": [0, 1, 0]}, "list of different whole numbers"),
         ({"seeds": {"from": 1, "to": 3}}, "seeds = .* must be"),
-        ({"axes": {"n": [1.0, float("nan")]}}, "axis n has a nan"),
+        ({"axes": {"n": [1.0, float("nan")]}}, "NaN cannot identify a run"),
         ({"axes": {"n": {"from": "a", "to": 9, "points": 3}}}, "a range holds numbers"),
         ({"axes": {"n": {"from": 1, "to": 9, "points": 2.5}}}, "points and count are whole"),
         ({"axes": {"n": {"largest": 8, "ratio": 2, "count": 2.5}}}, "points and count are whole"),

@@ -42,10 +42,10 @@ def host_of(header: str) -> str:
 
 
 class Guard:
-    """Lets requests through to an application that come under a known name and, from afar, with the token.
+    """Passes on requests with a known host name and, from other machines, a valid token.
 
-    A page of somebody else's may point its own name at this machine; such requests bear that name, so a list
-    of names keeps them out. With a token, a machine's address is a good name too: no page can change it.
+    Protects against DNS rebinding: a foreign page may resolve its own host name to this machine, but its
+    requests carry that name and are rejected. With a token, the machine's IP address is accepted too.
 
     Args:
         app: the application.

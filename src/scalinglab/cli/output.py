@@ -30,11 +30,11 @@ def emit(
     out: Path | None = None,
     title: str = "",
 ) -> None:
-    """Print a result: as JSON, into a file, or as a table for a person.
+    """Print a result: as JSON, into a file, or as a readable table.
 
     Args:
         document: the whole result; arrays become lists, NaN and infinity become null.
-        table: its tabular part, one row a point; the document's arrays of equal length where not given.
+        table: its tabular part, one row per point; default: the document's arrays of equal length.
     """
     import pandas as pd
 
@@ -140,7 +140,7 @@ def wrap(text: str) -> str:
 
 
 def cell(value: Any, digits: int = 6) -> str:
-    """A value as a person reads it."""
+    """A value formatted for display."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     return f"{value:.{digits}g}" if isinstance(value, (float, np.floating)) else str(value)

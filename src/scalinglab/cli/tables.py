@@ -178,7 +178,7 @@ def draw(figure: Any, asked: Path | None, file: Path, kind: str) -> str:
 
 
 def say(text: str, as_json: bool) -> None:
-    """Print for a person; nothing where JSON goes to stdout."""
+    """Print text for the terminal; nothing if JSON goes to stdout."""
     if not as_json:
         print(wrap(text))
 

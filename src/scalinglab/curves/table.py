@@ -187,7 +187,7 @@ class Curves:
         """Mean over a setting: each measurement m becomes m and m_stderr, with the number of rows in count.
 
         Args:
-            over: the setting, or several, whose values are averaged out; all seeds where not given.
+            over: the setting, or several, whose values are averaged out; default: all seeds.
             on: the column at whose equal values runs are averaged; by default the first progress column
                 they have. After ``interpolate("norm")`` this is ``on="norm"``.
 

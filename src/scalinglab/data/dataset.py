@@ -264,7 +264,7 @@ class Dataset:
             raise BadInput(f"{view}: {self.name} has real-valued targets, no classes")
 
     def summary(self) -> str:
-        """One line for a person."""
+        """A one-line summary."""
         shape = "×".join(map(str, self.input_shape))
         task = f"{self.n_classes} classes" if self.n_classes else f"{self.n_outputs} real targets"
         return f"{self.name}: {self.n_data} training and {len(self.test_x)} test inputs of {shape}, {task}"

@@ -1,7 +1,7 @@
 """Where each image set comes from: its files, their checksums, the ways to get them, and its licence.
 
 A set is known by the MD5 sums of its official records, uncompressed, so it does not matter which way the
-bytes came: the official archive, a package that carries the same images, or a folder somebody copied.
+bytes came: the official archive, a package that carries the same images, or a folder that was copied by hand.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Source:
     n_classes: int = 10
 
     def how(self) -> str:
-        """How to get it, for a person."""
+        """Instructions for getting the data."""
         return f"scalinglab data get {self.name}" if self.files else "always here"
 
 

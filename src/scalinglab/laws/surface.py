@@ -283,7 +283,7 @@ class Surface(Shown):
         source = "profile likelihood" if self.method == "profile" else "bootstrap over runs"
         lines.append(f"  intervals      {source}")
         lines.append(f"  objective      {c.objective:.7g}")
-        lines.append(f"  certificate    {c.summary()}")
+        lines.append(f"  convergence    {c.summary()}")
         if c.at_bound:
             lines.append(f"  at a bound     {', '.join(c.at_bound)}: not determined by these data")
         return "\n".join([*lines, *(f"  note: {note}" for note in law.points.notes)])

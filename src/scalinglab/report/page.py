@@ -111,7 +111,7 @@ def _table(caption: str, table: pd.DataFrame) -> str:
 
 
 def cell(value: Any) -> str:
-    """A table's cell as a person reads it."""
+    """A table cell formatted for display."""
     if isinstance(value, float):
         if value.is_integer() and 1e3 <= abs(value) < 1e9:
             return f"{value:,.0f}"  # sizes, which tables hold as floats

@@ -1,4 +1,4 @@
-"""The result in plain language: what a person would say who has looked at the numbers."""
+"""The results in plain language: sentences derived from the numbers."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class Store(RunStore):
                 self._sealed.compact(self._running, COMPACT_ROWS)
 
     def add(self, curves: Curves, **meta: Any) -> list[str]:
-        """Keep finished curves, from a theory or from somebody's logs; runs that are here already stay.
+        """Keep finished curves, from a theory or from logs; runs already in the store are unchanged.
 
         Returns the names of the runs that were added.
         """

@@ -170,7 +170,7 @@ def _cpu() -> str:
 
 
 def _gpu() -> str | None:
-    torch = sys.modules.get("torch")  # asked only where somebody else has loaded it
+    torch = sys.modules.get("torch")  # used only if already imported
     try:
         return torch.cuda.get_device_name(0) if torch and torch.cuda.is_available() else None
     except Exception:  # a broken driver must not stop a run on the CPU

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Display:
-    """Runs done, running and failed, throughput and time left, on stderr where a person is watching."""
+    """Runs done, running and failed, throughput and time left, on stderr in an interactive terminal."""
 
     def __init__(self, plan: Plan, store: Store, enabled: bool = True) -> None:
         self.plan, self.store = plan, store
@@ -80,7 +80,7 @@ class Display:
 
 
 def clock(seconds: float) -> str:
-    """A duration as a person says it.
+    """A duration as readable text.
 
     >>> clock(75), clock(7260)
     ('1 min 15 s', '2 h 01 min')

@@ -152,7 +152,7 @@ def execute(
         grid: a `Grid`, a dictionary, or a TOML file.
         store: the folder that keeps the runs.
         engine: `local`, processes of this machine, or `ray`.
-        workers: how many tasks at a time; one a processor, or one a GPU, where not given.
+        workers: how many tasks at a time; default: one per processor, or one per GPU.
         address: of a Ray cluster; `auto` for the one this machine belongs to.
         device: where to compute; GPUs are used where there are any.
         cpus, gpus: what a Ray task needs.
@@ -160,7 +160,7 @@ def execute(
         memory_limit: bytes a task may take; larger ones are split.
         retry_failed: also do again what failed before.
         attempts: how often a run whose worker dies is tried before it counts as failed.
-        progress: show a live display where a person is watching.
+        progress: show a live display in an interactive terminal.
     """
     start = time.monotonic()
     grid, store = as_grid(grid), as_store(store)
@@ -210,7 +210,7 @@ def execute(
 
 @dataclass
 class Wish:
-    """What the person at the keyboard wants."""
+    """Interrupt state set by Ctrl-C."""
 
     soon: bool = False
     now: bool = False
@@ -218,7 +218,7 @@ class Wish:
 
 @contextmanager
 def interruptible() -> Iterator[Wish]:
-    """Turn Ctrl-C into a wish: the first to end soon, the second to end now."""
+    """Record Ctrl-C as interrupt state: the first ends after the running tasks, the second at once."""
     wish = Wish()
 
     def hear(*_: Any) -> None:
@@ -236,7 +236,7 @@ def interruptible() -> Iterator[Wish]:
 
 @dataclass
 class Driver:
-    """Hands out tasks and deals with what comes back."""
+    """Submits tasks to the pool and handles their results and failures."""
 
     plan: Plan
     grid: Grid
@@ -256,7 +256,7 @@ class Driver:
     count: int = 0
 
     def drive(self, display: Display) -> None:
-        """Until all is done, or the person wants it to end."""
+        """Submit and collect tasks until all are done or the sweep is interrupted."""
         self.waiting = list(self.plan.tasks)
         while (self.waiting and not self.wish.soon) or self.running:
             if self.wish.now:

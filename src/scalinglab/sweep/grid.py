@@ -195,7 +195,7 @@ def _values(name: str, values: Any) -> list[Any]:
             f"axis {name} = {values!r} must be a list or a range; a fixed value belongs to [setting]"
         )
     if any(isinstance(value, float) and math.isnan(value) for value in values):
-        raise BadInput(f"axis {name} has a nan, which tells no run from another: leave it out")
+        raise BadInput(f"axis {name} has a NaN: NaN cannot identify a run; remove it")
     if not values:
         raise BadInput(f"axis {name} is empty: give it values, or leave it out")
     repeated = [v for k, v in enumerate(values) if v in values[:k]]

@@ -150,9 +150,9 @@ def make_plan(
 
     Args:
         workers: how many tasks run at a time.
-        max_stacked: the largest number of runs in a task; chosen by the runner where not given.
-        memory_limit: bytes that one task may take; what the machine has free where not given.
-        device: where tasks compute; the runner's choice where not given.
+        max_stacked: the largest number of runs in a task; default: chosen by the runner.
+        memory_limit: bytes that one task may use; default: the machine's free memory.
+        device: where tasks compute; default: the runner's choice.
         retry_failed: also do again the runs that failed.
         runner: that of the grid, where it is loaded already.
     """
@@ -277,7 +277,7 @@ def keep_grid(grid: Grid, store: Store, context: Mapping[str, Any]) -> None:
 
 
 def planned_runs(grid: Grid) -> set[str]:
-    """The names of a grid's runs; a runner of somebody else's is not loaded to complete their settings."""
+    """The names of a grid's runs; a custom runner is not imported to complete their settings."""
     complete = load(grid.runner).identity if grid.runner in RUNNERS else dict
     return {run_name(plain(complete(setting))) for setting in grid.settings()}
 

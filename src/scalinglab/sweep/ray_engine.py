@@ -33,7 +33,7 @@ class RayPool(Pool):
 
     Args:
         address: of the cluster's head, `auto` for the one this machine belongs to; None starts Ray here.
-        workers: how many tasks at a time; as many as the cluster has room for where not given.
+        workers: how many tasks at a time; default: as many as fit on the cluster.
         cpus, gpus: what each task needs.
     """
 
@@ -106,7 +106,7 @@ class RayPool(Pool):
 
     @property
     def slots(self) -> int:
-        """How many tasks the cluster has room for now; it may grow and shrink."""
+        """How many tasks fit on the cluster now; it may grow and shrink."""
         if self._workers is not None:
             return self._workers
         total = self._ray.cluster_resources()

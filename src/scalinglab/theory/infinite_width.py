@@ -52,10 +52,10 @@ def kernels(
 
     Args:
         x: inputs, shape (n, dimension).
-        other: the second set of inputs, shape (m, dimension); `x` itself where not given.
+        other: the second set of inputs, shape (m, dimension); default: `x` itself.
         depth: number of hidden layers, 0 for a linear model.
         activation: "relu" or "erf".
-        weight_variance: σ_w²; the critical one where not given (2 for ReLU, π/4 for erf).
+        weight_variance: σ_w²; default: the critical value (2 for ReLU, π/4 for erf).
         bias_variance: σ_b².
 
     Returns:

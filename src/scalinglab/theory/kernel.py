@@ -107,7 +107,7 @@ class LearningCurve:
         )
 
     def summary(self) -> str:
-        """A few words for a person."""
+        """A short summary as text."""
         return (
             f"kernel regression, {self.spectrum.n_modes} modes: loss {self.loss.max():.4g} to "
             f"{self.loss.min():.4g} over n_data = {self.n_data.min():.4g} to {self.n_data.max():.4g}"

@@ -57,7 +57,7 @@ def run(
         setting: a `Setting`, or a dictionary of its fields.
         store: where to keep rows and state, so that a killed run can go on; None keeps nothing.
         device: "cpu", "cuda", …; the GPU where there is one, by default.
-        progress: show a bar where a person is watching.
+        progress: show a bar in an interactive terminal.
         extra: called with the network, in evaluation mode, at every checkpoint; returns further columns, as
             in ``extra=lambda model: {"kernel": sl.measure.ntk(model, x).trace()}``.
 
@@ -86,8 +86,8 @@ def run_many(
     Args:
         settings: in any order; equal ones are trained once. Those that are done in the store are not
             trained again.
-        max_stacked: the largest number of runs whose parameters are stacked; chosen by the network's size
-            where not given. On a GPU, groups run beside each other on streams of their own.
+        max_stacked: the largest number of runs whose parameters are stacked; default: chosen by the
+            network's size. On a GPU, groups run concurrently, each on its own stream.
         experiment: the study the runs belong to.
         save_every: seconds, at least, between two states that a killed run can go on from (with a store);
             large states are written less often, so that they take 2 % of the time. 0 writes one at every

@@ -88,7 +88,7 @@ class Setting:
         momentum_precision: "bf16" keeps the momentum (Adam's first moment) in bf16, rounded once a step.
         seed: of everything; `init_seed`, `order_seed` and `data_seed` override it for initial weights,
             order of batches (with augmentation and dropout), and subset. Label and input noise make one noisy
-            set, from which every seed takes its subset: they follow `data_seed` alone (0 where not given).
+            set, from which every seed takes its subset: they follow `data_seed` alone (default 0).
     """
 
     model: str

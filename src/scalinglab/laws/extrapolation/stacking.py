@@ -98,7 +98,7 @@ class Extrapolation(Shown):
         })  # fmt: skip
 
     def summary(self) -> str:
-        """The prediction as a person reads it."""
+        """The prediction as readable text."""
         lines = [
             f"{x:>12.4g}  {m:<10.4g} {100 * self.level:.0f} % {low:.4g} … {high:.4g}{_far(times)}"
             for x, m, low, high, times in zip(

@@ -102,7 +102,7 @@ class Law(Solution, Shown):
         return f"exponents {ends} fit within the noise; take a simpler form, or points over a wider range"
 
     def summary(self) -> str:
-        """What a person wants to know, in lines."""
+        """Parameters with intervals, quality of the fit and warnings, as text."""
         sizes, n = self.points.sizes, len(self.points.y)
         lines = [f"{self.form.name}: y = {self.form.equation}"]
         span = (
@@ -128,7 +128,7 @@ class Law(Solution, Shown):
         lines.append(f"  residual std   {self.residual_std:.3g} {unit} with {dof}")
         c = self.certificate
         lines.append(f"  objective      {c.objective:.6g}")
-        lines.append(f"  certificate    {c.summary()}")
+        lines.append(f"  convergence    {c.summary()}")
         if c.at_bound:
             lines.append(f"  at a bound     {', '.join(c.at_bound)}")
         lines += [f"  {sentence}" for sentence in self.diagnosis.sentences]

@@ -1,4 +1,4 @@
-"""The points of a fit: checked before anything is fitted, with messages for the person who has the data."""
+"""The points of a fit: checked before anything is fitted, with messages in terms of the data."""
 
 from __future__ import annotations
 

@@ -27,13 +27,13 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Certificate:
-    """How sure a fit is that it found the optimum.
+    """Evidence that the fit found the global optimum and that the points determine the parameters.
 
     Attributes:
         objective: Σ w ρ(r) at the optimum.
         starts: how many starts were followed to a minimum.
         agree: the share of them that reached the same objective (to one part in a million).
-        converged: whether the best one came to rest.
+        converged: whether the best one converged.
         condition: condition number of the scaled Jacobian; beyond 1e6 some combination is not determined.
         at_bound: parameters that ended at a bound.
     """
@@ -46,9 +46,13 @@ class Certificate:
     at_bound: tuple[str, ...]
 
     def summary(self) -> str:
-        """In a line: how many starts agree, how well the parameters are told apart."""
-        told = f"{self.agree:.0%} of {self.starts} starts agree; condition {self.condition:.2g}"
-        return told + ("" if self.converged else "; NOT at rest")
+        """One line: the share of starts that reached this optimum and the condition number."""
+        determined = "all determined" if self.condition <= 1e6 else "above 1e6: some are NOT determined"
+        line = (
+            f"{self.agree:.0%} of {self.starts} starts agree on this optimum; condition number of the "
+            f"parameters {self.condition:.2g} ({determined})"
+        )
+        return line + ("" if self.converged else "; NOT converged")
 
 
 @renamed_fields(freedom="dof")
@@ -60,7 +64,7 @@ class Solution:
         form: the family of curves.
         parameters: the fitted values by name.
         points: what was fitted.
-        certificate: how sure the fit is of its optimum.
+        certificate: evidence that the optimum was found.
         log: whether residuals are of logarithms.
         delta: Huber's threshold; infinity for squares.
         scale: what 2ρ is to be divided by: the variance of one residual where the loss is squared.

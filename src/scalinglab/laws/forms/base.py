@@ -69,7 +69,7 @@ class Form:
 
     Attributes:
         name: what `fit` and the command line call it.
-        equation: as a person reads it.
+        equation: as readable text.
         parameters: in the order in which `function` takes them after x.
         function: (x, *parameters) -> y; plain NumPy that broadcasts.
         exponent: the parameter that is the law's exponent, a function of all of them, or None; a number where

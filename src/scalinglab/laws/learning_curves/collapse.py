@@ -90,7 +90,7 @@ class Collapse:
         return f"from {first} up ({int(self.holds.sum())} of {self.sizes.size} sizes)"
 
     def summary(self) -> str:
-        """The collapse as a person reads it."""
+        """The collapse as readable text."""
         odd = ", ".join(f"{size:,.10g}" for size in self.outliers) or "none"
         far = "no master curve to deviate from"
         if self.holds.any():

@@ -97,7 +97,7 @@ class Dynamical(Shown):
         return pd.DataFrame(rows, columns=["exponent", "value", "stderr", "low", "high"])
 
     def summary(self) -> str:
-        """The exponents as a person reads them."""
+        """The exponents as readable text."""
         sizes, verdict = int(self.table["resolved"].sum()), "agree" if self.agrees else "do not agree"
         rows = [
             ("gamma_1", self.gamma_1, f"early phase, mean of {sizes} sizes"),

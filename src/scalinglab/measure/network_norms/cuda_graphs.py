@@ -7,7 +7,7 @@ depend on each other runs side by side in it.
 A graph keeps the streams it was captured on: with them their priority, and the workspace that libraries have
 for each stream. Graphs that share a workspace must not run at the same time. Those made here are captured on
 streams that nothing else uses, and all are replayed on one of them, the stream of measurements (`aside`).
-What the device does for somebody else, training or evaluating, goes on beside it.
+Other work on the device, training or evaluation, runs concurrently.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Arriving:
 
 
 def turn(device: torch.device) -> contextlib.AbstractContextManager[object]:
-    """While somebody begins or ends a measurement on a device, nobody else does."""
+    """The lock of a device: held while a measurement begins or ends there."""
     return _TURNS.setdefault(device, threading.RLock())
 
 

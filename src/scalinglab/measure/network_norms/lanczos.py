@@ -205,7 +205,7 @@ def extend(krylov: Krylov, steps: int) -> Krylov:
 
 @dataclass(frozen=True)
 class Space:
-    """Room for `ROOM` steps that stays where it is, with zeros where no vector is yet.
+    """Preallocated memory for `ROOM` steps at a fixed address, zero where no vector is stored yet.
 
     Every step in it is the same sequence of operations, wherever the iteration stands, so that one captured
     graph serves all blocks: a start from random vectors takes ten of them.

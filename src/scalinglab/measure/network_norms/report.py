@@ -76,7 +76,7 @@ class Report:
     assumptions: tuple[str, ...]
 
     def summary(self) -> str:
-        """A table for a person to read."""
+        """The report as a readable table."""
         name = max(map(len, ["layer", *(layer.name for layer in self.layers), *self.others]))
         kinds = [layer.kind for layer in self.layers] + [what for what, _ in self.others.values()]
         kind = max(map(len, ["kind", *kinds]))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scalinglab.laws.learning_curves.dynamical import Dynamical
 
 
-# what all runs share; initial weights are small, so that the norm has room to grow (as in the paper)
+# what all runs share; initial weights are small, so that the norm can grow (as in the paper)
 SETTING = {
     "model": "cnn",
     "initialization": "damico2025",

@@ -54,7 +54,7 @@ def train(
         n_params: N random features, or inf for the kernel itself.
         n_data: P examples, or inf for the population.
         noise: σ of the label noise.
-        dynamics: GradientFlow() where not given, GradientDescent(η, μ) or OnePassSGD(η, batch_size).
+        dynamics: GradientFlow() by default, GradientDescent(η, μ) or OnePassSGD(η, batch_size).
         ensemble: feature draws whose predictions are averaged.
         bags: data draws whose predictions are averaged.
         draws: independent repetitions, the `seed` column of the curves.

@@ -160,7 +160,7 @@ def relu_features(
         x: inputs, (n, dimension).
         n_features: width of the last hidden layer.
         depth: number of hidden layers.
-        width: width of the layers before it; `n_features` where not given.
+        width: width of the layers before it; default: `n_features`.
         seed: of the weights, which are N(0, 2/fan_in).
 
     Returns:

@@ -128,7 +128,7 @@ def solve(
         n_params: N, the number of random features; inf for the kernel itself.
         n_data: P, the number of examples; inf for the population.
         noise: σ, the standard deviation of the label noise; test_loss includes σ².
-        dynamics: GradientFlow() where not given; GradientDescent(η, μ) or OnePassSGD(η, batch_size).
+        dynamics: default GradientFlow(); GradientDescent(η, μ) or OnePassSGD(η, batch_size).
         ensemble: initialisations whose predictions are averaged (inf allowed).
         bags: data sets whose predictions are averaged (inf allowed).
 

@@ -40,7 +40,7 @@ class Products(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        """Keep the inputs: patches are made again in the backward pass, they would fill the memory."""
+        """Save the inputs only: patches are recomputed in the backward pass to save memory."""
         x, weight, ctx.stride, ctx.padding = inputs
         ctx.save_for_backward(x, weight)
 
