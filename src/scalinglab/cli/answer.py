@@ -15,11 +15,14 @@ def answer(
     compute: Annotated[
         float | None,
         typer.Option(
-            help="FLOPs at which the compute-optimal model is wanted. Default: 10 times the largest run."
+            help="FLOPs of the compute-optimal model, e.g. 1e22. Default: 10 times the largest run."
         ),
     ] = None,
-    x: Annotated[str | None, typer.Option("--x", help="The column of sizes. Default: what varies.")] = None,
-    y: Annotated[str | None, typer.Option("--y", help="The column that was measured.")] = None,
+    x: Annotated[
+        str | None,
+        typer.Option("--x", help="The column of the size, e.g. n_data. Default: the one that varies."),
+    ] = None,
+    y: Annotated[str | None, typer.Option("--y", help="The column to predict, e.g. test_error.")] = None,
     column: option.Columns = None,
     where: option.Where = None,
     figure: option.Figure = None,

@@ -11,17 +11,20 @@ from scalinglab.cli.options import a_folder
 
 
 def board(
-    store: Annotated[Path, typer.Argument(help="The store to follow.", callback=a_folder)] = Path("runs"),
+    store: Annotated[Path, typer.Argument(help="The store to show, e.g. runs/.", callback=a_folder)] = Path(
+        "runs"
+    ),
     host: Annotated[
-        str, typer.Option(help="0.0.0.0 lets other machines look, too, with a token that is printed.")
+        str,
+        typer.Option(help="Address to listen on; 0.0.0.0 also admits other machines, with a printed token."),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Where it listens.")] = 8000,
-    refresh: Annotated[float, typer.Option(help="Seconds between two looks at a running sweep.")] = 5.0,
+    port: Annotated[int, typer.Option(help="Port to listen on, e.g. 8000.")] = 8000,
+    refresh: Annotated[float, typer.Option(help="Seconds between updates of the page, e.g. 5.")] = 5.0,
     allow: Annotated[
-        list[str] | None, typer.Option(help="A further name under which it may be asked for. Repeatable.")
+        list[str] | None, typer.Option(help="A further accepted host name, e.g. lab.example.org. Repeatable.")
     ] = None,
 ) -> None:
-    """Serve a page that follows a running sweep; Ctrl-C ends it.
+    """Serve a live page of a running sweep; Ctrl-C stops it.
 
     scalinglab board runs/
     """

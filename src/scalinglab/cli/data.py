@@ -12,7 +12,7 @@ from scalinglab.cli.options import Json, Out
 from scalinglab.cli.output import emit
 from scalinglab.cli.tables import finish, say
 
-app = typer.Typer(help="Image sets: list them, get them.", no_args_is_help=True)
+app = typer.Typer(help="List and download image sets.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -49,7 +49,8 @@ def list_sets(as_json: Json = False, out: Out = None) -> None:
 def get(
     name: Annotated[str, typer.Argument(help="digits, mnist, fashion-mnist, cifar10 or cifar100.")],
     origin: Annotated[
-        Path | None, typer.Option("--from", help="Copy from a folder that holds the set already.")
+        Path | None,
+        typer.Option("--from", help="Copy from a folder that already contains the set, e.g. ~/mnist."),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -14,9 +14,9 @@ from scalinglab.cli.output import emit
 
 
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where runs and report are kept.", callback=a_folder)] = Path(
-        "demo"
-    ),
+    folder: Annotated[
+        Path, typer.Option(help="Folder for runs and report, e.g. demo/.", callback=a_folder)
+    ] = Path("demo"),
     full: Annotated[
         bool, typer.Option("--full", help="On MNIST instead of the bundled digits; about 20 minutes.")
     ] = False,
@@ -24,7 +24,7 @@ def demo(
 ) -> None:
     """Train a small CNN on real digits at eight data sizes, fit the laws and write the report.
 
-    Under two minutes on two CPU cores. Ctrl-C stops it cleanly; started again it goes on.
+    Under two minutes on two CPU cores. Ctrl-C stops it; repeat the command to continue.
 
         scalinglab demo
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TIE = "PARAMETER=OTHER, as in --tie beta=alpha"
 
-app = typer.Typer(help="Fit laws to curves that were measured anywhere.", no_args_is_help=True)
+app = typer.Typer(help="Fit scaling laws to learning curves.", no_args_is_help=True)
 
 
 @app.command("fit")
@@ -30,20 +30,23 @@ def fit(
     x: option.X = "n_data",
     y: option.Y = "test_error",
     form: Annotated[
-        str, typer.Option(help="A form, several with commas, or auto; 'laws forms' lists them.")
+        str,
+        typer.Option(help="The form, e.g. power_law; several with commas, or auto; 'laws forms' lists all."),
     ] = "auto",
     at: Annotated[
-        str | None, typer.Option(help="Also predict here: '1e6' or '1e5,1e6' or 'low:high:n'.")
+        str | None, typer.Option(help="Also predict at these x: '1e6', '1e5,1e6' or 'low:high:n'.")
     ] = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals, e.g. 0.95.")] = 0.95,
-    loss: Annotated[str, typer.Option(help="huber or squared.")] = "huber",
-    space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
+    loss: Annotated[str, typer.Option(help="Loss on the residuals: huber or squared.")] = "huber",
+    space: Annotated[str, typer.Option(help="Take residuals of 'log' or 'raw' values.")] = "log",
     bounds: option.Bounds = None,
     prior: option.Priors = None,
     tie: option.Tie = None,
-    error: Annotated[str | None, typer.Option(help="The column of y's standard error.")] = None,
+    error: Annotated[
+        str | None, typer.Option(help="The column with the standard error of y, e.g. test_error_stderr.")
+    ] = None,
 ) -> None:
-    """Fit a law, say how sure it is, and draw it.
+    """Fit a law, print its intervals and draw it.
 
     scalinglab laws fit curves.csv --x n_data --y test_error
 
@@ -160,7 +163,7 @@ def surface(
             "parameter on, else from the scatter."
         ),
     ] = None,
-    space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
+    space: Annotated[str, typer.Option(help="Take residuals of 'log' or 'raw' values.")] = "log",
     bounds: option.Bounds = None,
     prior: option.Priors = None,
     tie: option.Tie = None,

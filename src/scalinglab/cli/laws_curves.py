@@ -16,7 +16,7 @@ from scalinglab.cli.tables import draw, finish, read_curves, say
 def extrapolate(
     table: Table,
     drawing: Drawing,
-    at: Annotated[str, typer.Option(help="Where to predict: '1e6', '1e5,1e6' or 'low:high:n'.")],
+    at: Annotated[str, typer.Option(help="Sizes at which to predict: '1e6', '1e5,1e6' or 'low:high:n'.")],
     x: option.X = "n_data",
     y: option.Y = "test_error",
     level: Annotated[float, typer.Option(help="Confidence level of the intervals, e.g. 0.95.")] = 0.95,
@@ -55,11 +55,14 @@ def collapse(
     by: Annotated[
         str,
         typer.Option(
-            help="What the curves are divided by: their position (as laws dynamical does), their optimum, "
-            "or the best exponents of the size."
+            help="Scale that divides each curve: its position (as in laws dynamical), its optimum, "
+            "or powers of the size with the best exponents."
         ),
     ] = "position",
-    tolerance: Annotated[float, typer.Option(help="Relative deviation that still counts.")] = 0.1,
+    tolerance: Annotated[
+        float,
+        typer.Option(help="Largest relative deviation that counts as collapsed, e.g. 0.1."),
+    ] = 0.1,
     column: option.Columns = None,
     where: option.Where = None,
     figure: option.Figure = None,
@@ -67,7 +70,7 @@ def collapse(
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:
-    """Rescale curves of several sizes onto one master curve, and say how well it holds.
+    """Rescale curves of several sizes onto one master curve, and measure the quality of the collapse.
 
     scalinglab laws collapse curves.csv --x norm --y test_error
     """

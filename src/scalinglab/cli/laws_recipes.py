@@ -14,18 +14,21 @@ from scalinglab.errors import BadInput
 
 
 def speedup(
-    a: Annotated[Path, typer.Argument(help="Recipe A: a table, a store or logs.")],
-    b: Annotated[Path, typer.Argument(help="Recipe B, to compare with.")],
-    x: Annotated[str, typer.Option("--x", help="The column of compute.")] = "compute",
-    y: Annotated[str, typer.Option("--y", help="The column of the loss.")] = "loss",
+    a: Annotated[Path, typer.Argument(help="Recipe A: a table, a store or logs, e.g. new.csv.")],
+    b: Annotated[Path, typer.Argument(help="Recipe B, the baseline, e.g. old.csv.")],
+    x: Annotated[str, typer.Option("--x", help="The column of compute in FLOPs, e.g. compute.")] = "compute",
+    y: Annotated[str, typer.Option("--y", help="The column of the loss, e.g. loss.")] = "loss",
     at: Annotated[
-        str | None, typer.Option(help="A compute, or a range 'low,high', where the factor may change.")
+        str | None,
+        typer.Option(help="Compute in FLOPs, e.g. 1e21, or 'low,high', if the factor varies with compute."),
     ] = None,
-    form: Annotated[str, typer.Option(help="power_law, power_law_offset or auto.")] = "auto",
+    form: Annotated[str, typer.Option(help="Form of the law: power_law, power_law_offset or auto.")] = "auto",
     level: Annotated[float, typer.Option(help="Confidence level of the interval, e.g. 0.9.")] = 0.9,
     at_least: Annotated[
         float | None,
-        typer.Option(help="Exit with status 1 unless the low end of the interval reaches this factor."),
+        typer.Option(
+            help="Exit with status 1 unless the low end of the interval reaches this factor, e.g. 1.2."
+        ),
     ] = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
@@ -62,15 +65,22 @@ def speedup(
 
 
 def schedule(
-    files: Annotated[list[Path], typer.Argument(help="One table a run, with step, lr and loss.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="One table per run with the columns step, lr and loss.")
+    ],
     predict: Annotated[
-        list[Path] | None, typer.Option(help="Predict the run of this table (step, lr); may be given again.")
+        list[Path] | None,
+        typer.Option(help="Predict the run with the schedule of this table (step, lr). Repeatable."),
     ] = None,
-    best: Annotated[float | None, typer.Option(help="Find the best schedule of this many steps.")] = None,
-    warmup: Annotated[float, typer.Option(help="Steps of linear warm-up before the first row.")] = 0,
-    law: Annotated[str, typer.Option(help="multi_power or annealing.")] = "multi_power",
-    rate: Annotated[str, typer.Option(help="The column of the learning rate.")] = "lr",
-    y: Annotated[str, typer.Option("--y", help="The column of the loss.")] = "loss",
+    best: Annotated[
+        float | None, typer.Option(help="Find the best schedule with this many steps, e.g. 24000.")
+    ] = None,
+    warmup: Annotated[
+        float, typer.Option(help="Steps of linear warm-up before the first row, e.g. 2160.")
+    ] = 0,
+    law: Annotated[str, typer.Option(help="Schedule law: multi_power or annealing.")] = "multi_power",
+    rate: Annotated[str, typer.Option(help="The column of the learning rate, e.g. lr.")] = "lr",
+    y: Annotated[str, typer.Option("--y", help="The column of the loss, e.g. loss.")] = "loss",
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:

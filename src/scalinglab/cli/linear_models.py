@@ -12,18 +12,23 @@ from scalinglab.cli.output import emit, grid
 
 def linear_models(
     n_data: Annotated[
-        str, typer.Option("--n-data", "--data", help="Examples: 100, 10,20 or 10:300:6.")
+        str,
+        typer.Option(
+            "--n-data", "--data", help="Training examples: 100, a list 10,20 or a log range 10:300:6."
+        ),
     ] = "10:300:6",
     n_params: Annotated[
-        str, typer.Option("--n-params", "--params", help="Random features, likewise.")
+        str, typer.Option("--n-params", "--params", help="Random features, same format as --n-data.")
     ] = "100",
     task_exponent: option.TaskExponent = 1.5,
     spectral_exponent: option.SpectralExponent = 1.25,
-    n_modes: Annotated[int, typer.Option("--n-modes", "--modes", help="Number of modes.")] = 400,
-    ridge: Annotated[float, typer.Option(help="0 for the pseudo-inverse.")] = 0.0,
+    n_modes: Annotated[int, typer.Option("--n-modes", "--modes", help="Number of modes, e.g. 400.")] = 400,
+    ridge: Annotated[
+        float, typer.Option(help="Ridge added to the kernel's diagonal, e.g. 1e-3; 0 for the pseudo-inverse.")
+    ] = 0.0,
     noise: option.Noise = 0.0,
     draws: Annotated[int, typer.Option(help="Independent draws of data and features.")] = 40,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the draws.")] = 0,
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:

@@ -14,15 +14,18 @@ from scalinglab.cli.output import grid
 from scalinglab.cli.tables import Asked, draw
 from scalinglab.errors import BadInput
 
-app = typer.Typer(help="What to expect, what is optimal, and what to run next.", no_args_is_help=True)
+app = typer.Typer(
+    help="Predict losses, find compute-optimal sizes and plan the next runs.", no_args_is_help=True
+)
 
 
 @app.command("optimal")
 @takes(table=Surface)
 def optimal(
-    table: Surface, compute: Annotated[str, typer.Option(help="FLOPs: '1e21', '1e20,1e22' or 'low:high:n'.")]
+    table: Surface,
+    compute: Annotated[str, typer.Option(help="Compute in FLOPs: '1e21', '1e20,1e22' or 'low:high:n'.")],
 ) -> None:
-    """The n_params and n_data that reach the lowest loss with a compute.
+    """Find the n_params and n_data with the lowest loss at a given compute.
 
     scalinglab plan optimal runs.csv --compute 1e21,1e23
     """
@@ -42,7 +45,7 @@ def optimal(
 @takes(table=Surface)
 def approaches(
     table: Surface,
-    compute: Annotated[float, typer.Option(help="FLOPs at which to compare.")],
+    compute: Annotated[float, typer.Option(help="Compute in FLOPs at which to compare, e.g. 5.76e23.")],
     figure: option.Figure = None,
 ) -> None:
     """Envelope, isoFLOP parabolas and surface side by side, and the bias of parabolas.
@@ -89,16 +92,23 @@ def approaches(
 @takes(table=Surface)
 def next_runs(
     table: Surface,
-    budget: Annotated[float, typer.Option(help="FLOPs to spend.")],
+    budget: Annotated[float, typer.Option(help="Compute in FLOPs to spend on new runs, e.g. 1e22.")],
     compute: Annotated[
-        float | None, typer.Option(help="The compute whose best loss is to be predicted.")
+        float | None,
+        typer.Option(help="Target: predict the lowest loss at this compute in FLOPs, e.g. 5.76e23."),
     ] = None,
-    at: Annotated[str | None, typer.Option(help="Or a size; for a surface 'n_params,n_data'.")] = None,
-    x: Annotated[str | None, typer.Option("--x", help="One column of sizes instead of a surface.")] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="Target: predict at this size, e.g. 1e6; for a surface 'n_params,n_data'."),
+    ] = None,
+    x: Annotated[
+        str | None,
+        typer.Option("--x", help="Fit a law of this one column instead of a surface, e.g. n_data."),
+    ] = None,
     form: option.FormName = "power_law_offset",
-    cost: Annotated[float, typer.Option(help="With --x: FLOPs per unit of x.")] = 1.0,
+    cost: Annotated[float, typer.Option(help="With --x: FLOPs per unit of x, e.g. 1e9.")] = 1.0,
 ) -> None:
-    """Which runs, within a budget, would shrink the interval of the prediction that matters most.
+    """Find the runs, within a budget, that shrink the interval of a target prediction most.
 
     scalinglab plan next chinchilla.csv --budget 1e22 --compute 5.76e23
 
@@ -127,9 +137,11 @@ def next_runs(
 @takes(table=Surface)
 def sensitivity(
     table: Surface,
-    compute: Annotated[float, typer.Option(help="FLOPs at which the optimum is compared.")],
+    compute: Annotated[
+        float, typer.Option(help="Compute in FLOPs at which the optimum is compared, e.g. 5.76e23.")
+    ],
     flop_counts: Annotated[
-        str | None, typer.Option(help="Columns of FLOPs counted in other ways, with commas.")
+        str | None, typer.Option(help="Columns with other FLOP counts, separated by commas.")
     ] = None,
 ) -> None:
     """The same data under other choices: N, FLOPs, loss, weights, dropped points.
@@ -157,12 +169,12 @@ def sensitivity(
 @takes(table=Table)
 def size_for(
     table: Table,
-    target: Annotated[float, typer.Option(help="The value of y that is wanted.")],
+    target: Annotated[float, typer.Option(help="The value of y to reach, e.g. 0.05.")],
     x: option.X = "n_data",
     y: option.Y = "test_error",
     form: option.FormName = "auto",
 ) -> None:
-    """How much data for an error?
+    """Predict the size x at which y reaches a target.
 
     scalinglab plan size-for curves.csv --x n_data --y test_error --target 0.05
     """
@@ -182,11 +194,11 @@ def gain_from(
     y: option.Y = "test_error",
     form: option.FormName = "auto",
     start: Annotated[
-        float | None, typer.Option("--from", help="From this x; by default the largest.")
+        float | None, typer.Option("--from", help="Start from this x, e.g. 1e5. Default: the largest.")
     ] = None,
-    factor: Annotated[float, typer.Option(help="How many times as much.")] = 2.0,
+    factor: Annotated[float, typer.Option(help="Factor by which x grows, e.g. 2.")] = 2.0,
 ) -> None:
-    """What does twice as much buy?
+    """Predict the change of y when x grows by a factor.
 
     scalinglab plan gain-from curves.csv --x n_data --y test_error
     """
@@ -199,7 +211,7 @@ def gain_from(
 @app.command("bend")
 @takes(table=Table)
 def bend(table: Table, x: option.X = "n_data", y: option.Y = "test_error") -> None:
-    """Is the curve still in its power law?
+    """Test whether the curve still follows its power law.
 
     scalinglab plan bend curves.csv --x n_data --y test_error
     """

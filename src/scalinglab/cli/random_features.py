@@ -13,18 +13,22 @@ from scalinglab.cli.output import emit, grid
 def random_features(
     task_exponent: option.TaskExponent = 1.5,
     spectral_exponent: option.SpectralExponent = 1.25,
-    n_modes: Annotated[int, typer.Option(help="Modes of the spectrum, all of them drawn.")] = 1000,
+    n_modes: Annotated[
+        int, typer.Option(help="Number of modes of the spectrum, e.g. 1000; all are sampled.")
+    ] = 1000,
     n_params: option.Features = 64,
     n_data: option.Examples = 128,
     times: option.Times = "1:1e4:9",
     noise: option.Noise = 0.0,
     learning_rate: option.LearningRate = None,
     momentum: option.Momentum = 0.0,
-    ensemble: Annotated[int, typer.Option(help="Feature draws averaged.")] = 1,
-    bags: Annotated[int, typer.Option(help="Data draws averaged.")] = 1,
-    draws: Annotated[int, typer.Option(help="Independent repetitions.")] = 10,
-    seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
-    device: Annotated[str, typer.Option(help="cpu, or a torch device such as cuda.")] = "cpu",
+    ensemble: Annotated[
+        int, typer.Option(help="Ensemble size: number of feature draws averaged, e.g. 4.")
+    ] = 1,
+    bags: Annotated[int, typer.Option(help="Number of data draws averaged (bagging), e.g. 4.")] = 1,
+    draws: Annotated[int, typer.Option(help="Independent repetitions, e.g. 10.")] = 10,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    device: Annotated[str, typer.Option(help="Torch device, e.g. cpu or cuda.")] = "cpu",
     json: option.Json = False,
     out: option.Out = None,
 ) -> None:

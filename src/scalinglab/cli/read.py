@@ -19,16 +19,18 @@ def read(
         typer.Argument(help="Logs, another store, or a table: .csv, .tsv, .json, .jsonl, .parquet, .xlsx."),
     ],
     store: Annotated[
-        Path, typer.Option(help="The store that takes the curves in.", callback=a_folder)
+        Path, typer.Option(help="The store (folder) to write the curves to.", callback=a_folder)
     ] = Path("runs"),
     column: Columns = None,
     kind: Annotated[
         str | None,
-        typer.Option(help="Only tensorboard, wandb, mlflow, lightning, hugging_face or table."),
+        typer.Option(
+            help="Accept only this format: tensorboard, wandb, mlflow, lightning, hugging_face or table."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Take curves that others measured into a store, where laws, reports and figures find them.
+    """Import curves from logs and tables into a store, for use by laws, reports and figures.
 
     scalinglab read their.csv --store runs/ --column n_data=train_size --column test_error=err
 

@@ -14,15 +14,15 @@ from scalinglab.cli.tables import read_curves
 
 def report(
     file: option.File,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the page is written.")] = Path(
-        "report.html"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File of the page, e.g. report.html.")
+    ] = Path("report.html"),
     column: option.Columns = None,
     where: option.Where = None,
     title: Annotated[str, typer.Option(help="The page's title.")] = "Learning curves",
     as_json: option.Json = False,
 ) -> None:
-    """Write one self-contained HTML page with interactive figures, tables and a reading in words.
+    """Write one self-contained HTML page with interactive figures, tables and a summary in words.
 
     scalinglab report runs/ -o report.html
 

@@ -19,17 +19,23 @@ def reproduce(
     key: Annotated[
         str, typer.Argument(help="'list', 'check', a paper to list, or a key such as damico2025/fig1.")
     ] = "list",
-    scale: Annotated[str, typer.Option(help="smoke, laptop, gpu or paper.")] = "laptop",
-    results: Annotated[Path, typer.Option(help="Where figures, curves and tables are kept.")] = Path(
-        "results"
-    ),
+    scale: Annotated[
+        str, typer.Option(help="Size of the computation: smoke, laptop, gpu or paper.")
+    ] = "laptop",
+    results: Annotated[
+        Path, typer.Option(help="Folder for figures, curves and tables, e.g. results/.")
+    ] = Path("results"),
     missing: Annotated[
         bool, typer.Option("--missing", help="List only what is not built yet.", rich_help_panel="list")
     ] = False,
-    paper: Annotated[str | None, typer.Option(help="Check only this paper.", rich_help_panel="check")] = None,
+    paper: Annotated[
+        str | None, typer.Option(help="Check only this paper, e.g. damico2025.", rich_help_panel="check")
+    ] = None,
     write: Annotated[
         bool,
-        typer.Option("--write", help="Replace the records by what is found.", rich_help_panel="check"),
+        typer.Option(
+            "--write", help="Replace the stored records by the new values.", rich_help_panel="check"
+        ),
     ] = False,
     as_json: Json = False,
     out: Out = None,

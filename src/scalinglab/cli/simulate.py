@@ -9,33 +9,39 @@ import typer
 from scalinglab.cli.options import Json, Out
 from scalinglab.cli.output import emit, grid
 
-app = typer.Typer(help="Draw the solvable models at finite size and train them.", no_args_is_help=True)
+app = typer.Typer(help="Simulate the solvable models at finite size.", no_args_is_help=True)
 
 
 @app.callback()
 def options() -> None:
-    """Draw the solvable models at finite size and train them."""
+    """Simulate the solvable models at finite size."""
 
 
 @app.command("perceptron")
 def perceptron(
-    load: Annotated[float, typer.Option(help="Examples per weight.")],
-    n_params: Annotated[int, typer.Option("--n-params", "--size", help="Weights of the student.")] = 200,
-    seeds: Annotated[int, typer.Option(help="How many problems are drawn and averaged.")] = 4,
+    load: Annotated[float, typer.Option(help="Load: examples per weight, e.g. 5.")],
+    n_params: Annotated[
+        int, typer.Option("--n-params", "--size", help="Number of weights of the student, e.g. 200.")
+    ] = 200,
+    seeds: Annotated[int, typer.Option(help="Number of problems drawn and averaged, e.g. 4.")] = 4,
     sharpness: Annotated[
         str | None,
-        typer.Option(help="Fixed norm: sharpnesses such as '0.1:1e2:20'. Without it the norm is free."),
+        typer.Option(help="Fixed norm: sharpnesses such as '0.1:1e2:20'. Default: the norm is free."),
     ] = None,
-    steps: Annotated[int, typer.Option(help="Free norm: steps of descent.")] = 1000,
+    steps: Annotated[int, typer.Option(help="Free norm: number of descent steps, e.g. 1000.")] = 1000,
     method: Annotated[
-        str, typer.Option(help="Free norm: gradient, sgd, normalized or line_search.")
+        str, typer.Option(help="Free norm: optimizer: gradient, sgd, normalized or line_search.")
     ] = "line_search",
-    learning_rate: Annotated[float, typer.Option(help="Free norm: learning rate.")] = 0.1,
-    batch_size: Annotated[int | None, typer.Option(help="Free norm: examples a step of sgd.")] = None,
-    inputs: Annotated[str, typer.Option(help="rademacher or gaussian.")] = "rademacher",
-    labels: Annotated[str, typer.Option(help="teacher, or random for the storage problem.")] = "teacher",
-    noise: Annotated[float, typer.Option(help="Share of the teacher's labels that is flipped.")] = 0.0,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    learning_rate: Annotated[float, typer.Option(help="Free norm: learning rate, e.g. 0.1.")] = 0.1,
+    batch_size: Annotated[int | None, typer.Option(help="Free norm: batch size of sgd, e.g. 32.")] = None,
+    inputs: Annotated[str, typer.Option(help="Input distribution: rademacher or gaussian.")] = "rademacher",
+    labels: Annotated[
+        str, typer.Option(help="Labels: teacher, or random for the storage problem.")
+    ] = "teacher",
+    noise: Annotated[
+        float, typer.Option(help="Fraction of the teacher's labels that are flipped, e.g. 0.1.")
+    ] = 0.0,
+    device: Annotated[str, typer.Option(help="Torch device: cpu or cuda.")] = "cpu",
     as_json: Json = False,
     out: Out = None,
 ) -> None:

@@ -12,7 +12,7 @@ from scalinglab.cli.output import emit
 from scalinglab.errors import BadInput
 
 app = typer.Typer(help="Check, compact, upgrade and export a store.", no_args_is_help=True)
-Folder = Annotated[Path, typer.Argument(help="The store's folder.")]
+Folder = Annotated[Path, typer.Argument(help="The folder of the store, e.g. runs/.")]
 KINDS = ("run", "pack", "live", "state", "index", "grid")
 
 
@@ -32,7 +32,7 @@ def verify(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check every file against its checksum; exit status 1 where one is damaged.
+    """Check every file against its checksum; exit with status 1 if one is damaged.
 
     The intact runs of a damaged pack are read all the same; --repair writes them into a new pack.
 
@@ -69,7 +69,7 @@ def verify(
 
 @app.command()
 def compact(path: Folder, as_json: Json = False) -> None:
-    """Put the runs that are done into one file, which loads faster; safe beside writers.
+    """Merge finished runs into one file, which loads faster; safe while other processes write.
 
     scalinglab store compact runs/
     """
@@ -79,7 +79,7 @@ def compact(path: Folder, as_json: Json = False) -> None:
 
 @app.command()
 def upgrade(path: Folder, as_json: Json = False) -> None:
-    """Write files of earlier formats anew in the present one, with checksums on every line.
+    """Rewrite files of earlier formats in the current format, with a checksum on every line.
 
     scalinglab store upgrade runs/
     """
@@ -92,9 +92,11 @@ def export(
     path: Folder,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="A .parquet, .csv or .jsonl file; by default PATH with .parquet."),
+        typer.Option(
+            "--out", help="A .parquet, .csv or .jsonl file, e.g. runs.csv. Default: PATH with .parquet."
+        ),
     ] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Also the rows of runs that failed.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Include the rows of failed runs.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write all curves into one table.

@@ -14,35 +14,50 @@ from scalinglab.errors import BadInput
 
 
 def sweep(
-    grid: Annotated[Path | None, typer.Argument(help="The grid, a TOML file.")] = None,
+    grid: Annotated[Path | None, typer.Argument(help="The grid as a TOML file, e.g. grid.toml.")] = None,
     store: Annotated[
         Path | None,
-        typer.Option(help="The folder that keeps the runs; runs/ if not given.", callback=a_folder),
+        typer.Option(
+            help="The store: the folder in which runs are saved. Default: runs/.", callback=a_folder
+        ),
     ] = None,
     source: Annotated[
         Path | None,
         typer.Option(
-            "--from", help="Do the sweeps again that a store keeps, instead of a grid.", callback=a_folder
+            "--from",
+            help="Repeat the sweeps recorded in this store instead of reading a grid.",
+            callback=a_folder,
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done and what it costs.")
+        bool, typer.Option("--dry-run", help="Print the planned runs and their estimated cost; run nothing.")
     ] = False,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Also do again what failed before.")
+        bool, typer.Option("--retry-failed", help="Also repeat runs that failed.")
     ] = False,
     engine: Annotated[
-        str, typer.Option(help="local: processes of this machine. ray: a Ray cluster.")
+        str, typer.Option(help="local (processes on this machine) or ray (a Ray cluster).")
     ] = "local",
-    workers: Annotated[int | None, typer.Option(help="Tasks at a time; one a processor or GPU.")] = None,
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster; auto for this machine's.")] = None,
-    cpus: Annotated[float, typer.Option(help="Processors that a Ray task needs.")] = 1,
-    gpus: Annotated[float, typer.Option(help="GPUs that a Ray task needs; 0.5 puts two tasks on one.")] = 0,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, …; GPUs where there are any.")] = None,
-    max_stacked: Annotated[int | None, typer.Option(help="The largest number of runs in a task.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of tasks at a time, e.g. 4. Default: one per processor or GPU.")
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(help="Address of the Ray cluster, e.g. HOST:6379; auto for this machine's cluster."),
+    ] = None,
+    cpus: Annotated[float, typer.Option(help="CPUs per Ray task, e.g. 4.")] = 1,
+    gpus: Annotated[
+        float, typer.Option(help="GPUs per Ray task, e.g. 1; 0.5 puts two tasks on one GPU.")
+    ] = 0,
+    device: Annotated[
+        str | None, typer.Option(help="Device, e.g. cpu or cuda. Default: GPUs if available.")
+    ] = None,
+    max_stacked: Annotated[
+        int | None, typer.Option(help="Largest number of runs trained together in one task, e.g. 32.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a grid of settings. Run it again to continue; what is done is not done again.
+    """Run a grid of settings. Repeat the command to continue: finished runs are skipped.
 
     scalinglab sweep grid.toml --store runs/ --dry-run
 

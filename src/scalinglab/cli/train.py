@@ -21,38 +21,51 @@ if TYPE_CHECKING:
 
 TIME = ("epochs", "steps", "min_epochs", "min_steps")
 OPTIONS = ("model", "dataset", "n_data", "seed", "epochs", "learning_rate", "batch_size", "width")
-EPOCHS = 10  # where nobody says how long
+EPOCHS = 10  # the default length
 SHOWN = ("n_data", "seed", "step", "train_loss", "test_loss", "test_error", "best_error", "norm", "status")
 
 
 def train(
-    model: Annotated[str, typer.Option(help="A network, such as mlp, cnn, resnet or vit.")] = "mlp",
-    dataset: Annotated[str, typer.Option(help="A data set; 'data list' names them.")] = "digits",
+    model: Annotated[str, typer.Option(help="The network, e.g. mlp, cnn, resnet or vit.")] = "mlp",
+    dataset: Annotated[
+        str, typer.Option(help="The data set, e.g. digits; 'data list' shows all.")
+    ] = "digits",
     n_data: Annotated[
         str | None,
-        typer.Option(help="Training examples: 500, 100,300,1000 or low:high:points (log); all if not given."),
+        typer.Option(help="Training examples: 500, 100,300,1000 or low:high:points (log). Default: all."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of initial weights, order and subset.")] = 0,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of every size, with this seed and the next.")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="Random seed of initial weights, batch order and data subset.")
+    ] = 0,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Number of runs per size, with consecutive seeds, e.g. 3.")
+    ] = 1,
     epochs: Annotated[
-        float | None, typer.Option(help=f"Training time; {EPOCHS} unless --set says otherwise.")
+        float | None,
+        typer.Option(help=f"Training length in epochs. Default: {EPOCHS}, or as given by --set."),
     ] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="1e-3 if not given.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="128 if not given.")] = None,
-    width: Annotated[float | None, typer.Option(help="Of the network, 1 as published.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Learning rate. Default: 1e-3.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Batch size. Default: 128.")] = None,
+    width: Annotated[
+        float | None,
+        typer.Option(help="Width multiplier of the network, e.g. 0.5; 1 is the published width."),
+    ] = None,
     more: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any other key of a setting, as in optimizer=sgd; may be given again."),
+        typer.Option("--set", help="Any other key of a setting, KEY=VALUE, e.g. optimizer=sgd. Repeatable."),
     ] = None,
     store: Annotated[
         Path | None,
-        typer.Option(help="A folder that keeps the runs; what is done there is not done again.",
-                     callback=a_folder),
+        typer.Option(
+            help="A store (folder) in which runs are saved; finished runs are skipped.", callback=a_folder
+        ),
     ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, …; a GPU where there is one.")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Device, e.g. cpu or cuda. Default: a GPU if available.")
+    ] = None,
     as_json: Json = False,
     out: Out = None,
-) -> None:  # fmt: skip
+) -> None:
     """Train a network at one data size or several and follow loss, error and norm.
 
     scalinglab train --model mlp --dataset digits --n-data 500

@@ -27,10 +27,15 @@ def dmft(
     learning_rate: option.LearningRate = None,
     momentum: option.Momentum = 0.0,
     batch_size: Annotated[
-        float | None, typer.Option(help="Fresh examples a step: one-pass SGD; needs --learning-rate.")
+        float | None,
+        typer.Option(
+            help="Batch size of one-pass SGD (fresh examples each step), e.g. 32; needs --learning-rate."
+        ),
     ] = None,
-    ensemble: Annotated[float, typer.Option(help="Initialisations averaged; inf allowed.")] = 1,
-    bags: Annotated[float, typer.Option(help="Data sets averaged; inf allowed.")] = 1,
+    ensemble: Annotated[
+        float, typer.Option(help="Ensemble size: initialisations averaged, e.g. 4 or inf.")
+    ] = 1,
+    bags: Annotated[float, typer.Option(help="Data sets averaged (bagging), e.g. 4 or inf.")] = 1,
     json: option.Json = False,
     out: option.Out = None,
 ) -> None:

@@ -29,7 +29,9 @@ def kernel(
     spectral_exponent: option.SpectralExponent = 1.25,
     n_modes: option.Modes = 1e9,
     spectrum: option.SpectrumFile = None,
-    ridge: Annotated[str, typer.Option(help="Added to the kernel's diagonal: a number, or 'best'.")] = "0",
+    ridge: Annotated[
+        str, typer.Option(help="Ridge added to the kernel's diagonal: a number, e.g. 1e-3, or 'best'.")
+    ] = "0",
     noise: option.Noise = 0.0,
     json: option.Json = False,
     out: option.Out = None,
@@ -57,13 +59,13 @@ def kernel(
 def random_features(
     n_data: Data = "100",
     n_params: Annotated[
-        str, typer.Option(help="Random features, like --n-data; 'inf' for the kernel.")
+        str, typer.Option(help="Random features, same format as --n-data; 'inf' for the kernel.")
     ] = "10:1e4:25",
     task_exponent: option.TaskExponent = 1.5,
     spectral_exponent: option.SpectralExponent = 1.25,
     n_modes: option.Modes = 1e9,
     spectrum: option.SpectrumFile = None,
-    ridge: Annotated[float, typer.Option(help="Added to the diagonal of the kernel matrix.")] = 0.0,
+    ridge: Annotated[float, typer.Option(help="Ridge added to the kernel's diagonal, e.g. 1e-3.")] = 0.0,
     noise: option.Noise = 0.0,
     json: option.Json = False,
     out: option.Out = None,

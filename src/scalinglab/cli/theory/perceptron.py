@@ -18,7 +18,7 @@ def perceptron(
         str | None,
         typer.Option(
             help="Sharpness of the loss, or norm of the student: '0.1:1e2:50'; 0 and inf are allowed. "
-            "Without it the best sharpness of each load."
+            "Default: the best sharpness of each load."
         ),
     ] = None,
     as_json: Json = False,
