@@ -1,16 +1,16 @@
 """Store: curves on disk, in a folder that any number of processes write at once.
 
 - `live/<run>.jsonl`: a run in progress, one line a checkpoint, appended as they come; its writer holds a
-  file lock, so a run whose writer was killed is told from one that is still going.
-- `sealed/<run>.parquet`: a finished run, written under another name, synced and renamed: it is there
-  whole or not at all.
+  file lock, so that a killed run can be distinguished from a running one.
+- `sealed/<run>.parquet`: a finished run, written under a temporary name, synced and renamed, so
+  that the file appears atomically.
 - `sealed/pack-*.parquet`: many finished runs in one file, which `compact` makes, and writers in passing.
 - `index/`: which runs each pack holds, and a copy of its end; both can be rebuilt.
 - `damaged/`: files that were found damaged, moved aside; nothing is ever deleted by itself.
 
 Every file carries checksums and says in which format it is written.
 
-Nothing runs in between, no server: the folder is the whole truth, and pandas, polars and
+There is no server: the folder holds all data, and pandas, polars and
 DuckDB read ``sealed/*.parquet`` where it lies. A run is named by the hash of its setting, so that a sweep
 started again does only what is missing.
 

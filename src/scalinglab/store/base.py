@@ -1,4 +1,4 @@
-"""RunStore: what whoever writes and reads runs may rely on, wherever they are kept."""
+"""RunStore: the interface and guarantees of a store of runs, independent of the backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that end with their checksum: what was changed since it was written is noticed before it is used.
+"""Files with a trailing checksum, verified before the content is used.
 
 The last 16 bytes are ``#crc32:`` and eight hexadecimal digits of the CRC-32 of everything before them, and a
 newline. Writing is in one pass, so that states of any size go straight to disk.
@@ -37,7 +37,7 @@ class _Summing:
 
 
 def write_checked(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    """Write a file with its checksum, whole or not at all.
+    """Write a file with its checksum, atomically.
 
     Args:
         path: the file.

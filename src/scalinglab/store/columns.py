@@ -16,7 +16,7 @@ COUNTS = ("step", "examples")  # whole numbers by default
 
 
 def to_table(record: Record, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """A run's rows as a table; a checkpoint written twice counts once, the later one.
+    """A run's rows as a table; of duplicate checkpoints the later one is used.
 
     A standard setting that the rows bring, `n_params` say, holds for the whole run.
     """

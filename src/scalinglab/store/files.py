@@ -1,4 +1,4 @@
-"""The few things the store asks of a file system: locks, and files that appear whole or not at all."""
+"""File system primitives of the store: locks and atomic writes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NewerFormat(StoreError):
 
 
 class Inaccessible(StoreError):
-    """A file that this process may not read, or that its disk does not give back."""
+    """A file that cannot be read: no permission, or an I/O error."""
 
 
 class StoreWarning(UserWarning):
@@ -103,7 +103,7 @@ def set_aside(path: Path, store: Path) -> Path:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn a failure to write into a message that says what is safe and what to do."""
+    """Turn a write failure into an error that names what is safe and what to do."""
     try:
         yield
     except StoreError:

@@ -65,7 +65,7 @@ class Store(RunStore):
     def start(
         self, setting: Any, *, source: str = "train", experiment: str | None = None, **meta: Any
     ) -> RunWriter:
-        """Begin a run, from nothing: what an unfinished or failed attempt left is thrown away.
+        """Start a run from scratch; data of an unfinished or failed attempt are discarded.
 
         Args:
             setting: everything that defines the run, as a dictionary or dataclass; its hash is the name.
@@ -176,7 +176,7 @@ class Store(RunStore):
     # --- asking ----------------------------------------------------------------------------------
 
     def status(self, run: str | Mapping[str, Any]) -> str:
-        """How a run stands: `missing`, `running`, `unfinished`, `done`, `diverged`, `failed` or `unreadable`.
+        """Status of a run: `missing`, `running`, `unfinished`, `done`, `diverged`, `failed` or `unreadable`.
 
         Args:
             run: its name or its setting.
@@ -231,7 +231,7 @@ class Store(RunStore):
         return curves
 
     def compact(self) -> int:
-        """Put the runs that are done into one file, which loads far faster; returns how many were moved.
+        """Merge finished runs into one file, which loads far faster; returns how many were moved.
 
         Safe at any time, beside writers and readers, and where it is interrupted. Failed runs stay apart,
         so that they can be tried again.
@@ -314,7 +314,7 @@ class Store(RunStore):
 
 @contextlib.contextmanager
 def _closed_on_error(writer: RunWriter) -> Iterator[None]:
-    """Give a run free where it cannot be begun."""
+    """Release a run's lock if it cannot be started."""
     try:
         yield
     except BaseException:

@@ -1,6 +1,6 @@
 """A run in progress: JSON lines in its own file, the header first, then one line a checkpoint.
 
-Each line goes to the system in one piece as soon as it is appended, so that it outlives a killed writer, and
+Each line is written in one call when it is appended, so that it survives a killed writer, and
 ends with a checksum, the CRC-32 of itself and of all lines before it: a line that was changed, lost or moved
 is noticed. A last line that was cut short is left out on reading and cut off on resuming. NaN is written as
 null and infinity as 1e999, which every JSON reader takes and reads as infinity. Files of format 1 have no
@@ -168,7 +168,7 @@ class RunWriter:
         self.close()
 
     def _continue(self) -> None:
-        """Take up the rows of an earlier writer; a line cut short is cut off, damage is kept aside."""
+        """Load the rows of an earlier writer; a truncated last line is removed, a damaged file copied."""
         self._file.seek(0)
         data = self._file.read()
         found = parse(data, self.run)
@@ -362,7 +362,7 @@ def read(path: Path) -> tuple[Record, list[Row], str | None]:
 
 
 def busy(path: Path) -> bool:
-    """Whether a living process is writing the file."""
+    """Whether a running process is writing the file."""
     with reading(path):
         descriptor = os.open(path, os.O_RDONLY)
     try:

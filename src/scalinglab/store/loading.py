@@ -1,4 +1,4 @@
-"""From tables of runs to curves, leaving out the runs that a table of curves cannot hold."""
+"""From tables of runs to curves, without runs whose values do not fit a table of curves."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _numbers(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, str]]:
 
 
 def _blame(frame: pd.DataFrame, settings: Sequence[str], error: BadInput) -> dict[str, str]:
-    """The runs that cannot be curves even by themselves, found by halving.
+    """The runs that are not valid curves on their own, found by bisection.
 
     Raises:
         BadInput: it is no single run's fault.

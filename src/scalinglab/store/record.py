@@ -1,4 +1,4 @@
-"""What the store knows about a run beside its rows: the setting, how it ended, and what made it."""
+"""Metadata of a run: its setting, its outcome, and the environment that produced it."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@
 >>> len(grid.settings())
 6
 
-`run` does what is missing in the store, survives killed workers and a killed driver, and goes on where it
-was interrupted.
+`run` executes the runs that are missing in the store. It tolerates killed workers and a killed driver, and
+an interrupted sweep continues where it stopped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The live display of a sweep: read off the store, so that it shows what is safe, whoever did it."""
+"""The live display of a sweep, read from the store: it counts what is on disk, by any process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Display:
             self._live.stop()
 
     def update(self, ending: bool = False) -> None:
-        """Show how things stand, once a second."""
+        """Refresh the display, at most once a second."""
         if self._live is None or time.monotonic() - self.shown < 1:
             return
         self.shown = time.monotonic()

@@ -1,8 +1,8 @@
-"""Running a sweep: the driver that hands tasks to an engine and decides about what goes wrong.
+"""Running a sweep: the driver submits tasks to an engine and handles failures.
 
-The store is the only truth: a run is done when the store says so, whoever did it. A worker that dies has
-its task submitted again; a task that fails is split until the run that fails stands alone and is recorded
-with its traceback; a store that cannot be written stops the sweep. The first Ctrl-C lets running tasks
+The store is the single source of truth: a run is done if the store records it as done. The task of a killed
+worker is resubmitted; a task that fails is split until the failing run is isolated and recorded with its
+traceback; a store that cannot be written stops the sweep. The first Ctrl-C lets running tasks
 finish and starts no more, the second stops at once; both leave a store that the next sweep continues.
 """
 
@@ -79,7 +79,7 @@ class Outcome:
         return sum(status in statuses for status in self.status.values())
 
     def summary(self) -> str:
-        """What became of the runs, and which failed and why."""
+        """Counts of runs by status, and the failed runs with their errors."""
         counts = {kind: self.count(kind) for kind in dict.fromkeys(self.status.values())}
         lines = [
             f"{counted(len(self.status), 'run')}: " + ", ".join(f"{n} {kind}" for kind, n in counts.items())
@@ -306,7 +306,7 @@ class Driver:
             self._record(left, answer)
 
     def _wait_for_others(self, task: Task) -> None:
-        """Ask again later for runs that another process writes; at half the patience do the others."""
+        """Retry later the runs that another process is writing; run the rest after half the retries."""
         key = tuple(task.runs)
         self.refusals[key] = self.refusals.get(key, 0) + 1
         taken = [s for s in task.settings if self.store.status(run_name(s)) == "running"]
@@ -321,7 +321,7 @@ class Driver:
             self.waiting.append(task)
 
     def _record(self, task: Task, answer: Answer) -> None:
-        """Keep a run that failed without saying so itself."""
+        """Record a run as failed whose worker could not record it."""
         text = answer.get("text") or answer.get("message") or "it ended without a result"
         writer, _ = self.store.resume(task.settings[0], experiment=self.grid.experiment)
         writer.seal("failed", error=text)

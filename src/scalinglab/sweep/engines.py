@@ -68,7 +68,7 @@ class LocalPool(Pool):
                 self._dismiss(number)
 
     def wait(self, seconds: float) -> list[Answer]:
-        """Answers that have come; a worker that died answers with `died`."""
+        """Results received so far; a worker that died returns `died`."""
         answers: list[Answer] = []
         timeout: float | None = seconds
         while True:
@@ -86,7 +86,7 @@ class LocalPool(Pool):
                 answers.append(answer)
 
     def close(self) -> None:
-        """Close the workers' stdin, at which they end."""
+        """Close the workers' stdin, which ends them."""
         if self._started is not None:
             self._hire()
         for number in list(self._workers):
@@ -145,7 +145,7 @@ def start_worker(threads: int) -> subprocess.Popen[str]:
 
 
 def start_early(task: Task) -> subprocess.Popen[str] | None:
-    """A worker that loads what a task like this needs, where this machine seems to have a GPU.
+    """Start a worker early, with the imports that the task needs, if the machine appears to have a GPU.
 
     Both the driver of a sweep and its worker take seconds to load PyTorch: they do so at the same time.
     """

@@ -1,4 +1,4 @@
-"""Grid: many settings written down in few lines, in Python or TOML.
+"""Grid: a compact definition of many settings, in Python or TOML.
 
     experiment = "digits"
     seeds = 3                                              # seed = 0, 1, 2
@@ -148,7 +148,7 @@ def _known(values: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
 
 
 def _check(values: Mapping[str, Any], what: str) -> None:
-    """Refuse a grid or a part of one that is not built as they are."""
+    """Reject a malformed grid or part of a grid."""
     _known(values, _KEYS if what == "a grid" else ("setting", "axes", "zip", "when", "seeds"), what)
     for name in ("setting", "axes"):
         if not isinstance(values.get(name, {}), Mapping):

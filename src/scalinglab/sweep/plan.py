@@ -1,4 +1,4 @@
-"""Planning a sweep: what is missing, which runs go together, what starts first, what it will cost.
+"""Planning a sweep: missing runs, grouping into tasks, order of tasks, and estimated cost.
 
 Runs that can be trained side by side are packed into tasks, no larger than memory allows and small enough
 that every worker has one; the costly tasks start first, so that the sweep does not end with one worker on
@@ -33,7 +33,7 @@ PROBES = 6  # groups that a dry run times
 
 @dataclass(frozen=True)
 class Task:
-    """Runs that one worker does together.
+    """Runs that one worker executes together.
 
     Attributes:
         settings: of the runs that are to be done.
@@ -79,7 +79,7 @@ class Plan:
 
     @property
     def varied(self) -> set[str]:
-        """The settings that tell the runs apart."""
+        """The settings that differ between the runs."""
         return set(varying(self.runs.values()))
 
     @property
@@ -88,7 +88,7 @@ class Plan:
         return [run for task in self.tasks for run in task.runs]
 
     def check_here(self, device: str | None) -> None:
-        """Refuse runs for which this machine lacks something, before any of them fails for it."""
+        """Raise before the start if this machine cannot execute the runs."""
         self.runner.check_here([setting for task in self.tasks for setting in task.settings], device)
 
     def summary(self) -> str:
@@ -263,7 +263,7 @@ def kept_groups(grid: Grid, store: Store) -> list[list[str]]:
 
 
 def keep_grid(grid: Grid, store: Store, context: Mapping[str, Any]) -> None:
-    """Keep a grid in the store, so that the sweep can be done again from it."""
+    """Save a grid in the store, so that the sweep can be repeated from it."""
     document = {"grid": plain(grid.to_dict()), **context, "started": time.time()}
     text = json.dumps(document, indent=1, sort_keys=True) + "\n"
 

@@ -1,4 +1,4 @@
-"""Pool: what the driver of a sweep needs of an engine, and the messages between them."""
+"""Pool: the interface between the driver of a sweep and an engine, and their messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DIED = "died"
 
 
 class Pool(ABC):
-    """Workers that do tasks, on this machine or on others.
+    """Workers that execute tasks, on this machine or on others.
 
     A task is a JSON object; its number, `task`, comes back in the answer. An answer has `ok`; where that is
     false, `kind` ("busy", "store", "memory", "error" or `DIED`) and `message`. A pool promises:
@@ -42,12 +42,12 @@ class Pool(ABC):
 
     @abstractmethod
     def wait(self, seconds: float) -> list[Answer]:
-        """Answers that have come; waits for the first of them, this time at most."""
+        """Results received so far; waits for the first one, up to the timeout."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let idle workers end."""
+        """Shut down idle workers."""
 
     @abstractmethod
     def kill(self) -> None:
-        """Stop everything at once; what was running has no answer."""
+        """Stop all workers at once; running tasks return no result."""

@@ -1,6 +1,6 @@
-"""Does every machine see the store's folder? A token that the driver leaves there, and its workers look for.
+"""Check that every machine sees the store's folder: the driver writes a token that workers must find.
 
-Workers on a machine that does not share the folder would train everything into a folder of their own.
+Otherwise, workers on a machine without the shared folder would write all runs to a local folder.
 """
 
 from __future__ import annotations

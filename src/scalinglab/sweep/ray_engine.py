@@ -1,7 +1,7 @@
 """The engine for many machines: tasks on a Ray cluster.
 
-Ray places each task on a node with the processors and GPUs it asks for. Where a worker or a whole node dies
-it says so, and the driver submits the task again, as it does on one machine; Ray's own retries are off, so
+Ray places each task on a node with the processors and GPUs it asks for. If a worker or node dies,
+Ray reports it and the driver resubmits the task, as on one machine; Ray's own retries are off, so
 that one rule counts the attempts. All nodes must see the store's folder under the same path, which is tried
 on every node before anything is trained, and by every task.
 """
@@ -93,7 +93,7 @@ class RayPool(Pool):
         return all(resources.get(kind, 0) >= number for kind, number in needed.items())
 
     def _check_room(self, alone: bool) -> None:
-        """Say so where no node could take a task: Ray itself waits without a word."""
+        """Report if no node can take a task; Ray itself waits silently."""
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         if any(map(self._fits, nodes)):
             return
@@ -115,7 +115,7 @@ class RayPool(Pool):
         return max(1, int(min(room, default=1)))
 
     def submit(self, task: Task) -> None:
-        """Hand a task to the cluster."""
+        """Submit a task to the cluster."""
         device = task.get("device") or ("cuda" if self._gpus else None)
         token = self._token[1] if self._token else None
         self._running[self._work.remote({**task, "device": device, "token": token})] = task
@@ -150,7 +150,7 @@ class RayPool(Pool):
 
 
 def _connect(ray: Any, address: str, options: dict[str, Any]) -> None:
-    """Join a cluster, or say within seconds that there is none: Ray itself tries for minutes."""
+    """Connect to a cluster, or raise within seconds; Ray's own timeout is minutes."""
     failure = (
         f"cannot connect to the Ray cluster at {address!r}: start one (ray start --head), check the address; "
         "if it runs, its token may be missing here (Ray's documentation: token authentication)"

@@ -1,4 +1,4 @@
-"""Runner: what a sweep asks of whatever does its runs, a module found by name."""
+"""Runner: the interface of a module that executes the runs of a sweep, found by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEEDED = ("identity", "alike", "cost", "memory", "capacity", "memory_limit", "de
 
 @dataclass(frozen=True)
 class Runner:
-    """A module that does runs; `load` finds it once, and a sweep hands it on.
+    """A module that executes runs; `load` resolves it once per sweep.
 
     The module has the functions of `NEEDED`, with the arguments of the methods here. `check_here`, `prepare`
     and `start_up` may be missing, and `work` may lack the parameter `group`.
@@ -67,12 +67,12 @@ class Runner:
         return dict(self.module.probe(settings))
 
     def check_here(self, settings: Sequence[Setting], device: str | None) -> None:
-        """Refuse runs for which this machine lacks something, before any of them fails for it."""
+        """Raise before the start if this machine cannot execute the runs."""
         if hasattr(self.module, "check_here"):
             self.module.check_here(settings, device)
 
     def prepare(self, settings: Sequence[Setting], device: str | None) -> None:
-        """Load what runs need, in a worker that waits for its task."""
+        """Import and load what runs need, in a worker before its first task."""
         if hasattr(self.module, "prepare"):
             self.module.prepare(settings, device)
 

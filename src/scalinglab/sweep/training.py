@@ -1,4 +1,4 @@
-"""The runner that trains networks: what a sweep asks of `scalinglab.train`.
+"""The runner that trains networks with `scalinglab.train`.
 
 Any module with these functions is a runner: `identity` (a checked, complete setting), `alike` (runs that
 can go together), `cost` and `memory` of a run, `capacity` (runs a task), `memory_limit` (bytes a task),
@@ -133,7 +133,7 @@ def devices() -> list[str | None]:
 
 
 def check_here(settings: Sequence[Setting], device: str | None) -> None:
-    """Refuse a device or data that this machine lacks, which would fail run after run."""
+    """Raise if this machine lacks a device or data set that the runs need."""
     from scalinglab import data
 
     if device:

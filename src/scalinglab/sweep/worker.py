@@ -1,6 +1,6 @@
-"""A worker: a process that does one task after another, told on stdin, answering on stdout, in JSON lines.
+"""A worker: a process that reads tasks from stdin and writes results to stdout, as JSON lines.
 
-``python -m scalinglab.sweep.worker``. It ends when its driver does: stdin closes, however the driver died.
+``python -m scalinglab.sweep.worker``. It exits with its driver, because stdin then closes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scalinglab import phases
 
 
 def execute(task: dict[str, Any]) -> dict[str, Any]:
-    """Do a task; the answer says what went wrong, if anything."""
+    """Execute a task; the result includes the error, if any."""
     before = dict(phases.SECONDS)
     try:
         with phases.phase("imports"):
@@ -40,7 +40,7 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def kind(error: BaseException) -> str:
-    """What a driver does about an error depends on its kind: `busy`, `store`, `memory` or `error`."""
+    """The kind of an error, by which the driver handles it: `busy`, `store`, `memory` or `error`."""
     names = [cls.__name__ for cls in type(error).__mro__]
     known = {
         "RunBusy": "busy",

@@ -216,7 +216,7 @@ def step_flops(setting: Setting) -> float:
 
 
 def stack_size(setting: Setting, device: torch.device) -> int:
-    """How many runs of this network are worth stacking: many small ones, one large one.
+    """How many runs of this network to stack: many if it is small, one if it is large.
 
     Stacking saves the cost of calling each operation; a network whose operations are large gains nothing
     and runs faster by itself. Both limits are measured: benchmarks/training.py, parts stacking (CPU) and
@@ -231,7 +231,7 @@ def stack_size(setting: Setting, device: torch.device) -> int:
 
 @dataclass
 class Turn:
-    """A job on its stream, and when it can go on, where it waits for something."""
+    """A job, its stream, and the condition it waits for."""
 
     work: Iterator[int | Callable[[], bool]]
     stream: torch.cuda.Stream
@@ -239,7 +239,7 @@ class Turn:
 
 
 def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
-    """Let the jobs work, one after another on a CPU, in turns on streams of their own on a GPU."""
+    """Execute the jobs: sequentially on a CPU, interleaved on separate streams on a GPU."""
     if device.type != "cuda":
         for job in jobs:
             for rows in job.work():

@@ -1,4 +1,4 @@
-"""Training and test loss and error of a group of runs, read without making the host wait.
+"""Training and test loss and error of a group of runs, read without blocking the host.
 
 The forward passes over the test set and over a part of the training set are some hundred small launches. On
 a GPU with `graphs` they are captured once and replayed; the sums travel to the host beside the training that
@@ -24,7 +24,7 @@ GRAPHS = 8  # evaluations of different sizes that stay captured
 
 
 class Evaluation:
-    """Losses and errors on their way to the host."""
+    """Losses and errors in transfer to the host."""
 
     def __init__(
         self, parts: list[tuple[list[int], str, int, Arriving]], rows: list[int], classes: bool
@@ -76,7 +76,7 @@ class Evaluator:
         return self.program.setting
 
     def restart(self) -> None:
-        """Look at the training examples that the stream has now."""
+        """Use the training examples that the stream has now."""
         for r, subset in enumerate(self.stream.subsets):
             n = min(len(subset), self.examples.shape[1])
             self.examples[r, :n] = subset[:n]
@@ -84,7 +84,7 @@ class Evaluator:
             self.replays = Replays(self.resident.device, self.replays.captures, share_memory=True)
 
     def begin(self, weights: Named, buffers: Named, rows: Sequence[int]) -> Evaluation:
-        """Give the device the work; some of the runs, test on the whole test set."""
+        """Launch the evaluation of some of the runs, on the whole test set."""
         rows = list(rows)
         sizes = {r: min(self.stream.sizes[r], self.setting.evaluate_at_most) for r in rows}
         parts: list[tuple[list[int], str, int, Arriving]] = []

@@ -1,4 +1,4 @@
-"""Job: a group of runs at work, from its first step to its rows in the store.
+"""Job: the training of a group of runs, from the first step to its rows in the store.
 
 On a GPU the host only launches: a checkpoint is measured while the steps after it are queued, and its rows
 are written when its numbers have arrived. A job gives up its turn wherever it would have to wait.
@@ -134,7 +134,7 @@ class Job:
         return next(c for c in self.schedules[s.run] if c > self.group.step)
 
     def _has_room(self) -> bool:
-        """Whether a GPU can take another turn of this group; the host goes no further ahead of it."""
+        """Whether another block of steps may be queued on the GPU; bounds how far the host runs ahead."""
         while self.turns and self.turns[0].query():  # type: ignore[no-untyped-call]
             self.turns.popleft()
         return len(self.turns) < QUEUED
@@ -154,7 +154,7 @@ class Job:
             self.turns.append(event)
 
     def _begin_checkpoint(self) -> None:
-        """Measure the runs that are due; what is found is taken when it is there."""
+        """Start measuring the runs that are due; results are collected when they arrive."""
         group = self.group
         rows = [r for r, s in enumerate(group.settings) if group.step in self.schedules[s.run]]
         with phase("checkpoints"):
@@ -304,7 +304,7 @@ def build(settings: list[Setting], device: torch.device, initial: Named | None =
 
 
 def _check_fit(s: Setting, dataset: Dataset) -> None:
-    """What a setting asks for and data of this kind do not have."""
+    """Raise if a setting needs something that data of this kind do not have."""
     if not dataset.n_classes:
         here = f"{dataset.name} has real-valued targets"
         if s.loss != "mse":

@@ -79,7 +79,7 @@ class Measure:
         return all(tracker.readers.free() for tracker, _ in self.norms)
 
     def begin(self, rows: Sequence[int]) -> Checkpoint:
-        """Give the device what a checkpoint needs; training may go on before the result is taken."""
+        """Launch the measurements of a checkpoint; training may continue before the result is read."""
         # a GPU reads norms and evaluates side by side, and the host puts norms together meanwhile
         with phase("norms"):
             norms = self._begin_norms(list(rows))
@@ -143,7 +143,7 @@ class Measure:
         return [{k: v.cpu().clone() for k, v in tracker.state.items()} for tracker, _ in self.norms]
 
     def restore(self, state: Sequence[dict[str, Any]]) -> None:
-        """Take up where `state` left off."""
+        """Restore the state saved by `state`."""
         for (tracker, _), kept in zip(self.norms, state, strict=True):
             tracker.state = {k: v.to(self.group.device) for k, v in kept.items()}
 
@@ -162,7 +162,7 @@ class Norms:
 
 
 class Checkpoint:
-    """What is read off some runs at one step, on its way to the host."""
+    """Measurements of some runs at one step, in transfer to the host."""
 
     def __init__(
         self,

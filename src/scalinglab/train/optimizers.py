@@ -30,7 +30,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 @dataclass
 class Moments:
-    """What an optimizer remembers of a group of runs.
+    """Optimizer state of a group of runs.
 
     Attributes:
         slots: momenta (one list), or first and second moments (two), each like the parameters; the first

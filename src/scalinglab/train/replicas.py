@@ -174,7 +174,7 @@ class Group:
     def restart(
         self, settings: Sequence[Setting], subsets: Sequence[np.ndarray], initial: Named | None = None
     ) -> None:
-        """Take other runs in the place of these, at their start; what was captured goes on to serve."""
+        """Replace the runs by others at their start; captured graphs are reused."""
         self.settings, self.setting = list(settings), settings[0]
         seeds = [s.seed_of("order") for s in settings]
         self.stream.restart(list(subsets), seeds)
@@ -228,7 +228,7 @@ class Group:
 
     @contextmanager
     def _giving_way(self) -> Iterator[None]:
-        """Work that gives way to that of other groups, while graphs are captured (they keep priorities).
+        """Context of low stream priority, also for graphs captured in it (they keep priorities).
 
         An update waits for memory and a network computes: where all groups are in line for the same
         processors, networks first, updates fill the gaps and both units are busy.
@@ -288,7 +288,7 @@ class Group:
         return self.begin_evaluation(rows).result()
 
     def begin_evaluation(self, rows: Sequence[int]) -> Evaluation:
-        """Give a device the work of `evaluate`; training may go on before the result is taken."""
+        """Launch `evaluate` on the device; training may continue before the result is read."""
         return self.evaluator.begin({k: v.detach() for k, v in self.working.items()}, self.buffers, rows)
 
     def module(self, row: int) -> nn.Module:
@@ -328,7 +328,7 @@ class Group:
 
     @torch.no_grad()
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up where `state` left off."""
+        """Restore the state saved by `state`."""
         self.step = state["step"]
         for tensor, value in zip(self.tensors(), state["tensors"], strict=True):
             tensor.copy_(value)

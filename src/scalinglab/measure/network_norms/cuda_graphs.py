@@ -1,4 +1,4 @@
-"""Functions of tensors that lie still, captured as CUDA graphs and replayed.
+"""Functions of tensors at fixed addresses, captured as CUDA graphs and replayed.
 
 Measuring the norms of a small network is hundreds of tiny kernels: on a GPU the time goes into launching
 them, and then into waiting for one after the other. A captured graph is launched at once, and what does not
@@ -112,7 +112,7 @@ def side_by_side(functions: Sequence[Callable[[], Result]], device: torch.device
 
 
 class Arriving:
-    """Numbers on their way from the device to the host, which may do something else meanwhile."""
+    """Numbers in asynchronous transfer from the device to the host."""
 
     def __init__(self, numbers: Tensor) -> None:
         self.event: torch.cuda.Event | None = None
@@ -157,7 +157,7 @@ def aside(device: torch.device, after_current: bool) -> Iterator[None]:
 
 
 def follow(device: torch.device) -> None:
-    """Let the current stream wait for what measurements have launched."""
+    """Make the current stream wait for launched measurements."""
     if device in _STREAMS:
         torch.cuda.current_stream(device).wait_event(_STREAMS[device].done)
 

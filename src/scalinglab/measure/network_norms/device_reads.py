@@ -384,7 +384,7 @@ class Reader:
         return self.unfinished is None or self.arriving is None or self.arriving.ready()
 
     def finish(self) -> None:
-        """End the reading that was launched last, if nobody has."""
+        """Finish the reading that was launched last, if it is still open."""
         if self.unfinished is not None:
             self.unfinished()
 

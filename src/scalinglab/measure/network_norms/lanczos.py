@@ -47,7 +47,7 @@ FAILURE = 1e-4  # probability, over random starts, that a proven bound does not 
 
 @dataclass(frozen=True)
 class Spectral:
-    """Largest singular values, the vectors that show them and how exact they are.
+    """Largest singular values, their singular vectors and error bounds.
 
     Attributes:
         norm: ‖A‖_σ, shape (replicas,), float64 on the CPU. A lower bound to rounding; NaN where weights are

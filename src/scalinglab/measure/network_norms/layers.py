@@ -97,7 +97,7 @@ def attention_layers(name: str, module: nn.Module, inputs: tuple[int, ...], firs
 
 
 def unknown(module: nn.Module, name: str) -> str:
-    """What to say of a module that no rule is for."""
+    """The error message for a module without a rule."""
     return (
         f"{type(module).__name__} ({name}) has weights whose norm is not known here: "
         "norms are for Linear, Conv2d, batch and layer norm, and attention"

@@ -141,7 +141,7 @@ class NormTracker:
     # --- the device, and what it has to be asked -----------------------------------------------------
 
     def _launch(self, stacked: Stack) -> Reader:
-        """Give the device what can be given without knowing what it finds."""
+        """Launch everything on the device that does not depend on intermediate results."""
         reader = self.readers.of(stacked)
         reader.finish()
         reader.launch(stacked, self.state)
@@ -242,7 +242,7 @@ class Measurement:
     @torch.inference_mode(mode=False)
     @torch.no_grad()
     def finish(self) -> None:
-        """Take what the device found. Whoever is next with the same graphs does so, if nobody did."""
+        """Collect the results from the device; called by the next user of the same graphs if still open."""
         with full_precision(self.device), turn(self.device):
             if self.tracker._begun is not self:
                 return

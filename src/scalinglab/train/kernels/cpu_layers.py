@@ -21,7 +21,7 @@ POOLS = (nn.MaxPool2d, nn.AvgPool2d)
 
 
 def use_products(model: nn.Module) -> None:
-    """Let every plain layer of a model compute itself this way, in place."""
+    """Replace every plain layer of a model by its fast form, in place."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d) and is_plain(module):
             vars(module)["_conv_forward"] = _Convolution(module)

@@ -1,4 +1,4 @@
-"""Products of small matrices on an ARM processor, without the library that is made for large ones.
+"""Products of small matrices on an ARM processor, with oneDNN (fast for large ones) disabled.
 
 PyTorch hands fp32 products to oneDNN there, which takes longer to begin with a small matrix than to multiply
 it. Small networks train 10 to 35 % faster without it, large ones as fast (benchmarks/small_products.py).
@@ -18,14 +18,14 @@ LARGE = 1e9  # operations of a run's step from which the library is used
 
 
 def suits(setting: Setting, device: torch.device, flops: float) -> bool:
-    """Whether the network of a setting, with so many operations a step, is better off without it."""
+    """Whether the network of a setting, with so many operations a step, is faster without oneDNN."""
     is_arm = platform.machine().lower() in ("aarch64", "arm64")
     return is_arm and device.type == "cpu" and setting.precision == "fp32" and flops < LARGE
 
 
 @contextmanager
 def small_products(wanted: bool) -> Iterator[None]:
-    """The library is left out while this is entered."""
+    """Context in which oneDNN is disabled."""
     if not wanted:
         yield
         return
