@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["build", "write"]
 
 
-def write(curves: Curves, path: str | Path = "report.html", title: str = "Learning curves") -> Path:
-    """Write the report on these curves to one HTML file and return its path."""
+def write(
+    curves: Curves,
+    path: str | Path = "report.html",
+    title: str = "Learning curves",
+    opening: Sequence[Section] = (),
+) -> Path:
+    """Write the report on these curves to one HTML file and return its path; `opening` as in `build`."""
     from scalinglab.report import page
 
-    return page.write(build(curves, title), path)
+    return page.write(build(curves, title, opening=opening), path)
 
 
 def build(

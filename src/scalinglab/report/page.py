@@ -55,7 +55,8 @@ def render(title: str, subtitle: str, sections: Sequence[Section], refresh: floa
     template = files("scalinglab.report").joinpath("page.html").read_text(encoding="utf-8")
     figures: list[str] = []
     body = "\n".join(_section(section, figures) for section in sections)
-    links = "".join(f'<a href="#{s.anchor}">{html.escape(s.title)}</a>' for s in sections)
+    # a space between links, or the line could not break on a narrow page
+    links = " ".join(f'<a href="#{s.anchor}">{html.escape(s.title)}</a>' for s in sections)
     parts = {
         "title": html.escape(title),
         "subtitle": html.escape(subtitle),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from scipy.stats import t
+
 from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical
 
@@ -11,22 +13,29 @@ def of_dynamical(found: Dynamical) -> list[str]:
     smallest, largest = found.table.iloc[0], found.table.iloc[-1]
     fewer = 1 - 2.0**-found.gamma_measured.value
     paragraphs = [
-        f"From {smallest['size']:,.0f} to {largest['size']:,.0f} training examples the best test error falls "
-        f"from {smallest['y_optimum']:.2g} to {largest['y_optimum']:.2g}, about as the power "
-        f"−{found.gamma_measured.value:.2f} of the data: twice the data removes {100 * fewer:.0f} % of the "
-        "errors.",
-        f"Early in training the error falls as the power −{found.gamma_1.value:.2f} of the norm, "
-        "with nearly the same curve for every size. More data lets training follow it further: the norm at "
-        f"which the error is smallest grows as the power {found.gamma_2.value:.2f} of the data.",
+        f"From {smallest['size']:,.0f} to {largest['size']:,.0f} training examples the smallest test error "
+        f"of the curves averaged over seeds falls from {smallest['y_optimum']:.2g} to "
+        f"{largest['y_optimum']:.2g}, about as the power −{found.gamma_measured.value:.2f} of the data "
+        f"(exponent γ): twice the data removes {100 * fewer:.0f} % of the errors.",
+        f"Early in training the error falls as the power −{found.gamma_1.value:.2f} of the norm (exponent "
+        "γ₁). More data lets training follow it further: the norm of the smallest error grows as the "
+        f"power {found.gamma_2.value:.2f} of the data (exponent γ₂).",
     ]
     product = (
-        f"The two together predict an exponent of {found.gamma_predicted.value:.2f} ± "
-        f"{found.gamma_predicted.stderr:.2f} for error against data; the direct fit gives "
+        "If the curves of all sizes are one shape shifted along the norm, the exponents multiply: γ = γ₁·γ₂. "
+        f"The product is {found.gamma_predicted.value:.2f} ± {found.gamma_predicted.stderr:.2f}; the direct "
+        "fit of error against data gives "
         f"{found.gamma_measured.value:.2f} ± {found.gamma_measured.stderr:.2f}. "
     )
+    apart = abs(found.gamma_predicted.value - found.gamma_measured.value) / found.sigma
     if found.agrees:
         product += (
             "They agree within their uncertainty: how the network learns in time explains how it scales."
+        )
+    elif apart < t.ppf(0.975, len(found.table) - 1):  # the 95 % interval of the difference holds 0
+        product += (
+            f"They differ by {apart:.1f} standard errors, which {len(found.table)} sizes cannot tell from "
+            "chance: whether the exponents multiply stays open here."
         )
     else:
         product += (

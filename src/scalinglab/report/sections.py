@@ -179,10 +179,10 @@ def dynamical_laws(curves: Curves) -> list[Section]:
 def in_words(found: Dynamical) -> Section:
     """The reading of the laws, and their exponents."""
     rows = [
-        ("γ₁: error against norm, early in training", found.gamma_1),
-        ("γ₂: norm of the optimum against data", found.gamma_2),
-        ("γ₁·γ₂: predicted, error against data", found.gamma_predicted),
-        ("γ: measured, best error against data", found.gamma_measured),
+        ("error against norm, early in training (γ₁)", found.gamma_1),
+        ("norm of the optimum against data (γ₂)", found.gamma_2),
+        ("best error against data, by the product (γ₁·γ₂)", found.gamma_predicted),
+        ("best error against data, by a direct fit (γ)", found.gamma_measured),
     ]
     table = pd.DataFrame(
         [(name, e.value, e.stderr, f"{e.low:.3g} … {e.high:.3g}") for name, e in rows],

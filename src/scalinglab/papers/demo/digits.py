@@ -1,4 +1,4 @@
-"""The whole road once: train on real images, follow error and norm, fit the laws.
+"""The whole road once: train on real images, predict the largest size, follow error and norm, fit the laws.
 
 A small CNN learns handwritten digits (8 × 8 pixels, from scikit-learn; or MNIST) at eight data sizes with
 several seeds. Test error is followed against the spectral complexity of the network at log-spaced steps
@@ -12,7 +12,7 @@ are fitted. The claim γ = γ₁ γ₂ is checked.
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,6 +49,11 @@ class Plan:
     min_steps: int  # training time is max(min_steps, min_epochs): every run must reach its optimum
     min_epochs: int
     width: float
+
+    @property
+    def smaller(self) -> Plan:
+        """All sizes but the largest."""
+        return replace(self, sizes=tuple(sorted(self.sizes))[:-1])
 
     def grid(self) -> Grid:
         """The runs: every data size with every seed."""
