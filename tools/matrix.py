@@ -1,11 +1,13 @@
 """Install this package with other versions of what it needs, and run a quick part of the tests.
 
-python tools/matrix.py lowest                    the declared lower bounds, on this Python
-python tools/matrix.py pandas==2.2.3 numpy==1.26.4     these versions, the rest as pip chooses
+python tools/matrix.py lowest       every dependency at its declared lower bound
+python tools/matrix.py pandas2      the newest pandas 2, the rest as pip chooses
+python tools/matrix.py newest       everything as pip chooses
+python tools/matrix.py pandas==2.2.3 numpy==2.1.0     these versions, the rest as pip chooses
 python tools/matrix.py lowest --tests tests/curves
 
-Each entry has a virtual environment of its own, in a temporary folder. Of a matrix over Pythons a workflow
-calls it once with each.
+The Python is the one that it is called with. Each call makes a virtual environment of its own, in a temporary
+folder.
 """
 
 from __future__ import annotations
@@ -21,19 +23,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 TESTS = ("tests/curves", "tests/store/test_formats.py", "tests/store/test_damage.py", "tests/numerics")
-TESTING = ("pytest", "hypothesis", "mpmath")
-# what the lower bounds themselves ask for: the first release with wheels for the others' lower bounds
-RAISED = {"pandas": "2.2.2"}
+TESTING = ("pytest", "hypothesis", "mpmath", "openpyxl>=3.1")
 
 
 def lower_bounds() -> list[str]:
     """Every dependency pinned to the version that pyproject.toml names."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    found = []
-    for text in project["dependencies"]:
-        name, version = re.fullmatch(r"([\w-]+)>=([\w.]+)", text.strip()).groups()
-        found.append(f"{name}=={RAISED.get(name, version)}")
-    return found
+    return [text.strip().replace(">=", "==") for text in project["dependencies"]]
+
+
+def requirements(words: list[str]) -> list[str]:
+    """What pip is asked for: the meaning of `lowest`, `pandas2` and `newest`, or the words themselves."""
+    named = {"lowest": lower_bounds, "pandas2": lambda: ["pandas>=2.2.2,<3"], "newest": list}
+    if len(words) == 1 and words[0] in named:
+        return named[words[0]]()
+    if wrong := [word for word in words if not re.match(r"[\w-]+\s*[=<>~!]=?", word)]:
+        sys.exit(f"{wrong[0]!r}: give lowest, pandas2 or newest, or requirements such as pandas==2.2.3")
+    return words
 
 
 def run(*words: str | Path) -> int:
@@ -45,10 +51,10 @@ def run(*words: str | Path) -> int:
 def main() -> int:
     """Install, test, and give the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("versions", nargs="+", help="lowest, or requirements such as pandas==2.2.3")
+    parser.add_argument("versions", nargs="+", help="lowest, pandas2, newest, or such as pandas==2.2.3")
     parser.add_argument("--tests", nargs="*", default=TESTS)
     given = parser.parse_args()
-    wanted = lower_bounds() if given.versions == ["lowest"] else given.versions
+    wanted = requirements(given.versions)
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = Path(folder) / ("Scripts" if sys.platform == "win32" else "bin") / "python"

@@ -102,6 +102,18 @@ def test_seeds_beyond_64_bits_stay_apart():
     seeds = [2**70, 2**70 + 1]
     curves = sl.Curves({"n_data": [5, 5], "seed": seeds, "test_loss": [0.5, 0.4]})
     assert len(curves.runs) == 2
+    assert len(sl.Curves({"n_data": [5] * 3, "seed": [*seeds, None], "test_loss": [0.5, 0.4, 0.3]}).runs) == 3
     assert sl.Curves({"n_data": [2**70, 100], "test_loss": [0.5, 0.4]})["n_data"].tolist() == [2.0**70, 100.0]
     with pytest.raises(BadInput, match="n_data has a number of 401 digits"):
         sl.Curves({"n_data": [10**400, 100], "test_loss": [0.5, 0.4]})
+
+
+def test_seeds_beyond_64_bits_stay_apart_in_a_file(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(f"n_data,seed,test_loss\n5,{2**70},0.5\n5,{2**70 + 1},0.4\n")
+    assert sl.read(path)["seed"].tolist() == [2**70, 2**70 + 1]
+
+
+def test_a_text_with_half_a_character_is_named():
+    with pytest.raises(BadInput, match="surrogates"):
+        sl.Curves({"n_data": [1], "test_loss": [0.5], "model": ["\ud800"]})

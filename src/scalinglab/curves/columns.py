@@ -190,18 +190,19 @@ def outcome(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _numbers(column: pd.Series) -> pd.Series:
     """Python's numbers as NumPy's; whole numbers beyond 64 bits become floats where that keeps them apart."""
-    try:
-        found = pd.to_numeric(column.astype(float) if column.isna().any() else column)
-        if is_numeric(found):
-            return found
-        floats = column.astype(float)
+    known = column.dropna()
+    if not any(isinstance(value, int) and not -(2**63) <= value < 2**64 for value in known):
+        found = pd.to_numeric(column.astype(float) if len(known) < len(column) else column)
+        return found if is_numeric(found) else column.astype(float)
+    try:  # number by number: what pandas makes of such numbers depends on its version
+        floats = pd.Series([np.nan if is_missing(v) else float(v) for v in column], column.index, float)
     except OverflowError:
-        largest = max(column.dropna(), key=abs)
+        largest = max(known, key=abs)
         raise BadInput(
             f"{column.name} has a number of {len(str(abs(largest)))} digits, and numbers go up to 1.8e308: "
             f"{str(largest)[:20]}..."
         ) from None
-    apart = column.dropna().nunique() == floats.dropna().nunique()
+    apart = len(set(known)) == floats.nunique()
     return floats if apart or column.name in (*NUMBERS, *PROGRESS) else column
 
 

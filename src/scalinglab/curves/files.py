@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -22,6 +23,8 @@ _SETTINGS = b"scalinglab.settings"  # in a Parquet file: the columns that were d
 _TEXT = {"run": str, "source": str, "experiment": str}
 _OLD_PANDAS = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
 _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS else {}  # the default since 3.1
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 def json_line(values: Mapping[str, Any] | list[Any]) -> str:
@@ -73,6 +76,22 @@ def read_table(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     return frame, settings
 
 
+def frame_of(data: Any) -> pd.DataFrame:
+    """Python's values as a table, the same with every version of pandas.
+
+    Raises:
+        ValueError: the columns do not fit together, or a text has a lone surrogate.
+    """
+    try:
+        frame = pd.DataFrame(data)
+    except OverflowError:  # pandas 2, where an integer is beyond the largest float; `Curves` names it
+        frame = pd.DataFrame(data, dtype=object)
+    for _, column in frame.items():
+        if column.dtype == object:  # all text before pandas 3, which refuses what is not Unicode by itself
+            "".join(value for value in column if isinstance(value, str)).encode()
+    return frame
+
+
 def by_ending(path: Path, table: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
     """The entry for a file's ending."""
     if path.suffix.lower() not in table:
@@ -115,7 +134,19 @@ def _write_csv(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> No
 
 def _read_csv(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     # a run's hash may look like a number: 1234e567
-    return pd.read_csv(path, dtype=_TEXT, **_EXACT), ()
+    return with_integers(pd.read_csv(path, dtype=_TEXT, **_EXACT)), ()
+
+
+def with_integers(frame: pd.DataFrame) -> pd.DataFrame:
+    """Integers beyond 64 bits as Python's: pandas before version 3 leaves a column of them as text."""
+    found = {}
+    for name in frame.columns:
+        column = frame[name]
+        texts = column.dropna() if column.dtype == object and name not in _TEXT else ()
+        if len(texts) and all(isinstance(text, str) and _INTEGER.fullmatch(text) for text in texts):
+            values = [int(value) if isinstance(value, str) else value for value in column]
+            found[name] = pd.Series(values, column.index, dtype=object)
+    return frame.assign(**found)
 
 
 def _write_lines(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> None:
@@ -137,4 +168,4 @@ def _read_lines(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
                 raise BadInput(f"{path}, line {number} is not a JSON object: {line[:60]!r}") from error
             except RecursionError as error:
                 raise BadInput(f"{path}, line {number} is nested too deeply: {line[:60]!r}") from error
-    return pd.DataFrame(rows), ()
+    return frame_of(rows), ()

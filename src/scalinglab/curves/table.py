@@ -25,7 +25,7 @@ from scalinglab.curves.columns import (
     tidy,
     varying_columns,
 )
-from scalinglab.curves.files import read_table, write_table
+from scalinglab.curves.files import frame_of, read_table, write_table
 from scalinglab.curves.resample import make_grid, on_grid, running_mean
 from scalinglab.curves.validate import Roles, validate
 from scalinglab.deprecation import renamed_arguments
@@ -63,7 +63,7 @@ class Curves:
         understood: str = "",
     ) -> None:
         try:
-            frame = pd.DataFrame(data).reset_index(drop=True)
+            frame = frame_of(data).reset_index(drop=True)
         except ValueError as error:
             raise BadInput(f"these columns do not make a table: {error}") from error
         if not frame.columns.is_unique:

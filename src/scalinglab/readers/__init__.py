@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from scalinglab.curves import Curves
+from scalinglab.curves.files import frame_of
 from scalinglab.curves.names import aliases
 from scalinglab.errors import BadInput, nearest
 from scalinglab.progress import track
@@ -92,7 +93,7 @@ def read_table(
 
 def _frame(table: pd.DataFrame | Mapping[str, Any]) -> pd.DataFrame:
     try:
-        frame = pd.DataFrame(table)
+        frame = frame_of(table)
     except ValueError as error:
         raise BadInput(f"these columns do not make a table: {error}") from error
     if frame.empty:

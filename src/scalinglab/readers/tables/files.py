@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import pandas as pd
 
-from scalinglab.curves.files import read_table
+from scalinglab.curves.files import frame_of, read_table, with_integers
 from scalinglab.errors import BadInput, require
 
 MOST_BYTES = 8 << 30  # of a table once it is unpacked
@@ -117,7 +117,7 @@ def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
     if separator == "," and not packed:
         return read_table(path)[0]
     with _text(path, packed) as file:
-        frame = pd.read_csv(file, sep=separator, dtype={"run": str}, skipinitialspace=True)
+        frame = with_integers(pd.read_csv(file, sep=separator, dtype={"run": str}, skipinitialspace=True))
     frame.attrs["decimal_comma"] = separator != ","
     return frame
 
@@ -128,7 +128,7 @@ def _read_lines(path: Path, packed: bool) -> pd.DataFrame:
         for number, line in enumerate(file, 1):
             if line.strip():
                 rows.append(_object(line, f"{path}, line {number}"))
-    return pd.DataFrame(rows)
+    return frame_of(rows)
 
 
 def _object(text: str, where: str) -> dict[str, Any]:
@@ -142,16 +142,16 @@ def _read_json(path: Path, packed: bool) -> pd.DataFrame:
     with _text(path, packed) as file:
         text = file.read()
     if len(lines := text.strip().splitlines()) > 1 and all(_is_object(line) for line in lines[:3]):
-        return pd.DataFrame([_object(line, f"{path}, line {n}") for n, line in enumerate(lines, 1)])
+        return frame_of([_object(line, f"{path}, line {n}") for n, line in enumerate(lines, 1)])
     document = loads(text)
     if isinstance(document, dict):
         tables = [v for v in document.values() if isinstance(v, list) and v and isinstance(v[0], dict)]
         if len(tables) == 1:  # {"data": [{…}, …]}
-            return pd.DataFrame(tables[0])
+            return frame_of(tables[0])
     try:
         if isinstance(document, dict) and all(isinstance(v, dict) for v in document.values()):
             return pd.DataFrame.from_dict(document)  # {"loss": {"0": …}}, as pandas writes
-        return pd.DataFrame(document)
+        return frame_of(document)
     except (ValueError, TypeError) as error:
         raise BadInput(
             f'{path} holds no table: write a list of objects, [{{"n_params": 1e6, "loss": 3.2}}, …], '

@@ -7,7 +7,7 @@ import re
 import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, rename
-from scalinglab.curves.columns import IDENTITY, is_numeric, tidy
+from scalinglab.curves.columns import IDENTITY, is_numeric, is_seed, tidy
 from scalinglab.curves.names import aliases, bare
 from scalinglab.curves.numbers import SUFFIXES, has_decimal_comma, numbers
 
@@ -120,6 +120,8 @@ class Naming:
         texts = [c for c in self.frame.columns if c not in TEXT and not is_numeric(self.frame[c])]
         comma = self._decimal_comma and any(has_decimal_comma(self.frame[c]) for c in texts)
         for column in texts:
+            if is_seed(column) and set(map(type, self.frame[column].dropna())) == {int}:
+                continue  # beyond 64 bits, where floats would merge seeds
             read = numbers(self.frame[column], decimal_comma=comma)
             if read is not None:
                 first = self.frame[column].notna().idxmax()
