@@ -169,7 +169,7 @@ def surface(
     tie: option.Tie = None,
     compute: Annotated[str | None, typer.Option(help="FLOPs at which the best use is wanted.")] = None,
 ) -> None:
-    """Fit the loss as a surface over parameters and data, or over whatever variables the form has.
+    """Fit the loss as a surface over parameters and data, or over the variables of another form.
 
     scalinglab laws surface chinchilla.csv --drop-highest 5 --compute 5.76e23
 

@@ -86,7 +86,7 @@ def show(document: Mapping[str, Any], table: pd.DataFrame, title: str = "", rows
     printed = Table(title=title or None, title_justify="left")
     for head, body, number in zip(heads, cells, numbers, strict=True):
         justify: Literal["left", "right"] = "right" if number else "left"
-        # long paths and equations go on in the next line: nobody can copy what ends in an ellipsis;
+        # long paths and equations go on in the next line: text cut by an ellipsis cannot be copied;
         # a number that lost a digit is a wrong number
         least = _width([head, *body]) if number else None
         printed.add_column(head, justify=justify, min_width=least, overflow="fold")

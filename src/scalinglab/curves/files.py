@@ -54,7 +54,7 @@ def write_table(frame: pd.DataFrame, settings: Iterable[str], path: Path) -> Non
 def read_table(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Read by the ending; also the columns declared as settings, where the format keeps them.
 
-    A table without rows is an error: whoever asks for it has taken another file for theirs.
+    A table without rows is an error: most likely the wrong file was given.
     """
     if not path.exists():
         raise BadInput(f"{path} does not exist")

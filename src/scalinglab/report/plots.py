@@ -176,7 +176,7 @@ def line(
     hover: str | None = None,
     legend: bool = True,
 ) -> None:
-    """Add a line, with markers where measured; `hover` is what the mouse shows, the name if not given."""
+    """Add a line, with markers where measured; `hover` is the mouse-over text (default: the name)."""
     figure.add_scatter(
         x=np.asarray(x, float),
         y=np.asarray(y, float),

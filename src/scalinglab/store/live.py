@@ -118,7 +118,7 @@ class RunWriter:
         )
         self._seal(record, self.rows)
         with contextlib.suppress(PermissionError):  # Windows keeps open files; start and unfinished clean up
-            self.path.unlink(missing_ok=True)  # before the lock goes: nobody may take it for unfinished
+            self.path.unlink(missing_ok=True)  # before unlocking: else listed as unfinished
         self.close()
 
     def close(self) -> None:

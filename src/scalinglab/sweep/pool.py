@@ -21,7 +21,7 @@ class Pool(ABC):
       machine if need be, answers with the kind `DIED`;
     - a task is done once: a pool never submits it again by itself, the driver decides that;
     - the death of one worker costs the task of that worker and no other;
-    - a task runs in a process of its own, so that the driver outlives whatever it does;
+    - a task runs in a process of its own, so that a crash does not end the driver;
     - after `close` or `kill` no worker is left behind.
 
     `tests/sweep/contract.py` tests these; another implementation inherits the tests.

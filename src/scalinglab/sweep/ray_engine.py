@@ -42,7 +42,7 @@ class RayPool(Pool):
         self._started = not self._ray.is_initialized()
         if self._started:
             os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a sweep tells nobody
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage statistics are sent
             own = [path for path in sys.path if path and not path.startswith((sys.prefix, sys.base_prefix))]
             options = {
                 "address": address, "log_to_driver": False, "include_dashboard": False,

@@ -56,7 +56,7 @@ def kind(error: BaseException) -> str:
 def main() -> None:
     """Work until stdin closes."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # whatever a library prints must not look like an answer
+    os.dup2(2, 1)  # output of libraries must not be parsed as a result
     tasks: queue.Queue[dict[str, Any]] = queue.Queue()
 
     def listen() -> None:
@@ -68,7 +68,7 @@ def main() -> None:
     while True:
         task = tasks.get()
         if "task" not in task:  # to get ready, while the driver makes its plan
-            with contextlib.suppress(Exception):  # whatever is wrong, the task itself will tell
+            with contextlib.suppress(Exception):  # the task itself reports the error
                 from scalinglab.sweep.runner import load
 
                 load(task["runner"]).prepare(task["settings"], task["device"])

@@ -125,7 +125,7 @@ def dynamical(
         curves: one model on one data set; several runs of a size (seeds) are averaged.
         x: what grows during training: a norm.
         y: what falls: an error or a loss, positive.
-        size: the column that tells the curves apart.
+        size: the column that identifies each curve.
         seed: of the resampling behind the uncertainty of the optima.
 
     Raises:

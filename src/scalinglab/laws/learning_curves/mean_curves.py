@@ -25,7 +25,7 @@ class SizeCurve:
     """The mean curve of one size, in logs.
 
     Attributes:
-        size: the data size (or whatever the curves are told apart by).
+        size: the data size (or another column that identifies the curves).
         x, y: (n,) ln x ascending and ln of the mean y over the runs.
         stderr: (n,) standard error of y over runs; None where there is one run, or the table is an average.
         runs: (r, n) y of the single runs on the same grid (NaN outside a run's range).
@@ -69,7 +69,7 @@ def size_curves(
         few = f" (fewer: {size} = {', '.join(f'{s:g}' for s in short)})" if short else ""
         raise BadInput(
             f"{len(made)} of {len(made) + len(short)} curves have {FEWEST_POINTS} usable points{few}: "
-            f"a law across sizes needs at least {fewest_sizes}; is {size!r} the column that tells them apart?"
+            f"a law across sizes needs at least {fewest_sizes}; does {size!r} identify the curves?"
         )
     return made
 

@@ -46,9 +46,10 @@ class InferenceOptimal:
         """The plan in a sentence."""
         n, d = self.compute_optimal
         return (
-            f"loss {self.loss:.4g} with {self.used:.3g} examples of use: {self.n_params:.3g} parameters on "
-            f"{self.n_data:.3g} examples, {self.training + self.inference:.3g} FLOPs in all; the "
-            f"compute-optimal model ({n:.3g} on {d:.3g}) would cost {self.saved:.1%} more"
+            f"loss {self.loss:.4g} and {self.used:.3g} examples or tokens of inference: {self.n_params:.3g} "
+            f"parameters on {self.n_data:.3g} examples or tokens, "
+            f"{self.training + self.inference:.3g} FLOPs in all; "
+            f"the compute-optimal model ({n:.3g} on {d:.3g}) would cost {self.saved:.1%} more"
         )
 
 
@@ -56,20 +57,20 @@ def inference_optimal(
     surface: Surface, loss: float, used: float, *,
     flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE, flops_of_use: float = FLOPS_OF_USE,
 ) -> InferenceOptimal:  # fmt: skip
-    """The model that reaches `loss` with the fewest FLOPs of training and use.
+    """The model that reaches `loss` with the fewest FLOPs of training and inference.
 
     Args:
         surface: of n_params and n_data.
         loss: to reach; above the surface's floor.
-        used: examples (or tokens) that it will process in its life; 0 for training alone.
+        used: examples (or tokens) that it will process at inference; 0 for training alone.
         flops_per_param_example: of training.
-        flops_of_use: per parameter and example of use.
+        flops_of_use: per parameter and example (or token) at inference.
     """
     positive(loss=loss, flops_per_param_example=flops_per_param_example, flops_of_use=flops_of_use)
     if surface.law.form.variables != ("n_params", "n_data"):
         raise BadInput(f"{surface.law.form.name} is no surface of n_params and n_data")
     if used < 0:
-        raise BadInput(f"used={used:g} must be 0 or more examples")
+        raise BadInput(f"used={used:g} must be 0 or more examples (or tokens)")
     centre = float(np.mean(np.log(surface.law.points.x[0])))
 
     def data_for(log_n: float) -> float:

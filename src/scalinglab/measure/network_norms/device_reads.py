@@ -244,7 +244,7 @@ class Reader:
         if self.replays.captures:
             follow(self.device)  # until then the last reading may need what is there
             self._copy(stacked, state)
-            # made on the stream of whoever uses them, so that it is safe to give them up there
+            # allocated on the stream that uses them, so that it is safe to free them there
             self.targets = {name: torch.empty_like(start) for name, start in self.start_of.items()}
             stacked, starts = self.weights, [*self.starts]
         else:

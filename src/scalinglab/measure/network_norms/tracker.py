@@ -249,7 +249,7 @@ class Measurement:
             self.reader.unfinished = self.tracker._begun = None
             try:
                 self.found = self.tracker._collect(self.reader)
-            except Exception as error:  # for whoever wants this result, not for who is next
+            except Exception as error:  # raised to the caller of this result, not to the next one
                 self.found = error
 
     def ready(self) -> bool:
