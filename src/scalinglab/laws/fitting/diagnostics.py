@@ -79,7 +79,7 @@ class Diagnosis:
         return tuple(found)
 
     def widened(self, x: Any, low: Any, high: Any, level: float) -> tuple[Any, Any]:
-        """The ends of the law's interval at x, with room for what the residuals show."""
+        """The ends of the law's interval at x, widened by what the residuals show."""
         if not (self.correlation or self.noise_exponent or np.isfinite(self.break_at)):
             return low, high
         at = np.atleast_1d(np.asarray(x, float))

@@ -225,7 +225,7 @@ def _fewer_points(n: np.ndarray, cost: np.ndarray, y: np.ndarray, labels: np.nda
     highest = np.isin(np.arange(len(y)), np.argsort(y)[-5:])
     kept = {
         "without the 5 highest losses": ~highest,
-        "without the cheapest fifth": cost > np.quantile(cost, 0.2),
+        "without the cheapest 20 %": cost > np.quantile(cost, 0.2),
         "without the most expensive 20 %": cost < np.quantile(cost, 0.8),
         "without the smallest model": n > n.min(),
         "without the largest model": n < n.max(),
