@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.report import sections
+from scalinglab.report import reading, sections
 from scalinglab.report.size_law import size_law_of
 from tests.browser import Browser, needs_browser
 from tests.laws.synthetic import family
@@ -232,6 +233,19 @@ def test_runs_that_measured_nothing_are_counted():
     section = sections.size_law(sl.Curves(frame))
     assert section is not None
     assert "1 of 12 runs have no test loss and are left out." in section.paragraphs
+
+
+@pytest.mark.parametrize(
+    ("sigmas", "said"),
+    [(0.9, "They agree"), (2.0, "They differ by 2.0 standard errors"), (5.0, "They do not agree"),
+     (np.inf, "They do not agree")],
+)  # fmt: skip
+def test_a_difference_within_its_interval_is_called_open_and_not_a_disagreement(sigmas: float, said: str):
+    found = sl.laws.dynamical(family((100, 200, 400, 800, 1600, 3200)))
+    difference = 0.2
+    gamma = replace(found.gamma_measured, value=found.gamma_predicted.value + difference)
+    shown = replace(found, gamma_measured=gamma, sigma=difference / sigmas)  # 6 sizes: 2.57 standard errors
+    assert said in " ".join(reading.of_dynamical(shown))
 
 
 def test_what_the_dynamical_laws_left_out_is_said():

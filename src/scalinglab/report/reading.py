@@ -27,15 +27,15 @@ def of_dynamical(found: Dynamical) -> list[str]:
         "fit of error against data gives "
         f"{found.gamma_measured.value:.2f} ± {found.gamma_measured.stderr:.2f}. "
     )
-    apart = abs(found.gamma_predicted.value - found.gamma_measured.value) / found.sigma
+    difference = abs(found.gamma_predicted.value - found.gamma_measured.value)
     if found.agrees:
         product += (
             "They agree within their uncertainty: how the network learns in time explains how it scales."
         )
-    elif apart < t.ppf(0.975, len(found.table) - 1):  # the 95 % interval of the difference holds 0
+    elif difference < t.ppf(0.975, len(found.table) - 1) * found.sigma:  # 0 lies in its 95 % interval
         product += (
-            f"They differ by {apart:.1f} standard errors, which {len(found.table)} sizes cannot tell from "
-            "chance: whether the exponents multiply stays open here."
+            f"They differ by {difference / found.sigma:.1f} standard errors, which "
+            f"{len(found.table)} sizes cannot tell from chance: it stays open whether they multiply."
         )
     else:
         product += (
