@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from scalinglab.laws.fitting import least_squares
-from scalinglab.laws.fitting.solution import Solution
+from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Solution
 
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 FARTHEST = 200.0  # in standard deviations of the linearised quantity, beyond which an end counts as infinite
@@ -36,7 +36,7 @@ def along(law: Solution, quantity: Quantity, count: int, threshold: float) -> tu
     z = law.coordinates
     bottom = law.objective
     # below what rounding leaves, noise-free data would make every profile infinitely steep
-    scatter = max(law.scale, 1e-20 * law.unit**2)
+    scatter = max(law.scale, LEAST_VARIANCE * law.unit**2)
     which = np.tile(np.arange(count), 2)
     side = np.repeat([-1.0, 1.0], count)
     best = quantity(base.to_parameters(np.tile(z, (count, 1))), np.arange(count))

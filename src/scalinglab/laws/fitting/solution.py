@@ -17,6 +17,8 @@ from scalinglab.laws.fitting.points import Points
 from scalinglab.laws.fitting.statistics import lack_of_fit, robust_scale
 from scalinglab.laws.forms.base import Form
 
+LEAST_VARIANCE = 1e-18  # of residuals of ln y: below it the last digits of a fit decide, not the data
+
 
 class Interval(NamedTuple):
     """The two ends of an interval."""

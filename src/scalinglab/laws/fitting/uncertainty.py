@@ -18,7 +18,7 @@ from scipy import stats
 from scalinglab.errors import BadInput, require
 from scalinglab.laws.fitting import least_squares, profile
 from scalinglab.laws.fitting.diagnostics import diagnose
-from scalinglab.laws.fitting.solution import Interval, Solution, check_sizes
+from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Interval, Solution, check_sizes
 from scalinglab.laws.fitting.statistics import level_quantile
 
 
@@ -133,7 +133,7 @@ def minos(law: Solution, level: float = 0.95) -> dict[str, Interval]:
     iminuit = require("iminuit", None, "profile intervals by MINOS")
     problem, names = law.problem, law.form.names
     threshold = level_quantile(level, law.dof)
-    scatter = max(law.scale, 1e-20 * law.unit**2)
+    scatter = max(law.scale, LEAST_VARIANCE * law.unit**2)
 
     def cost(z: np.ndarray) -> float:
         value = float(problem.objective(problem.residuals(np.asarray(z)[None]))[0])

@@ -21,6 +21,7 @@ from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.from_curves import Rows, is_table
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.points import positive
+from scalinglab.laws.fitting.solution import LEAST_VARIANCE
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import best_split
@@ -163,7 +164,7 @@ def next_runs(
     slopes = rows_of(law, np.vstack([grid, target]))
     g, slopes = slopes[-1], slopes[:-1]
     inverse = inverse_information(law)
-    noise = max(law.variance, 1e-20 * law.unit**2)
+    noise = max(law.variance, LEAST_VARIANCE * law.unit**2)
     plans = [
         _greedy(inverse, slopes, prices, g, noise, budget, most, seeds, per_cost)
         for per_cost in (True, False)
@@ -276,7 +277,7 @@ def inverse_information(law: Law) -> np.ndarray:
     values, vectors = np.linalg.eigh((jacobian / size).T @ (jacobian / size))
     values = np.maximum(values, 1e-10)
     scaled = vectors / values @ vectors.T
-    return np.asarray(max(law.variance, 1e-20 * law.unit**2) * scaled / size / size[:, None])
+    return np.asarray(max(law.variance, LEAST_VARIANCE * law.unit**2) * scaled / size / size[:, None])
 
 
 def _candidates(fitted: Law | Surface) -> np.ndarray:

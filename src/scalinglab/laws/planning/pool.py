@@ -22,6 +22,7 @@ from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import forms
 from scalinglab.laws.fitting.fit import fit
 from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.fitting.solution import LEAST_VARIANCE
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.planning.next_runs import inverse_information, rows_of
 
@@ -263,7 +264,7 @@ class _Process:
 
 def _state(law: Law, pool: np.ndarray, target: np.ndarray) -> _Fitted:
     rows = rows_of(law, np.vstack([pool, target]))
-    noise = max(law.variance, 1e-20 * law.unit**2)
+    noise = max(law.variance, LEAST_VARIANCE * law.unit**2)
     return _Fitted(inverse_information(law), rows[: len(pool)], rows[len(pool) :], noise)
 
 
