@@ -3,8 +3,11 @@
 python benchmarks/store.py                 10,000 runs × 100 checkpoints × 20 measurements
 python benchmarks/store.py 1000            fewer runs
 python benchmarks/store.py growth          starting, asking and loading from 1,000 to 50,000 runs
+python benchmarks/store.py growth 1000 10000 50000
+python benchmarks/store.py singles 2000    loading runs that have a file each, as earlier versions left them
 """
 
+import os
 import shutil
 import sys
 import tempfile
@@ -15,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.store import Store
+from scalinglab.store import Store, folder
 
 CHECKPOINTS, MEASUREMENTS = 100, 20
 
@@ -56,12 +59,12 @@ def add(store, runs):
     store.add(Curves({**columns, "model": "cnn"}, source="read"))
 
 
-def load(folder, runs):
+def load(place, runs):
     """Time to load a compacted store, beside that of pandas alone."""
-    curves, ours = timed("load, compacted", lambda: Store(folder).curves(), runs)
+    curves, ours = timed("load, compacted", lambda: Store(place).curves(), runs)
     assert len(curves) == runs * CHECKPOINTS
-    timed("which runs are done", lambda: Store(folder).records(), runs)
-    pack = next((folder / "sealed").glob("pack-*"))
+    timed("which runs are done", lambda: Store(place).records(), runs)
+    pack = next((place / "sealed").glob("pack-*"))
     _, bare = timed("the same file by pandas alone", lambda: pd.read_parquet(pack))
     print(f"loading takes {ours / bare:.1f}× the time of pandas alone, checksums and validation included")
     return ours
@@ -73,7 +76,9 @@ def growth(sizes=(1_000, 5_000, 10_000, 50_000), sealed=200):
     All but the last `sealed` runs come in packs of 5,000, as writers that compact in passing leave them; the
     last are sealed one by one.
     """
-    print(f"{'runs':>8s}{'start':>10s}{'status':>10s}{'records':>10s}{'curves':>10s}{'compacted':>10s}")
+    describe_machine()
+    titles = ("start", "status", "records", "curves", "compacted")
+    print(f"{'runs':>8s}" + "".join(f"{title:>18s}" for title in titles))
     for size in sizes:
         with tempfile.TemporaryDirectory() as name:
             store = Store(name)
@@ -89,20 +94,44 @@ def growth(sizes=(1_000, 5_000, 10_000, 50_000), sealed=200):
                         run.append({"step": step, **{f"measure_{k}": 0.5 for k in range(5)}})
             begin = [clock(lambda k=k: Store(name).start({"number": -k}).close()) for k in range(1, 11)]
             status = [clock(lambda k=k: Store(name).status({"number": k})) for k in range(10)]
-            records = clock(lambda: Store(name).records())
-            load = clock(lambda size=size: check_runs(Store(name), size))
+            cells = [
+                np.median(begin, axis=0),
+                np.median(status, axis=0),
+                clock(lambda: Store(name).records()),
+            ]
+            cells.append(clock(lambda size=size: check_runs(Store(name), size)))
             store.compact()
-            compacted = clock(lambda size=size: check_runs(Store(name), size))
-            print(
-                f"{size:8d}{1e3 * np.median(begin):7.1f} ms{1e3 * np.median(status):7.1f} ms{records:8.2f} s"
-                f"{load:8.2f} s{compacted:8.2f} s", flush=True,
-            )  # fmt: skip
+            cells.append(clock(lambda size=size: check_runs(Store(name), size)))
+            print(f"{size:8d}" + "".join(f"{wall:9.4f} ({cpu:6.4f})" for wall, cpu in cells), flush=True)
+
+
+def singles(runs):
+    """Loading runs that each have a file of their own: without compaction, with it, and after it."""
+    least, folder.COMPACT_SINGLES = folder.READ_SINGLES, sys.maxsize
+    describe_machine()
+    with tempfile.TemporaryDirectory() as name:
+        for number in range(runs):
+            with Store(name).start({"number": number}) as run:
+                for step in range(20):
+                    run.append({"step": step, **{f"measure_{k}": 0.5 for k in range(5)}})
+        for label, folder.READ_SINGLES in (
+            ("one by one", sys.maxsize),
+            ("compacting", least),
+            ("after", least),
+        ):
+            wall, cpu = clock(lambda: check_runs(Store(name), runs))
+            print(f"{runs:8d} {label:12s}{wall:9.3f} ({cpu:.3f})", flush=True)
+
+
+def describe_machine():
+    load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
+    print(f"load of the machine {load} on {os.cpu_count()} cores; seconds of wall clock (of CPU)", flush=True)
 
 
 def clock(function):
-    start = time.perf_counter()
+    start = time.perf_counter(), time.process_time()
     function()
-    return time.perf_counter() - start
+    return time.perf_counter() - start[0], time.process_time() - start[1]
 
 
 def check_runs(store, runs):
@@ -113,25 +142,28 @@ def main():
     if "growth" in sys.argv:
         growth(*([tuple(map(int, sys.argv[2:]))] if len(sys.argv) > 2 else []))
         return
+    if "singles" in sys.argv:
+        singles(int(sys.argv[2]) if len(sys.argv) > 2 else 2_000)
+        return
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     packed = "packed" in sys.argv
-    folder = Path(tempfile.mkdtemp()) / "runs"
+    place = Path(tempfile.mkdtemp()) / "runs"
     try:
-        store = Store(folder)
+        store = Store(place)
         print(f"{runs} runs × {CHECKPOINTS} checkpoints × {MEASUREMENTS} measurements")
         if packed:
             timed("add as one table", lambda: add(store, runs), runs)
         else:
             timed("write and seal, one process", lambda: write(store, runs), runs)
-            print(f"{'on disk, one file a run':44s}{megabytes(folder):9.1f} MB")
-            _, before = timed("load, one file a run", lambda: Store(folder).curves(), runs)
+            print(f"{'on disk, one file a run':44s}{megabytes(place):9.1f} MB")
+            _, before = timed("load, one file a run", lambda: Store(place).curves(), runs)
             timed("compact", store.compact, runs)
-        print(f"{'on disk, compacted':44s}{megabytes(folder):9.1f} MB")
-        after = load(folder, runs)
+        print(f"{'on disk, compacted':44s}{megabytes(place):9.1f} MB")
+        after = load(place, runs)
         if not packed:
             print(f"compaction makes loading {before / after:.0f}× faster")
     finally:
-        shutil.rmtree(folder.parent)
+        shutil.rmtree(place.parent)
 
 
 if __name__ == "__main__":

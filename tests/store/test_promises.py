@@ -109,3 +109,40 @@ def test_one_text_setting_makes_the_column_text_in_all_runs(tmp_path):
         json.loads(pq.read_metadata(pack).metadata[b"scalinglab"][8:])["columns"]
         == pq.read_schema(pack).names
     )
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_loading_many_single_files_compacts_them_in_a_store_of_ones_own(tmp_path, monkeypatch, others: bool):
+    store = Store(tmp_path)
+    fill(store, *range(6))
+    before = store.curves()
+    monkeypatch.setattr("scalinglab.store.folder.READ_SINGLES", 6)
+    if others:
+        monkeypatch.setattr("os.getuid", lambda: tmp_path.stat().st_uid + 1)
+    after = store.curves()
+    packs = [path for path in (tmp_path / "sealed").iterdir() if path.name.startswith("pack-")]
+    assert (len(packs), store._sealed.count_singles()) == ((0, 6) if others else (1, 0))
+    order = ["run", "step"]
+    assert after.frame.sort_values(order).to_dict("list") == before.frame.sort_values(order).to_dict("list")
+
+
+def test_loading_beside_a_process_that_compacts_leaves_the_files_to_it(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    fill(store, *range(6))
+    monkeypatch.setattr("scalinglab.store.folder.READ_SINGLES", 6)
+    with Store(tmp_path).locked():
+        assert len(store.curves().runs) == 6
+    assert store._sealed.count_singles() == 6
+
+
+def test_files_that_several_threads_read_are_named_where_they_are_damaged(tmp_path, monkeypatch):
+    monkeypatch.setattr("scalinglab.store.sealed_folder.MANY", 2)
+    store = Store(tmp_path)
+    fill(store, *range(7))
+    path = tmp_path / "sealed" / f"{run_name({'number': 3})}.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.warns(StoreWarning, match=path.name):
+        curves = store.curves()
+    expected = {run_name({"number": number}) for number in range(7) if number != 3}
+    assert set(curves.runs) == expected
+    assert curves.frame.set_index("run")["test_loss"][run_name({"number": 6})] == 1 / 7

@@ -29,6 +29,7 @@ from scalinglab.store.sealed_folder import READ_ERRORS, SealedFolder
 from scalinglab.store.verify import Finding, verify
 
 COMPACT_ROWS = 200_000  # of packs that are merged while runs are written
+READ_SINGLES = 1024  # runs with a file of their own from which loading packs them first
 COMPACT_SINGLES = 64  # runs with a file of their own before which nothing is compacted by itself
 
 
@@ -133,6 +134,12 @@ class Store(RunStore):
             if held:
                 self._sealed.compact(self._running, COMPACT_ROWS)
 
+    def _compact_many(self) -> None:
+        if self._sealed.count_singles() < READ_SINGLES or not _own(self.path):
+            return
+        with contextlib.suppress(OSError):  # a full or read-only disk: the runs load from their own files
+            self._compact_some()
+
     def add(self, curves: Curves, **meta: Any) -> list[str]:
         """Keep finished curves, from a theory or from logs; runs already in the store are unchanged.
 
@@ -211,7 +218,11 @@ class Store(RunStore):
             live: also what running and unfinished runs have written so far.
             failed: also the rows of runs that failed.
             warn: warn about files that cannot be read (they are in `problems` too).
+
+        A thousand or more runs with a file each are compacted first, where the store belongs to this user and
+        no other process compacts it: the next time they load from one file.
         """
+        self._compact_many()
         self._sealed.problems = {}
         in_progress = self._read_live() if live else {}
         records, tables = self._sealed.read(rows=True)
@@ -310,6 +321,11 @@ class Store(RunStore):
                 if problem:
                     self._sealed.problems[str(path)] = Damaged(f"{path}: {problem}")
         return found
+
+
+def _own(path: Path) -> bool:
+    """Whether a folder belongs to this user; files of others stay as they are."""
+    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from scalinglab._version import __version__
 from scalinglab.store.files import Damaged, NewerFormat, StoreError, newer, reading, write_whole
-from scalinglab.store.record import FORMAT, Record, current_names
+from scalinglab.store.record import FORMAT, RENAMED, Record, current_names
 
 _KEY = b"scalinglab"
 _FIELDS = {field.name for field in fields(Record)}
@@ -161,6 +161,8 @@ def read(path: Path) -> tuple[Footer, pa.Table]:
 
 def _current(table: pa.Table) -> pa.Table:
     """The table with the column names of today."""
+    if RENAMED.keys().isdisjoint(table.column_names):
+        return table
     return table.rename_columns(list(current_names(dict.fromkeys(table.column_names))))
 
 

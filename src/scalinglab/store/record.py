@@ -94,6 +94,8 @@ class Record:
 
 def current_names(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values that an older version wrote, under the names of today."""
+    if RENAMED.keys().isdisjoint(values):
+        return dict(values)
     return {RENAMED.get(name, name): value for name, value in values.items()}
 
 

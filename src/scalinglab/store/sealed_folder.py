@@ -6,7 +6,8 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,6 +29,7 @@ from scalinglab.store.pack_index import (
 from scalinglab.store.record import FORMAT, Record
 
 T = TypeVar("T")
+MANY = 256  # files from which threads pay
 PACK_ROWS = 2_000_000  # packs larger than this are left alone when others are merged
 READ_ERRORS = (Damaged, NewerFormat, Inaccessible)  # of one file; the others still load
 
@@ -116,16 +118,16 @@ class SealedFolder:
         """
         records: dict[str, Record] = {}
         tables, intact = [], []
-        for path in paths:
-            try:
-                footer, table = parquet.read(path) if rows else (self._footer(path), None)
-                intact.append(path)
-            except READ_ERRORS as error:
-                self.problems[str(path)] = error
-                salvaged = self._salvage(path, error) if salvage else None
+        for path, found in self._each(paths, rows):
+            if isinstance(found, StoreError):
+                self.problems[str(path)] = found
+                salvaged = self._salvage(path, found) if salvage else None
                 if salvaged is None:
                     continue
                 footer, table = salvaged
+            else:
+                intact.append(path)
+                footer, table = found
             fresh = {run: record for run, record in footer.records.items() if run not in records}
             if table is not None and rows:
                 if len(fresh) < len(footer.records):
@@ -133,6 +135,25 @@ class SealedFolder:
                 tables.append(table)
             records |= fresh
         return records, tables, intact
+
+    def _each(
+        self, paths: list[Path], rows: bool
+    ) -> Iterator[tuple[Path, tuple[parquet.Footer, pa.Table | None] | StoreError]]:
+        """What each file holds, or what is wrong with it; many files are read by several threads."""
+
+        def one(path: Path) -> tuple[parquet.Footer, pa.Table | None] | StoreError:
+            try:
+                return parquet.read(path) if rows else (self._footer(path), None)
+            except READ_ERRORS as error:
+                return error
+
+        if len(paths) < MANY:
+            yield from ((path, one(path)) for path in paths)
+            return
+        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+            for first in range(0, len(paths), MANY):  # an error ends the read after few more files
+                part = paths[first : first + MANY]
+                yield from zip(part, pool.map(one, part), strict=True)
 
     def _salvage(self, path: Path, error: StoreError) -> tuple[parquet.Footer, pa.Table] | None:
         """The intact runs of a damaged pack; what is lost is noted in `problems`."""
