@@ -37,12 +37,17 @@ _LARGE = 2**24  # bytes from which a file is mapped into memory instead of read
 
 @dataclass(frozen=True)
 class Footer:
-    """The records of a file, the packs that it replaces, its format, and length and checksum of its data."""
+    """The records of a file, the packs that it replaces, its format, and length and checksum of its data.
+
+    `columns` and `checksum` are of the file's rows and of the footer's text.
+    """
 
     records: dict[str, Record]
     replaces: tuple[str, ...] = ()
     format: int = FORMAT
     data: tuple[int, int] | None = None
+    columns: tuple[str, ...] = ()
+    checksum: int | None = None
 
 
 def write(
@@ -148,11 +153,16 @@ def read_footer(path: Path) -> Footer:
         return footer_of(pq.read_metadata(source), path)
 
 
-def read(path: Path) -> tuple[Footer, pa.Table]:
-    """The records and the rows of a sealed file, every page checked."""
+def read(path: Path, known: Footer | None = None) -> tuple[Footer, pa.Table]:
+    """The records and the rows of a sealed file, every page checked.
+
+    Args:
+        path: the file.
+        known: its footer as it was read before, so that the same text need not be parsed twice.
+    """
     with open_source(path) as source, parsing(path):
         file = pq.ParquetFile(source, page_checksum_verification=True)
-        footer = footer_of(file.metadata, path)
+        footer = footer_of(file.metadata, path, known)
         threads = file.metadata.num_rows > 100_000  # in a small file they cost more than they save
         table = file.read(use_threads=threads).replace_schema_metadata(None)
         table.validate(full=True)
@@ -209,12 +219,22 @@ def tail_of(path: Path) -> bytes:
         return size.to_bytes(8, "little") + file.read()
 
 
-def footer_of(metadata: pq.FileMetaData, path: Path) -> Footer:
+def footer_of(metadata: pq.FileMetaData, path: Path, known: Footer | None = None) -> Footer:
     """The footer out of a Parquet file's metadata, checked against them."""
     text = metadata.metadata[_KEY]
-    if int(text[:8], 16) != zlib.crc32(text[8:]):
+    checksum = zlib.crc32(text[8:])
+    if int(text[:8], 16) != checksum:
         raise ValueError("the checksum of the footer is wrong")
-    footer = json.loads(text[8:])
+    footer = known if known and known.checksum == checksum else _parsed(text[8:], checksum, path)
+    if tuple(metadata.schema.names) != footer.columns:
+        raise ValueError("the columns are not those that were written")
+    if metadata.num_rows != sum(record.rows for record in footer.records.values()):
+        raise ValueError("the number of rows is not the one that was written")
+    return footer
+
+
+def _parsed(text: bytes, checksum: int, path: Path) -> Footer:
+    footer = json.loads(text)
     if footer["format"] > FORMAT:
         raise NewerFormat(newer(str(path), footer.get("version")))
     metas = footer["metas"]
@@ -225,12 +245,9 @@ def footer_of(metadata: pq.FileMetaData, path: Path) -> Footer:
         run: Record.from_dict({"run": run, **entry, "meta": metas[entry["meta"]]})
         for run, entry in footer["runs"].items()
     }
-    if metadata.schema.names != footer["columns"]:
-        raise ValueError("the columns are not those that were written")
-    if metadata.num_rows != sum(record.rows for record in records.values()):
-        raise ValueError("the number of rows is not the one that was written")
     data = tuple(footer["data"]) if "data" in footer else None
-    return Footer(records, tuple(footer["replaces"]), footer["format"], data)
+    columns = tuple(footer["columns"])
+    return Footer(records, tuple(footer["replaces"]), footer["format"], data, columns, checksum)
 
 
 @contextlib.contextmanager

@@ -141,9 +141,11 @@ class SealedFolder:
     ) -> Iterator[tuple[Path, tuple[parquet.Footer, pa.Table | None] | StoreError]]:
         """What each file holds, or what is wrong with it; many files are read by several threads."""
 
+        known = {name: footer for (name, *_), footer in self._footers.items()}
+
         def one(path: Path) -> tuple[parquet.Footer, pa.Table | None] | StoreError:
             try:
-                return parquet.read(path) if rows else (self._footer(path), None)
+                return parquet.read(path, known.get(path.name)) if rows else (self._footer(path), None)
             except READ_ERRORS as error:
                 return error
 
