@@ -63,7 +63,7 @@ def test_the_page_follows_the_store_as_runs_come_in(tmp_path):
     write(store, 200, 0)
     page = board.get("/").text
     assert "2 of 2 runs are over · 2 done" in page
-    assert "Plotly.newPlot" in page
+    assert 'id="plot-0"' in page  # curves are drawn now
     status = board.get("/status.json").json()
     assert (status["done"], status["running"], status["going"]) == (2, 0, False)
 

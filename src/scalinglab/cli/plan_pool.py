@@ -21,6 +21,7 @@ def pool(
     cost: Annotated[str, typer.Option(help="The column of costs in the pool.")] = "cost",
     y: Annotated[str, typer.Option("--y", help="The column of what was measured.")] = "loss",
     variable: option.Variables = None,
+    column: option.Columns = None,
     space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
     most: Annotated[int | None, typer.Option(help="How many experiments at most.")] = None,
     as_json: option.Json = False,
@@ -37,7 +38,7 @@ def pool(
 
     chosen = forms.get(form)
     asked = pairing("--var", variable, "VARIABLE=COLUMN, as in --var n_experts=E")
-    tables = [read_table(path, None, as_json=as_json) for path in (file, candidates, target)]
+    tables = [read_table(path, column, as_json=as_json) for path in (file, candidates, target)]
 
     def sizes(table: Any) -> np.ndarray:
         names = [table.resolve(asked.get(v, v)) for v in chosen.variables]
