@@ -29,6 +29,7 @@ REPEATS = ("trial", "rep", "repeat", "replicate", "replica", "repetition", "fold
 OUTCOME = ("status", "diverged_at")  # how the run ended: neither chosen nor measured
 NUMBERS = ("train_error", "test_error", "train_loss", "test_loss", "norm", "n_data", "n_params")
 HASHED_AS = {"normalize": "normalise"}  # settings that were renamed: stored runs keep their names
+DEEPEST = 100  # levels of lists and dictionaries in a cell
 SOURCES = ("theory", "simulate", "train", "read")
 
 
@@ -210,10 +211,18 @@ def _cell(value: Any) -> Any:
     """Lists and dictionaries, which a table cannot group by, as their JSON text."""
     if not isinstance(value, (list, tuple, dict, np.ndarray)):
         return value
-    try:
-        return json.dumps(plain(value), default=str)
-    except RecursionError:
-        raise BadInput("a cell holds lists within lists that are nested too deeply to be read") from None
+    if _deeper(value, DEEPEST):
+        raise BadInput("a cell holds lists within lists that are nested too deeply to be read")
+    return json.dumps(plain(value), default=str)
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    """Whether more levels are nested. Python itself gives up at a depth that depends on its version."""
+    if not isinstance(value, (list, tuple, dict, np.ndarray)):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    inner = inner.ravel() if isinstance(inner, np.ndarray) else inner
+    return levels == 0 or any(_deeper(part, levels - 1) for part in inner)
 
 
 def rename(frame: pd.DataFrame, columns: Mapping[str, str], path: str | Path) -> pd.DataFrame:
