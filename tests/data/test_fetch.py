@@ -9,6 +9,7 @@ import io
 import tarfile
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ import pytest
 from scalinglab import data
 from scalinglab.data import fetch, loading, records, sources
 from scalinglab.data.loading import COARSE
-from scalinglab.data.sources import Source, Url
+from scalinglab.data.sources import Url
 from scalinglab.errors import BadInput, ScalinglabError
 
 
@@ -37,7 +38,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, bytes]:
     arrays = [random.integers(0, 10, shape, dtype=np.uint8) for shape in ((40, 4, 4), (40,), (8, 4, 4), (8,))]
     content = {name: idx_bytes(a) for name, a in zip(sources.SOURCES["mnist"].files, arrays, strict=True)}
     files = {name: md5(c) for name, c in content.items()}
-    monkeypatch.setitem(sources.SOURCES, "mnist", Source("mnist", "", files, (), "", 0))
+    monkeypatch.setitem(sources.SOURCES, "mnist", replace(sources.SOURCES["mnist"], files=files, routes=()))
     monkeypatch.setenv("SCALINGLAB_DATA", str(tmp_path / "data"))
     monkeypatch.setattr(sources, "_cache", lambda: tmp_path / "cache")
     loading._load.cache_clear()
@@ -72,7 +73,7 @@ def server(tmp_path: Path) -> Iterator[tuple[str, Path, list[str]]]:
 
 def use_route(monkeypatch: pytest.MonkeyPatch, *routes: Url) -> None:
     old = sources.SOURCES["mnist"]
-    monkeypatch.setitem(sources.SOURCES, "mnist", Source("mnist", "", old.files, routes, "", 0))
+    monkeypatch.setitem(sources.SOURCES, "mnist", replace(old, routes=routes))
 
 
 def test_get_goes_on_where_the_download_stopped(small, server, monkeypatch) -> None:
@@ -228,7 +229,7 @@ def cifar_like(monkeypatch, name: str, labels: int, tmp_path: Path) -> tuple[np.
     whole = {"train.bin": record * 5, "test.bin": record}
     batches = dict.fromkeys(sources.SOURCES["cifar10"].files, record)
     files = {f: md5(c) for f, c in (batches if name == "cifar10" else whole).items()}
-    monkeypatch.setitem(sources.SOURCES, name, Source(name, "", files, (), "", 0))
+    monkeypatch.setitem(sources.SOURCES, name, replace(sources.SOURCES[name], files=files, routes=()))
     monkeypatch.setenv("SCALINGLAB_DATA", str(tmp_path / "data"))
     loading._load.cache_clear()
     return label, images
