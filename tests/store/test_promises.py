@@ -4,6 +4,7 @@ import json
 import zlib
 from dataclasses import dataclass
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -123,7 +124,8 @@ def test_loading_many_single_files_compacts_them_in_a_store_of_ones_own(tmp_path
     packs = [path for path in (tmp_path / "sealed").iterdir() if path.name.startswith("pack-")]
     assert (len(packs), store._sealed.count_singles()) == ((0, 6) if others else (1, 0))
     order = ["run", "step"]
-    assert after.frame.sort_values(order).to_dict("list") == before.frame.sort_values(order).to_dict("list")
+    tables = [curves.frame.sort_values(order, ignore_index=True) for curves in (before, after)]
+    pd.testing.assert_frame_equal(*tables)
 
 
 def test_loading_beside_a_process_that_compacts_leaves_the_files_to_it(tmp_path, monkeypatch):
