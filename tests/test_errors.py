@@ -10,7 +10,7 @@ from scalinglab.errors import MissingExtra, require
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-PACKAGES = {"PIL": "pillow"}  # modules that are installed under another name
+PACKAGES = {"yaml": "pyyaml", "PIL": "pillow"}  # modules that are installed under another name
 
 
 def required() -> list[tuple[str, str, str | None]]:
