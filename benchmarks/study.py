@@ -31,7 +31,6 @@ from training_parts.results import engine_time
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-SIZES = {"cifar100": 50_000, "cifar10": 50_000, "mnist": 60_000, "fashion-mnist": 60_000, "digits": 1400}
 FAST = {"precision": "bf16", "graphs": True, "compile": True}
 
 
@@ -56,7 +55,9 @@ def grid_of(options: argparse.Namespace, gpu: bool, first_seed: int) -> str:
 
 def sizes_of(options: argparse.Namespace) -> list[int]:
     """Training sets, each half of the next."""
-    return [int(SIZES[options.dataset] * 0.96) >> k for k in reversed(range(options.sizes))]
+    from scalinglab.data.sources import SOURCES
+
+    return [int(SOURCES[options.dataset].n_train * 0.96) >> k for k in reversed(range(options.sizes))]
 
 
 def sweep(folder: Path, name: str, grid: str, *more: str) -> dict:
