@@ -9,7 +9,7 @@ resampled law of the loss is read by a resampled law of the score, and the scatt
 >>> loss = 1.7 + 40 * compute**-0.09
 >>> both = two_stage("power_law_offset", compute, loss, loss, 0.85 - 2.1 * np.exp(-0.76 * loss))
 >>> float(np.round(both.predict(1e24), 4))
-0.1709
+0.3825
 """
 
 from __future__ import annotations
