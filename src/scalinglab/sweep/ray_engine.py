@@ -144,7 +144,8 @@ class RayPool(Pool):
 
     def kill(self) -> None:
         """Cancel what is running, and leave."""
-        for reference in self._running:
+        running, self._running = self._running, {}  # a second call finds nothing to cancel
+        for reference in running:
             self._ray.cancel(reference, force=True)
         self.close()
 
