@@ -47,26 +47,23 @@ def renamed(column: list[str] | None) -> dict[str, str]:
 def limits(bounds: list[str] | None) -> dict[str, tuple[float, float]]:
     """What ``--bounds`` says of a law's parameters: ``["offset=0:0.1"]`` to ``{"offset": (0.0, 0.1)}``."""
     shape = "PARAMETER=LOW:HIGH, as in --bounds offset=0:0.1 or offset=0:inf"
-    found = {}
-    for name, text in pairs("--bounds", bounds, shape):
-        try:
-            low, high = map(float, text.split(":"))
-        except ValueError as error:
-            raise BadInput(f"--bounds {name}={text}: write {shape}") from error
-        found[name.strip()] = low, high
-    return found
+    return _two_numbers("--bounds", bounds, shape)
 
 
 def beliefs(priors: list[str] | None) -> dict[str, tuple[float, float]]:
     """What ``--prior`` says: ``["beta=1:0.5"]`` to ``{"beta": (1.0, 0.5)}``."""
-    shape = "PARAMETER=VALUE:SPREAD, as in --prior alpha=0.35:0.1"
+    return _two_numbers("--prior", priors, "PARAMETER=VALUE:SPREAD, as in --prior alpha=0.35:0.1")
+
+
+def _two_numbers(option: str, texts: list[str] | None, shape: str) -> dict[str, tuple[float, float]]:
+    """``["name=1:2"]`` to ``{"name": (1.0, 2.0)}``; `shape` says how to write one."""
     found = {}
-    for name, text in pairs("--prior", priors, shape):
+    for name, text in pairs(option, texts, shape):
         try:
-            value, spread = map(float, text.split(":"))
+            first, second = map(float, text.split(":"))
         except ValueError as error:
-            raise BadInput(f"--prior {name}={text}: write {shape}") from error
-        found[name.strip()] = value, spread
+            raise BadInput(f"{option} {name}={text}: write {shape}") from error
+        found[name.strip()] = first, second
     return found
 
 
