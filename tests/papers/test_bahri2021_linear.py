@@ -105,7 +105,7 @@ def test_network_learns_the_classes_it_is_shown():
 
 @pytest.mark.slow
 def test_kernels_on_spheres_follow_s12_and_matern_ones_t_over_d():
-    rows = agreeing("bahri2021/fig2-right")
+    rows = agreeing("bahri2021/fig2-right-kernels")
     for name, row in rows.items():
         if "S12" in name:
             assert row.measured == pytest.approx(row.expected, abs=4 * row.stderr)

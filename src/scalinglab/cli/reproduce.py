@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 def reproduce(
     key: Annotated[
-        str, typer.Argument(help="'list', 'check', a paper to list, or a key such as damico2025/fig1.")
+        str, typer.Argument(help="'list', 'check', a paper, or a key such as damico2025/fig1.")
     ] = "list",
     scale: Annotated[
-        str, typer.Option(help="Size of the computation: smoke, laptop, gpu or paper.")
-    ] = "laptop",
+        str | None,
+        typer.Option(help="Size of the computation: smoke, laptop, gpu or paper. Default for a key: laptop."),
+    ] = None,
     results: Annotated[
         Path, typer.Option(help="Folder for figures, curves and tables, e.g. results/.")
     ] = Path("results"),
@@ -48,6 +49,11 @@ def reproduce(
 
     scalinglab reproduce damico2025/fig1 --scale smoke
 
+    scalinglab reproduce bahri2021 --scale gpu
+
+    A paper with a scale reproduces all its entries that are built at that scale, and continues where it was
+    interrupted; without a scale it lists them.
+
     'scalinglab reproduce check' reproduces every entry at scale smoke and compares it with its record.
     """
     import pandas as pd
@@ -62,15 +68,46 @@ def reproduce(
     if paper is not None or write:
         raise BadInput("--paper and --write go with 'scalinglab reproduce check'")
     known = [entry for entry in papers.entries().values() if key.rstrip("/") in ("list", entry.paper)]
+    if known and scale is not None:
+        _reproduce_all(key.rstrip("/"), known, scale, results, as_json=as_json, out=out)
+        return
     if known:
         _list(known, missing, as_json=as_json, out=out)
         return
     if missing:
         raise BadInput("--missing goes with 'scalinglab reproduce list' or a paper")
+    scale = scale or "laptop"
     made = papers.reproduce(key, scale, results)
     table = pd.DataFrame([cells(row) for row in made.table], columns=list(COLUMNS))
     document = {"key": key, "scale": scale, "folder": str(results / key / scale)}
     emit({**document, "table": [row.record() for row in made.table]}, table, as_json=as_json, out=out)
+
+
+def _reproduce_all(
+    paper: str, known: list[Entry], scale: str, results: Path, *, as_json: bool, out: Path | None
+) -> None:
+    """Every entry of a paper that is built at a scale, one after another."""
+    import pandas as pd
+
+    from scalinglab import papers
+    from scalinglab.errors import BadInput
+    from scalinglab.papers.results import COLUMNS, cells
+
+    if paper == "list":
+        raise BadInput("--scale goes with a paper or a key; 'scalinglab reproduce list' lists all")
+    if scale not in papers.SCALES:
+        raise BadInput(f"no scale {scale!r}; choose from: {', '.join(papers.SCALES)}")
+    chosen = [entry for entry in known if entry.built and scale in entry.scales]
+    if not chosen:
+        raise BadInput(f"no entry of {paper} that is built runs at scale {scale!r}")
+    lines, tables = [], {}
+    for place, entry in enumerate(chosen, start=1):
+        typer.echo(f"{place}/{len(chosen)} {entry.key}", err=True)
+        made = papers.reproduce(entry.key, scale, results)
+        lines += [(entry.key, *cells(row)) for row in made.table]
+        tables[entry.key] = [row.record() for row in made.table]
+    document = {"paper": paper, "scale": scale, "tables": tables}
+    emit(document, pd.DataFrame(lines, columns=["key", *COLUMNS]), as_json=as_json, out=out)
 
 
 # --- list ------------------------------------------------------------------------------------------------
@@ -81,9 +118,9 @@ def _list(known: list[Entry], missing: bool, *, as_json: bool, out: Path | None)
 
     shown = [entry for entry in known if not (missing and entry.built)]
     if as_json or out is not None:
-        columns = ["key", "claim", "scales", "built", "judged_in"]
-        rows = [(e.key, e.claim, e.scales, e.built, e.judged_in) for e in shown]
-        table = pd.DataFrame(rows, columns=columns).astype({"judged_in": object})
+        columns = ["key", "claim", "scales", "built", "judged_in", "gpu_hours"]
+        rows = [(e.key, e.claim, e.scales, e.built, e.judged_in, e.gpu_hours) for e in shown]
+        table = pd.DataFrame(rows, columns=columns).astype({"judged_in": object, "gpu_hours": object})
         emit({"entries": table.to_dict("records")}, table, as_json=as_json, out=out)
     else:
         _print_list(shown, known)

@@ -2,6 +2,7 @@
 
 Under ``results/<paper>/<figure>/<scale>/``: a store with the curves, ``figure.png``, ``figure.pdf``,
 ``table.md`` and ``record.json`` (the table, and the command, commit, date, hardware and time that made it).
+Networks that are trained for a figure lie in the store ``results/<paper>/runs/<scale>/`` (`papers.trained`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 from scalinglab._version import __version__
 from scalinglab.errors import BadInput
+from scalinglab.papers import trained
 from scalinglab.papers.registry import SCALES, Reproduction, entry
 from scalinglab.papers.verdict import Row
 from scalinglab.store import Store
@@ -29,7 +31,8 @@ COLUMNS = ("quantity", "paper", "measured", "n", "verdict")
 
 def reproduce(key: str, scale: str = "laptop", results: str | Path = "results") -> Reproduction:
     """Reproduce one entry and keep what it made under `results`."""
-    made, seconds = run(key, scale)
+    with trained.kept_in(Path(results) / entry(key).paper / "runs" / scale):
+        made, seconds = run(key, scale)
     keep(made, key, scale, Path(results), seconds)
     return made
 

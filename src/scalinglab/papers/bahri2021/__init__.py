@@ -41,13 +41,14 @@ ENTRIES = (
         make="scalinglab.papers.bahri2021.manifold:theorem2",
     ),
     Entry(
-        "bahri2021/fig2-right-networks",
+        "bahri2021/fig2-right",
         "the exponents of student networks, of a CNN and of a Wide ResNet against the dimension of the data",
         scales=("smoke", "laptop", "gpu", "paper"),
     ),
     Entry(
-        "bahri2021/fig2-right",
-        "kernels: the exponent falls as t/d with the dimension of the data manifold, 4/d for t = 4",
+        "bahri2021/fig2-right-kernels",
+        "stand-in, kernels on spheres in place of networks: the exponent falls as t/d with the dimension of "
+        "the data manifold, 4/d for t = 4",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.manifold:fig2_right",
     ),
@@ -106,18 +107,20 @@ ENTRIES = (
     ),
     Entry(
         "bahri2021/figS6",
-        "duality of data and features",
+        "stand-in, features of an MLP trained here in place of EfficientNet-B5: duality of data and features",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.learned_features:fig_s6",
     ),
     Entry(
         "bahri2021/figS7",
-        "four regimes on learned features, low and tuned ridge",
+        "stand-in, features of an MLP trained here in place of EfficientNet-B5: four regimes on learned "
+        "features, low and tuned ridge",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.learned_features:fig_s7",
     ),
     Entry(
         "bahri2021/figS8",
+        "stand-in, kernels of perceptrons and features of an MLP in place of Myrtle-10 and WRN-28-10: "
         "teacher targets scale better than real ones; partial sums of the spectrum",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.targets:fig_s8",
