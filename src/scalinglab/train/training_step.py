@@ -20,6 +20,7 @@ from scalinglab import nets
 from scalinglab.nets.parameterization import Network, draw
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident
+from scalinglab.train.kernels.blocks import compiled_blocks, repeats
 from scalinglab.train.kernels.cpu_layers import use_products
 from scalinglab.train.kernels.gpu_layers import rewritten
 from scalinglab.train.optimizers import Moments, Rule
@@ -80,7 +81,6 @@ class Program:
         self.rule = Rule(setting, self.model)
         self.fresh_buffers = {name: buffer.clone() for name, buffer in self.model.named_buffers()}
         self.batch = self._compiled(self._batch)
-        self.loss = self._compiled(self._loss)
         self.finish = self._compiled(self._finish)
         self.statistics = [
             f"{name}.{kind}"
@@ -93,6 +93,11 @@ class Program:
         self.trained = self.model
         if resident.device.type == "cuda" and setting.compile and setting.precision != "fp32":
             self.trained = rewritten(self.model, kernels=runs == 1)
+        if setting.compile and runs == 1 and repeats(self.trained):
+            self.trained = compiled_blocks(self.trained)
+            self.loss: Callable[..., Any] = self._loss
+        else:
+            self.loss = self._compiled(self._loss)
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return torch.compile(function, dynamic=False) if self.setting.compile else function
