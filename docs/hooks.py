@@ -115,8 +115,7 @@ def tables() -> str:
 
 def _made_by(record: dict[str, Any]) -> str:
     when = f"commit {record['commit']}, {record['date']}"
-    line = f"`{record['command']}` · {when} · {record['hardware']} · {record['seconds']:g} s"
-    return line + (f"\n\n{record['missing']}" if record.get("missing") else "")
+    return f"`{record['command']}` · {when} · {record['hardware']} · {record['seconds']:g} s"
 
 
 def rows(record: dict[str, Any]) -> list[Row]:
@@ -135,6 +134,13 @@ def overview() -> list[str]:
         "all": judged,
     }
     lines += [f"| {name} | " + " | ".join(map(str, _counts(part))) + " |" for name, part in parts.items()]
+    absent = sum(row.measured is None for row in judged)
+    reported = sum(row.verdict is None for record in made for row in rows(record))
+    lines += [
+        "",
+        f"Of those that cannot be told, {absent} have no number of ours, because the curves are not public. "
+        f"{reported} further numbers are reported without a verdict: the paper says nothing to compare with.",
+    ]
     lines += ["", "| figure or table | claim | " + " | ".join(VERDICTS) + " |"]
     lines += ["| --- | --- | --: | --: | --: |"]
     for record in made:
@@ -176,4 +182,7 @@ def _row(row: Row) -> str:
     shown = list(cells(row))
     if row.verdict == DISAGREES:
         shown[-1] = f"**{DISAGREES}**"
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in (*shown, row.note)) + " |"
+    note = row.note
+    if row.relation == "=" and row.resolution is not None:
+        note = f"{note}; a difference of {row.resolution:.2g} would matter".removeprefix("; ")
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in (*shown, note)) + " |"

@@ -13,13 +13,16 @@ from scalinglab.papers.verdict import (
     AGREES,
     CANNOT_TELL,
     DISAGREES,
+    NUMERICAL,
     VERDICTS,
     Row,
     from_record,
+    largest,
     limit,
     mean,
     quantile,
     quotient,
+    refined,
 )
 
 MEASURED = Path(__file__).parents[2] / "docs" / "measured"
@@ -120,6 +123,15 @@ def test_quotient_of_paired_draws_has_the_error_of_repeated_experiments():
     assert np.mean([f.stderr for f in found]) == pytest.approx(spread, rel=0.12)
 
 
+def test_largest_on_a_grid_lies_within_its_error_of_the_maximum():
+    for points in (9, 33, 129):
+        x = np.linspace(0, 3, points) + 0.01
+        found = largest(np.sin(x))
+        assert abs(found.value - 1) < found.stderr
+    assert refined(1.0, 1.0).stderr == NUMERICAL  # never free of error
+    assert refined(1.2, 1.0).stderr == pytest.approx(0.2)
+
+
 # --- the records ------------------------------------------------------------------------------------------
 
 
@@ -136,8 +148,11 @@ def test_a_record_carries_what_its_verdicts_need(record: dict):
         row = from_record(fields)
         assert fields["verdict"] == row.verdict
         assert row.verdict in (*VERDICTS, None)
-        if row.measured is not None and row.verdict in (AGREES, DISAGREES):
-            assert row.stderr is not None
+        if row.measured is not None:
+            assert row.stderr, row.quantity
+        if row.verdict is not None and row.relation == "=" and row.reference == 0:
+            assert row.resolution, f"{row.quantity}: nothing would agree with 0"
+    assert not record["commit"].endswith("+"), "made with changes that no commit holds"
 
 
 def test_no_row_stands_twice():

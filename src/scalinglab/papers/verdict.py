@@ -32,7 +32,7 @@ from scalinglab.errors import BadInput
 
 LEVEL = 0.95
 RESOLUTION = 0.1  # of the reference: the difference that an agreement must be able to exclude
-NUMERICAL = 1e-6  # error of numbers computed from a theory that is not smaller than this
+NUMERICAL = 1e-6  # smallest error given to a number that a solver of the theory computes
 RELATIONS = ("=", ">", "<")
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
 VERDICTS = (AGREES, DISAGREES, CANNOT_TELL)
@@ -167,6 +167,24 @@ def quotient(above: np.ndarray, below: np.ndarray) -> Number:
     value = float(np.mean(above) / np.mean(below))
     left = mean(np.asarray(above) - value * np.asarray(below))
     return Number(value, left.stderr / abs(float(np.mean(below))), left.n)
+
+
+def refined(coarse: float, fine: float) -> Number:
+    """A number computed twice, the second time more finely: the change is its error, at least `NUMERICAL`."""
+    return Number(fine, max(abs(fine - coarse), NUMERICAL * max(1.0, abs(fine))))
+
+
+def largest(values: Sequence[float] | np.ndarray) -> Number:
+    """Largest of a smooth function's values on an even grid.
+
+    Between two points it lies higher by at most h²/8 times the curvature, which is the error.
+    """
+    on_grid = np.asarray(values, float)
+    top = int(on_grid.argmax())
+    height = float(on_grid[top])
+    inside = 0 < top < len(on_grid) - 1
+    bend = float(2 * height - on_grid[top - 1] - on_grid[top + 1]) if inside else 0.0
+    return refined(height + bend / 8, height)
 
 
 def limit(terms: Sequence[float] | np.ndarray) -> Number:

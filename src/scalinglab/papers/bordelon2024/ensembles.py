@@ -49,7 +49,7 @@ def fig5a(scale: str) -> Reproduction:
         ),
         Row(
             f"variance over initialisations that is left by E = {members[-1]} models of N = {base}",
-            left.value, left.stderr, left.n, paper=1 / members[-1], resolution=0.5 / members[-1],
+            left.value, left.stderr, left.n, paper=1 / members[-1],
             note="1/E; simulated loss less the bias of the theory, over that of one model, at t ≈ 10",
         ),
         *common.agreement(curves, [many, wide]),

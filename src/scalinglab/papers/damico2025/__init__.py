@@ -115,6 +115,7 @@ ENTRIES = (
         "Hoffmann et al. 2022: data and parameters both grow as the root of compute",
         scales=("laptop",),
         make="scalinglab.papers.damico2025.review:hoffmann",
+        judged_in="hoffmann2022/refit",
     ),
     Entry(
         "damico2025/talk-bottlenecks",

@@ -9,6 +9,7 @@ papers that the talk quotes: a statement that holds in general holds for them.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,13 +19,14 @@ from scalinglab.data.sources import VARIABLE, search_path
 from scalinglab.errors import BadInput
 from scalinglab.estimate import slope
 from scalinglab.figures import style
-from scalinglab.laws import plan, surface
+from scalinglab.laws import surface
 from scalinglab.papers import verdict
 from scalinglab.papers.bordelon2024 import common
 from scalinglab.papers.bordelon2024.frontier import limits
-from scalinglab.papers.hoffmann2022.refit import COMPUTE, digitised
+from scalinglab.papers.hoffmann2022 import refit
+from scalinglab.papers.hoffmann2022.refit import digitised
 from scalinglab.papers.registry import Reproduction
-from scalinglab.papers.verdict import Number, Row, rounded
+from scalinglab.papers.verdict import Number, Row
 from scalinglab.theory import bottlenecks as theory
 
 RESAMPLES = 200
@@ -174,22 +176,8 @@ def _slopes(table: pd.DataFrame) -> tuple[float, float]:
 
 
 def hoffmann(scale: str) -> Reproduction:
-    """The exponent of the best number of tokens in compute, by the three approaches."""
-    n, d, loss = digitised()
-    keep = np.argsort(np.argsort(loss)) < len(loss) - 5
-    found = plan.approaches(n[keep], d[keep], loss[keep], compute=COMPUTE, draws=200)
-    rows = []
-    for row in found.rows:
-        ends = row.exponent_interval
-        rows.append(
-            Row(
-                f"exponent of the best P in C, approach {row.name}", 1 - row.exponent,
-                (ends.high - ends.low) / 3.92, int(keep.sum()), paper=0.5, paper_stderr=rounded(0.1),
-                note="the talk: both ~ C^0.5; that of N is one less, judged in hoffmann2022/refit",
-            )
-        )  # fmt: skip
-    columns = {"n_params": n, "n_data": d, "test_loss": loss, "compute": 6 * n * d}
-    return Reproduction(Curves(columns, source="read"), None, tuple(rows))
+    """The refit, whose three exponents of N say the same of P: they add up to one."""
+    return replace(refit.refit(scale), table=())
 
 
 # --- Bordelon et al. 2024 --------------------------------------------------------------------------------
