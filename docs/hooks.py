@@ -115,7 +115,8 @@ def tables() -> str:
 
 def _made_by(record: dict[str, Any]) -> str:
     when = f"commit {record['commit']}, {record['date']}"
-    return f"`{record['command']}` · {when} · {record['hardware']} · {record['seconds']:g} s"
+    line = f"`{record['command']}` · {when} · {record['hardware']} · {record['seconds']:g} s"
+    return line + (f"\n\n{record['missing']}" if record.get("missing") else "")
 
 
 def rows(record: dict[str, Any]) -> list[Row]:
