@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scalinglab.cli import laws_curves, laws_recipes
+from scalinglab.cli import laws_curves, laws_recipes, noise
 from scalinglab.cli import options as option
 from scalinglab.cli.option_sets import Drawing, Table, takes
 from scalinglab.cli.option_sets import Surface as SurfaceTable
 from scalinglab.cli.output import grid
-from scalinglab.cli.tables import Asked, beliefs, draw, finish, limits, pairing, read_curves, say
+from scalinglab.cli.tables import Asked, beliefs, finish, limits, pairing, say
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
@@ -226,45 +226,9 @@ def surface(
     table.finish(document, best)
 
 
-@app.command("noise")
-def noise(
-    file: option.File,
-    x: option.X = "normalized_noise_scale",
-    y: Annotated[str | None, typer.Option("--y", help="test_accuracy, test_error or a loss.")] = None,
-    width: Annotated[str, typer.Option(help="The column of the width.")] = "width",
-    column: option.Columns = None,
-    where: option.Where = None,
-    figure: option.Figure = None,
-    no_figure: option.NoFigure = False,
-    as_json: option.Json = False,
-    out: option.Out = None,
-) -> None:
-    """Find the optimal SGD noise of every width and its slope.
-
-    scalinglab laws noise runs/ --x normalized_noise_scale --y test_accuracy
-    """
-    import pandas as pd
-
-    import scalinglab as sl
-
-    found = sl.laws.optimal_noise(
-        read_curves(file, where, column, settings=(x, width), as_json=as_json), x=x, y=y, width=width
-    )
-    say(found.summary(), as_json)
-    columns = {
-        n: getattr(found, n) for n in ("width", "noise", "low", "high", "accuracy", "stderr", "failed")
-    }
-    document: dict[str, Any] = {**columns, "slope": found.slope, "slope_error": found.slope_error}
-    document["r_squared"] = found.r_squared
-    if not no_figure:
-        from scalinglab.figures import laws as figures
-
-        document["figure"] = draw(figures.noise(found, y=x), figure, file, "noise")
-    finish(document, pd.DataFrame(columns), as_json, out)
-
-
 app.command("extrapolate")(laws_curves.extrapolate)
 app.command("collapse")(laws_curves.collapse)
 app.command("dynamical")(laws_curves.dynamical)
 app.command("speedup")(laws_recipes.speedup)
 app.command("schedule")(laws_recipes.schedule)
+app.command("noise")(noise.laws_noise)

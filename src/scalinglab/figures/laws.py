@@ -162,19 +162,3 @@ def approaches(found: Approaches, fitted: Surface, *, flops_per_param_example: f
     loglog(axis, "FLOPs", "optimal n_params")
     axis.legend(frameon=False)
     return figure
-
-
-def noise(found: Any, *, x: str = "width", y: str = "optimal normalized noise scale") -> Figure:
-    """Best noise interval per width and the line through the middles (`scalinglab.laws.optimal_noise`)."""
-    figure, axes = panels(1, 1, size=(4.2, 3.2))
-    axis = axes[0, 0]
-    spread = np.array([found.noise - found.low, found.high - found.noise])
-    points(axis, found.width, found.noise, spread, color=PALETTE[0])
-    grid = np.linspace(0, found.width.max() * 1.05, 2)
-    axis.plot(grid, found.slope * grid, color=PALETTE[1])
-    axis.set(
-        xlabel=x,
-        ylabel=y,
-        title=f"a = {found.slope:.3g} ± {found.slope_error:.1g}, R² = {found.r_squared:.3f}",
-    )
-    return figure

@@ -1,81 +1,26 @@
-"""Noise of stochastic gradient descent: the scale that hyperparameters set, and the gradient's own.
+"""The gradient's own noise, and the scale that hyperparameters set (`scalinglab.sgd_noise`).
 
-park2019 eqs. 2–5: with learning rate ε, batch size B, momentum m and N_train examples
-
-    g = ε N_train / (B (1 − m)),      ḡ = g w / σ0² (standard),      ḡ = g / σ0² (NTK),
-
-w the widening factor and σ0² the common variance of the weights. The gradient's own noise is measured by
-(McCandlish et al. 2018) tr Σ, the summed variance of single-example gradients, and B_simple = tr Σ / |G|².
+The gradient's own noise is measured by (McCandlish et al. 2018) tr Σ, the summed variance of single-example
+gradients, and B_simple = tr Σ / |G|².
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.functional import batches, evaluating
+from scalinglab.sgd_noise import noise_scale, normalized_noise_scale
 
-
-def noise_scale(
-    learning_rate: ArrayLike, batch_size: ArrayLike, n_data: ArrayLike, momentum: ArrayLike = 0.0
-) -> Any:
-    """g of park2019 eqs. 2 and 3, in units of weight²/loss; broadcasts over arrays.
-
-    >>> noise_scale(0.5, 32, 3200, momentum=0.75)
-    200.0
-    """
-    rate, batch, data, m = (np.asarray(v, dtype=float) for v in (learning_rate, batch_size, n_data, momentum))
-    for name, value, allowed in (
-        ("learning_rate", rate, rate > 0),
-        ("batch_size", batch, batch > 0),
-        ("n_data", data, data > 0),
-        ("momentum", m, (m >= 0) & (m < 1)),
-    ):
-        if not np.all(allowed):
-            rule = "must lie in [0, 1)" if name == "momentum" else "must be positive"
-            raise BadInput(f"{name} = {value}: {rule}")
-    scale = rate * data / (batch * (1 - m))
-    return float(scale) if scale.ndim == 0 else scale
-
-
-def normalized_noise_scale(
-    learning_rate: ArrayLike,
-    batch_size: ArrayLike,
-    n_data: ArrayLike,
-    momentum: ArrayLike = 0.0,
-    width: ArrayLike = 1.0,
-    parameterization: str = "standard",
-    weight_variance: float = 2.0,
-) -> Any:
-    """ḡ of park2019 eqs. 4 and 5, in units of 1/loss; broadcasts over arrays.
-
-    Args:
-        learning_rate: ε.
-        batch_size: B.
-        n_data: N_train.
-        momentum: m.
-        width: Widening factor w (counts in the standard scheme alone).
-        parameterization: "standard" or "ntk".
-        weight_variance: σ0².
-    """
-    known = ("standard", "ntk")
-    if parameterization not in known:
-        raise BadInput(
-            f"the normalized noise scale is not defined for parameterization {parameterization!r}: "
-            f"{nearest(parameterization, known)}"
-        )
-    factor = np.asarray(width, dtype=float) if parameterization == "standard" else 1.0
-    scale = noise_scale(learning_rate, batch_size, n_data, momentum) * factor / weight_variance
-    return float(scale) if np.ndim(scale) == 0 else scale
+__all__ = [
+    "GradientNoise", "gradient_noise", "noise_from_two_batches", "noise_scale", "normalized_noise_scale",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from torch import nn
 from scalinglab.errors import BadInput, is_whole, nearest
 from scalinglab.nets import convnets, perceptrons, resnets, transformers
 from scalinglab.nets.parameterization import Network, initialize, parameterize
+from scalinglab.sgd_noise import MLP_UNITS
 
 FAMILIES: dict[str, Callable[..., nn.Module]] = {
     "mlp": perceptrons.mlp,
@@ -77,8 +78,9 @@ def build(
         raise BadInput(f"depth = {depth}: give a positive number of layers, or leave it out")
     if name == "mlp" and "hidden" not in options and width > 64:
         raise BadInput(
-            f"width = {width:g} is a factor on the 128 hidden units of an mlp, {round(128 * width)} units: "
-            f"for {width:g} units write hidden={round(width)}; if the factor is meant, add hidden=128"
+            f"width = {width:g} is a factor on the {MLP_UNITS} hidden units of an mlp, "
+            f"{round(MLP_UNITS * width)} units: for {width:g} units write hidden={round(width)}; if the "
+            f"factor is meant, add hidden={MLP_UNITS}"
         )
     known = [p.name for p in inspect.signature(family).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for option in options:

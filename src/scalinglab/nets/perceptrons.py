@@ -8,6 +8,7 @@ from torch import nn
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.nets.layers import BatchNorm, Dense
+from scalinglab.sgd_noise import MLP_UNITS
 
 SHAPES = {"uniform": (1, 1, 1), "bottom_heavy": (4, 2, 1), "top_heavy": (1, 4, 4)}  # eq. 18
 
@@ -19,7 +20,7 @@ def mlp(
     depth: int | None,
     batch_norm: bool | None,
     *,
-    hidden: int = 128,
+    hidden: int = MLP_UNITS,
     shape: str = "uniform",
     dropout: float = 0.0,
 ) -> nn.Module:

@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 import torch
 
+from scalinglab import sgd_noise
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset
 from scalinglab.errors import BadInput
@@ -66,6 +67,7 @@ class Job:
         self.schedules = {s.run: s.checkpoints(size_of(s)).tolist() for s in settings}
         self.checkpoints = sum(len(self.schedules[s.run]) for s in self.wanted)
         self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in self.runs}
+        self.noise = {name: sgd_noise.columns(identity) for name, identity in self.runs.items()}
         self.ends: dict[str, tuple[str, int | None]] = {}
         self.writers: dict[str, RunWriter] = {}
         self.saved = time.monotonic()
@@ -203,6 +205,7 @@ class Job:
             self.measure.keep(rows)
 
     def _append(self, s: Setting, measured: dict[str, float]) -> None:
+        measured |= self.noise[s.run]
         self.rows[s.run].append(measured)
         if s.run in self.writers:
             self.writers[s.run].append(measured)

@@ -1,0 +1,128 @@
+"""``scalinglab laws noise`` and ``scalinglab plan noise``: the best SGD noise by width, and advice."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scalinglab.cli import options as option
+from scalinglab.cli.tables import draw, finish, read_curves, say
+from scalinglab.errors import BadInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scalinglab.laws.noise import OptimalNoise
+
+Searched = Annotated[str, typer.Option("--x", help="The column that was searched, e.g. batch_size.")]
+Scored = Annotated[str | None, typer.Option("--y", help="test_accuracy, test_error or a loss.")]
+WidthColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--width-column",
+        help="The column of the width. Default: widening_factor (units of a hidden layer of an mlp, the "
+        "paper's w), else width (a multiple of the family's base).",
+    ),
+]
+Kind = Annotated[
+    str,
+    typer.Option(
+        help="'all' runs by their noise, only the 'batch' or the 'rate' search, or 'both', compared."
+    ),
+]
+
+
+def laws_noise(
+    file: option.File,
+    x: Searched = "normalized_noise_scale",
+    y: Scored = None,
+    width_column: WidthColumn = None,
+    search: Kind = "all",
+    times: Annotated[
+        bool, typer.Option("--times", help="Also the optimum at shares of the training time.")
+    ] = False,
+    column: option.Columns = None,
+    where: option.Where = None,
+    figure: option.Figure = None,
+    no_figure: option.NoFigure = False,
+    as_json: option.Json = False,
+    out: option.Out = None,
+) -> None:
+    """Find the optimal SGD noise of every width, and whether it grows in proportion to width.
+
+    Intervals come from resampling runs, within width and level, through the whole selection.
+
+    scalinglab laws noise runs/
+
+    scalinglab laws noise runs/ --search both --times
+
+    scalinglab laws noise runs.csv --x learning_rate --y test_accuracy --where batch_size=96
+    """
+    from scalinglab.laws import noise
+
+    if search not in ("all", "batch", "rate", "both"):
+        raise BadInput(f"--search {search}: choose from all, batch, rate, both")
+    settings = (x, *((width_column,) if width_column else ("width", "widening_factor")))
+    curves = read_curves(file, where, column, settings, as_json=as_json)
+    asked: dict[str, Any] = {"x": x, "y": y, "width": width_column}
+    document: dict[str, Any] = {}
+    if search == "both":
+        compared = noise.compare(curves, **asked)
+        say(compared.summary(), as_json)
+        found = compared.batch
+        document = summary_of(found) | {"by_rate": summary_of(compared.rate)}
+        document["ratio"] = asdict(compared.ratio)
+        document["best_difference"] = asdict(compared.best_difference)
+    else:
+        curves = curves if search == "all" else _one_search(curves, search)
+        found = noise.optimal_noise(curves, **asked)
+        say(found.summary(), as_json)
+        document = summary_of(found)
+    if times:
+        along = noise.over_time(curves, **asked)
+        say("\n" + along.summary(), as_json)
+        document["times"] = {
+            "shares": along.shares, "ratio": [asdict(r) for r in along.ratio], "verdict": along.verdict,
+            "power": [asdict(one.power) for one in along.found],
+            "noise": [one.noise for one in along.found],
+        }  # fmt: skip
+    if not no_figure:
+        from scalinglab.figures import noise as figures
+
+        document["figure"] = draw(figures.noise(found), figure, file, "noise")
+    finish(document, table_of(found), as_json, out)
+
+
+def _one_search(curves: Any, name: str) -> Any:
+    from scalinglab.laws.noise import searches
+
+    both = searches(curves)
+    if name not in both:
+        raise BadInput(f"--search {name}: the runs hold a search over {' and '.join(both)} only")
+    return both[name]
+
+
+def table_of(found: OptimalNoise) -> pd.DataFrame:
+    """One row a width."""
+    import pandas as pd
+
+    low, high = found.noise_interval
+    multiple = {} if found.width_column == "width" else {"width": found.multiple}
+    return pd.DataFrame({
+        found.width_column: found.width, **multiple, "noise": found.noise, "noise_low": low,
+        "noise_high": high, "low": found.low, "high": found.high, "accuracy": found.accuracy,
+        "stderr": found.stderr, "edge": found.edge, "failed": found.failed, "used": found.used,
+    })  # fmt: skip
+
+
+def summary_of(found: OptimalNoise) -> dict[str, Any]:
+    """The whole result as a document."""
+    columns = {name: values.to_numpy() for name, values in table_of(found).items()}
+    return {
+        **{str(name): values for name, values in columns.items()}, "width_column": found.width_column,
+        "x": found.x, "y": found.y, "runs": found.n_runs, "slope": found.slope,
+        "slope_error": found.slope_error, "a": asdict(found.proportionality), "p": asdict(found.power),
+        "r_squared": found.r_squared, "verdict": found.verdict, "reason": found.reason,
+    }  # fmt: skip

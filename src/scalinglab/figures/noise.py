@@ -1,0 +1,137 @@
+"""Figures of the optimal SGD noise: searches by width, the optimum against width, over time, stability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, loglog, panels, points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from scalinglab.laws.noise import OptimalNoise, OverTime, Stability
+
+NAMES = {
+    "normalized_noise_scale": "normalized noise scale ḡ / loss⁻¹",
+    "noise_scale": "noise scale g",
+    "widening_factor": "widening factor w of park2019",
+    "width": "width (multiple of the base)",
+    "learning_rate": "learning rate",
+    "batch_size": "batch size",
+}
+
+
+def label(column: str) -> str:
+    """A column in words, with its unit."""
+    return NAMES.get(column, column.replace("_", " "))
+
+
+def noise(found: OptimalNoise, *, title: str = "") -> Figure:
+    """The searches of all widths left, the optimum against width right."""
+    figure, axes = panels(1, 2, size=(4.4, 3.4))
+    draw_searches(axes[0, 0], found)
+    draw_optimum(axes[0, 1], found)
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+    return figure
+
+
+def draw_searches(axis: Axes, found: OptimalNoise, title: str = "") -> None:
+    """Mean score against the level, one curve a width; the best interval of each is drawn thick."""
+    sign = -1.0 if found.y.endswith("loss") else 1.0
+    for one, width, low, high, color in zip(
+        found.searches, found.width, found.low, found.high, colors(found.width), strict=True
+    ):
+        use = one.usable
+        level, mean, error = one.level[use], sign * one.mean[use], one.stderr[use]
+        points(axis, level, mean, error, color=color, fmt="o-", linewidth=1, markersize=3, label=f"{width:g}")
+        best = (level >= low * (1 - 1e-6)) & (level <= high * (1 + 1e-6))
+        axis.plot(level[best], mean[best], color=color, linewidth=3.5, alpha=0.6, solid_capstyle="round")
+    y = "test accuracy" if found.y.endswith("error") else label(found.y)
+    axis.set(xscale="log", xlabel=label(found.x), ylabel=y)
+    if sign > 0:  # runs far beyond the optimum must not make the maxima flat
+        top, spread = found.accuracy.max(), np.ptp(found.accuracy)
+        bottom = top - max(4 * spread, 10 * found.stderr.max(), 0.005)
+        axis.set_ylim(max(bottom, axis.get_ylim()[0]), top + 0.15 * (top - bottom))
+    axis.set_title(title)
+    axis.legend(title=found.width_column.replace("_", " "), fontsize=7)
+
+
+def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name: str = "") -> None:
+    """Optimum against width: best intervals thin, 95 % intervals of the middle thick, both lines."""
+    w = found.width
+    hollow = ~found.used
+    if np.isfinite(found.noise_interval).all():
+        axis.vlines(w, *found.noise_interval, color=color, linewidth=4, alpha=0.25)
+    spread = np.array([found.noise - found.low, found.high - found.noise])
+    points(axis, w, found.noise, spread, color=color, label=name or "middle of the best interval")
+    if hollow.any():
+        axis.plot(w[hollow], found.noise[hollow], "o", markerfacecolor="white", markeredgecolor=color,
+                  label="open-ended, not used")  # fmt: skip
+    grid = np.geomspace(w.min() / 1.15, w.max() * 1.15, 30)
+    p = found.power
+    axis.plot(grid, found.slope * grid, color=color, linewidth=1, linestyle="--", label="a w")
+    if np.isfinite(p.value):
+        middle = np.exp(np.log(w[found.used]).mean())
+        height = np.exp(np.log(found.noise[found.used]).mean())
+        axis.plot(grid, height * (grid / middle) ** p.value, color=color, label=f"w^p, p = {p.value:.2f}")
+        if np.isfinite(p.low):
+            sides = np.array([height * (grid / middle) ** end for end in (p.low, p.high)])
+            band(axis, grid, sides.min(axis=0), sides.max(axis=0), color=color, alpha=0.08)
+    loglog(axis, label(found.width_column), f"optimal {label(found.x)}")
+    said = "not decided" if found.verdict == "cannot tell" else found.verdict
+    axis.set_title(f"p = {p.value:.2f} [{p.low:.2f}, {p.high:.2f}]: p = {found.claim:g} {said}", fontsize=9)
+    axis.legend(fontsize=7)
+
+
+def over_time(found: OverTime, *, title: str = "") -> Figure:
+    """Optimum, relative to that at the end, and the power p, against the share of the training time."""
+    figure, axes = panels(1, 2, size=(4.0, 3.2))
+    draw_over_time(axes[0, 0], found)
+    right = axes[0, 1]
+    p = [one.power for one in found.found]
+    values = np.array([e.value for e in p])
+    points(right, found.shares, values, _around(p), color=PALETTE[1])
+    right.axhline(found.found[-1].claim, color=MUTED, linestyle="--", linewidth=1)
+    right.set(xscale="log", xlabel="share of the training time T", ylabel="power p")
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+    return figure
+
+
+def draw_over_time(axis: Axes, found: OverTime, color: str = PALETTE[0], name: str = "") -> None:
+    """Optimum over that at the end of training, with 95 % intervals."""
+    ratios = found.ratio[:-1]
+    values = np.array([e.value for e in ratios])
+    points(axis, found.shares[:-1], values, _around(ratios), color=color, label=name or None)
+    axis.axhline(1, color=MUTED, linestyle="--", linewidth=1)
+    axis.set(xscale="log", yscale="log", xlabel="share of the training time T",
+             ylabel="optimum / optimum at T")  # fmt: skip
+    axis.set_title(found.verdict)
+
+
+def _around(estimates: Any) -> np.ndarray:
+    """Distances from the value to both ends, for error bars."""
+    return np.array([[e.value - e.low, e.high - e.value] for e in estimates]).clip(0).T
+
+
+def stability(found: dict[str, Stability], *, title: str = "") -> Figure:
+    """Failure rates of each scheme, and the largest stable rate against width."""
+    figure, axes = panels(1, len(found) + 1, size=(3.6, 3.2))
+    last = axes[0, -1]
+    for axis, (name, one), color in zip(axes[0], found.items(), PALETTE, strict=False):
+        for width, share, shade in zip(one.width, one.failed, colors(one.width), strict=True):
+            seen = np.isfinite(share)
+            axis.plot(one.rates[seen], share[seen], "o-", color=shade, markersize=3, label=f"{width:g}")
+        axis.set(xscale="log", xlabel="learning rate", ylabel="failed runs")
+        axis.set_title(name)
+        axis.legend(title=one.width_column.replace("_", " "), fontsize=7)
+        c = one.exponent
+        points(last, one.width, one.largest, np.abs(one.largest_interval - one.largest), color=color,
+               label=f"{name}: w^{c.value:.2f} [{c.low:.2f}, {c.high:.2f}]")  # fmt: skip
+    loglog(last, label(next(iter(found.values())).width_column), "largest stable learning rate")
+    last.legend(fontsize=7)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
+    return figure

@@ -1,0 +1,263 @@
+"""The optimal SGD noise of a family of networks (park2019, section 3.1), and how it grows with width.
+
+For every width the best interval of a search over noise scales is found (`selection`); its middle is the
+optimal noise ḡ_opt(w). Two lines go through the optima: the paper's ḡ_opt = a w, and ḡ_opt ∝ w^p with a free
+power. The paper's claim is p = 1. All intervals come from resampling runs, within width and level, through
+the whole selection; the verdict follows from that of p alone:
+
+- *holds*: the 95 % interval of p holds 1 and excludes 0;
+- *fails*: it excludes 1;
+- *cannot tell*: it holds both, or there are not enough widths whose optimum lies inside the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.estimate import Estimate
+from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
+from scalinglab.laws.noise.selection import Search, interval_of, middles, open_ended, resampled, select
+
+DRAWS = 2000
+HOLDS, FAILS, CANNOT_TELL = "holds", "fails", "cannot tell"
+ENOUGH_WIDTHS = 3
+
+
+@dataclass(frozen=True)
+class OptimalNoise:
+    """Best noise interval per width, and the lines through the middles.
+
+    Attributes:
+        width: (widths,), increasing, in the units of `width_column`.
+        multiple: (widths,), the same as multiples of the family's base width; NaN where not known.
+        width_column: "widening_factor" (w of park2019) or "width", or the column that was asked for.
+        noise: (widths,), the middle of each best interval.
+        noise_interval: (2, widths), its 95 % interval over resampled runs.
+        low, high: (widths,), the ends of the best interval.
+        accuracy: (widths,), the best mean accuracy (or loss).
+        stderr: (widths,), its standard error.
+        edge: (widths,), whether the interval ends where the search did: the optimum may lie outside.
+        failed: (widths,), share of runs that did not train; they are not in the means.
+        used: (widths,), whether the lines go through this width.
+        proportionality: a of noise = a · width, with its 95 % interval.
+        power: p of noise ∝ width^p, with its 95 % interval.
+        r_squared: 1 - Σ(noise - a·width)²/Σ(noise - mean)². It says little: see the interval of p.
+        verdict: "holds", "fails" or "cannot tell" of the claim p = `claim`.
+        reason: why, in a sentence.
+        claim: the power that is claimed; 1 for the noise scale.
+        x, y: the columns that were searched and scored.
+        draws: (draws, widths), optima of resampled runs.
+        best_draws: (draws, widths), their best mean scores; larger is better.
+        searches: the runs of every width, by level.
+        n_runs: runs that were counted.
+    """
+
+    width: np.ndarray
+    multiple: np.ndarray
+    width_column: str
+    noise: np.ndarray
+    noise_interval: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    accuracy: np.ndarray
+    stderr: np.ndarray
+    edge: np.ndarray
+    failed: np.ndarray
+    used: np.ndarray
+    proportionality: Estimate
+    power: Estimate
+    r_squared: float
+    verdict: str
+    reason: str
+    claim: float
+    x: str
+    y: str
+    draws: np.ndarray
+    best_draws: np.ndarray
+    searches: tuple[Search, ...]
+    n_runs: int
+
+    @property
+    def slope(self) -> float:
+        """a of noise = a · width."""
+        return self.proportionality.value
+
+    @property
+    def slope_error(self) -> float:
+        """One standard error of a, over resampled runs."""
+        return self.proportionality.stderr
+
+    def summary(self) -> str:
+        """A table in lines."""
+        both = self.width_column != "width" and bool(np.isfinite(self.multiple).any())
+        y = "accuracy" if self.y.endswith("error") else self.y
+        names = (("width",) if both else ()) + ("w", "optimum", "95 %", "best interval", f"best {y}")
+        rows = [names]
+        for i, width in enumerate(self.width):
+            first, last = self.noise_interval[:, i]
+            rows.append((
+                *((f"{self.multiple[i]:.3g}",) if both else ()), f"{width:g}", f"{self.noise[i]:.4g}",
+                f"[{first:.3g}, {last:.3g}]", f"[{self.low[i]:.4g}, {self.high[i]:.4g}]",
+                f"{self.accuracy[i]:.4f} ± {self.stderr[i]:.4f}{' *' if self.edge[i] else ''}",
+            ))  # fmt: skip
+        sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(cell.rjust(n) for cell, n in zip(row, sizes, strict=True)) for row in rows]
+        if self.edge.any():
+            left_out = "" if self.used.all() else "; not used in the lines below"
+            lines.append(
+                f"* the interval reaches the end of the search: the optimum may lie outside{left_out}"
+            )
+        a, p = self.proportionality, self.power
+        lines += [
+            f"w is {self.width_column}" + (f", {UNITS[w]}" if (w := self.width_column) in UNITS else ""),
+            f"{self.x} = a w: a = {a.value:.4g}, 95 % [{a.low:.4g}, {a.high:.4g}], R² = {self.r_squared:.3f}",
+            f"{self.x} ∝ w^p: p = {p.value:.3g}, 95 % [{p.low:.3g}, {p.high:.3g}]",
+            f"p = {self.claim:g} {self.verdict}: {self.reason}"
+            if self.verdict != CANNOT_TELL
+            else f"cannot tell whether p = {self.claim:g}: {self.reason}",
+        ]
+        return "\n".join(lines)
+
+
+def optimal_noise(
+    curves: Curves,
+    *,
+    x: str = "normalized_noise_scale",
+    y: str | None = None,
+    width: str | None = None,
+    standard_errors: float = 2.0,
+    trained_above: float = TRAINED_ABOVE,
+    share: float = 1.0,
+    claim: float = 1.0,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> OptimalNoise:
+    """The best noise interval of every width, and how the optimum grows with width.
+
+    Args:
+        curves: runs at several widths, noise scales and seeds; the last checkpoint of each run counts. Noise
+            scales are computed from learning_rate, batch_size, n_data and parameterization where they are
+            no columns.
+        x: the column of the noise scale: `normalized_noise_scale`, or any other quantity to be searched for
+            its best value (`batch_size`, `learning_rate`).
+        y: `test_accuracy` (larger is better), or a column whose name ends in `error` or `loss` (smaller is
+            better; an error counts as 1 - accuracy); by default the first of test_accuracy, test_error.
+        width: the column of the width; by default `widening_factor`, the w of park2019, and `width` in a
+            table without it.
+        standard_errors: how far below the best mean still counts as best.
+        trained_above: runs that end at or below this accuracy did not train and are left out (Park et al.
+            take 0.2 for ten classes), and so are levels at which fewer than three quarters of the runs
+            trained. Not applied to losses.
+        share: of every run's training time that counts; see `over_time`.
+        claim: the power p that the verdict is about.
+        draws: of resampled runs.
+        seed: of the resampling.
+    """
+    if draws < 100:
+        raise BadInput(f"draws = {draws}: 100 or more resampled sets are needed for an interval")
+    found = ends(curves, x, y, width, trained_above, share)
+    return from_ends(found, standard_errors=standard_errors, claim=claim, draws=draws, seed=seed)
+
+
+def from_ends(
+    found: Ends, *, standard_errors: float = 2.0, claim: float = 1.0, draws: int = DRAWS, seed: int = 0
+) -> OptimalNoise:
+    """`optimal_noise` of the ends of runs."""
+    searches = found.searches()
+    rows = [interval_of(one, standard_errors) for one in searches]
+    low, high, best, stderr, edge = (np.array(c) for c in zip(*rows, strict=True))
+    middle = (low + high) / 2
+    drawn, best_drawn, open_share = _resample(searches, standard_errors, draws, seed, found.share)
+    edge = edge.astype(bool)
+    closed = ~edge & (open_share < 0.5)
+    used = closed if closed.sum() >= ENOUGH_WIDTHS else np.ones(len(edge), bool)
+    widths = found.widths
+    repeated = all(one.repeated for one in searches)
+    through = (widths[used], middle[used], drawn[:, used], repeated)
+    a, p = _estimate(_proportionality, *through), _estimate(_power, *through)
+    verdict, reason = _verdict(p, claim, int(closed.sum()), repeated)
+    failed = np.array([1 - sum(map(len, one.scores)) / one.tried.sum() for one in searches])
+    sign = -1.0 if found.is_loss else 1.0
+    interval = np.quantile(drawn, (0.025, 0.975), axis=0) if repeated else np.full((2, len(widths)), np.nan)
+    return OptimalNoise(
+        widths, found.multiple(), found.width_column, middle, interval, low, high, sign * best, stderr, edge,
+        failed, used, a, p, _r_squared(widths[used], middle[used], a.value), verdict, reason, claim, found.x,
+        found.y, drawn, best_drawn, tuple(searches), len(found.frame),
+    )  # fmt: skip
+
+
+def _resample(
+    searches: list[Search], standard_errors: float, draws: int, seed: int, share: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Optima and best means of resampled runs, (draws, widths), and how often an interval is open-ended."""
+    optima, best, is_open = [], [], []
+    for k, one in enumerate(searches):
+        # the same runs are drawn at every share of the training time; where an optimum lies between two
+        # levels is a new unknown at each
+        means, stderrs = resampled(one, draws, (seed, k))
+        low, high = select(means, stderrs, standard_errors)
+        between = np.random.default_rng((seed, k, len(one.level), round(share * 1e6)))
+        optima.append(middles(one.level, low, high, between))
+        best.append(means.max(axis=1))
+        is_open.append(open_ended(one, low, high).mean())
+    return np.stack(optima, axis=1), np.stack(best, axis=1), np.array(is_open)
+
+
+def _proportionality(width: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """a of noise = a · width by least squares, as in the paper, for each row of noise."""
+    return np.asarray(noise @ width / (width @ width))
+
+
+def _power(width: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """p of noise ∝ width^p by least squares in logs, for each row of noise; NaN for one width."""
+    if len(width) < 2:
+        return np.full(len(noise), np.nan)
+    centred = np.log(width) - np.log(width).mean()
+    return np.asarray(np.log(noise) @ centred / (centred @ centred))
+
+
+def _estimate(
+    of: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    width: np.ndarray,
+    noise: np.ndarray,
+    drawn: np.ndarray,
+    repeated: bool,
+) -> Estimate:
+    """A number of the optima, with the spread and the percentiles of resampled ones."""
+    value = of(width, noise[None])
+    if not repeated:
+        return Estimate(float(value[0]))
+    values = of(width, drawn)
+    low, high = np.quantile(values, (0.025, 0.975))
+    return Estimate(float(value[0]), float(values.std(ddof=1)), float(low), float(high))
+
+
+def _verdict(p: Estimate, claim: float, closed: int, repeated: bool) -> tuple[str, str]:
+    """What the interval of p says of the claim, and why."""
+    if not repeated:
+        return CANNOT_TELL, "every setting was run once: repeat them with other seeds"
+    if not np.isfinite(p.value):
+        return CANNOT_TELL, "there is one width only"
+    if closed < ENOUGH_WIDTHS:
+        return CANNOT_TELL, (
+            f"the optimum lies inside the search for {closed} widths, and {ENOUGH_WIDTHS} are needed: search "
+            "further, repeat with more seeds, or add widths"
+        )
+    inside, none = p.low <= claim <= p.high, p.low <= 0 <= p.high
+    ends_of = f"the 95 % interval of p, [{p.low:.3g}, {p.high:.3g}],"
+    if not inside:
+        return FAILS, f"{ends_of} excludes {claim:g}"
+    if none:
+        return CANNOT_TELL, f"{ends_of} holds {claim:g}, and 0 as well: no dependence on width"
+    return HOLDS, f"{ends_of} holds {claim:g} and excludes 0"
+
+
+def _r_squared(width: np.ndarray, noise: np.ndarray, slope: float) -> float:
+    rest = noise - slope * width
+    spread = np.sum((noise - noise.mean()) ** 2)
+    return float(1 - rest @ rest / spread) if spread > 0 else float("nan")

@@ -1,0 +1,167 @@
+"""The runs behind an optimal noise: which width, which level, how well they end, and whether they trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from scalinglab import sgd_noise
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.laws.noise.selection import Search, search
+
+TRAINED_ABOVE = 0.2  # accuracy of ten classes, park2019 section 3.1
+FACTORS = (
+    "learning_rate", "batch_size", "n_data", "momentum", "optimizer", "parameterization", "initialization",
+    "model", "width", "model_options",
+)  # fmt: skip
+UNITS = {
+    "widening_factor": "that of park2019: units of a hidden layer of an mlp, width of lenet and wide_resnet",
+    "width": "a multiple of the family's base width",
+}
+
+
+@dataclass(frozen=True)
+class Ends:
+    """One row a run.
+
+    Attributes:
+        frame: the last row of every run that counts.
+        level: what was searched.
+        width: in the units of `width_column`.
+        score: larger is better.
+        trained: whether the run trained.
+        x, y, width_column: the columns.
+        share: of the training time that counts.
+    """
+
+    frame: pd.DataFrame
+    level: np.ndarray
+    width: np.ndarray
+    score: np.ndarray
+    trained: np.ndarray
+    x: str
+    y: str
+    width_column: str
+    share: float = 1.0
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether the score is minus a loss, which is neither an accuracy nor judged by one."""
+        return self.y.endswith("loss")
+
+    @property
+    def widths(self) -> np.ndarray:
+        """The widths, increasing."""
+        return np.unique(self.width)
+
+    def multiple(self) -> np.ndarray:
+        """Our `width` at each of `widths`; NaN where the table has none."""
+        if "width" not in self.frame:
+            return np.full(len(self.widths), np.nan)
+        own = self.frame["width"].to_numpy(float)
+        return np.array([own[self.width == w][0] for w in self.widths])
+
+    def searches(self) -> list[Search]:
+        """The runs of every width, by level."""
+        found = []
+        for value in self.widths:
+            chosen = self.width == value
+            one = search(self.level[chosen], self.score[chosen], self.trained[chosen])
+            if not one.usable.any():
+                raise BadInput(
+                    f"no run of {self.width_column} = {value:g} trained: at no level do three quarters of "
+                    f"the runs end at a {self.y} better than chance"
+                )
+            found.append(one)
+        return found
+
+
+def ends(
+    curves: Curves,
+    x: str = "normalized_noise_scale",
+    y: str | None = None,
+    width: str | None = None,
+    trained_above: float = TRAINED_ABOVE,
+    share: float = 1.0,
+) -> Ends:
+    """The end of every run, or its last checkpoint within a share of its training time.
+
+    Args:
+        curves: runs at several widths, levels and seeds.
+        x: the column that was searched; noise scales are computed where the table has none.
+        y: `test_accuracy`, or a column whose name ends in `error` or `loss`.
+        width: by default `widening_factor`, and `width` in a table without it.
+        trained_above: runs that end at or below this accuracy did not train. Not applied to losses.
+        share: of the steps that a run takes.
+    """
+    if not 0 < share <= 1:
+        raise BadInput(f"share = {share:g}: a part of the training time, more than 0 and at most 1")
+    curves = completed(curves)
+    column = y or next((c for c in ("test_accuracy", "test_error") if c in curves.frame), "test_error")
+    w = width or ("widening_factor" if _known(curves.frame, "widening_factor") else "width")
+    for name in (x, column, w):
+        curves[name]  # says which column is missing, and the nearest
+    if not _known(curves.frame, x):
+        raise BadInput(f"{x} is missing in every row: {_why_missing(curves.frame)}")
+    last = _last(curves, [x, w], share)
+    last = last[last[x].notna() & last[w].notna()]
+    if last.empty:
+        raise BadInput(f"no run has a checkpoint within {share:g} of its training time")
+    score = last[column].to_numpy(float)
+    if column.endswith("error"):
+        score = 1 - score
+    elif column.endswith("loss"):
+        score = -score
+    trained = np.isfinite(score) & ~curves.has_diverged[last.index]
+    if not column.endswith("loss"):
+        trained &= score > trained_above
+    level, breadth = last[x].to_numpy(float), last[w].to_numpy(float)
+    if not np.all(level > 0) or not np.all(breadth > 0):
+        wrong = x if not np.all(level > 0) else w
+        raise BadInput(f"{wrong} has the value {last[wrong].min():g}: levels and widths must be positive")
+    return Ends(last, level, breadth, score, trained, x, column, w, share)
+
+
+def completed(curves: Curves) -> Curves:
+    """The curves with noise scales and widening factors, computed from settings where they are missing."""
+    missing = [name for name in sgd_noise.COLUMNS if not _known(curves.frame, name)]
+    factors = [name for name in FACTORS if name in curves.frame]
+    if not missing or not factors:
+        return curves
+    key = curves.frame.groupby(factors, dropna=False, sort=False).ngroup().to_numpy()
+    _, first, index = np.unique(key, return_index=True, return_inverse=True)
+    each = [sgd_noise.columns(own) for own in curves.frame[factors].iloc[first].to_dict("records")]
+    added = {
+        name: np.array([own.get(name, np.nan) for own in each])[index]
+        for name in missing
+        if any(name in own for own in each)
+    }
+    if not added:
+        return curves
+    return Curves(curves.frame.assign(**added), settings=curves.settings, names=curves.names)
+
+
+def _known(frame: pd.DataFrame, column: str) -> bool:
+    return column in frame and bool(frame[column].notna().any())
+
+
+def _why_missing(frame: pd.DataFrame) -> str:
+    if "optimizer" in frame and not frame["optimizer"].isin(sgd_noise.OPTIMIZERS).any():
+        return "it is defined for sgd and nesterov alone; --x learning_rate or --x batch_size searches those"
+    return "it needs learning_rate, batch_size, n_data and parameterization (standard or ntk)"
+
+
+def _last(curves: Curves, settings: list[str], share: float) -> pd.DataFrame:
+    """The last row of every run; without progress every row is the end of a run."""
+    if not curves.progress_columns:
+        return curves.frame
+    progress = curves.progress_columns[0]
+    frame = curves.frame.sort_values(progress, kind="stable")
+    runs = ["run", *settings]  # settings of a foreign table are undeclared, perhaps
+    if share < 1:
+        total = frame.groupby(runs, sort=False)[progress].transform("max")
+        frame = frame[frame[progress] <= share * total * (1 + 1e-9)]
+    return frame.groupby(runs, sort=False).tail(1)

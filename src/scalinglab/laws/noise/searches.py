@@ -1,0 +1,113 @@
+"""Two ways to the same optimum: batch sizes at a fixed learning rate, and learning rates at a fixed batch.
+
+If only the noise scale matters, both searches find the same optimal noise (park2019, figures 1 and 2) and the
+same best accuracy (figure 3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.estimate import Estimate
+from scalinglab.laws.noise.optimum import OptimalNoise, optimal_noise
+
+VARIED = {"batch": ("batch_size", "learning_rate"), "rate": ("learning_rate", "batch_size")}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Both searches.
+
+    Attributes:
+        batch, rate: the optimum by batch sizes and by learning rates.
+        ratio: a by batch over a by rate, with its 95 % interval over resampled runs.
+        best_difference: the best score by batch minus that by rate, in the mean over common widths.
+    """
+
+    batch: OptimalNoise
+    rate: OptimalNoise
+    ratio: Estimate
+    best_difference: Estimate
+
+    def summary(self) -> str:
+        """Both tables and the comparison."""
+        r, d = self.ratio, self.best_difference
+        return "\n".join(
+            [
+                "search over batch sizes:", self.batch.summary(), "",
+                "search over learning rates:", self.rate.summary(), "",
+                f"a by batch over a by rate: {r.value:.3g}, 95 % [{r.low:.3g}, {r.high:.3g}]",
+                f"best by batch minus best by rate: {d.value:.2g}, 95 % [{d.low:.2g}, {d.high:.2g}]",
+            ]
+        )  # fmt: skip
+
+
+def searches(curves: Curves) -> dict[str, Curves]:
+    """The runs of each search: "batch" at the learning rate, "rate" at the batch size, with most levels.
+
+    A table that holds one kind of search gives that one alone.
+    """
+    found = {}
+    for name, (varied, fixed) in VARIED.items():
+        if varied not in curves.frame or fixed not in curves.frame:
+            continue
+        levels = curves.frame.groupby(fixed)[varied].nunique()
+        if len(levels) and levels.max() > 1:
+            found[name] = curves.select(**{fixed: levels.idxmax()})
+    if not found:
+        raise BadInput("no search: neither batch_size at one learning_rate nor the reverse has two values")
+    return found
+
+
+def compare(curves: Curves, **options: Any) -> Compared:
+    """The optimum by batch sizes against that by learning rates.
+
+    Args:
+        curves: runs of both searches.
+        options: of `optimal_noise`.
+    """
+    both = searches(curves)
+    if missing := [name for name in VARIED if name not in both]:
+        varied, fixed = VARIED[missing[0]]
+        raise BadInput(f"no search over {varied}: no {fixed} has runs at two values of it or more")
+    seed = options.pop("seed", 0)
+    batch = optimal_noise(both["batch"], seed=seed, **options)
+    rate = optimal_noise(both["rate"], seed=seed + 1, **options)  # other runs, other draws
+    return Compared(batch, rate, _ratio(batch, rate), _difference(batch, rate))
+
+
+def _ratio(batch: OptimalNoise, rate: OptimalNoise) -> Estimate:
+    """a over a, through the widths that both searches use."""
+    widths, one, other = _common(batch, rate)
+
+    def slopes(noise: np.ndarray) -> np.ndarray:
+        return np.asarray(noise @ widths / (widths @ widths))
+
+    value = float(slopes(batch.noise[one]) / slopes(rate.noise[other]))
+    return _estimate(value, slopes(batch.draws[:, one]) / slopes(rate.draws[:, other]))
+
+
+def _difference(batch: OptimalNoise, rate: OptimalNoise) -> Estimate:
+    """Best score by batch minus best score by rate, the mean over common widths."""
+    _, one, other = _common(batch, rate)
+    sign = -1.0 if batch.y.endswith("loss") else 1.0
+    value = sign * float(np.mean(batch.accuracy[one] - rate.accuracy[other]))
+    drawn = (batch.best_draws[:, one] - rate.best_draws[:, other]).mean(axis=1)
+    return _estimate(value, drawn)
+
+
+def _common(batch: OptimalNoise, rate: OptimalNoise) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    widths = np.intersect1d(batch.width[batch.used], rate.width[rate.used])
+    if not len(widths):
+        raise BadInput("the two searches have no width in common at which both find an optimum")
+    return widths, np.isin(batch.width, widths), np.isin(rate.width, widths)
+
+
+def _estimate(value: float, drawn: np.ndarray) -> Estimate:
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return Estimate(value, float(drawn.std(ddof=1)), float(low), float(high))

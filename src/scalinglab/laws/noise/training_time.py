@@ -1,0 +1,96 @@
+"""Whether training was long enough: the optimal noise at shares of the training time, off the same runs.
+
+The paper's claim is about late times. At a constant learning rate a run of T/2 steps is the first half of a
+run of T steps, so its checkpoints show what a shorter training would have found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.estimate import Estimate
+from scalinglab.laws.noise.optimum import OptimalNoise, optimal_noise
+
+SHARES = (0.0625, 0.125, 0.25, 0.5, 1.0)
+SETTLED, MOVING, CANNOT_TELL = "settled", "still moving", "cannot tell"
+FACTOR = 2.0  # a change of the optimum by this factor must be excluded before it is called settled
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """The optimal noise at several shares of every run's training time.
+
+    Attributes:
+        shares: increasing, the last one 1.
+        found: the optimum at each.
+        ratio: for each share the optimum there over that at the end, the geometric mean over the widths that
+            both use, with its 95 % interval over resampled runs.
+        verdict: "settled", "still moving" or "cannot tell", by the ratio at half the time.
+    """
+
+    shares: tuple[float, ...]
+    found: tuple[OptimalNoise, ...]
+    ratio: tuple[Estimate, ...]
+    verdict: str
+
+    def summary(self) -> str:
+        """A table in lines."""
+        lines = [f"{'share of T':>10} {'optimum / that at T':>28} {'a':>10} {'p':>24}"]
+        for share, one, ratio in zip(self.shares, self.found, self.ratio, strict=True):
+            moved = f"{ratio.value:.3g} [{ratio.low:.3g}, {ratio.high:.3g}]" if share < 1 else "1"
+            p = one.power
+            power = f"{p.value:.2f} [{p.low:.2f}, {p.high:.2f}]"
+            lines.append(f"{share:>10g} {moved:>28} {one.slope:>10.4g} {power:>24}")
+        lines.append(f"from half the training time to its end: {self.verdict}")
+        return "\n".join(lines)
+
+
+def over_time(curves: Curves, *, shares: Sequence[float] = SHARES, **options: Any) -> OverTime:
+    """The optimal noise as a function of the training time.
+
+    Args:
+        curves: runs with several checkpoints each.
+        shares: of each run's training time; 0.5 and 1 are always among them.
+        options: of `optimal_noise`.
+    """
+    if not curves.progress_columns:
+        raise BadInput("the table has no step, epoch or other progress: one row a run cannot tell of time")
+    wanted = sorted({*map(float, shares), 0.5, 1.0})
+    found = []
+    for share in wanted:
+        try:
+            found.append((share, optimal_noise(curves, share=share, **options)))
+        except BadInput:
+            if share in (0.5, 1.0):
+                raise  # at an earlier time some width has not trained yet
+    kept, optima = zip(*found, strict=True)
+    ratios = tuple(_ratio(one, optima[-1]) for one in optima)
+    return OverTime(tuple(kept), tuple(optima), ratios, _verdict(ratios[kept.index(0.5)]))
+
+
+def _ratio(one: OptimalNoise, last: OptimalNoise) -> Estimate:
+    """The optimum over the last one, in the geometric mean over the widths that both use."""
+    widths = np.intersect1d(one.width[one.used], last.width[last.used])
+    if not len(widths):
+        return Estimate(float("nan"))
+    own, end = (np.isin(found.width, widths) for found in (one, last))
+    value = float(np.exp(np.mean(np.log(one.noise[own] / last.noise[end]))))
+    if not np.isfinite(one.noise_interval).all() or not np.isfinite(last.noise_interval).all():
+        return Estimate(value)
+    draws = np.exp(np.mean(np.log(one.draws[:, own] / last.draws[:, end]), axis=1))
+    low, high = np.quantile(draws, (0.025, 0.975))
+    return Estimate(value, float(draws.std(ddof=1)), float(low), float(high))
+
+
+def _verdict(ratio: Estimate) -> str:
+    if not ratio.low <= ratio.high:
+        return CANNOT_TELL
+    if not ratio.low <= 1 <= ratio.high:
+        return MOVING
+    return SETTLED if ratio.low > 1 / FACTOR and ratio.high < FACTOR else CANNOT_TELL
