@@ -42,6 +42,8 @@ class Dataset:
         white: the largest stored pixel value, 255 for most image sets, 16 for digits.
         classes: the classes' names, where known.
         groupings: named maps from class to superclass, each an (n_classes,) array.
+        parts: tasks of one kind that lie one after another in equal parts of the training and of the test set
+            (several teachers, say): a run of data seed s sees part s mod parts and nothing else.
     """
 
     name: str
@@ -55,17 +57,20 @@ class Dataset:
     white: float = 255.0
     classes: tuple[str, ...] = ()
     groupings: Mapping[str, np.ndarray] = field(default_factory=dict)
+    parts: int = 1
 
     def __post_init__(self) -> None:
         for split in ("train", "test"):
             x, y = getattr(self, f"{split}_x"), getattr(self, f"{split}_y")
             if len(x) != len(y):
                 raise BadInput(f"{self.name}: {len(x)} {split} inputs but {len(y)} {split} targets")
+            if len(x) % self.parts:
+                raise BadInput(f"{self.name}: {len(x)} {split} inputs do not make {self.parts} equal parts")
 
     @property
     def n_data(self) -> int:
-        """Number of training examples."""
-        return len(self.train_x)
+        """Number of training examples that a run can take: those of one part."""
+        return len(self.train_x) // self.parts
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -91,18 +96,34 @@ class Dataset:
     # --- which examples --------------------------------------------------------------------------
 
     def order(self, seed: int = 0) -> np.ndarray:
-        """The order in which subsets grow: a random permutation of the training examples, (n_data,)."""
-        return _random(seed, SUBSET).permutation(self.n_data)
+        """The order in which subsets grow: a random permutation of the training examples, (n_data,).
+
+        Of a set in several parts, of the examples of part `seed` mod parts.
+        """
+        order = _random(seed, SUBSET).permutation(self.n_data)
+        return order + self.n_data * (seed % self.parts) if self.parts > 1 else order
+
+    def test_rows(self, seed: int = 0) -> slice:
+        """The test examples of a run of this data seed: all of them, or those of its part."""
+        size = len(self.test_x) // self.parts
+        start = size * (seed % self.parts)
+        return slice(start, start + size)
 
     def subset(self, n_data: int, seed: int = 0) -> Dataset:
         """A random subset of the training set; for one seed a larger subset contains the smaller."""
         if not is_whole(n_data) or not 1 <= n_data <= self.n_data:
             raise BadInput(f"a subset of n_data={n_data} of {self.name}: there are 1 to {self.n_data}")
         keep = self.order(seed)[: int(n_data)]
-        return replace(self, train_x=self.train_x[keep], train_y=self.train_y[keep])
+        test = self.test_rows(seed)
+        return replace(
+            self, train_x=self.train_x[keep], train_y=self.train_y[keep],
+            test_x=self.test_x[test], test_y=self.test_y[test], parts=1,
+        )  # fmt: skip
 
     def holdout(self, n_test: int, seed: int = 0) -> Dataset:
         """Set `n_test` training examples apart as the test set (park2019: 5,000 for validation)."""
+        if self.parts > 1:
+            raise BadInput(f"holdout of {self.name}: it has {self.parts} parts, each with its own test set")
         if not 1 <= n_test < self.n_data:
             raise BadInput(f"n_test={n_test} of {self.name}: at least 1 and fewer than {self.n_data}")
         order = _random(seed, HOLDOUT).permutation(self.n_data)

@@ -79,6 +79,7 @@ def teacher_student(
     depth: int = 2,
     outputs: int = 1,
     classes: bool = False,
+    teachers: int = 1,
     seed: int = 0,
 ) -> Dataset:
     """A teacher's data as a `Dataset`.
@@ -86,7 +87,10 @@ def teacher_student(
     Args:
         outputs: numbers the teacher puts out: regression targets, or scores of classes.
         classes: the target is the class with the largest score instead of the scores.
-        seed: of teacher and inputs; for one seed, a larger training set contains the smaller.
+        teachers: how many teachers the set holds, one in each of its parts (`Dataset.parts`), so that runs of
+            different teachers can be trained together; each has `n_data` and `n_test` examples.
+        seed: of teacher and inputs (of the first one, if there are several); for one seed, a larger training
+            set contains the smaller.
 
     >>> teacher_student(dimension=2, n_data=100, n_test=50).summary()
     'teacher-2d: 100 training and 50 test inputs of 2, 1 real targets'
@@ -95,9 +99,15 @@ def teacher_student(
         raise BadInput(f"n_data={n_data} and n_test={n_test} must be at least 1")
     if classes and outputs < 2:
         raise BadInput(f"classes=True needs outputs of 2 or more, one score a class; outputs={outputs}")
-    teacher = random_teacher(dimension, width=width, depth=depth, outputs=outputs, seed=seed)
+    if teachers < 1:
+        raise BadInput(f"teachers={teachers} must be at least 1")
+    every = [
+        random_teacher(dimension, width=width, depth=depth, outputs=outputs, seed=seed + k)
+        for k in range(teachers)
+    ]
     (train_x, train_y), (test_x, test_y) = (
-        _labelled(teacher, n, stream, classes) for n, stream in ((n_data, TRAIN), (n_test, TEST))
+        map(np.concatenate, zip(*(_labelled(teacher, n, stream, classes) for teacher in every)))
+        for n, stream in ((n_data, TRAIN), (n_test, TEST))
     )
     unit = np.ones(dimension, np.float32)
     return Dataset(
@@ -110,6 +120,7 @@ def teacher_student(
         offset=0 * unit,
         scale=unit,
         white=1.0,
+        parts=teachers,
     )
 
 

@@ -56,9 +56,11 @@ def _dataset(
     loaded = loaded.noise(input_noise, seed)
     loaded = loaded.label_noise(label_noise, seed) if label_noise else loaded
     if test_size is not None:
-        if test_size > len(loaded.test_x):
-            raise BadInput(f"test_size={test_size}: {name} has {len(loaded.test_x)} test examples")
-        loaded = replace(loaded, test_x=loaded.test_x[:test_size], test_y=loaded.test_y[:test_size])
+        held = len(loaded.test_x) // loaded.parts
+        if test_size > held:
+            raise BadInput(f"test_size={test_size}: {name} has {held} test examples")
+        few = (held * np.arange(loaded.parts)[:, None] + np.arange(test_size)).ravel()
+        loaded = replace(loaded, test_x=loaded.test_x[few], test_y=loaded.test_y[few])
     return loaded
 
 
@@ -75,11 +77,13 @@ class Resident:
     Attributes:
         train_x, test_x: (examples, height, width, channels) for images or (examples, dimension).
         train_y, test_y: class numbers or targets.
+        parts: equal parts of the test set, of which a run sees one.
     """
 
     def __init__(self, dataset: Dataset, device: torch.device) -> None:
         self.device = device
         self.n_classes = dataset.n_classes
+        self.parts = dataset.parts
         self.n_outputs = dataset.n_outputs
         self.input_shape = dataset.input_shape
         self.is_image = len(self.input_shape) == 3
@@ -99,6 +103,14 @@ class Resident:
         """What a network sees of stored examples, (…, channels, height, width) float32, channels last."""
         x = (stored.to(torch.float32) - self.offset) / self.scale
         return x.movedim(-1, -3) if self.is_image else x
+
+    def test_index(self, subsets: Sequence[Tensor]) -> Tensor | None:
+        """The test examples of runs with these training examples, (runs, examples); None: all see the same."""
+        if self.parts == 1:
+            return None
+        part = torch.stack([subset[0] for subset in subsets]) // (len(self.train_x) // self.parts)
+        size = len(self.test_x) // self.parts
+        return part[:, None] * size + torch.arange(size, device=self.device)
 
     def batch(self, index: Tensor, augment: str = "none", key: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Examples as stored, and targets, of indices (runs, batch), augmented at random where asked for."""

@@ -63,6 +63,8 @@ class Evaluator:
         # training examples that are looked at: where a captured evaluation reads them
         shape = (runs, min(self.setting.evaluate_at_most, len(self.resident.train_x)))
         self.examples = torch.zeros(shape, dtype=torch.int64, device=self.resident.device)
+        # test examples of each run, where every run has its own
+        self.tests = self.resident.test_index(stream.subsets)
         self.restart()
 
     @property
@@ -80,6 +82,8 @@ class Evaluator:
         for r, subset in enumerate(self.stream.subsets):
             n = min(len(subset), self.examples.shape[1])
             self.examples[r, :n] = subset[:n]
+        if self.tests is not None and (now := self.resident.test_index(self.stream.subsets)) is not None:
+            self.tests.copy_(now)
         if len(self.replays.made) > GRAPHS:
             self.replays = Replays(self.resident.device, self.replays.captures, share_memory=True)
 
@@ -92,37 +96,40 @@ class Evaluator:
         with precision(self.setting, self.resident.device), evaluating(self.program.model), torch.no_grad():
             for n in sorted(set(sizes.values())):  # runs of one size have one shape
                 same = [r for r in rows if sizes[r] == n]
-                sums = self._sums(weights, buffers, same, self.examples[:, :n], n)
+                sums = self._sums(weights, buffers, same, "train", self.examples[:, :n], n)
                 parts.append((same, "train", n, Arriving(sums)))
-            n = len(self.resident.test_x)
-            sums = self._sums(weights, buffers, rows, None, n)
+            n = len(self.resident.test_x) // self.resident.parts
+            sums = self._sums(weights, buffers, rows, "test", self.tests, n)
             parts.append((rows, "test", n, Arriving(sums)))
             return Evaluation(parts, rows, bool(self.resident.n_classes))
 
-    def _sums(self, weights: Named, buffers: Named, rows: list[int], index: Tensor | None, n: int) -> Tensor:
+    def _sums(
+        self, weights: Named, buffers: Named, rows: list[int], split: str, index: Tensor | None, n: int
+    ) -> Tensor:
         """Sums of losses and errors, (2, rows); captured for all runs together, plain for some of them."""
         if rows != list(range(self.runs)):
             weights, buffers = ({k: v[rows] for k, v in part.items()} for part in (weights, buffers))
             index = None if index is None else index[rows]
-            return self._over_pieces(weights, buffers, len(rows), index, n)
+            return self._over_pieces(weights, buffers, len(rows), split, index, n)
         if not self.replays.captures or _on_default_stream(self.resident.device):  # which cannot be captured
-            return self._over_pieces(weights, buffers, len(rows), index, n)
-        name = f"test {n}" if index is None else f"train {n}"
-        return self.replays(name, partial(self._over_pieces, weights, buffers, len(rows), index, n))
+            return self._over_pieces(weights, buffers, len(rows), split, index, n)
+        sums = partial(self._over_pieces, weights, buffers, len(rows), split, index, n)
+        return self.replays(f"{split} {n}", sums)
 
-    def _over_pieces(self, weights: Named, buffers: Named, runs: int, index: Tensor | None, n: int) -> Tensor:
-        """Sums over n examples: given ones for each run, or the test set for all."""
+    def _over_pieces(
+        self, weights: Named, buffers: Named, runs: int, split: str, index: Tensor | None, n: int
+    ) -> Tensor:
+        """Sums over n examples: given ones for each run, or the first n of the split for all."""
         resident = self.resident
+        inputs, targets = (getattr(resident, f"{split}_{kind}") for kind in "xy")
         loss = torch.zeros(runs, dtype=torch.float64, device=resident.device)
         wrong = torch.zeros(runs, dtype=torch.int64, device=resident.device)
         piece = max(1, PIECE.get(resident.device.type, 1 << 10) // runs)
         for start in range(0, n, piece):
             part = slice(start, min(start + piece, n))
-            if index is None:
-                stored, y = resident.test_x[part], resident.test_y[part]
-                y = y.expand(runs, *y.shape)
-            else:
-                stored, y = resident.batch(index[:, part])
+            chosen = part if index is None else index[:, part]
+            stored, y = inputs[chosen], targets[chosen]
+            y = y.expand(runs, *y.shape) if index is None else y
             logits = self.program.logits(weights, buffers, resident.inputs(stored), shared=index is None)
             loss += objective(logits, y, self.setting, plain=True).double() * (part.stop - part.start)
             if resident.n_classes:

@@ -292,11 +292,15 @@ def build(settings: list[Setting], device: torch.device, initial: Named | None =
     """The group of some runs at their start, its data on the device."""
     dataset = dataset_of(settings[0])
     for s in settings:
-        if size_of(s) > dataset.n_data:
-            raise BadInput(f"n_data={s.n_data}: {s.dataset} has {dataset.n_data} training examples")
+        if (s.data_block + 1) * size_of(s) > dataset.n_data:
+            block = f" in block {s.data_block}" if s.data_block else ""
+            raise BadInput(f"n_data={s.n_data}{block}: {s.dataset} has {dataset.n_data} training examples")
     _check_fit(settings[0], dataset)
     orders = {seed: dataset.order(seed) for seed in {s.seed_of("data") for s in settings}}
-    subsets = [orders[s.seed_of("data")][: size_of(s)] for s in settings]
+    subsets = [
+        orders[s.seed_of("data")][s.data_block * size_of(s) : (s.data_block + 1) * size_of(s)]
+        for s in settings
+    ]
     group = group_of(settings, resident_of(dataset, device), subsets, initial)
     if "norm_path" in settings[0].measure and not paths_exist(group.model):
         raise BadInput(

@@ -48,7 +48,7 @@ BELOW_ONE = ("momentum", "dropout")
 SEEDS = ("seed", "init_seed", "order_seed", "data_seed")
 # what may differ between runs that share a step
 FREE = {
-    *SEEDS, "n_data", "learning_rate", "batch_size",
+    *SEEDS, "data_block", "n_data", "learning_rate", "batch_size",
     "epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate",
 }  # fmt: skip
 
@@ -67,6 +67,8 @@ class Setting:
         dataset: a name that `scalinglab.data.load` knows, or "teacher_student" with `data_options` for
             `scalinglab.data.teacher_student`.
         n_data: training examples; None takes all. Subsets of one seed contain each other.
+        data_block: which block of `n_data` examples of the seed's permutation, counted from 0; the blocks of
+            one seed do not overlap.
         normalize, pool, superclass, input_noise, label_noise, test_size: views of the data.
         augment: random flips, crops (4 pixels of padding), or both; "none" unless asked for.
         optimizer, learning_rate, momentum, weight_decay, schedule: `momentum` is for sgd (0 unless given)
@@ -94,6 +96,7 @@ class Setting:
     model: str
     dataset: str
     n_data: int | None = None
+    data_block: int = 0
     width: float = 1.0
     depth: int | None = None
     parameterization: str = "standard"
@@ -221,6 +224,8 @@ class Setting:
         """Everything that defines the run, without what was left out; its hash is the run's name."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         kept = {k: v for k, v in values.items() if v is not None and v != {}}
+        if not self.data_block:
+            del kept["data_block"]  # the first block is the subset that every run has
         return {k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()}
 
     def kind(self) -> str:
@@ -263,7 +268,7 @@ def _check_ranges(s: Setting) -> None:
     for name in POSITIVE:
         if (value := getattr(s, name)) is not None and not value > 0:
             raise BadInput(f"{name}={value} must be positive")
-    for name in ("weight_decay", "input_noise"):
+    for name in ("weight_decay", "input_noise", "data_block"):
         if getattr(s, name) < 0:
             raise BadInput(f"{name}={getattr(s, name)} must not be negative")
     for name in FRACTIONS:
