@@ -105,7 +105,7 @@ class Resident:
         return x.movedim(-1, -3) if self.is_image else x
 
     def test_index(self, subsets: Sequence[Tensor]) -> Tensor | None:
-        """The test examples of runs with these training examples, (runs, examples); None: all see the same."""
+        """Test examples of runs with these training examples, (runs, examples); None: all see the same."""
         if self.parts == 1:
             return None
         part = torch.stack([subset[0] for subset in subsets]) // (len(self.train_x) // self.parts)

@@ -27,6 +27,8 @@ ENTRIES = (
         "bahri2021/fig2-left",
         "students interpolate the teacher between training points",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.students:fig2_left",
+        gpu_hours=0.1,
     ),
     Entry(
         "bahri2021/theorem1",
@@ -87,8 +89,10 @@ ENTRIES = (
     ),
     Entry(
         "bahri2021/figS2",
-        "teacher-student loss against data for several dimensions",
+        "teacher-student loss against data: the exponent is 4/d",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.students:fig_s2",
+        gpu_hours=0.2,
     ),
     Entry(
         "bahri2021/figS3",
@@ -97,8 +101,10 @@ ENTRIES = (
     ),
     Entry(
         "bahri2021/figS4",
-        "exponent of model size against dimension",
+        "teacher-student loss against model size: the exponent is 4/d",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.students:fig_s4",
+        gpu_hours=0.5,
     ),
     Entry(
         "bahri2021/figS5",

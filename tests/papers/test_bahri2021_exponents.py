@@ -1,0 +1,58 @@
+"""Exponents with an error over seeds, on a range of sizes that is chosen by rule."""
+
+import numpy as np
+import pytest
+
+from scalinglab.errors import BadInput
+from scalinglab.papers.bahri2021 import exponents
+
+SIZES = 2.0 ** np.arange(4, 12)
+
+
+def noisy(law: np.ndarray, seeds: int = 12, noise: float = 0.03, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    own = 0.2 * rng.standard_normal((seeds, 1))  # each seed has its own level, which is no error of a slope
+    return law * np.exp(own + noise * rng.standard_normal((seeds, len(law))))
+
+
+def test_a_power_law_keeps_all_sizes_and_its_exponent():
+    found = exponents.of_losses(SIZES, noisy(3 * SIZES**-0.6))
+    assert (found.first, found.last, found.straight) == (0, 7, True)
+    assert abs(found.value - 0.6) < 3 * found.stderr
+    assert 0.001 < found.stderr < 0.01
+    assert found.row("α", paper=0.6).verdict == "agrees"
+
+
+def test_the_error_holds_the_truth_as_often_as_it_says():
+    rows = [exponents.of_losses(SIZES, noisy(SIZES**-0.6, 8, seed=k)).row("α", paper=0.6) for k in range(60)]
+    assert sum(row.verdict == "disagrees" for row in rows) <= 7  # 3 expected
+
+
+def test_sizes_that_bend_at_either_end_are_left_out():
+    plateau = (1 + (SIZES / 60) ** 4) ** -0.25  # flat at small sizes
+    found = exponents.of_losses(SIZES, noisy(plateau, noise=0.01))
+    assert found.straight
+    assert found.first >= 2
+    assert found.last == 7
+    floor = (SIZES**-4.0 + 900.0**-4) ** 0.25  # flat at large sizes
+    found = exponents.of_losses(SIZES, noisy(floor, noise=0.01))
+    assert found.first == 0
+    assert found.last <= 6
+
+
+def test_a_curve_that_bends_everywhere_is_called_so():
+    bent = np.exp(-0.3 * np.log(SIZES) ** 2)
+    found = exponents.of_losses(SIZES, noisy(bent, noise=0.001))
+    assert not found.straight
+    assert (found.first, found.last) == (4, 7)
+    assert "no range is straight" in found.note
+
+
+def test_differences_may_be_negative_for_single_seeds():
+    rng = np.random.default_rng(1)
+    values = 5 / SIZES + 0.02 * rng.standard_normal((200, len(SIZES)))
+    assert (values < 0).any()
+    found = exponents.of_differences(SIZES[:5], values[:, :5])
+    assert abs(found.value - 1) < 3 * found.stderr
+    with pytest.raises(BadInput, match="of_differences"):
+        exponents.of_losses(SIZES, values)
