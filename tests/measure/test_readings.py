@@ -1,4 +1,4 @@
-"""Margins, cost, noise, tangent kernel and dimension against closed forms and other counters."""
+"""Margins, cost, noise and dimension against closed forms and other counters."""
 
 import math
 
@@ -140,54 +140,6 @@ def test_two_batch_sizes_recover_the_noise_on_average():
     assert found.gradient_square == pytest.approx(mean @ mean, rel=0.02)
     with pytest.raises(BadInput, match="differ"):
         measure.noise_from_two_batches(1.0, 1.0, 8, 8)
-
-
-# --- tangent kernel --------------------------------------------------------------------------------------
-
-
-def test_kernel_of_a_linear_model_is_the_product_of_its_inputs():
-    model = nn.Linear(4, 3).double()
-    x = torch.randn(7, 4, dtype=torch.float64)
-    expected = (x @ x.T + 1).numpy()
-    np.testing.assert_allclose(measure.ntk(model, x), expected)
-    np.testing.assert_allclose(measure.ntk(model, x, batch_size=2), expected)
-    np.testing.assert_allclose(measure.ntk(model, x[:2], x[2:], batch_size=2), expected[:2, 2:])
-    full = measure.ntk(model, x, outputs="full", batch_size=3)
-    np.testing.assert_allclose(full, np.einsum("nm,ab->namb", expected, np.eye(3)), atol=1e-12)
-
-
-def test_kernel_of_a_wide_network_is_the_arc_cosine_kernel():
-    torch.manual_seed(0)
-    x = torch.randn(5, 6, dtype=torch.float64)
-    kernels = [
-        measure.ntk(
-            nets.build("mlp", (6,), 4, hidden=2048, depth=1, parameterization="ntk", seed=s).double(), x
-        )
-        for s in range(4)
-    ]
-    products = (x @ x.T).numpy()
-    lengths = np.sqrt(np.diag(products))
-    angle = np.arccos(np.clip(products / np.outer(lengths, lengths), -1, 1))
-    # σ0² = 2: features of variance 2|x|²/d; first layer, its bias, and the readout
-    slope = (np.pi - angle) / np.pi
-    readout = (
-        np.outer(lengths, lengths) * 2 / 6 * (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / (2 * np.pi)
-    )
-    expected = slope * (products + 1) / 6 + readout
-    spread = np.std(kernels, axis=0, ddof=1) / 2
-    assert np.abs(np.mean(kernels, axis=0) - expected).max() < 6 * spread.max()
-    assert spread.max() < 0.05 * expected.max()
-
-
-def test_kernel_spectrum_keeps_the_power_of_the_target():
-    rng = np.random.default_rng(0)
-    features = rng.normal(size=(30, 40))
-    gram, y = features @ features.T, rng.normal(size=(30, 2))
-    found = measure.kernel_spectrum(gram, y)
-    assert float(np.sum(found.target_power)) == pytest.approx((y**2).sum(1).mean())
-    np.testing.assert_allclose(np.sort(found.eigenvalues), np.sort(np.linalg.eigvalsh(gram) / 30))
-    with pytest.raises(BadInput, match="Gram"):
-        measure.kernel_spectrum(gram[:3], y)
 
 
 # --- dimension -------------------------------------------------------------------------------------------

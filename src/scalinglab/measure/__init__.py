@@ -1,5 +1,8 @@
 """What can be read off a network: norms, margins, cost, kernels, dimension, noise scale."""
 
+from typing import Any
+
+from scalinglab.deprecation import warn_renamed
 from scalinglab.errors import require
 
 require("torch", "train", "measuring networks")
@@ -19,11 +22,20 @@ from scalinglab.measure.noise import (  # noqa: E402
     noise_scale,
     normalized_noise_scale,
 )
-from scalinglab.measure.tangent_kernel import kernel_spectrum, ntk  # noqa: E402
+from scalinglab.measure.tangent_kernel import ntk  # noqa: E402
 
 __all__ = [
     "Complexity", "ConvGeometry", "Dimension", "Flops", "GradientNoise", "Margins", "NormTracker", "Report",
-    "Spectral", "dimension", "fisher_rao", "flops", "gradient_noise", "kernel_spectrum", "margins",
+    "Spectral", "dimension", "fisher_rao", "flops", "gradient_noise", "margins",
     "noise_from_two_batches", "noise_scale", "normalized_noise_scale", "norms", "norms_batched", "ntk",
     "spectral_complexity", "spectral_norm",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "kernel_spectrum":
+        from scalinglab.spectrum import Spectrum
+
+        warn_renamed("measure.kernel_spectrum", "Spectrum.from_kernel")
+        return Spectrum.from_kernel
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

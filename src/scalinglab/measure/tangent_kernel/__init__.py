@@ -1,0 +1,117 @@
+"""The empirical neural tangent kernel.
+
+Θ_ab(x, x') = Σ_p ∂f_a(x)/∂θ_p · ∂f_b(x')/∂θ_p
+
+Every derivative is computed once: the *parameters* are divided into pieces whose Jacobians of all examples
+fit into the memory, and each piece adds its share to the kernel. Dense and convolutional layers go without
+Jacobians where that is cheaper (`products`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from scalinglab.errors import BadInput, nearest
+from scalinglab.measure.functional import evaluating
+from scalinglab.measure.tangent_kernel.layers import Anatomy, find
+from scalinglab.measure.tangent_kernel.products import Held, Piece, Rest, fill_rest, mirrored, passes, pieces
+
+OUTPUTS = ("mean", "trace", "pseudo", "each", "full")
+MEMORY = 2**30  # bytes of Jacobians held on a CPU
+SHARE = 0.4  # of a GPU's free memory
+BATCH = {"cpu": 64, "cuda": 256}  # inputs in one pass through the network
+
+__all__ = ["ntk"]
+
+
+@torch.inference_mode(mode=False)
+def ntk(
+    model: nn.Module,
+    x: Tensor,
+    x_other: Tensor | None = None,
+    outputs: str = "mean",
+    batch_size: int | None = None,
+    memory: float | None = None,
+) -> NDArray[np.float64]:
+    """The Gram matrix of the empirical neural tangent kernel, in evaluation mode.
+
+    Args:
+        model: A network with outputs (n, classes).
+        x: Inputs (n, ...), tensors or arrays.
+        x_other: Inputs of the second argument (m, ...); None for `x` itself.
+        outputs: "mean" over outputs of Θ_aa, shape (n, m), or "trace", their sum; "pseudo", the kernel of
+            Σ_a f_a/√classes, (n, m), which needs one backward pass in place of one for each output; "each"
+            Θ_aa, (classes, n, m); "full", (n, classes, m, classes).
+        batch_size: Inputs in one pass through the network; default 64 on a CPU, 256 on a GPU.
+        memory: Bytes of Jacobians held at a time, which decides how many passes over the inputs there are;
+            default 1 GiB, or 40 % of what a GPU has free.
+
+    Returns:
+        float64, in units of the model's parameters: with the standard parameterization it grows with width.
+
+    >>> import torch
+    >>> linear = torch.nn.Linear(2, 3)
+    >>> ntk(linear, torch.tensor([[1.0, 0.0], [2.0, 1.0]]))  # x · x' + 1
+    array([[2., 3.],
+           [3., 6.]])
+    """
+    if outputs not in OUTPUTS:
+        raise BadInput(f"unknown outputs {outputs!r} of the kernel: {nearest(outputs, OUTPUTS)}")
+    if len(x) == 0 or (x_other is not None and len(x_other) == 0):
+        raise BadInput("the kernel of no inputs: give at least one")
+    if memory is not None and not memory > 0:
+        raise BadInput(f"memory = {memory}: give a positive number of bytes")
+    x = torch.as_tensor(x)
+    sets = [x] if x_other is None else [x, torch.as_tensor(x_other)]
+    parameter = next(model.parameters())
+    device = parameter.device
+    with evaluating(model):
+        anatomy = find(model, x[:1].to(device))
+        classes = anatomy.directions.shape[1]
+        if outputs == "pseudo":
+            anatomy = find(model, x[:1].to(device), torch.full((1, classes), classes**-0.5))
+        kind = {"each": "each", "full": "full"}.get(outputs, "sum")
+        n, m, directions = len(sets[0]), len(sets[-1]), len(anatomy.directions)
+        shape = {"sum": (n, m), "each": (directions, n, m), "full": (n, directions, m, directions)}[kind]
+        gram = torch.zeros(shape, dtype=torch.float64, device=device)
+        held = sum(map(len, sets))
+        most = max(1, int(_memory(device, memory) // parameter.element_size()))
+        size = batch_size or BATCH.get(device.type, 64)
+        for group in passes(pieces(anatomy, held, kind, most), held, most):
+            tables = [_filled(anatomy, group, inputs, size, parameter) for inputs in sets]
+            for place, piece in enumerate(group):
+                left, right = tables[0][place], tables[-1][place]
+                piece.add(gram, left, right, kind)
+        if x_other is None:
+            gram = mirrored(gram, kind)
+    return gram.cpu().numpy() / (classes if outputs == "mean" else 1)  # type: ignore[no-any-return]
+
+
+def _memory(device: torch.device, given: float | None) -> float:
+    if given is not None:
+        return given
+    return SHARE * torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else MEMORY
+
+
+def _filled(anatomy: Anatomy, group: list[Piece], x: Tensor, size: int, like: Tensor) -> list[Held]:
+    """What the pieces of a pass hold of all inputs."""
+    tables: list[Held] = [
+        tuple(torch.empty((len(x), *shape), dtype=like.dtype, device=like.device) for shape in piece.shapes)
+        for piece in group
+    ]
+    layers = list(dict.fromkeys(piece.layer for piece in group if piece.layer is not None))
+    rest = [(piece, held) for piece, held in zip(group, tables) if isinstance(piece, Rest)]
+    for start in range(0, len(x), size):
+        rows = slice(start, min(start + size, len(x)))
+        part = x[rows].to(like.device)
+        if layers:
+            for layer, entered, back in anatomy.factors(part, layers):
+                for piece, held in zip(group, tables):
+                    if piece.layer is layer:
+                        piece.fill(held, rows, entered, back)  # type: ignore[attr-defined]
+        if rest:
+            fill_rest(anatomy, rest, rows, part)
+    return tables

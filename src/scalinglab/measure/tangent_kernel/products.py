@@ -1,0 +1,270 @@
+"""Products of Jacobians: pieces of the parameters whose share of the kernel is computed at once.
+
+A layer's share of the kernel is either the product of Jacobians that are written out, or, without them,
+
+    Σ_st (δ_a(x, s) · δ_b(x', t)) (h(x, s) · h(x', t)),
+
+whichever takes fewer operations: the second for dense layers and for convolutions at few positions. A kernel
+of `kind` "sum" adds the diagonal Θ_aa over outputs, "each" keeps them apart, "full" has every pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+from torch.func import jacrev, vmap
+
+from scalinglab.measure.tangent_kernel.layers import Anatomy, Layer
+
+TILE = 1 << 24  # numbers of an intermediate result, about
+BLOCKS = 8  # of rows, where the kernel is symmetric and half of it is computed
+ELEMENTWISE = 8  # operations of a product that one addition to the kernel takes as long as
+
+Held = tuple[Tensor, ...]
+
+
+class Piece(Protocol):
+    """Some of the parameters, and how their share of the kernel is computed."""
+
+    @property
+    def layer(self) -> Layer | None:
+        """The layer whose factors are needed."""
+        ...
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shapes, without examples, of the tensors that are held for every example."""
+        ...
+
+    def add(self, gram: Tensor, left: Held, right: Held, kind: str) -> None:
+        """Add the share of these parameters to the kernel."""
+        ...
+
+
+def numbers(piece: Piece) -> int:
+    """Numbers held for one example."""
+    return sum(math.prod(shape) for shape in piece.shapes)
+
+
+# --- Jacobians written out -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Written:
+    """The Jacobian by the weights of some outputs of a layer, (n, directions, channels · q)."""
+
+    layer: Layer
+    directions: int
+    first: int
+    last: int
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """One tensor."""
+        return ((self.directions, (self.last - self.first) * self.layer.shape[1]),)
+
+    def fill(self, held: Held, rows: slice, entered: Tensor, back: Tensor) -> None:
+        """Compute the Jacobian of some examples."""
+        patches = self.layer.patches(entered)
+        for a in range(self.directions):
+            signals = self.layer.signals(back[:, a])[..., self.first : self.last]
+            held[0][rows, a] = (signals.mT @ patches).flatten(1)
+
+    def add(self, gram: Tensor, left: Held, right: Held, kind: str) -> None:
+        """Add the share of these parameters to the kernel."""
+        contract(gram, left[0], right[0], kind)
+
+
+@dataclass(frozen=True)
+class Bias:
+    """The Jacobian by a layer's bias, (n, directions, c)."""
+
+    layer: Layer
+    directions: int
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """One tensor."""
+        return ((self.directions, self.layer.shape[0]),)
+
+    def fill(self, held: Held, rows: slice, entered: Tensor, back: Tensor) -> None:
+        """Compute the Jacobian of some examples."""
+        for a in range(self.directions):
+            held[0][rows, a] = self.layer.bias_multiplier * self.layer.signals(back[:, a]).sum(1)
+
+    def add(self, gram: Tensor, left: Held, right: Held, kind: str) -> None:
+        """Add the share of these parameters to the kernel."""
+        contract(gram, left[0], right[0], kind)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The Jacobian by entries of one parameter that belongs to no known layer, by `torch.func`."""
+
+    name: str
+    directions: int
+    first: int
+    last: int
+    layer: None = None
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """One tensor."""
+        return ((self.directions, self.last - self.first),)
+
+    def add(self, gram: Tensor, left: Held, right: Held, kind: str) -> None:
+        """Add the share of these parameters to the kernel."""
+        contract(gram, left[0], right[0], kind)
+
+
+def fill_rest(anatomy: Anatomy, pieces: list[tuple[Rest, Held]], rows: slice, x: Tensor) -> None:
+    """Compute the Jacobian of some examples by all parameters that these pieces name."""
+    wanted = {piece.name: anatomy.parameters[piece.name] for piece, _ in pieces}
+
+    def outputs(some: dict[str, Tensor], one: Tensor) -> Tensor:
+        return anatomy.directions @ anatomy.call({**anatomy.parameters, **some}, one[None])[0]
+
+    found = vmap(jacrev(outputs), in_dims=(None, 0))(wanted, x)
+    for piece, held in pieces:
+        held[0][rows] = found[piece.name].flatten(2)[..., piece.first : piece.last]
+
+
+def contract(gram: Tensor, left: Tensor, right: Tensor, kind: str) -> None:
+    """Add the products of Jacobians (n, directions, p) and (m, directions, p), in double precision.
+
+    Those of a set with itself are added on and above the diagonal.
+    """
+    n, m, directions = len(left), len(right), left.shape[1]
+    if kind == "sum":
+        pairs = [(gram, left.flatten(1), right.flatten(1))]
+    elif kind == "each":
+        pairs = [(gram[a], left[:, a], right[:, a]) for a in range(directions)]
+    else:
+        pairs = [(gram.view(n * directions, m * directions), left.flatten(0, 1), right.flatten(0, 1))]
+    for out, one, two in pairs:
+        size = max(1, TILE // (len(one) + len(two)))
+        for start in range(0, one.shape[1], size):
+            part = one[:, start : start + size].double()
+            if left is not right:
+                out.addmm_(part, two[:, start : start + size].double().mT)
+                continue
+            for first, last in _cuts(len(part), -(-len(part) // BLOCKS)):
+                out[first:last, first:].addmm_(part[first:last], part[first:].mT)
+
+
+def mirrored(gram: Tensor, kind: str) -> Tensor:
+    """The kernel of a set with itself from what lies on and above its diagonal."""
+    if kind == "full":
+        n, directions = gram.shape[:2]
+        return mirrored(gram.view(n * directions, -1), "sum").view(gram.shape)
+    return gram.triu() + gram.triu(1).mT
+
+
+# --- structured products ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Structured:
+    """What enters a layer and what comes back to it, in place of its Jacobian."""
+
+    layer: Layer
+    directions: int
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The input as it enters, and δ."""
+        channels, _, positions = self.layer.shape
+        return (self.layer.input_shape, (self.directions, positions, channels))
+
+    def fill(self, held: Held, rows: slice, entered: Tensor, back: Tensor) -> None:
+        """Keep the factors of some examples."""
+        held[0][rows] = entered
+        for a in range(self.directions):
+            held[1][rows, a] = self.layer.signals(back[:, a])
+
+    def add(self, gram: Tensor, left: Held, right: Held, kind: str) -> None:
+        """Add the share of these parameters to the kernel, in tiles of pairs of examples."""
+        positions = self.layer.shape[2]
+        size = max(1, math.isqrt(TILE) // positions)
+        for i in range(0, len(left[0]), size):
+            rows = slice(i, min(i + size, len(left[0])))
+            mine = self.layer.patches(left[0][rows]).double()
+            for j in range(i if left is right else 0, len(right[0]), size):
+                columns = slice(j, min(j + size, len(right[0])))
+                yours = self.layer.patches(right[0][columns]).double()
+                inputs = mine.flatten(0, 1) @ yours.flatten(0, 1).mT
+                self._add_tile(gram, inputs, left[1][rows], right[1][columns], rows, columns, kind)
+
+    def _add_tile(
+        self, gram: Tensor, inputs: Tensor, left: Tensor, right: Tensor, rows: slice, columns: slice,
+        kind: str,
+    ) -> None:  # fmt: skip
+        n, m = len(left), len(right)
+
+        def product(one: Tensor, two: Tensor) -> Tensor:
+            back = one.flatten(0, 1).double() @ two.flatten(0, 1).double().mT
+            found = (back * inputs).view(n, -1, m, inputs.shape[1] // m)
+            return found[:, 0, :, 0] if found.shape[1] == found.shape[3] == 1 else found.sum((1, 3))
+
+        every = range(self.directions)
+        if kind == "sum":
+            gram[rows, columns] += product(left.transpose(1, 2).flatten(2), right.transpose(1, 2).flatten(2))
+        elif kind == "each":
+            for a in every:
+                gram[a, rows, columns] += product(left[:, a], right[:, a])
+        else:
+            for a in every:
+                for b in every:
+                    gram[rows, a, columns, b] += product(left[:, a], right[:, b])
+
+
+# --- which of them ---------------------------------------------------------------------------------------
+
+
+def pieces(anatomy: Anatomy, n: int, kind: str, most: int) -> list[Piece]:
+    """All parameters, in pieces that hold at most `most` numbers for n examples, where that can be."""
+    directions = len(anatomy.directions)
+    found: list[Piece] = []
+    for layer in anatomy.layers:
+        structured = Structured(layer, directions)
+        if is_cheaper(layer, directions, kind) and n * numbers(structured) <= most:
+            found.append(structured)
+        else:
+            rows = max(1, most // max(1, n * directions * layer.shape[1]))
+            found += [Written(layer, directions, *cut) for cut in _cuts(layer.shape[0], rows)]
+        if layer.bias is not None:
+            found.append(Bias(layer, directions))
+    for name in anatomy.rest:
+        columns = max(1, most // (n * directions))
+        found += [Rest(name, directions, *cut) for cut in _cuts(anatomy.parameters[name].numel(), columns)]
+    return found
+
+
+def is_cheaper(layer: Layer, directions: int, kind: str) -> bool:
+    """Whether the structured product takes fewer operations a pair of examples than written-out Jacobians."""
+    channels, inputs, positions = layer.shape
+    pairs = directions**2 if kind == "full" else directions
+    structured = positions**2 * (inputs + pairs * channels + ELEMENTWISE)
+    return structured < pairs * channels * inputs
+
+
+def _cuts(total: int, size: int) -> Iterable[tuple[int, int]]:
+    return ((start, min(start + size, total)) for start in range(0, total, size))
+
+
+def passes(found: list[Piece], n: int, most: int) -> list[list[Piece]]:
+    """Pieces that are computed in one pass over the examples: as many as may be held."""
+    groups: list[list[Piece]] = []
+    room = 0
+    for piece in found:
+        size = n * numbers(piece)
+        if not groups or size > room:
+            groups.append([])
+            room = most
+        groups[-1].append(piece)
+        room -= size
+    return groups
