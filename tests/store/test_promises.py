@@ -1,7 +1,9 @@
 """Promises of the store that a small change of the code would break unseen."""
 
 import json
+import warnings
 import zlib
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pandas as pd
@@ -120,7 +122,8 @@ def test_loading_many_single_files_compacts_them_in_a_store_of_ones_own(tmp_path
     monkeypatch.setattr("scalinglab.store.folder.READ_SINGLES", 6)
     if others:
         monkeypatch.setattr("os.getuid", lambda: tmp_path.stat().st_uid + 1)
-    after = store.curves()
+    with nullcontext() if others else pytest.warns(StoreWarning, match="6 runs have a file each"):
+        after = store.curves()
     packs = [path for path in (tmp_path / "sealed").iterdir() if path.name.startswith("pack-")]
     assert (len(packs), store._sealed.count_singles()) == ((0, 6) if others else (1, 0))
     order = ["run", "step"]
@@ -135,6 +138,18 @@ def test_loading_beside_a_process_that_compacts_leaves_the_files_to_it(tmp_path,
     with Store(tmp_path).locked():
         assert len(store.curves().runs) == 6
     assert store._sealed.count_singles() == 6
+
+
+def test_failed_runs_keep_their_files_and_are_not_announced_as_to_be_compacted(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    fill(store, *range(2))
+    for number in range(2, 8):
+        store.start({"number": number}).seal("failed")
+    monkeypatch.setattr("scalinglab.store.folder.READ_SINGLES", 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(store.curves().runs) == 2
+    assert store._sealed.count_singles() == 8
 
 
 def test_files_that_several_threads_read_are_named_where_they_are_damaged(tmp_path, monkeypatch):

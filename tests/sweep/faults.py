@@ -94,7 +94,7 @@ def inject(path, engine, kills, wanted=None, address="", lose_node=None):
         process = start_driver(path, engine, address, wanted)
         while process.poll() is None and killed.total < kills:
             if chance.random() < 0.75:
-                wait_until(lambda driver=process: driver.poll() is not None or running(path))
+                wait_until(lambda driver=process: driver.poll() is not None or running(path), 300)
             time.sleep(chance.uniform(0.0, 0.1))
             if lose_node is not None and killed.total % 10 == 9 and running(path):
                 lose_node()

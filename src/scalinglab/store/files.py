@@ -39,7 +39,7 @@ class Inaccessible(StoreError):
 
 
 class StoreWarning(UserWarning):
-    """A file of the store cannot be read and was left out."""
+    """A file of the store cannot be read and was left out, or loading takes long and why."""
 
 
 _WAY_OUT = {

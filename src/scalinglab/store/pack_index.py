@@ -1,9 +1,9 @@
 """Which runs a pack holds and how they ended, in a small file beside the packs.
 
 To start a run the store asks whether it is done. Packs may hold a million runs, so the answer comes from
-`index/<pack>.index`: sorted 64-bit hashes of the runs' names with a byte for how each ended, searched in
-microseconds. `index/<pack>.footer` is a copy of the pack's end, from which the intact runs of a damaged pack
-are read. Both can be rebuilt from the pack.
+`index/<pack>.index`: sorted 64-bit hashes of the runs' names with a byte for how each ended, in blocks with a
+checksum each. One block is read, whatever the number of runs. `index/<pack>.footer` is a copy of the pack's
+end, from which the intact runs of a damaged pack are read. Both can be rebuilt from the pack.
 """
 
 from __future__ import annotations
@@ -12,18 +12,23 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from scalinglab._version import __version__
 from scalinglab.store import parquet
 from scalinglab.store.checked import read_checked, write_checked
-from scalinglab.store.files import Damaged, NewerFormat, newer
+from scalinglab.store.files import Damaged, NewerFormat, newer, reading
 from scalinglab.store.record import FORMAT, SEALED
+
+BLOCK = 1024  # runs whose entries are read and checked together
+_HEADER = 4096  # bytes in which most headers end
+_NO_KEYS, _NO_ENDS = np.array([], "<u8"), np.array([], np.uint8)
 
 
 @dataclass(frozen=True)
@@ -33,20 +38,47 @@ class PackIndex:
     Attributes:
         size: of the pack in bytes; another size means that it is damaged.
         replaces: the packs that it takes the place of.
-        keys: hashes of the runs' names, sorted, (runs,).
-        ends: positions in `SEALED` of how each ended, (runs,).
+        runs: how many it holds.
+        block: from the number of a block of `BLOCK` runs to its keys, which are hashes of the runs' names,
+            sorted over all blocks, and its ends, positions in `SEALED` of how each ended.
     """
 
     size: int
     replaces: tuple[str, ...]
-    keys: np.ndarray
-    ends: np.ndarray
+    runs: int
+    block: Callable[[int], tuple[np.ndarray, np.ndarray]]
 
     def ended(self, run: str) -> str | None:
-        """How a run ended; None where the pack does not hold it."""
+        """How a run ended; None where the pack does not hold it.
+
+        Hashes are uniform, so that the block is near where its share of the keys says, however many there
+        are.
+
+        Raises:
+            Damaged: a block that was looked at is damaged.
+            FileNotFoundError: the pack was compacted meanwhile.
+        """
         key = _key(run)
-        place = int(np.searchsorted(self.keys, key))
-        return SEALED[self.ends[place]] if place < len(self.keys) and self.keys[place] == key else None
+        last = _blocks(self.runs) - 1
+        number, before = min(int(key) * (last + 1) >> 64, last), -1
+        while number >= 0:
+            keys, ends = self.block(number)
+            step = int(key > keys[-1]) - int(key < keys[0])
+            if step == 0 or not 0 <= number + step <= last or number + step == before:
+                place = int(np.searchsorted(keys, key))
+                return SEALED[ends[place]] if place < len(keys) and keys[place] == key else None
+            number, before = number + step, number
+        return None
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """All keys and ends, (runs,) each."""
+        parts = [self.block(number) for number in range(_blocks(self.runs))]
+        keys, ends = ([part[k] for part in parts] for k in (0, 1))
+        return (np.concatenate(keys), np.concatenate(ends)) if parts else (_NO_KEYS, _NO_ENDS)
+
+
+def _blocks(runs: int) -> int:
+    return -(-runs // BLOCK)
 
 
 def _key(run: str) -> np.uint64:
@@ -58,7 +90,15 @@ def index_of(footer: parquet.Footer, size: int) -> PackIndex:
     keys = np.array([_key(run) for run in footer.records], "<u8")
     ends = np.array([SEALED.index(record.status) for record in footer.records.values()], np.uint8)
     order = np.argsort(keys)
-    return PackIndex(size, footer.replaces, keys[order], ends[order])
+    return _in_memory(size, footer.replaces, keys[order], ends[order])
+
+
+def _in_memory(size: int, replaces: tuple[str, ...], keys: np.ndarray, ends: np.ndarray) -> PackIndex:
+    def block(number: int) -> tuple[np.ndarray, np.ndarray]:
+        part = slice(number * BLOCK, (number + 1) * BLOCK)
+        return keys[part], ends[part]
+
+    return PackIndex(size, replaces, len(keys), block)
 
 
 def write_index(folder: Path, pack: str, file: Path) -> None:
@@ -70,9 +110,11 @@ def write_index(folder: Path, pack: str, file: Path) -> None:
         file: the pack, which may still lie under a temporary name.
     """
     index = index_of(parquet.read_footer(file), file.stat().st_size)
+    keys, ends = index.arrays()
+    sums = [_sum(*index.block(number)) for number in range(_blocks(index.runs))]
     header = {"format": FORMAT, "version": __version__, "size": index.size}
-    header |= {"replaces": [*index.replaces], "runs": len(index.keys)}
-    content = json.dumps(header).encode() + b"\n" + index.keys.tobytes() + index.ends.tobytes()
+    header |= {"replaces": [*index.replaces], "runs": index.runs, "blocks": "".join(sums)}
+    content = _sealed_line(header) + keys.tobytes() + ends.tobytes()
     tail = parquet.tail_of(file)
     stem = pack.removesuffix(".parquet")
     for ending, data in (("footer", tail), ("index", content)):
@@ -83,26 +125,70 @@ def _put(data: bytes, file: BinaryIO) -> None:
     file.write(data)
 
 
+def _sum(keys: np.ndarray, ends: np.ndarray) -> str:
+    """The checksum of a block."""
+    return f"{zlib.crc32(ends.tobytes(), zlib.crc32(keys.tobytes())):08x}"
+
+
+def _sealed_line(header: dict[str, Any]) -> bytes:
+    """The header as a line that ends with its checksum."""
+    text = json.dumps(header)[:-1].encode()
+    return text + b', "crc32": "%08x"}\n' % zlib.crc32(text)
+
+
 def read_index(folder: Path, pack: str) -> PackIndex:
     """The index of a pack, given by the name of its file.
+
+    The header is read and checked, and each block when it is asked for.
 
     Raises:
         FileNotFoundError: it has none.
         Damaged: the index is damaged.
+        NewerFormat: a later version wrote it.
     """
     path = folder / f"{pack.removesuffix('.parquet')}.index"
-    content = bytes(read_checked(path))
+    with reading(path), path.open("rb", buffering=_HEADER) as file:
+        line = file.readline()
     try:
-        line, rest = content.split(b"\n", 1)
         header = json.loads(line)
         if header["format"] > FORMAT:
             raise NewerFormat(newer(str(path), header.get("version")))
-        runs = header["runs"]
-        keys = np.frombuffer(rest, "<u8", runs)
-        ends = np.frombuffer(rest, np.uint8, runs, offset=8 * runs)
-        return PackIndex(header["size"], tuple(header["replaces"]), keys, ends)
-    except (ValueError, KeyError, TypeError) as error:
+        size, replaces, runs = header["size"], tuple(header["replaces"]), header["runs"]
+        if "blocks" not in header:  # as earlier versions wrote it
+            rest = bytes(read_checked(path))[len(line) :]
+            keys = np.frombuffer(rest, "<u8", runs)
+            return _in_memory(size, replaces, keys, np.frombuffer(rest, np.uint8, runs, offset=8 * runs))
+        sums = header["blocks"]
+        if line != _sealed_line({k: v for k, v in header.items() if k != "crc32"}):
+            raise ValueError("the checksum of its header is wrong")
+        if len(sums) != 8 * _blocks(runs):
+            raise ValueError("its header lacks checksums")
+        return PackIndex(size, replaces, runs, functools.partial(_read_block, path, len(line), runs, sums))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Damaged(f"{path} is damaged: {error}") from error
+
+
+def _read_block(path: Path, start: int, runs: int, sums: str, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """One block of an index file, checked.
+
+    Args:
+        path: the file.
+        start: where the keys begin, in bytes.
+        runs: how many keys there are.
+        sums: the checksums of all blocks.
+        number: of the block.
+    """
+    first = number * BLOCK
+    count = min(BLOCK, runs - first)
+    with reading(path), path.open("rb", buffering=0) as file:
+        file.seek(start + 8 * first)
+        keys = file.read(8 * count)
+        file.seek(start + 8 * runs + first)
+        ends = file.read(count)
+    found = np.frombuffer(keys, "<u8", len(keys) // 8), np.frombuffer(ends, np.uint8)
+    if len(keys) != 8 * count or _sum(*found) != sums[8 * number : 8 * number + 8]:
+        raise Damaged(f"{path} is damaged: the checksum of block {number} is wrong")
+    return found
 
 
 def read_tail(folder: Path, pack: str) -> bytes | None:
@@ -114,12 +200,13 @@ def read_tail(folder: Path, pack: str) -> bytes | None:
 
 
 def indexed(folder: Path) -> set[str] | None:
-    """The names of the packs that have an index; None where the store has no indexes at all."""
+    """The names of the packs that have an index or had one; None where the store has no indexes at all."""
     try:
         names = os.listdir(folder)
     except FileNotFoundError:
         return None
-    return {f"{name.removesuffix('.index')}.parquet" for name in names if name.endswith(".index")}
+    stems = (os.path.splitext(name) for name in names)
+    return {f"{stem}.parquet" for stem, ending in stems if ending in (".index", ".footer")}
 
 
 def forget_index(folder: Path, packs: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ def write(
     metas: dict[str, int] = {}
     runs = {}
     for record in records:
-        entry = asdict(record)
+        entry = {name: getattr(record, name) for name in _FIELDS}
         entry["meta"] = metas.setdefault(_dumps(entry["meta"]), len(metas))
         runs[entry.pop("run")] = entry
     footer = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import time
 import uuid
@@ -14,6 +15,7 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from scalinglab.progress import track
 from scalinglab.store import parquet
 from scalinglab.store.columns import unite
 from scalinglab.store.files import Damaged, Inaccessible, NewerFormat, StoreError, set_aside, writing
@@ -30,6 +32,7 @@ from scalinglab.store.record import FORMAT, Record
 
 T = TypeVar("T")
 MANY = 256  # files from which threads pay
+PART = 1024  # single files that are packed at a time
 PACK_ROWS = 2_000_000  # packs larger than this are left alone when others are merged
 READ_ERRORS = (Damaged, NewerFormat, Inaccessible)  # of one file; the others still load
 
@@ -92,8 +95,15 @@ class SealedFolder:
     def _ended_in_packs(self, run: str) -> str | None:
         indexes = {name: index for name in self._pack_names() if (index := self._index(name))}
         replaced = {name for index in indexes.values() for name in index.replaces}
-        found = (index.ended(run) for name, index in indexes.items() if name not in replaced)
+        found = (self._search(name, index, run) for name, index in indexes.items() if name not in replaced)
         return next((status for status in found if status), None)
+
+    def _search(self, name: str, index: PackIndex, run: str) -> str | None:
+        try:
+            return index.ended(run)
+        except Damaged:  # the pack itself tells
+            rebuilt = self._rebuilt_index(name)
+            return rebuilt.ended(run) if rebuilt else None
 
     def _steady(self, look: Callable[[], T], names: Callable[[], list[str]]) -> T:
         """Retry until the list of packs is the same before and after the read."""
@@ -178,7 +188,10 @@ class SealedFolder:
         self._write_pack(table, records)
 
     def compact(self, running: Callable[[str], bool], at_most: int = PACK_ROWS) -> int:
-        """Put the runs that are done into one pack; returns how many were moved.
+        """Put the runs that are done into packs; returns how many were moved.
+
+        Thousands of single files are packed part by part, so that an interrupted compaction has done
+        something and memory stays bounded.
 
         Args:
             running: whether a run is being written.
@@ -187,7 +200,16 @@ class SealedFolder:
                 logarithm of their number.
         """
         self._tidy(running)
-        singles = [path for path in self._singles() if self._over(path)]
+        singles = self._singles()
+        parts = [singles[first : first + PART] for first in range(0, len(singles), PART)] or [[]]
+        moved = 0
+        for number, part in enumerate(track(parts, "compacting") if len(parts) > 1 else parts, 1):
+            ended = [path for path in part if self._over(path)]
+            moved += self._merge(ended, at_most if number == len(parts) else 0)
+        return moved
+
+    def _merge(self, singles: list[Path], at_most: int) -> int:
+        """Single runs and packs of at most so many rows as one pack; returns how many singles were moved."""
         gathered = sum(_rows(self._footer(path)) for path in singles)
         packs = []
         sizes = {name: _rows(footer) for name, footer in self._packs().items() if footer is not None}
@@ -270,7 +292,7 @@ class SealedFolder:
         built = []
         for name in self._listed():
             try:
-                read_index(self.index, name)
+                read_index(self.index, name).arrays()
             except (FileNotFoundError, Damaged):
                 with contextlib.suppress(*READ_ERRORS):
                     write_index(self.index, name, self.path / name)
@@ -324,6 +346,13 @@ class SealedFolder:
         """The number of runs with a file of their own."""
         return sum(_is_single(name) for name in self._names())
 
+    def has_singles(self, number: int) -> bool:
+        """Whether at least so many runs have a file of their own that can be put into a pack."""
+        if self.count_singles() < number:
+            return False
+        ended = filter(self._over, self._singles())
+        return sum(1 for _ in itertools.islice(ended, number)) == number
+
     def _names(self) -> list[str]:
         try:
             return os.listdir(self.path)
@@ -368,14 +397,20 @@ class SealedFolder:
         key = (name, size)
         if key not in self._indexes:
             try:
-                found = read_index(self.index, name)
+                self._indexes[key] = read_index(self.index, name)
             except (FileNotFoundError, Damaged):
-                try:
-                    found = index_of(self._footer(self.path / name), size)
-                except Damaged:
-                    return None
-            self._indexes[key] = found
+                return self._rebuilt_index(name)
         return self._indexes[key] if self._indexes[key].size == size else None
+
+    def _rebuilt_index(self, name: str) -> PackIndex | None:
+        """The index of a pack from its footer, kept for the next time; None where the pack is damaged."""
+        path = self.path / name
+        try:
+            footer, size = self._footer(path), path.stat().st_size
+        except Damaged:
+            return None
+        self._indexes[name, size] = index_of(footer, size)
+        return self._indexes[name, size]
 
     def _over(self, path: Path) -> bool:
         """Whether a run's own file says that it is done or diverged, and it fits into a table with others."""

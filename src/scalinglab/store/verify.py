@@ -96,13 +96,15 @@ def _checked(path: Path) -> tuple[int, bool]:
 
 def _index(path: Path) -> tuple[int, bool]:
     pack = path.parent.parent / "sealed" / f"{path.stem}.parquet"
+    read_checked(path)
     found = read_index(path.parent, pack.name)
     if pack.exists():
         try:
             right = index_of(parquet.read_footer(pack), pack.stat().st_size)
         except Damaged:
             return 0, False  # of the pack that is said
-        if found.replaces != right.replaces or not np.array_equal(found.keys, right.keys):
+        same = all(map(np.array_equal, found.arrays(), right.arrays()))
+        if found.replaces != right.replaces or not same:
             raise Damaged(f"{path} is damaged: it is not the index of its pack")
     return 0, False
 
