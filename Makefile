@@ -1,4 +1,5 @@
 # Two commands for a fresh machine: `make demo` and `make test`. Both set up .venv first.
+# Continuous integration runs `make full`.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -12,11 +13,12 @@ N       ?= 60
 SEED    ?= 0
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test quick slow records check docs properties mutants coverage benchmarks clean help
+.PHONY: demo test full quick slow records check docs properties mutants coverage benchmarks clean help
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
-	@echo "make test   lint, types, import rules, tests, examples, docs"
+	@echo "make test   lint, types, import rules, quick tests: under four minutes on two cores"
+	@echo "make full   the same, then slow tests, records and docs: what continuous integration runs"
 	@echo "make quick  the quick tests alone; make slow: the others"
 	@echo "make records  reproduce the papers at scale smoke and compare with their records"
 	@echo "make docs   build the documentation into site/"
@@ -42,6 +44,8 @@ check: $(READY)
 
 test: check
 	@$(MAKE) --no-print-directory quick
+
+full: test
 	@$(MAKE) --no-print-directory slow
 	@$(MAKE) --no-print-directory records
 	@echo "==> docs";         $(MAKE) --no-print-directory docs

@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves import Curves
-from scalinglab.store import Store, folder
+from scalinglab.curves import Curves, run_name
+from scalinglab.store import Record, Store, folder
+from scalinglab.store.record import environment
 
 CHECKPOINTS, MEASUREMENTS = 100, 20
 
@@ -70,39 +71,45 @@ def load(place, runs):
     return ours
 
 
-def growth(sizes=(1_000, 5_000, 10_000, 50_000), sealed=200):
+def growth(sizes=(1_000, 5_000, 10_000, 50_000)):
     """What asking, starting and loading cost as a store grows: 20 checkpoints × 5 measurements a run.
 
-    All but the last `sealed` runs come in packs of 5,000, as writers that compact in passing leave them; the
-    last are sealed one by one.
+    Every run is sealed by itself, as a writer does it; writers compact in passing. Nothing else compacts.
     """
     describe_machine()
     titles = ("start", "status", "records", "curves", "compacted")
-    print(f"{'runs':>8s}" + "".join(f"{title:>18s}" for title in titles))
-    for size in sizes:
-        with tempfile.TemporaryDirectory() as name:
-            store = Store(name)
-            for first in range(0, size - sealed, 5_000):
-                number = np.repeat(np.arange(first, min(first + 5_000, size - sealed)), 20)
-                values = np.random.default_rng(0).random((5, len(number)))
-                columns = {"number": number, "step": np.tile(np.arange(20), len(number) // 20)}
-                columns |= {f"measure_{k}": column for k, column in enumerate(values)}
-                store.add(Curves(columns, settings=["number"], source="read"))
-            for number in range(size - sealed, size):
-                with store.start({"number": number}) as run:
-                    for step in range(20):
-                        run.append({"step": step, **{f"measure_{k}": 0.5 for k in range(5)}})
+    print(f"{'runs':>8s}{'packs':>6s}{'files':>6s}" + "".join(f"{title:>18s}" for title in titles))
+    with tempfile.TemporaryDirectory() as name:
+        written = 0
+        for size in sorted(sizes):
+            seal(Store(name), range(written, size))
+            written = size
+            names = [path.name for path in (Path(name) / "sealed").iterdir()]
+            packs = sum(path.startswith("pack-") for path in names)
             begin = [clock(lambda k=k: Store(name).start({"number": -k}).close()) for k in range(1, 11)]
             status = [clock(lambda k=k: Store(name).status({"number": k})) for k in range(10)]
             cells = [
                 np.median(begin, axis=0),
                 np.median(status, axis=0),
                 clock(lambda: Store(name).records()),
+                clock(lambda size=size: check_runs(Store(name), size)),
             ]
-            cells.append(clock(lambda size=size: check_runs(Store(name), size)))
-            store.compact()
-            cells.append(clock(lambda size=size: check_runs(Store(name), size)))
-            print(f"{size:8d}" + "".join(f"{wall:9.4f} ({cpu:6.4f})" for wall, cpu in cells), flush=True)
+            with tempfile.TemporaryDirectory() as copy:
+                compacted = shutil.copytree(name, Path(copy) / "runs")
+                Store(compacted).compact()
+                cells.append(clock(lambda size=size, place=compacted: check_runs(Store(place), size)))
+            counts = f"{size:8d}{packs:6d}{len(names) - packs:6d}"
+            print(counts + "".join(f"{wall:9.4f} ({cpu:6.4f})" for wall, cpu in cells), flush=True)
+
+
+def seal(store, numbers):
+    """Seal runs one by one, without waiting for the disk: how the store is made is not what is measured."""
+    fsync, os.fsync = os.fsync, lambda descriptor: None
+    rows = [{"step": step, **{f"measure_{k}": 0.5 for k in range(5)}} for step in range(20)]
+    for number in numbers:
+        setting = {"number": number}
+        store._seal(Record(run_name(setting), setting, "done", meta=environment()), rows)
+    os.fsync = fsync
 
 
 def singles(runs):
@@ -110,10 +117,7 @@ def singles(runs):
     least, folder.COMPACT_SINGLES = folder.READ_SINGLES, sys.maxsize
     describe_machine()
     with tempfile.TemporaryDirectory() as name:
-        for number in range(runs):
-            with Store(name).start({"number": number}) as run:
-                for step in range(20):
-                    run.append({"step": step, **{f"measure_{k}": 0.5 for k in range(5)}})
+        seal(Store(name), range(runs))
         for label, folder.READ_SINGLES in (
             ("one by one", sys.maxsize),
             ("compacting", least),

@@ -93,6 +93,7 @@ def test_a_surface_that_bends_is_told_apart_from_one_that_does_not():
     assert sl.answer(bent)["power law"].startswith("Not quite")
 
 
+@pytest.mark.slow
 def test_the_same_table_gives_the_same_answers_on_every_road(tmp_path: Path):
     """CSV, renamed columns, DataFrame and checkpoints of the same runs: same runs, same intervals."""
     table = runs(4, 4)

@@ -49,6 +49,7 @@ def logs(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_csv_store_and_frame_give_the_same_runs_and_intervals(logs: Path, tmp_path: Path):
     columns = ["--column", "n_params=size", "--column", "n_data=toks", "--column", "loss=metric"]
     store = tmp_path / "runs"

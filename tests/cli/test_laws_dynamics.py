@@ -48,6 +48,7 @@ def test_collapse_prints_the_sizes_for_which_it_holds(curves, tmp_path):
     assert document["holds_from"] == SIZES[0]
 
 
+@pytest.mark.slow
 def test_cli_report_and_api_tell_of_the_same_collapse(tmp_path):
     """The collapse is planted from 2000 up; lucky single points make smallest and smoothed errors differ."""
     path = tmp_path / "curves.csv"

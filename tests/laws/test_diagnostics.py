@@ -64,6 +64,7 @@ def test_a_break_that_the_form_lacks_is_placed_said_and_covered():
     assert "the points bend away from the form near" in laws[0].summary()
 
 
+@pytest.mark.slow
 def test_noise_that_grows_with_size_is_estimated_and_covered():
     rng = np.random.default_rng(3)
     x = np.repeat(X[::2], 4)

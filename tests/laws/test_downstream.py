@@ -32,6 +32,7 @@ def test_two_stages_predict_the_score_far_ahead():
     assert both.predict(1e24) == pytest.approx(0.85 - 2.1 * np.exp(-0.76 * ahead), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_interval_of_two_stages_holds_a_new_measurement():
     hits = 0
     for seed in range(8):

@@ -71,6 +71,7 @@ def test_many_seeds_of_eight_sizes_work_as_the_digits_of_the_demo():
     assert "quality" in master.summary()
 
 
+@pytest.mark.slow
 def test_the_optimum_of_a_noisy_parabola_is_found_within_its_interval():
     """Runs with their own noise: one standard error holds the true minimum in most families."""
     inside = []

@@ -109,6 +109,7 @@ def test_intervals_hold_as_much_as_they_promise(kind):
     assert np.mean(inside) < 0.97  # 80 % intervals are not simply enormous
 
 
+@pytest.mark.slow
 def test_average_pays_little_for_not_knowing_the_form():
     """Where an offset power law is the truth, fitting just that is best; the average comes near it."""
     errors = []

@@ -104,6 +104,7 @@ def test_other_schedules_are_predicted_from_three(fitted):
     assert np.mean(inside) > 0.9
 
 
+@pytest.mark.slow
 def test_best_schedule_does_not_rise_and_beats_the_usual_ones(fitted):
     best = fitted.best_schedule(16000, warmup=WARM)
     after = best.rate[best.step >= WARM]

@@ -71,6 +71,7 @@ def test_intervals_of_small_designs_hold_the_truth(sizes, data):
     assert hits.min() >= 13  # P(fewer | 95 %) < 0.001; resampling held 6 to 8 of 40 on smaller designs
 
 
+@pytest.mark.slow
 def test_noise_that_hides_an_exponent_gets_no_optimum_and_no_value():
     n, d = design(3, 3)
     fitted = surface.fit(n, d, measured(n, d, 1, noise=0.08))

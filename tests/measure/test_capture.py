@@ -68,6 +68,7 @@ def move(tensors, size):
             tensor += size * torch.randn_like(tensor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mlp", "cnn", "resnet", "wide_resnet", "vit"])
 @pytest.mark.parametrize("definition", ["bartlett", "as_published"])
 def test_what_runs_on_the_device_never_asks_what_it_found(name, definition, recalled):
@@ -114,6 +115,7 @@ def three_networks():
     return models, [measure.NormTracker(model, SHAPE) for model in models], shared
 
 
+@pytest.mark.slow
 def test_trackers_that_share_what_is_captured_give_the_norms_of_their_own_weights(recalled):
     models, alone, shared = three_networks()
     for _ in range(3):
@@ -126,6 +128,7 @@ def test_trackers_that_share_what_is_captured_give_the_norms_of_their_own_weight
     assert [plain for name, plain in reader.replays.calls if name == "read"] == [True, *[False] * 8]
 
 
+@pytest.mark.slow
 def test_a_measurement_that_was_begun_is_of_the_weights_as_they_were(recalled):
     models, alone, shared = three_networks()
     for _ in range(3):

@@ -194,6 +194,7 @@ def stacked(models: list[nn.Module]) -> dict[str, torch.Tensor]:
     return {**parameters, **buffers}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cnn", "resnet", "vit"])
 def test_replicas_at_once_equal_replicas_one_by_one_and_a_warm_start_changes_nothing(name):
     shape, options = (3, 8, 8), {"width": 0.125, "depth": 2} if name == "vit" else {"width": 0.125}

@@ -176,6 +176,7 @@ def test_steps_in_a_space_that_stays_continue_the_iteration(geometry):
         assert not space.basis[:, 17:].any()
 
 
+@pytest.mark.slow
 def test_a_warm_start_finds_a_singular_vector_that_grows_out_of_the_others():
     # training lets a smooth pattern grow in a random kernel until it is the largest: followed from the start
     geometry = ConvGeometry(16, (16, 16), padding=(1, 1))

@@ -48,6 +48,7 @@ def test_fig3_shows_the_variance_limited_regimes_on_the_bundled_digits():
         assert row.stderr < 0.05
 
 
+@pytest.mark.slow
 def test_resolution_exponents_are_those_of_s12_at_equal_sizes():
     rows = agreeing("bahri2021/fig4-left")
     assert len(rows) == 4
@@ -82,6 +83,7 @@ def test_learned_features_show_duality_with_a_tuned_ridge():
         assert rows[name].measured == pytest.approx(1, abs=4 * rows[name].stderr)
 
 
+@pytest.mark.slow
 def test_teacher_and_real_targets_follow_s12_and_their_order_is_judged():
     rows = agreeing("bahri2021/figS8")
     for row in rows.values():

@@ -39,6 +39,7 @@ def test_the_figure_is_made_and_agrees(key):
     assert all(row.verdict == "agrees" for row in made.table if row.relation != "=")
 
 
+@pytest.mark.slow
 def test_every_size_and_figure_draws_anew():
     spectrum = common.power_law("smoke")
     settings = [{"n_params": 8}, {"n_params": 16}]
@@ -57,6 +58,7 @@ def test_every_size_and_figure_draws_anew():
     assert nested > 0.3
 
 
+@pytest.mark.slow
 def test_simulation_over_theory_has_its_error_over_draws():
     """Of 40 repeats of eight draws each, their 95 % intervals hold the mean of all as often as they say."""
     spectrum, at = common.power_law("smoke"), np.array([1.0, 10.0])

@@ -71,6 +71,7 @@ def test_simulated_students_lie_on_the_theory(key):
     assert deviation.stderr < 0.05
 
 
+@pytest.mark.slow
 def test_margins_at_gpu_scale_are_those_of_all_seeds(monkeypatch):
     """The path of the code at sizes of a CPU: one seed after another gives what all at once give."""
     pytest.importorskip("torch")

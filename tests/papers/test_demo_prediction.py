@@ -84,6 +84,7 @@ def test_simulated_perceptrons_follow_the_exact_theory():
     assert wrong.deviation > 0.2
 
 
+@pytest.mark.slow
 def test_the_report_begins_with_prediction_and_theory_and_the_laws_come_later():
     table = curves(0.03)
     outcome = forecast.compare(forecast.predict(table, 1280), table)

@@ -45,6 +45,7 @@ COVERED = """
 """
 
 
+@pytest.mark.slow
 @needs_browser
 @pytest.mark.browser
 def test_page_renders_every_figure_without_errors_or_requests(tmp_path: Path):
@@ -206,6 +207,7 @@ def test_a_measurement_of_another_name_is_drawn_but_no_best_of_it_is_claimed():
     assert "best" not in sl.report.build(curves).split("<script>")[0]
 
 
+@pytest.mark.slow
 @needs_browser
 @pytest.mark.browser
 def test_no_name_can_break_the_page(tmp_path: Path):

@@ -116,6 +116,7 @@ def test_sharp_limit_is_the_largest_margin_that_a_linear_program_can_reach():
     assert curves["margin_min"][0] <= largest * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_extrapolation_in_size_agrees_with_theory():
     sharpnesses = [0.3, 2.0, 12.0]
     parts = [
@@ -249,6 +250,7 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(options, tmp_path
         s.free_norm(problem, 60, 0.3, resume=file, **options)
 
 
+@pytest.mark.slow
 def test_a_damaged_state_lets_the_descent_begin_anew_and_is_said(tmp_path):
     problem = s.draw(2.0, 20, 1)
     whole = s.free_norm(problem, 30, resume=tmp_path / "walk")

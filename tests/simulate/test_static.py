@@ -71,6 +71,7 @@ def test_dependent_features_fall_back_on_the_pseudo_inverse():
     assert found[:, 0, 0, 1:].max() < 1e-20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_data", "n_params", "ridge", "regime"),
     [

@@ -378,6 +378,7 @@ class StoreContract:
         }  # nothing half-written
         assert not list((store.path / "live").iterdir())
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("act", ["seal", "compact", "discard"])
     def test_killed_at_each_step_everything_is_there_once_or_can_be_done_again(
         self, make, nursery, tmp_path, act
@@ -462,6 +463,7 @@ class StoreContract:
             fill(store, [2])
             check(store, [run_name({"number": number}) for number in range(5)])
 
+    @pytest.mark.slow
     def test_a_flipped_bit_is_reported_or_harmless_but_never_a_wrong_number(self, store, make):
         fill(store, [1, 2])
         path = sealed_file(store, 1)

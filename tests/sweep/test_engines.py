@@ -25,7 +25,7 @@ from tests.store.test_formats import a_new_field, rewritten
 from tests.sweep import faults, pretend
 from tests.sweep.faults import check, inject, start_driver, wait_until
 
-ENGINES = ["local", "ray"]
+ENGINES = ["local", pytest.param("ray", marks=pytest.mark.slow)]  # a cluster takes seconds to start
 RUNNER = "tests.sweep.pretend"
 
 
@@ -96,6 +96,7 @@ def test_a_group_without_memory_is_split_until_it_fits(engine, tmp_path):
     assert outcome.count("done") == 4
 
 
+@pytest.mark.slow
 def test_a_run_that_kills_its_worker_is_tried_again_and_at_last_recorded(engine, tmp_path):
     wanted = Grid(axes={"trouble": ["kill", "once", "none"]}, runner=RUNNER)
     outcome = execute(wanted, tmp_path, engine=engine, workers=2, attempts=2)
@@ -109,6 +110,7 @@ def test_a_run_that_kills_its_worker_is_tried_again_and_at_last_recorded(engine,
     assert "begun again" in outcome.summary()
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_the_sweep_and_what_was_stored_is_intact(engine, tmp_path):
     done = grid(seeds=2)
     run(done, tmp_path, engine=engine, workers=1)
@@ -185,6 +187,7 @@ def test_the_store_keeps_the_grid_and_the_sweep_can_be_done_again_from_it(engine
         again(tmp_path / "third")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_node_killed_in_mid_sweep_loses_no_run_and_stores_none_twice(cluster, tmp_path):
     cluster, nodes = cluster
@@ -204,6 +207,7 @@ def test_a_node_killed_in_mid_sweep_loses_no_run_and_stores_none_twice(cluster, 
     nodes.append(cluster.add_node(num_cpus=1))
 
 
+@pytest.mark.slow
 def test_a_cluster_without_room_for_a_task_says_so(cluster, monkeypatch):
     from scalinglab.sweep.ray_engine import RayPool
 
@@ -215,6 +219,7 @@ def test_a_cluster_without_room_for_a_task_says_so(cluster, monkeypatch):
         pool._check_room(alone=True)
 
 
+@pytest.mark.slow
 def test_a_node_that_does_not_share_the_folder_stops_the_sweep_and_is_named(cluster, tmp_path):
     import ray
 
@@ -243,6 +248,7 @@ def test_a_node_that_does_not_share_the_folder_stops_the_sweep_and_is_named(clus
         wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "listening"])
 def test_an_address_without_a_cluster_gets_an_answer_in_time(address, tmp_path):
     pytest.importorskip("ray")

@@ -11,6 +11,7 @@ from scalinglab.sweep import Grid, make_plan, training
 BASE = {"model": "mlp", "dataset": "digits", "batch_size": 32, "steps": 6, "optimizer": "adam"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["mlp", "lenet", "cnn", "myrtle", "resnet", "wide_resnet", "vit"])
 def test_the_parameters_that_memory_is_estimated_from_are_those_of_the_network(model):
     network = sl.nets.build(model, (3, 32, 32), 10, width=2)

@@ -43,6 +43,7 @@ def test_the_cubic_of_the_white_model_gives_the_response(model, data):
     )
 
 
+@pytest.mark.slow
 def test_white_features_show_double_descent_that_early_stopping_removes():
     ratios, alpha = np.array([0.2, 0.4, 0.6, 0.75, 0.8, 0.85, 1.0, 1.6, 3.2]), 0.8
     late = [float(dmft.white.solve(1e4, nu, alpha).test_loss) for nu in ratios]

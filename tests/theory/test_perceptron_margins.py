@@ -54,6 +54,7 @@ def test_quantiles_invert_the_integral_of_the_density():
         assert below == pytest.approx(share, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_density_matches_sampled_cavity_fields_pushed_through_the_proximal_map():
     load, sharpness = 3.0, 1.5
     found = p.fixed_norm(load, sharpness)

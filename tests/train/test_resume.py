@@ -56,6 +56,7 @@ def ordered(curves):
     return curves.frame.sort_values(["run", "step"], ignore_index=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["mlp", "cnn with batch norm", "several"])
 def test_a_killed_run_resumes_to_the_same_curve(kind: str, tmp_path, monkeypatch) -> None:
     base = {**CNN, "batch_norm": True} if kind.startswith("cnn") else MLP
@@ -104,6 +105,7 @@ def test_a_process_that_is_killed_outright_leaves_what_it_takes_to_go_on(tmp_pat
         assert np.array_equal(resumed[name], whole[name]), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("early", ["done", "diverged"])
 def test_a_group_of_which_some_runs_have_ended_resumes_to_the_same_curves(
     early, tmp_path, monkeypatch
@@ -148,6 +150,7 @@ def test_part_of_a_killed_group_goes_on_by_itself(tmp_path, monkeypatch) -> None
     assert not list((tmp_path / "state").glob("*"))
 
 
+@pytest.mark.slow
 def test_runs_left_of_a_group_get_the_bits_of_a_training_without_interruption(tmp_path, monkeypatch) -> None:
     settings = [Setting.from_dict({**MLP, "seed": seed}).identity() for seed in range(3)]
     whole = ordered(run_many(settings))

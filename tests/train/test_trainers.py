@@ -59,6 +59,7 @@ def test_inside_lightning(tmp_path) -> None:
     assert tracker.writer.closed
 
 
+@pytest.mark.slow
 def test_inside_hugging_face(tmp_path) -> None:
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("accelerate")
@@ -89,6 +90,7 @@ def test_inside_hugging_face(tmp_path) -> None:
     assert frame.train_loss.notna().sum() >= 3
 
 
+@pytest.mark.slow
 def test_a_model_of_hugging_face_itself(tmp_path) -> None:
     """It is called by keywords, its learning rate decays, and it is evaluated again after the end."""
     transformers = pytest.importorskip("transformers")

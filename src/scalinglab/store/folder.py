@@ -28,7 +28,7 @@ from scalinglab.store.record import Record, as_setting, environment
 from scalinglab.store.sealed_folder import READ_ERRORS, SealedFolder
 from scalinglab.store.verify import Finding, verify
 
-COMPACT_ROWS = 200_000  # of packs that are merged while runs are written
+COMPACT_ROWS = 1_000_000  # of packs that are merged while runs are written
 READ_SINGLES = 1024  # runs with a file of their own from which loading packs them first
 COMPACT_SINGLES = 64  # runs with a file of their own before which nothing is compacted by itself
 

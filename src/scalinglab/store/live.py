@@ -330,6 +330,8 @@ def _checked(line: bytes, total: int, required: bool) -> tuple[dict[str, Any], i
 def _header(values: dict[str, Any], run: str) -> tuple[int, Record]:
     """The format and the record that a first line tells."""
     format_ = values["scalinglab"]
+    if not isinstance(format_, int):
+        raise ValueError(f"its format is {ascii(format_)[:40]}")
     if format_ > FORMAT:
         raise NewerFormat(newer(f"run {run}", values.get("version")))
     record = Record.from_dict({"run": run, **{name: values[name] for name in _HEADER}})

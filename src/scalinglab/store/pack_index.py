@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from scalinglab.store.files import Damaged, NewerFormat, newer, reading
 from scalinglab.store.record import FORMAT, SEALED
 
 BLOCK = 1024  # runs whose entries are read and checked together
+_SUM = b', "crc32": '
 _HEADER = 4096  # bytes in which most headers end
 _NO_KEYS, _NO_ENDS = np.array([], "<u8"), np.array([], np.uint8)
 
@@ -114,7 +115,7 @@ def write_index(folder: Path, pack: str, file: Path) -> None:
     sums = [_sum(*index.block(number)) for number in range(_blocks(index.runs))]
     header = {"format": FORMAT, "version": __version__, "size": index.size}
     header |= {"replaces": [*index.replaces], "runs": index.runs, "blocks": "".join(sums)}
-    content = _sealed_line(header) + keys.tobytes() + ends.tobytes()
+    content = _sealed_line(json.dumps(header)[:-1].encode()) + keys.tobytes() + ends.tobytes()
     tail = parquet.tail_of(file)
     stem = pack.removesuffix(".parquet")
     for ending, data in (("footer", tail), ("index", content)):
@@ -130,10 +131,9 @@ def _sum(keys: np.ndarray, ends: np.ndarray) -> str:
     return f"{zlib.crc32(ends.tobytes(), zlib.crc32(keys.tobytes())):08x}"
 
 
-def _sealed_line(header: dict[str, Any]) -> bytes:
-    """The header as a line that ends with its checksum."""
-    text = json.dumps(header)[:-1].encode()
-    return text + b', "crc32": "%08x"}\n' % zlib.crc32(text)
+def _sealed_line(text: bytes) -> bytes:
+    """A header, given without its last brace, as a line that ends with its checksum."""
+    return text + _SUM + b'"%08x"}\n' % zlib.crc32(text)
 
 
 def read_index(folder: Path, pack: str) -> PackIndex:
@@ -147,7 +147,7 @@ def read_index(folder: Path, pack: str) -> PackIndex:
         NewerFormat: a later version wrote it.
     """
     path = folder / f"{pack.removesuffix('.parquet')}.index"
-    with reading(path), path.open("rb", buffering=_HEADER) as file:
+    with reading(path), open(path, "rb", buffering=_HEADER) as file:
         line = file.readline()
     try:
         header = json.loads(line)
@@ -159,10 +159,8 @@ def read_index(folder: Path, pack: str) -> PackIndex:
             keys = np.frombuffer(rest, "<u8", runs)
             return _in_memory(size, replaces, keys, np.frombuffer(rest, np.uint8, runs, offset=8 * runs))
         sums = header["blocks"]
-        if line != _sealed_line({k: v for k, v in header.items() if k != "crc32"}):
+        if line != _sealed_line(line[: line.rindex(_SUM)]) or len(sums) != 8 * _blocks(runs):
             raise ValueError("the checksum of its header is wrong")
-        if len(sums) != 8 * _blocks(runs):
-            raise ValueError("its header lacks checksums")
         return PackIndex(size, replaces, runs, functools.partial(_read_block, path, len(line), runs, sums))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Damaged(f"{path} is damaged: {error}") from error
@@ -180,7 +178,7 @@ def _read_block(path: Path, start: int, runs: int, sums: str, number: int) -> tu
     """
     first = number * BLOCK
     count = min(BLOCK, runs - first)
-    with reading(path), path.open("rb", buffering=0) as file:
+    with reading(path), open(path, "rb", buffering=0) as file:
         file.seek(start + 8 * first)
         keys = file.read(8 * count)
         file.seek(start + 8 * runs + first)

@@ -371,7 +371,8 @@ class SealedFolder:
         known = indexed(self.index)
         if known is None:  # a store of format 1 that no later version has compacted
             return self._listed()
-        return sorted(name for name in known if (self.path / name).exists())
+        folder = str(self.path)
+        return sorted(name for name in known if os.path.exists(f"{folder}{os.sep}{name}"))
 
     def _packs(self) -> dict[str, parquet.Footer | None]:
         """The packs that no other replaces, with their footers; None where one cannot be read."""
@@ -393,7 +394,7 @@ class SealedFolder:
 
     def _index(self, name: str) -> PackIndex | None:
         """The index of a pack; None where the pack is damaged."""
-        size = (self.path / name).stat().st_size
+        size = os.stat(f"{self.path}{os.sep}{name}").st_size
         key = (name, size)
         if key not in self._indexes:
             try:
