@@ -50,6 +50,33 @@ class Estimate:
         return f"{self.value:.{digits}f} ± {self.stderr:.{digits}f}"
 
 
+HOLDS, FAILS, CANNOT_TELL = "holds", "fails", "cannot tell"
+
+
+def product(first: Estimate, second: Estimate, dof: float) -> Estimate:
+    """The product of two independent estimates; relative errors add in squares."""
+    value = first.value * second.value
+    error = math.hypot(first.stderr * second.value, second.stderr * first.value)
+    return Estimate.from_stderr(value, error, dof)
+
+
+def is_zero(difference: Estimate, resolution: float) -> str:
+    """Whether a number that should be zero is: "holds", "fails" or "cannot tell".
+
+    It fails where its interval leaves out zero, it holds where the interval holds zero and lies within
+    ± `resolution`, the smallest difference that matters, and nothing can be told otherwise.
+
+    >>> is_zero(Estimate(0.02, 0.01, -0.005, 0.045), 0.05)
+    'holds'
+    """
+    low, high = difference.low, difference.high
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return CANNOT_TELL
+    if low > 0 or high < 0:
+        return FAILS
+    return HOLDS if -resolution < low and high < resolution else CANNOT_TELL
+
+
 def slope(x: Any, y: Any) -> Estimate:
     """The least-squares slope of y against x, with the standard error that the residuals give.
 

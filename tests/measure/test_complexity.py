@@ -57,6 +57,11 @@ def test_cnn_equals_equation_2_for_the_convolutions_written_as_matrices():
     pool = np.linalg.norm(as_matrix(nn.AvgPool2d(2), (3, 8, 8)), 2)
     average = measure.spectral_complexity(model, (2, 8, 8), "column_average", tolerance=1e-9)
     assert average.value == pytest.approx(eq2(matrices, pool, columns=np.mean), rel=1e-7)
+    found = measure.norms(model, (2, 8, 8), tolerance=1e-9)  # both readings of (2,1) at once
+    assert found["column_average"] == pytest.approx(average.value, rel=1e-7)
+    assert found["log_column_average"] == pytest.approx(average.log_value, rel=1e-7)
+    means = [np.linalg.norm(matrix, axis=1).mean() for matrix in matrices]
+    assert found["group21_average"] == pytest.approx(sum(means), rel=1e-7)
     report = measure.spectral_complexity(model, (2, 8, 8), tolerance=1e-9)
     assert report.value == pytest.approx(eq2(matrices, pool), rel=1e-7)
     assert [layer.spectral for layer in report.layers] == pytest.approx(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,27 @@ def reproduce(
     results: Annotated[
         Path, typer.Option(help="Folder for figures, curves and tables, e.g. results/.")
     ] = Path("results"),
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            help="Store of runs to read and continue, or a table of curves to read. "
+            "Default: runs/ in the folder of results.",
+            rich_help_panel="entries that train",
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Train only this part of a study, e.g. 'CNN MNIST'; may be repeated.",
+            rich_help_panel="entries that train",
+        ),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            help="Begin no other part of a study after this time.", rich_help_panel="entries that train"
+        ),
+    ] = None,
     missing: Annotated[
         bool, typer.Option("--missing", help="List only what is not built yet.", rich_help_panel="list")
     ] = False,
@@ -51,6 +72,8 @@ def reproduce(
 
     scalinglab reproduce bahri2021 --scale gpu
 
+    scalinglab reproduce damico2025/fig3 --scale gpu --store runs/ --only "CNN MNIST"
+
     A paper with a scale reproduces all its entries that are built at that scale, and continues where it was
     interrupted; without a scale it lists them.
 
@@ -67,9 +90,10 @@ def reproduce(
         return
     if paper is not None or write:
         raise BadInput("--paper and --write go with 'scalinglab reproduce check'")
+    training = {"store": store, "only": tuple(only or ()), "minutes": minutes}
     known = [entry for entry in papers.entries().values() if key.rstrip("/") in ("list", entry.paper)]
     if known and scale is not None:
-        _reproduce_all(key.rstrip("/"), known, scale, results, as_json=as_json, out=out)
+        _reproduce_all(key.rstrip("/"), known, scale, results, training, as_json=as_json, out=out)
         return
     if known:
         _list(known, missing, as_json=as_json, out=out)
@@ -77,14 +101,21 @@ def reproduce(
     if missing:
         raise BadInput("--missing goes with 'scalinglab reproduce list' or a paper")
     scale = scale or "laptop"
-    made = papers.reproduce(key, scale, results)
+    made = papers.reproduce(key, scale, results, **training)
     table = pd.DataFrame([cells(row) for row in made.table], columns=list(COLUMNS))
     document = {"key": key, "scale": scale, "folder": str(results / key / scale)}
     emit({**document, "table": [row.record() for row in made.table]}, table, as_json=as_json, out=out)
 
 
 def _reproduce_all(
-    paper: str, known: list[Entry], scale: str, results: Path, *, as_json: bool, out: Path | None
+    paper: str,
+    known: list[Entry],
+    scale: str,
+    results: Path,
+    training: dict[str, Any],
+    *,
+    as_json: bool,
+    out: Path | None,
 ) -> None:
     """Every entry of a paper that is built at a scale, one after another."""
     import pandas as pd
@@ -103,7 +134,7 @@ def _reproduce_all(
     lines, tables = [], {}
     for place, entry in enumerate(chosen, start=1):
         typer.echo(f"{place}/{len(chosen)} {entry.key}", err=True)
-        made = papers.reproduce(entry.key, scale, results)
+        made = papers.reproduce(entry.key, scale, results, **training)
         lines += [(entry.key, *cells(row)) for row in made.table]
         tables[entry.key] = [row.record() for row in made.table]
     document = {"paper": paper, "scale": scale, "tables": tables}

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,9 +30,23 @@ from scalinglab.store import Store
 COLUMNS = ("quantity", "paper", "measured", "n", "verdict")
 
 
-def reproduce(key: str, scale: str = "laptop", results: str | Path = "results") -> Reproduction:
-    """Reproduce one entry and keep what it made under `results`."""
-    with trained.kept_in(Path(results) / entry(key).paper / "runs" / scale):
+def reproduce(
+    key: str,
+    scale: str = "laptop",
+    results: str | Path = "results",
+    *,
+    store: str | Path | None = None,
+    only: Sequence[str] = (),
+    minutes: float | None = None,
+) -> Reproduction:
+    """Reproduce one entry and keep what it made under `results`.
+
+    Args:
+        store: of the runs that the entry reads and continues; ``results/<paper>/runs/<scale>`` by default.
+        only, minutes: which parts of a study to train now, see `papers.trained.Kept`.
+    """
+    place = Path(results) / entry(key).paper / "runs" / scale if store is None else Path(store)
+    with trained.kept_in(place, only, minutes):
         made, seconds = run(key, scale)
     keep(made, key, scale, Path(results), seconds)
     return made

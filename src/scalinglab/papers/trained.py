@@ -3,7 +3,8 @@
 A figure's function asks for its runs with `runs`. `scalinglab reproduce` keeps them in
 ``results/<paper>/runs/<scale>/``: what is in the store is read, what is missing is trained, a run that was
 interrupted goes on from its state. Figures that need the same runs share them. Without a store (scale smoke
-under ``reproduce check``) runs are trained in memory.
+under ``reproduce check``) runs are trained in memory. A study of many parts can be trained part by part, in
+several short sittings: `Kept` restricts what is trained now.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +20,39 @@ if TYPE_CHECKING:
     from scalinglab.curves import Curves
     from scalinglab.train.extra_measurements import Reading
 
-_STORE: ContextVar[Path | None] = ContextVar("store of the runs", default=None)
+
+@dataclass(frozen=True)
+class Kept:
+    """Where runs are kept, and which of them to train now.
+
+    Attributes:
+        store: a folder of runs, which is continued; for studies of many parts also a table of curves, which
+            is read. None keeps nothing.
+        only: parts of a study to train, by name; all by default.
+        minutes: after which no other part begins; no bound by default.
+    """
+
+    store: Path | None = None
+    only: tuple[str, ...] = ()
+    minutes: float | None = None
+
+
+_KEPT: ContextVar[Kept] = ContextVar("where runs are kept", default=Kept())
 
 
 @contextmanager
-def kept_in(store: Path | None) -> Iterator[None]:
+def kept_in(store: Path | None, only: Sequence[str] = (), minutes: float | None = None) -> Iterator[None]:
     """Context in which `runs` reads and continues this store; None keeps nothing."""
-    token = _STORE.set(store)
+    token = _KEPT.set(Kept(store, tuple(only), minutes))
     try:
         yield
     finally:
-        _STORE.reset(token)
+        _KEPT.reset(token)
+
+
+def kept() -> Kept:
+    """Where runs are kept now."""
+    return _KEPT.get()
 
 
 def runs(
@@ -48,7 +72,7 @@ def runs(
     """
     from scalinglab.train import run_many  # loads torch
 
-    return run_many(settings, store=_STORE.get(), experiment=experiment, max_stacked=max_stacked, extra=extra)
+    return run_many(settings, store=kept().store, experiment=experiment, max_stacked=max_stacked, extra=extra)
 
 
 def on_gpu() -> bool:

@@ -31,7 +31,7 @@ from scalinglab.train import state as states
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.extra_measurements import READINGS, Reading, read
 from scalinglab.train.kernels.onednn import small_products, suits
-from scalinglab.train.measuring import Checkpoint, Measure
+from scalinglab.train.measuring import MARGINS, Checkpoint, Measure
 from scalinglab.train.replicas import Group, Snapshot, group_of, release
 from scalinglab.train.saving import Saving
 from scalinglab.train.setting import Setting
@@ -40,7 +40,7 @@ from scalinglab.train.training_step import Named
 TICK = 16  # steps that one group takes before the next one on the device has its turn
 QUEUED = 3  # turns of a group that a GPU may have before it: enough that it never waits for the host
 # what is measured on the network itself, which must wait until it has been looked at
-WITH_NETWORK = {"margin", *READINGS}
+WITH_NETWORK = {*MARGINS, *READINGS}
 
 
 def size_of(s: Setting) -> int:
@@ -318,8 +318,8 @@ def _check_fit(s: Setting, dataset: Dataset) -> None:
             raise BadInput(f"{here}: set loss='mse'")
         if s.fail_below is not None:
             raise BadInput(f"fail_below={s.fail_below} is an accuracy, and {here}: leave it out")
-        if "margin" in s.measure:
-            raise BadInput(f"measure='margin' is for classes, and {here}: leave it out")
+        if named := MARGINS & set(s.measure):
+            raise BadInput(f"measure={min(named)!r} is for classes, and {here}: leave it out")
     if s.augment != "none" and len(dataset.input_shape) != 3:
         raise BadInput(f"augment={s.augment!r} is for images, {dataset.name} has vectors: leave it out")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
 from torch import Tensor, nn
 
 from scalinglab.measure import Flops, NormTracker, flops, margins
@@ -25,9 +26,19 @@ NORMS = {
     "l1": "norm_l1",
     "l2": "norm_l2",
     "group21": "norm_group21",
+    "column_average": "norm_column_average",
+    "log_column_average": "norm_column_average_log",
+    "group21_average": "norm_group21_average",
 }
 PUBLISHED = {"spectral_complexity": "norm_as_published", "log_spectral_complexity": "norm_as_published_log"}
 PATH = {"path": "norm_path"}
+MARGINS = {"margin", "margin_histogram"}
+BINS = 40  # of the histogram of margins
+
+
+def bin_column(k: int) -> str:
+    """The column that holds the fraction of margins in the k-th bin."""
+    return f"margin_bin_{k:02d}"
 
 
 @dataclass
@@ -99,19 +110,30 @@ class Measure:
         if group.setting.full_batch:
             progress["batch_size"] = group.batch_size
         row = {**progress, **found}
-        if "margin" in group.setting.measure:
+        if MARGINS & set(group.setting.measure):
             row |= self._margins(r, row.get("norm_log"))
         return row
 
     def _margins(self, r: int, log_norm: float | None) -> dict[str, float]:
-        """Lower quantiles of the training examples' margins, raw and normalised (damico2025 figure 6)."""
+        """Margins of the training examples, raw and normalised (damico2025 figure 6).
+
+        Their median, lower 5 %, mean and minimum; for "margin_histogram" also the largest and the fraction
+        in each of `BINS` equal bins from the smallest to the largest.
+        """
         group = self.group
         index = group.stream.subsets[r][: group.setting.evaluate_at_most]
         stored, y = group.resident.batch(index[None])
         found = margins(group.module(r), group.resident.inputs(stored)[0], y[0], log_complexity=log_norm)
-        raw, normal = found.quantiles((0.05, 0.5), normalized=False), found.quantiles((0.05, 0.5))
-        columns = {"margin": raw[0.5], "margin_low": raw[0.05]}
-        return columns | {"margin_normalized": normal[0.5], "margin_normalized_low": normal[0.05]}
+        columns = {}
+        for name, values in (("margin", found.raw), ("margin_normalized", found.normalized)):
+            low, median = np.quantile(values, (0.05, 0.5))
+            columns |= {name: median, f"{name}_low": low}
+            columns |= {f"{name}_mean": values.mean(), f"{name}_min": values.min()}
+        if "margin_histogram" in group.setting.measure:
+            columns |= {"margin_max": found.raw.max(), "margin_normalized_max": found.normalized.max()}
+            counts, _ = np.histogram(found.raw, bins=BINS)
+            columns |= {bin_column(k): count / len(found.raw) for k, count in enumerate(counts)}
+        return {name: float(value) for name, value in columns.items()}
 
     def _begin_norms(self, rows: list[int]) -> list[tuple[Norms, dict[str, str]]]:
         group = self.group

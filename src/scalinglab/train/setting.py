@@ -38,7 +38,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "momentum_precision": ("fp32", "bf16"),
     "parameterization": ("standard", "ntk", "mup"),
 }
-MEASURES = ("norm", "norm_as_published", "norm_path", "margin", "fisher_rao", "gradient_noise")
+MEASURES = (
+    "norm", "norm_as_published", "norm_path", "margin", "margin_histogram", "fisher_rao", "gradient_noise",
+)  # fmt: skip
 POSITIVE = (
     "width", "depth", "learning_rate", "batch_size", "epochs", "steps", "min_epochs", "min_steps",
     "reference_learning_rate", "checkpoints_per_decade", "pool", "n_data", "evaluate_at_most", "test_size",
@@ -83,7 +85,8 @@ class Setting:
         evaluate_at_most: training loss and error are read on this many training examples at most.
         measure: what else to read at checkpoints: "norm" (spectral complexity and the cheap norms),
             "norm_as_published" (what the code of damico2025 computes), "norm_path", "margin",
-            "fisher_rao" and "gradient_noise" (on at most `evaluate_at_most` training examples).
+            "margin_histogram", "fisher_rao" and "gradient_noise" (on at most `evaluate_at_most` training
+            examples).
         fail_below, fail_after: give up a run whose test accuracy is below `fail_below` at a checkpoint
             later than this fraction of its time (park2019: 0.2 and 0.2).
         precision, compile, graphs: full fp32 unless asked for; recorded with every run.

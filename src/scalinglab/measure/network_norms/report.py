@@ -117,7 +117,9 @@ def norms(
     Returns:
         "spectral_complexity" (R) and "log_spectral_complexity"; "spectral" (the Lipschitz constant that
         the spectral norms give, their product in a chain) and "log_spectral"; "l1", "l2" (of all
-        parameters); "group21" (Σ over layers and output units of the ℓ2 norm of incoming weights);
+        parameters); "group21" (Σ over layers and output units of the ℓ2 norm of incoming weights) and
+        "group21_average" (Σ over layers of the average over the rows of the layer's operator);
+        "column_average" (R with that average for the sum) and "log_column_average";
         "path" (the ℓ2 path norm; absent for networks with layer norm, attention or activations other than
         rectifiers, where paths have no meaning); "fisher_rao" where `data` are given.
     """

@@ -192,16 +192,19 @@ class NormTracker:
             spectral, rows = np.log(layers.spectral), np.log(layers.rows)
             if self.definition != "as_published":
                 rows += np.log([[layer.positions] for layer in self.graph.layers])
-            if self.definition == "column_average":  # the columns of Aᵀ: one for each output unit
-                rows -= np.log([[layer.size[0] * layer.applications] for layer in self.graph.layers])
             total, shares = self._lipschitz(spectral, numbers)
             errors = dict(zip(names, layers.errors, strict=True))
             if self.definition == "as_published":
                 return _as_published(names, spectral, rows, self.readers.plan.outside, errors, self.graph)
-            terms = (2 / 3) * (np.log(shares) + rows - spectral)
-            terms[rows == -math.inf] = -math.inf  # a layer of zeros has no part in the sum
-            log_value = total + 1.5 * _log_sum(terms)
-        return Complexity(log_value, total, names, spectral, rows, shares, errors)
+            # the columns of Aᵀ: one for each output unit
+            average = rows - np.log([[layer.size[0] * layer.applications] for layer in self.graph.layers])
+            carried = average if self.definition == "column_average" else rows
+            log_value = total + _log_terms(shares, carried, spectral)
+            log_average = total + _log_terms(shares, average, spectral)
+        group21_average = np.exp(average).sum(axis=0)
+        return Complexity(
+            log_value, total, names, spectral, carried, shares, errors, log_average, group21_average
+        )
 
     def _lipschitz(self, spectral: Floats, numbers: dict[str, Floats]) -> tuple[Floats, Floats]:
         """log Λ (replicas,) and its derivatives by the layers' log norms (layers, replicas)."""
@@ -277,6 +280,10 @@ class Measurement:
                 found["spectral_complexity"] = log_value if is_log else np.exp(log_value)
                 found["log_spectral_complexity"] = log_value
                 found["spectral"], found["log_spectral"] = np.exp(log_lipschitz), log_lipschitz
+                if complexity.log_average is not None and complexity.group21_average is not None:
+                    found["column_average"] = np.exp(complexity.log_average)
+                    found["log_column_average"] = complexity.log_average
+                    found["group21_average"] = complexity.group21_average
         found |= {name: numbers[name] for name in ("l1", "l2", "group21") if name in numbers}
         tensors = {name: torch.from_numpy(value.copy()) for name, value in found.items()}
         return tensors if self.path is None else {**tensors, "path": self.path}
@@ -300,6 +307,8 @@ class Complexity:
         names: Of the layers.
         log_spectral, log_rows, shares: (layers, replicas).
         errors: Of the spectral norms, by layer.
+        log_average: (replicas,) log R with the average over columns in place of their sum; None as published.
+        group21_average: (replicas,) the sum over layers of that average; None as published.
     """
 
     log_value: Floats
@@ -309,6 +318,8 @@ class Complexity:
     log_rows: Floats
     shares: Floats
     errors: dict[str, Floats]
+    log_average: Floats | None = None
+    group21_average: Floats | None = None
 
 
 def _as_published(
@@ -329,6 +340,13 @@ def _as_published(
         carried = np.concatenate([later[1:], np.full_like(later[:1], -math.inf)])
     log_value = product + 1.5 * _log_sum((2 / 3) * (carried - spectral))
     return Complexity(log_value, product, names, spectral, carried, np.ones_like(spectral), errors)
+
+
+def _log_terms(shares: Floats, rows: Floats, spectral: Floats) -> Floats:
+    """log (Σ_i (share_i ‖A_iᵀ‖_{2,1} / ‖A_i‖_σ)^{2/3})^{3/2}: a layer of zeros has no part in the sum."""
+    terms = (2 / 3) * (np.log(shares) + rows - spectral)
+    terms[rows == -math.inf] = -math.inf
+    return 1.5 * _log_sum(terms)
 
 
 def _log_sum(logs: Floats) -> Floats:

@@ -1,23 +1,13 @@
-"""Figures 4, 8 and 9 and the tables of exponents, from the curves that the authors published.
-
-Test error against norm for five of the nine pairs of model and data set is public; they are looked for as
-``learning-curves/damico2025/*.csv`` under the folders of ``SCALINGLAB_DATA``. At scale smoke, or to see the
-method at work on curves whose exponents are known, a family with γ₁ = 0.5 and γ₂ = 1 stands in.
-"""
+"""Figures 3, 4, 7, 8 and 9: published curves and our own side by side, one row of panels a pair."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from scalinglab.curves import Curves
-from scalinglab.data.sources import VARIABLE, search_path
 from scalinglab.errors import BadInput
 from scalinglab.figures.collapse import (
     draw_collapse,
@@ -27,243 +17,222 @@ from scalinglab.figures.collapse import (
     plain_ticks,
     sizes_legend,
 )
-from scalinglab.figures.style import INK, PALETTE, headroom, loglog, panels
+from scalinglab.figures.style import INK, MUTED, PALETTE, colors, headroom, loglog, panels
 from scalinglab.laws.learning_curves.collapse import collapse
-from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
-from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
+from scalinglab.papers import trained
+from scalinglab.papers.damico2025.pairs import OURS, Pair, pairs, together
 from scalinglab.papers.registry import Reproduction
-from scalinglab.papers.verdict import Row, rounded
+from scalinglab.papers.verdict import Row
 
-# γ_pred, γ_meas, σ
-TABLE_1 = {
-    "CNN MNIST": (0.88, 0.52, 0.38), "CNN CIFAR10": (0.28, 0.25, 0.07), "CNN CIFAR100": (0.16, 0.16, 0.03),
-    "ResNet MNIST": (0.57, 0.69, 0.08), "ResNet CIFAR10": (0.50, 0.54, 0.05),
-    "ResNet CIFAR100": (0.34, 0.37, 0.05), "ViT MNIST": (0.47, 0.54, 0.03), "ViT CIFAR10": (0.23, 0.20, 0.04),
-    "ViT CIFAR100": (0.21, 0.11, 0.08),
-}  # fmt: skip
-TALK_TABLE_1 = {
-    "CNN MNIST": (0.60, 0.55, 0.09), "CNN CIFAR10": (0.28, 0.25, 0.07), "CNN CIFAR100": (0.16, 0.16, 0.03),
-    "ResNet MNIST": (0.57, 0.69, 0.08), "ResNet CIFAR10": (0.54, 0.56, 0.04),
-    "ResNet CIFAR100": (0.31, 0.37, 0.03), "ViT MNIST": (0.47, 0.54, 0.03), "ViT CIFAR10": (0.23, 0.21, 0.03),
-    "ViT CIFAR100": (0.14, 0.12, 0.04),
-}  # fmt: skip
-# γ₁, σ₁, γ₂, σ₂
-TABLE_2 = {
-    "CNN MNIST": (0.46, 0.05, 1.94, 0.80), "CNN CIFAR10": (0.21, 0.01, 1.32, 0.32),
-    "CNN CIFAR100": (0.112, 0.003, 1.44, 0.22), "ResNet MNIST": (1.15, 0.14, 0.50, 0.02),
-    "ResNet CIFAR10": (0.51, 0.02, 0.97, 0.09), "ResNet CIFAR100": (0.29, 0.01, 1.17, 0.17),
-    "ViT MNIST": (0.14, 0.01, 3.41, 0.11), "ViT CIFAR10": (0.0105, 0.0003, 21.8, 3.3),
-    "ViT CIFAR100": (0.0053, 0.0002, 39.7, 14.2),
-}  # fmt: skip
-STAND_IN = "planted γ₁ = 0.5, γ₂ = 1"
-ABSENT = "the curves of this pair are not public"
-PLANTED, PLANTED_EXPONENTS = (0.5, 0.5, 0.0), (0.5, 0.0, 1.0, 0.0)  # of the stand-in
-ROUNDED = rounded(0.01)  # of numbers printed with two decimals
 FAR = 0.1  # a relative deviation from the master curve that would be seen
+ONE_LAW = 0.1  # a spread of ln ε over sizes, at one norm in the early phase, that would be seen
 
 
-@dataclass(frozen=True)
-class Pair:
-    """One model on one data set, analysed."""
-
-    name: str
-    curves: Curves
-    runs: list[SizeCurve]
-    found: Dynamical
-
-
-@cache
-def pairs(scale: str) -> tuple[Pair, ...]:
-    """The published pairs, analysed; at scale smoke one family with known exponents."""
-    if scale == "smoke":
-        return (_pair(STAND_IN, planted()),)
-    tables = [pd.read_csv(path) for path in sorted(_folder().glob("*.csv"))]
-    named = {f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}": t for t in tables}
-    return tuple(_pair(name, named[name]) for name in TABLE_1 if name in named)
-
-
-def _folder() -> Path:
-    for place in search_path():
-        if any((folder := place / "learning-curves" / "damico2025").glob("*.csv")):
-            return folder
-    raise BadInput(
-        "the published curves of damico2025 are not here: put their tables (columns model, dataset, n_data, "
-        f"norm, test_error) into learning-curves/damico2025/ and set {VARIABLE} to the folder above; "
-        "--scale smoke runs without them"
-    )
-
-
-def _pair(name: str, table: pd.DataFrame) -> Pair:
-    curves = Curves(table, source="read")
-    return Pair(name, curves, size_curves(curves, "norm", "test_error", "n_data"), dynamical(curves))
-
-
-def planted(noise: float = 0.01) -> pd.DataFrame:
-    """ε = 0.3 λ^−0.5 (1 + (λ/λ_opt)⁴)^0.15 with λ_opt ∝ P: γ₁ = 0.5, γ₂ = 1, γ = 0.5; seven sizes."""
-    random = np.random.default_rng(0)
-    parts = []
-    for size in 1000 * 2 ** np.arange(7):
-        norm = np.geomspace(0.02, 30, 40) * size / 100
-        error = 0.3 * norm**-0.5 * (1 + (norm * 100 / size) ** 4) ** 0.15
-        error = np.minimum(error, 0.9) * np.exp(noise * random.standard_normal(40))
-        parts.append(
-            pd.DataFrame(
-                {"model": "planted", "dataset": "none", "n_data": size, "norm": norm, "test_error": error}
-            )
+def analysed(scale: str) -> tuple[Pair, ...]:
+    """The pairs of a scale, or an error where there is nothing at all."""
+    made = pairs(scale, trained.kept())
+    if not made:
+        raise BadInput(
+            "there are neither published curves nor runs here: get the first with 'scalinglab data get "
+            "damico2025-curves', train with --scale laptop, or read a store with --store"
         )
-    return pd.concat(parts, ignore_index=True)
+    return made
 
 
-def _together(made: tuple[Pair, ...]) -> Curves:
-    return Curves.concat([pair.curves for pair in made])
+def _sheet(made: tuple[Pair, ...], draw: Callable[[Axes, Pair], None]) -> Figure:
+    """One row a pair, one column for each origin and norm that occurs; empty where there is no such pair."""
+    names = list(dict.fromkeys(pair.name for pair in made))
+    kinds = list(dict.fromkeys((pair.origin, pair.norm) for pair in made))
+    figure, axes = panels(len(names), len(kinds), size=(3.5, 2.9))
+    for row, name in enumerate(names):
+        for column, kind in enumerate(kinds):
+            axis = axes[row, column]
+            found = [p for p in made if p.name == name and (p.origin, p.norm) == kind]
+            if found:
+                draw(axis, found[0])
+            else:
+                axis.set_axis_off()
+                axis.text(0.5, 0.5, f"{name}:\nnot {kind[0]}" if kind[0] != OURS else f"{name}:\nnot trained",
+                          ha="center", va="center", color=MUTED, transform=axis.transAxes)  # fmt: skip
+    return figure
 
 
-def _grid(count: int) -> tuple[Figure, list[Axes]]:
-    """A figure with `count` panels, three in a row."""
-    rows = -(-count // 3)
-    figure, axes = panels(rows, min(count, 3), size=(3.6, 3.0))
-    for spare in axes.ravel()[count:]:
-        spare.set_axis_off()
-    return figure, list(axes.ravel()[:count])
+def _plain(axis: Axes, pair: Pair) -> None:
+    """The mean curves of a pair without any law."""
+    loglog(axis, "norm", "test error")
+    for shade, curve in zip(colors(pair.runs), pair.runs, strict=True):
+        axis.plot(np.exp(curve.x), np.exp(curve.y), ".-", color=shade, linewidth=0.7, markersize=2)
 
 
-# --- figures ---------------------------------------------------------------------------------------------
+# --- Fig. 3 ----------------------------------------------------------------------------------------------
+
+
+def fig3(scale: str) -> Reproduction:
+    """Test error against norm; the early phase is one curve for every size, up to an elbow."""
+    made = analysed(scale)
+
+    def draw(axis: Axes, pair: Pair) -> None:
+        title = f"{pair.label}\n" + ("" if pair.found is None else f"γ₁ = {pair.found.gamma_1}")
+        if pair.found is None:
+            _plain(axis, pair)
+            axis.set_title(title)
+        else:
+            draw_curves(axis, pair.found, pair.runs, title=title)
+        sizes_legend(axis, [run.size for run in pair.runs], "P", loc="lower left")
+        plain_ticks(axis, "y")
+
+    rows = []
+    for pair in made:
+        spread = early_spread(pair)
+        rows.append(
+            Row(
+                f"{pair.label}: spread of ln ε over sizes in the early phase",
+                None if spread is None else spread[0], None if spread is None else spread[1],
+                None if spread is None else len(pair.runs), expected=ONE_LAW, relation="<",
+                note="the paper: one curve for every P; at norms that three sizes pass in their windows",
+            )
+        )  # fmt: skip
+    return Reproduction(together(made), _sheet(made, draw), tuple(rows))
+
+
+def early_spread(pair: Pair) -> tuple[float, float] | None:
+    """Standard deviation over sizes of ln ε at equal norm within the power-law windows, with its error.
+
+    The error is that of a standard deviation of as many sizes as pass, s/√(2(n − 1)).
+    """
+    if pair.found is None:
+        return None
+    table = pair.found.table
+    low, high = np.log(table["window_low"].to_numpy()), np.log(table["elbow"].to_numpy())
+    grid = np.linspace(low.min(), high.max(), 60)
+    inside = (grid >= low[:, None]) & (grid <= high[:, None]) & table["resolved"].to_numpy()[:, None]
+    values = np.array([run.smoothed(grid) for run in pair.runs])
+    values = np.where(inside, values, np.nan)[:, inside.sum(axis=0) >= 3]
+    if values.shape[1] == 0:
+        return None
+    deviations = values - np.nanmean(values, axis=0)
+    present = np.isfinite(values).sum(axis=0)
+    spread = float(np.sqrt(np.nansum(deviations**2) / (present - 1).sum()))
+    return spread, spread / np.sqrt(2 * (float(present.mean()) - 1))
+
+
+# --- Fig. 4 ----------------------------------------------------------------------------------------------
 
 
 def fig4(scale: str) -> Reproduction:
-    """Curves rescaled by their optima, one panel a pair."""
-    made = pairs(scale)
-    figure, axes = _grid(len(made))
+    """Curves rescaled by their optima."""
+    made = analysed(scale)
     rows = []
-    for axis, pair in zip(axes, made, strict=True):
+
+    def draw(axis: Axes, pair: Pair) -> None:
         master = collapse(pair.curves, by="optimum")
-        draw_collapse(axis, master, "norm", "test error", pair.name)
+        draw_collapse(axis, master, "norm", "test error", pair.label)
         plain_ticks(axis, "y")
         largest = master.deviation[-3:]
         seen = np.isfinite(largest).all()
         rows.append(
             Row(
-                f"{pair.name}: rms deviation of the three largest P from one curve",
+                f"{pair.label}: rms deviation of the three largest P from one curve",
                 float(largest.mean()) if seen else None,
                 float(largest.std(ddof=1) / np.sqrt(3)) if seen else None, 3, expected=FAR, relation="<",
                 note=f"relative; rescaled by the optima; the paper: collapse at large P; collapse "
                 f"{master.extent()}",
             )
         )  # fmt: skip
-    return Reproduction(_together(made), figure, tuple(rows))
+
+    return Reproduction(together(made), _sheet(made, draw), tuple(rows))
+
+
+# --- Fig. 7 ----------------------------------------------------------------------------------------------
+
+
+def fig7(scale: str) -> Reproduction:
+    """Test error and norm against epochs, and how often the norm falls; our runs only."""
+    made = [pair for pair in analysed(scale) if pair.origin == OURS]
+    if not made:
+        raise BadInput("figure 7 is about time, which the published curves leave out: train or give --store")
+    figure, axes = panels(len(made), 2, size=(3.8, 2.9))
+    rows = []
+    for (left, right), pair in zip(axes, made, strict=True):
+        frame = pair.curves.frame
+        loglog(left, "epoch", "test error", pair.label)
+        loglog(right, "epoch", "norm λ(t)")
+        sizes = np.sort(frame["n_data"].unique())
+        for shade, size in zip(colors(sizes), sizes, strict=True):
+            for _, run in frame[frame["n_data"] == size].groupby("run"):
+                left.plot(run["epoch"], run["test_error"], color=shade, linewidth=0.8)
+                right.plot(run["epoch"], run["norm"], color=shade, linewidth=0.8)
+        sizes_legend(left, sizes, "P", loc="lower left")
+        falls = np.array([largest_fall(run["norm"].to_numpy(float)) for _, run in frame.groupby("run")])
+        error = falls.std(ddof=1) / np.sqrt(len(falls))
+        monotone = int((falls == 0).sum())
+        rows.append(
+            Row(
+                f"{pair.label}: largest relative fall of λ(t) from an earlier value, mean over runs",
+                float(falls.mean()), float(error), len(falls), expected=0.0, resolution=0.01,
+                note=f"monotone in {monotone} of {len(falls)} runs, largest fall {falls.max():.2g}; "
+                "the paper: always monotone",
+            )
+        )  # fmt: skip
+    return Reproduction(together(made), figure, tuple(rows))
+
+
+def largest_fall(norm: np.ndarray) -> float:
+    """The largest 1 − λ(t)/max_{s≤t} λ(s) of a run: 0 where λ never falls."""
+    norm = norm[np.isfinite(norm)]
+    return float(np.max(1 - norm / np.maximum.accumulate(norm)))
+
+
+# --- Figs. 8 and 9 ---------------------------------------------------------------------------------------
+
+
+def _determined(scale: str) -> list[Pair]:
+    return [pair for pair in analysed(scale) if pair.found is not None]
 
 
 def fig8(scale: str) -> Reproduction:
-    """What the exponents are read off: rescaled curves with their power-law windows; optima against size."""
-    made = pairs(scale)
-    figure, axes = panels(2, len(made), size=(3.3, 3.0))
-    for column, pair in zip(axes.T, made, strict=True):
-        table = pair.found.table
-        draw_curves(column[0], pair.found, pair.runs, title=f"{pair.name}\nγ₁ = {pair.found.gamma_1}")
+    """What the exponents are read off: curves with their power-law windows; optima against size."""
+    made = _determined(scale)
+    figure, axes = panels(len(made), 2, size=(3.8, 2.9))
+    for (left, right), pair in zip(axes, made, strict=True):
+        found = pair.found
+        assert found is not None
+        table = found.table
+        draw_curves(left, found, pair.runs, title=f"{pair.label}\nγ₁ = {found.gamma_1}")
         for _, row in table[table["resolved"]].iterrows():
             ends = np.array([row["window_low"], row["elbow"]])
             run = next(r for r in pair.runs if r.size == row["size"])
             middle = float(np.sqrt(ends.prod()))
             height = float(np.exp(run.smoothed(np.log(middle))))
-            column[0].plot(ends, height * (ends / middle) ** -row["slope"], "--", color=INK, linewidth=0.6)
-        headroom(column[0])
-        sizes_legend(column[0], table["size"].to_numpy(), "P", loc="upper right", ncols=3, columnspacing=1,
+            left.plot(ends, height * (ends / middle) ** -row["slope"], "--", color=INK, linewidth=0.6)
+        headroom(left)
+        sizes_legend(left, table["size"].to_numpy(), "P", loc="upper right", ncols=3, columnspacing=1,
                      handlelength=1)  # fmt: skip
-        loglog(column[1], "P", "norm at the optimum")
-        draw_law(column[1], table["size"], table["x_optimum"], pair.found.gamma_2_optimum,
-                 f"optimum {pair.found.gamma_2_optimum}", low=table["x_optimum_low"],
+        loglog(right, "P", "norm at the optimum")
+        draw_law(right, table["size"], table["x_optimum"], found.gamma_2_optimum,
+                 f"optimum {found.gamma_2_optimum}", low=table["x_optimum_low"],
                  high=table["x_optimum_high"], plain="x")  # fmt: skip
         kept = table[table["resolved"]]
-        draw_law(column[1], kept["size"], kept["position"], pair.found.gamma_2,
-                 f"γ₂ = {pair.found.gamma_2}", color=PALETTE[1], plain="x")  # fmt: skip
-        plain_ticks(column[0], "y")
-        headroom(column[1])
-        column[1].legend(loc="upper left")
-    return Reproduction(_together(made), figure, ())
+        draw_law(right, kept["size"], kept["position"], found.gamma_2, f"collapse {found.gamma_2}",
+                 color=PALETTE[1], plain="x")  # fmt: skip
+        plain_ticks(left, "y")
+        headroom(right)
+        right.legend(loc="upper left")
+    return Reproduction(together(made), figure, ())
 
 
 def fig9(scale: str) -> Reproduction:
-    """Smallest error against size: measured, and with the predicted slope."""
-    made = pairs(scale)
-    figure, axes = _grid(len(made))
-    for axis, pair in zip(axes, made, strict=True):
-        table, found = pair.found.table, pair.found
-        loglog(axis, "P", "smallest test error", pair.name)
+    """Smallest error against size: measured, and with the slopes that both γ₂ predict."""
+    made = _determined(scale)
+
+    def draw(axis: Axes, pair: Pair) -> None:
+        found = pair.found
+        assert found is not None
+        table = found.table
+        loglog(axis, "P", "smallest test error", pair.label)
         draw_law(axis, table["size"], table["y_optimum"], found.gamma_measured,
                  f"γ = {found.gamma_measured}", falling=True)  # fmt: skip
         draw_predicted(axis, found)
         axis.legend(loc="lower left", frameon=False)
-    return Reproduction(_together(made), figure, ())
 
-
-# --- tables ----------------------------------------------------------------------------------------------
-
-
-def table1(scale: str) -> Reproduction:
-    """Predicted and measured exponents against the paper's Table 1."""
-    made = pairs(scale)
-    return Reproduction(_together(made), None, _compared_rows(made, TABLE_1))
-
-
-def talk_table1(scale: str) -> Reproduction:
-    """What the talk's newer table has changed in Table 1, and whether its two exponents agree."""
-    made = pairs(scale)
-    newer = {name: row for name, row in TALK_TABLE_1.items() if row != TABLE_1[name]}
-    rows = [] if scale == "smoke" else list(_compared_rows(made, newer))
-    for pair in made:
-        ours, product = pair.found.gamma_measured, pair.found.gamma_predicted
-        rows.append(
-            Row(
-                f"{pair.name}: γ₁γ₂ − γ measured", product.value - ours.value, pair.found.sigma,
-                len(pair.runs), expected=0.0, resolution=0.1 * ours.value, note="the talk: compatible",
-            )
-        )  # fmt: skip
-    return Reproduction(_together(made), None, tuple(rows))
-
-
-def table2(scale: str) -> Reproduction:
-    """γ₁ and γ₂ against the paper's Table 2."""
-    made = {pair.name: pair for pair in pairs(scale)}
-    rows = []
-    for name in made if STAND_IN in made else TABLE_2:
-        first, first_error, second, second_error = TABLE_2.get(name, PLANTED_EXPONENTS)
-        for symbol, paper, sigma in (("γ₁", first, first_error), ("γ₂", second, second_error)):
-            rows.append(_row(made.get(name), name, symbol, paper, sigma))
-    return Reproduction(_together(tuple(made.values())), None, tuple(rows))
-
-
-def _compared_rows(
-    made: tuple[Pair, ...], published: dict[str, tuple[float, float, float]]
-) -> tuple[Row, ...]:
-    """γ measured and γ₁γ₂ of every published pair; of the stand-in at scale smoke."""
-    here = {pair.name: pair for pair in made}
-    rows = []
-    for name in here if STAND_IN in here else published:
-        predicted, measured, sigma = published.get(name, PLANTED)
-        rows.append(_row(here.get(name), name, "γ measured", measured, ROUNDED))
-        rows.append(_row(here.get(name), name, "γ₁γ₂", predicted, sigma))
-    return tuple(rows)
-
-
-NOTES = {
-    "γ₁": "windows found by the data, not chosen",
-    "γ₂": "of the optima",
-    "γ measured": "all sizes, the smallest error of each curve; the paper's error is that of rounding",
-    "γ₁γ₂": "γ₂ from the collapse, windows found by the data; the paper's error is its σ",
-}
-
-
-def _row(pair: Pair | None, name: str, symbol: str, paper: float, sigma: float) -> Row:
-    """One exponent of one pair; n counts the data sizes that it is fitted to."""
-    if pair is None:
-        return Row(f"{name}: {symbol}", None, paper=paper, paper_stderr=sigma, note=ABSENT)
-    found = {
-        "γ₁": pair.found.gamma_1, "γ₂": pair.found.gamma_2_optimum,
-        "γ measured": pair.found.gamma_measured, "γ₁γ₂": pair.found.gamma_predicted,
-    }[symbol]  # fmt: skip
-    if name == STAND_IN:  # of no paper
-        return Row(f"{name}: {symbol}", found.value, found.stderr, len(pair.runs), expected=paper)
-    return Row(
-        f"{name}: {symbol}", found.value, found.stderr, len(pair.runs), paper=paper, paper_stderr=sigma,
-        note=NOTES[symbol],
-    )  # fmt: skip
+    return Reproduction(together(made), _sheet(tuple(made), draw), ())
