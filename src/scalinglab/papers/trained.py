@@ -37,7 +37,8 @@ class Kept:
     minutes: float | None = None
 
 
-_KEPT: ContextVar[Kept] = ContextVar("where runs are kept", default=Kept())
+NOWHERE = Kept()
+_KEPT: ContextVar[Kept] = ContextVar("where runs are kept", default=NOWHERE)
 
 
 @contextmanager
