@@ -90,7 +90,7 @@ def reproduce(
         return
     if paper is not None or write:
         raise BadInput("--paper and --write go with 'scalinglab reproduce check'")
-    training = {"store": store, "only": tuple(only or ()), "minutes": minutes}
+    training: dict[str, Any] = {"store": store, "only": tuple(only or ()), "minutes": minutes}
     known = [entry for entry in papers.entries().values() if key.rstrip("/") in ("list", entry.paper)]
     if known and scale is not None:
         _reproduce_all(key.rstrip("/"), known, scale, results, training, as_json=as_json, out=out)

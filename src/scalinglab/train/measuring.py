@@ -124,7 +124,7 @@ class Measure:
         index = group.stream.subsets[r][: group.setting.evaluate_at_most]
         stored, y = group.resident.batch(index[None])
         found = margins(group.module(r), group.resident.inputs(stored)[0], y[0], log_complexity=log_norm)
-        columns = {}
+        columns: dict[str, float] = {}
         for name, values in (("margin", found.raw), ("margin_normalized", found.normalized)):
             low, median = np.quantile(values, (0.05, 0.5))
             columns |= {name: median, f"{name}_low": low}
