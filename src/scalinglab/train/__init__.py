@@ -10,6 +10,7 @@ from scalinglab.lazy import lazily
 
 if TYPE_CHECKING:
     from scalinglab.train.engine import run, run_many
+    from scalinglab.train.linearized import linearize, solve_linearized
     from scalinglab.train.setting import Setting
     from scalinglab.train.tracker import Tracker
 
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
 # it again, page by page: a fifth of a step. It reads this when torch is first imported.
 os.environ.setdefault("MIMALLOC_PURGE_DELAY", "10000")  # ms
 
-__all__ = ["Setting", "Tracker", "run", "run_many"]
+__all__ = ["Setting", "Tracker", "linearize", "run", "run_many", "solve_linearized"]
 
 _load, __dir__ = lazily(
-    __name__, {"Setting": "setting", "Tracker": "tracker", "run": "engine", "run_many": "engine"}
-)
+    __name__,
+    {
+        "Setting": "setting", "Tracker": "tracker", "linearize": "linearized", "run": "engine",
+        "run_many": "engine", "solve_linearized": "linearized",
+    },
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -68,7 +68,9 @@ class Measure:
         shared = _SHARED.setdefault(group.model, _Shared())
         if shared.cost is None:
             graph = self.norms[0][0].graph if self.norms else None
-            shared.cost = flops(group.model, group.resident.input_shape, group.batch_size, graph)
+            # a linearised network is charged what the network itself would take
+            network: Any = getattr(group.model, "network", group.model)
+            shared.cost = flops(network, group.resident.input_shape, group.batch_size, graph)
         self.n_params, self.flops = shared.cost.n_params, shared.cost.step
 
     def _tracker(self, definition: str = "bartlett", which: tuple[str, ...] = CHEAP) -> NormTracker:

@@ -155,8 +155,8 @@ class Group:
             k: placed(v, self.setting, self.device).requires_grad_() for k, v in initial.items()
         }
         self.buffers = {
-            k: placed(torch.stack([v] * self.runs), self.setting, self.device)
-            for k, v in self.program.fresh_buffers.items()
+            k: placed(v.clone(), self.setting, self.device)
+            for k, v in self.program.start_buffers(initial).items()
         }
         self.sizes = [len(subset) for subset in subsets]
         self.totals = [s.total_steps(n) for s, n in zip(settings, self.sizes)]
@@ -186,8 +186,8 @@ class Group:
             self.parameters[name].copy_(value, non_blocking=True)
             if self.working[name] is not self.parameters[name]:
                 self.working[name].copy_(self.parameters[name])
-        for name, buffer in self.program.fresh_buffers.items():
-            self.buffers[name].copy_(buffer.expand_as(self.buffers[name]))
+        for name, buffer in self.program.start_buffers(initial).items():
+            self.buffers[name].copy_(buffer)
         self.moments.restart(settings, self.totals)
         self.clock.restart()
         self.step = 0

@@ -66,6 +66,8 @@ class Setting:
     Attributes:
         model, width, depth, parameterization, batch_norm, dropout, initialization, model_options: the
             network, as `scalinglab.nets.build` takes them; `model_options` is what only this family takes.
+        linearized: train the network's linearisation at its initial weights in its place
+            (`scalinglab.nets.Linearized`); give `measure` without norms, which are those of a network.
         dataset: a name that `scalinglab.data.load` knows, or "teacher_student" with `data_options` for
             `scalinglab.data.teacher_student`.
         n_data: training examples; None takes all. Subsets of one seed contain each other.
@@ -107,6 +109,7 @@ class Setting:
     dropout: float | None = None
     initialization: str = "critical"
     model_options: Mapping[str, Any] = field(default_factory=dict)
+    linearized: bool | None = None
     data_options: Mapping[str, Any] = field(default_factory=dict)
     normalize: str = "channel"
     pool: int = 1
@@ -158,6 +161,8 @@ class Setting:
                 raise BadInput(f"{name}={value!r} is not known; {nearest(str(value), known)}")
         _check_ranges(self)
         _check_agreement(self)
+        if self.linearized is False:
+            object.__setattr__(self, "linearized", None)
         if self.momentum_precision == "fp32":  # as where nothing is said
             object.__setattr__(self, "momentum_precision", None)
         if self.n_data is None:
@@ -310,6 +315,8 @@ def _check_agreement(s: Setting) -> None:
         raise BadInput(f"momentum={s.momentum} is for sgd and nesterov; {s.optimizer} has its own")
     if s.momentum_precision and s.optimizer == "sgd" and not s.momentum:
         raise BadInput(f"momentum_precision={s.momentum_precision!r}: sgd has no momentum unless you give it")
+    if s.linearized:
+        _check_linearized(s)
     if s.full_batch and s.batch_size is not None:
         raise BadInput(f"full_batch and batch_size={s.batch_size} contradict each other: leave one out")
     if s.label_smoothing and s.loss == "mse":
@@ -324,3 +331,23 @@ def _check_agreement(s: Setting) -> None:
         )
     if s.graphs and s.full_batch:
         raise BadInput("graphs need batches of one fixed size: leave out full_batch or graphs")
+
+
+def _check_linearized(s: Setting) -> None:
+    norms = [name for name in s.measure if name.startswith("norm")]
+    if norms:
+        raise BadInput(
+            f"measure={list(s.measure)}: a linearised network is no product of layers and has no norms; "
+            "leave them out, for example measure = []"
+        )
+    if s.compile or s.precision == "bf16" or s.dropout or s.batch_norm:
+        given = {
+            "compile": s.compile,
+            "precision": s.precision,
+            "dropout": s.dropout,
+            "batch_norm": s.batch_norm,
+        }
+        raise BadInput(
+            f"linearized with {given}: linearised networks train without compilation, bf16, dropout and "
+            "batch normalisation"
+        )

@@ -76,7 +76,7 @@ class Program:
     def __init__(self, setting: Setting, resident: Resident, runs: int) -> None:
         self.setting, self.resident, self.runs = setting, resident, runs
         self.model = network(setting, resident).to(resident.device).train().requires_grad_(False)
-        if resident.device.type == "cpu" and not setting.compile:
+        if resident.device.type == "cpu" and not setting.compile and not setting.linearized:
             use_products(self.model)
         self.rule = Rule(setting, self.model)
         self.fresh_buffers = {name: buffer.clone() for name, buffer in self.model.named_buffers()}
@@ -101,6 +101,14 @@ class Program:
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return torch.compile(function, dynamic=False) if self.setting.compile else function
+
+    def start_buffers(self, initial: Named) -> Named:
+        """The runs' buffers before training, (runs, …); a linearised network keeps its initial weights."""
+        runs = len(next(iter(initial.values())))
+        stacked = {name: buffer.expand(runs, *buffer.shape) for name, buffer in self.fresh_buffers.items()}
+        if isinstance(self.model, nets.Linearized):
+            stacked |= {start: initial[name] for name, start in self.model.starts().items()}
+        return stacked
 
     def apply(self, weights: Named, buffers: Named, x: Tensor) -> tuple[Tensor, Named]:
         """Training logits of one run, (examples, outputs), and the running statistics as they are then."""
@@ -196,7 +204,7 @@ def network(setting: Setting, resident: Resident) -> Network:
         initialization=setting.initialization, seed=setting.seed_of("init"), **options,
     )  # fmt: skip
     rn.seed_dropout(model)
-    return model
+    return nets.Linearized(model) if setting.linearized else model
 
 
 def drawn(settings: Sequence[Setting], model: Network) -> Named:

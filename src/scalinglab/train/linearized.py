@@ -1,0 +1,106 @@
+"""Linearised networks: `linearize`, and their training solved in the eigenbasis of their kernel.
+
+With squared loss, gradient descent on the linearisation at θ0 acts on residuals r = f − y of P examples as
+
+    r(t+1) = r(t) − (2 η/(P · outputs)) K r(t),    K = ∂f/∂θ ∂f/∂θᵀ, of shape (P · outputs, P · outputs),
+
+which K's eigenvectors decouple; momentum acts on each by itself. What is learnt carries over to any other
+input by K(x, X). The same setting trained step by step by `run` with ``linearized = true`` gives the same
+curve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.measure import ntk
+from scalinglab.measure.functional import batches, evaluating
+from scalinglab.nets import Linearized
+from scalinglab.theory.dmft import GradientDescent
+
+LARGEST = 12_000  # examples times outputs whose kernel is diagonalised
+
+
+def linearize(model: nn.Module) -> Linearized:
+    """The network linearised in its parameters as they are now, a module that trains like any other.
+
+    Args:
+        model: Any module without batch normalisation and dropout; its parameters are shared.
+
+    Returns:
+        A module with the parameters of `model`; before training both give the same outputs. A setting with
+        ``linearized = true`` trains such a network in the engine.
+    """
+    return Linearized(model)
+
+
+def solve_linearized(
+    model: nn.Module,
+    train: tuple[Tensor, ArrayLike],
+    test: tuple[Tensor, ArrayLike],
+    *,
+    steps: Sequence[int] | np.ndarray,
+    learning_rate: float,
+    momentum: float = 0.0,
+) -> Curves:
+    """Gradient descent on all examples with squared loss, for the network linearised as it is now.
+
+    Args:
+        model: The network; any module.
+        train, test: Inputs (n, …) and targets (n,) or (n, outputs).
+        steps: At which losses are wanted, in any order.
+        learning_rate: η, for a loss that is the mean over examples and outputs, as the engine's "mse".
+        momentum: μ of the heavy ball.
+
+    Returns:
+        Curves with `step`, `train_loss` and `test_loss`.
+    """
+    (x, y), (test_x, test_y) = ((torch.as_tensor(a), np.asarray(b, float)) for a, b in (train, test))
+    n_outputs = _outputs(model, x[:1]).shape[1]
+    y, test_y = y.reshape(len(y), -1), test_y.reshape(len(test_y), -1)
+    if y.shape[1] != n_outputs or test_y.shape[1] != n_outputs:
+        raise BadInput(f"targets of {y.shape[1]} numbers and a network of {n_outputs} outputs")
+    size = y.size
+    if size > LARGEST:
+        raise BadInput(
+            f"{len(x)} examples of {n_outputs} outputs: a kernel of {size} rows is too large to diagonalise; "
+            f"up to {LARGEST} are solved, train with linearized = true in the engine for more"
+        )
+    values, vectors = np.linalg.eigh(ntk(model, x, outputs="full").reshape(size, size))
+    cross = ntk(model, test_x, x, outputs="full").reshape(test_y.size, size)
+    left, right = (_outputs(model, a) - b for a, b in ((x, y), (test_x, test_y)))
+    return _descend(values, vectors, cross, left, right, np.asarray(steps), learning_rate, momentum)
+
+
+def _descend(
+    values: np.ndarray, vectors: np.ndarray, cross: np.ndarray, left: np.ndarray, right: np.ndarray,
+    steps: np.ndarray, learning_rate: float, momentum: float,
+) -> Curves:  # fmt: skip
+    """Losses from residuals before training: `left` of the examples, `right` of test inputs."""
+    rule = GradientDescent(2 * learning_rate / left.size, momentum)
+    values = np.maximum(values, values[-1] * len(values) * np.finfo(float).eps)  # what rounding left
+    factors = np.real(rule.filter(-values + 0j, np.ravel(steps)))  # (steps, modes)
+    coefficients = vectors.T @ left.ravel()
+    learnt = (cross @ vectors) * (coefficients / values)
+    train_loss = np.square(factors * coefficients).mean(1)
+    remaining = right.ravel() - (1 - factors) @ learnt.T
+    return Curves(
+        {"model": "linearized", "learning_rate": learning_rate, "momentum": momentum, "n_data": len(left),
+         "step": np.ravel(steps), "train_loss": train_loss, "test_loss": np.square(remaining).mean(1)},
+        source="theory",
+    )  # fmt: skip
+
+
+@torch.no_grad()
+def _outputs(model: nn.Module, x: Tensor) -> np.ndarray:
+    device = next(model.parameters()).device
+    with evaluating(model):
+        found = [model(part.to(device)).reshape(len(part), -1).double().cpu() for (part,) in batches(1000, x)]
+    return torch.cat(found).numpy()  # type: ignore[no-any-return]
