@@ -394,3 +394,25 @@ def test_a_surface_without_an_optimum_is_still_drawn(surface: Path):
     assert Path("flat.png").stat().st_size > 10_000
     with pytest.raises(BadInput, match="does not fall with n_params"):
         run("laws", "surface", surface, "--bounds", "A=0:1e-250", "--compute", "1e21", "--no-figure")
+
+
+def test_a_table_with_losses_only_needs_no_y(curves: Path):
+    """What is fitted by default is the error, or the loss where a table has no errors."""
+    table = pd.read_csv(curves)
+    table.rename(columns={"test_error": "val_loss"}).to_csv("losses.csv", index=False)
+    named = run("laws", "fit", "losses.csv", "--y", "val_loss", "--at", "1e6", "--no-figure")
+    assert run("laws", "fit", "losses.csv", "--at", "1e6", "--no-figure") == named
+    for words in (
+        ("laws", "extrapolate", "losses.csv", "--at", "1e6", "--no-figure"),
+        ("plan", "size-for", "losses.csv", "--target", "0.052"),
+        ("plan", "bend", "losses.csv"),
+    ):
+        assert run(*words) == run(*words, "--y", "test_loss")
+    exact = sl.laws.fit("power_law_offset", sl.read("losses.csv"))
+    assert (
+        exact.parameters == sl.laws.fit("power_law_offset", sl.read("losses.csv"), y="test_loss").parameters
+    )
+    # an error comes before a loss
+    both = table.assign(test_loss=2 * table["test_error"])
+    law = sl.laws.fit("power_law", sl.Curves(both, source="read"))
+    assert law.points.y.max() == pytest.approx(table["test_error"].max())

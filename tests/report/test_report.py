@@ -311,3 +311,14 @@ def test_long_tables_are_cut_and_say_so():
 
 def test_one_run_is_not_called_runs():
     assert "1 run, 1 checkpoint" in sl.report.build(sl.Curves({"n_data": [10], "test_loss": [0.5]}))
+
+
+def test_a_report_on_tokens_speaks_of_tokens():
+    curves = learning_curves()
+    page = sl.report.build(curves)
+    assert "training examples" in page
+    assert "training tokens" not in page
+    page = sl.report.build(sl.Curves(curves.frame.assign(tokens=curves.frame["step"]), source="simulate"))
+    assert "training tokens" in page
+    assert "training examples" not in page
+    assert "0 examples" not in page

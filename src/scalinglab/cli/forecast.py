@@ -21,7 +21,7 @@ def make(
     at: Annotated[float, typer.Option(help="The size to predict at.")],
     seal: Annotated[Path, typer.Option(help="The file to write, such as forecast.json; never overwritten.")],
     x: option.X = "n_data",
-    y: option.Y = "test_error",
+    y: option.Y = None,
     level: Annotated[float, typer.Option(help="Confidence level of the interval, e.g. 0.95.")] = 0.95,
 ) -> None:
     """Predict one more run and seal the prediction with the hash of its data.
@@ -35,7 +35,7 @@ def make(
 
     asked = table.ask(x, y)
     found = sl.laws.extrapolate(asked.frame, at=at, level=level, **asked.points)
-    document = sealed.make(found, seal, what=f"{y} at {x} = {at:g}")
+    document = sealed.make(found, seal, what=f"{asked.y} at {x} = {at:g}")
     table.say(found.summary() + f"\nsealed: {seal} (sha256 {document['sha256'][:12]})")
     table.finish(document, pd.DataFrame([{k: document[k] for k in ("at", "mean", "low", "high")}]))
 

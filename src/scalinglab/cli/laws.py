@@ -28,7 +28,7 @@ def fit(
     table: Table,
     drawing: Drawing,
     x: option.X = "n_data",
-    y: option.Y = "test_error",
+    y: option.Y = None,
     form: Annotated[
         str,
         typer.Option(help="The form, e.g. power_law; several with commas, or auto; 'laws forms' lists all."),
@@ -65,6 +65,7 @@ def fit(
     sizes = None if at is None else grid(at)
     positive(at=sizes if sizes is not None else 1)
     asked = table.ask(x, y, error=error)
+    y = asked.y
     options: dict[str, Any] = {
         "loss": loss, "space": space, "bounds": limits(bounds), "priors": beliefs(prior),
         "tie": pairing("--tie", tie, TIE), **asked.points,
@@ -92,7 +93,8 @@ def fit(
     def figure() -> Any:
         from scalinglab.figures import laws as figures
 
-        return figures.law(laws[0], x=x, y=y, level=level)
+        predicted = [figures.Predicted(*(frame[c] for c in (x, y, "low", "high"))) for frame in rows]
+        return figures.law(*laws, x=x, y=str(y), level=level, predicted=predicted)
 
     document |= drawing.draw(figure, table.file, "law")
     document["predictions"] = pd.concat(rows).to_dict("records") if rows else []

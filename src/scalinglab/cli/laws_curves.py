@@ -18,7 +18,7 @@ def extrapolate(
     drawing: Drawing,
     at: Annotated[str, typer.Option(help="Sizes at which to predict: '1e6', '1e5,1e6' or 'low:high:n'.")],
     x: option.X = "n_data",
-    y: option.Y = "test_error",
+    y: option.Y = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals, e.g. 0.95.")] = 0.95,
 ) -> None:
     """Continue a curve: several forms, judged by backtests on its own points, averaged.
@@ -30,6 +30,7 @@ def extrapolate(
     import scalinglab as sl
 
     asked = table.ask(x, y)
+    y = asked.y
     found = sl.laws.extrapolate(asked.frame, at=grid(at), level=level, **asked.points)
     table.say(found.summary())
     columns = {x: found.at, y: found.mean, "low": found.low, "high": found.high}
@@ -50,7 +51,7 @@ def extrapolate(
 def collapse(
     file: option.File,
     x: option.Along = "norm",
-    y: option.Y = "test_error",
+    y: option.Y = None,
     size: option.Size = "n_data",
     by: Annotated[
         str,
@@ -75,8 +76,10 @@ def collapse(
     scalinglab laws collapse curves.csv --x norm --y test_error
     """
     import scalinglab as sl
+    from scalinglab.curves.columns import measure_of
 
     curves = read_curves(file, where, column, as_json=as_json)
+    y = y or measure_of(curves.frame)
     found = sl.laws.collapse(curves, x=x, y=y, size=size, by=by, tolerance=tolerance)
     say(found.summary(), as_json)
     document = _plain(found)
@@ -90,7 +93,7 @@ def collapse(
 def dynamical(
     file: option.File,
     x: option.Along = "norm",
-    y: option.Y = "test_error",
+    y: option.Y = None,
     size: option.Size = "n_data",
     column: option.Columns = None,
     where: option.Where = None,
@@ -104,8 +107,10 @@ def dynamical(
     scalinglab laws dynamical curves.csv --x norm --y test_error
     """
     import scalinglab as sl
+    from scalinglab.curves.columns import measure_of
 
     curves = read_curves(file, where, column, as_json=as_json)
+    y = y or measure_of(curves.frame)
     found = sl.laws.dynamical(curves, x=x, y=y, size=size)
     say(found.summary(), as_json)
     document = {**_plain(found), "collapse_from": found.collapse_from}

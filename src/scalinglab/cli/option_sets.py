@@ -88,7 +88,7 @@ class Table(Output):
     mixed: option.Mixed = False
 
     def ask(
-        self, x: str | list[str], y: str, *, roles: Mapping[str, str] | None = None, **rows: Any
+        self, x: str | list[str], y: str | None, *, roles: Mapping[str, str] | None = None, **rows: Any
     ) -> Asked:  # fmt: skip
         """The table and the arguments with which laws take points from it."""
         return ask(

@@ -58,7 +58,10 @@ Columns = Annotated[
     ),
 ]
 X = Annotated[str, Option("--x", help="The column on the x axis, e.g. n_data.")]
-Y = Annotated[str, Option("--y", help="The column to fit or predict, e.g. test_error.")]
+Y = Annotated[
+    str | None,
+    Option("--y", help="The column to fit or predict. Default: test_error, or test_loss without errors."),
+]
 Loss = Annotated[str, Option("--y", help="The column of the loss, e.g. loss.")]
 Along = Annotated[
     str, Option("--x", help="The column that grows during training, e.g. norm (spectral complexity).")

@@ -171,7 +171,7 @@ def size_for(
     table: Table,
     target: Annotated[float, typer.Option(help="The value of y to reach, e.g. 0.05.")],
     x: option.X = "n_data",
-    y: option.Y = "test_error",
+    y: option.Y = None,
     form: option.FormName = "auto",
 ) -> None:
     """Predict the size x at which y reaches a target.
@@ -181,7 +181,7 @@ def size_for(
     from scalinglab.laws import plan
 
     if not target > 0:
-        raise BadInput(f"--target {target:g} must be positive: the value of {y} that is wanted")
+        raise BadInput(f"--target {target:g} must be positive: the value of {y or 'y'} to reach")
     asked = table.ask(x, y)
     _answer(table, asked, plan.size_for(asked.frame, target, form=form, **asked.points))
 
@@ -191,7 +191,7 @@ def size_for(
 def gain_from(
     table: Table,
     x: option.X = "n_data",
-    y: option.Y = "test_error",
+    y: option.Y = None,
     form: option.FormName = "auto",
     start: Annotated[
         float | None, typer.Option("--from", help="Start from this x, e.g. 1e5. Default: the largest.")
@@ -210,7 +210,7 @@ def gain_from(
 
 @app.command("bend")
 @takes(table=Table)
-def bend(table: Table, x: option.X = "n_data", y: option.Y = "test_error") -> None:
+def bend(table: Table, x: option.X = "n_data", y: option.Y = None) -> None:
     """Test whether the curve still follows its power law.
 
     scalinglab plan bend curves.csv --x n_data --y test_error

@@ -140,7 +140,7 @@ class Asked:
 def ask(
     file: Path,
     x: str | list[str],
-    y: str,
+    y: str | None,
     where: list[str] | None,
     reduce: str = "auto",
     *,
@@ -153,17 +153,21 @@ def ask(
     """What a command line asks of a table; columns go by their standard names or by those in the file.
 
     Args:
+        y: the column; None for the usual one (`curves.columns.measure_of`).
         roles: which of the columns asked for are n_params and n_data, ours to theirs.
         error: the column of y's standard error.
         rows: further choices of rows, `nan_policy` and `drop_highest`.
     """
+    from scalinglab.curves.columns import measure_of
+
     names = [x] if isinstance(x, str) else x
     table = read_table(file, column, names, roles, as_json=as_json)
     of_run = {theirs: ours for ours, theirs in (roles or {}).items()}
     named = [table.resolve(name, of_run.get(name)) for name in names]
     asked = {table.resolve(name): value for name, value in conditions(where).items()}
     rows = {"reduce": reduce, "where": asked, **rows} | ({"error": table.resolve(error)} if error else {})
-    return Asked(table.frame, named[0] if isinstance(x, str) else named, table.resolve(y), rows, table.line)
+    measured = table.resolve(y) if y else measure_of(table.frame)
+    return Asked(table.frame, named[0] if isinstance(x, str) else named, measured, rows, table.line)
 
 
 def draw(figure: Any, asked: Path | None, file: Path, kind: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from scalinglab.figures.style import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from scalinglab.laws import Law
@@ -28,49 +31,85 @@ if TYPE_CHECKING:
     from scalinglab.laws.surface import Surface
 
 
+class Predicted(NamedTuple):
+    """What a law predicts at some sizes, with the ends of its intervals; each (sizes,)."""
+
+    at: Any
+    value: Any
+    low: Any
+    high: Any
+
+
 def law(
-    fitted: Law, *, x: str = "x", y: str = "y", title: str = "", beyond: float = 3.0, level: float = 0.95
+    fitted: Law,
+    *others: Law,
+    x: str = "x",
+    y: str = "y",
+    title: str = "",
+    beyond: float = 3.0,
+    level: float = 0.95,
+    predicted: Sequence[Predicted] = (),
 ) -> Figure:
-    """A law over its points, with its interval, and the residuals below.
+    """Laws over their points, each with its interval, what they predict, and the residuals below.
 
     Args:
-        fitted: a law of one variable.
+        fitted, others: laws of one variable, of the same points.
         x, y: labels of the axes.
-        beyond: how far the law is drawn past the largest point, as a factor.
-        level: of the interval.
+        beyond: how far the laws are drawn past the largest point, as a factor.
+        level: of the intervals.
+        predicted: predictions to draw, one of each law, in their order.
     """
-    data = fitted.points
+    laws, data = (fitted, *others), fitted.points
     figure, axes = panels(2, 1, size=(5.2, 2.6), sharex=True, gridspec_kw={"height_ratios": [3, 1]})
     top, below = axes[:, 0]
-    grid = np.geomspace(data.x.min() / 1.2, data.x.max() * beyond, 60)
-    curve = np.asarray(fitted.predict(grid))
-    low, high = fitted.interval(grid, level)
-    lowest, highest = min(data.y.min(), curve.min()), max(data.y.max(), curve.max())
+    farthest = max([beyond * data.x.max(), *(1.2 * np.max(p.at) for p in predicted)])
+    grid = np.geomspace(data.x.min() / 1.2, farthest, 60)
+    curves = [np.asarray(one.predict(grid)) for one in laws]
+    lowest, highest = min(data.y.min(), *map(np.min, curves)), max(data.y.max(), *map(np.max, curves))
     room = 3 * (highest - lowest)  # an open interval must not make the points small
     ends = (data.y.min() / 30, 3 * highest) if data.y.min() > 0 else (lowest - room, highest + room)
-    band(top, grid, np.clip(low, *ends), np.clip(high, *ends), color=PALETTE[0])
     inside = grid <= data.x.max()
-    top.plot(grid[inside], curve[inside], color=PALETTE[0], label=fitted.form.name.replace("_", " "))
-    top.plot(grid[~inside], curve[~inside], color=PALETTE[0], linestyle="--")
+    for one, curve, color in zip(laws, curves, cycle(PALETTE)):
+        low, high = one.interval(grid, level)
+        band(top, grid, np.clip(low, *ends), np.clip(high, *ends), color=color)
+        name = one.form.name.replace("_", " ")
+        told = ", ".join(filter(None, (name, _slope_text(one)))) if others else name
+        top.plot(grid[inside], curve[inside], color=color, label=told)
+        top.plot(grid[~inside], curve[~inside], color=color, linestyle="--")
+    for place, color in zip(predicted, cycle(PALETTE)):
+        held = np.abs(np.clip([place.low, place.high], *ends) - np.asarray(place.value))
+        points(top, place.at, place.value, held, color=color, fmt="*", markersize=9, zorder=4)
     points(top, data.x, data.y, data.error, color=INK, label="measured", zorder=3)
+    if predicted:
+        top.plot([], [], "*", color=MUTED, markersize=9, label=f"predicted, {level:.0%}")
     if data.y.min() > 0:
         loglog(top, "", y, title)
     else:
         top.set(xscale="log", ylabel=y, title=title)
-    # a falling law leaves this corner free; at the line the words would cover points
-    top.annotate(_slope_text(fitted), (0.98, 0.95), xycoords="axes fraction", ha="right", va="top", color=INK)
-    top.legend(loc="lower left")
-    residuals = fitted.residuals
-    unit, factor = ("residual / %", 100.0) if fitted.log else ("residual", 1.0)
+    if not others:  # a falling law leaves this corner free; at the line the words would cover points
+        top.annotate(
+            _slope_text(fitted), (0.98, 0.95), xycoords="axes fraction", ha="right", va="top", color=INK
+        )
+    top.legend(loc="upper right" if others else "lower left")
+    _draw_residuals(below, laws, x)
+    return figure
+
+
+def _draw_residuals(axis: Axes, laws: Sequence[Law], x: str) -> None:
+    """The residuals of every law; in its colour where there are several."""
+    data, first = laws[0].points, laws[0]
+    unit, factor = ("residual / %", 100.0) if first.log else ("residual", 1.0)
     spread = None
     if data.error is not None:
-        spread = factor * (data.error / data.y if fitted.log else data.error)
-    below.axhline(0, color=PALETTE[0], linewidth=1)
-    points(below, data.x, factor * residuals, spread, color=INK)
-    below.set(xlabel=x, ylabel=unit, xscale="log")
-    limit = 1.15 * np.max(np.abs(factor * residuals) + (0 if spread is None else spread)) + 1e-12
-    below.set_ylim(-limit, limit)
-    return figure
+        spread = factor * (data.error / data.y if first.log else data.error)
+    axis.axhline(0, color=PALETTE[0] if len(laws) == 1 else MUTED, linewidth=1)
+    limit = 1e-12
+    for one, color in zip(laws, cycle(PALETTE)):
+        residuals = factor * one.residuals
+        points(axis, data.x, residuals, spread, color=INK if len(laws) == 1 else color)
+        limit = max(limit, 1.15 * np.max(np.abs(residuals) + (0 if spread is None else spread)))
+    axis.set(xlabel=x, ylabel=unit, xscale="log")
+    axis.set_ylim(-limit, limit)
 
 
 def _slope_text(fitted: Law) -> str:
@@ -115,7 +154,8 @@ def surface(
         sizes = np.geomspace(n.min(), n.max(), 60)
         data = budget / flops_per_param_example / sizes
         seen = (data > d.min() / 3) & (data < d.max() * 3)
-        left.plot(sizes[seen], fitted.predict(sizes[seen], data[seen]), color=MUTED, linewidth=0.8)
+        shade = drawn.cmap(drawn.norm(np.log10(budget)))  # that of its compute
+        left.plot(sizes[seen], fitted.predict(sizes[seen], data[seen]), color=shade, linewidth=0.8)
     farthest = budgets[-1] * 10 if compute is None else max(budgets[-1], np.max(compute))
     along = np.geomspace(budgets[0], farthest, 40)
     with suppress(BadInput):  # a loss that does not fall with one of the sizes has no optimum
@@ -134,9 +174,10 @@ def surface(
     if left.get_legend_handles_labels()[1]:
         left.legend(loc="upper right", frameon=False)
     right.axhline(0, color=MUTED, linewidth=1)
-    right.scatter(
+    sized = right.scatter(
         flops_per_param_example * n * d, 100 * fitted.law.residuals, c=np.log10(n), cmap=SEQUENTIAL, s=12
     )
+    figure.colorbar(sized, ax=right, label="log10 n_params")
     right.set(xscale="log", xlabel="FLOPs", ylabel="residual / %", title="measured minus surface")
     return figure
 

@@ -16,7 +16,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogFormatterMathtext
 
 INK, MUTED, GRID = "#1c1c28", "#6b7280", "#e5e7eb"
 # distinct, readable in print and for colour-blind readers
@@ -97,6 +97,14 @@ def panels(
     return figure, axes
 
 
+class PlainLog(LogFormatterMathtext):
+    """Ticks of a log axis: 0.02 and 300 as such, powers of ten beyond."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        text = super().__call__(x, pos)
+        return f"{x:g}" if text and 1e-3 <= x < 1e4 else text
+
+
 def loglog(axis: Axes, x: str, y: str, title: str = "") -> Axes:
     """Log-log axes with their labels."""
     axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
@@ -109,6 +117,8 @@ def loglog(axis: Axes, x: str, y: str, title: str = "") -> Axes:
         return f"{value:g}" if digit in (2, 5) and high < 30 * low else ""
 
     axis.xaxis.set_minor_formatter(FuncFormatter(sparse))
+    axis.yaxis.set_major_formatter(PlainLog())
+    axis.yaxis.set_minor_formatter(PlainLog(labelOnlyBase=False, minor_thresholds=(1.2, 0.4)))
     return axis
 
 

@@ -38,20 +38,27 @@ def build(
 
     `opening` are sections that come first, such as the state of a sweep, in place of those of the same title.
     """
-    from scalinglab.report import page, sections, surface_sections
+    from scalinglab.report import page, plots, sections
 
     if not len(curves):
         raise BadInput("there is nothing to report: these curves have no rows")
-    laws: Sequence[page.Section | None] = surface_sections.of_runs(curves) or sections.dynamical_laws(curves)
-    if not laws:
-        laws = [sections.size_law(curves)]
-    found: list[Section | None] = [
-        *laws,
+    with plots.counting(curves.data_unit):
+        found = _sections(curves)
+    subtitle = f"{sections.counted(curves)} · scalinglab {__version__}"
+    first = [section.title for section in opening]
+    found = [*opening, *(section for section in found if section.title not in first)]
+    return page.render(title, subtitle, found, refresh)
+
+
+def _sections(curves: Curves) -> list[Section]:
+    """What the curves show: laws first, then the curves, then the runs."""
+    from scalinglab.report import sections, surface_sections
+
+    laws: Sequence[Section | None] = surface_sections.of_runs(curves) or sections.dynamical_laws(curves)
+    found = [
+        *(laws or [sections.size_law(curves)]),
         sections.learning_curves(curves),
         sections.against_norm(curves),
         sections.runs(curves),
     ]
-    subtitle = f"{sections.counted(curves)} · scalinglab {__version__}"
-    first = [section.title for section in opening]
-    found = [*opening, *(section for section in found if section and section.title not in first)]
-    return page.render(title, subtitle, [s for s in found if s is not None], refresh)
+    return [section for section in found if section is not None]

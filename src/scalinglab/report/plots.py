@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import matplotlib as mpl
@@ -22,7 +25,6 @@ LABELS = {
     "test_loss": "test loss",
     "train_loss": "training loss",
     "norm": "norm (spectral complexity)",
-    "n_data": "training examples",
     "n_params": "parameters",
     "step": "step",
     "epoch": "epoch",
@@ -31,8 +33,28 @@ LABELS = {
 }
 
 
+_data_unit: ContextVar[str] = ContextVar("data_unit", default="examples")
+
+
+@contextmanager
+def counting(unit: str) -> Iterator[None]:
+    """Inside, the data of the page are counted in this unit: examples, or tokens."""
+    before = _data_unit.set(unit)
+    try:
+        yield
+    finally:
+        _data_unit.reset(before)
+
+
+def data_unit() -> str:
+    """What the page's data are counted in."""
+    return _data_unit.get()
+
+
 def label(column: str) -> str:
     """The words for a column on an axis."""
+    if column == "n_data":
+        return f"training {data_unit()}"
     return LABELS.get(column, column.replace("_", " "))
 
 

@@ -8,12 +8,12 @@ from scalinglab.laws.learning_curves.collapse import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical
 
 
-def of_dynamical(found: Dynamical) -> list[str]:
-    """What the dynamical laws say, one paragraph a thought."""
+def of_dynamical(found: Dynamical, unit: str = "examples") -> list[str]:
+    """What the dynamical laws say, one paragraph a thought; `unit` is what the data are counted in."""
     smallest, largest = found.table.iloc[0], found.table.iloc[-1]
     fewer = 1 - 2.0**-found.gamma_measured.value
     paragraphs = [
-        f"From {smallest['size']:,.0f} to {largest['size']:,.0f} training examples the smallest test error "
+        f"From {smallest['size']:,.0f} to {largest['size']:,.0f} training {unit} the smallest test error "
         f"of the curves averaged over seeds falls from {smallest['y_optimum']:.2g} to "
         f"{largest['y_optimum']:.2g}, about as the power −{found.gamma_measured.value:.2f} of the data "
         f"(exponent γ): twice the data removes {100 * fewer:.0f} % of the errors.",
@@ -43,13 +43,11 @@ def of_dynamical(found: Dynamical) -> list[str]:
             "along the norm, so the exponents should not be carried far beyond it."
         )
     paragraphs.append(product)
-    paragraphs.append(_collapse(found.collapse))
+    paragraphs.append(_collapse(found.collapse, unit))
     return paragraphs
 
 
-def _collapse(master: Collapse) -> str:
+def _collapse(master: Collapse, unit: str) -> str:
     if master.holds_from is None:
         return "The rescaled curves do not fall on one master curve: they are still changing shape with size."
-    return (
-        f"Rescaled by height and position, the curves fall on one master curve {master.extent('examples')}."
-    )
+    return f"Rescaled by height and position, the curves fall on one master curve {master.extent(unit)}."

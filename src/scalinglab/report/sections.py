@@ -11,6 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from scalinglab.curves import Curves, is_seed
+from scalinglab.curves.columns import MEASURES
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import PALETTE, through_middle
 from scalinglab.laws.learning_curves.collapse import Collapse
@@ -21,6 +22,7 @@ from scalinglab.report.plots import (
     band,
     by_size,
     canvas,
+    data_unit,
     finish,
     label,
     legend_above,
@@ -28,7 +30,7 @@ from scalinglab.report.plots import (
     points,
     styles_in_words,
 )
-from scalinglab.report.size_law import MEASURES, size_column, size_law_of
+from scalinglab.report.size_law import size_column, size_law_of
 from scalinglab.words import counted as number_of
 
 # error bars, norms, and what a log keeps of the optimizer and the machine
@@ -188,7 +190,10 @@ def in_words(found: Dynamical) -> Section:
         [(name, e.value, e.stderr, f"{e.low:.3g} … {e.high:.3g}") for name, e in rows],
         columns=["exponent", "value", "standard error", "95 % interval"],
     )
-    said = [*reading.of_dynamical(found), *(f"{note[0].upper()}{note[1:]}." for note in found.notes)]
+    said = [
+        *reading.of_dynamical(found, data_unit()),
+        *(f"{note[0].upper()}{note[1:]}." for note in found.notes),
+    ]
     return Section("In words", said, tables=[("Exponents", table)])
 
 
@@ -196,7 +201,7 @@ def the_collapse(found: Dynamical) -> Section:
     """The rescaled curves, and for which sizes they are one."""
     held = "No three sizes fall on one master curve."
     if found.collapse_from is not None:
-        held = f"The dashed master curve holds {found.collapse.extent('examples')}."
+        held = f"The dashed master curve holds {found.collapse.extent(data_unit())}."
     said = f"Each curve divided by the height of its optimum and by its position along the norm. {held}"
     caption = "Test error over the smallest, against norm over the curve's position."
     return Section("The collapse", [said], [Plot(collapsed(found.collapse), caption)])
@@ -205,7 +210,7 @@ def the_collapse(found: Dynamical) -> Section:
 def the_laws(found: Dynamical) -> Section:
     """The optimum of every size, with the power laws through them."""
     names = {
-        "size": "training examples", "x_optimum": "optimal norm", "y_optimum": "best error",
+        "size": label("n_data"), "x_optimum": "optimal norm", "y_optimum": "best error",
         "y_optimum_error": "± error", "elbow": "elbow", "slope": "early slope", "kind": "after the optimum",
     }  # fmt: skip
     optima = found.table[list(names)].rename(columns=names)
@@ -213,7 +218,7 @@ def the_laws(found: Dynamical) -> Section:
         "The laws",
         ["Points are the optima of the curves, with one standard error; lines are fitted power laws."],
         [
-            Plot(error_against_data(found), "The best test error against the number of training examples."),
+            Plot(error_against_data(found), f"The best test error against the number of {label('n_data')}."),
             Plot(
                 norm_against_data(found),
                 "Where each curve lies along the norm: its minimum, and its falling part (see γ₂).",

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves, is_seed
+from scalinglab.curves.columns import MEASURES
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.fit import automatic, fit
 from scalinglab.laws.fitting.law import Law
-
-MEASURES = ("test_error", "test_loss", "train_error", "train_loss", "loss")
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ def extrapolate(
         data: x and y as arrays, or a table: `Curves`, or a pandas frame under standard names.
         x: sizes, positive, repeated ones are merged; or the name of a column, "n_data" by default.
         y: errors or losses, positive, or a fraction that rises with x (an accuracy), modelled as 1 - y; or
-            the name of a column, "test_error" by default.
+            the name of a column, test_error (or test_loss, without errors) by default.
         reduce, where, mixed: which rows of a table count, as in `scalinglab.laws.fit`.
         at: where to predict; inside the range of x the curve is interpolated.
         level: of the interval.

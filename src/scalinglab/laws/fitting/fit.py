@@ -56,7 +56,8 @@ def fit(
         data: x and y as arrays, or a table: `Curves`, or a pandas frame under standard names.
         x: sizes (positive), for a surface a tuple of arrays in the order of `form.variables`; or the name of
             a column, "n_data" by default.
-        y: what was measured; or the name of a column, "test_error" by default.
+        y: what was measured; or the name of a column. Default: test_error, or test_loss where the table has
+            no errors.
         reduce: which rows of a run count where a table has several at one x: "best" (the lowest y), "last"
             (by progress), "all", or "auto": the best where there are several.
         where: conditions ``{column: value}`` that rows of the table must meet.

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, Curves
-from scalinglab.curves.columns import is_seed, no_number, standard_name, tidy
+from scalinglab.curves.columns import is_seed, measure_of, no_number, standard_name, tidy
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting import points
 
@@ -88,7 +88,7 @@ def points_from(
     x: Any,
     y: Any,
     *,
-    columns: tuple[str | Sequence[str], str] = ("n_data", "test_error"),
+    columns: tuple[str | Sequence[str], str | None] = ("n_data", None),
     arrays: tuple[str, ...] = ("x", "y"),
     error: Any = None,
     runs: Any = None,
@@ -103,7 +103,7 @@ def points_from(
     Args:
         data: its positional arguments: ``(curves,)``, ``(x, y)`` or nothing, with `x` and `y` by name.
         x, y: names of columns of the table, or the arrays.
-        columns: names of x and y where a table comes without.
+        columns: names of x and y where a table comes without; None for y: `curves.columns.measure_of`.
         arrays: what the arrays are called, the last one y; with more than two, x is a tuple of the others.
         error, runs: as in `scalinglab.laws.fit`; `error` names a column of the table.
         reduce, where, mixed, drop_highest, nan_policy: which rows of the table count (`points_of`, `Rows`).
@@ -113,8 +113,9 @@ def points_from(
             extra = "runs=" if runs is not None else "a second positional argument"
             raise BadInput(f"{extra} beside a table: name its columns, x= and y=; it says the runs itself")
         wanted = columns[0] if x is None else x
+        frame = data[0].frame if isinstance(data[0], Curves) else data[0]
         found = points_of(
-            data[0], wanted, columns[1] if y is None else y,
+            data[0], wanted, y or columns[1] or measure_of(frame),
             error=error, reduce=reduce, where=where, mixed=mixed,
         )  # fmt: skip
         if drop_highest and nan_policy == "drop" and not isinstance(wanted, str):

@@ -1,0 +1,49 @@
+"""Figures of laws show everything that was asked for."""
+
+import numpy as np
+import pytest
+
+import scalinglab as sl
+from scalinglab.figures import laws as figures
+
+X = np.geomspace(1e3, 1e6, 8)
+NOISE = np.exp(0.005 * np.random.default_rng(0).standard_normal(8))
+FORMS = ("power_law_offset", "power_law")
+LAWS = [sl.laws.fit(name, X, (1.5 + 30 * X**-0.35) * NOISE) for name in FORMS]
+
+
+def test_every_form_is_drawn_with_its_band_residuals_and_name():
+    figure = figures.law(*LAWS)
+    top, below = figure.axes
+    solid = [line for line in top.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 8]
+    assert len(solid) == len(top.collections) == 2  # curves and bands
+    names = [text.get_text() for text in top.get_legend().get_texts()]
+    assert all(any(form.replace("_", " ") + ", exponent" in name for name in names) for form in FORMS)
+    shown = np.concatenate([line.get_ydata() for line in below.lines if len(line.get_ydata()) == 8])
+    assert shown == pytest.approx(100 * np.concatenate([law.residuals for law in LAWS]))
+
+
+def test_predictions_are_drawn_where_they_were_asked_for():
+    at = np.array([1e7, 1e8])
+    predicted = [figures.Predicted(at, law.predict(at), *law.interval(at)) for law in LAWS]
+    top = figures.law(*LAWS, predicted=predicted).axes[0]
+    stars = [line for line in top.lines if line.get_marker() == "*" and len(line.get_xdata())]
+    assert [line.get_xdata().tolist() for line in stars] == [at.tolist()] * 2
+    assert [line.get_ydata() for line in stars] == [pytest.approx(law.predict(at)) for law in LAWS]
+    assert top.get_xlim()[1] > 1e8
+
+
+def test_isoflop_curves_have_the_colours_of_the_colour_bar():
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 3e9, 4), np.geomspace(2e9, 6e10, 4)))
+    loss = 1.8 + 480 * n**-0.35 + 2100 * d**-0.37
+    fitted = sl.laws.surface.fit(n, d, loss * np.exp(0.003 * np.random.default_rng(0).standard_normal(16)))
+    figure = figures.surface(fitted)
+    left = figure.axes[0]
+    runs = left.collections[0]
+    ends = [runs.cmap(runs.norm(np.log10(6 * value))) for value in (np.min(n * d), np.max(n * d))]
+    assert [left.lines[0].get_color(), left.lines[5].get_color()] == ends
+    assert sorted(axis.get_ylabel() for axis in figure.axes[2:]) == ["log10 FLOPs", "log10 n_params"]
+    figure.draw_without_rendering()
+    labels = [t.get_text() for t in left.get_yticklabels(which="both") if t.get_text()]
+    assert len(labels) >= 3
+    assert all(float(label) for label in labels)  # 2.4, not 2.4 × 10⁰
