@@ -155,7 +155,7 @@ class Group:
             k: placed(v, self.setting, self.device).requires_grad_() for k, v in initial.items()
         }
         self.buffers = {
-            k: placed(v.clone(), self.setting, self.device)
+            k: placed(v.detach().clone(), self.setting, self.device)
             for k, v in self.program.start_buffers(initial).items()
         }
         self.sizes = [len(subset) for subset in subsets]
