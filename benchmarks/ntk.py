@@ -163,11 +163,12 @@ def measured(name, width, outputs, arguments, device):
     x = torch.randn(n, *shape, generator=torch.Generator().manual_seed(0)).to(device)
     measure.ntk(model, x[:64], outputs=outputs)  # libraries load and choose
     ours, gram = timed(device, measure.ntk, model, x, outputs=outputs)
+    print(f"  {name} {width:g} {outputs}: ours {ours:.2f} s", flush=True)
     few, block = min(n, 32), min(arguments.block, n)
     pair_of_blocks(model, x[:1], x[:2], outputs)
     pair, _ = timed(device, pair_of_blocks, model, x[:2], x[:block], outputs)  # two rows of a pair of blocks
     plain = pair / 2 * n * (n / block) / 2  # rows times columns of blocks, half of them by symmetry
-    some = min(n, 256)
+    some = min(n, 256, max(32, int(2e9 / sum(p.numel() for p in model.parameters()) / arguments.classes)))
     jacobians, product, _ = once(model, x[:some], outputs)
     expected = once(model, x[:few], outputs)[2].cpu().numpy() / (
         arguments.classes if outputs == "mean" else 1

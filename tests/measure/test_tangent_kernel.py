@@ -127,7 +127,7 @@ def test_shared_weights_other_layers_and_writing_in_place_are_right():
     class Tied(nn.Module):
         def __init__(self):
             super().__init__()
-            self.first, self.twice, self.norm = nn.Linear(4, 5), nn.Linear(5, 5), nn.LayerNorm(5)
+            self.first, self.twice, self.norm = nn.Linear(4, 5), nn.Linear(5, 5), nn.GroupNorm(1, 5)
             self.last = Squared(5, 2)
             self.relu = nn.ReLU(inplace=True)
 
@@ -142,6 +142,12 @@ def test_shared_weights_other_layers_and_writing_in_place_are_right():
     np.testing.assert_allclose(
         measure.ntk(model, x, outputs="full"), plain(model, x, x), rtol=1e-9, atol=1e-12
     )
+
+
+def test_gains_of_norms_are_known_layers_and_only_embeddings_are_left():
+    for name, left in (("resnet", []), ("vit", ["body.0.class_token", "body.0.positions"])):
+        model, x = build(name)
+        assert list(layers.find(model, x[:1]).rest) == left
 
 
 def test_kernel_of_a_linear_model_is_the_product_of_its_inputs():

@@ -21,7 +21,7 @@ from scalinglab.measure.tangent_kernel.products import Held, Piece, Rest, fill_r
 
 OUTPUTS = ("mean", "trace", "pseudo", "each", "full")
 MEMORY = 2**30  # bytes of Jacobians held on a CPU
-SHARE = 0.4  # of a GPU's free memory
+SHARE = 0.3  # of a GPU's free memory
 BATCH = {"cpu": 64, "cuda": 256}  # inputs in one pass through the network
 
 __all__ = ["ntk"]
@@ -45,9 +45,10 @@ def ntk(
         outputs: "mean" over outputs of Θ_aa, shape (n, m), or "trace", their sum; "pseudo", the kernel of
             Σ_a f_a/√classes, (n, m), which needs one backward pass in place of one for each output; "each"
             Θ_aa, (classes, n, m); "full", (n, classes, m, classes).
-        batch_size: Inputs in one pass through the network; default 64 on a CPU, 256 on a GPU.
+        batch_size: Inputs in one pass through the network; default 64 on a CPU and 256 on a GPU, or as many
+            as a quarter of the memory holds activations of.
         memory: Bytes of Jacobians held at a time, which decides how many passes over the inputs there are;
-            default 1 GiB, or 40 % of what a GPU has free.
+            default 1 GiB, or 30 % of what a GPU has free.
 
     Returns:
         float64, in units of the model's parameters: with the standard parameterization it grows with width.
@@ -78,13 +79,15 @@ def ntk(
         shape = {"sum": (n, m), "each": (directions, n, m), "full": (n, directions, m, directions)}[kind]
         gram = torch.zeros(shape, dtype=torch.float64, device=device)
         held = sum(map(len, sets))
-        most = max(1, int(_memory(device, memory) // parameter.element_size()))
-        size = batch_size or BATCH.get(device.type, 64)
+        limit = _memory(device, memory) / parameter.element_size()
+        most = max(1, int(limit))
+        size = batch_size or max(1, min(BATCH.get(device.type, 64), int(limit / 4 / anatomy.activations())))
         for group in passes(pieces(anatomy, held, kind, most), held, most):
             tables = [_filled(anatomy, group, inputs, size, parameter) for inputs in sets]
             for place, piece in enumerate(group):
                 left, right = tables[0][place], tables[-1][place]
                 piece.add(gram, left, right, kind)
+            del tables, left, right  # before the next pass holds its own
         if x_other is None:
             gram = mirrored(gram, kind)
     return gram.cpu().numpy() / (classes if outputs == "mean" else 1)  # type: ignore[no-any-return]

@@ -4,15 +4,17 @@ A dense or convolutional layer z = μ W h + μ_b b that is applied at positions 
 
     ∂f_a/∂W = μ Σ_s δ_a(s) h(s)ᵀ,    ∂f_a/∂b = μ_b Σ_s δ_a(s),    δ_a = ∂f_a/∂z,
 
-with h(s) the patch of the input that position s sees. One forward pass and one backward pass for each output
-give h and δ of a whole batch. `find` looks for such layers and compares each with automatic differentiation;
-parameters of anything else (gains, embeddings, shared weights) are left to `torch.func`.
+with h(s) the patch of the input that position s sees; the gain of a normalisation layer has Σ_s δ_a(s) h(s)
+with h its normalised input. One forward pass and one backward pass for each output give h and δ of a whole
+batch. `find` looks for such layers and compares each with automatic differentiation; parameters of anything
+else (embeddings, shared weights) are left to `torch.func`.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +24,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
+NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm)
 TOLERANCE = 1e-3  # relative, of the comparison in single precision
 
 Named = dict[str, Tensor]
@@ -46,8 +49,15 @@ class Layer:
     shape: tuple[int, int, int]
     input_shape: tuple[int, ...]
 
+    @property
+    def is_gain(self) -> bool:
+        """Whether it multiplies each channel by a number, after normalisation."""
+        return isinstance(self.module, NORMS)
+
     def patches(self, entered: Tensor) -> Tensor:
-        """μ h(s) of a batch of inputs, (n, positions, q)."""
+        """μ h(s) of a batch of inputs, (n, positions, q); (n, positions, c) of gains."""
+        if self.is_gain:
+            return self.signals(_normalized(self.module, entered))
         if isinstance(self.module, nn.Conv2d):
             conv: Any = self.module
             found = F.unfold(entered, conv.kernel_size, conv.dilation, conv.padding, conv.stride).mT
@@ -57,8 +67,8 @@ class Layer:
 
     def signals(self, back: Tensor) -> Tensor:
         """δ(s) of a batch of gradients (n, …) by the layer's output, (n, positions, c)."""
-        if isinstance(self.module, nn.Conv2d):
-            return back.flatten(2).mT
+        if isinstance(self.module, (nn.Conv2d, nn.modules.batchnorm._BatchNorm)):
+            return back.flatten(2).mT if back.ndim > 2 else back[:, None]
         return back.reshape(len(back), -1, back.shape[-1])
 
 
@@ -78,6 +88,13 @@ class Anatomy:
     layers: tuple[Layer, ...]
     rest: tuple[str, ...]
     directions: Tensor
+
+    def activations(self) -> int:
+        """Numbers that a backward pass over one example holds, about: activations and every δ."""
+        leaving = sum(layer.shape[0] * layer.shape[2] for layer in self.layers)
+        entering = sum(math.prod(layer.input_shape) for layer in self.layers)
+        patches = max((layer.shape[1] * layer.shape[2] for layer in self.layers), default=0)
+        return 1 + 2 * (entering + (1 + len(self.directions)) * leaving) + 2 * patches
 
     def call(self, parameters: Named, x: Tensor) -> Tensor:
         """Outputs (n, outputs)."""
@@ -99,6 +116,12 @@ class Anatomy:
         for place, layer in enumerate(layers):
             entered = seen[layer.module][0][0].detach()
             yield layer, entered, torch.stack([gradients[place] for gradients in back], 1)
+
+
+def written(layer: Layer, entered: Tensor, back: Tensor, channels: slice = slice(None)) -> Tensor:
+    """The Jacobian of one direction by the weights of some of a layer's channels, (n, weights)."""
+    patches, signals = layer.patches(entered), layer.signals(back)[..., channels]
+    return (signals * patches[..., channels]).sum(1) if layer.is_gain else (signals.mT @ patches).flatten(1)
 
 
 @contextmanager
@@ -143,19 +166,23 @@ def _candidates(whole: Anatomy, x: Tensor) -> list[Layer]:
         name: module
         for name, module in whole.model.named_modules()
         if isinstance(module, nn.Linear)
+        or (isinstance(module, NORMS) and module.weight is not None and module.weight.ndim == 1)
         or (isinstance(module, nn.Conv2d) and module.groups == 1 and not isinstance(module.padding, str))
     }
     owners = Counter(
         id(p) for module in whole.model.modules() for p in module._parameters.values() if p is not None
     )
-    with torch.no_grad(), recorded(whole.model, list(named.values())) as seen:
-        whole.call(whole.parameters, x)
+    leaves = {name: p.detach().requires_grad_() for name, p in whole.parameters.items()}
+    with torch.enable_grad(), recorded(whole.model, list(named.values())) as seen:
+        whole.call(leaves, x)
     layers = []
     for name, module in named.items():
         own = [p for p in (module.weight, module.bias) if p is not None]
         if len(seen[module]) != 1 or any(owners[id(p)] > 1 for p in own):
             continue
         entered, left = seen[module][0]
+        if not left.requires_grad:  # called inside a transform of its own, as in a linearised network
+            continue
         channels, inputs = module.weight.shape[0], module.weight[0].numel()
         prefix = f"{name}." if name else ""
         if not {f"{prefix}weight", f"{prefix}bias"} & whole.parameters.keys():
@@ -183,17 +210,27 @@ def _verified(whole: Anatomy, layers: list[Layer], x: Tensor, n_outputs: int) ->
     expected = dict(zip(leaves, found))
     good = []
     for layer, entered, back in trial.factors(x, layers):
-        patches, signals = layer.patches(entered)[0], layer.signals(back[:, 0])[0]
-        mine: Named = {layer.weight: signals.mT @ patches}
+        signals = layer.signals(back[:, 0])[0]
+        mine: Named = {layer.weight: written(layer, entered, back[:, 0])[0]}
         if layer.bias is not None:
             mine[layer.bias] = layer.bias_multiplier * signals.sum(0)
-        if all(_same(value, expected.get(name)) for name, value in mine.items()):
+        if _same(mine, expected):
             good.append(layer)
     return good
 
 
-def _same(value: Tensor, expected: Tensor | None) -> bool:
-    if expected is None or value.numel() != expected.numel():
+def _normalized(module: Any, x: Tensor) -> Tensor:
+    """What a normalisation layer multiplies by its gain, in evaluation mode."""
+    if isinstance(module, nn.LayerNorm):
+        return F.layer_norm(x, module.normalized_shape, None, None, module.eps)
+    return F.batch_norm(x, module.running_mean, module.running_var, None, None, False, 0.0, module.eps)
+
+
+def _same(mine: Named, expected: Mapping[str, Tensor | None]) -> bool:
+    """Whether the gradients of a layer agree, weights and bias together: that of a bias may be zero."""
+    others = [expected.get(name) for name in mine]
+    pairs = [(value, other) for value, other in zip(mine.values(), others) if other is not None]
+    if len(pairs) < len(mine) or any(value.numel() != other.numel() for value, other in pairs):
         return False
-    difference = (value.reshape(expected.shape) - expected).norm()
-    return bool(difference <= TOLERANCE * expected.norm())
+    difference = sum((value.flatten() - other.flatten()).square().sum() for value, other in pairs)
+    return bool(difference <= TOLERANCE**2 * sum(other.square().sum() for _, other in pairs))

@@ -18,7 +18,7 @@ from typing import Protocol
 from torch import Tensor
 from torch.func import jacrev, vmap
 
-from scalinglab.measure.tangent_kernel.layers import Anatomy, Layer
+from scalinglab.measure.tangent_kernel.layers import Anatomy, Layer, written
 
 TILE = 1 << 24  # numbers of an intermediate result, about
 BLOCKS = 8  # of rows, where the kernel is symmetric and half of it is computed
@@ -69,10 +69,8 @@ class Written:
 
     def fill(self, held: Held, rows: slice, entered: Tensor, back: Tensor) -> None:
         """Compute the Jacobian of some examples."""
-        patches = self.layer.patches(entered)
         for a in range(self.directions):
-            signals = self.layer.signals(back[:, a])[..., self.first : self.last]
-            held[0][rows, a] = (signals.mT @ patches).flatten(1)
+            held[0][rows, a] = written(self.layer, entered, back[:, a], slice(self.first, self.last))
 
     def add(self, gram: Tensor, left: Held, right: Held, kind: str) -> None:
         """Add the share of these parameters to the kernel."""
@@ -247,6 +245,8 @@ def pieces(anatomy: Anatomy, n: int, kind: str, most: int) -> list[Piece]:
 def is_cheaper(layer: Layer, directions: int, kind: str) -> bool:
     """Whether the structured product takes fewer operations a pair of examples than written-out Jacobians."""
     channels, inputs, positions = layer.shape
+    if layer.is_gain:
+        return False
     pairs = directions**2 if kind == "full" else directions
     structured = positions**2 * (inputs + pairs * channels + ELEMENTWISE)
     return structured < pairs * channels * inputs
