@@ -49,6 +49,7 @@ ENTRIES = (
         "damico2025/fig6-right",
         "margin distribution of a CNN on MNIST, normalised by spectral complexity",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.damico2025.margins:fig6_right",
     ),
     Entry(
         "damico2025/fig7",
@@ -128,16 +129,31 @@ ENTRIES = (
     Entry(
         "damico2025/talk-weight-decay",
         "the laws survive weight decay",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "gpu", "paper"),
+        make="scalinglab.papers.damico2025.robustness:weight_decay",
     ),
     Entry(
         "damico2025/talk-sgd",
         "the laws survive plain SGD",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "gpu", "paper"),
+        make="scalinglab.papers.damico2025.robustness:sgd",
     ),
     Entry(
         "damico2025/talk-norms",
         "the laws under other norms",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.damico2025.robustness:norms",
+    ),
+    Entry(
+        "damico2025/optimum-in-time",
+        "the optimal norm and its exponent depend on how long networks are trained",
+        scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.damico2025.optimum:in_time",
+    ),
+    Entry(
+        "damico2025/precision",
+        "exponents of runs in bf16 are those of runs in tf32",
+        scales=("gpu", "paper"),
+        make="scalinglab.papers.damico2025.robustness:precision",
     ),
 )

@@ -57,7 +57,7 @@ def _sheet(made: tuple[Pair, ...], draw: Callable[[Axes, Pair], None]) -> Figure
     return figure
 
 
-def _plain(axis: Axes, pair: Pair) -> None:
+def plain_curves(axis: Axes, pair: Pair) -> None:
     """The mean curves of a pair without any law."""
     loglog(axis, "norm", "test error")
     for shade, curve in zip(colors(pair.runs), pair.runs, strict=True):
@@ -74,7 +74,7 @@ def fig3(scale: str) -> Reproduction:
     def draw(axis: Axes, pair: Pair) -> None:
         title = f"{pair.label}\n" + ("" if pair.found is None else f"γ₁ = {pair.found.gamma_1}")
         if pair.found is None:
-            _plain(axis, pair)
+            plain_curves(axis, pair)
             axis.set_title(title)
         else:
             draw_curves(axis, pair.found, pair.runs, title=title)

@@ -54,7 +54,7 @@ def table1(scale: str) -> Reproduction:
         rows.append(_row(pair, "γ measured", _measured, measured, rounded(0.01), PLANTED["γ"], "all sizes"))
         rows.append(_row(pair, "γ₁γ₂, optima", _by_optima, predicted, sigma, PLANTED["γ"], PAPERS_WAY))
         rows.append(_row(pair, "γ₁γ₂, collapse", _by_collapse, predicted, sigma, PLANTED["γ"], CIRCULAR))
-        rows += _differences(pair)
+        rows += differences(pair)
     return Reproduction(together(made), None, (*rows, *_absent(made, TABLE_1)))
 
 
@@ -131,7 +131,7 @@ def _row(
     return Row(name, value.value, value.stderr, len(pair.runs), **reference, note=note)
 
 
-def _differences(pair: Pair) -> list[Row]:
+def differences(pair: Pair) -> list[Row]:
     """γ₁γ₂ − γ by both γ₂, judged by our own error: a tenth of γ is the difference that matters."""
     rows = []
     for by, note in (("optimum", PAPERS_WAY), ("collapse", CIRCULAR)):
