@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
@@ -55,15 +56,16 @@ def rows(runs: list[pd.DataFrame]) -> tuple[Row, ...]:
             values = part[f"margin_normalized_{which}"].to_numpy(float)
             found.append(float(values[-1] - values[0]) / unit)
     made = []
-    for which, relation, words in (("mean", "<", "decreases"), ("min", ">", "increases")):
-        found = mean(changes[which]) if len(runs) > 1 else None
-        each = ", ".join(f"{value:+.2g}" for value in changes[which])
+    for which, name, relation, words in (
+        ("mean", "mean", "<", "decreases"), ("min", "minimum", ">", "increases")
+    ):  # fmt: skip
+        values = changes[which]
+        each = ", ".join(f"{value:+.2g}" for value in values)
+        error = mean(values).stderr if len(values) > 1 else None
         made.append(
             Row(
-                f"normalised margins: change of their {which}imum over training"
-                if which == "min" else "normalised margins: change of their mean over training",
-                changes[which][0] if found is None else found.value,
-                None if found is None else found.stderr, len(runs), expected=0.0, relation=relation,
+                f"normalised margins: change of their {name} over training", float(np.mean(values)), error,
+                len(values), expected=0.0, relation=relation,
                 note=f"in units of the mean when half of the examples are right; runs: {each}; "
                 f"the paper: it {words}",
             )
@@ -79,7 +81,7 @@ def density(row: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     return fractions / np.diff(edges), edges
 
 
-def _draw_perceptron(axis: style.Axes) -> None:
+def _draw_perceptron(axis: Axes) -> None:
     exact = theory.storage_margin_distribution(FIG6_LOAD, FIG6_SHARPNESSES)
     margins = np.linspace(-1.0, 4.5, 300)
     for color, column, value in zip(
@@ -91,7 +93,7 @@ def _draw_perceptron(axis: style.Axes) -> None:
     axis.legend()
 
 
-def _draw_histograms(axis: style.Axes, run: pd.DataFrame) -> None:
+def _draw_histograms(axis: Axes, run: pd.DataFrame) -> None:
     part = followed(run)
     chosen = part.iloc[np.unique(np.linspace(0, len(part) - 1, SHOWN).round().astype(int))]
     for color, (_, row) in zip(style.colors(range(len(chosen))), chosen.iterrows(), strict=True):
@@ -103,7 +105,7 @@ def _draw_histograms(axis: style.Axes, run: pd.DataFrame) -> None:
     axis.legend()
 
 
-def _draw_course(axis: style.Axes, runs: list[pd.DataFrame]) -> None:
+def _draw_course(axis: Axes, runs: list[pd.DataFrame]) -> None:
     for color, run in zip(style.colors(range(len(runs))), runs, strict=True):
         unit = abs(float(followed(run)["margin_normalized_mean"].iloc[0]))
         size = f"P = {run['n_data'].iloc[0]:,}"
