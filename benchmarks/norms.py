@@ -33,7 +33,7 @@ from training_parts.plain import make_random
 
 from scalinglab.measure import NormTracker, norms_batched
 from scalinglab.train import engine, jobs
-from scalinglab.train.measuring import _READERS as shared
+from scalinglab.train.measuring import _SHARED as shared
 from scalinglab.train.replicas import streams
 from scalinglab.train.setting import Setting
 
@@ -64,6 +64,12 @@ def marks(steps):
     return found.tolist()
 
 
+def read_norms(measuring, rows):
+    """The norms of some runs, waited for."""
+    for norms, names in measuring._begin_norms(rows):
+        norms.columns(names)
+
+
 def turns(group, checkpoints, measuring, spent):
     """One group's training, in turns with the others'; adds the time at its checkpoints to `spent`."""
     every = list(range(group.runs))
@@ -74,7 +80,7 @@ def turns(group, checkpoints, measuring, spent):
             yield
         if measuring is not None:
             begin = time.perf_counter()
-            (measuring if group.device.type == "cuda" else measuring._norms)(every)
+            measuring(every) if group.device.type == "cuda" else read_norms(measuring, every)
             spent.append(time.perf_counter() - begin)
 
 
@@ -122,7 +128,7 @@ def measure(model, runs, given, device):
         made = time.perf_counter() - begin
         first = []
         for _ in range(2):
-            first.append(timed(measuring._norms, every))
+            first.append(timed(read_norms, measuring, every))
             group.advance(2)
     checkpoints = marks(steps)
     spent = []
@@ -142,7 +148,7 @@ def measure(model, runs, given, device):
     with torch.cuda.stream(places[0]):
         for _ in range(11):
             group.advance(16)
-            later.append(timed(measuring._norms, every))
+            later.append(timed(read_norms, measuring, every))
         group.evaluate(every)
         evaluation = timed(group.evaluate, every)
     step = plain / steps

@@ -40,8 +40,12 @@ def captured(tracker: measure.NormTracker) -> set[str]:
     return {name for reader in tracker.readers.made.values() for name in reader.replays.made}
 
 
-def check(found, weights, model, definition, what, rtol=2e-4) -> None:
-    """That norms are those of the weights, measured plainly on the CPU."""
+def check(found, weights, model, definition, what, rtol=5e-3) -> None:
+    """That norms are those of the weights, measured plainly and exactly on the CPU.
+
+    Followed norms are estimates: where two singular values lie close they may hold on to the second for a
+    while. Weights move by a tenth of the norm and more from one turn to the next.
+    """
     here = {key: value.cpu() for key, value in weights.items()}
     model = copy.deepcopy(model).cpu()
     expected, _ = measure.norms_batched(

@@ -1,0 +1,38 @@
+"""Benchmarks are not run by the tests; what they import must be there all the same."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+
+
+def imported(path: Path) -> list[tuple[str, str]]:
+    """What a script takes from the project, wherever in it: (module, name)."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return [
+        (node.module, alias.name)
+        for node in nodes if isinstance(node, ast.ImportFrom) and node.module
+        if node.module.split(".")[0] == "scalinglab"
+        for alias in node.names
+    ]  # fmt: skip
+
+
+def is_there(module: str, name: str) -> bool:
+    try:
+        if hasattr(importlib.import_module(module), name):
+            return True
+        importlib.import_module(f"{module}.{name}")
+    except ModuleNotFoundError as error:
+        return error.name is not None and not error.name.startswith("scalinglab")  # a package left out here
+    return True
+
+
+@pytest.mark.parametrize("path", sorted(BENCHMARKS.rglob("*.py")), ids=lambda path: path.stem)
+def test_what_a_benchmark_imports_exists(path: Path) -> None:
+    missing = [f"{module}.{name}" for module, name in imported(path) if not is_there(module, name)]
+    assert not missing
