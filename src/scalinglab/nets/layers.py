@@ -48,6 +48,14 @@ class Conv(nn.Conv2d):
         return scaled(self._conv_forward(input, self.weight, None), self.multiplier) + bias
 
 
+class Erf(nn.Module):
+    """The error function, a smooth activation."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """erf of every unit."""
+        return torch.erf(input)
+
+
 class BatchNorm(nn.BatchNorm2d):
     """Batch normalisation that works under ``vmap`` and ``grad``.
 

@@ -7,9 +7,10 @@ import math
 from torch import nn
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.nets.layers import BatchNorm, Dense
+from scalinglab.nets.layers import BatchNorm, Dense, Erf
 from scalinglab.sgd_noise import MLP_UNITS
 
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "erf": Erf}
 SHAPES = {"uniform": (1, 1, 1), "bottom_heavy": (4, 2, 1), "top_heavy": (1, 4, 4)}  # eq. 18
 
 
@@ -23,8 +24,9 @@ def mlp(
     hidden: int = MLP_UNITS,
     shape: str = "uniform",
     dropout: float = 0.0,
+    activation: str = "relu",
 ) -> nn.Module:
-    """Hidden layers of ReLU units.
+    """Hidden layers of ReLU (or erf) units.
 
     Args:
         input_shape: Shape of one input; it is flattened.
@@ -36,7 +38,11 @@ def mlp(
         shape: "uniform", or the three-layer shapes "bottom_heavy" [4w, 2w, w] and "top_heavy"
             [w, 4w, 4w].
         dropout: Probability, before every layer but the first.
+        activation: "relu", or "erf" (bahri2021 figure 1).
     """
+    if activation not in ACTIVATIONS:
+        raise BadInput(f"unknown activation {activation!r} of an mlp: {nearest(activation, ACTIVATIONS)}")
+    active = ACTIVATIONS[activation]
     if shape not in SHAPES:
         raise BadInput(f"unknown shape {shape!r} of an mlp: {nearest(shape, SHAPES)}")
     if shape != "uniform" and depth not in (None, 3):
@@ -50,7 +56,7 @@ def mlp(
         if dropout and position:
             layers.append(nn.Dropout(dropout))
         layers.append(Dense(n_in, n_out, bias=not batch_norm))
-        layers += [BatchNorm(n_out), nn.ReLU()] if batch_norm else [nn.ReLU()]
+        layers += [BatchNorm(n_out), active()] if batch_norm else [active()]
         n_in = n_out
     if dropout and factors:
         layers.append(nn.Dropout(dropout))

@@ -7,6 +7,8 @@ ENTRIES = (
         "bahri2021/fig1-top-left",
         "variance-limited scaling with data of under-parameterized networks: exponent 1",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.variance:fig1_top_left",
+        gpu_hours=0.5,
     ),
     Entry(
         "bahri2021/fig1-top-right",
@@ -22,6 +24,8 @@ ENTRIES = (
         "bahri2021/fig1-bottom-right",
         "variance-limited scaling with width of over-parameterized networks: exponent 1",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.variance:fig1_bottom_right",
+        gpu_hours=6.0,
     ),
     Entry(
         "bahri2021/fig2-left",

@@ -1,0 +1,260 @@
+"""Fig. 1 top-left and bottom-right: variance-limited networks, exponent 1 in D and in width (section 2.1).
+
+*Data.* A small network (about 1,000 parameters) is trained by full-batch gradient descent from one
+initialisation on D examples and on all N examples of its training set. Over draws of D examples without
+replacement
+
+    E L(D) − L(N) = c · (1/D − 1/N) + …,
+
+so that the exponent 1 is one in the size D_eff = 1/(1/D − 1/N). One draw of a permutation gives N/D blocks of
+D examples without overlap. Their mean leaves out the term of order D^(−1/2), which sums to zero over a
+partition and would need thousands of independent draws to average away. n counts permutations, each with an
+initialisation of its own.
+
+*Width.* Two hidden layers in NTK parameterization, 100 examples, full-batch gradient descent. From the test
+loss of each initialisation that of its linearisation is subtracted, trained by the same steps:
+
+    f_{t+1}(x) = f_t(x) − η Σ_i Θ(x, x_i) ∂L/∂f_t(x_i),
+
+with Θ the tangent kernel of the network as it was drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import Curves
+from scalinglab.data import available
+from scalinglab.errors import BadInput
+from scalinglab.figures import style
+from scalinglab.papers import trained
+from scalinglab.papers.bahri2021 import exponents
+from scalinglab.papers.bahri2021.exponents import Exponent
+from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.verdict import Row, mean
+
+# --- data --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Task:
+    """A network and its data: pooled images, or teacher–student data where `dataset` says so."""
+
+    dataset: str
+    model: str = "mlp"
+    loss: str = "cross_entropy"
+    pool: int = 1
+    hidden: int = 8
+
+    @property
+    def name(self) -> str:
+        """For tables and legends."""
+        return f"{self.dataset}, {self.model} of width {self.hidden}, {self.loss.replace('_', '-')}"
+
+    def setting(self) -> dict[str, Any]:
+        """The network and its data."""
+        shape: dict[str, Any] = {"model": self.model, "loss": self.loss}
+        if self.model == "mlp":
+            shape |= {"depth": 2, "model_options": {"hidden": self.hidden}}
+        else:
+            shape |= {"model_options": {"channels": self.hidden}}
+        if self.dataset == "teacher_student":
+            options = {"dimension": 4, "n_data": TEACHER_DATA, "n_test": 10_000}
+            return {**shape, "dataset": self.dataset, "data_options": options}
+        return {**shape, "dataset": self.dataset, "pool": self.pool}
+
+
+TEACHER_DATA = 32_768
+
+
+@dataclass(frozen=True)
+class DataScale:
+    """One scale: the tasks, N, the numbers of blocks N/D, permutations, and the training."""
+
+    tasks: tuple[Task, ...]
+    population: int
+    blocks: tuple[int, ...]
+    draws: int
+    steps: int
+    learning_rate: float
+
+
+IMAGES = tuple(
+    Task(dataset, pool=pool)
+    for dataset, pool in (("mnist", 2), ("fashion-mnist", 2), ("cifar10", 4), ("cifar100", 4))
+)
+DATA_SCALES = {
+    "smoke": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 5, 40, 0.5),
+    "laptop": DataScale((Task("mnist", pool=4),), 16_384, (2, 4, 8, 16), 8, 200, 0.1),
+    "gpu": DataScale(
+        (*IMAGES, Task("cifar10", pool=4, loss="mse"), Task("teacher_student", loss="mse", hidden=16)),
+        32_768, (2, 4, 8, 16, 32), 20, 300, 0.1,
+    ),
+    "paper": DataScale(
+        (*IMAGES, *(Task(t.dataset, pool=t.pool, loss="mse") for t in IMAGES),
+         Task("cifar10", model="myrtle"), Task("teacher_student", loss="mse", hidden=16)),
+        49_152, (2, 4, 8, 16, 24), 20, 2000, 0.1,
+    ),
+}  # fmt: skip
+
+
+def fig1_top_left(scale: str) -> Reproduction:
+    """Excess loss of under-parameterized networks against D."""
+    s = _of(DATA_SCALES, scale)
+    figure, axes = style.panels(size=(5.4, 4.2))
+    axis = style.loglog(axes[0, 0], "D/(1 − D/N)", "L(D) − L(N)", "variance-limited in data: slope −1")
+    rows, frames = [], []
+    tasks = [task for task in s.tasks if task.dataset == "teacher_student" or available(task.dataset)]
+    for task, color in zip(tasks, style.PALETTE):
+        sizes, excess, frame = excess_loss(task, s)
+        alpha = exponents.of_differences(sizes, excess)
+        frames.append(frame)
+        draw(axis, sizes, excess, alpha, color, f"{task.name}: {alpha}")
+        rows += [
+            alpha.row(f"{task.name}: α_D", f"N = {s.population}", paper=1.0),
+            _second_order(task.name, sizes, excess),
+        ]
+    style.legend(axis, fontsize=7)
+    curves = Curves(pd.concat(frames, ignore_index=True), settings=["task"], source="train")
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def excess_loss(task: Task, s: DataScale) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
+    """Sizes D_eff (n,), excess test losses (permutations, n), and the table behind them."""
+    base = {
+        **task.setting(), "optimizer": "sgd", "learning_rate": s.learning_rate, "full_batch": True,
+        "steps": s.steps, "measure": (), "evaluate_at_most": 1, "checkpoints_per_decade": 1,
+    }  # fmt: skip
+    settings = [
+        {**base, "n_data": s.population // blocks, "data_block": block, "seed": draw}
+        for blocks in (1, *s.blocks) for draw in range(s.draws) for block in range(blocks)
+    ]  # fmt: skip
+    frame = trained.runs(settings, "variance-limited in data").frame
+    last = frame.sort_values("step").groupby("run", as_index=False).last()
+    losses = last.pivot_table(index="seed", columns="n_data", values="test_loss")  # the mean over blocks
+    whole = losses.pop(s.population)
+    excess = losses.sub(whole, axis=0)
+    data = excess.columns.to_numpy(float)
+    tidy = excess.reset_index().melt("seed", var_name="n_data", value_name="excess_loss")
+    return 1 / (1 / data - 1 / s.population), excess.to_numpy(), tidy.assign(task=task.name)
+
+
+def _second_order(name: str, sizes: np.ndarray, excess: np.ndarray) -> Row:
+    """c of c/D_eff from the larger sizes over c from the smaller: 1 where O(1/D) is all there is."""
+    products, half = excess * sizes, len(sizes) // 2
+    late, early = products[:, -half:].mean(1), products[:, :half].mean(1)
+    ratio = late.mean() / early.mean()
+    left = mean(late - ratio * early)
+    return Row(
+        f"{name}: coefficient of 1/D in the larger half of the sizes over that in the smaller", float(ratio),
+        left.stderr / abs(float(early.mean())), left.n, expected=1.0,
+        note="expected: a bound O(1/D) that is reached with one coefficient",
+    )  # fmt: skip
+
+
+def draw(axis: Any, sizes: np.ndarray, values: np.ndarray, alpha: Exponent, color: Any, label: str) -> None:
+    """Means with their errors, and the line of slope −1 through them."""
+    centre, error = values.mean(0), values.std(0, ddof=1) / np.sqrt(len(values))
+    shown = centre > 0
+    style.points(axis, sizes[shown], centre[shown], error[shown], color=color, label=label)
+    if shown.all():
+        axis.plot(sizes, style.through_middle(sizes, centre, -1.0), color=color, lw=1.2, ls="--")
+
+
+# --- width -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WidthScale:
+    """One scale: data, widths, initialisations, and the training."""
+
+    dataset: str
+    pool: int
+    widths: tuple[int, ...]
+    initializations: int
+    kinds: tuple[tuple[str, str], ...]  # activation and loss
+    n_data: int = 100
+    test_size: int = 200
+    steps: int = 100
+    learning_rate: float = 0.3
+
+
+HALF_OCTAVES = tuple(int(64 * 2 ** (k / 2)) for k in range(16))  # 64 … 11,585
+KINDS = (("relu", "cross_entropy"), ("erf", "cross_entropy"), ("relu", "mse"), ("erf", "mse"))
+WIDTH_SCALES = {
+    "smoke": WidthScale("digits", 1, (32, 64, 128), 5, (("erf", "mse"),), 10, 10, 20),
+    "laptop": WidthScale("mnist", 2, (64, 128, 256, 512), 12, KINDS[:2], 50, 50),
+    "gpu": WidthScale("mnist", 2, HALF_OCTAVES[:11:2], 50, KINDS[:3]),  # to 2,048
+    "paper": WidthScale("mnist", 1, HALF_OCTAVES, 50, KINDS, test_size=1000, steps=500),
+}
+
+
+def fig1_bottom_right(scale: str) -> Reproduction:
+    """Loss of wide networks less that of their linearisation, against width."""
+    s = _of(WIDTH_SCALES, scale)
+    figure, axes = style.panels(size=(5.4, 4.2))
+    axis = style.loglog(
+        axes[0, 0], "width w", "|L(w) − L of its linearisation|", "variance-limited in width: slope −1"
+    )
+    rows, frames = [], []
+    for (activation, loss), color in zip(s.kinds, style.PALETTE):
+        name = f"{s.dataset}, {activation}, {loss.replace('_', '-')}"
+        widths, excess, frame = width_excess(s, activation, loss)
+        sign = float(np.sign(excess.mean()))
+        alpha = exponents.of_differences(widths, sign * excess)
+        draw(axis, widths, sign * excess, alpha, color, f"{name}: {alpha}")
+        note = f"{s.n_data} examples, {s.steps} steps, the network lies {'above' if sign > 0 else 'below'}"
+        rows += [alpha.row(f"{name}: α_W", note, paper=1.0), _second_order_width(name, widths, excess)]
+        frames.append(frame)
+    style.legend(axis)
+    curves = Curves(pd.concat(frames, ignore_index=True), settings=["activation", "loss"], source="train")
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def width_excess(s: WidthScale, activation: str, loss: str) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
+    """Widths (n,), differences of test losses (initialisations, n), and the table behind them."""
+    settings = [
+        {
+            "model": "mlp", "depth": 2, "model_options": {"hidden": w, "activation": activation},
+            "parameterization": "ntk", "dataset": s.dataset, "pool": s.pool, "n_data": s.n_data,
+            "test_size": s.test_size, "loss": loss, "optimizer": "sgd", "learning_rate": s.learning_rate,
+            "full_batch": True, "steps": s.steps, "measure": (), "checkpoints_per_decade": 1,
+            "data_seed": 0, "order_seed": 0, "seed": seed,
+        }
+        for w in s.widths for seed in range(s.initializations)
+    ]  # fmt: skip
+    frame = trained.runs(settings, "variance-limited in width").frame
+    last = frame.sort_values("step").groupby("run").last()
+    from scalinglab.papers.bahri2021.linearized import final_losses
+    from scalinglab.train import Setting
+
+    linear = final_losses([Setting.from_dict(one) for one in settings])
+    table = pd.DataFrame({
+        "width": [one["model_options"]["hidden"] for one in settings],
+        "seed": [one["seed"] for one in settings],
+        "test_loss": [float(last.loc[Setting.from_dict(one).run, "test_loss"]) for one in settings],
+        "linearized_test_loss": linear,
+    })  # fmt: skip
+    table["excess_loss"] = table["test_loss"] - table["linearized_test_loss"]
+    wide = table.pivot_table(index="seed", columns="width", values="excess_loss")
+    told = table.assign(dataset=s.dataset, activation=activation, loss=loss)
+    return wide.columns.to_numpy(float), wide.to_numpy(), told
+
+
+def _second_order_width(name: str, widths: np.ndarray, excess: np.ndarray) -> Row:
+    found = _second_order(name, widths, excess)
+    return Row(
+        f"{name}: coefficient of 1/width in the larger half of the widths over that in the smaller",
+        found.measured, found.stderr, found.n, expected=1.0,
+        note="expected: a bound O(1/width) that is reached with one coefficient",
+    )  # fmt: skip
+
+
+def _of(scales: dict[str, Any], scale: str) -> Any:
+    if scale not in scales:
+        raise BadInput(f"scale {scale!r}: this figure runs at {', '.join(scales)}")
+    return scales[scale]
