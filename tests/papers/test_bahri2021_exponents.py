@@ -17,7 +17,7 @@ def noisy(law: np.ndarray, seeds: int = 12, noise: float = 0.03, seed: int = 0) 
 
 def test_a_power_law_keeps_all_sizes_and_its_exponent():
     found = exponents.of_losses(SIZES, noisy(3 * SIZES**-0.6))
-    assert (found.first, found.last, found.straight) == (0, 7, True)
+    assert (found.first, found.last, found.follows) == (0, 7, True)
     assert abs(found.value - 0.6) < 3 * found.stderr
     assert 0.001 < found.stderr < 0.01
     assert found.row("α", paper=0.6).verdict == "agrees"
@@ -31,21 +31,25 @@ def test_the_error_holds_the_truth_as_often_as_it_says():
 def test_sizes_that_bend_at_either_end_are_left_out():
     plateau = (1 + (SIZES / 60) ** 4) ** -0.25  # flat at small sizes
     found = exponents.of_losses(SIZES, noisy(plateau, noise=0.01))
-    assert found.straight
+    assert found.follows
     assert found.first >= 2
     assert found.last == 7
-    floor = (SIZES**-4.0 + 900.0**-4) ** 0.25  # flat at large sizes
-    found = exponents.of_losses(SIZES, noisy(floor, noise=0.01))
-    assert found.first == 0
-    assert found.last <= 6
+
+
+def test_a_floor_at_large_sizes_is_fitted():
+    found = exponents.of_losses(SIZES, noisy(SIZES**-1.0 + 5e-3, noise=0.01))
+    assert (found.first, found.last, found.follows) == (0, 7, True)
+    assert found.value == pytest.approx(1, abs=3 * found.stderr)
+    assert found.floor == pytest.approx(5e-3, rel=0.1)
+    assert "with a floor" in found.note
 
 
 def test_a_curve_that_bends_everywhere_is_called_so():
     bent = np.exp(-0.3 * np.log(SIZES) ** 2)
     found = exponents.of_losses(SIZES, noisy(bent, noise=0.001))
-    assert not found.straight
+    assert not found.follows
     assert (found.first, found.last) == (4, 7)
-    assert "no range is straight" in found.note
+    assert "no range follows" in found.note
 
 
 def test_differences_may_be_negative_for_single_seeds():

@@ -1,20 +1,23 @@
 """Exponents of measured losses with an error over seeds, on a range of sizes that is chosen by rule.
 
-The rule: of all ranges of at least four neighbouring sizes take the longest on which ln loss is straight in
-ln size, and of several of one length that with the largest sizes. Straight means that the mean over seeds of
-the quadratic coefficient of each seed's own curve has 0 inside its 95 % interval. Where no range is straight,
-the four largest sizes are taken, and `straight` is False.
+Two forms are fitted by `scalinglab.laws.fit`: A x^−α, and E + A x^−α, which ends on a floor (of the other
+size, of the optimizer). The rule: take the longest range of neighbouring sizes that follows one of them, of
+several of one length the simpler form and then the larger sizes. A range follows A x^−α if ln loss is
+straight in ln size: the mean over seeds of the quadratic coefficient of each seed's own curve has 0 inside
+its 95 % interval. It follows E + A x^−α if the quadratic and the cubic coefficient of what is left of each
+seed's curve have. A range has at least four sizes, with a floor five. Where none follows a form, A x^−α is
+fitted to the four largest sizes, and `follows` is False.
 
-The exponent is that of the power law which `scalinglab.laws.fit` gives on this range, and its error comes
-from refits on resampled seeds (`scalinglab.laws.bootstrap`): the sizes of one seed share their network and
-their examples, seeds do not. Differences of losses, which may be negative for one seed, are averaged before
-the logarithm is taken, with the same rule and resampling.
+The error comes from refits on resampled seeds (`scalinglab.laws.bootstrap`): the sizes of one seed share
+their network and their examples, seeds do not. Differences of losses, which may be negative for one seed, are
+averaged before the logarithm is taken, with the same rule for A x^−α and the same resampling.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +28,7 @@ from scalinglab.estimate import Estimate
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.verdict import Row, mean, quantile
 
-FEWEST = 4  # sizes in a range
+FEWEST = 4  # sizes in a range, one more with a floor
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,8 @@ class Exponent:
         n: independent seeds.
         first, last: the places of the smallest and of the largest size of the range.
         sizes: all sizes, (n_sizes,).
-        straight: whether the range is straight by the rule.
+        follows: whether the range follows the form by the rule.
+        amplitude, floor: A and E of the form; E is 0 for the power law.
     """
 
     value: float
@@ -46,19 +50,26 @@ class Exponent:
     first: int
     last: int
     sizes: np.ndarray
-    straight: bool
+    follows: bool
+    amplitude: float
+    floor: float = 0.0
 
     @property
     def chosen(self) -> slice:
         """The sizes of the range."""
         return slice(self.first, self.last + 1)
 
+    def law(self, sizes: np.ndarray) -> np.ndarray:
+        """The fitted law at these sizes."""
+        return self.floor + self.amplitude * np.asarray(sizes, float) ** -self.value
+
     @property
     def note(self) -> str:
         """The range, for a table."""
         low, high = self.sizes[self.first], self.sizes[self.last]
         told = f"sizes {low:g} to {high:g}, {self.last - self.first + 1} of {len(self.sizes)}, by rule"
-        return told if self.straight else told + "; no range is straight"
+        told += f"; with a floor of {self.floor:.2g}" if self.floor else ""
+        return told if self.follows else told + "; no range follows a power law"
 
     def row(self, quantity: str, note: str = "", **reference: float) -> Row:
         """A row of the table, against ``paper=`` or ``expected=``."""
@@ -82,55 +93,99 @@ def of_losses(sizes: np.ndarray, losses: np.ndarray) -> Exponent:
     """The exponent of positive losses (seeds, sizes), averaged in the logarithm as in bahri2021 A.1."""
     if not (losses > 0).all():
         raise BadInput("losses must be positive; differences of losses go into of_differences")
-    first, last, straight = straight_range(sizes, lambda part: curvatures(sizes[part], losses[:, part]))
-    part = slice(first, last + 1)
+    pure = longest(len(sizes), FEWEST, lambda part: _fitted(sizes, losses, part, PURE))
+    with_floor = longest(len(sizes), FEWEST + 1, lambda part: _fitted(sizes, losses, part, FLOOR))
+    best = max((pure, with_floor), key=lambda found: found.length)  # the first of equals
+    if best.length:
+        part, law = slice(best.first, best.first + best.length), best.law
+    else:
+        part = slice(max(len(sizes) - FEWEST, 0), len(sizes))
+        law = _law(sizes, losses, part, PURE)
+    return Exponent(
+        law.best_exponent, _stderr(law, sizes[part], losses[:, part]), len(losses), part.start, part.stop - 1,
+        sizes, bool(best.length), float(law.parameters["amplitude"]),
+        float(law.parameters.get("offset", 0.0)),
+    )  # fmt: skip
+
+
+PURE, FLOOR = ("power_law", 2), ("power_law_offset", 3)  # forms, and the degree up to which they are tested
+
+
+@dataclass(frozen=True)
+class Found:
+    """The longest range that follows a form: its first place, its length (0: there is none), and the law."""
+
+    first: int = 0
+    length: int = 0
+    law: Any = None
+
+
+def longest(count: int, fewest: int, fitted: Callable[[slice], Any]) -> Found:
+    """The longest range on which `fitted` gives a law, of equals that with the largest sizes."""
+    for length in range(count, min(fewest, count) - 1, -1):
+        for first in range(count - length, -1, -1):
+            if (law := fitted(slice(first, first + length))) is not None:
+                return Found(first, length, law)
+    return Found()
+
+
+def _law(sizes: np.ndarray, losses: np.ndarray, part: slice, form: tuple[str, int]) -> Any:
     x, y = np.broadcast_arrays(sizes[part], losses[:, part])
     seeds = np.broadcast_to(np.arange(len(losses))[:, None], y.shape)
-    law = laws.fit("power_law", x.ravel(), y.ravel(), runs=seeds.ravel(), loss="squared")
-    found = laws.bootstrap(law, draws=400) if len(losses) > 2 else None
-    if found is None:  # two seeds cannot be resampled
-        slopes = -np.polyfit(np.log(sizes[part]), np.log(losses[:, part]).T, 1)[0]
-        return Exponent(law.best_exponent, mean(slopes).stderr, 2, first, last, sizes, straight)
+    return laws.fit(form[0], x.ravel(), y.ravel(), runs=seeds.ravel(), loss="squared")
+
+
+def _fitted(sizes: np.ndarray, losses: np.ndarray, part: slice, form: tuple[str, int]) -> Any:
+    """The law on a range, or None where the range does not follow it."""
+    x, degree = sizes[part], form[1]
+    if len(x) <= degree:
+        return _law(sizes, losses, part, form) if form == PURE and len(x) > 1 else None
+    law = _law(sizes, losses, part, form)
+    left = np.log(losses[:, part]) - np.log(law.predict(x))
+    tested = [np.polyfit(np.log(x), left.T, k)[0] for k in range(2, degree + 1)]
+    return law if all(map(is_zero, tested)) else None
+
+
+def _stderr(law: Any, sizes: np.ndarray, losses: np.ndarray) -> float:
+    if len(losses) < 3:  # two seeds cannot be resampled
+        return mean(-np.polyfit(np.log(sizes), np.log(losses).T, 1)[0]).stderr
     few = np.sqrt(len(losses) / (len(losses) - 1))  # resampled seeds spread less than new ones
-    stderr = float(few * found.errors()["exponent"])
-    return Exponent(law.best_exponent, stderr, len(losses), first, last, sizes, straight)
+    return float(few * laws.bootstrap(law, draws=400).errors()["exponent"])
 
 
 def of_differences(sizes: np.ndarray, differences: np.ndarray) -> Exponent:
     """The exponent of the mean of differences (seeds, sizes), each of which may be negative."""
-    first, last, straight = straight_range(sizes, lambda part: _jackknifed(sizes[part], differences[:, part]))
-    part = slice(first, last + 1)
+
+    def straight(part: slice) -> bool | None:
+        enough = len(sizes[part]) > PURE[1]
+        return True if not enough or is_zero(_jackknifed(sizes[part], differences[:, part])) else None
+
+    best = longest(len(sizes), FEWEST, straight)
+    part = (
+        slice(best.first, best.first + best.length)
+        if best.length
+        else slice(max(len(sizes) - FEWEST, 0), None)
+    )
+    chosen = np.arange(len(sizes))[part]
     found = linear.exponent(sizes[part], differences[:, part], resamples=400)
-    return Exponent(found.value, found.stderr, len(differences), first, last, sizes, straight)
+    centre = differences[:, part].mean(0)
+    amplitude = float(np.exp(np.mean(np.log(np.abs(centre)) + found.value * np.log(sizes[part]))))
+    return Exponent(
+        found.value,
+        found.stderr,
+        len(differences),
+        chosen[0],
+        chosen[-1],
+        sizes,
+        bool(best.length),
+        amplitude,
+    )
 
 
-def straight_range(
-    sizes: np.ndarray, bend: Callable[[slice], np.ndarray], fewest: int = FEWEST
-) -> tuple[int, int, bool]:
-    """First and last place of the range that the rule gives, and whether it is straight.
-
-    Args:
-        bend: independent values of the quadratic coefficient on a range, one a seed.
-    """
-    count = len(sizes)
-    if count < fewest:
-        return 0, count - 1, count < 3 or is_straight(bend(slice(0, count)))
-    for length in range(count, fewest - 1, -1):
-        for first in range(count - length, -1, -1):
-            if is_straight(bend(slice(first, first + length))):
-                return first, first + length - 1, True
-    return count - fewest, count - 1, False
-
-
-def is_straight(bends: np.ndarray) -> bool:
-    """Whether the mean of these coefficients has 0 inside its 95 % interval."""
-    found = mean(bends)
+def is_zero(coefficients: np.ndarray) -> bool:
+    """Whether the mean of these coefficients, one a seed, has 0 inside its 95 % interval."""
+    found = mean(coefficients)
     return bool(abs(found.value) <= quantile(found.n) * found.stderr)
-
-
-def curvatures(sizes: np.ndarray, losses: np.ndarray) -> np.ndarray:
-    """The quadratic coefficient of ln loss in ln size of each seed, (seeds,)."""
-    return np.asarray(np.polyfit(np.log(sizes), np.log(losses).T, 2)[0])
 
 
 def _jackknifed(sizes: np.ndarray, differences: np.ndarray) -> np.ndarray:
@@ -139,5 +194,5 @@ def _jackknifed(sizes: np.ndarray, differences: np.ndarray) -> np.ndarray:
     means = np.concatenate([total[None] / count, (total - differences) / (count - 1)])
     if not (means > 0).all():
         return np.full(count, np.nan)
-    found = curvatures(sizes, means)
+    found = np.polyfit(np.log(sizes), np.log(means).T, 2)[0]
     return np.asarray(count * found[0] - (count - 1) * found[1:])

@@ -51,13 +51,17 @@ class Scale:
     test_size: int = 4096
     line_sizes: tuple[int, ...] = (64, 256, 1024, 4096)
     line_dimension: int = 4
+    graphs: bool = True
 
 
 OCTAVES = tuple(128 * 2**k for k in range(8))  # 128 … 16,384
 SCALES = {
-    "smoke": Scale((4,), (3,), (64, 128, 256, 512), (3, 5, 8), 1024, 3, 150, 16, 32, 512, (64, 512)),
+    "smoke": Scale(
+        (4,), (3,), (64, 128, 256, 512), (3, 5, 8), 1024, 3, 150, 16, 32, 512, (64, 512), graphs=False
+    ),
     "laptop": Scale(
-        (2, 3, 4, 6), (2, 4), (64, 128, 256, 512, 1024, 2048), (4, 6, 8, 12, 16), 16384, 4, 4000, 96, 96, 2048
+        (2, 3, 4, 6), (2, 4), (64, 128, 256, 512, 1024, 2048), (4, 6, 8, 12, 16), 16384, 4, 4000, 96, 96,
+        2048, graphs=False,
     ),
     "gpu": Scale(
         tuple(range(2, 10)), (2, 4, 6, 8), OCTAVES, (6, 8, 11, 16, 23, 32, 45, 64), 65_536, 8, 40_000
@@ -91,7 +95,7 @@ def student(s: Scale, dimension: int, largest: int, **more: Any) -> dict[str, An
         "model": "mlp", "depth": 2, "model_options": {"hidden": s.student}, "initialization": "torch",
         "dataset": "teacher_student", "data_options": options, "loss": "mse", "optimizer": "adam",
         "learning_rate": 3e-3, "schedule": "cosine", "batch_size": 64, "steps": s.steps, "measure": (),
-        "evaluate_at_most": 1024, "graphs": trained.on_gpu(), **more,
+        "evaluate_at_most": 1024, "graphs": s.graphs, **more,
     }  # fmt: skip
 
 
@@ -155,7 +159,8 @@ def _figure(curves: Curves, size: str, words: str, symbol: str) -> Reproduction:
     for (d, (sizes, losses, alpha)), color in zip(found.items(), style.colors(list(found))):
         draw_law(left, sizes, losses, alpha, color, f"d = {d}: {alpha}")
         rows.append(alpha.row(f"{symbol}, d = {d}", "the paper: 4/d", paper=CLAIM / d))
-    style.legend(left, fontsize=7)
+    left.set_ylim(bottom=left.get_ylim()[0] / 30)  # room for the legend
+    style.legend(left, fontsize=7, ncols=2, loc="lower left")
     draw_dimensions(right, {d: alpha for d, (_, _, alpha) in found.items()}, symbol)
     right.set_title(f"4/{symbol} against the dimension")
     style.legend(right)
@@ -170,8 +175,8 @@ def draw_law(
     centre, error = np.exp(logs.mean(0)), logs.std(0, ddof=1) / np.sqrt(len(logs))
     style.points(axis, sizes, centre, centre * error, color=color, label=label)
     part = alpha.chosen
-    line = style.through_middle(sizes[part], centre[part], -alpha.value)
-    axis.plot(sizes[part], line, color=color, lw=1.2)
+    dense = np.geomspace(sizes[part][0], sizes[part][-1], 60)
+    axis.plot(dense, alpha.law(dense), color=color, lw=1.2)
 
 
 def draw_dimensions(axis: Any, found: dict[int, Exponent], symbol: str, **options: Any) -> None:

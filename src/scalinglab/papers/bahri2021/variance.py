@@ -234,7 +234,7 @@ def width_excess(s: WidthScale, activation: str, loss: str) -> tuple[np.ndarray,
 
     linear = final_losses([Setting.from_dict(one) for one in settings])
     table = pd.DataFrame({
-        "width": [one["model_options"]["hidden"] for one in settings],
+        "width": [w for w in s.widths for _ in range(s.initializations)],
         "seed": [one["seed"] for one in settings],
         "test_loss": [float(last.loc[Setting.from_dict(one).run, "test_loss"]) for one in settings],
         "linearized_test_loss": linear,
