@@ -13,7 +13,7 @@ N       ?= 60
 SEED    ?= 0
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test full quick slow records check docs properties mutants coverage benchmarks clean help
+.PHONY: demo test full quick slow records check lint types docs properties mutants coverage benchmarks clean help
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
@@ -37,13 +37,18 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	@$(BIN)/scalinglab demo
 
-check: $(READY)
+check: lint types
+
+lint: $(READY)
 	@echo "==> lint";         $(BIN)/ruff check . && $(BIN)/ruff format --check .
-	@echo "==> types";        $(BIN)/mypy
 	@echo "==> import rules"; $(BIN)/lint-imports --no-cache
 
-test: check
-	@$(MAKE) --no-print-directory quick
+types: $(READY)
+	@echo "==> types";        $(BIN)/mypy
+
+# types and tests side by side: the checker uses one core only
+test: lint
+	@$(MAKE) --no-print-directory -j2 types quick
 
 full: test
 	@$(MAKE) --no-print-directory slow
