@@ -62,17 +62,20 @@ def main():
         killed = inject(broken.path, engine, kills, wanted, address, lose_node)
         seconds = time.perf_counter() - start
         names = {run_name(identity(setting)) for setting in wanted.settings()}
-        statuses = [record.status for record in broken.records().values()]
-        same, runs = same_bits(broken, whole)
+        records = broken.records()
         print(
             f"{engine}: {killed.workers} workers, {killed.drivers} drivers and {killed.nodes} nodes killed, "
             f"{killed.torn} workers mid-run; the sweep was started {killed.started} times ({seconds:.0f} s)"
         )
-        print(f"lost {len(names - set(broken.records()))}, foreign {len(set(broken.records()) - names)}")
+        print(f"lost {len(names - set(records))}, foreign {len(set(records) - names)}")
+        undone = [record for record in records.values() if record.status != "done"]
         doubled = broken.curves().frame.duplicated(["run", "step"]).sum()
-        print(f"doubled rows {doubled}, not done {sum(status != 'done' for status in statuses)}")
-        print(f"damaged files {len(broken.problems)}, bitwise equal {same} of {runs} runs")
-        if names != set(broken.records()) or doubled or same != runs or broken.problems:
+        print(f"doubled rows {doubled}, not done {len(undone)}, damaged files {len(broken.problems)}")
+        for record in undone:
+            print(f"{record.run} {record.status}: {(record.error or '').strip()[-300:]}")
+        same, runs = same_bits(broken, whole)
+        print(f"bitwise equal {same} of {runs} runs")
+        if names != set(records) or undone or doubled or same != runs or broken.problems:
             sys.exit(1)
 
 

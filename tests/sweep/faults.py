@@ -9,6 +9,8 @@ import sys
 import time
 from dataclasses import dataclass
 
+import numpy as np
+
 from scalinglab.curves import run_name
 from scalinglab.store import Store
 from scalinglab.sweep import Grid
@@ -144,13 +146,13 @@ def running(path):
 def same_bits(store, other):
     """How many runs of two stores have the same bits in all they measured, and how many there are."""
     mine, others = (dict(list(s.curves().frame.groupby("run"))) for s in (store, other))
-    assert set(mine) == set(others)
     measured = store.curves().measurement_columns
     ordered = (
-        (mine[run].sort_values("step")[measured], others[run].sort_values("step")[measured]) for run in mine
+        (mine[run].sort_values("step")[measured], others[run].sort_values("step")[measured])
+        for run in set(mine) & set(others)
     )
-    same = sum(bool((a.to_numpy() == b.to_numpy()).all()) for a, b in ordered)
-    return same, len(mine)
+    same = sum(np.array_equal(a.to_numpy(), b.to_numpy()) for a, b in ordered)
+    return same, len(set(mine) | set(others))
 
 
 def check(store, wanted):
