@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import scalinglab as sl
 from scalinglab.cli import app
-from scalinglab.cli.renamed import new_names
+from scalinglab.cli.shared.renamed import new_names
 from scalinglab.estimate import Estimate
 
 X = np.geomspace(10, 1e4, 12)

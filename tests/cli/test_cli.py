@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 from scalinglab.cli import app
-from scalinglab.cli.output import emit, grid, plain
+from scalinglab.cli.shared.output import emit, grid, plain
 from scalinglab.errors import BadInput
 from tests.warm import run_scalinglab
 

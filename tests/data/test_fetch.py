@@ -298,7 +298,7 @@ def test_the_real_set_is_read_and_verified(name: str, n: int, shape: tuple[int, 
 def test_the_command_lists_sets_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     import json
 
-    from scalinglab.cli.data import list_sets
+    from scalinglab.cli.runs.data import list_sets
 
     list_sets(as_json=True)
     document = json.loads(capsys.readouterr().out)

@@ -9,24 +9,11 @@ from typing import Any
 import typer
 
 from scalinglab._version import __version__
-from scalinglab.cli import (
-    answer,
-    board,
-    data,
-    demo,
-    forecast,
-    laws,
-    plan,
-    read,
-    report,
-    reproduce,
-    simulate,
-    store,
-    sweep,
-    theory,
-    train,
-)
-from scalinglab.cli.renamed import RenamingGroup
+from scalinglab.cli import board, demo, report, reproduce, theory
+from scalinglab.cli.predict import answer, forecast, laws, plan
+from scalinglab.cli.runs import data, read, store, sweep, train
+from scalinglab.cli.shared.renamed import RenamingGroup
+from scalinglab.cli.theory import simulate
 from scalinglab.errors import BadInput, ScalinglabError
 
 app = typer.Typer(

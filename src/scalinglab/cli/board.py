@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.options import a_folder
+from scalinglab.cli.shared.options import a_folder
 
 
 def board(

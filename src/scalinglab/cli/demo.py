@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scalinglab.cli.options import Json, a_folder
-from scalinglab.cli.output import emit
-from scalinglab.cli.tables import say
+from scalinglab.cli.shared.options import Json, a_folder
+from scalinglab.cli.shared.output import emit
+from scalinglab.cli.shared.tables import say
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves

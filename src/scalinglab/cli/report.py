@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli import options as option
-from scalinglab.cli.output import emit
-from scalinglab.cli.tables import read_curves
+from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.output import emit
+from scalinglab.cli.shared.tables import read_curves
 
 
 def report(

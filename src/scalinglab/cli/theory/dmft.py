@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli import options as option
-from scalinglab.cli.output import emit, grid
+from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.output import emit, grid
 from scalinglab.cli.theory.group import app
 from scalinglab.cli.theory.kernel import spectrum_of
 from scalinglab.errors import BadInput

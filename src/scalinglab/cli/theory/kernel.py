@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scalinglab.cli import options as option
-from scalinglab.cli.output import emit, grid, whole
+from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.output import emit, grid, whole
 from scalinglab.cli.theory.group import app
 from scalinglab.errors import BadInput, nearest
 

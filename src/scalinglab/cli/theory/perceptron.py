@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.options import Json, Out
-from scalinglab.cli.output import emit, grid
+from scalinglab.cli.shared.options import Json, Out
+from scalinglab.cli.shared.output import emit, grid
 from scalinglab.cli.theory.group import app
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.options import Json, a_folder
-from scalinglab.cli.output import emit
+from scalinglab.cli.shared.options import Json, a_folder
+from scalinglab.cli.shared.output import emit
 from scalinglab.errors import BadInput
 
 

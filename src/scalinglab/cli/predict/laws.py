@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scalinglab.cli import laws_curves, laws_recipes, noise
-from scalinglab.cli import options as option
-from scalinglab.cli.option_sets import Drawing, Table, takes
-from scalinglab.cli.option_sets import Surface as SurfaceTable
-from scalinglab.cli.output import grid
-from scalinglab.cli.tables import Asked, beliefs, finish, limits, pairing, say
+from scalinglab.cli.predict import laws_curves, laws_recipes, noise
+from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.option_sets import Drawing, Table, takes
+from scalinglab.cli.shared.option_sets import Surface as SurfaceTable
+from scalinglab.cli.shared.output import grid
+from scalinglab.cli.shared.tables import Asked, beliefs, finish, limits, pairing, say
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:

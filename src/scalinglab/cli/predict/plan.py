@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from scalinglab.cli import options as option
-from scalinglab.cli import plan_pool
-from scalinglab.cli.option_sets import Surface, Table, takes
-from scalinglab.cli.output import grid
-from scalinglab.cli.tables import Asked, draw
+from scalinglab.cli.predict import plan_pool
+from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.option_sets import Surface, Table, takes
+from scalinglab.cli.shared.output import grid
+from scalinglab.cli.shared.tables import Asked, draw
 from scalinglab.errors import BadInput
 
 app = typer.Typer(

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from scalinglab.cli.options import Json
-from scalinglab.cli.output import emit
+from scalinglab.cli.shared.options import Json
+from scalinglab.cli.shared.output import emit
 from scalinglab.errors import BadInput
 
 app = typer.Typer(help="Check, compact, upgrade and export a store.", no_args_is_help=True)

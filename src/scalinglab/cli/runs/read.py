@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.options import Columns, Json, a_folder
-from scalinglab.cli.output import emit
-from scalinglab.cli.tables import renamed, say
+from scalinglab.cli.shared.options import Columns, Json, a_folder
+from scalinglab.cli.shared.output import emit
+from scalinglab.cli.shared.tables import renamed, say
 from scalinglab.errors import BadInput
 
 

@@ -14,8 +14,8 @@ from dataclasses import MISSING, dataclass, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from scalinglab.cli import options as option
-from scalinglab.cli.tables import Asked, ask, draw, finish, say
+from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.tables import Asked, ask, draw, finish, say
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from scalinglab.cli import options as option
-from scalinglab.cli.option_sets import Drawing, Table, takes
-from scalinglab.cli.output import grid, plain
-from scalinglab.cli.tables import draw, finish, read_curves, say
+from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.option_sets import Drawing, Table, takes
+from scalinglab.cli.shared.output import grid, plain
+from scalinglab.cli.shared.tables import draw, finish, read_curves, say
 
 
 @takes(table=Table, drawing=Drawing)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli import options as option
-from scalinglab.cli.option_sets import Table, takes
-from scalinglab.cli.tables import finish
+from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.option_sets import Table, takes
+from scalinglab.cli.shared.tables import finish
 
 app = typer.Typer(help="Seal a forecast in a file, and score it later.", no_args_is_help=True)
 

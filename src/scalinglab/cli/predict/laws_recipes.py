@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from scalinglab.cli import options as option
-from scalinglab.cli.output import grid
-from scalinglab.cli.tables import ask, finish, say
+from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.output import grid
+from scalinglab.cli.shared.tables import ask, finish, say
 from scalinglab.errors import BadInput
 
 

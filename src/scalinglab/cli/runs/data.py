@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.options import Json, Out
-from scalinglab.cli.output import emit
-from scalinglab.cli.tables import finish, say
+from scalinglab.cli.shared.options import Json, Out
+from scalinglab.cli.shared.output import emit
+from scalinglab.cli.shared.tables import finish, say
 
 app = typer.Typer(help="List and download image sets.", no_args_is_help=True)
 

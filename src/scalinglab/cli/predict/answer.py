@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli import options as option
-from scalinglab.cli.tables import draw, finish, read_curves, say
+from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.tables import draw, finish, read_curves, say
 
 
 def answer(

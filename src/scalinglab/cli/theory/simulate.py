@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from scalinglab.cli.options import Json, Out
-from scalinglab.cli.output import emit, grid
+from scalinglab.cli.shared.options import Json, Out
+from scalinglab.cli.shared.output import emit, grid
 
 app = typer.Typer(help="Simulate the solvable models at finite size.", no_args_is_help=True)
 
@@ -69,8 +69,8 @@ def perceptron(
     emit(document, narrow if out is None else table, as_json=as_json, out=out, title=title)
 
 
-from scalinglab.cli.linear_models import linear_models  # noqa: E402
-from scalinglab.cli.random_features import random_features  # noqa: E402
+from scalinglab.cli.theory.linear_models import linear_models  # noqa: E402
+from scalinglab.cli.theory.random_features import random_features  # noqa: E402
 
 app.command("random-features")(random_features)
 app.command("linear-models")(linear_models)

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from scalinglab.cli import options as option
-from scalinglab.cli.tables import finish, pairing, read_table, say
+from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.tables import finish, pairing, read_table, say
 from scalinglab.errors import BadInput
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scalinglab.cli.options import Json, Out, a_folder
-from scalinglab.cli.output import grid, show, whole
-from scalinglab.cli.tables import finish, pairs
+from scalinglab.cli.shared.options import Json, Out, a_folder
+from scalinglab.cli.shared.output import grid, show, whole
+from scalinglab.cli.shared.tables import finish, pairs
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scalinglab.cli import options as option
-from scalinglab.cli.tables import draw, finish, read_curves, say
+from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.tables import draw, finish, read_curves, say
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalinglab.cli.output import emit, wrap, write
+from scalinglab.cli.shared.output import emit, wrap, write
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:

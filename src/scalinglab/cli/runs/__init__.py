@@ -1,0 +1,1 @@
+"""Commands that make, keep and read runs."""

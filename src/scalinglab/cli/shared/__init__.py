@@ -1,0 +1,1 @@
+"""What commands share: options, tables that are read, results that are printed."""
