@@ -40,6 +40,17 @@ class Estimate:
         half = float(stdtrit(max(dof, 1), 0.975)) * stderr
         return Estimate(float(value), float(stderr), float(value - half), float(value + half))
 
+    @classmethod
+    def from_draws(cls, value: float, draws: Any) -> Estimate:
+        """With the spread and the 95 % percentiles of resampled values.
+
+        >>> found = Estimate.from_draws(2.0, [1.0, 2.0, 3.0])
+        >>> round(found.stderr, 6), round(found.low, 6), round(found.high, 6)
+        (1.0, 1.05, 2.95)
+        """
+        low, high = np.quantile(draws, (0.025, 0.975))
+        return Estimate(float(value), float(np.std(draws, ddof=1)), float(low), float(high))
+
     def __neg__(self) -> Estimate:
         return Estimate(-self.value, self.stderr, -self.high, -self.low)
 

@@ -232,9 +232,7 @@ def _estimate(
     value = of(width, noise[None])
     if not repeated:
         return Estimate(float(value[0]))
-    values = of(width, drawn)
-    low, high = np.quantile(values, (0.025, 0.975))
-    return Estimate(float(value[0]), float(values.std(ddof=1)), float(low), float(high))
+    return Estimate.from_draws(value[0], of(width, drawn))
 
 
 def _verdict(p: Estimate, claim: float, closed: int, repeated: bool) -> tuple[str, str]:

@@ -89,7 +89,7 @@ def _ratio(batch: OptimalNoise, rate: OptimalNoise) -> Estimate:
         return np.asarray(noise @ widths / (widths @ widths))
 
     value = float(slopes(batch.noise[one]) / slopes(rate.noise[other]))
-    return _estimate(value, slopes(batch.draws[:, one]) / slopes(rate.draws[:, other]))
+    return Estimate.from_draws(value, slopes(batch.draws[:, one]) / slopes(rate.draws[:, other]))
 
 
 def _difference(batch: OptimalNoise, rate: OptimalNoise) -> Estimate:
@@ -98,7 +98,7 @@ def _difference(batch: OptimalNoise, rate: OptimalNoise) -> Estimate:
     sign = -1.0 if batch.y.endswith("loss") else 1.0
     value = sign * float(np.mean(batch.accuracy[one] - rate.accuracy[other]))
     drawn = (batch.best_draws[:, one] - rate.best_draws[:, other]).mean(axis=1)
-    return _estimate(value, drawn)
+    return Estimate.from_draws(value, drawn)
 
 
 def _common(batch: OptimalNoise, rate: OptimalNoise) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -106,8 +106,3 @@ def _common(batch: OptimalNoise, rate: OptimalNoise) -> tuple[np.ndarray, np.nda
     if not len(widths):
         raise BadInput("the two searches have no width in common at which both find an optimum")
     return widths, np.isin(batch.width, widths), np.isin(rate.width, widths)
-
-
-def _estimate(value: float, drawn: np.ndarray) -> Estimate:
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return Estimate(value, float(drawn.std(ddof=1)), float(low), float(high))

@@ -132,5 +132,4 @@ def _exponent(width: np.ndarray, largest: np.ndarray, drawn: np.ndarray) -> Esti
     weights = centred / (centred @ centred)
     values = np.log(drawn) @ weights
     values = values[np.isfinite(values)]
-    low, high = np.quantile(values, (0.025, 0.975))
-    return Estimate(float(np.log(largest) @ weights), float(values.std(ddof=1)), float(low), float(high))
+    return Estimate.from_draws(float(np.log(largest) @ weights), values)

@@ -84,8 +84,7 @@ def _ratio(one: OptimalNoise, last: OptimalNoise) -> Estimate:
     if not np.isfinite(one.noise_interval).all() or not np.isfinite(last.noise_interval).all():
         return Estimate(value)
     draws = np.exp(np.mean(np.log(one.draws[:, own] / last.draws[:, end]), axis=1))
-    low, high = np.quantile(draws, (0.025, 0.975))
-    return Estimate(value, float(draws.std(ddof=1)), float(low), float(high))
+    return Estimate.from_draws(value, draws)
 
 
 def _verdict(ratio: Estimate) -> str:

@@ -1,0 +1,157 @@
+"""Appendices G, H and I of park2019, its tables of training times, and the critical width."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from scalinglab.curves import Curves
+from scalinglab.estimate import Estimate
+from scalinglab.figures import noise as figures
+from scalinglab.figures.style import MUTED, PALETTE, colors, panels, points
+from scalinglab.laws.noise import OptimalNoise, optimal_noise, stability
+from scalinglab.papers.park2019 import scales
+from scalinglab.papers.park2019.design import EXPERIMENTS, TABLE_1, TABLE_3, Experiment
+from scalinglab.papers.park2019.rows import estimate_row
+from scalinglab.papers.park2019.searches import by_batch, title
+from scalinglab.papers.park2019.training import trained
+from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.verdict import NUMERICAL, Row, rounded
+
+# --- appendix G ------------------------------------------------------------------------------------------
+
+
+def fig14(scale: str, store: Path | None = None) -> Reproduction:
+    """One network at many rates and batches: the optimum does not depend on the rate."""
+    curves = trained(scales.two_dimensional(scale), store)
+    found = optimal_noise(curves, width="learning_rate", claim=0.0)
+    figure, axes = panels(1, 2, size=(4.4, 3.4))
+    figures.draw_searches(axes[0, 1], found)
+    for rate, color in zip(found.width, colors(found.width), strict=True):
+        own = optimal_noise(curves.select(learning_rate=float(rate)), x="batch_size", width="learning_rate")
+        use = own.searches[0].usable
+        points(axes[0, 0], own.searches[0].level[use], own.searches[0].mean[use],
+               own.searches[0].stderr[use], color=color, fmt="o-", linewidth=1, label=f"{rate:g}")  # fmt: skip
+    axes[0, 0].set(xscale="log", xlabel="batch size", ylabel="test accuracy")
+    axes[0, 0].legend(title="learning rate", fontsize=7)
+    row = estimate_row(
+        "exponent of the optimal noise in the learning rate", found.power, found.n_runs, expected=0.0,
+        resolution=0.5, known=found.verdict != "cannot tell" or "holds" in found.reason,
+        note=f"the paper: accuracy is governed by the noise scale alone; 95 % [{found.power.low:.2f}, "
+        f"{found.power.high:.2f}]",
+    )  # fmt: skip
+    return Reproduction(curves, figure, (row,))
+
+
+# --- appendix H ------------------------------------------------------------------------------------------
+
+
+def fig15(scale: str, store: Path | None = None) -> Reproduction:
+    """Failure rates: the largest stable rate falls as 1/w in the standard scheme and is constant in NTK."""
+    families = tuple(scales.STABILITY) if scale == "paper" else ("2LP",)
+    parts, rows, drawn = [], [], {}
+    for family in families:
+        for scheme, claim in (("standard", -1.0), ("ntk", 0.0)):
+            curves = trained(scales.stability_search(family, scheme, scale), store)
+            found = stability(curves)
+            name = f"{family}, {scheme}"
+            drawn[name] = found
+            c = found.exponent
+            rows.append(estimate_row(
+                f"{name}: exponent of the largest stable rate in w", c, len(curves.runs), expected=claim,
+                resolution=0.25, note=f"half of the runs diverge; 95 % [{c.low:.2f}, {c.high:.2f}], "
+                f"{int(np.isfinite(found.largest).sum())} widths",
+            ))  # fmt: skip
+            parts.append(curves)
+    return Reproduction(Curves.concat(parts), figures.stability(drawn), tuple(rows))
+
+
+# --- appendix I ------------------------------------------------------------------------------------------
+
+COMPARED = {  # ntk, standard, what the paper says of standard minus ntk
+    "mnist 1LP": "=", "mnist 2LP": "=", "mnist 3LP": "=", "fashion-mnist CNN": ">",
+}  # fmt: skip
+HEAVY = {"mnist BH": ">", "mnist TH": "<"}
+
+
+def fig16(scale: str, store: Path | None = None) -> Reproduction:
+    """Best accuracy in the standard scheme against that in NTK."""
+    pairs = {"mnist 1LP": "="} if scale in scales.SMALL else COMPARED
+    return _schemes(pairs, scale, store)
+
+
+def fig17(scale: str, store: Path | None = None) -> Reproduction:
+    """The same for bottom-heavy and top-heavy perceptrons."""
+    return _schemes(HEAVY, scale, store)
+
+
+def _schemes(pairs: dict[str, str], scale: str, store: Path | None) -> Reproduction:
+    figure, axes = panels(1, 1, size=(4.4, 4.0))
+    axis, parts, rows = axes[0, 0], [], []
+    for (pair, relation), color in zip(pairs.items(), PALETTE, strict=False):
+        runs = {scheme: by_batch(f"{pair} {scheme}", scale, store) for scheme in ("ntk", "standard")}
+        ntk, standard = (optimal_noise(curves, seed=k) for k, curves in enumerate(runs.values()))
+        difference = _difference(standard, ntk)
+        name = title(f"{pair} ntk", scale).replace(", ntk", "")
+        axis.errorbar(ntk.accuracy, standard.accuracy, xerr=ntk.stderr, yerr=standard.stderr, fmt="o",
+                      color=color, elinewidth=1, label=name)  # fmt: skip
+        axis.axline((float(ntk.accuracy[0]),) * 2, slope=1, color=MUTED, linestyle="--", linewidth=1)
+        rows.append(estimate_row(
+            f"{name}: best accuracy, standard minus NTK", difference, ntk.n_runs + standard.n_runs,
+            expected=0.0, relation=relation, resolution=0.002 if relation == "=" else None,
+            note="mean over widths",
+        ))  # fmt: skip
+        parts += list(runs.values())
+    axis.set(xlabel="best accuracy, NTK", ylabel="best accuracy, standard")
+    axis.legend(fontsize=7)
+    return Reproduction(Curves.concat(parts), figure, tuple(rows))
+
+
+def _difference(one: OptimalNoise, other: OptimalNoise) -> Estimate:
+    value = float(np.mean(one.accuracy - other.accuracy))
+    return Estimate.from_draws(value, (one.best_draws - other.best_draws).mean(axis=1))
+
+
+# --- tables of training times ----------------------------------------------------------------------------
+
+
+def table1(scale: str) -> Reproduction:
+    """T0 of the rate search: eq. 16 at the printed batch size against the printed T0."""
+    return _times(TABLE_1)
+
+
+def table3(scale: str) -> Reproduction:
+    """The same with batch norm."""
+    return _times(TABLE_3)
+
+
+def _times(table: dict[str, Experiment]) -> Reproduction:
+    rows, lines = [], []
+    for experiment in table.values():
+        assert experiment.reference_steps is not None
+        ours, printed = experiment.reference_time(), experiment.reference_steps
+        note = "computed: max(T_min, E_min N/B)"
+        if abs(ours / printed - 1) > 0.001:
+            note += "; our rate search takes the printed T0"
+        rows.append(Row(f"{experiment.name}: T0 / 1000", ours / 1000, NUMERICAL * ours / 1000,
+                        paper=printed / 1000, paper_stderr=rounded(0.1), resolution=1.0, note=note))  # fmt: skip
+        lines.append({"experiment": experiment.name, "model": experiment.family, "batch_size": experiment.batch,
+                      "test_loss": float("nan"), "step": ours})  # fmt: skip
+    frame = {name: [line[name] for line in lines] for name in lines[0] if name != "test_loss"}
+    return Reproduction(
+        Curves({**frame, "printed": [e.reference_steps for e in table.values()]}), None, tuple(rows)
+    )
+
+
+def table2(scale: str) -> Reproduction:
+    """Bounds of the standard scheme: the settings of figure 4, where its runs are judged."""
+    chosen = [
+        e for key, e in EXPERIMENTS.items() if e.scheme == "standard" and "BH" not in key and "TH" not in key
+    ]
+    frame = {
+        "experiment": [e.name for e in chosen], "model": [e.family for e in chosen],
+        "learning_rate": [e.rate for e in chosen], "min_epochs": [float(e.min_epochs) for e in chosen],
+        "min_steps": [float(e.min_steps) for e in chosen],
+    }  # fmt: skip
+    return Reproduction(Curves(frame, settings=["min_epochs", "min_steps"]), None, ())

@@ -1,0 +1,238 @@
+"""Settings of every experiment of park2019 at four scales.
+
+| scale | data and networks | seeds | time |
+| --- | --- | --- | --- |
+| smoke | digits; small perceptrons stand in for all families | 3 | 60 steps |
+| laptop | digits; the same | 5 | 20 epochs or 300 steps, the longer |
+| gpu | those of the paper, fewer widths and levels | 5 | a share of the paper's |
+| paper | all | 20 | the paper's |
+
+All runs share one training set (55,000 or 45,000 images; the rest was the paper's validation set), Nesterov
+momentum 0.9, and the rule by which a run is given up: test accuracy below 0.2 after a fifth of its time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from scalinglab.errors import BadInput
+from scalinglab.papers.park2019.design import EXPERIMENTS, FAMILIES, PIXELS, Experiment
+from scalinglab.sgd_noise import MLP_UNITS
+
+Settings = list[dict[str, Any]]
+COMMON = {
+    "optimizer": "nesterov", "momentum": 0.9, "measure": [], "evaluate_at_most": 1000, "data_seed": 0,
+    "checkpoints_per_decade": 10, "fail_below": 0.2, "fail_after": 0.2,
+}  # fmt: skip
+SEEDS = {"smoke": 3, "laptop": 5, "gpu": 5, "paper": 20}
+
+
+# --- gpu: the paper's networks and data, less of them ----------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """What scale gpu takes of an experiment.
+
+    Attributes:
+        share: of the paper's training time.
+        widths: w of the paper.
+        batches: levels of the batch search.
+        batch, rates: batch size and levels of the rate search; none without rates.
+    """
+
+    share: float
+    widths: tuple[int, ...]
+    batches: tuple[int, ...]
+    batch: int = 16
+    rates: tuple[float, ...] = ()
+
+
+MLP_RATES = (2.5, 5.0, 7.0, 10.0, 14.0, 20.0, 28.0, 40.0)
+GPU = {
+    "mnist 1LP ntk": Reduced(
+        1 / 10, (64, 96, 128, 192, 256, 384, 512), (4, 6, 8, 12, 16, 24, 32, 48, 64, 96), 16, MLP_RATES
+    ),
+    "mnist 2LP ntk": Reduced(
+        1 / 12, (64, 128, 256, 512), (4, 8, 12, 16, 24, 32, 48, 64, 96, 128), 24, MLP_RATES
+    ),
+    "fashion-mnist CNN ntk": Reduced(1 / 24, (2, 3, 4, 6, 8), (16, 32, 48, 64, 96, 128, 192, 256)),
+}
+
+
+# --- smoke and laptop: digits ----------------------------------------------------------------------------
+
+SMALL = ("smoke", "laptop")
+SMALL_DATA = 1000
+SMALL_WIDTHS = {"smoke": (8, 16, 32), "laptop": (8, 16, 32, 64)}
+SMALL_BATCHES = {"smoke": (8, 16, 32, 64), "laptop": (2, 4, 8, 16, 32, 64, 128)}
+SMALL_RATE = {"ntk": 3.0, "standard": 0.1}
+SMALL_FACTORS = {"smoke": (0.25, 1.0, 2.0, 4.0), "laptop": (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)}
+SMALL_BATCH = 16
+SMALL_STEPS = {"smoke": 60, "laptop": 1250}
+STAND_INS = {"CNN": "2LP", "WRN": "2LP"}  # images of 8 × 8 pixels are too small for these
+
+
+def _small(experiment: Experiment) -> dict[str, Any]:
+    """What the runs of an experiment share on digits."""
+    family = FAMILIES[STAND_INS.get(experiment.family, experiment.family)]
+    kept = {k: v for k, v in experiment.extra.items() if k != "augment"}
+    own = {**COMMON, **family, **kept, "dataset": "digits", "n_data": SMALL_DATA, "checkpoints_per_decade": 4}
+    own |= {"parameterization": experiment.scheme, "normalize": PIXELS["digits"]}
+    return own | ({"batch_norm": True} if experiment.batch_norm else {})
+
+
+def _small_batch_search(experiment: Experiment, scale: str) -> Settings:
+    own = _small(experiment) | {"learning_rate": SMALL_RATE[experiment.scheme]}
+    own |= {"steps": SMALL_STEPS[scale]} if scale == "smoke" else {"min_epochs": 20, "min_steps": 300}
+    return [
+        {**own, "width": w / MLP_UNITS, "batch_size": batch, "seed": seed}
+        for w in SMALL_WIDTHS[scale]
+        for batch in SMALL_BATCHES[scale]
+        for seed in range(SEEDS[scale])
+    ]
+
+
+def _small_rate_search(experiment: Experiment, scale: str) -> Settings:
+    own = _small(experiment) | {"batch_size": SMALL_BATCH}
+    return [
+        {**own, "width": w / MLP_UNITS, "learning_rate": SMALL_RATE[experiment.scheme] * factor, "seed": seed,
+         "steps": math.ceil(SMALL_STEPS[scale] * (1.0 if scale == "smoke" else max(1.0, 1 / factor)))}
+        for w in SMALL_WIDTHS[scale]
+        for factor in SMALL_FACTORS[scale]
+        for seed in range(SEEDS[scale])
+    ]  # fmt: skip
+
+
+# --- the paper's own -------------------------------------------------------------------------------------
+
+
+def _own(experiment: Experiment, scale: str) -> dict[str, Any]:
+    family = FAMILIES[experiment.family]
+    own = {**COMMON, **family, **experiment.extra, "dataset": experiment.dataset, "n_data": experiment.n_data}
+    own |= {"normalize": PIXELS[experiment.dataset], "parameterization": experiment.scheme}
+    if experiment.batch_norm:
+        own["batch_norm"] = True
+    return own | ({"graphs": True} if scale == "gpu" else {})
+
+
+def width_of(experiment: Experiment, w: float) -> float:
+    """Our width of a network that the paper calls w."""
+    return w / MLP_UNITS if FAMILIES[experiment.family]["model"] == "mlp" else float(w)
+
+
+def batch_search(key: str, scale: str) -> Settings:
+    """Batch sizes at a fixed learning rate, T by eq. 16."""
+    experiment = EXPERIMENTS[key]
+    if scale in SMALL:
+        return _small_batch_search(experiment, scale)
+    share, widths, batches = 1.0, experiment.widths, experiment.batches
+    if scale == "gpu":
+        reduced = _reduced(key)
+        share, widths, batches = reduced.share, reduced.widths, reduced.batches
+    own = _own(experiment, scale) | {"learning_rate": experiment.rate}
+    own |= {"min_epochs": share * experiment.min_epochs, "min_steps": round(share * experiment.min_steps)}
+    return [
+        {**own, "width": width_of(experiment, w), "batch_size": batch, "seed": seed}
+        for w in widths
+        for batch in batches
+        for seed in range(SEEDS[scale])
+    ]
+
+
+def rate_search(key: str, scale: str) -> Settings:
+    """Learning rates at a fixed batch size, T by eq. 17 with the T0 of the table."""
+    experiment = EXPERIMENTS[key]
+    if experiment.batch is None:
+        raise BadInput(f"the paper has no rate search of {experiment.name}")
+    if scale in SMALL:
+        return _small_rate_search(experiment, scale)
+    assert experiment.reference_rate is not None
+    assert experiment.reference_steps is not None
+    rate0, widths, batch = experiment.reference_rate, experiment.widths, experiment.batch
+    rates = tuple(rate0 * 2.0 ** (k / 2) for k in range(-4, 5))
+    steps = experiment.reference_steps
+    if scale == "gpu":
+        reduced = _reduced(key)
+        widths, batch, rates = reduced.widths, reduced.batch, reduced.rates
+        steps = reduced.share * max(experiment.min_steps, experiment.min_epochs * experiment.n_data / batch)
+    own = _own(experiment, scale) | {"batch_size": batch}
+    return [
+        {**own, "width": width_of(experiment, w), "learning_rate": rate, "seed": seed,
+         "steps": math.ceil(steps * max(1.0, rate0 / rate))}
+        for w in widths
+        for rate in rates
+        for seed in range(SEEDS[scale])
+    ]  # fmt: skip
+
+
+def _reduced(key: str) -> Reduced:
+    if key not in GPU:
+        raise BadInput(f"{EXPERIMENTS[key].name} does not run at scale gpu, only: {', '.join(GPU)}")
+    return GPU[key]
+
+
+# --- appendices G and H ----------------------------------------------------------------------------------
+
+GRID_BATCHES = (12, 16, 24, 32, 48, 64, 96, 128, 192)
+GRID_RATES = (2.5, 5.0, 10.0, 20.0)  # the paper's are in the legend of figure 14 only
+GRID_STEPS = 412_500  # T0 at ε0 = 10
+STABILITY_RATES = {
+    "ntk": tuple(2.0**k for k in range(-1, 12)),
+    "standard": tuple(2.0**k for k in range(-13, 2)),
+}
+STABILITY = {"2LP": ("mnist", (1, 2, 4, 8, 16, 32)), "CNN": ("fashion-mnist", (6, 8, 12, 16, 24)),
+             "WRN": ("cifar10", (2, 3, 4, 6, 8))}  # fmt: skip
+STABILITY_BASE = 512  # units of 2LP at w = 1
+
+
+def two_dimensional(scale: str) -> Settings:
+    """Appendix G: a grid of rates and batches for one network, 3LP of 512 units."""
+    experiment = EXPERIMENTS["mnist 3LP ntk"]
+    if scale in SMALL:
+        own = _small(experiment) | {"width": 16 / MLP_UNITS}
+        return [
+            {**own, "learning_rate": 3.0 * factor, "batch_size": batch, "steps": SMALL_STEPS[scale],
+             "seed": seed}
+            for factor in SMALL_FACTORS[scale][1:4]
+            for batch in SMALL_BATCHES[scale]
+            for seed in range(SEEDS[scale])
+        ]  # fmt: skip
+    share = 1 / 24 if scale == "gpu" else 1.0
+    own = _own(experiment, scale) | {"width": 512 / MLP_UNITS}
+    times = {
+        (rate, batch): max(GRID_STEPS * 10.0 / rate, experiment.min_epochs * experiment.n_data / batch)
+        for rate in GRID_RATES
+        for batch in GRID_BATCHES
+    }
+    return [
+        {**own, "learning_rate": rate, "batch_size": batch, "steps": math.ceil(share * steps), "seed": seed}
+        for (rate, batch), steps in times.items()
+        for seed in range(SEEDS[scale])
+    ]
+
+
+def stability_search(family: str, scheme: str, scale: str) -> Settings:
+    """Appendix H: many learning rates at batch size 64; which runs end in a numerical error."""
+    dataset, widths = STABILITY[family]
+    experiment = Experiment(dataset, family, widths, 1.0, 20, 0, scheme=scheme)
+    rates = STABILITY_RATES[scheme]
+    if scale in SMALL:
+        own = _small(experiment) | {"batch_size": 64, "steps": 20 if scale == "smoke" else 300}
+        small = {"smoke": (8, 64, 512), "laptop": (16, 64, 256, 1024)}[scale]
+        placed = [w / MLP_UNITS for w in small]
+        rates = rates[:: 2 if scale == "smoke" else 1]
+    else:
+        epochs = {"gpu": 2.0, "paper": 20.0}[scale]
+        own = _own(experiment, scale) | {"batch_size": 64, "epochs": epochs}
+        base = STABILITY_BASE if family == "2LP" else 1
+        placed = [width_of(experiment, base * w) for w in (widths[:4] if scale == "gpu" else widths)]
+    own = {k: v for k, v in own.items() if k not in ("fail_below", "fail_after")}
+    return [
+        {**own, "width": width, "learning_rate": rate, "seed": seed}
+        for width in placed
+        for rate in rates
+        for seed in range(SEEDS[scale])
+    ]
