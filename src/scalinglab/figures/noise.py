@@ -129,9 +129,12 @@ def stability(found: dict[str, Stability], *, title: str = "") -> Figure:
         axis.set_title(name)
         axis.legend(title=one.width_column.replace("_", " "), fontsize=7)
         c = one.exponent
+        if not np.isfinite(one.largest).any():
+            continue
         points(last, one.width, one.largest, np.abs(one.largest_interval - one.largest), color=color,
                label=f"{name}: w^{c.value:.2f} [{c.low:.2f}, {c.high:.2f}]")  # fmt: skip
-    loglog(last, label(next(iter(found.values())).width_column), "largest stable learning rate")
-    last.legend(fontsize=7)
+    if last.has_data():
+        loglog(last, label(next(iter(found.values())).width_column), "largest stable learning rate")
+        last.legend(fontsize=7)
     figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
     return figure

@@ -44,6 +44,7 @@ class OptimalNoise:
         edge: (widths,), whether the interval ends where the search did: the optimum may lie outside.
         failed: (widths,), share of runs that did not train; they are not in the means.
         used: (widths,), whether the lines go through this width.
+        bounded: whether enough widths have their optimum inside the search, so that intervals count.
         proportionality: a of noise = a · width, with its 95 % interval.
         power: p of noise ∝ width^p, with its 95 % interval.
         r_squared: 1 - Σ(noise - a·width)²/Σ(noise - mean)². It says little: see the interval of p.
@@ -69,6 +70,7 @@ class OptimalNoise:
     edge: np.ndarray
     failed: np.ndarray
     used: np.ndarray
+    bounded: bool
     proportionality: Estimate
     power: Estimate
     r_squared: float
@@ -175,7 +177,8 @@ def from_ends(
     drawn, best_drawn, open_share = _resample(searches, standard_errors, draws, seed, found.share)
     edge = edge.astype(bool)
     closed = ~edge & (open_share < 0.5)
-    used = closed if closed.sum() >= ENOUGH_WIDTHS else np.ones(len(edge), bool)
+    bounded = bool(closed.sum() >= ENOUGH_WIDTHS)
+    used = closed if bounded else np.ones(len(edge), bool)
     widths = found.widths
     repeated = all(one.repeated for one in searches)
     through = (widths[used], middle[used], drawn[:, used], repeated)
@@ -186,7 +189,7 @@ def from_ends(
     interval = np.quantile(drawn, (0.025, 0.975), axis=0) if repeated else np.full((2, len(widths)), np.nan)
     return OptimalNoise(
         widths, found.multiple(), found.width_column, middle, interval, low, high, sign * best, stderr, edge,
-        failed, used, a, p, _r_squared(widths[used], middle[used], a.value), verdict, reason, claim, found.x,
+        failed, used, bounded, a, p, _r_squared(widths[used], middle[used], a.value), verdict, reason, claim, found.x,
         found.y, drawn, best_drawn, tuple(searches), len(found.frame),
     )  # fmt: skip
 

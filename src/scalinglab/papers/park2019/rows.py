@@ -39,13 +39,12 @@ def estimate_row(
 
 def power_row(name: str, found: OptimalNoise, how: str, claim: float = 1.0) -> Row:
     """p of ḡ_opt ∝ w^p (eq. 6)."""
-    decided = found.verdict != "cannot tell" or "holds" in found.reason
     p = found.power
-    outside = "" if decided else f"; {found.reason}"
+    outside = "" if found.bounded else f"; {found.reason}"
     note = f"95 % [{p.low:.2f}, {p.high:.2f}] over resampled runs, {int(found.used.sum())} widths{outside}"
     return estimate_row(
         f"{name}: power p of the optimum in w, {how} search", p, found.n_runs, expected=claim,
-        resolution=POWER_RESOLUTION, known=decided, note=note,
+        resolution=POWER_RESOLUTION, known=found.bounded, note=note,
     )  # fmt: skip
 
 
@@ -63,7 +62,7 @@ def time_row(name: str, found: OverTime, how: str) -> Row:
     half = found.ratio[found.shares.index(0.5)]
     return estimate_row(
         f"{name}: optimum at T/2 over that at T, {how} search", half, found.found[-1].n_runs, expected=1.0,
-        resolution=0.5, note=f"late times: {found.verdict}",
+        resolution=0.5, known=all(one.bounded for one in found.found[-2:]), note=f"late times: {found.verdict}",
     )  # fmt: skip
 
 

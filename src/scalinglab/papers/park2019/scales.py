@@ -4,7 +4,7 @@
 | --- | --- | --- | --- |
 | smoke | digits; small perceptrons stand in for all families | 3 | 60 steps |
 | laptop | digits; the same | 5 | 20 epochs or 300 steps, the longer |
-| gpu | those of the paper, fewer widths and levels | 5 | a share of the paper's |
+| gpu | those of the paper, fewer widths and levels | 10 | a share of the paper's |
 | paper | all | 20 | the paper's |
 
 All runs share one training set (55,000 or 45,000 images; the rest was the paper's validation set), Nesterov
@@ -26,7 +26,7 @@ COMMON = {
     "optimizer": "nesterov", "momentum": 0.9, "measure": [], "evaluate_at_most": 1000, "data_seed": 0,
     "checkpoints_per_decade": 10, "fail_below": 0.2, "fail_after": 0.2,
 }  # fmt: skip
-SEEDS = {"smoke": 3, "laptop": 5, "gpu": 5, "paper": 20}
+SEEDS = {"smoke": 3, "laptop": 5, "gpu": 10, "paper": 20}
 
 
 # --- gpu: the paper's networks and data, less of them ----------------------------------------------------
@@ -50,15 +50,11 @@ class Reduced:
     rates: tuple[float, ...] = ()
 
 
-MLP_RATES = (2.5, 5.0, 7.0, 10.0, 14.0, 20.0, 28.0, 40.0)
+MLP_RATES = (2.5, 5.0, 10.0, 20.0, 40.0)
 GPU = {
-    "mnist 1LP ntk": Reduced(
-        1 / 10, (64, 96, 128, 192, 256, 384, 512), (4, 6, 8, 12, 16, 24, 32, 48, 64, 96), 16, MLP_RATES
-    ),
-    "mnist 2LP ntk": Reduced(
-        1 / 12, (64, 128, 256, 512), (4, 8, 12, 16, 24, 32, 48, 64, 96, 128), 24, MLP_RATES
-    ),
-    "fashion-mnist CNN ntk": Reduced(1 / 24, (2, 3, 4, 6, 8), (16, 32, 48, 64, 96, 128, 192, 256)),
+    "mnist 1LP ntk": Reduced(1 / 30, (64, 128, 256, 512), (4, 8, 16, 32, 64, 128), 16, MLP_RATES),
+    "mnist 2LP ntk": Reduced(1 / 60, (64, 128, 256, 512), (4, 8, 16, 32, 64, 128), 16, MLP_RATES),
+    "fashion-mnist CNN ntk": Reduced(1 / 120, (2, 4, 8), (16, 32, 64, 128, 256)),
 }
 
 
@@ -66,26 +62,28 @@ GPU = {
 
 SMALL = ("smoke", "laptop")
 SMALL_DATA = 1000
-SMALL_WIDTHS = {"smoke": (8, 16, 32), "laptop": (8, 16, 32, 64)}
-SMALL_BATCHES = {"smoke": (8, 16, 32, 64), "laptop": (2, 4, 8, 16, 32, 64, 128)}
+SMALL_WIDTHS = {"smoke": (16, 32, 64), "laptop": (8, 16, 32, 64)}
+SMALL_BATCHES = {"smoke": (8, 32, 128), "laptop": (2, 4, 8, 16, 32, 64, 128)}
 SMALL_RATE = {"ntk": 3.0, "standard": 0.1}
-SMALL_FACTORS = {"smoke": (0.25, 1.0, 2.0, 4.0), "laptop": (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)}
+SMALL_FACTORS = {"smoke": (0.5, 2.0, 4.0), "laptop": (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)}
 SMALL_BATCH = 16
 SMALL_STEPS = {"smoke": 60, "laptop": 1250}
 STAND_INS = {"CNN": "2LP", "WRN": "2LP"}  # images of 8 × 8 pixels are too small for these
 
 
-def _small(experiment: Experiment) -> dict[str, Any]:
+def _small(experiment: Experiment, scale: str) -> dict[str, Any]:
     """What the runs of an experiment share on digits."""
     family = FAMILIES[STAND_INS.get(experiment.family, experiment.family)]
     kept = {k: v for k, v in experiment.extra.items() if k != "augment"}
     own = {**COMMON, **family, **kept, "dataset": "digits", "n_data": SMALL_DATA, "checkpoints_per_decade": 4}
     own |= {"parameterization": experiment.scheme, "normalize": PIXELS["digits"]}
+    if scale == "smoke":  # too short to give a run up
+        own = {k: v for k, v in own.items() if k not in ("fail_below", "fail_after")}
     return own | ({"batch_norm": True} if experiment.batch_norm else {})
 
 
 def _small_batch_search(experiment: Experiment, scale: str) -> Settings:
-    own = _small(experiment) | {"learning_rate": SMALL_RATE[experiment.scheme]}
+    own = _small(experiment, scale) | {"learning_rate": SMALL_RATE[experiment.scheme]}
     own |= {"steps": SMALL_STEPS[scale]} if scale == "smoke" else {"min_epochs": 20, "min_steps": 300}
     return [
         {**own, "width": w / MLP_UNITS, "batch_size": batch, "seed": seed}
@@ -96,7 +94,7 @@ def _small_batch_search(experiment: Experiment, scale: str) -> Settings:
 
 
 def _small_rate_search(experiment: Experiment, scale: str) -> Settings:
-    own = _small(experiment) | {"batch_size": SMALL_BATCH}
+    own = _small(experiment, scale) | {"batch_size": SMALL_BATCH}
     return [
         {**own, "width": w / MLP_UNITS, "learning_rate": SMALL_RATE[experiment.scheme] * factor, "seed": seed,
          "steps": math.ceil(SMALL_STEPS[scale] * (1.0 if scale == "smoke" else max(1.0, 1 / factor)))}
@@ -186,17 +184,18 @@ STABILITY_RATES = {
 STABILITY = {"2LP": ("mnist", (1, 2, 4, 8, 16, 32)), "CNN": ("fashion-mnist", (6, 8, 12, 16, 24)),
              "WRN": ("cifar10", (2, 3, 4, 6, 8))}  # fmt: skip
 STABILITY_BASE = 512  # units of 2LP at w = 1
+STABILITY_GPU = (256, 512, 1024, 2048)  # units of 2LP; half an epoch: networks that diverge do so at once
 
 
 def two_dimensional(scale: str) -> Settings:
     """Appendix G: a grid of rates and batches for one network, 3LP of 512 units."""
     experiment = EXPERIMENTS["mnist 3LP ntk"]
     if scale in SMALL:
-        own = _small(experiment) | {"width": 16 / MLP_UNITS}
+        own = _small(experiment, scale) | {"width": 16 / MLP_UNITS}
         return [
             {**own, "learning_rate": 3.0 * factor, "batch_size": batch, "steps": SMALL_STEPS[scale],
              "seed": seed}
-            for factor in SMALL_FACTORS[scale][1:4]
+            for factor in SMALL_FACTORS[scale][:3]
             for batch in SMALL_BATCHES[scale]
             for seed in range(SEEDS[scale])
         ]  # fmt: skip
@@ -218,21 +217,24 @@ def stability_search(family: str, scheme: str, scale: str) -> Settings:
     """Appendix H: many learning rates at batch size 64; which runs end in a numerical error."""
     dataset, widths = STABILITY[family]
     experiment = Experiment(dataset, family, widths, 1.0, 20, 0, scheme=scheme)
-    rates = STABILITY_RATES[scheme]
+    rates, seeds = STABILITY_RATES[scheme], SEEDS[scale]
     if scale in SMALL:
-        own = _small(experiment) | {"batch_size": 64, "steps": 20 if scale == "smoke" else 300}
-        small = {"smoke": (8, 64, 512), "laptop": (16, 64, 256, 1024)}[scale]
+        own = _small(experiment, scale) | {"batch_size": 64, "steps": 12 if scale == "smoke" else 300}
+        own["checkpoints_per_decade"] = 1
+        small = {"smoke": (16, 32, 64), "laptop": (16, 64, 256, 1024)}[scale]
         placed = [w / MLP_UNITS for w in small]
-        rates = rates[:: 2 if scale == "smoke" else 1]
+        rates = rates[:: 3 if scale == "smoke" else 1]
+    elif scale == "gpu":
+        own = _own(experiment, scale) | {"batch_size": 64, "epochs": 0.5, "checkpoints_per_decade": 1}
+        placed, seeds = [w / MLP_UNITS for w in STABILITY_GPU], 4
     else:
-        epochs = {"gpu": 2.0, "paper": 20.0}[scale]
-        own = _own(experiment, scale) | {"batch_size": 64, "epochs": epochs}
+        own = _own(experiment, scale) | {"batch_size": 64, "epochs": 20.0}
         base = STABILITY_BASE if family == "2LP" else 1
-        placed = [width_of(experiment, base * w) for w in (widths[:4] if scale == "gpu" else widths)]
+        placed = [width_of(experiment, base * w) for w in widths]
     own = {k: v for k, v in own.items() if k not in ("fail_below", "fail_after")}
     return [
         {**own, "width": width, "learning_rate": rate, "seed": seed}
         for width in placed
         for rate in rates
-        for seed in range(SEEDS[scale])
+        for seed in range(seeds)
     ]

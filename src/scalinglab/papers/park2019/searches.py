@@ -5,10 +5,8 @@ Several figures show the same runs: what one of them judges, the others only dra
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, nearest
 from scalinglab.figures.noise import draw_optimum, draw_over_time, draw_searches
 from scalinglab.figures.style import MUTED, PALETTE, loglog, panels
 from scalinglab.laws.noise import Compared, OptimalNoise, compare, optimal_noise, over_time
@@ -21,8 +19,9 @@ from scalinglab.papers.park2019.rows import (
     slope_row,
     time_row,
 )
-from scalinglab.papers.park2019.training import trained
+from scalinglab.papers.park2019.training import trained, united
 from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.trained import kept
 from scalinglab.papers.verdict import Row
 
 SMALL_KEYS = {"ntk": ("mnist 1LP ntk",), "standard": ("mnist 1LP standard",),
@@ -36,7 +35,10 @@ def keys(table: dict[str, object] | tuple[str, ...], kind: str, scale: str) -> t
     found = tuple(key for key in table if scale == "paper" or key in scales.GPU)
     if not found:
         raise BadInput("no experiment of this figure runs at scale gpu: choose smoke, laptop or paper")
-    return found
+    only = kept().only
+    if wrong := [name for name in only if name not in EXPERIMENTS]:
+        raise BadInput(f"--only {wrong[0]!r}: no such experiment; {nearest(wrong[0], found)}")
+    return tuple(key for key in found if not only or key in only)
 
 
 def title(key: str, scale: str) -> str:
@@ -51,33 +53,33 @@ def has_rates(key: str, scale: str) -> bool:
     return EXPERIMENTS[key].batch is not None and (reduced is None or bool(reduced.rates))
 
 
-def by_batch(key: str, scale: str, store: Path | None) -> Curves:
+def by_batch(key: str, scale: str) -> Curves:
     """The runs of a batch search."""
-    return trained(scales.batch_search(key, scale), store)
+    return trained(scales.batch_search(key, scale))
 
 
-def by_rate(key: str, scale: str, store: Path | None) -> Curves:
+def by_rate(key: str, scale: str) -> Curves:
     """The runs of a rate search."""
-    return trained(scales.rate_search(key, scale), store)
+    return trained(scales.rate_search(key, scale))
 
 
-def both(key: str, scale: str, store: Path | None) -> Compared:
+def both(key: str, scale: str) -> Compared:
     """Both searches of an experiment, compared."""
-    return compare(Curves.concat([by_batch(key, scale, store), by_rate(key, scale, store)]))
+    return compare(united([by_batch(key, scale), by_rate(key, scale)]))
 
 
 # --- figures 1–3: NTK without batch norm -----------------------------------------------------------------
 
 
-def fig1(scale: str, store: Path | None = None) -> Reproduction:
+def fig1(scale: str) -> Reproduction:
     """Optimal noise against width, by batch and by rate."""
     wanted = keys(dict(TABLE_1), "ntk", scale)
     figure, axes = panels(len(wanted), 3, size=(4.0, 3.2))
     parts, rows = [], []
     for line, key in zip(axes, wanted, strict=True):
-        searches = {"batch": by_batch(key, scale, store)}
+        searches = {"batch": by_batch(key, scale)}
         if has_rates(key, scale):
-            searches["rate"] = by_rate(key, scale, store)
+            searches["rate"] = by_rate(key, scale)
         for how, curves, color in zip(searches, searches.values(), PALETTE, strict=False):
             found, times = optimal_noise(curves), over_time(curves)
             draw_optimum(line[0 if how == "batch" else 1], found, color, f"{how} search")
@@ -89,15 +91,15 @@ def fig1(scale: str, store: Path | None = None) -> Reproduction:
         line[2].legend(fontsize=7)
         if len(searches) == 1:
             line[1].set_axis_off()
-    return Reproduction(Curves.concat(parts), figure, tuple(rows))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
-def fig2(scale: str, store: Path | None = None) -> Reproduction:
+def fig2(scale: str) -> Reproduction:
     """The optimum by rate against that by batch."""
     figure, axes = panels(1, 1, size=(4.4, 4.0))
     axis, parts, rows, ends = axes[0, 0], [], [], []
     for key, color in zip(_paired(scale), PALETTE, strict=False):
-        found = both(key, scale, store)
+        found = both(key, scale)
         batch, rate = found.batch, found.rate
         name = title(key, scale)
         for k in range(len(batch.width)):
@@ -108,20 +110,21 @@ def fig2(scale: str, store: Path | None = None) -> Reproduction:
         ends += [batch.noise.min(), batch.noise.max()]
         rows.append(estimate_row(f"{name}: a by batch over a by rate", found.ratio,
                                  batch.n_runs + rate.n_runs, expected=1.0, resolution=0.5,
+                                 known=batch.bounded and rate.bounded,
                                  note=f"95 % [{found.ratio.low:.2f}, {found.ratio.high:.2f}]"))  # fmt: skip
-        parts += [by_batch(key, scale, store), by_rate(key, scale, store)]
+        parts += [by_batch(key, scale), by_rate(key, scale)]
     axis.plot([min(ends), max(ends)], [min(ends), max(ends)], "--", color=MUTED, linewidth=1, label="y = x")
     loglog(axis, "optimal ḡ by batch search", "optimal ḡ by rate search")
     axis.legend(fontsize=7)
-    return Reproduction(Curves.concat(parts), figure, tuple(rows))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
-def fig3(scale: str, store: Path | None = None) -> Reproduction:
+def fig3(scale: str) -> Reproduction:
     """The best accuracy by rate against that by batch."""
     figure, axes = panels(1, 1, size=(4.4, 4.0))
     axis, parts, rows = axes[0, 0], [], []
     for key, color in zip(_paired(scale), PALETTE, strict=False):
-        found = both(key, scale, store)
+        found = both(key, scale)
         name = title(key, scale)
         axis.errorbar(found.batch.accuracy, found.rate.accuracy, fmt="o", color=color, elinewidth=1,
                       xerr=found.batch.stderr, yerr=found.rate.stderr, label=name)  # fmt: skip
@@ -129,10 +132,10 @@ def fig3(scale: str, store: Path | None = None) -> Reproduction:
         rows.append(estimate_row(f"{name}: best accuracy by batch minus that by rate", found.best_difference,
                                  found.batch.n_runs + found.rate.n_runs, expected=0.0, resolution=0.002,
                                  note="mean over widths"))  # fmt: skip
-        parts += [by_batch(key, scale, store), by_rate(key, scale, store)]
+        parts += [by_batch(key, scale), by_rate(key, scale)]
     axis.set(xlabel="best accuracy, batch search", ylabel="best accuracy, rate search")
     axis.legend(fontsize=7)
-    return Reproduction(Curves.concat(parts), figure, tuple(rows))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
 def _paired(scale: str) -> tuple[str, ...]:
@@ -145,25 +148,25 @@ TABLE_2 = tuple(key for key in STANDARD if key.endswith(("standard", "standard 2
                 and not key.startswith(("mnist BH", "mnist TH")))  # fmt: skip
 
 
-def fig4(scale: str, store: Path | None = None) -> Reproduction:
+def fig4(scale: str) -> Reproduction:
     """The law in the standard scheme, by batch."""
-    return _optima(keys(TABLE_2, "standard", scale), scale, store, slopes=True)
+    return _optima(keys(TABLE_2, "standard", scale), scale, slopes=True)
 
 
-def fig5(scale: str, store: Path | None = None) -> Reproduction:
+def fig5(scale: str) -> Reproduction:
     """With batch norm: the optimal rate and the optimal inverse batch size, for which ḡ stands."""
     wanted = keys(dict(TABLE_3), "bn", scale)
     figure, axes = panels(len(wanted), 2, size=(4.0, 3.2))
     parts, rows = [], []
     for line, key in zip(axes, wanted, strict=True):
         for axis, how, curves in zip(
-            line, ("batch", "rate"), (by_batch(key, scale, store), by_rate(key, scale, store)), strict=True
+            line, ("batch", "rate"), (by_batch(key, scale), by_rate(key, scale)), strict=True
         ):
             found = optimal_noise(curves)
             draw_optimum(axis, found, PALETTE[0], f"{how} search")
             rows.append(_with_batch_norm(key, scale, found, how))
             parts.append(curves)
-    return Reproduction(Curves.concat(parts), figure, tuple(rows))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
 def _with_batch_norm(key: str, scale: str, found: OptimalNoise, how: str) -> Row:
@@ -176,28 +179,28 @@ def _with_batch_norm(key: str, scale: str, found: OptimalNoise, how: str) -> Row
     )  # fmt: skip
 
 
-def fig6(scale: str, store: Path | None = None) -> Reproduction:
+def fig6(scale: str) -> Reproduction:
     """Accuracy against noise: best accuracy against width, and equal accuracy below the optimum."""
     wanted = keys(dict(TABLE_1), "ntk", scale)
     figure, axes = panels(1, len(wanted), size=(4.4, 3.4))
     parts, rows = [], []
     for axis, key in zip(axes[0], wanted, strict=True):
-        curves = by_batch(key, scale, store)
+        curves = by_batch(key, scale)
         found = optimal_noise(curves)
         draw_searches(axis, found, title(key, scale))
         rows += gain_rows(title(key, scale), found)
         parts.append(curves)
-    return Reproduction(Curves.concat(parts), figure, tuple(rows))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
-def fig7(scale: str, store: Path | None = None) -> Reproduction:
+def fig7(scale: str) -> Reproduction:
     """With batch norm: accuracy against batch size and learning rate."""
     wanted = keys(dict(TABLE_3), "bn", scale)
     figure, axes = panels(len(wanted), 2, size=(4.4, 3.4))
     parts, rows = [], []
     for line, key in zip(axes, wanted, strict=True):
         for axis, column, curves in zip(
-            line, ("batch_size", "learning_rate"), (by_batch(key, scale, store), by_rate(key, scale, store)),
+            line, ("batch_size", "learning_rate"), (by_batch(key, scale), by_rate(key, scale)),
             strict=True,
         ):  # fmt: skip
             found = optimal_noise(curves, x=column)
@@ -205,33 +208,33 @@ def fig7(scale: str, store: Path | None = None) -> Reproduction:
             parts.append(curves)
             if column == "batch_size":
                 rows += gain_rows(title(key, scale), found)[:1]
-    return Reproduction(Curves.concat(parts), figure, tuple(rows))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
-def fig12(scale: str, store: Path | None = None) -> Reproduction:
+def fig12(scale: str) -> Reproduction:
     """Standard Wide ResNets with batch norm."""
-    return _optima(("cifar10 WRN standard bn",), scale, store)
+    return _optima(("cifar10 WRN standard bn",), scale)
 
 
-def fig13(scale: str, store: Path | None = None) -> Reproduction:
+def fig13(scale: str) -> Reproduction:
     """Regularised Wide ResNets."""
-    return _optima(("cifar10 WRN standard regularised",), scale, store)
+    return _optima(("cifar10 WRN standard regularised",), scale)
 
 
-def _optima(wanted: tuple[str, ...], scale: str, store: Path | None, slopes: bool = False) -> Reproduction:
+def _optima(wanted: tuple[str, ...], scale: str, slopes: bool = False) -> Reproduction:
     """Batch searches: accuracy against noise, and the optimum against width."""
     groups = _joined(wanted) if scale == "paper" else {key: (key,) for key in wanted}
     figure, axes = panels(len(groups), 2, size=(4.4, 3.4))
     parts, rows = [], []
     for line, (key, members) in zip(axes, groups.items(), strict=True):
-        curves = Curves.concat([by_batch(member, scale, store) for member in members])
+        curves = united([by_batch(member, scale) for member in members])
         found = optimal_noise(curves)
         draw_searches(line[0], found, title(key, scale))
         draw_optimum(line[1], found)
         rows.append(power_row(title(key, scale), found, "batch"))
         rows += [slope_row(title(key, scale), found, "batch")] if slopes else []
         parts.append(curves)
-    return Reproduction(Curves.concat(parts), figure, tuple(rows))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
 def _joined(wanted: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -246,32 +249,32 @@ def _joined(wanted: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 # --- figures that draw what others judge -----------------------------------------------------------------
 
 
-def fig8(scale: str, store: Path | None = None) -> Reproduction:
+def fig8(scale: str) -> Reproduction:
     """Accuracy against batch size and against learning rate, NTK without batch norm."""
-    return _drawn(_paired(scale), scale, store, ("batch_size", "learning_rate"))
+    return _drawn(_paired(scale), scale, ("batch_size", "learning_rate"))
 
 
-def fig9(scale: str, store: Path | None = None) -> Reproduction:
+def fig9(scale: str) -> Reproduction:
     """Accuracy against batch size, standard scheme."""
-    return _drawn(keys(TABLE_2, "standard", scale), scale, store, ("batch_size",))
+    return _drawn(keys(TABLE_2, "standard", scale), scale, ("batch_size",))
 
 
-def fig10(scale: str, store: Path | None = None) -> Reproduction:
+def fig10(scale: str) -> Reproduction:
     """Accuracy against w ε/B ∝ ḡ, standard scheme."""
-    return _drawn(keys(TABLE_2, "standard", scale), scale, store, ("normalized_noise_scale",))
+    return _drawn(keys(TABLE_2, "standard", scale), scale, ("normalized_noise_scale",))
 
 
-def fig11(scale: str, store: Path | None = None) -> Reproduction:
+def fig11(scale: str) -> Reproduction:
     """Accuracy against batch size and against learning rate, with batch norm."""
-    return _drawn(keys(dict(TABLE_3), "bn", scale), scale, store, ("batch_size", "learning_rate"))
+    return _drawn(keys(dict(TABLE_3), "bn", scale), scale, ("batch_size", "learning_rate"))
 
 
-def _drawn(wanted: tuple[str, ...], scale: str, store: Path | None, columns: tuple[str, ...]) -> Reproduction:
+def _drawn(wanted: tuple[str, ...], scale: str, columns: tuple[str, ...]) -> Reproduction:
     figure, axes = panels(len(wanted), len(columns), size=(4.4, 3.4))
     parts = []
     for line, key in zip(axes, wanted, strict=True):
         for axis, column in zip(line, columns, strict=True):
-            curves = (by_rate if column == "learning_rate" else by_batch)(key, scale, store)
+            curves = (by_rate if column == "learning_rate" else by_batch)(key, scale)
             draw_searches(axis, optimal_noise(curves, x=column, draws=100), title(key, scale))
             parts.append(curves)
-    return Reproduction(Curves.concat(parts), figure, ())
+    return Reproduction(united(parts), figure, ())

@@ -1,28 +1,34 @@
-"""Runs of park2019's experiments: read from a store where they are done, trained where they are missing."""
+"""Runs of park2019's experiments, which many of its figures share."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from scalinglab.curves import Curves
+from scalinglab.curves import Curves, run_name
+from scalinglab.papers.trained import kept, runs
 
-_TRAINED: dict[tuple[str, ...], Curves] = {}  # without a store: entries of one process share their runs
+
+def united(parts: Sequence[Curves]) -> Curves:
+    """Curves of several searches as one table; a run that belongs to two of them is taken once."""
+    seen: set[str] = set()
+    fresh = []
+    for part in parts:
+        own = [run for run in part.runs if run not in seen]
+        seen.update(own)
+        if own:
+            fresh.append(part.select(run=own))
+    return Curves.concat(fresh)
 
 
-def trained(settings: list[dict[str, Any]], store: Path | None) -> Curves:
-    """The curves of these settings; what a store has of them is not trained again.
+_TRAINED: dict[str, Curves] = {}  # without a store: figures made by one process share their runs
 
-    Args:
-        settings: of `scales`.
-        store: where runs are kept and continued; None keeps them in memory.
-    """
-    from scalinglab import train
 
-    wanted = [train.Setting(**own) for own in settings]
-    if store is not None:
-        return train.run_many(wanted, store=store, experiment="park2019")
-    key = tuple(one.run for one in wanted)
+def trained(settings: list[dict[str, Any]]) -> Curves:
+    """The curves of these settings: read where they are kept, trained where they are missing."""
+    if kept().store is not None:
+        return runs(settings, "park2019")
+    key = run_name({"settings": settings})
     if key not in _TRAINED:
-        _TRAINED[key] = train.run_many(wanted, progress=False, experiment="park2019")
+        _TRAINED[key] = runs(settings, "park2019")
     return _TRAINED[key]
