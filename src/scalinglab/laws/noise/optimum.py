@@ -189,8 +189,8 @@ def from_ends(
     interval = np.quantile(drawn, (0.025, 0.975), axis=0) if repeated else np.full((2, len(widths)), np.nan)
     return OptimalNoise(
         widths, found.multiple(), found.width_column, middle, interval, low, high, sign * best, stderr, edge,
-        failed, used, bounded, a, p, _r_squared(widths[used], middle[used], a.value), verdict, reason, claim, found.x,
-        found.y, drawn, best_drawn, tuple(searches), len(found.frame),
+        failed, used, bounded, a, p, _r_squared(widths[used], middle[used], a.value), verdict, reason, claim,
+        found.x, found.y, drawn, best_drawn, tuple(searches), len(found.frame),
     )  # fmt: skip
 
 

@@ -62,7 +62,8 @@ def time_row(name: str, found: OverTime, how: str) -> Row:
     half = found.ratio[found.shares.index(0.5)]
     return estimate_row(
         f"{name}: optimum at T/2 over that at T, {how} search", half, found.found[-1].n_runs, expected=1.0,
-        resolution=0.5, known=all(one.bounded for one in found.found[-2:]), note=f"late times: {found.verdict}",
+        resolution=0.5, known=all(one.bounded for one in found.found[-2:]),
+        note=f"late times: {found.verdict}",
     )  # fmt: skip
 
 
