@@ -76,7 +76,7 @@ def turns(group, checkpoints, measuring, spent):
     start = group.step
     for due in checkpoints:
         while group.step < start + due:
-            group.advance(min(start + due - group.step, jobs.TICK))
+            group.advance(min(start + due - group.step, group.tick))
             yield
         if measuring is not None:
             begin = time.perf_counter()

@@ -26,7 +26,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from training_parts import cpu, gpu, plain
+from training_parts import cpu, gpu, plain, search
 from training_parts.plot import plot
 from training_parts.results import ONLY, Results, describe
 
@@ -39,13 +39,14 @@ PARTS = {  # name -> (what measures it, its time limit in seconds)
     "vit": (gpu.gpu_part, 140),
     "precision": (gpu.precision_part, 300),
     "scaling": (gpu.scaling_part, 80),
+    "search": (search.search_part, 150),
     "kernels": (gpu.kernels_part, 120),
     "convolutions": (gpu.convolutions_part, 90),
     "cpu": (cpu.cpu_part, 600),
     "stacking": (cpu.stacking_part, 300),
     "transforms": (plain.transforms_part, 60),
 }
-GPU_PARTS, CPU_PARTS = ("cnn", "resnet", "vit", "precision", "scaling"), ("cpu", "stacking")
+GPU_PARTS, CPU_PARTS = ("cnn", "resnet", "vit", "precision", "scaling", "search"), ("cpu", "stacking")
 
 
 def machine() -> dict:

@@ -54,6 +54,7 @@ def describe(row: dict) -> str:
     if "error" in row:
         return f"{row['part']:10s} {row['variant']:44s} FAILED {row['error'][:120]}"
     rest = f"{row['ms']:9.3f} ms a step and run" if "ms" in row else ""
+    rest += f"{row['rate']:12,.0f} steps a second, all runs together" if "rate" in row else ""
     rest += f"  {row['speedup']:6.2f}×" if "speedup" in row else ""
     rest += f" (within an epoch {row['speedup_within']:.2f}×)" if "speedup_within" in row else ""
     return f"{row['part']:10s} {row['variant']:44s} {rest} ({row['took']} s)"
@@ -76,10 +77,10 @@ def engine_time(
     streams = replicas.streams(place, len(groups)) if device == "cuda" else [None] * len(groups)
 
     def advance(n: int) -> None:
-        for start in range(0, n, jobs.TICK):
+        for start in range(0, n, groups[0].tick):
             for group, stream in zip(groups, streams, strict=True):
                 with torch.cuda.stream(stream):  # None does nothing
-                    group.advance(min(jobs.TICK, n - start))
+                    group.advance(min(group.tick, n - start))
 
     def wait() -> None:
         if device == "cuda":

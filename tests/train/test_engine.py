@@ -101,14 +101,14 @@ def test_momentum_in_bf16_is_rounded_once_a_step(optimizer: str) -> None:
 
 
 def _indices(ours: Group, steps: int) -> list[torch.Tensor]:
-    ours.stream.fill(0)
+    ours.stream.fill(0, 1)
     return [ours.stream.indices[0, s].clone() for s in range(steps)]
 
 
 def test_every_epoch_shows_every_example_once() -> None:
     subsets = [np.arange(100, 150), np.arange(37)]
     stream = Stream(subsets, [0, 1], 8, torch.device("cpu"))
-    stream.fill(0)
+    stream.fill(0, 1)
     first = stream.indices[0].flatten()[:150].view(3, 50)
     assert all(sorted(epoch.tolist()) == list(range(100, 150)) for epoch in first)
     assert not torch.equal(first[0], first[1])
@@ -120,9 +120,9 @@ def test_blocks_of_the_stream_join_without_a_seam() -> None:
     """The block from step k on begins with the epoch that step k−1 left unfinished."""
     stream = Stream([np.arange(50)], [3], 8, torch.device("cpu"))
     n = stream.steps
-    stream.fill(0)
+    stream.fill(0, 1)
     before = stream.indices[0].flatten().clone()
-    stream.fill(n)
+    stream.fill(n, n + 1)
     after = stream.indices[0].flatten()
     done = n * 8 % 50
     joined = torch.cat([before[-done:], after[: 50 - done]])

@@ -2,14 +2,15 @@
 
 The whole set lies on the device once, as stored (uint8), images with their channels last. A batch is a
 row of indices: step s of a run takes examples s·B … (s+1)·B − 1 of its endless stream, random permutation
-after random permutation of its subset. Indices of many steps are made at once and kept in `indices`.
+after random permutation of its subset. Where all runs of a group have batches of one size, `Stream` makes the
+indices of many steps at once; where sizes differ, `Ring` holds some epochs of each run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ from scalinglab.train import random_numbers as rn
 from scalinglab.train.setting import Setting
 
 AHEAD = 1 << 16  # examples whose indices are made at once, about, for each run
+DRAWN = 1 << 22  # numbers that are put in order at once
 PADDING = 4  # pixels, of random crops
 
 
@@ -94,6 +96,16 @@ class Resident:
         # channels are the last axis here, so offset and scale need no reshaping
         self.offset = torch.from_numpy(dataset.offset).to(device)
         self.scale = torch.from_numpy(dataset.scale).to(device)
+
+    @cached_property
+    def flat(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Training inputs as stored, in a dense layer's order, (examples, features); offsets and scales."""
+        x, shape = self.train_x, self.train_x.shape[1:]
+        parts = [x, *(t.to(torch.float32).expand(shape) for t in (self.offset, self.scale))]
+        if self.is_image:
+            parts = [t.movedim(-1, -3) for t in parts]
+        x, offset, scale = (t.flatten(at).contiguous() for t, at in zip(parts, (1, 0, 0)))
+        return x, offset, scale
 
     def _place(self, x: np.ndarray) -> Tensor:
         stored = x.transpose(0, 2, 3, 1) if self.is_image else x
@@ -171,11 +183,12 @@ class Stream:
         if self.full:
             self.indices.copy_(torch.stack(self.subsets)[:, None])
 
-    def fill(self, step: int) -> None:
-        """Make `indices` hold the block of steps that contains `step`."""
+    def fill(self, step: int, end: int) -> int:
+        """Make `indices` hold the block of steps that contains `step`; returns its end, at most `end`."""
         first = step // self.steps * self.steps
+        until = end if self.full else min(end, first + self.steps)
         if self.full or first == self.first:
-            return
+            return until
         start, stop = first * self.batch, (first + self.steps) * self.batch
         for size in set(self.sizes):
             rows = [r for r, n in enumerate(self.sizes) if n == size]
@@ -186,6 +199,7 @@ class Stream:
             for place, r in enumerate(rows):
                 self.indices[r] = self.subsets[r][order[place]].view(self.steps, self.batch)
         self.first = first
+        return until
 
     def position(self, step: int) -> int:
         """Where in `indices` a step lies."""
@@ -195,3 +209,98 @@ class Stream:
         """Go on with some of the runs."""
         self.key, self.indices = self.key[rows], self.indices[rows].clone()
         self.subsets, self.sizes = [self.subsets[r] for r in rows], [self.sizes[r] for r in rows]
+
+
+class Ring:
+    """The orders of runs whose batches differ in size: some epochs of each, read in a circle.
+
+    Example number p of a run's stream lies at p modulo its window, a whole number of epochs. Epochs are drawn
+    as steps come to need them: a run with small batches keeps its epoch while others go through many.
+
+    Args:
+        subsets, seeds: as in `Stream`.
+        batches: for each run, examples a step; at most as many as its subset has.
+
+    Attributes:
+        orders: example numbers, (runs, largest window) int32.
+        windows, batches: of each run, (runs,).
+        most: the largest batch.
+    """
+
+    full = False
+
+    def __init__(
+        self, subsets: list[np.ndarray], seeds: list[int], batches: list[int], device: torch.device
+    ) -> None:
+        self.sizes = [len(subset) for subset in subsets]
+        self._epochs = np.array([1 + max(1, -(-AHEAD // n)) for n in self.sizes])
+        windows = (self._epochs * self.sizes).tolist()
+        self._batches, self.most = np.array(batches), max(batches)
+        self.windows = torch.tensor(windows, device=device)
+        self.batches = torch.tensor(batches, dtype=torch.int32, device=device)
+        self.orders = torch.zeros((len(subsets), max(windows)), dtype=torch.int32, device=device)
+        self.restart(subsets, seeds)
+
+    def restart(self, subsets: list[np.ndarray], seeds: list[int]) -> None:
+        """Begin anew with other runs of the same sizes and batches; `orders` stays where it is."""
+        device = self.orders.device
+        self.key = rn.keys(seeds, rn.ORDER, device)
+        self._table = torch.zeros((len(subsets), max(self.sizes)), dtype=torch.int64, device=device)
+        for own, subset in zip(self._table, subsets):
+            own[: len(subset)] = torch.from_numpy(np.ascontiguousarray(subset)).to(device)
+        self._low = np.zeros(len(subsets), dtype=np.int64)  # epochs that are there: from low to below high
+        self._high = self._low.copy()
+
+    def fill(self, step: int, end: int) -> int:
+        """Draw what the steps from `step` need; returns the step before which it ends, at most `end`."""
+        sizes = np.array(self.sizes)
+        first = step * self._batches // sizes
+        stop = min(end, int(((first + self._epochs) * sizes // self._batches).min()))
+        needed = -(-stop * self._batches // sizes)
+        elsewhere = (first < self._low) | (first > self._high)  # a run that was restored
+        self._low[elsewhere] = self._high[elsewhere] = first[elsewhere]
+        short = np.flatnonzero(self._high < needed)
+        for size in sorted({self.sizes[r] for r in short}):
+            rows = [int(r) for r in short if self.sizes[r] == size]
+            self._draw([(r, e) for r in rows for e in range(self._high[r], first[r] + self._epochs[r])], size)
+        self._high[short] = first[short] + self._epochs[short]
+        self._low = np.maximum(self._low, self._high - self._epochs)
+        return stop
+
+    def _draw(self, pairs: list[tuple[int, int]], size: int) -> None:
+        """Draw the order of some epochs, (run, epoch), of runs of one size."""
+        count, device = int(self._epochs[pairs[0][0]]), self.orders.device
+        number = torch.arange(size, device=device)
+        at_once = max(1, DRAWN // size)
+        for start in range(0, len(pairs), at_once):
+            some = torch.tensor(pairs[start : start + at_once])
+            if device.type == "cuda":  # the host does not wait for the copy
+                some = some.pin_memory().to(device, non_blocking=True)
+            row, epoch = some.unbind(1)
+            order = rn.mix(rn.mix(self.key[row], epoch)[:, None], number).argsort(dim=-1)
+            drawn = self._table[row[:, None], order].to(torch.int32)
+            self.orders[row[:, None], (epoch % count * size)[:, None] + number] = drawn
+
+    @property
+    def subsets(self) -> list[Tensor]:
+        """The training examples of each run."""
+        return [own[:n] for own, n in zip(self._table, self.sizes)]
+
+    def index(self, counter: Tensor) -> Tensor:
+        """Example numbers of a step, (runs, most): those beyond a run's batch belong to its later steps."""
+        number = torch.arange(self.most, device=self.orders.device)
+        place = (counter * self.batches[:, None] + number) % self.windows[:, None]
+        return self.orders.gather(1, place).to(torch.int64)
+
+    def live(self) -> Tensor:
+        """Which of the examples of `index` belong to the batch, (runs, most)."""
+        return torch.arange(self.most, device=self.orders.device) < self.batches[:, None]
+
+    def keep(self, rows: list[int]) -> None:
+        """Go on with some of the runs."""
+        self.key, self.orders = self.key[rows], self.orders[rows]
+        self.windows, self.batches = self.windows[rows], self.batches[rows]
+        self._table, self.sizes = self._table[rows], [self.sizes[r] for r in rows]
+        self._batches, self._epochs = self._batches[rows], self._epochs[rows]
+        self._low, self._high = self._low[rows], self._high[rows]
+        self.most = int(self._batches.max())

@@ -1,9 +1,9 @@
 """`run` and `run_many`: from settings to curves.
 
 Runs that share network, data, batch size and optimizer form a group and train together (`replicas`); runs
-may differ in seeds, sizes, learning rates and length. At log-spaced checkpoints the engine reads training
-and test loss and error, norms, and whatever the setting asks for; with a store every row is on disk at
-once, and a killed run goes on from its last state to the same curve.
+may differ in seeds, sizes, learning rates and length, and small perceptrons on a GPU also in batch size. At
+log-spaced checkpoints the engine reads training and test loss and error, norms, and whatever the setting asks
+for; with a store every row is on disk at once, and a killed run goes on from its state to the same curve.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from scalinglab.train import state as states
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.extra_measurements import Reading
 from scalinglab.train.jobs import Job, resident_of, size_of
+from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.replicas import program, streams
 from scalinglab.train.saving import Saving
 from scalinglab.train.setting import Setting
@@ -183,7 +184,8 @@ def group(
     groups = _killed(left, store) if store is not None else []
     alike: dict[str, list[Setting]] = {}
     for s in left.values():
-        alike.setdefault(s.kind(), []).append(s)
+        fused = fused_mlp.suits(s, device)
+        alike.setdefault(s.kind(fused_mlp.bracket(s, size_of(s)) if fused else None), []).append(s)
     for members in alike.values():
         members.sort(key=lambda s: s.total_steps(size_of(s)))  # those that end together stay together
         size = max_stacked or stack_size(members[0], device)
@@ -220,8 +222,10 @@ def stack_size(setting: Setting, device: torch.device) -> int:
 
     Stacking saves the cost of calling each operation; a network whose operations are large gains nothing
     and runs faster by itself. Both limits are measured: benchmarks/training.py, parts stacking (CPU) and
-    scaling (GPU).
+    scaling (GPU). Kernels for small networks take as many as there are, up to a limit.
     """
+    if fused_mlp.suits(setting, device):
+        return fused_mlp.STACK
     largest, limit = STACK.get(device.type, (1, 0.0))
     return largest if largest > 1 and step_flops(setting) < limit else 1
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 import traceback
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
@@ -37,7 +38,6 @@ from scalinglab.train.saving import Saving
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Named
 
-TICK = 16  # steps that one group takes before the next one on the device has its turn
 QUEUED = 3  # turns of a group that a GPU may have before it: enough that it never waits for the host
 # what is measured on the network itself, which must wait until it has been looked at
 WITH_NETWORK = {*MARGINS, *READINGS}
@@ -104,7 +104,7 @@ class Job:
             self.group = build(self.settings, self.device, self.initial.result() if self.initial else None)
             self.measure = Measure(self.group)
             self._resume()
-        small = suits(self.settings[0], self.device, self.measure.flops)
+        small = suits(self.settings[0], self.device, self.measure.flops * max(self.group.batches))
         while self.group.settings:
             if self.pending is not None and self.pending.ready():
                 yield self._take()
@@ -114,7 +114,7 @@ class Job:
                 break
             due = min(self._next(s) for s in self.group.settings)
             with small_products(small), phase("steps"):
-                self.group.advance(min(due - self.group.step, TICK))
+                self.group.advance(min(due - self.group.step, self.group.tick))
                 self._end_of_turn()
             if self.group.step == due:
                 if not self._can_measure():
@@ -133,7 +133,8 @@ class Job:
         release(self.group)
 
     def _next(self, s: Setting) -> int:
-        return next(c for c in self.schedules[s.run] if c > self.group.step)
+        schedule = self.schedules[s.run]
+        return schedule[bisect_right(schedule, self.group.step)]
 
     def _has_room(self) -> bool:
         """Whether another block of steps may be queued on the GPU; bounds how far the host runs ahead."""

@@ -70,8 +70,8 @@ class Measure:
             graph = self.norms[0][0].graph if self.norms else None
             # a linearised network is charged what the network itself would take
             network: Any = getattr(group.model, "network", group.model)
-            shared.cost = flops(network, group.resident.input_shape, group.batch_size, graph)
-        self.n_params, self.flops = shared.cost.n_params, shared.cost.step
+            shared.cost = flops(network, group.resident.input_shape, graph=graph)
+        self.n_params, self.flops = shared.cost.n_params, shared.cost.step  # the latter for one example
 
     def _tracker(self, definition: str = "bartlett", which: tuple[str, ...] = CHEAP) -> NormTracker:
         """A tracker of the group's network, which shares what groups of one architecture can share."""
@@ -101,16 +101,16 @@ class Measure:
 
     def row(self, r: int, step: int, found: dict[str, float]) -> dict[str, float]:
         """What is measured of a run, and how far it is."""
-        group = self.group
+        group, batch = self.group, self.group.batches[r]
         progress = {
             "step": step,
-            "epoch": step * group.batch_size / group.sizes[r],
-            "examples": step * group.batch_size,
-            "compute": float(step) * self.flops,
+            "epoch": step * batch / group.sizes[r],
+            "examples": step * batch,
+            "compute": float(step) * (self.flops * batch),
             "n_params": self.n_params,
         }
         if group.setting.full_batch:
-            progress["batch_size"] = group.batch_size
+            progress["batch_size"] = batch
         row = {**progress, **found}
         if MARGINS & set(group.setting.measure):
             row |= self._margins(r, row.get("norm_log"))

@@ -2,8 +2,10 @@
 
 The runs' parameters are stacked, (runs, …), and one step advances all of them: `torch.vmap` turns dense
 layers into batched products and convolutions into grouped ones. A group of one run calls the network
-itself. Nothing in a step waits for the device: indices, learning rates, dropout masks and the test for
-divergence all live there, so that steps can be captured once as a CUDA graph and replayed.
+itself. Where batches differ in size they are filled up to the largest, and what was filled up does not count.
+Small multi-layer perceptrons on a GPU have kernels of their own (`kernels.fused_mlp`). Nothing in a step
+waits for the device: indices, learning rates, dropout masks and the test for divergence all live there, so
+that steps can be captured once as a CUDA graph and replayed.
 """
 
 from __future__ import annotations
@@ -20,12 +22,15 @@ from torch import Tensor, nn
 from scalinglab.measure.network_norms.cuda_graphs import captured
 from scalinglab.phases import phase
 from scalinglab.train import random_numbers as rn
-from scalinglab.train.batches import Resident, Stream
+from scalinglab.train.batches import Resident, Ring, Stream
 from scalinglab.train.evaluation import Evaluation, Evaluator
+from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Clock, Named, Program, drawn, placed, precision
 
-UNROLL = 8  # steps in one captured graph
+# steps in one captured graph, the most first; fused steps are shorter
+UNROLL, FUSED_UNROLL = (8, 1), (32, 4, 1)
+TICK, FUSED_TICK = 16, 128  # steps that a group takes before the next one on the device has its turn
 IDLE = 8  # groups that have ended and keep their captured graphs for others
 
 _STREAMS: dict[tuple[str, int], list[torch.cuda.Stream]] = {}
@@ -93,9 +98,17 @@ def _place(settings: Sequence[Setting], resident: Resident, subsets: Sequence[np
     """Equal for groups that can take each other's place: captured graphs keep their stream and their rate."""
     device, rates = resident.device, {s.learning_rate for s in settings}
     stream = torch.cuda.current_stream(device).cuda_stream if device.type == "cuda" else None
-    full = all(len(subset) == settings[0].batch(len(subset)) for subset in subsets)
+    batches = tuple(s.batch(len(subset)) for s, subset in zip(settings, subsets))
+    if _takes_ring(settings[0], device, batches):  # its windows are those of the sizes
+        own: Any = (batches, tuple(len(subset) for subset in subsets))
+    else:
+        own = all(len(subset) == batch for subset, batch in zip(subsets, batches))
     rate = rates.pop() if len(rates) == 1 else None
-    return settings[0].kind(), id(resident), len(settings), stream, full, rate
+    return settings[0].kind(), id(resident), len(settings), stream, own, rate
+
+
+def _takes_ring(setting: Setting, device: torch.device, batches: Sequence[int]) -> bool:
+    return len(set(batches)) > 1 or fused_mlp.suits(setting, device)
 
 
 class Snapshot:
@@ -124,13 +137,14 @@ class Group:
     """Runs that advance together.
 
     Args:
-        settings: of one kind: they differ in seeds, sizes and learning rates only.
+        settings: of one kind: they differ in seeds, sizes, learning rates and batch sizes only.
         resident: their data.
         subsets: the training examples of each run.
         initial: their initial weights, where they have been drawn before.
 
     Attributes:
         parameters, buffers: by name, (runs, …).
+        batches: examples a step, of each run.
         step: steps done.
         clock: the same on the device, and which runs diverged.
     """
@@ -146,9 +160,12 @@ class Group:
     ) -> None:
         self.settings, self.setting = list(settings), settings[0]
         self.resident, self.device = resident, resident.device
-        self.batch_size = self.setting.batch(len(subsets[0]))
+        self.batches = [s.batch(len(subset)) for s, subset in zip(settings, subsets)]
         seeds = [s.seed_of("order") for s in settings]
-        self.stream = Stream(list(subsets), seeds, self.batch_size, self.device)
+        if _takes_ring(self.setting, self.device, self.batches):
+            self.stream: Stream | Ring = Ring(list(subsets), seeds, self.batches, self.device)
+        else:
+            self.stream = Stream(list(subsets), seeds, self.batches[0], self.device)
         self.program = program(self.setting, resident, self.runs)
         initial = drawn(settings, self.program.model) if initial is None else initial
         self.parameters = {
@@ -167,8 +184,22 @@ class Group:
         self.step = 0
         self.clock = Clock.at_start(self.runs, self.device)
         self.captures = self.setting.graphs and self.device.type == "cuda"
+        self._choose_steps()
         self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
         self._graphs: dict[int, Callable[[], None]] = {}
+
+    def _choose_steps(self) -> None:
+        """Use the kernels for small networks where they suit."""
+        self.fused: fused_mlp.FusedSteps | None = None
+        if fused_mlp.suits(self.setting, self.device):
+            assert isinstance(self.stream, Ring)
+            self.fused = fused_mlp.FusedSteps(
+                self.setting, self.model, self.program.rule, self.resident, self.stream, self.parameters,
+                self.moments, self.clock.counter, self.clock.diverged_at,
+            )  # fmt: skip
+        self.unroll: tuple[int, ...] = FUSED_UNROLL if self.fused else UNROLL
+        self.tick = FUSED_TICK if self.fused else TICK
+        self.live = self.stream.live() if isinstance(self.stream, Ring) else None
 
     @torch.no_grad()
     def restart(
@@ -212,8 +243,11 @@ class Group:
             step_key = rn.mix(self.run_keys, self.clock.counter)
             for name in dropout:
                 self.buffers[name].copy_(step_key)
-        x, y = self.program.batch(self.stream.indices, self.clock.position, step_key)
-        losses, buffers = self.program.loss(self.leaves, self.buffers, x, y)
+        if isinstance(self.stream, Ring):
+            x, y = self.program.examples(self.stream.index(self.clock.counter), step_key)
+        else:
+            x, y = self.program.batch(self.stream.indices, self.clock.position, step_key)
+        losses, buffers = self.program.loss(self.leaves, self.buffers, x, y, self.live)
         gradients = torch.autograd.grad(losses.sum(), list(self.leaves.values()))
         changed = [(self.buffers[name], new) for name, new in buffers.items()]
         with torch.no_grad(), self._giving_way():
@@ -223,6 +257,9 @@ class Group:
             )  # fmt: skip
 
     def _steps(self, count: int) -> None:
+        if self.fused is not None:
+            self.fused.steps(count)
+            return
         for _ in range(count):
             self._one_step()
 
@@ -247,12 +284,12 @@ class Group:
         end = self.step + steps
         with precision(self.setting, self.device):
             while self.step < end:
-                self.stream.fill(self.step)
-                self.clock.position.fill_(self.stream.position(self.step))
-                block = end if self.stream.full else min(end, self.stream.first + self.stream.steps)
+                block = self.stream.fill(self.step, end)
+                if isinstance(self.stream, Stream):
+                    self.clock.position.fill_(self.stream.position(self.step))
                 while self.step < block:
-                    count = UNROLL if self.captures and block - self.step >= UNROLL else 1
-                    (self._captured(count) if self.captures else self._one_step)()
+                    count = next(n for n in self.unroll if n <= block - self.step) if self.captures else 1
+                    (self._captured(count) if self.captures else partial(self._steps, 1))()
                     self.step += count
 
     def _captured(self, steps: int) -> Callable[[], None]:
@@ -272,8 +309,8 @@ class Group:
         side = streams(self.device, 1)[0] if current == torch.cuda.default_stream(self.device) else current
         side.wait_stream(current)
         with torch.cuda.stream(side):
-            for _ in range(0 if self._graphs else 3):  # libraries choose and allocate before the capture
-                self._one_step()
+            if not self._graphs:
+                self._steps(3)  # libraries choose and allocate before the capture
             graph, _ = captured(partial(self._steps, steps))
         current.wait_stream(side)
         with torch.no_grad():
@@ -304,6 +341,7 @@ class Group:
         self.place = None
         self.settings = [self.settings[r] for r in rows]
         self.totals, self.sizes = [self.totals[r] for r in rows], [self.sizes[r] for r in rows]
+        self.batches = [self.batches[r] for r in rows]
         self.stream.keep(rows)
         self.parameters = {k: v.detach()[rows].requires_grad_() for k, v in self.parameters.items()}
         self.buffers = {k: v[rows] for k, v in self.buffers.items()}
@@ -312,6 +350,7 @@ class Group:
         self.working = self.program.working(self.parameters)
         self.leaves = self.program.leaves(self.working)
         self.moments.keep(rows)
+        self._choose_steps()
         self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
         self._graphs = {}
 

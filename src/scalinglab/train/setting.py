@@ -236,12 +236,16 @@ class Setting:
             del kept["data_block"]  # the first block is the subset that every run has
         return {k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()}
 
-    def kind(self) -> str:
-        """Equal for settings whose runs can share a step."""
+    def kind(self, batch: int | str | None = None) -> str:
+        """Equal for settings whose runs can share a step.
+
+        Args:
+            batch: what counts as the batch size; default: the batch size itself.
+        """
         assert self.n_data is not None
         shared = {k: v for k, v in self.identity().items() if k not in FREE}
         noisy = self.data_seed if self.input_noise or self.label_noise else None
-        return run_name({**shared, "batch": self.batch(self.n_data), "noisy": noisy})
+        return run_name({**shared, "batch": batch or self.batch(self.n_data), "noisy": noisy})
 
     @cached_property
     def run(self) -> str:

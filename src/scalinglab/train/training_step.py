@@ -81,6 +81,7 @@ class Program:
         self.rule = Rule(setting, self.model)
         self.fresh_buffers = {name: buffer.clone() for name, buffer in self.model.named_buffers()}
         self.batch = self._compiled(self._batch)
+        self.examples = self._compiled(self._examples)
         self.finish = self._compiled(self._finish)
         self.statistics = [
             f"{name}.{kind}"
@@ -128,20 +129,28 @@ class Program:
 
         indices are (runs, steps, examples); position says which step, key draws the augmentation.
         """
-        index = indices.index_select(1, position)[:, 0]
+        return self._examples(indices.index_select(1, position)[:, 0], key)
+
+    def _examples(self, index: Tensor, key: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of examples (runs, examples)."""
         stored, y = self.resident.batch(index, self.setting.augment, key)
         x = self._laid_out(self.resident.inputs(stored))
         return x.to(torch.bfloat16) if self.halved else x, y
 
-    def _loss(self, leaves: Named, buffers: Named, x: Tensor, y: Tensor) -> tuple[Tensor, Named]:
-        """Training loss of each run, (runs,), on inputs (runs, examples, …), and new running statistics."""
+    def _loss(
+        self, leaves: Named, buffers: Named, x: Tensor, y: Tensor, live: Tensor | None = None
+    ) -> tuple[Tensor, Named]:
+        """Training loss of each run, (runs,), on inputs (runs, examples, …), and new running statistics.
+
+        live: (runs, examples), which examples count, where batches differ in size.
+        """
         with self.autocast():
             if self.runs == 1:
                 logits, new = self.apply(leaves, _only(buffers), x[0])
                 logits, new = logits[None], {k: v[None] for k, v in new.items()}
             else:
                 logits, new = torch.vmap(self.apply)(leaves, buffers, x)
-        return objective(logits.float(), y, self.setting), new
+        return objective(logits.float(), y, self.setting, live=live), new
 
     def _finish(
         self, masters: list[Tensor], working: list[Tensor], gradients: Sequence[Tensor], moments: Moments,
@@ -225,14 +234,28 @@ def placed(value: Tensor, setting: Setting, device: torch.device) -> Tensor:
     return value.to(device)
 
 
-def objective(logits: Tensor, y: Tensor, setting: Setting, plain: bool = False) -> Tensor:
-    """Mean loss over examples for each run: logits (runs, examples, outputs) to (runs,)."""
+def objective(
+    logits: Tensor, y: Tensor, setting: Setting, plain: bool = False, live: Tensor | None = None
+) -> Tensor:
+    """Mean loss over examples, or over those that are live, for each run.
+
+    Logits are (runs, examples, outputs), live is (runs, examples), the result (runs,).
+    """
     if setting.loss == "mse":
         target = F.one_hot(y, logits.shape[-1]).to(logits.dtype) if y.dtype == torch.int64 else y
-        return (logits - target).square().mean((-2, -1))
-    smoothing = 0.0 if plain else setting.label_smoothing
-    each = F.cross_entropy(logits.flatten(0, -2), y.flatten(), reduction="none", label_smoothing=smoothing)
-    return each.view(y.shape).mean(-1)
+        each = (logits - target).square()
+        if live is None:
+            return each.mean((-2, -1))
+        each = each.mean(-1)
+    else:
+        smoothing = 0.0 if plain else setting.label_smoothing
+        each = F.cross_entropy(
+            logits.flatten(0, -2), y.flatten(), reduction="none", label_smoothing=smoothing
+        )
+        each = each.view(y.shape)
+    if live is None:
+        return each.mean(-1)
+    return torch.where(live, each, 0.0).sum(-1) / live.sum(-1)
 
 
 def _only(values: Named) -> Named:

@@ -1,0 +1,175 @@
+"""Steps of stacked multi-layer perceptrons by kernels of our own, all runs of a stack in a few launches.
+
+The runs of a stack share the network and may differ in batch size, learning rate, seeds, training set and
+length. A step of d hidden layers is 3d launches (`scalinglab.train.kernels.triton_mlp`) for any batches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from scalinglab.nets.layers import Dense
+from scalinglab.train.batches import Resident, Ring
+from scalinglab.train.optimizers import Moments, Rule
+from scalinglab.train.setting import Setting
+
+STACK = 128  # runs, at most
+SMALL = 64  # examples: up to here batches share a stack, and larger ones share another
+PLAIN = {  # what the kernels know of: any other value is left to the engine's general form
+    "model": ("mlp",), "optimizer": ("sgd", "nesterov"), "schedule": ("constant",), "augment": ("none",),
+    "loss": ("cross_entropy",), "precision": ("fp32", "tf32"), "momentum_precision": (None,),
+    "batch_norm": (None, False), "dropout": (None, 0.0), "compile": (False,), "full_batch": (False,),
+    "graphs": (True,),
+}  # fmt: skip
+
+
+def available(device: torch.device) -> bool:
+    """Whether the kernels can be compiled for a device."""
+    return device.type == "cuda" and find_spec("triton") is not None
+
+
+def suits(setting: Setting, device: torch.device) -> bool:
+    """Whether a run can be trained by these kernels."""
+    plain = all(getattr(setting, name) in known for name, known in PLAIN.items())
+    return plain and not setting.model_options.get("dropout") and available(device)
+
+
+def bracket(setting: Setting, n_data: int) -> str:
+    """Equal for runs whose batches are near enough in size to share a stack."""
+    return "small" if setting.batch(n_data) <= SMALL else "large"
+
+
+def tiles(most: int) -> dict[str, dict[str, int]]:
+    """What one program of each kernel takes, for batches of at most so many examples."""
+    rows = 16 if most <= 16 else 32
+    return {
+        "forward": {"ROWS": rows, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
+        "output": {"ROWS": rows, "UNITS": 32, "num_warps": 4},
+        "hidden_gradient": {"ROWS": rows, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
+        "update": {"ROWS": rows, "UNITS": 32, "FEATURES": 128, "num_warps": 4},
+    }
+
+
+class FusedSteps:
+    """Launches the steps of one stack.
+
+    Args:
+        setting: what the runs share.
+        model, rule: the network, dense layers with ReLU between them, and how it is updated.
+        resident, stream: data, and the order in which runs see them.
+        parameters, moments: of all runs, (runs, …), changed in place.
+        counter, diverged_at: the clock, changed in place.
+    """
+
+    def __init__(
+        self, setting: Setting, model: nn.Module, rule: Rule, resident: Resident, stream: Ring,
+        parameters: dict[str, Tensor], moments: Moments, counter: Tensor, diverged_at: Tensor,
+    ) -> None:  # fmt: skip
+        from scalinglab.train.kernels import triton_mlp
+
+        self.kernels = triton_mlp
+        self.layers = [(name, layer) for name, layer in model.named_modules() if isinstance(layer, Dense)]
+        values = {name: value.detach() for name, value in parameters.items()}
+        momenta = dict(zip(values, moments.slots[0])) if moments.slots else values
+        scales = dict(zip(values, rule.scales))
+        self.tensors: list[list[Any]] = [
+            [of[f"{name}.{kind}"] for of in (values, momenta, scales) for kind in ("weight", "bias")]
+            for name, _ in self.layers
+        ]
+        self.moments, self.stream, self.counter, self.diverged_at = moments, stream, counter, diverged_at
+        self.data, self.offset, self.scale = resident.flat
+        self.targets = resident.train_y
+        self.optimizer = (rule.momentum, rule.weight_decay)
+        self.smoothing = setting.label_smoothing
+        self._plan(setting.precision, rule.kind, resident.device)
+
+    def _plan(self, precision: str, optimizer: str, device: torch.device) -> None:
+        """Which program does what, and the memory between launches."""
+        sizes, most = self.stream.batches.tolist(), self.stream.most
+        runs, outputs = len(sizes), self.layers[-1][1].out_features
+        self.form = {"MOMENTUM": bool(self.moments.slots), "NESTEROV": optimizer == "nesterov"}
+        self.tiles: dict[str, dict[str, Any]] = {
+            kernel: {**tile, "PRECISION": "ieee" if precision == "fp32" else "tf32"}
+            for kernel, tile in tiles(most).items()
+        }
+        self.classes = max(16, 1 << (outputs - 1).bit_length())
+        # the longest first, so that none is left at the end
+        order = sorted(range(runs), key=lambda r: -sizes[r])
+        rows = self.tiles["forward"]["ROWS"]
+        pairs = [(r, start) for r in order for start in range(0, sizes[r], rows)]
+        self.order, self.work = (torch.tensor(t, dtype=torch.int32, device=device) for t in (order, pairs))
+        hidden = [layer.out_features for _, layer in self.layers[:-1]]
+        self.hidden, self.delta = (
+            [torch.empty((runs, most, n), device=device) for n in hidden] for _ in range(2)
+        )
+        self.shares = math.ceil(hidden[-1] / self.tiles["forward"]["UNITS"])
+        self.partial = torch.empty((runs, self.shares, most, self.classes), device=device)
+
+    def steps(self, count: int) -> None:
+        """Launch so many steps."""
+        for ahead in range(count):
+            self._step(ahead)
+        self.counter += count
+        self.moments.steps += count
+
+    def _step(self, ahead: int) -> None:
+        """Launch the step that is `ahead` of the counter."""
+        last, stream = len(self.layers) - 2, self.stream
+        self.where = (stream.orders, stream.windows, self.counter, ahead, stream.batches)
+        self.sizes = (stream.most, stream.orders.shape[1])
+        for level in range(last + 1):
+            self._forward(level, level == last)
+        self._output(last)
+        for level in range(last - 1, -1, -1):
+            self._hidden_gradient(level)
+        for level in range(last + 1):
+            self._update(level)
+
+    def _forward(self, level: int, is_last: bool) -> None:
+        layer, readout, tile = self.layers[level][1], self.layers[-1][1], self.tiles["forward"]
+        self.kernels.forward[(math.ceil(layer.out_features / tile["UNITS"]), len(self.work))](
+            *self._inputs(level), *self.where, self.work, *self.tensors[level][:2], self.hidden[level],
+            *self.tensors[-1][:2], self.partial, layer.in_features, layer.out_features,
+            readout.out_features, *self.sizes, layer.multiplier, layer.bias_multiplier,
+            readout.multiplier, readout.bias_multiplier,
+            FIRST=level == 0, LAST=is_last, CLASSES=self.classes, **tile,
+        )  # fmt: skip
+
+    def _output(self, last: int) -> None:
+        readout, own, tile = self.layers[-1][1], self.tensors[-1], self.tiles["output"]
+        self.kernels.output[(math.ceil(readout.in_features / tile["UNITS"]), len(self.order))](
+            self.targets, *self.where, self.order, self.hidden[last], self.delta[last], self.partial,
+            *own[:4], self.moments.rates, self.diverged_at, self.shares, readout.in_features,
+            readout.out_features, *self.sizes, readout.multiplier, readout.bias_multiplier, *own[4:],
+            *self.optimizer, self.smoothing, CLASSES=self.classes, **self.form, **tile,
+        )  # fmt: skip
+
+    def _hidden_gradient(self, level: int) -> None:
+        above, tile = self.layers[level + 1][1], self.tiles["hidden_gradient"]
+        self.kernels.hidden_gradient[(math.ceil(above.in_features / tile["FEATURES"]), len(self.work))](
+            self.stream.batches, self.work, self.delta[level + 1], self.tensors[level + 1][0],
+            self.hidden[level], self.delta[level], above.in_features, above.out_features, self.stream.most,
+            above.multiplier, **tile,
+        )  # fmt: skip
+
+    def _update(self, level: int) -> None:
+        layer, own, tile = self.layers[level][1], self.tensors[level], self.tiles["update"]
+        blocks = (
+            math.ceil(size / tile[name])
+            for size, name in ((layer.in_features, "FEATURES"), (layer.out_features, "UNITS"))
+        )
+        self.kernels.update[(*blocks, len(self.order))](
+            *self._inputs(level), *self.where, self.order, self.delta[level], *own[:4], self.moments.rates,
+            layer.in_features, layer.out_features, *self.sizes, layer.multiplier, layer.bias_multiplier,
+            *own[4:], *self.optimizer, FIRST=level == 0, **self.form, **tile,
+        )  # fmt: skip
+
+    def _inputs(self, level: int) -> Sequence[Tensor]:
+        """What a layer reads, with offset and scale: the data, or the layer below."""
+        return (self.data if level == 0 else self.hidden[level - 1]), self.offset, self.scale
