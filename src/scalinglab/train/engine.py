@@ -184,8 +184,8 @@ def group(
     groups = _killed(left, store) if store is not None else []
     alike: dict[str, list[Setting]] = {}
     for s in left.values():
-        fused = fused_mlp.suits(s, device)
-        alike.setdefault(s.kind(fused_mlp.bracket(s, size_of(s)) if fused else None), []).append(s)
+        batch = fused_mlp.bracket(s.batch(size_of(s))) if mixes(s, device) else None
+        alike.setdefault(s.kind(batch), []).append(s)
     for members in alike.values():
         members.sort(key=lambda s: s.total_steps(size_of(s)))  # those that end together stay together
         size = max_stacked or stack_size(members[0], device)
@@ -204,6 +204,11 @@ def _killed(left: dict[str, Setting], store: Store) -> list[list[Setting]]:
         elif all(store.done(identity) for identity in runs.values()):  # killed between its end and `forget`
             states.forget(store.path / "state", list(runs))
     return groups
+
+
+def mixes(setting: Setting, device: torch.device) -> bool:
+    """Whether runs that differ in batch size share a stack: where filling up the smaller ones costs nothing."""
+    return fused_mlp.suits(setting, device)
 
 
 def step_flops(setting: Setting) -> float:

@@ -40,9 +40,9 @@ def suits(setting: Setting, device: torch.device) -> bool:
     return plain and not setting.model_options.get("dropout") and available(device)
 
 
-def bracket(setting: Setting, n_data: int) -> str:
-    """Equal for runs whose batches are near enough in size to share a stack."""
-    return "small" if setting.batch(n_data) <= SMALL else "large"
+def bracket(batch: int) -> str:
+    """Equal for batches that are near enough in size to share a stack."""
+    return "small" if batch <= SMALL else "large"
 
 
 def tiles(most: int) -> dict[str, dict[str, int]]:

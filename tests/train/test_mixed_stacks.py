@@ -1,0 +1,258 @@
+"""Runs of different batch sizes in one stack: each is what it is by itself, whatever the others do."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import torch
+
+from scalinglab.train import engine, jobs, replicas, run, run_many
+from scalinglab.train.batches import Ring, Stream
+from scalinglab.train.kernels import fused_mlp
+from scalinglab.train.setting import Setting
+
+CPU = torch.device("cpu")
+MLP = {
+    "model": "mlp", "depth": 1, "dataset": "digits", "width": 0.25, "n_data": 200, "batch_size": 8, "steps": 25,
+    "parameterization": "ntk", "optimizer": "nesterov", "learning_rate": 0.5,
+}  # fmt: skip
+SEARCH = [{**MLP, "batch_size": batch, "seed": seed} for batch, seed in ((8, 0), (20, 1), (33, 2), (64, 3))]
+
+
+def group(*settings: dict, device: torch.device = CPU) -> replicas.Group:
+    return jobs.build([Setting.from_dict({"measure": [], **s}) for s in settings], device)
+
+
+@pytest.fixture
+def mixed(monkeypatch) -> None:
+    """Stack batch sizes on a CPU too, where it does not pay."""
+    monkeypatch.setattr(engine, "mixes", lambda setting, device: True)
+
+
+def ordered(curves):
+    return curves.frame.sort_values(["run", "step"], ignore_index=True)
+
+
+# --- the order of examples -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("size", "batch"), [(50, 8), (50, 50), (37, 5), (100_000, 512)])
+def test_a_ring_shows_the_examples_of_a_stream(size: int, batch: int, monkeypatch) -> None:
+    """Beside a run with other batches, over several windows, and from anywhere (as after a resume)."""
+    monkeypatch.setattr("scalinglab.train.batches.AHEAD", 300)
+    subsets = [np.random.default_rng(r).permutation(size + 10)[:size] for r in (0, 1)]
+    stream = Stream(subsets, [3, 4], batch, CPU)
+    ring = Ring([*subsets[:1], np.arange(20), *subsets[1:]], [3, 9, 4], [batch, 20, batch], CPU)
+    assert ring.windows.tolist()[0] % size == 0
+    steps = [*range(60 if size < 1000 else 4), 500, 501, 7]
+    for step in steps:
+        assert ring.fill(step, step + 1) == step + 1
+        stream.fill(step, step + 1)
+        found = ring.index(torch.tensor(step))[:, :batch]
+        wanted = stream.indices[:, stream.position(step)]
+        if batch < size:
+            assert torch.equal(found[::2], wanted)
+        else:  # a batch of all examples has no order
+            assert torch.equal(found[::2].sort(-1).values, wanted.sort(-1).values)
+    assert ring.live().sum(-1).tolist() == [batch, 20, batch]
+    ring.keep([2])
+    assert torch.equal(
+        ring.index(torch.tensor(7))[0, : min(batch, size - 1)], found[2, : min(batch, size - 1)]
+    )
+
+
+def test_a_ring_says_how_far_it_reaches() -> None:
+    ring = Ring([np.arange(30), np.arange(90)], [0, 1], [10, 3], CPU)
+    reach = ring.fill(0, 10**9)
+    assert reach == min(int(w) // b for w, b in zip(ring.windows, (10, 3), strict=True))
+    drawn = ring.orders.clone()
+    assert ring.fill(reach - 1, reach) == reach
+    assert torch.equal(drawn, ring.orders)  # nothing new was needed
+    ring.fill(reach - 1, reach + 1)
+    assert not torch.equal(drawn, ring.orders)
+
+
+# --- the same runs -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["nesterov", "adam", "dropout", "lenet", "mse", "augmented"])
+def test_a_run_beside_other_batches_is_the_run_by_itself(kind: str) -> None:
+    extra: dict[str, dict] = {
+        "nesterov": {"label_smoothing": 0.1},
+        "adam": {"optimizer": "adam", "learning_rate": 1e-3, "parameterization": "standard"},
+        "dropout": {"dropout": 0.3},
+        "lenet": {"model": "lenet", "width": 1.0, "depth": None, "learning_rate": 0.1},
+        "mse": {"loss": "mse"},
+        "augmented": {"augment": "crop_flip"},
+    }
+    settings = [{**s, **extra[kind], "steps": 6} for s in SEARCH[: 2 if kind == "lenet" else 4]]
+    together = group(*settings)
+    together.advance(6)
+    for r, setting in enumerate(settings):
+        alone = group(setting)
+        alone.advance(6)
+        for name, value in alone.parameters.items():
+            assert torch.allclose(value[0], together.parameters[name][r], rtol=1e-3, atol=1e-5), (r, name)
+        mine, theirs = alone.evaluate([0])[0], together.evaluate([r])[0]
+        assert mine["train_loss"] == pytest.approx(theirs["train_loss"], rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
+def test_mixed_batches_in_bf16_follow_the_run_by_itself() -> None:
+    settings = [{**s, "precision": "bf16", "steps": 10} for s in SEARCH]
+    together = group(*settings)
+    together.advance(10)
+    for r, setting in enumerate(settings):
+        alone = group(setting)
+        alone.advance(10)
+        expected = alone.evaluate([0])[0]["train_loss"]
+        assert together.evaluate([r])[0]["train_loss"] == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.usefixtures("mixed")
+def test_rows_of_a_mixed_stack_are_those_of_single_runs() -> None:
+    """Epochs, examples and compute follow each run's batch; runs of 5 epochs end at their own step."""
+    settings = [{**s, "steps": None, "epochs": 5, "checkpoint_unit": "epoch"} for s in SEARCH]
+    stacked = ordered(run_many(settings))
+    assert sorted(stacked.groupby("batch_size").step.max()) == [math.ceil(1000 / b) for b in (64, 33, 20, 8)]
+    single = ordered(engine.Curves.concat([run(s) for s in settings]))
+    assert stacked["step"].equals(single["step"])
+    for name in ("epoch", "examples", "compute", "n_params", "batch_size"):
+        assert np.array_equal(stacked[name], single[name]), name
+    for name in ("train_loss", "test_loss", "norm"):
+        assert np.allclose(stacked[name], single[name], rtol=2e-3), name
+
+
+@pytest.mark.usefixtures("mixed")
+def test_runs_that_end_leave_the_stack(monkeypatch) -> None:
+    """One diverges, one ends early: the others go on in a smaller stack, with the largest batch that is left."""
+    seen = []
+    advance = jobs.Group.advance
+    monkeypatch.setattr(
+        jobs.Group, "advance",
+        lambda self, steps: (seen.append((self.runs, self.stream.most)), advance(self, steps))[1],
+    )  # fmt: skip
+    wild = {**SEARCH[3], "learning_rate": 1e30}
+    short = {**SEARCH[2], "steps": 10}
+    frame = ordered(run_many([SEARCH[0], SEARCH[1], short, wild]))
+    assert list(dict.fromkeys(seen)) == [(4, 64), (3, 33), (2, 20)]
+    status = frame.groupby("batch_size").status.first()
+    assert status.to_dict() == {8: "done", 20: "done", 33: "done", 64: "diverged"}
+    assert frame[frame.batch_size == 64].diverged_at.iloc[0] <= 3
+    for setting in (*SEARCH[:2], short):
+        alone = run(setting).frame.sort_values("step")
+        own = frame[frame.batch_size == setting["batch_size"]]
+        assert np.allclose(own.test_loss, alone.test_loss, rtol=2e-3)
+
+
+@pytest.mark.usefixtures("mixed")
+def test_a_killed_mixed_stack_resumes_to_the_same_bits(tmp_path, monkeypatch) -> None:
+    """Killed after one of its runs has ended."""
+    settings = [*SEARCH[:2], {**SEARCH[2], "steps": 9}]
+    whole = ordered(run_many(settings))
+
+    class Killed(BaseException):
+        pass
+
+    advance = jobs.Group.advance
+
+    def dies(self, steps: int) -> None:
+        if self.step >= 12:
+            raise Killed
+        advance(self, steps)
+
+    monkeypatch.setattr(jobs.Group, "advance", dies)
+    with pytest.raises(Killed):
+        run_many(settings, store=tmp_path, save_every=0)
+    begun = []
+    monkeypatch.setattr(
+        jobs.Group, "advance",
+        lambda self, steps: (begun.append((self.runs, self.step)), advance(self, steps))[1],
+    )  # fmt: skip
+    resumed = ordered(run_many(settings, store=tmp_path))
+    assert begun[0][0] == 2
+    assert begun[0][1] >= 10
+    for name in ("run", "step", "train_loss", "test_loss", "norm", "status"):
+        assert resumed[name].equals(whole[name]), name
+
+
+# --- which runs share a stack --------------------------------------------------------------------
+
+
+def test_batch_sizes_share_a_stack_only_where_it_pays(monkeypatch) -> None:
+    fast = [Setting.from_dict({**s, "graphs": True}) for s in SEARCH]
+    large = [Setting.from_dict({**MLP, "graphs": True, "batch_size": b}) for b in (100, 150)]
+    assert len(engine.group([*fast, *large], CPU)) == 6
+    monkeypatch.setattr(fused_mlp, "available", lambda device: True)
+    assert [len(g) for g in engine.group([*fast, *large], CPU)] == [4, 2]
+    for other in (
+        {"graphs": False}, {"dropout": 0.1}, {"batch_norm": True}, {"optimizer": "adam"}, {"compile": True},
+        {"model": "lenet", "width": 1.0, "depth": None}, {"schedule": "cosine"}, {"precision": "bf16"},
+        {"augment": "flip"}, {"loss": "mse"}, {"momentum_precision": "bf16"},
+        {"model_options": {"dropout": 0.1}},
+    ):  # fmt: skip
+        changed = [Setting.from_dict({**s, "graphs": True, **other}) for s in SEARCH]
+        assert len(engine.group(changed, CPU)) == 4, other
+
+
+# --- the kernels ---------------------------------------------------------------------------------
+
+GPU = torch.cuda.is_available()
+
+if find_spec("triton") is None:
+    pass
+elif not GPU and not os.environ.get("TRITON_INTERPRET"):
+
+    def test_interpreted_kernels() -> None:  # Triton decides at its import
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "kernels", __file__]
+        done = subprocess.run(
+            words, env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout
+
+else:
+    DEVICE = torch.device("cuda" if GPU else "cpu")
+
+    @pytest.mark.parametrize("depth", [1, 2, 3])
+    @pytest.mark.parametrize(
+        "extra",
+        [
+            {},
+            {"optimizer": "sgd", "weight_decay": 1e-3, "label_smoothing": 0.2},
+            {"optimizer": "sgd", "momentum": 0.5},
+            {"parameterization": "mup", "learning_rate": 0.05, "width": 0.4},
+        ],
+    )
+    def test_the_kernels_take_the_steps_of_single_runs(depth: int, extra: dict, monkeypatch) -> None:
+        settings = [{**s, "graphs": True, "depth": depth, **extra} for s in SEARCH]
+        settings[1] |= {"learning_rate": 0.1, "n_data": 50}
+        monkeypatch.setattr(fused_mlp, "available", lambda device: True)
+        fused = group(*settings, device=DEVICE)
+        assert fused.fused is not None
+        fused.advance(6)
+        assert int(fused.clock.counter) == 6
+        monkeypatch.setattr(fused_mlp, "available", lambda device: False)
+        for r, setting in enumerate(settings):
+            alone = group(setting, device=DEVICE)
+            assert alone.fused is None
+            alone.advance(6)
+            for name, value in alone.parameters.items():
+                assert torch.allclose(value[0], fused.parameters[name][r], rtol=1e-4, atol=1e-5), (r, name)
+
+    def test_the_kernels_see_divergence_and_spare_the_neighbours(monkeypatch) -> None:
+        monkeypatch.setattr(fused_mlp, "available", lambda device: True)
+        fused = group(*({**s, "graphs": True} for s in SEARCH[:2]), device=DEVICE)
+        with torch.no_grad():
+            fused.parameters["body.1.weight"][1, 0, 0] = float("nan")
+        fused.advance(3)
+        assert fused.clock.diverged_at.tolist() == [-1, 0]
+        assert all(bool(torch.isfinite(value[0]).all()) for value in fused.parameters.values())
+        fused.keep([0])
+        fused.advance(2)
+        assert int(fused.clock.counter) == 5
