@@ -207,7 +207,7 @@ def _killed(left: dict[str, Setting], store: Store) -> list[list[Setting]]:
 
 
 def mixes(setting: Setting, device: torch.device) -> bool:
-    """Whether runs that differ in batch size share a stack: where filling up the smaller ones costs nothing."""
+    """Whether runs that differ in batch size share a stack: where filling up smaller ones costs nothing."""
     return fused_mlp.suits(setting, device)
 
 
