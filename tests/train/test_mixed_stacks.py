@@ -134,12 +134,13 @@ def test_runs_that_end_leave_the_stack(monkeypatch) -> None:
     advance = jobs.Group.advance
     monkeypatch.setattr(
         jobs.Group, "advance",
-        lambda self, steps: (seen.append((self.runs, self.stream.most)), advance(self, steps))[1],
+        lambda self, steps: (seen.append((self.runs, max(self.batches))), advance(self, steps))[1],
     )  # fmt: skip
     wild = {**SEARCH[3], "learning_rate": 1e30}
     short = {**SEARCH[2], "steps": 10}
     frame = ordered(run_many([SEARCH[0], SEARCH[1], short, wild]))
     assert list(dict.fromkeys(seen)) == [(4, 64), (3, 33), (2, 20)]
+    monkeypatch.setattr(jobs.Group, "advance", advance)
     status = frame.groupby("batch_size").status.first()
     assert status.to_dict() == {8: "done", 20: "done", 33: "done", 64: "diverged"}
     assert frame[frame.batch_size == 64].diverged_at.iloc[0] <= 3
@@ -217,14 +218,14 @@ elif not GPU and not os.environ.get("TRITON_INTERPRET"):
 else:
     DEVICE = torch.device("cuda" if GPU else "cpu")
 
-    @pytest.mark.parametrize("depth", [1, 2, 3])
     @pytest.mark.parametrize(
-        "extra",
+        ("depth", "extra"),
         [
-            {},
-            {"optimizer": "sgd", "weight_decay": 1e-3, "label_smoothing": 0.2},
-            {"optimizer": "sgd", "momentum": 0.5},
-            {"parameterization": "mup", "learning_rate": 0.05, "width": 0.4},
+            (1, {}),
+            (3, {"label_smoothing": 0.2}),
+            (1, {"optimizer": "sgd", "weight_decay": 1e-3}),
+            (2, {"optimizer": "sgd", "momentum": 0.5, "batch_size": 40}),
+            (2, {"parameterization": "mup", "learning_rate": 0.05, "width": 0.4}),
         ],
     )
     def test_the_kernels_take_the_steps_of_single_runs(depth: int, extra: dict, monkeypatch) -> None:
@@ -233,16 +234,17 @@ else:
         monkeypatch.setattr(fused_mlp, "available", lambda device: True)
         fused = group(*settings, device=DEVICE)
         assert fused.fused is not None
-        fused.advance(6)
-        assert int(fused.clock.counter) == 6
+        fused.advance(4)
+        assert int(fused.clock.counter) == 4
         monkeypatch.setattr(fused_mlp, "available", lambda device: False)
         for r, setting in enumerate(settings):
             alone = group(setting, device=DEVICE)
             assert alone.fused is None
-            alone.advance(6)
+            alone.advance(4)
             for name, value in alone.parameters.items():
                 assert torch.allclose(value[0], fused.parameters[name][r], rtol=1e-4, atol=1e-5), (r, name)
 
+    @pytest.mark.filterwarnings("ignore:invalid value")  # of the interpreter, at what is not a number
     def test_the_kernels_see_divergence_and_spare_the_neighbours(monkeypatch) -> None:
         monkeypatch.setattr(fused_mlp, "available", lambda device: True)
         fused = group(*({**s, "graphs": True} for s in SEARCH[:2]), device=DEVICE)

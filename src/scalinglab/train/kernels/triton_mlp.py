@@ -131,14 +131,14 @@ def output(
         for _ in range(tl.num_programs(0)):
             logits += tl.load(partial + place, mask=live[:, None], other=0.0)
             place += most * CLASSES
-        logits = tl.where(real[None, :], logits, float("-inf"))
         example = _examples(ring, windows, counter, ahead, run, size, rows, ring_width)
         y = tl.load(targets + example, mask=live, other=0)
-        shifted = logits - tl.max(logits, 1)[:, None]
+        largest = tl.max(tl.where(real[None, :], logits, float("-inf")), 1)
+        shifted = tl.where(real[None, :], logits - largest[:, None], 0.0)
         each = tl.where(real[None, :], tl.exp(shifted), 0.0)
         total = tl.sum(each, 1)
         wanted = tl.where(label[None, :] == y[:, None], 1.0 - smoothing, 0.0) + smoothing / classes
-        loss = tl.log(total) - tl.sum(tl.where(real[None, :], wanted * shifted, 0.0), 1)
+        loss = tl.log(total) - tl.sum(wanted * shifted, 1)
         failed += tl.sum(tl.where(live & ~(tl.abs(loss) < float("inf")), 1, 0), 0)
         d = (each / total[:, None] - wanted) / size
         d = tl.where(live[:, None] & real[None, :], d, 0.0)
