@@ -286,11 +286,15 @@ class Ring:
         """The training examples of each run."""
         return [own[:n] for own, n in zip(self._table, self.sizes)]
 
-    def index(self, counter: Tensor) -> Tensor:
-        """Example numbers of a step, (runs, most): those beyond a run's batch belong to its later steps."""
-        number = torch.arange(self.most, device=self.orders.device)
-        place = (counter * self.batches[:, None] + number) % self.windows[:, None]
-        return self.orders.gather(1, place).to(torch.int64)
+    def index(self, counter: Tensor, count: int) -> Tensor:
+        """Example numbers of some steps from `counter` on, (count, runs, most), int32.
+
+        Those beyond a run's batch belong to its later steps.
+        """
+        device = self.orders.device
+        number, ahead = (torch.arange(n, device=device) for n in (self.most, count))
+        place = ((counter + ahead)[:, None, None] * self.batches[:, None] + number) % self.windows[:, None]
+        return self.orders.expand(count, -1, -1).gather(2, place)
 
     def live(self) -> Tensor:
         """Which of the examples of `index` belong to the batch, (runs, most)."""

@@ -244,7 +244,7 @@ class Group:
             for name in dropout:
                 self.buffers[name].copy_(step_key)
         if isinstance(self.stream, Ring):
-            x, y = self.program.examples(self.stream.index(self.clock.counter), step_key)
+            x, y = self.program.examples(self.stream.index(self.clock.counter, 1)[0].long(), step_key)
         else:
             x, y = self.program.batch(self.stream.indices, self.clock.position, step_key)
         losses, buffers = self.program.loss(self.leaves, self.buffers, x, y, self.live)

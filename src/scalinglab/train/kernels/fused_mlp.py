@@ -24,8 +24,8 @@ SMALL = 64  # examples: up to here batches share a stack, and larger ones share 
 PLAIN = {  # what the kernels know of: any other value is left to the engine's general form
     "model": ("mlp",), "optimizer": ("sgd", "nesterov"), "schedule": ("constant",), "augment": ("none",),
     "loss": ("cross_entropy",), "precision": ("fp32", "tf32"), "momentum_precision": (None,),
-    "batch_norm": (None, False), "dropout": (None, 0.0), "compile": (False,), "full_batch": (False,),
-    "graphs": (True,),
+    "linearized": (None,), "batch_norm": (None, False), "dropout": (None, 0.0), "full_batch": (False,),
+    "compile": (False,), "graphs": (True,),
 }  # fmt: skip
 
 
@@ -83,7 +83,8 @@ class FusedSteps:
             for name, _ in self.layers
         ]
         self.moments, self.stream, self.counter, self.diverged_at = moments, stream, counter, diverged_at
-        self.data, self.offset, self.scale = resident.flat
+        self.data, offset, scale = resident.flat
+        self.offset, self.scale = -offset / scale, 1 / scale  # one multiplication and addition
         self.targets = resident.train_y
         self.optimizer = (rule.momentum, rule.weight_decay)
         self.smoothing = setting.label_smoothing
@@ -102,17 +103,22 @@ class FusedSteps:
         # the longest first, so that none is left at the end
         order = sorted(range(runs), key=lambda r: -sizes[r])
         rows = self.tiles["forward"]["ROWS"]
-        pairs = [(r, start) for r in order for start in range(0, sizes[r], rows)]
-        self.order, self.work = (torch.tensor(t, dtype=torch.int32, device=device) for t in (order, pairs))
+        pieces = [(r, start, sizes[r]) for r in order for start in range(0, sizes[r], rows)]
+        self.order, self.work = (
+            torch.tensor(t, dtype=torch.int32, device=device)
+            for t in ([(r, sizes[r]) for r in order], pieces)
+        )
         hidden = [layer.out_features for _, layer in self.layers[:-1]]
         self.hidden, self.delta = (
             [torch.empty((runs, most, n), device=device) for n in hidden] for _ in range(2)
         )
+        self.sizes = (runs, most)
         self.shares = math.ceil(hidden[-1] / self.tiles["forward"]["UNITS"])
         self.partial = torch.empty((runs, self.shares, most, self.classes), device=device)
 
     def steps(self, count: int) -> None:
         """Launch so many steps."""
+        self.examples = self.stream.index(self.counter, count)
         for ahead in range(count):
             self._step(ahead)
         self.counter += count
@@ -120,54 +126,53 @@ class FusedSteps:
 
     def _step(self, ahead: int) -> None:
         """Launch the step that is `ahead` of the counter."""
-        last, stream = len(self.layers) - 2, self.stream
-        self.where = (stream.orders, stream.windows, self.counter, ahead, stream.batches)
-        self.sizes = (stream.most, stream.orders.shape[1])
+        last = len(self.layers) - 2
         for level in range(last + 1):
-            self._forward(level, level == last)
-        self._output(last)
+            self._forward(level, ahead, level == last)
+        self._output(last, ahead)
         for level in range(last - 1, -1, -1):
             self._hidden_gradient(level)
         for level in range(last + 1):
-            self._update(level)
+            self._update(level, ahead)
 
-    def _forward(self, level: int, is_last: bool) -> None:
+    def _forward(self, level: int, ahead: int, is_last: bool) -> None:
         layer, readout, tile = self.layers[level][1], self.layers[-1][1], self.tiles["forward"]
         self.kernels.forward[(math.ceil(layer.out_features / tile["UNITS"]), len(self.work))](
-            *self._inputs(level), *self.where, self.work, *self.tensors[level][:2], self.hidden[level],
-            *self.tensors[-1][:2], self.partial, layer.in_features, layer.out_features,
+            *self._inputs(level), self.examples, ahead, self.work, *self.tensors[level][:2],
+            self.hidden[level], *self.tensors[-1][:2], self.partial, layer.in_features, layer.out_features,
             readout.out_features, *self.sizes, layer.multiplier, layer.bias_multiplier,
             readout.multiplier, readout.bias_multiplier,
             FIRST=level == 0, LAST=is_last, CLASSES=self.classes, **tile,
         )  # fmt: skip
 
-    def _output(self, last: int) -> None:
+    def _output(self, last: int, ahead: int) -> None:
         readout, own, tile = self.layers[-1][1], self.tensors[-1], self.tiles["output"]
         self.kernels.output[(math.ceil(readout.in_features / tile["UNITS"]), len(self.order))](
-            self.targets, *self.where, self.order, self.hidden[last], self.delta[last], self.partial,
-            *own[:4], self.moments.rates, self.diverged_at, self.shares, readout.in_features,
-            readout.out_features, *self.sizes, readout.multiplier, readout.bias_multiplier, *own[4:],
-            *self.optimizer, self.smoothing, CLASSES=self.classes, **self.form, **tile,
+            self.targets, self.examples, self.counter, ahead, self.order, self.hidden[last],
+            self.delta[last], self.partial, *own[:4], self.moments.rates, self.diverged_at, self.shares,
+            readout.in_features, readout.out_features, *self.sizes, readout.multiplier,
+            readout.bias_multiplier, *own[4:], *self.optimizer, self.smoothing, CLASSES=self.classes,
+            **self.form, **tile,
         )  # fmt: skip
 
     def _hidden_gradient(self, level: int) -> None:
         above, tile = self.layers[level + 1][1], self.tiles["hidden_gradient"]
         self.kernels.hidden_gradient[(math.ceil(above.in_features / tile["FEATURES"]), len(self.work))](
-            self.stream.batches, self.work, self.delta[level + 1], self.tensors[level + 1][0],
-            self.hidden[level], self.delta[level], above.in_features, above.out_features, self.stream.most,
-            above.multiplier, **tile,
+            self.work, self.delta[level + 1], self.tensors[level + 1][0], self.hidden[level],
+            self.delta[level], above.in_features, above.out_features, self.stream.most, above.multiplier,
+            **tile,
         )  # fmt: skip
 
-    def _update(self, level: int) -> None:
+    def _update(self, level: int, ahead: int) -> None:
         layer, own, tile = self.layers[level][1], self.tensors[level], self.tiles["update"]
         blocks = (
             math.ceil(size / tile[name])
             for size, name in ((layer.in_features, "FEATURES"), (layer.out_features, "UNITS"))
         )
         self.kernels.update[(*blocks, len(self.order))](
-            *self._inputs(level), *self.where, self.order, self.delta[level], *own[:4], self.moments.rates,
-            layer.in_features, layer.out_features, *self.sizes, layer.multiplier, layer.bias_multiplier,
-            *own[4:], *self.optimizer, FIRST=level == 0, **self.form, **tile,
+            *self._inputs(level), self.examples, ahead, self.order, self.delta[level], *own[:4],
+            self.moments.rates, layer.in_features, layer.out_features, *self.sizes, layer.multiplier,
+            layer.bias_multiplier, *own[4:], *self.optimizer, FIRST=level == 0, **self.form, **tile,
         )  # fmt: skip
 
     def _inputs(self, level: int) -> Sequence[Tensor]:

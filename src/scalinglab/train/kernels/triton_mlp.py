@@ -19,36 +19,35 @@ are written in Triton, which comes with PyTorch for GPUs: import this module onl
 
 from __future__ import annotations
 
-from typing import Any
-
 import triton
 import triton.language as tl
 
 
 @triton.jit
-def _examples(
-    ring: Any, windows: Any, counter: Any, ahead: Any, run: Any, size: Any, rows: Any, ring_width: Any
-):
-    """Example numbers of some rows of the batch: examples s·B + row of the run's stream, step s."""
-    place = ((tl.load(counter) + ahead) * size + rows) % tl.load(windows + run)
-    return tl.load(ring + run.to(tl.int64) * ring_width + place, mask=rows < size, other=0).to(tl.int64)
+def _lines(data, examples, ahead, run, rows, live, features, runs, most, FIRST: tl.constexpr):
+    """Where the inputs of some rows of the batch begin: in the data, or in the layer below."""
+    if FIRST:
+        number = tl.load(examples + (ahead * runs + run) * most + rows, mask=live, other=0)
+        return data + number.to(tl.int64) * features
+    else:
+        return data + (run * most + rows) * features
 
 
 @triton.jit
-def _inputs(lines: Any, offset: Any, scale: Any, live: Any, k: Any, features: Any, FIRST: tl.constexpr):
+def _inputs(lines, offset, scale, live, k, features, FIRST: tl.constexpr):
     """A tile of the layer's inputs, (rows, features): of the data, normalised, or of the layer below."""
     inside = live[:, None] & (k < features)[None, :]
     a = tl.load(lines[:, None] + k[None, :], mask=inside, other=0).to(tl.float32)
     if FIRST:
         shift = tl.load(offset + k, mask=k < features, other=0.0)
-        size = tl.load(scale + k, mask=k < features, other=1.0)
-        a = tl.where(inside, (a - shift[None, :]) / size[None, :], 0.0)
+        factor = tl.load(scale + k, mask=k < features, other=0.0)
+        a = tl.where(inside, a * factor[None, :] + shift[None, :], 0.0)
     return a
 
 
 @triton.jit
 def _updated(
-    weight: Any, momenta: Any, place: Any, mask: Any, gradient: Any, rate: Any, momentum: Any, decay: Any,
+    weight, momenta, place, mask, gradient, rate, momentum, decay,
     MOMENTUM: tl.constexpr, NESTEROV: tl.constexpr,
 ):  # fmt: skip
     """Update weights in place: u ← μ u + g; w ← w − ε u, or w − ε (g + μ u) for Nesterov."""
@@ -63,76 +62,70 @@ def _updated(
 
 @triton.jit(do_not_specialize=["ahead"])
 def forward(
-    data: Any, offset: Any, scale: Any, ring: Any, windows: Any, counter: Any, ahead: Any, batches: Any,
-    work: Any, weight: Any, bias: Any, hidden: Any, out_weight: Any, out_bias: Any, partial: Any,
-    features: Any, units: Any, classes: Any, most: Any, ring_width: Any,
-    multiplier: Any, bias_multiplier: Any, out_multiplier: Any, out_bias_multiplier: Any,
+    data, offset, scale, examples, ahead, work, weight, bias, hidden, out_weight, out_bias, partial,
+    features, units, classes, runs, most,
+    multiplier, bias_multiplier, out_multiplier, out_bias_multiplier,
     FIRST: tl.constexpr, LAST: tl.constexpr, PRECISION: tl.constexpr,
     ROWS: tl.constexpr, UNITS: tl.constexpr, FEATURES: tl.constexpr, CLASSES: tl.constexpr,
 ):  # fmt: skip
     """Hidden units of one layer; of the last, also each block's share of the logits."""
-    block = tl.program_id(0)
-    run, start = tl.load(work + 2 * tl.program_id(1)), tl.load(work + 2 * tl.program_id(1) + 1)
-    long_run, size = run.to(tl.int64), tl.load(batches + run)
+    block, task = tl.program_id(0), work + 3 * tl.program_id(1)
+    run, start, size = tl.load(task).to(tl.int64), tl.load(task + 1), tl.load(task + 2)
     rows, unit = start + tl.arange(0, ROWS), block * UNITS + tl.arange(0, UNITS)
     live, mine = rows < size, unit < units
-    if FIRST:
-        lines = data + _examples(ring, windows, counter, ahead, run, size, rows, ring_width) * features
-    else:
-        lines = data + (long_run * most + rows) * features
+    lines = _lines(data, examples, ahead, run, rows, live, features, runs, most, FIRST)
     total = tl.zeros([ROWS, UNITS], tl.float32)
     for first in range(0, features, FEATURES):
         k = first + tl.arange(0, FEATURES)
         a = _inputs(lines, offset, scale, live, k, features, FIRST)
-        place = (long_run * units + unit)[None, :] * features + k[:, None]
+        place = (run * units + unit)[None, :] * features + k[:, None]
         w = tl.load(weight + place, mask=mine[None, :] & (k < features)[:, None], other=0.0)
         total = tl.dot(a, w, total, input_precision=PRECISION)
-    b = tl.load(bias + long_run * units + unit, mask=mine, other=0.0)
+    b = tl.load(bias + run * units + unit, mask=mine, other=0.0)
     z = multiplier * total + bias_multiplier * b[None, :]
     h = tl.where((live[:, None] & mine[None, :]) & ~(z <= 0), z, 0.0)  # what is not a number stays so
-    place = (long_run * most + rows)[:, None] * units + unit[None, :]
+    place = (run * most + rows)[:, None] * units + unit[None, :]
     tl.store(hidden + place, h, mask=live[:, None] & mine[None, :])
     if LAST:
         label = tl.arange(0, CLASSES)
-        place = (long_run * classes + label)[None, :] * units + unit[:, None]
-        w = tl.load(out_weight + place, mask=mine[:, None] & (label < classes)[None, :], other=0.0)
-        share = out_multiplier * tl.dot(h, w, input_precision=PRECISION)
-        if block == 0:
-            b = tl.load(out_bias + long_run * classes + label, mask=label < classes, other=0.0)
-            share += out_bias_multiplier * b[None, :]
-        place = ((long_run * tl.num_programs(0) + block) * most + rows)[:, None] * CLASSES + label[None, :]
-        tl.store(partial + place, share, mask=live[:, None])
+        of_class = (run * classes + label)[None, :] * units + unit[:, None]
+        out_w = tl.load(out_weight + of_class, mask=mine[:, None] & (label < classes)[None, :], other=0.0)
+        share = out_multiplier * tl.dot(h, out_w, input_precision=PRECISION)
+        first_share = (label < classes) & (label >= block * CLASSES)  # of block 0: it has the bias
+        out_b = tl.load(out_bias + run * classes + label, mask=first_share, other=0.0)
+        share += out_bias_multiplier * out_b[None, :]
+        of_share = ((run * tl.num_programs(0) + block) * most + rows)[:, None] * CLASSES
+        tl.store(partial + of_share + label[None, :], share, mask=live[:, None])
 
 
 @triton.jit(do_not_specialize=["ahead"])
 def output(
-    targets: Any, ring: Any, windows: Any, counter: Any, ahead: Any, batches: Any, order: Any,
-    hidden: Any, delta: Any, partial: Any, weight: Any, bias: Any, momenta: Any, bias_momenta: Any,
-    rates: Any, diverged_at: Any, shares: Any, units: Any, classes: Any, most: Any, ring_width: Any,
-    multiplier: Any, bias_multiplier: Any, rate_scale: Any, bias_rate_scale: Any, momentum: Any, decay: Any,
-    smoothing: Any,
+    targets, examples, counter, ahead, order, hidden, delta, partial, weight, bias, momenta, bias_momenta,
+    rates, diverged_at, shares, units, classes, runs, most,
+    multiplier, bias_multiplier, rate_scale, bias_rate_scale, momentum, decay,
+    smoothing,
     MOMENTUM: tl.constexpr, NESTEROV: tl.constexpr, PRECISION: tl.constexpr,
     ROWS: tl.constexpr, UNITS: tl.constexpr, CLASSES: tl.constexpr,
 ):  # fmt: skip
     """Cross-entropy, its gradient by the last hidden layer, and the update of the readout."""
-    block, run = tl.program_id(0), tl.load(order + tl.program_id(1))
-    long_run, size = run.to(tl.int64), tl.load(batches + run)
+    block, task = tl.program_id(0), order + 2 * tl.program_id(1)
+    run, size = tl.load(task).to(tl.int64), tl.load(task + 1)
     unit, label = block * UNITS + tl.arange(0, UNITS), tl.arange(0, CLASSES)
     mine, real = unit < units, label < classes
-    of_weight = (long_run * classes + label)[None, :] * units + unit[:, None]
+    of_weight = (run * classes + label)[None, :] * units + unit[:, None]
     w = tl.load(weight + of_weight, mask=mine[:, None] & real[None, :], other=0.0)
     gradient, of_bias = tl.zeros([UNITS, CLASSES], tl.float32), tl.zeros([CLASSES], tl.float32)
     failed = 0
     for start in range(0, size, ROWS):
         rows = start + tl.arange(0, ROWS)
         live = rows < size
-        place = (long_run * shares * most + rows)[:, None] * CLASSES + label[None, :]
+        place = (run * shares * most + rows)[:, None] * CLASSES + label[None, :]
         logits = tl.zeros([ROWS, CLASSES], tl.float32)
         for _ in range(tl.num_programs(0)):
             logits += tl.load(partial + place, mask=live[:, None], other=0.0)
             place += most * CLASSES
-        example = _examples(ring, windows, counter, ahead, run, size, rows, ring_width)
-        y = tl.load(targets + example, mask=live, other=0)
+        number = tl.load(examples + (ahead * runs + run) * most + rows, mask=live, other=0)
+        y = tl.load(targets + number, mask=live, other=0)
         largest = tl.max(tl.where(real[None, :], logits, float("-inf")), 1)
         shifted = tl.where(real[None, :], logits - largest[:, None], 0.0)
         each = tl.where(real[None, :], tl.exp(shifted), 0.0)
@@ -142,7 +135,7 @@ def output(
         failed += tl.sum(tl.where(live & ~(tl.abs(loss) < float("inf")), 1, 0), 0)
         d = (each / total[:, None] - wanted) / size
         d = tl.where(live[:, None] & real[None, :], d, 0.0)
-        place = (long_run * most + rows)[:, None] * units + unit[None, :]
+        place = (run * most + rows)[:, None] * units + unit[None, :]
         inside = live[:, None] & mine[None, :]
         h = tl.load(hidden + place, mask=inside, other=0.0)
         gradient = tl.dot(tl.trans(h), d, gradient, input_precision=PRECISION)
@@ -156,7 +149,7 @@ def output(
     )  # fmt: skip
     if block == 0:
         _updated(
-            bias, bias_momenta, long_run * classes + label, real, bias_multiplier * of_bias,
+            bias, bias_momenta, run * classes + label, real, bias_multiplier * of_bias,
             rate * bias_rate_scale, momentum, decay, MOMENTUM, NESTEROV,
         )  # fmt: skip
         if (failed > 0) & (tl.load(diverged_at + run) < 0):
@@ -165,25 +158,25 @@ def output(
 
 @triton.jit
 def hidden_gradient(
-    batches: Any, work: Any, above: Any, weight: Any, hidden: Any, delta: Any, features: Any, units: Any,
-    most: Any, multiplier: Any,
+    work, above, weight, hidden, delta, features, units,
+    most, multiplier,
     PRECISION: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr, FEATURES: tl.constexpr,
 ):  # fmt: skip
     """δ of a layer of `features` units, from that of the layer of `units` units above and its weights."""
-    run, start = tl.load(work + 2 * tl.program_id(1)), tl.load(work + 2 * tl.program_id(1) + 1)
-    long_run, size = run.to(tl.int64), tl.load(batches + run)
+    task = work + 3 * tl.program_id(1)
+    run, start, size = tl.load(task).to(tl.int64), tl.load(task + 1), tl.load(task + 2)
     rows, k = start + tl.arange(0, ROWS), tl.program_id(0) * FEATURES + tl.arange(0, FEATURES)
     live = rows < size
     total = tl.zeros([ROWS, FEATURES], tl.float32)
     for first in range(0, units, UNITS):
         unit = first + tl.arange(0, UNITS)
         mine = unit < units
-        place = (long_run * most + rows)[:, None] * units + unit[None, :]
+        place = (run * most + rows)[:, None] * units + unit[None, :]
         d = tl.load(above + place, mask=live[:, None] & mine[None, :], other=0.0)
-        place = (long_run * units + unit)[:, None] * features + k[None, :]
+        place = (run * units + unit)[:, None] * features + k[None, :]
         w = tl.load(weight + place, mask=mine[:, None] & (k < features)[None, :], other=0.0)
         total = tl.dot(d, w, total, input_precision=PRECISION)
-    place = (long_run * most + rows)[:, None] * features + k[None, :]
+    place = (run * most + rows)[:, None] * features + k[None, :]
     inside = live[:, None] & (k < features)[None, :]
     h = tl.load(hidden + place, mask=inside, other=0.0)
     tl.store(delta + place, tl.where(h > 0, multiplier * total, 0.0), mask=inside)
@@ -191,16 +184,15 @@ def hidden_gradient(
 
 @triton.jit(do_not_specialize=["ahead"])
 def update(
-    data: Any, offset: Any, scale: Any, ring: Any, windows: Any, counter: Any, ahead: Any, batches: Any,
-    order: Any, delta: Any, weight: Any, bias: Any, momenta: Any, bias_momenta: Any, rates: Any,
-    features: Any, units: Any, most: Any, ring_width: Any,
-    multiplier: Any, bias_multiplier: Any, rate_scale: Any, bias_rate_scale: Any, momentum: Any, decay: Any,
+    data, offset, scale, examples, ahead, order, delta, weight, bias, momenta, bias_momenta, rates,
+    features, units, runs, most,
+    multiplier, bias_multiplier, rate_scale, bias_rate_scale, momentum, decay,
     FIRST: tl.constexpr, MOMENTUM: tl.constexpr, NESTEROV: tl.constexpr, PRECISION: tl.constexpr,
     ROWS: tl.constexpr, UNITS: tl.constexpr, FEATURES: tl.constexpr,
 ):  # fmt: skip
     """Gradient and update of a tile of one layer's weights, (units, features), and of the units' biases."""
-    run = tl.load(order + tl.program_id(2))
-    long_run, size = run.to(tl.int64), tl.load(batches + run)
+    task = order + 2 * tl.program_id(2)
+    run, size = tl.load(task).to(tl.int64), tl.load(task + 1)
     unit, k = (
         tl.program_id(1) * UNITS + tl.arange(0, UNITS),
         tl.program_id(0) * FEATURES + tl.arange(0, FEATURES),
@@ -210,23 +202,20 @@ def update(
     for start in range(0, size, ROWS):
         rows = start + tl.arange(0, ROWS)
         live = rows < size
-        if FIRST:
-            lines = data + _examples(ring, windows, counter, ahead, run, size, rows, ring_width) * features
-        else:
-            lines = data + (long_run * most + rows) * features
+        lines = _lines(data, examples, ahead, run, rows, live, features, runs, most, FIRST)
         a = _inputs(lines, offset, scale, live, k, features, FIRST)
-        place = (long_run * most + rows)[:, None] * units + unit[None, :]
+        place = (run * most + rows)[:, None] * units + unit[None, :]
         d = tl.load(delta + place, mask=live[:, None] & mine[None, :], other=0.0)
         gradient = tl.dot(tl.trans(d), a, gradient, input_precision=PRECISION)
         of_bias += tl.sum(d, 0)
     rate = tl.load(rates + run)
-    place = (long_run * units + unit)[:, None] * features + k[None, :]
+    place = (run * units + unit)[:, None] * features + k[None, :]
     _updated(
         weight, momenta, place, mine[:, None] & (k < features)[None, :], multiplier * gradient,
         rate * rate_scale, momentum, decay, MOMENTUM, NESTEROV,
     )  # fmt: skip
     if tl.program_id(0) == 0:
         _updated(
-            bias, bias_momenta, long_run * units + unit, mine, bias_multiplier * of_bias,
+            bias, bias_momenta, run * units + unit, mine, bias_multiplier * of_bias,
             rate * bias_rate_scale, momentum, decay, MOMENTUM, NESTEROV,
         )  # fmt: skip
