@@ -19,6 +19,8 @@ from scalinglab.train.batches import Resident, Ring
 from scalinglab.train.optimizers import Moments, Rule
 from scalinglab.train.setting import Setting
 
+# for tensor cores, fp32 numbers are split into two of TF32, whose three larger products are summed
+PRODUCTS = {"fp32": "tf32x3", "tf32": "tf32"}
 STACK = 128  # runs, at most
 SMALL = 64  # examples: up to here batches share a stack, and larger ones share another
 PLAIN = {  # what the kernels know of: any other value is left to the engine's general form
@@ -96,8 +98,7 @@ class FusedSteps:
         runs, outputs = len(sizes), self.layers[-1][1].out_features
         self.form = {"MOMENTUM": bool(self.moments.slots), "NESTEROV": optimizer == "nesterov"}
         self.tiles: dict[str, dict[str, Any]] = {
-            kernel: {**tile, "PRECISION": "ieee" if precision == "fp32" else "tf32"}
-            for kernel, tile in tiles(most).items()
+            kernel: {**tile, "PRECISION": PRODUCTS[precision]} for kernel, tile in tiles(most).items()
         }
         self.classes = max(16, 1 << (outputs - 1).bit_length())
         # the longest first, so that none is left at the end
