@@ -5,7 +5,7 @@ import pytest
 
 from scalinglab import Spectrum
 from scalinglab.errors import BadInput
-from scalinglab.theory import infinite_width, kernel
+from scalinglab.theory import dmft, infinite_width, kernel
 
 
 def test_white_spectrum_is_flat():
@@ -89,3 +89,74 @@ def test_bad_input_is_named():
         Spectrum.white(100).tail_exponent(window=(3, 5))
     with pytest.raises(BadInput, match="whole numbers from 0"):
         Spectrum.white(10).cumulative_power(11)
+
+
+# --- from a sample to the population ---------------------------------------------------------------------
+
+TASK, SPECTRAL, SAMPLE, MODES = 1.8, 1.5, 800, 20_000
+
+
+def sampled(seed, n=SAMPLE):
+    """A kernel matrix and targets of Gaussian features with power laws of known exponents."""
+    rng, k = np.random.default_rng(seed), np.arange(1, MODES + 1.0)
+    features = rng.normal(size=(n, MODES))
+    weights = k ** (-TASK / 2) * rng.choice([-1, 1], MODES)
+    return (features * k**-SPECTRAL) @ features.T, features @ weights
+
+
+def test_completed_spectrum_predicts_the_population_for_as_many_examples_as_were_sampled():
+    k = np.arange(1, MODES + 1.0)
+    sizes = np.array([10, 50, 200, 400, 800])
+    truth = kernel.learning_curve(Spectrum(k**-SPECTRAL, k**-TASK), sizes).loss
+    measured = [Spectrum.from_kernel(*sampled(seed)) for seed in range(3)]
+    ratio = np.mean([kernel.learning_curve(m.completed(), sizes).loss / truth for m in measured], axis=0)
+    np.testing.assert_allclose(ratio, 1, atol=0.12)
+    raw = (
+        kernel.learning_curve(Spectrum(measured[0].eigenvalues, measured[0].target_power), sizes).loss / truth
+    )
+    assert raw[-2] < 0.6  # what the sample alone says for half as many examples
+    assert np.mean([m.completed().spectral_exponent for m in measured]) == pytest.approx(SPECTRAL, abs=0.1)
+    assert np.mean([m.completed().task_exponent for m in measured]) == pytest.approx(TASK, abs=0.1)
+    for m in measured:
+        assert m.completed().total_power == pytest.approx(m.mean_square)
+        assert m.tail_exponent().value == pytest.approx(SPECTRAL, abs=0.1)
+        assert m.tail_exponent("target_power").value == pytest.approx(TASK, abs=0.15)
+
+
+def test_left_out_loss_is_that_of_fits_without_the_input():
+    matrix, y = sampled(0, n=60)
+    found = Spectrum.from_kernel(matrix, y)
+    losses = []
+    for i in range(60):
+        others = np.arange(60) != i
+        solved = np.linalg.solve(matrix[np.ix_(others, others)], y[others])
+        losses.append((matrix[i, others] @ solved - y[i]) ** 2)
+    assert found.left_out_loss == pytest.approx(np.mean(losses))
+
+
+def test_more_examples_than_a_quarter_of_the_sample_are_refused():
+    found = Spectrum.from_kernel(*sampled(0, n=100))
+    kernel.learning_curve(found, 25)
+    with pytest.raises(BadInput, match=r"good for up to 25 examples; measure it on 120 inputs"):
+        kernel.learning_curve(found, [10, 30])
+    with pytest.raises(BadInput, match=r"completed\(\)"):
+        dmft.solve(found, [1.0], n_data=30)
+    assert kernel.learning_curve(found.completed(), 30).loss > 0
+    assert dmft.solve(found.completed(), [1.0], n_data=30).test_loss > 0
+
+
+def test_modes_of_a_completed_spectrum_continue_without_a_step():
+    spectrum = Spectrum.from_kernel(*sampled(0)).completed()
+    last, first = spectrum.mode(spectrum.resolved)[0], spectrum.mode(spectrum.resolved + 1)[0]
+    assert first == pytest.approx(last, rel=0.2)
+    share = spectrum.cumulative_power(np.array([10, spectrum.resolved, 10**6, spectrum.n_modes]))
+    assert (np.diff(share) > 0).all()
+    assert share[-1] == pytest.approx(1, abs=1e-3)
+    with pytest.raises(BadInput, match="nodes"):
+        _ = spectrum.eigenvalues
+
+
+def test_summary_gives_exponents_with_intervals():
+    text = Spectrum.from_kernel(*sampled(0)).summary()
+    assert "kernel on 800 inputs: 100 modes resolved" in text
+    assert "b, λ_k ~ k^-b: 1." in text

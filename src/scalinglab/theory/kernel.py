@@ -141,6 +141,7 @@ def learning_curve(
                 f"{name} = {values[~(values >= 0) | ~np.isfinite(values)][:1]} must be finite, 0 or more"
             )
     n = np.where(n < 1e-100, 0.0, n)  # below it n·λ underflows
+    spectrum.trusted(float(n.max(initial=0.0)))
     nodes = spectrum.nodes()
     flat = [np.ravel(v) for v in (n, lam, sigma)]
     parts = [

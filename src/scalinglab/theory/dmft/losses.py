@@ -149,6 +149,7 @@ def solve(
             )
     if not (math.isfinite(noise) and noise >= 0):
         raise BadInput(f"noise = {noise}: the standard deviation must be zero or more")
+    spectrum.trusted(n_data)
     shape = np.shape(times)
     if isinstance(dynamics, OnePassSGD):
         parts, stable = sgd.losses(spectrum, flat, n_params, n_data, noise, dynamics)

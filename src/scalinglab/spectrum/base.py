@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
@@ -22,6 +23,9 @@ from scipy.special import stdtrit
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.estimate import Estimate
+
+if TYPE_CHECKING:
+    from scalinglab.spectrum.measured import MeasuredSpectrum
 
 ORDER = 20  # Gauss nodes a panel: 1e-12 for functions with poles 0.3 rad away from the spectrum
 PANEL = 2.0  # ratio of the eigenvalues at the two ends of a panel
@@ -203,30 +207,28 @@ class Spectrum:
         return Spectrum(np.full(n_modes, float(eigenvalue)), np.full(n_modes, float(target_power)))
 
     @staticmethod
-    def from_kernel(matrix: np.ndarray, targets: np.ndarray) -> Spectrum:
+    def from_kernel(matrix: np.ndarray, targets: np.ndarray) -> MeasuredSpectrum:
         """The spectrum of a measured kernel matrix, and of the targets in its eigenvectors.
 
         With K(X, X)/n = Σ λ_k u_k u_kᵀ over n inputs, the target power of a mode is (u_k·y)²/n, summed over
         outputs, so that all modes together hold the mean of y². Eigenvalues below the round-off of the
         largest carry no information: their modes are dropped and their power with them (`total_power`
-        against the mean of y² shows how much; add it to the noise).
+        against `mean_square` shows how much; add it to the noise).
 
         Args:
             matrix: K(x_i, x_j), symmetric, shape (n, n).
             targets: y, shape (n,) or (n, outputs).
 
         Returns:
-            Modes in the order of falling eigenvalues.
+            Modes in the order of falling eigenvalues. Theories take them for up to n/4 examples;
+            `completed()` continues them by tails for more, `tail_exponent` gives exponents with intervals.
         """
-        kernel, y = np.asarray(matrix, float), np.asarray(targets, float)
-        if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or len(y) != len(kernel):
-            raise BadInput(f"kernel matrix {kernel.shape} and targets {y.shape} must be (n, n) and (n, ...)")
-        if not np.allclose(kernel, kernel.T, rtol=1e-6, atol=1e-9 * np.abs(kernel).max()):
-            raise BadInput("the kernel matrix is not symmetric; give (K + K.T)/2 if that is meant")
-        values, vectors = np.linalg.eigh(kernel / len(kernel))
-        power = np.sum((vectors.T @ y.reshape(len(y), -1)) ** 2, axis=1) / len(y)
-        keep = np.flatnonzero(values > len(values) * np.finfo(float).eps * values[-1])[::-1]
-        return Spectrum(values[keep], power[keep])
+        from scalinglab.spectrum.measured import MeasuredSpectrum
+
+        return MeasuredSpectrum.of(matrix, targets)
+
+    def trusted(self, n_data: float) -> None:
+        """Raise where the spectrum says nothing about so many examples; measured ones do."""
 
 
 class PowerLaw(Spectrum):
