@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from scalinglab.board.server import Page
 from scalinglab.curves import run_name
 from scalinglab.errors import BadInput
 from scalinglab.store import Damaged, Inaccessible, Store, StoreError, StoreWarning, checked, files
@@ -133,6 +134,7 @@ def test_a_hostile_line_is_reported_by_name_and_all_others_load(tmp_path, line):
 
 UNPRIVILEGED = """
 import os, sys, warnings
+from scalinglab.board.server import Page
 from scalinglab.store import Store, StoreError
 with Store(sys.argv[2]).start({"number": 0}) as run:  # loads what this user may load and another may not
     run.append(step=0, test_loss=1.0)
@@ -338,6 +340,27 @@ def test_repair_moves_damage_aside_and_keeps_every_intact_run(tmp_path):
     fill(store, [20])
     single.write_bytes(b"")  # a second damaged file of the same name does not replace the first
     assert list(Store(tmp_path).repair()) == [str(tmp_path / "damaged" / f"{single.stem}-2.parquet")]
+
+
+@pytest.mark.parametrize("folder", ["live", "sealed"])
+def test_what_is_no_file_is_named_and_all_else_goes_on(tmp_path, folder):
+    """A folder and a link to itself under the names of runs."""
+    store = Store(tmp_path)
+    fill(store, [1, 2])
+    ending = "jsonl" if folder == "live" else "parquet"
+    place = tmp_path / folder
+    (place / f"folder.{ending}").mkdir()
+    (place / f"loop.{ending}").symlink_to(place / f"loop.{ending}")
+    with pytest.warns(StoreWarning, match="cannot read") as said:
+        assert set(store.curves()["number"]) == {1, 2}
+    for name in ("folder", "loop"):
+        assert any(f"{name}.{ending}" in str(warning.message) for warning in said)
+    assert {record.setting.get("number") for record in store.records().values()} >= {1, 2}
+    assert store.compact() == 2
+    assert store.upgrade() == 0
+    assert sum(bool(finding.problem) for finding in store.verify()) == 2
+    assert f"folder.{ending}, loop.{ending}" in Page(store, "title", 5.0).text()
+    assert store.done({"number": 1})
 
 
 def test_a_truncated_pack_does_not_pass_for_runs_that_are_done(tmp_path):

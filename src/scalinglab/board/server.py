@@ -47,7 +47,7 @@ class Page:
             try:
                 status = path.stat()
                 found.append((path.name, status.st_size, status.st_mtime_ns))
-            except FileNotFoundError:
+            except OSError:  # gone meanwhile, or not to be read: the page names it then
                 continue
         return sorted(found)
 

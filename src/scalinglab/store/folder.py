@@ -283,7 +283,7 @@ class Store(RunStore):
         Damaged files, runs that are being written and states are left alone.
         """
         rewritten = 0
-        for path in self._live.glob("*.jsonl"):
+        for path in filter(Path.is_file, self._live.glob("*.jsonl")):
             with (
                 contextlib.suppress(RunBusy, FileNotFoundError, *READ_ERRORS),
                 contextlib.closing(self._grab(path)) as writer,

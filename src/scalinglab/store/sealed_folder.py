@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from scalinglab.progress import track
 from scalinglab.store import parquet
 from scalinglab.store.columns import unite
-from scalinglab.store.files import Damaged, Inaccessible, NewerFormat, StoreError, set_aside, writing
+from scalinglab.store.files import Damaged, Inaccessible, NewerFormat, StoreError, reading, set_aside, writing
 from scalinglab.store.pack_index import (
     PackIndex,
     forget_index,
@@ -386,7 +386,8 @@ class SealedFolder:
         return {name: footer for name, footer in found.items() if name not in replaced}
 
     def _footer(self, path: Path) -> parquet.Footer:
-        state = path.stat()
+        with reading(path):
+            state = path.stat()
         key = (path.name, state.st_size, state.st_mtime_ns)
         if key not in self._footers:
             self._footers[key] = parquet.read_footer(path)
