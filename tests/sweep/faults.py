@@ -18,8 +18,9 @@ from tests.sweep import pretend
 
 KINDS = ["a", "b", "c"]
 DRIVER = """
-import json, sys, warnings
+import faulthandler, json, signal, sys, warnings
 warnings.simplefilter("ignore")
+faulthandler.register(signal.SIGUSR1)
 from scalinglab.sweep import Grid, execute
 path, engine, address, grid = sys.argv[1:]
 outcome = execute(
@@ -96,7 +97,7 @@ def inject(path, engine, kills, wanted=None, address="", lose_node=None):
         process = start_driver(path, engine, address, wanted)
         while process.poll() is None and killed.total < kills:
             if chance.random() < 0.75:
-                wait_until(lambda driver=process: driver.poll() is not None or running(path), 300)
+                _wait_for_runs(process, path)
             time.sleep(chance.uniform(0.0, 0.1))
             if lose_node is not None and killed.total % 10 == 9 and running(path):
                 lose_node()
@@ -121,6 +122,17 @@ def inject(path, engine, kills, wanted=None, address="", lose_node=None):
             for name in chance.sample(names, 2 * len(names) // 3):
                 Store(path).discard(name)
     raise AssertionError("the sweep did not come to its end")
+
+
+def _wait_for_runs(driver, path, seconds=300):
+    """Wait until a run is being written or the driver is over; what it does instead is in the error."""
+    try:
+        wait_until(lambda: driver.poll() is not None or running(path), seconds)
+    except AssertionError:
+        driver.send_signal(signal.SIGUSR1)
+        time.sleep(2)
+        driver.kill()
+        raise AssertionError(f"no run is written:\n{driver.communicate(timeout=60)[0]}") from None
 
 
 def kill(pid):
