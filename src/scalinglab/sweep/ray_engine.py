@@ -25,6 +25,7 @@ from scalinglab.store import StoreError
 from scalinglab.sweep.pool import DIED, Answer, Pool, Task
 from scalinglab.sweep.preflight import check_answer, leave_token, remove_token
 
+PREFLIGHT = 60.0  # seconds in which nodes are asked for the store's folder, all together
 CONNECT = 15.0  # seconds within which a cluster must answer
 
 
@@ -77,12 +78,19 @@ class RayPool(Pool):
                 place = OnNode(node_id=name, soft=False)
                 asked[name] = look.options(scheduling_strategy=place).remote(str(store), token, name)
         hosts = {node["NodeID"]: node["NodeManagerHostname"] for node in self._ray.nodes()}
+        if not asked:
+            return
+        ready, late = self._ray.wait(list(asked.values()), num_returns=len(asked), timeout=PREFLIGHT)
+        for reference in late:  # the node is busy or lost; each task looks for the token again
+            self._ray.cancel(reference, force=True)
         problems = []
         for name, reference in asked.items():
+            if reference not in ready:
+                continue
             try:
-                problem = self._ray.get(reference, timeout=120)
+                problem = self._ray.get(reference)
             except self._ray.exceptions.RayError:
-                continue  # the node went away meanwhile, or is busy; each task looks for the token again
+                continue  # the node went away meanwhile
             problems.append(problem or check_answer(store, token, name, hosts[name]))
         if told := sorted({problem for problem in problems if problem}):
             raise StoreError("; ".join(told))
