@@ -40,6 +40,7 @@ def test_pvalues_are_uniform_where_the_fit_is_right():
         assert np.mean(values < 0.2) < 0.4
 
 
+@pytest.mark.slow
 def test_correlated_noise_is_said_and_covered():
     rng = np.random.default_rng(1)
     laws = [fitted(0.03 * autocorrelated(rng, 32)) for _ in range(30)]

@@ -165,6 +165,7 @@ def test_as_published_leaves_blocks_out_whatever_their_norms_or_their_neighbours
     assert float(found[2]) == pytest.approx(untouched, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_as_published_follows_the_authors_code_for_cnn_resnet_and_vit():
     cnn = nets.build("cnn", (3, 8, 8), 10, width=0.25, seed=0)
     weights = [p.detach().double().numpy() for p in cnn.parameters() if p.ndim > 1]

@@ -128,6 +128,7 @@ def test_gradient_noise_equals_the_covariance_of_single_gradients():
     assert found.simple_noise_scale == pytest.approx(found.trace / found.gradient_square)
 
 
+@pytest.mark.slow
 def test_two_batch_sizes_recover_the_noise_on_average():
     rng = np.random.default_rng(0)
     mean, spread = np.array([1.0, -2.0, 0.5]), np.array([3.0, 1.0, 2.0])
@@ -158,6 +159,7 @@ def test_dimension_of_a_flat_cloud_in_a_larger_space(method, d):
     assert method in found.summary()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["neighbours", "two_nn", "mle"])
 def test_error_of_the_dimension_is_its_spread_between_samples(method):
     rng = np.random.default_rng(0)

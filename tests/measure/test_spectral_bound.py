@@ -59,6 +59,7 @@ def test_the_second_of_two_close_singular_values_is_not_taken_for_the_first(smal
     assert float(spectral_norm(weight[3:4], geometry).norm) == pytest.approx(3.26850, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize(("channels", "side"), [(2, 8), (3, 6), (4, 7)])
 def test_bound_holds_for_random_convolutions(channels: int, side: int, stride: int):

@@ -21,6 +21,7 @@ def rows(key: str):
     return made, {row.quantity: row for row in made.table}
 
 
+@pytest.mark.slow
 def test_optimum_is_linear_in_load_and_close_to_bayes_but_not_equal():
     _, table = rows("fig2b")
     assert table["exponent of λ_opt(α) as α → ∞"].verdict == "agrees"

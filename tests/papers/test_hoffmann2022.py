@@ -7,6 +7,7 @@ from scalinglab.errors import BadInput
 from scalinglab.papers.hoffmann2022 import refit
 
 
+@pytest.mark.slow
 def test_smoke_refit_finds_the_surface_it_was_drawn_from():
     made = refit.refit("smoke")
     assert len(made.table) == 3

@@ -65,6 +65,7 @@ def test_an_unknown_paper_is_named():
         list(check("nobody2030"))
 
 
+@pytest.mark.slow
 def test_one_paper_matches_its_records():
     found = list(check("hoffmann2022"))
     assert [one.key for one in found] == ["hoffmann2022/refit"]

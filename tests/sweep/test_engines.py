@@ -417,6 +417,7 @@ def test_a_run_that_another_process_writes_keeps_back_none_of_its_group(tmp_path
     check(Store(tmp_path), grid(seeds=4))
 
 
+@pytest.mark.slow
 def test_a_sweep_that_ends_while_it_looks_for_the_run_to_blame_calls_no_other_failed(tmp_path):
     wanted = grid(seeds=2, trouble=["raise", "none"])  # one task; its first half is the one to blame
     plan = make_plan(wanted, Store(tmp_path), workers=1)

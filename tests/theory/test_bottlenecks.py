@@ -32,6 +32,7 @@ def test_exponents_are_the_slopes_of_the_solved_losses(a, b):
     assert found.printed_params >= found.params
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("a", "b"), [(2.0, 1.5), (3.0, 1.25)])
 def test_the_frontier_has_the_predicted_slopes(a, b):
     frontier = bottlenecks.compute_optimal(sl.Spectrum.power_law(a, b, 10**12), np.array([1e8, 1e9]))

@@ -84,6 +84,7 @@ def test_draws_are_batched():
     np.testing.assert_allclose(found, one_by_one)
 
 
+@pytest.mark.slow
 def test_leading_correction_in_data_matches_simulation():
     """D (L(D, P) − L(P)) at D = 400, 800: extrapolated to 1/D → 0 it is (S7); 1500 draws each."""
     population = relu_pool(2000)
@@ -106,6 +107,7 @@ def test_leading_correction_in_data_matches_simulation():
     assert abs(predicted - gaussian) > 3 * error  # and tells the fourth moments from Gaussian ones
 
 
+@pytest.mark.slow
 def test_leading_correction_in_features_matches_simulation():
     """Student features drawn from the pool with replacement: P (L(D, P) − L(D)) → (S10)'s coefficient."""
     weights = RNG(99).normal(size=(5, 300))

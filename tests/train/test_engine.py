@@ -140,6 +140,7 @@ def test_orders_of_different_seeds_are_independent_and_uniform() -> None:
     assert len({tuple(p.tolist()) for p in order[:, 0]}) == 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [1e-3, 1e-2])
 @pytest.mark.parametrize(
     "kind",
