@@ -14,11 +14,15 @@ ENTRIES = (
         "bahri2021/fig1-top-right",
         "resolution-limited scaling with data of Wide ResNets",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.images:fig1_top_right",
+        gpu_hours=40.0,
     ),
     Entry(
         "bahri2021/fig1-bottom-left",
         "resolution-limited scaling with width of ResNets",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.images:fig1_bottom_left",
+        gpu_hours=20.0,
     ),
     Entry(
         "bahri2021/fig1-bottom-right",
@@ -50,6 +54,8 @@ ENTRIES = (
         "bahri2021/fig2-right",
         "the exponents of student networks, of a CNN and of a Wide ResNet against the dimension of the data",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.distributions:fig2_right",
+        gpu_hours=45.0,
     ),
     Entry(
         "bahri2021/fig2-right-kernels",
@@ -80,16 +86,22 @@ ENTRIES = (
         "bahri2021/fig5-left",
         "the number of superclasses of CIFAR-100 does not change the exponent",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.distributions:fig5_left",
+        gpu_hours=40.0,
     ),
     Entry(
         "bahri2021/fig5-right",
         "Gaussian noise on the inputs of CIFAR-10 changes the exponent strongly",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.distributions:fig5_right",
+        gpu_hours=48.0,
     ),
     Entry(
         "bahri2021/figS1",
         "loss and error, final and best, scale alike",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.images:fig_s1",
+        gpu_hours=40.0,
     ),
     Entry(
         "bahri2021/figS2",
@@ -102,6 +114,8 @@ ENTRIES = (
         "bahri2021/figS3",
         "cross-entropy against data for several image sets",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.images:fig_s3",
+        gpu_hours=40.0,
     ),
     Entry(
         "bahri2021/figS4",
@@ -114,6 +128,8 @@ ENTRIES = (
         "bahri2021/figS5",
         "depth hardly matters for data scaling, width does",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.bahri2021.distributions:fig_s5",
+        gpu_hours=150.0,
     ),
     Entry(
         "bahri2021/figS6",
@@ -139,5 +155,6 @@ ENTRIES = (
         "bahri2021/table1",
         "the four-layer CNNs",
         scales=("smoke", "laptop"),
+        make="scalinglab.papers.bahri2021.distributions:table1",
     ),
 )

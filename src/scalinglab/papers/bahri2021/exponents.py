@@ -138,6 +138,8 @@ def _law(sizes: np.ndarray, losses: np.ndarray, part: slice, form: tuple[str, in
 def _fitted(sizes: np.ndarray, losses: np.ndarray, part: slice, form: tuple[str, int]) -> Any:
     """The law on a range, or None where the range does not follow it."""
     x, degree = sizes[part], form[1]
+    if form == FLOOR and len(x) <= FEWEST:
+        return None
     if len(x) <= degree:
         return _law(sizes, losses, part, form) if form == PURE and len(x) > 1 else None
     law = _law(sizes, losses, part, form)

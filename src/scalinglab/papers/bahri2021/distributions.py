@@ -1,0 +1,224 @@
+"""What the exponent depends on: the task, the inputs, the shape of the network, the dimension of the data.
+
+Fig. 5: superclasses (left), which leave the exponent, and noise on the inputs (right), which changes it.
+S5: the width of Wide ResNets matters, their depth hardly. Fig. 2 right: 4/α_D against the dimension of the
+data, for students of deep teachers (the dimension of their inputs) and for CNNs on images (their intrinsic
+dimension, on the inputs and on the last hidden layer of the trained network, from the 2nd, 3rd and 4th
+nearest neighbour as published, and by TwoNN). Table 1: the CNNs. Scales are those of `images`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scalinglab import measure
+from scalinglab.curves import Curves
+from scalinglab.data import available, load
+from scalinglab.figures import style
+from scalinglab.papers import trained
+from scalinglab.papers.bahri2021 import images, students
+from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.verdict import Row
+
+METHODS = {"neighbours": "k = 2, 3, 4", "two_nn": "TwoNN"}
+
+
+# --- Fig. 5 ------------------------------------------------------------------------------------------
+
+
+def superclasses(dataset: str, n_classes: int, groups: int) -> Any:
+    """The grouping of a set into so many superclasses: CIFAR-100's own 20, or neighbours in its order."""
+    if groups == n_classes:
+        return None
+    if dataset == "cifar100":
+        coarse = load(dataset).groupings["coarse"]
+        return "coarse" if groups == 20 else [int(c) * groups // 20 for c in coarse]
+    return [k * groups // n_classes for k in range(n_classes)]
+
+
+def fig5_left(scale: str) -> Reproduction:
+    """The exponent for several numbers of superclasses."""
+    s = images.scale_of(scale)
+    (dataset,) = images.usable([s.superclassed])
+    finest = 100 if dataset == "cifar100" else 10
+    base = {**s.base, "dataset": dataset}
+    named = {
+        f"{groups} classes": base | ({} if groups == finest else
+                                     {"superclass": superclasses(dataset, finest, groups)})
+        for groups in s.groupings
+    }  # fmt: skip
+    found, curves = images.scans(named, images.in_data(s.sizes), s.seeds, "n_data", "superclasses")
+    network = images.network_name(s.base)
+    figure, alphas = images.draw(found, f"superclasses of {dataset}: {network}", "examples D")
+    rows = [alpha.row(f"{dataset}, {scan.name}: α_D", network) for scan, alpha in zip(found, alphas)]
+    note = "the paper: the number of classes has no visible effect on the exponent"
+    rows += [
+        images.difference(
+            f"{dataset}: α_D of {scan.name} less that of {found[0].name}", alpha, alphas[0], note
+        )
+        for scan, alpha in zip(found[1:], alphas[1:])
+    ]
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def fig5_right(scale: str) -> Reproduction:
+    """The exponent for several strengths of noise on the inputs."""
+    s = images.scale_of(scale)
+    (dataset,) = images.usable([s.noisy])
+    base = {**s.base, "dataset": dataset}
+    named = {f"noise {noise:g}": {**base, "input_noise": noise} for noise in s.noises}
+    found, curves = images.scans(named, images.in_data(s.sizes), s.seeds, "n_data", "input noise")
+    network = images.network_name(s.base)
+    figure, alphas = images.draw(found, f"noise on the inputs of {dataset}: {network}", "examples D")
+    rows = [alpha.row(f"{dataset}, {scan.name}: α_D", network) for scan, alpha in zip(found, alphas)]
+    rows.append(
+        images.difference(
+            f"{dataset}: α_D without noise less that of {found[-1].name}", alphas[0], alphas[-1],
+            "the paper: the strength of the noise has a strong effect on the scaling", relation=">",
+        )
+    )  # fmt: skip
+    return Reproduction(curves, figure, tuple(rows))
+
+
+# --- S5 ----------------------------------------------------------------------------------------------
+
+
+def fig_s5(scale: str) -> Reproduction:
+    """The exponent of Wide ResNets d-k: width k matters, depth d hardly."""
+    s = images.scale_of(scale)
+    (dataset,) = images.usable([s.noisy])
+    shared = {**s.aspect_base, "model": "wide_resnet", "measure": (), "dataset": dataset}
+    named = {f"WRN-{d}-{k:g}": {**shared, "depth": d, "width": k} for d, k in s.aspects}
+    found, curves = images.scans(named, images.in_data(s.aspect_sizes), s.seeds, "n_data", "aspect ratio")
+    figure, alphas = images.draw(found, f"Wide ResNets on {dataset}", "examples D")
+    by_aspect = dict(zip(s.aspects, alphas))
+    rows = [alpha.row(f"{dataset}, {name}: α_D") for name, alpha in zip(named, alphas)]
+    depth, width = s.aspects[0]
+    widest = max(k for d, k in s.aspects if d == depth)
+    deepest = max(d for d, k in s.aspects if k == width)
+    rows.append(
+        images.difference(
+            f"{dataset}: α_D of WRN-{depth}-{widest:g} less that of WRN-{depth}-{width:g}",
+            by_aspect[depth, widest], by_aspect[depth, width],
+            "the paper: the exponent grows with width up to a critical width", relation=">",
+        )
+    )  # fmt: skip
+    if deepest > depth:
+        rows.append(
+            images.difference(
+                f"{dataset}: α_D of WRN-{deepest}-{width:g} less that of WRN-{depth}-{width:g}",
+                by_aspect[deepest, width], by_aspect[depth, width], "the paper: depth has a mild effect",
+            )
+        )  # fmt: skip
+    return Reproduction(curves, figure, tuple(rows))
+
+
+# --- Fig. 2 right ------------------------------------------------------------------------------------
+
+POINTS = {"smoke": 400, "laptop": 2000, "gpu": 10_000, "paper": 10_000}
+
+
+def fig2_right(scale: str) -> Reproduction:
+    """4/α_D against the dimension of the data."""
+    found = {
+        d: alpha for d, (_, _, alpha) in students.by_dimension(students.in_data(scale), "n_data").items()
+    }
+    s = images.scale_of(scale)
+    scans, curves = images.data_scans(scale)
+    figure, axes = style.panels(size=(5.6, 4.6))
+    axis = axes[0, 0]
+    students.draw_dimensions(axis, found, "α_D")
+    axis.set_title("exponent against dimension")
+    rows = [alpha.row(f"students, d = {d}: α_D", "judged in figS2") for d, alpha in found.items()]
+    markers = {"inputs": "s", "last hidden layer": "^"}
+    for scan, color in zip((one for one in scans if "cross-entropy" in one.name), style.PALETTE[1:]):
+        dataset = scan.name.split(",")[0]
+        if not available(dataset):  # its runs are in the store, its images are not here
+            continue
+        alpha = scan.exponent()
+        inverse = 4 / alpha.value, 4 * alpha.stderr / alpha.value**2
+        for place, dimensions in data_dimensions(dataset, s, scale).items():
+            for method, dimension in dimensions.items():
+                ratio = inverse[0] / dimension.value
+                share = np.hypot(inverse[1] / inverse[0], dimension.stderr / dimension.value)
+                rows.append(
+                    Row(
+                        f"{dataset}, {place}: 4/α_D over the dimension by {METHODS[method]}", ratio,
+                        abs(ratio * float(share)), alpha.n, expected=1.0,
+                        note=f"dimension {dimension}, α_D {alpha}; the paper: less clear than for students",
+                    )
+                )  # fmt: skip
+            published = dimensions["neighbours"]
+            style.points(
+                axis, [published.value], [inverse[0]], [inverse[1]], xerr=[published.stderr], color=color,
+                fmt=markers[place], label=f"{dataset}, {place}",
+            )  # fmt: skip
+    axis.set(xlim=(0, None), ylim=(0, None))
+    style.legend(axis, fontsize=7)
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def data_dimensions(dataset: str, s: images.Scale, scale: str) -> dict[str, dict[str, measure.Dimension]]:
+    """The intrinsic dimension of the training images, and of test images on the last hidden layer."""
+    data, n = load(dataset), POINTS[scale]
+    x = data.inputs("train", slice(0, n))
+    features = last_hidden({**s.base, "dataset": dataset, "n_data": max(s.sizes)}, data.inputs("test")[:n])
+    return {
+        place: {method: measure.dimension(points, method) for method in METHODS}
+        for place, points in (("inputs", x), ("last hidden layer", features))
+    }
+
+
+def last_hidden(base: dict[str, Any], x: np.ndarray) -> np.ndarray:
+    """What enters the last layer of a network trained with this setting, (examples, units)."""
+    import torch
+
+    kept: list[np.ndarray] = []
+
+    def reading(model: Any) -> dict[str, float]:
+        last = [m for m in model.modules() if isinstance(m, torch.nn.Linear)][-1]
+        where, found = next(model.parameters()).device, []
+        hook = last.register_forward_pre_hook(lambda _, inputs: found.append(inputs[0].float().cpu()))
+        with torch.no_grad():
+            for part in torch.split(torch.as_tensor(x), 1000):
+                model(part.to(where))
+        hook.remove()
+        kept[:] = [torch.cat(found).numpy()]
+        return {}
+
+    # trained anew: a store keeps curves, not networks
+    with trained.kept_in(None):
+        trained.runs([{**base, "checkpoints_per_decade": 1}], "last hidden layer", extra=reading)
+    return kept[0]
+
+
+# --- Table 1 -----------------------------------------------------------------------------------------
+
+# channels of the convolutions and units of the dense layers
+CNNS = {
+    "CIFAR-10, MNIST, Fashion-MNIST": ("bahri2021", 10, (50, 100, 100, 64, 10)),
+    "CIFAR-100": ("bahri2021", 100, (50, 100, 200, 256, 100)),
+    "SVHN": ("bahri2021-svhn", 10, (64, 64, 128, 10)),
+}
+
+
+def table1(scale: str) -> Reproduction:
+    """The widths of the layers of the CNNs that are trained here, read off the networks."""
+    from scalinglab import nets
+
+    rows, sizes = [], []
+    for name, (variant, n_classes, widths) in CNNS.items():
+        model = nets.build("cnn", (3, 32, 32), n_classes, variant=variant)
+        layers = [p for p in model.parameters() if p.ndim > 1]
+        flops = measure.flops(model, (3, 32, 32), 1)
+        sizes.append({"model": name, "n_params": flops.n_params, "flops_per_step": flops.step})
+        for place, (layer, width) in enumerate(zip(layers, widths, strict=True), start=1):
+            kind = "convolution" if layer.ndim == 4 else "dense"
+            rows.append(
+                Row(f"{name}: layer {place}, {kind}", float(len(layer)), 0.0, paper=float(width),
+                    resolution=0.5)
+            )  # fmt: skip
+    return Reproduction(Curves(pd.DataFrame(sizes), source="theory"), None, tuple(rows))

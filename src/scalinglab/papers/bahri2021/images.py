@@ -1,0 +1,295 @@
+"""Resolution-limited networks on images: Figs. 1 top-right and bottom-left, S1 and S3.
+
+Loss against examples D, or against parameters P, of convolutional networks. At scale paper the networks are
+the paper's: Wide ResNet-28-10, 78,125 steps with flips, crops and a cosine schedule. At the other scales they
+are the CNN of table 1 (narrower on a laptop, a perceptron at scale smoke), trained with Adam for a fixed
+number of epochs, as every row says. The exponent is that of the best checkpoint's test loss unless it says
+otherwise, on the range of sizes that `exponents` chooses.
+
+The paper prints no exponent of these figures. What it says is judged: 0 < α < 1 (section 1); loss and error,
+final and best scale alike (S1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from scalinglab.curves import Curves
+from scalinglab.data import available
+from scalinglab.errors import BadInput
+from scalinglab.figures import style
+from scalinglab.papers import trained
+from scalinglab.papers.bahri2021 import exponents
+from scalinglab.papers.bahri2021.exponents import Exponent
+from scalinglab.papers.bahri2021.students import draw_law
+from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.verdict import Row
+
+Setting = dict[str, Any]
+METRICS = ("best loss", "final loss", "best error", "final error")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One scale.
+
+    Attributes:
+        datasets: of Figs. 1 and S3, the first of them for the others.
+        superclassed, noisy: sets of Fig. 5.
+        base: what all runs share but the data, among it the network.
+        sizes: D.
+        widths, width_data: factors on the network, at D = `width_data`.
+        losses: of Fig. 1 top-right.
+        seeds: each with its own network, order and examples.
+        groupings: superclasses of Fig. 5 left by their number; None is the finest labels.
+        noises: standard deviations of Fig. 5 right.
+        aspects: depth and width factor of the Wide ResNets of S5.
+        aspect_sizes: D there.
+    """
+
+    datasets: tuple[str, ...]
+    superclassed: str
+    noisy: str
+    base: Setting
+    sizes: tuple[int, ...]
+    widths: tuple[float, ...]
+    width_data: int
+    losses: tuple[str, ...]
+    seeds: int
+    groupings: tuple[int, ...]
+    noises: tuple[float, ...]
+    aspects: tuple[tuple[int, float], ...]
+    aspect_sizes: tuple[int, ...]
+    aspect_base: Setting = field(default_factory=dict)
+
+
+SHARED: Setting = {
+    "optimizer": "adam", "learning_rate": 1e-3, "batch_size": 128, "measure": (), "evaluate_at_most": 1000,
+}  # fmt: skip
+TABLE_1: Setting = {**SHARED, "model": "cnn", "model_options": {"variant": "bahri2021"}}
+FAST: Setting = {"precision": "bf16", "graphs": True, "compile": True}
+WIDE: Setting = {
+    "model": "wide_resnet", "depth": 28, "width": 10.0, "optimizer": "nesterov", "learning_rate": 0.1,
+    "weight_decay": 5e-4, "schedule": "cosine", "augment": "crop_flip", "batch_size": 128, "steps": 78_125,
+    "measure": (), "evaluate_at_most": 1000, **FAST,
+}  # fmt: skip
+PAPER_SIZES = tuple(round(50_000 / 2**k) for k in range(7, -1, -1))  # 391 … 50,000
+SCALES = {
+    "smoke": Scale(
+        ("digits",), "digits", "digits",
+        {**SHARED, "model": "mlp", "model_options": {"hidden": 32}, "learning_rate": 3e-3, "batch_size": 32,
+         "steps": 100, "checkpoints_per_decade": 3},
+        (128, 256, 512, 1024), (0.125, 0.25), 1024, ("cross_entropy",), 2, (10, 2), (0.0, 2.0),
+        ((10, 0.125), (10, 0.25)), (96, 384), {"steps": 10, "batch_size": 32, "checkpoints_per_decade": 1},
+    ),
+    "laptop": Scale(
+        ("mnist",), "mnist", "mnist", {**TABLE_1, "width": 0.25, "epochs": 10, "test_size": 2000},
+        (128, 256, 512, 1024, 2048), (0.0625, 0.125, 0.25, 0.5), 4096, ("cross_entropy", "mse"), 3,
+        (10, 5, 2), (0.0, 1.0, 3.0), ((10, 0.25), (10, 0.5), (16, 0.25)), (128, 256, 512, 1024),
+        {**SHARED, "epochs": 5, "pool": 2, "test_size": 1000},
+    ),
+    "gpu": Scale(
+        ("cifar10", "cifar100", "fashion-mnist", "mnist"), "cifar100", "cifar10",
+        {**TABLE_1, **FAST, "epochs": 20, "checkpoints_per_decade": 6}, PAPER_SIZES,
+        (0.125, 0.25, 0.5, 1.0, 2.0), 50_000,
+        ("cross_entropy", "mse"), 3, (100, 20, 10, 5, 2), (0.0, 0.5, 1.0, 2.0),
+        ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[2:], {**SHARED, **FAST, "epochs": 20},
+    ),
+    "paper": Scale(
+        ("cifar10", "cifar100", "fashion-mnist", "mnist", "svhn"), "cifar100", "cifar10", WIDE, PAPER_SIZES,
+        (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, ("cross_entropy",), 3, (100, 20, 10, 5, 2),
+        (0.0, 0.1, 0.2, 0.5, 1.0, 2.0),
+        tuple((d, float(k)) for d in (10, 16, 28, 40) for k in (1, 2, 4, 8, 12)), PAPER_SIZES, WIDE,
+    ),
+}  # fmt: skip
+
+
+def scale_of(scale: str) -> Scale:
+    """The setting of a scale."""
+    if scale not in SCALES:
+        raise BadInput(f"scale {scale!r}: these figures run at {', '.join(SCALES)}")
+    return SCALES[scale]
+
+
+# --- scans -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One network and task at all sizes and seeds.
+
+    Attributes:
+        sizes: (n,).
+        values: by metric, (seeds, n).
+    """
+
+    name: str
+    sizes: np.ndarray
+    values: dict[str, np.ndarray]
+
+    def exponent(self, metric: str = METRICS[0]) -> Exponent:
+        """The exponent of one metric."""
+        return exponents.of_losses(self.sizes, self.values[metric])
+
+
+def scans(
+    named: dict[str, Setting], variants: Sequence[Setting], seeds: int, size: str, experiment: str
+) -> tuple[list[Scan], Curves]:
+    """Train every named setting at every variant of the size and every seed.
+
+    Returns:
+        A scan for each name, of those that `trained.kept` restricts to, and the last row of every run.
+    """
+    only = trained.kept().only
+    named = {name: one for name, one in named.items() if not only or {name, one["dataset"]} & set(only)}
+    settings = {
+        name: [{**base, **variant, "seed": seed} for variant in variants for seed in range(seeds)]
+        for name, base in named.items()
+    }
+    curves = trained.runs([one for some in settings.values() for one in some], experiment)
+    from scalinglab.train import Setting as Checked
+
+    names = {Checked.from_dict(one).run: name for name, some in settings.items() for one in some}
+    frame = curves.frame.assign(task=curves.frame["run"].map(names)).sort_values("step")
+    found = []
+    for name in named:
+        runs = frame[frame["task"] == name].groupby(["seed", size])
+        tables = {
+            "best loss": runs["test_loss"].min(), "final loss": runs["test_loss"].last(),
+            "best error": runs["test_error"].min(), "final error": runs["test_error"].last(),
+        }  # fmt: skip
+        wide = {metric: values.unstack(size) for metric, values in tables.items()}
+        sizes = wide["best loss"].columns.to_numpy(float)
+        found.append(Scan(name, sizes, {metric: table.to_numpy(float) for metric, table in wide.items()}))
+    best = frame.groupby("run", as_index=False)[["test_loss", "test_error"]].min()
+    last = frame.groupby("run", as_index=False).last().merge(best, on="run", suffixes=("", "_best"))
+    kept = ["run", "task", "dataset", "seed", "n_data", "n_params", "width", "step", "train_loss"]
+    measured = ["test_loss", "test_error", "test_loss_best", "test_error_best"]
+    return found, Curves(
+        last[[*(c for c in kept if c in last), *measured]], settings=["task"], source="train"
+    )
+
+
+def in_data(sizes: Sequence[int]) -> list[Setting]:
+    """The sizes as variants."""
+    return [{"n_data": n} for n in sizes]
+
+
+def usable(names: Sequence[str]) -> list[str]:
+    """The sets that are on this machine, or whose runs are in the store."""
+    here = [name for name in names if available(name) or name in _stored()]
+    if not here:
+        raise BadInput(f"none of {', '.join(names)} is on this machine; run: scalinglab data get {names[0]}")
+    return here
+
+
+def _stored() -> set[str]:
+    from scalinglab.store import Store
+
+    store = trained.kept().store
+    if store is None or not Store.is_store(store):
+        return set()
+    return {str(record.setting.get("dataset")) for record in Store(store).records().values()}
+
+
+def network_name(base: Setting) -> str:
+    """The network in a few words."""
+    depth = f"-{base['depth']}" if "depth" in base else ""
+    return f"{base['model'].replace('_', ' ')}{depth} × {base.get('width', 1.0):g}"
+
+
+def draw(scans_: Sequence[Scan], title: str, x: str, metric: str = METRICS[0]) -> tuple[Any, list[Exponent]]:
+    """A figure of one metric, and the exponents."""
+    figure, axes = style.panels(size=(5.4, 4.2))
+    axis = style.loglog(axes[0, 0], x, f"test {metric}", title)
+    found = [scan.exponent(metric) for scan in scans_]
+    for scan, alpha, color in zip(scans_, found, style.PALETTE * 3):
+        draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{scan.name}: {alpha}")
+    style.legend(axis, fontsize=7)
+    return figure, found
+
+
+def below_one(scan: Scan, alpha: Exponent, symbol: str, network: str) -> Row:
+    """An exponent against the paper's statement 0 < α < 1."""
+    return Row(
+        f"{scan.name}: {symbol}", alpha.value, alpha.stderr, alpha.n, expected=1.0, relation="<",
+        note=f"{network}; the paper: typically 0 < α < 1; {alpha.note}",
+    )  # fmt: skip
+
+
+def difference(quantity: str, a: Exponent, b: Exponent, note: str, relation: str = "=") -> Row:
+    """α of a less α of b, against 0; equal means within a tenth of b's."""
+    return Row(
+        quantity, a.value - b.value, float(np.hypot(a.stderr, b.stderr)), min(a.n, b.n), expected=0.0,
+        relation=relation, resolution=0.1 * abs(b.value) if relation == "=" else None, note=note,
+    )  # fmt: skip
+
+
+# --- figures -----------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def data_scans(scale: str) -> tuple[list[Scan], Curves]:
+    """Every data set and loss against D."""
+    s = scale_of(scale)
+    named = {
+        f"{name}, {loss.replace('_', '-')}": {**s.base, "dataset": name, "loss": loss}
+        for name in usable(s.datasets) for loss in s.losses
+    }  # fmt: skip
+    return scans(named, in_data(s.sizes), s.seeds, "n_data", "images in data")
+
+
+def fig1_top_right(scale: str) -> Reproduction:
+    """Loss against D."""
+    found, curves = data_scans(scale)
+    network = network_name(scale_of(scale).base)
+    figure, alphas = draw(found, f"resolution-limited in data: {network}", "examples D")
+    rows = [below_one(scan, alpha, "α_D", network) for scan, alpha in zip(found, alphas)]
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def fig1_bottom_left(scale: str) -> Reproduction:
+    """Loss against the number of parameters of networks of growing width."""
+    s = scale_of(scale)
+    base = {**s.base, "n_data": s.width_data} | ({"depth": 10} if s.base["model"] == "wide_resnet" else {})
+    named = {name: {**base, "dataset": name} for name in usable(s.datasets)}
+    variants = [{"width": width} for width in s.widths]
+    found, curves = scans(named, variants, s.seeds, "n_params", "images in parameters")
+    network = f"{s.base['model'].replace('_', ' ')} at D = {s.width_data}"
+    figure, alphas = draw(found, f"resolution-limited in parameters: {network}", "parameters P")
+    rows = [below_one(scan, alpha, "α_P", network) for scan, alpha in zip(found, alphas)]
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def fig_s1(scale: str) -> Reproduction:
+    """Loss and error, final and best, of the runs of Fig. 1 top-right."""
+    found, curves = data_scans(scale)
+    figure, axes = style.panels(1, len(found), size=(4.2, 3.6))
+    rows = []
+    for axis, scan in zip(axes[0], found):
+        style.loglog(axis, "examples D", "test loss or error", scan.name)
+        alphas = {metric: scan.exponent(metric) for metric in METRICS}
+        for (metric, alpha), color in zip(alphas.items(), style.PALETTE):
+            draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{metric}: {alpha}")
+        style.legend(axis)
+        for metric, other in (("final loss", "best loss"), ("final error", "best error"),
+                              ("best error", "best loss")):  # fmt: skip
+            note = f"the paper: similar scaling; {metric}: {alphas[metric].note}"
+            name = f"{scan.name}: exponent of {metric} less that of {other}"
+            rows.append(difference(name, alphas[metric], alphas[other], note))
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def fig_s3(scale: str) -> Reproduction:
+    """Cross-entropy of the CNN against D, one line a data set."""
+    found, curves = data_scans(scale)
+    chosen = [scan for scan in found if "cross-entropy" in scan.name]
+    network = network_name(scale_of(scale).base)
+    figure, alphas = draw(chosen, f"cross-entropy of the {network}", "examples D")
+    rows = [alpha.row(f"{scan.name}: α_D", network) for scan, alpha in zip(chosen, alphas)]
+    return Reproduction(curves, figure, tuple(rows))
