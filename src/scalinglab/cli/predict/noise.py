@@ -126,3 +126,49 @@ def summary_of(found: OptimalNoise) -> dict[str, Any]:
         "slope_error": found.slope_error, "a": asdict(found.proportionality), "p": asdict(found.power),
         "r_squared": found.r_squared, "verdict": found.verdict, "reason": found.reason,
     }  # fmt: skip
+
+
+def plan_noise(
+    file: option.File,
+    width: Annotated[
+        float, typer.Option(help="The width to plan for, as a multiple of the family's base width, e.g. 8.")
+    ],
+    y: Scored = None,
+    search: Kind = "all",
+    column: option.Columns = None,
+    where: option.Where = None,
+    figure: option.Figure = None,
+    no_figure: option.NoFigure = False,
+    as_json: option.Json = False,
+    out: option.Out = None,
+) -> None:
+    """Batch size and learning rate for another width, the expected gain, and the critical width.
+
+    Needs runs at three widths or more, each with a search over batch sizes or learning rates and two seeds or
+    more. Stops with the reason where the runs cannot tell.
+
+    scalinglab plan noise runs/ --width 8
+
+    scalinglab plan noise runs/ --width 8 --search batch --json
+    """
+    import pandas as pd
+
+    from scalinglab.laws.planning import sgd_noise_advice as advising
+
+    if search not in ("all", "batch", "rate"):
+        raise BadInput(f"--search {search}: choose from all, batch, rate")
+    settings = ("normalized_noise_scale", "width", "widening_factor")
+    curves = read_curves(file, where, column, settings, as_json=as_json)
+    advice = advising.noise(curves if search == "all" else _one_search(curves, search), width, y=y)
+    say(advice.summary(), as_json)
+    document = advising.record(advice)
+    rows = [
+        {"quantity": name, **{k: v for k, v in value.items() if k != "stderr"}}
+        for name, value in document.items()
+        if isinstance(value, dict)
+    ]
+    if not no_figure:
+        from scalinglab.figures import noise as figures
+
+        document["figure"] = draw(figures.advice(advice), figure, file, "noise-plan")
+    finish(document, pd.DataFrame(rows), as_json, out)

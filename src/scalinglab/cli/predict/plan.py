@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from scalinglab.cli.predict import plan_pool
+from scalinglab.cli.predict import noise, plan_pool
 from scalinglab.cli.shared import options as option
 from scalinglab.cli.shared.option_sets import Surface, Table, takes
 from scalinglab.cli.shared.output import grid
@@ -242,3 +242,4 @@ def _answer(table: Table, asked: Asked, answer: Any) -> None:
 
 
 app.command("pool")(plan_pool.pool)
+app.command("noise")(noise.plan_noise)

@@ -6,6 +6,7 @@
 - `next_runs(...)`: which runs would shrink the interval of the prediction that matters?
 - `approaches(...)`, `parabola_bias(...)`: the three ways to the compute-optimal model.
 - `sensitivity(...)`: the same data under other choices.
+- `noise(curves, width)`: batch size and learning rate for another width.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ from scalinglab.laws.planning.hoffmann import Approaches, ParabolaBias, parabola
 from scalinglab.laws.planning.hoffmann import compare as approaches
 from scalinglab.laws.planning.next_runs import NextRuns, next_runs
 from scalinglab.laws.planning.sensitivity import Sensitivity, sensitivity
+from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice, noise
 
 __all__ = [
-    "Answer", "Approaches", "Bend", "NextRuns", "ParabolaBias", "Sensitivity", "approaches", "gain_from",
-    "next_runs", "parabola_bias", "sensitivity", "size_for", "still_power_law",
+    "Answer", "Approaches", "Bend", "NextRuns", "NoiseAdvice", "ParabolaBias", "Sensitivity", "approaches",
+    "gain_from", "next_runs", "noise", "parabola_bias", "sensitivity", "size_for", "still_power_law",
 ]  # fmt: skip
 
 

@@ -24,13 +24,13 @@ ENTRIES = (
     Entry(
         "park2019/fig4",
         "the same law under standard parameterization",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "paper"),
         make="scalinglab.papers.park2019.searches:fig4",
     ),
     Entry(
         "park2019/fig5",
         "optimal batch/rate ratio against width with batch norm",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "paper"),
         make="scalinglab.papers.park2019.searches:fig5",
     ),
     Entry(
@@ -42,7 +42,7 @@ ENTRIES = (
     Entry(
         "park2019/fig7",
         "test accuracy against batch/rate with batch norm",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "paper"),
         make="scalinglab.papers.park2019.searches:fig7",
     ),
     Entry(
@@ -55,34 +55,34 @@ ENTRIES = (
     Entry(
         "park2019/fig9",
         "test accuracy against batch size, standard parameterization",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "paper"),
         make="scalinglab.papers.park2019.searches:fig9",
         judged_in="park2019/fig4",
     ),
     Entry(
         "park2019/fig10",
         "test accuracy against width * rate / batch, standard parameterization",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "paper"),
         make="scalinglab.papers.park2019.searches:fig10",
         judged_in="park2019/fig4",
     ),
     Entry(
         "park2019/fig11",
         "test accuracy of search experiments with batch norm",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "paper"),
         make="scalinglab.papers.park2019.searches:fig11",
         judged_in="park2019/fig5",
     ),
     Entry(
         "park2019/fig12",
         "standard Wide ResNets with batch norm",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "paper"),
         make="scalinglab.papers.park2019.searches:fig12",
     ),
     Entry(
         "park2019/fig13",
         "regularized Wide ResNets",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "paper"),
         make="scalinglab.papers.park2019.searches:fig13",
     ),
     Entry(
@@ -100,19 +100,20 @@ ENTRIES = (
     Entry(
         "park2019/fig16",
         "standard against NTK parameterization: performance",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "paper"),
         make="scalinglab.papers.park2019.appendices:fig16",
     ),
     Entry(
         "park2019/fig17",
         "standard against NTK for bottom-heavy and top-heavy perceptrons",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "paper"),
         make="scalinglab.papers.park2019.appendices:fig17",
     ),
     Entry(
         "park2019/critical-width",
         "a width beyond which no batch size reaches the optimal noise and accuracy stops improving",
         scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.park2019.appendices:critical_width",
     ),
     Entry(
         "park2019/table1",

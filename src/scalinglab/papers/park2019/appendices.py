@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.figures import noise as figures
 from scalinglab.figures.style import MUTED, PALETTE, colors, panels, points
 from scalinglab.laws.noise import OptimalNoise, optimal_noise, stability
 from scalinglab.laws.noise.runs import TRAINED_ABOVE
+from scalinglab.laws.planning.sgd_noise_advice import noise as advise
 from scalinglab.papers.park2019 import scales
 from scalinglab.papers.park2019.design import EXPERIMENTS, TABLE_1, TABLE_3, Experiment
 from scalinglab.papers.park2019.rows import estimate_row
-from scalinglab.papers.park2019.searches import TABLE_2, by_batch, title
+from scalinglab.papers.park2019.searches import TABLE_2, by_batch, by_rate, title
 from scalinglab.papers.park2019.training import trained, united
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import NUMERICAL, Row, rounded
@@ -110,6 +112,28 @@ def _schemes(pairs: dict[str, str], scale: str) -> Reproduction:
 def _difference(one: OptimalNoise, other: OptimalNoise) -> Estimate:
     value = float(np.mean(one.accuracy - other.accuracy))
     return Estimate.from_draws(value, (one.best_draws - other.best_draws).mean(axis=1))
+
+
+# --- critical width --------------------------------------------------------------------------------------
+
+
+def critical_width(scale: str) -> Reproduction:
+    """Width at which the optimal noise takes a batch of one at the largest rate that trained (section 5)."""
+    key = "mnist 1LP ntk"
+    curves = united([by_batch(key, scale), by_rate(key, scale)])
+    name = f"{title(key, scale)}: critical width, units of a hidden layer"
+    try:
+        found = advise(curves, float(curves["width"].max()))
+    except BadInput as refused:
+        row = Row(name, None, note=f"the runs cannot tell: {refused}")
+        return Reproduction(curves, figures.noise(optimal_noise(curves)), (row,))
+    w, units = found.critical_width, found.widening_factor / found.width
+    bound = "" if found.rate_is_bound else "no rate that was tried failed, so this is a lower bound; "
+    upper = f"{units * w.high:.3g}" if np.isfinite(w.high) else "no upper end"
+    row = Row(
+        name, units * w.value, note=f"{bound}95 % [{units * w.low:.3g}, {upper}]; no width near it was run"
+    )
+    return Reproduction(curves, figures.advice(found), (row,))
 
 
 # --- tables of training times ----------------------------------------------------------------------------

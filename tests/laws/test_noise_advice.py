@@ -1,0 +1,111 @@
+"""Batch size and learning rate for another width."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import scalinglab as sl
+from scalinglab.cli import app
+from scalinglab.errors import BadInput
+
+WIDTHS = (1.0, 2.0, 4.0)
+KAPPA = 55_000 / 0.1 / 2  # N / ((1 − m) σ0²), NTK
+
+
+def runs(
+    scheme: str = "ntk", power: float = 1.0, scatter: float = 1e-4, seeds: int = 6, failing: float = 400.0
+) -> sl.Curves:
+    """Optimal noise 2e4 · width^power; best error 0.02 · width^−0.5; rates above `failing` do not train."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for width in WIDTHS:
+        for batch in 2.0 ** np.arange(2, 11.5, 0.5):
+            for rate in (10.0, 800.0) if batch == 1024 else (10.0,):
+                noise = KAPPA * rate / batch * (width if scheme == "standard" else 1.0)
+                off = np.log2(noise / (2e4 * width**power))
+                own = rate / 128 if scheme == "standard" else rate
+                for seed in range(seeds):
+                    error = 0.02 * width**-0.5 + 0.001 * off**2 + scatter * rng.standard_normal()
+                    rows.append((width, batch, own, seed, 0.9 if rate > failing else error))
+    names = ["width", "batch_size", "learning_rate", "seed", "test_error"]
+    columns = dict(zip(names, np.array(rows).T, strict=True))
+    constant = {"model": "mlp", "optimizer": "nesterov", "momentum": 0.9, "n_data": 55_000}
+    return sl.Curves({**columns, **constant, "parameterization": scheme})
+
+
+@pytest.mark.parametrize("scheme", ["ntk", "standard"])
+def test_advice_is_that_of_the_planted_law(scheme):
+    """Known optimum at width 8: ḡ = 1.6e5, so B = κ ε/ḡ."""
+    table = runs(scheme)
+    found = sl.laws.plan.noise(table, 8)
+    rate = table.frame["learning_rate"].min()
+    kappa = KAPPA * (8 * 128 if scheme == "standard" else 1.0)
+    assert found.noise.low < 1.6e5 < found.noise.high
+    assert found.noise.value == pytest.approx(1.6e5, rel=0.25)
+    assert found.batch_size_there.value == pytest.approx(kappa * rate / 1.6e5, rel=0.25)
+    assert found.batch_size_there.low < kappa * rate / 1.6e5 < found.batch_size_there.high
+    there = 1.6e5 * found.batch_size / kappa
+    assert found.learning_rate_there.low < there < found.learning_rate_there.high
+    assert (found.widening_factor, found.width) == (1024, 8)
+    assert found.error.value == pytest.approx(0.02 * 8**-0.5, rel=0.1)
+    assert found.gain.value == pytest.approx(0.02 * (4**-0.5 - 8**-0.5), rel=0.4)
+
+
+def test_the_critical_width_is_that_of_batch_one_at_the_largest_rate_that_trained():
+    found = sl.laws.plan.noise(runs(failing=400.0), 8)
+    exact = KAPPA * 10 / 2e4  # ḡ at B = 1 and rate 10, over ḡ_opt at width 1
+    assert found.rate_is_bound
+    assert found.critical_width.low < exact < found.critical_width.high
+    assert 0.5 < found.critical_width.value / exact < 2
+    open_ended = sl.laws.plan.noise(runs(failing=1e9), 8)
+    assert not open_ended.rate_is_bound
+    assert 0.3 < open_ended.critical_width.value / (80 * exact) < 3
+    assert "at least" in open_ended.summary()
+
+
+def test_what_is_lost_without_retuning_follows_the_shape_of_the_search():
+    """In NTK the optimum moves one octave from width 4 to 8: 0.001 of error; in the standard scheme none."""
+    ntk = sl.laws.plan.noise(runs("ntk", scatter=1e-4), 8).retuning
+    assert ntk is not None
+    assert ntk.low < 0.001 < ntk.high
+    assert ntk.value > 3e-4
+    standard = sl.laws.plan.noise(runs("standard", scatter=1e-4), 8).retuning
+    assert standard is not None
+    assert standard.value < 3e-4
+
+
+def test_a_batch_below_one_is_said():
+    found = sl.laws.plan.noise(runs(power=2.0), 30)
+    assert found.batch_size_there.value < 1
+    assert "below one" in found.summary()
+    assert any("fails" in note for note in found.notes)
+
+
+def test_refusals_name_the_reason():
+    with pytest.raises(BadInput, match="other seeds"):
+        sl.laws.plan.noise(runs(seeds=1), 8)
+    with pytest.raises(BadInput, match="run a width in between"):
+        sl.laws.plan.noise(runs(), 100)
+    with pytest.raises(BadInput, match=r"no advice for width 8: .*(anywhere|inside the search)"):
+        sl.laws.plan.noise(runs(scatter=0.05, seeds=2), 8)
+    with pytest.raises(BadInput, match="width = -1"):
+        sl.laws.plan.noise(runs(), -1)
+    mixed = sl.Curves.concat([runs("ntk"), runs("standard")])
+    with pytest.raises(BadInput, match="mix values of parameterization"):
+        sl.laws.plan.noise(mixed, 8)
+
+
+def test_the_command_line_gives_the_same_numbers(tmp_path):
+    table = runs()
+    table.frame.drop(columns="run").to_csv(tmp_path / "runs.csv", index=False)
+    words = ["plan", "noise", str(tmp_path / "runs.csv"), "--width", "8", "--figure", str(tmp_path / "a.png")]
+    said = CliRunner().invoke(app, [*words, "--json"], catch_exceptions=False)
+    document = json.loads(said.output)
+    found = sl.laws.plan.noise(table, 8)
+    assert document["batch_size_there"]["value"] == pytest.approx(found.batch_size_there.value)
+    assert document["critical_width"]["low"] == pytest.approx(found.critical_width.low)
+    assert (tmp_path / "a.png").stat().st_size > 10_000
+    with pytest.raises(BadInput, match="no advice for width 1000"):
+        CliRunner().invoke(app, [*words[:4], "1000"], catch_exceptions=False)
