@@ -35,7 +35,8 @@ class NoiseAdvice:
         widening_factor: the same as w of park2019; NaN where the runs do not say.
         noise: optimal normalized noise scale.
         learning_rate, batch_size_there: the rate of the runs, and the batch size that goes with it.
-        batch_size, learning_rate_there: the batch size of the runs, and the rate that goes with it.
+        batch_size, learning_rate_there: the batch size that is best for the widest network, and the rate that
+            goes with it.
         error: expected test error (or loss) there.
         gain: by how much it is below the best of the widest network that was run.
         retuning: what is lost with the batch size and rate that are best for the widest network; None where
@@ -125,7 +126,8 @@ def noise(
             "with more seeds or add widths"
         )
     scheme, kappa = _kappa(runs, w)
-    rate, batch = (_most_common(runs, name) for name in ("learning_rate", "batch_size"))
+    rate = float(runs.frame["learning_rate"].mode().iloc[0])
+    batch = _batch_of_widest(runs, found)
     drawn = np.exp(scale[1:] + power[1:] * np.log(w))
     error, gain = _error(found, w)
     critical, is_bound = _critical(runs, scale, power)
@@ -182,8 +184,11 @@ def _kappa(runs: Ends, w: float) -> tuple[str, float]:
     return scheme, float(np.median(own / runs.width) * w if scheme == "standard" else np.median(own))
 
 
-def _most_common(runs: Ends, column: str) -> float:
-    return float(runs.frame[column].mode().iloc[0])
+def _batch_of_widest(runs: Ends, found: OptimalNoise) -> float:
+    """The batch size that was tried nearest to the optimum of the widest network."""
+    widest = (runs.width == found.width[-1]) & runs.trained
+    nearest = np.argmin(np.abs(np.log(runs.level[widest] / found.noise[-1])))
+    return float(runs.frame["batch_size"].to_numpy(float)[widest][nearest])
 
 
 def _error(found: OptimalNoise, w: float) -> tuple[Estimate, Estimate]:
