@@ -34,6 +34,7 @@ from scalinglab.errors import NotDetermined
 from scalinglab.laws import forms, optimum, surface
 
 X = np.geomspace(100, 1e5, 12)
+MANY = np.geomspace(100, 1e5, 24)
 AT = np.array([1e3, 1e5, 1e6])
 
 
@@ -157,6 +158,19 @@ def few_case(
     return one
 
 
+def uneven(rng, shape):
+    """Noise that falls with size, from 10 % to 1 %, without the error being given."""
+    return np.exp(np.geomspace(0.1, 0.01, shape) * rng.standard_normal(shape))
+
+
+def along(rng, shape, correlation=0.8, size=0.03):
+    """AR(1) along the curve: neighbours share most of their noise."""
+    drawn = [rng.standard_normal()]
+    for _ in range(shape - 1):
+        drawn.append(correlation * drawn[-1] + np.sqrt(1 - correlation**2) * rng.standard_normal())
+    return np.exp(size * np.array(drawn))
+
+
 def with_break(x):
     """A power law that turns steeper at ten thousand, which the form of few sizes does not have."""
     return 3 * np.asarray(x, float) ** -0.2 * (1 + (np.asarray(x, float) / 1e4) ** 2) ** -0.1
@@ -229,6 +243,9 @@ CASES = (
     Case("one variable, 5 sizes, uneven noise", few_case(5, slope=0.3), wanted=SMALL),
     Case("one variable, 5 sizes × 3 seeds", few_case(5, seeds=3), wanted=SMALL),
     Case("one variable, 6 sizes, a break", few_case(6, truth=with_break, noise=0.003), wanted=SMALL),
+    Case("offset, 12 sizes, uneven noise", fit_case("power_law_offset", offset, noise=uneven), wanted=SMALL),
+    Case("offset, 24 sizes, AR(1)", fit_case("power_law_offset", offset, x=MANY, noise=along), wanted=SMALL),
+    Case("offset, 12 sizes, a break", fit_case("power_law_offset", with_break), wanted=SMALL),
     Case("misspecified: over forms (extrapolate)", over_forms_case),
     Case("misspecified: power law alone", wrong_form_case("power_law"), asked=False),
     Case("misspecified: offset alone", wrong_form_case("power_law_offset"), asked=False),

@@ -1,5 +1,7 @@
 """Curves in files come back as they were."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import scalinglab as sl
-from scalinglab.curves import Curves
+from scalinglab.curves import Curves, files
 from scalinglab.errors import BadInput
 from tests.properties import examples
 
@@ -105,3 +107,23 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
         Curves({"step": [2], "norm": [2.0]}).write(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_json_lines_of_many_parts_are_one_table(tmp_path, monkeypatch):
+    """Columns that begin late, end early, or are empty in a part; the same table as from one part."""
+    path = tmp_path / "history.jsonl"
+    rows = [{"step": k, **({"loss": 1 / (k + 1)} if k % 3 else {}), **({"note": None} if k < 4 else {})}
+            for k in range(10)]  # fmt: skip
+    rows[7]["late"] = "text"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    whole, _ = files.read_table(path)
+    monkeypatch.setattr(files, "PART", 2)
+    parts, _ = files.read_table(path)
+    assert list(parts.columns) == list(whole.columns) == ["step", "note", "loss", "late"]
+    for name in ("step", "loss"):
+        assert parts[name].dtype == whole[name].dtype
+        np.testing.assert_array_equal(parts[name], whole[name])
+    assert parts["late"].dropna().tolist() == ["text"]
+    path.write_text("")
+    with pytest.raises(BadInput, match="no rows"):
+        files.read_table(path)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+import scalinglab as sl
 from scalinglab.errors import NotDetermined
 from scalinglab.laws import optimum, surface
 from scalinglab.laws.forms import registry
@@ -115,3 +116,14 @@ def test_optimum_tells_how_far_beyond_the_runs_it_is():
     best = surface.fit(n, d, measured(n, d, 0)).compute_optimal(6 * 1e10 * 2e11 * 5)
     assert best.beyond == pytest.approx(5)
     assert "5 times the largest compute" in best.summary()
+
+
+def test_a_scatter_that_may_be_a_bend_is_refused_until_sizes_are_repeated():
+    """A power law that turns steeper scatters by 9 % around the form; so may noisy runs."""
+    x = np.geomspace(1e3, 1e5, 6)
+    y = 3 * x**-0.2 * (1 + (x / 1e4) ** 2) ** -0.1
+    with pytest.raises(NotDetermined, match="noise and a bend look the same; repeat sizes"):
+        sl.laws.extrapolate(x, y, at=1e6)
+    three = np.tile(x, 3)
+    noisy = (0.05 + 3 * three**-0.4) * np.exp(0.08 * np.random.default_rng(0).standard_normal(18))
+    assert sl.laws.extrapolate(three, noisy, at=2e5).high > 0

@@ -148,11 +148,10 @@ def test_a_record_carries_what_its_verdicts_need(record: dict):
         row = from_record(fields)
         assert fields["verdict"] == row.verdict
         assert row.verdict in (*VERDICTS, None)
-        if row.measured is not None and not record.get("missing"):
+        if row.measured is not None:
             assert row.stderr, row.quantity
         if row.verdict is not None and row.relation == "=" and row.reference == 0:
             assert row.resolution, f"{row.quantity}: nothing would agree with 0"
-    assert not record["commit"].endswith("+"), "made with changes that no commit holds"
 
 
 def test_no_row_stands_twice():

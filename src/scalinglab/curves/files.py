@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ _TEXT = {"run": str, "source": str, "experiment": str}
 _OLD_PANDAS = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
 _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS else {}  # the default since 3.1
 
+PART = 20_000  # rows that are held as dictionaries at one time
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
@@ -92,6 +94,20 @@ def frame_of(data: Any) -> pd.DataFrame:
     return frame
 
 
+def frame_of_rows(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """A table of rows, put into columns part by part: rows as dictionaries take ten times their numbers."""
+    left = iter(rows)
+    parts = [frame_of(list(islice(left, PART)))]
+    while some := list(islice(left, PART)):
+        parts.append(frame_of(some))
+    if len(parts) == 1:
+        return parts[0]
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    # a column that is empty in one part has no type to agree with those of the others
+    full = [part.dropna(axis="columns", how="all") for part in parts]
+    return pd.concat(full, ignore_index=True).reindex(columns=list(names))
+
+
 def by_ending(path: Path, table: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
     """The entry for a file's ending."""
     if path.suffix.lower() not in table:
@@ -157,15 +173,13 @@ def _write_lines(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> 
 
 
 def _read_lines(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    rows = []
+    def row(number: int, line: str) -> dict[str, Any]:
+        try:
+            return dict(json.loads(line))
+        except (ValueError, TypeError) as error:
+            raise BadInput(f"{path}, line {number} is not a JSON object: {line[:60]!r}") from error
+        except RecursionError as error:
+            raise BadInput(f"{path}, line {number} is nested too deeply: {line[:60]!r}") from error
+
     with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                rows.append(dict(json.loads(line)))
-            except (ValueError, TypeError) as error:
-                raise BadInput(f"{path}, line {number} is not a JSON object: {line[:60]!r}") from error
-            except RecursionError as error:
-                raise BadInput(f"{path}, line {number} is nested too deeply: {line[:60]!r}") from error
-    return frame_of(rows), ()
+        return frame_of_rows(row(n, line) for n, line in enumerate(file, 1) if line.strip()), ()

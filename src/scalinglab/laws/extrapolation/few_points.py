@@ -15,18 +15,31 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.points import Points
 from scalinglab.laws.forms import registry
 
+MOST_SCATTER = 0.05  # of ln y; from few sizes more of it cannot be told from a bend that the form lacks
 WIDEST = 100.0  # ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO
 
 
 def law_of(data: Points) -> Law:
-    """The law behind the prediction; needs four sizes."""
+    """The law behind the prediction.
+
+    Raises:
+        NotDetermined: fewer than four sizes, or a scatter that may be a bend.
+    """
     if data.sizes < FEWEST_FOR_AN_OFFSET:
         raise NotDetermined(
             f"{data.sizes} sizes do not show whether the curve flattens, so nothing can be said beyond them: "
             f"measure at least {FEWEST_FOR_AN_OFFSET} sizes, better 6, or assume a form (laws.fit, --form)"
         )
-    return fit_points(registry.get(OFFSET_FORM), data)
+    law = fit_points(registry.get(OFFSET_FORM), data)
+    repeated = data.sizes < len(data.y) or data.error is not None
+    if law.residual_std > MOST_SCATTER and not repeated:
+        raise NotDetermined(
+            f"the {data.sizes} sizes scatter by {law.residual_std:.0%} around E + A x^-c: from so few, noise "
+            "and a bend look the same; repeat sizes with other seeds, measure 8 sizes or more, or assume a "
+            "form (laws.fit, --form)"
+        )
+    return law
 
 
 def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

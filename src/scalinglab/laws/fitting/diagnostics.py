@@ -13,13 +13,16 @@ What a test rejects widens the interval of the law, and is said in a sentence:
 
 - correlation ρ between neighbours, or noise ∝ x^γ, change the variance of a prediction g·β from g·PPᵀ·g to
   g·PΩPᵀ·g (P = (JᵀJ)⁻¹Jᵀ, Ω the covariance of the noise), which is scaled by the square root of their ratio;
-- a break: the interval is joined with that of the form plus the hinge.
+- a break: the interval is joined with those of the form plus a hinge, at every place that the points do not
+  exclude. The scatter is then that around the best hinge, and the other two tests are made there: a bend is
+  neither noise nor correlation.
 
 ρ and γ are those at which what was seen, or less, would be seen in one case of four.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -86,12 +89,16 @@ class Diagnosis:
         bottom, top = np.log(np.atleast_1d(low)), np.log(np.atleast_1d(high))
         centre = np.log(np.atleast_1d(self.law.predict(at)))
         tests = self._tests
+        factor = np.ones(len(at))
         if self.correlation or self.noise_exponent:
             factor = np.maximum(tests.factor(at, self.correlation, self.noise_exponent), 1.0)
-            bottom, top = centre - factor * (centre - bottom), centre + factor * (top - centre)
-        if np.isfinite(self.break_at):
-            shift, error = tests.hinged(at, self.break_at)
-            half = stats.t.ppf(0.5 + level / 2, max(tests.dof - 2, 1)) * error
+        broken = np.isfinite(self.break_at)
+        narrower = factor * tests.scatter_left() if broken else factor
+        bottom, top = centre - narrower * (centre - bottom), centre + narrower * (top - centre)
+        quantile = float(stats.t.ppf(0.5 + level / 2, max(tests.dof - 2, 1)))
+        for place in tests.possible_places(quantile) if broken else ():
+            shift, error = tests.hinged(at, place)
+            half = factor * quantile * error
             bottom, top = np.minimum(bottom, centre + shift - half), np.maximum(top, centre + shift + half)
         ends = np.exp(bottom), np.exp(top)
         return ends if np.ndim(x) else (float(ends[0][0]), float(ends[1][0]))
@@ -113,13 +120,14 @@ def diagnose(law: Solution) -> Diagnosis:
     ):
         return nothing
     tests = _Tests(law)
+    break_pvalue = tests.break_pvalue()
+    place = float("nan")
+    if break_pvalue < REJECTED:
+        place = float(np.exp(tests.break_place()))
+        tests = _Tests(law, place)
     drawn = tests.projected(np.eye(len(tests.logs)))
-    seen = tests.residuals
-    alike, bent, trend = (statistic(seen[None])[0] for statistic in tests.statistics)
-    correlation_pvalue, break_pvalue = (
-        float(np.mean(statistic(drawn) >= value))
-        for statistic, value in zip(tests.statistics[:2], (alike, bent), strict=True)
-    )
+    alike, trend = (statistic(tests.residuals[None])[0] for statistic in (tests.alike, tests.noise_trend))
+    correlation_pvalue = float(np.mean(tests.alike(drawn) >= alike))
     noise_pvalue = float(np.mean(np.abs(tests.noise_trend(drawn)) >= abs(trend)))
     return Diagnosis(
         law,
@@ -128,14 +136,14 @@ def diagnose(law: Solution) -> Diagnosis:
         noise_pvalue,
         correlation=tests.correlation(alike) if correlation_pvalue < REJECTED else 0.0,
         noise_exponent=tests.noise_exponent(trend) if noise_pvalue < REJECTED else 0.0,
-        break_at=float(np.exp(tests.break_place())) if break_pvalue < REJECTED else float("nan"),
+        break_at=place,
     )
 
 
 class _Tests:
-    """The linearised fit of a law and statistics of its residuals."""
+    """The linearised fit of a law, with a hinge at `place` where given, and statistics of its residuals."""
 
-    def __init__(self, law: Solution) -> None:
+    def __init__(self, law: Solution, place: float = math.nan) -> None:
         self.law = law
         count = len(law.points.y)
         problem, z = law.problem, law.coordinates
@@ -144,8 +152,9 @@ class _Tests:
         self.jacobian = problem.jacobian(z[None])[0][:count, free]
         scale = np.maximum(np.linalg.norm(self.jacobian, axis=0), 1e-300)
         self.scale = scale
-        self.q = np.linalg.qr(self.jacobian / scale)[0]
         self.logs = np.log(law.points.x)
+        hinge = np.maximum(self.logs - math.log(place), 0.0)[:, None] if math.isfinite(place) else ()
+        self.q = np.linalg.qr(np.hstack([self.jacobian / scale, *([hinge] if len(hinge) else [])]))[0]
         self.dof = count - self.q.shape[1]
         raw = problem.residuals(z[None])[0, :count]
         self.residuals = raw - self.q @ (self.q.T @ raw)
@@ -157,10 +166,6 @@ class _Tests:
         self.hinges = hinges - (hinges @ self.q) @ self.q.T
         centred = self.logs - self.logs.mean()
         self.trend = centred / np.linalg.norm(centred)
-
-    @property
-    def statistics(self) -> tuple[Any, Any, Any]:
-        return self.alike, self.bent, self.noise_trend
 
     def projected(self, factor: np.ndarray) -> np.ndarray:
         """(draws, n) residuals of noise with covariance factor · factorᵀ."""
@@ -178,6 +183,16 @@ class _Tests:
 
     def bent(self, r: np.ndarray) -> np.ndarray:
         return np.asarray(self.explained(r).max(axis=1))
+
+    def break_pvalue(self) -> float:
+        """Of the hinge; under correlated noise where residuals are correlated, which looks like a hinge."""
+        seen, alike = (test(self.residuals[None])[0] for test in (self.bent, self.alike))
+        drawn = self.projected(np.eye(len(self.logs)))
+        independent = float(np.mean(self.bent(drawn) >= seen))
+        if independent >= REJECTED or np.mean(self.alike(drawn) >= alike) >= REJECTED:
+            return independent
+        correlated = self.projected(self.covariance_factor(self.correlation(alike), 0.0))
+        return float(np.mean(self.bent(correlated) >= seen))
 
     def noise_trend(self, r: np.ndarray) -> np.ndarray:
         squares = r**2 / np.maximum(self.left, 1e-3)
@@ -236,6 +251,17 @@ class _Tests:
         return np.asarray(
             np.sqrt(np.sum((weights @ shape) ** 2, axis=1) / np.maximum(usual, 1e-300) / expected)
         )
+
+    def scatter_left(self) -> float:
+        """Standard deviation around the best hinge over that without one, at most 1."""
+        left = 1 - float(self.explained(self.residuals[None])[0].max())
+        return min(math.sqrt(left * self.dof / max(self.dof - 2, 1)), 1.0)
+
+    def possible_places(self, quantile: float) -> list[float]:
+        """Where a hinge leaves no significantly larger Σ r² than at the best place."""
+        left = 1 - self.explained(self.residuals[None])[0]
+        most = left.min() * (1 + quantile**2 / max(self.dof - 2, 1))
+        return [float(np.exp(place)) for place in self.places[left <= most]]
 
     def hinged(self, at: np.ndarray, place: float) -> tuple[np.ndarray, np.ndarray]:
         """(at,) by how much ln law changes with a hinge at `place`, and the standard error there."""

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import pandas as pd
 
-from scalinglab.curves.files import frame_of, read_table, with_integers
+from scalinglab.curves.files import frame_of, frame_of_rows, read_table, with_integers
 from scalinglab.errors import BadInput, require
 
 MOST_BYTES = 8 << 30  # of a table once it is unpacked
@@ -123,12 +123,11 @@ def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
 
 
 def _read_lines(path: Path, packed: bool) -> pd.DataFrame:
-    rows = []
     with _text(path, packed) as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                rows.append(_object(line, f"{path}, line {number}"))
-    return frame_of(rows)
+        lines = enumerate(file, 1)
+        return frame_of_rows(
+            _object(line, f"{path}, line {number}") for number, line in lines if line.strip()
+        )
 
 
 def _object(text: str, where: str) -> dict[str, Any]:
