@@ -211,6 +211,8 @@ class Exponents:
 def exponents(dimension: int, smoothness: float | None = None) -> Exponents:
     """The exponents that dimension d (and a kernel's smoothness t) predict."""
     _check("torus", dimension)
+    if smoothness is not None and not smoothness > 0:
+        raise BadInput(f"smoothness = {smoothness} must be positive")
     return Exponents(
         1 / dimension,
         2 / dimension,

@@ -17,7 +17,8 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from scalinglab.errors import NotConverged
+from scalinglab.errors import BadInput, NotConverged
+from scalinglab.numbers_given import LARGEST
 from scalinglab.spectrum import Nodes
 
 
@@ -34,6 +35,17 @@ class System:
     nodes: Nodes
     per_params: float
     per_data: float
+
+    def __post_init__(self) -> None:
+        """Refuse sizes so small that κ, which is at most Σλ/min(N, P), cannot be squared."""
+        fewest = max(self.per_params, self.per_data)
+        trace = float(self._weights.sum())
+        if not fewest * max(1.0, trace) <= LARGEST:
+            name = "n_params" if self.per_params == fewest else "n_data"
+            raise BadInput(
+                f"{name} = {1 / fewest:g} is too small to compute with: eigenvalues sum to {trace:g}, and "
+                f"their sum over {name} must be at most {LARGEST:g}"
+            )
 
     @property
     def n_modes(self) -> float:
