@@ -25,6 +25,9 @@ def test_no_input_ends_in_a_foreign_exception_or_a_missing_number(case):
         ("dmft.final", 79, "n_data = 2.62156e-179 is too small"),
         ("dmft.solve", 24, "n_data = 0 is too small"),
         ("dmft.solve", 38, "n_data = 1e-308 is too small"),
+        ("laws.extrapolate", 39, "to 1e+308, over more than 100 decades"),
+        ("laws.extrapolate", 53, "y reaches from 1e-308 to 8.17971e-137"),
+        ("laws.extrapolate", 68, "y reaches from 4.94066e-324"),
         ("manifolds.exponents", 60, "smoothness = nan must be positive"),
     ],
 )

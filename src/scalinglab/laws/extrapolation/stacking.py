@@ -167,6 +167,7 @@ def extrapolate(
     if is_rising := rising.is_complement(sizes_given, measured):
         measured = 1 - measured
     usable = points.check(sizes_given, measured, nan_policy=nan_policy)
+    _refuse_decades(x=usable.x, y=usable.y)
     x_unit, y_unit = _unit(usable.x), _unit(usable.y)
     scaled = replace(usable, x=usable.x / x_unit, y=usable.y / y_unit)
     targets = targets / x_unit
@@ -188,7 +189,19 @@ def extrapolate(
     return _complement(found) if is_rising else found
 
 
+DECADES = 100  # between the smallest and the largest value
 ORDINARY = 1e30  # values beyond it, or below its inverse, are divided by a unit: their squares would overflow
+
+
+def _refuse_decades(**values: np.ndarray) -> None:
+    """Refuse values so far apart that no unit makes the squares of all of them ordinary numbers."""
+    for name, given in values.items():
+        low, high = float(given.min()), float(given.max())
+        if np.log10(high) - np.log10(low) > DECADES:
+            raise BadInput(
+                f"{name} reaches from {low:g} to {high:g}, over more than {DECADES} decades: look for a wrong "
+                "value, and leave it out"
+            )
 
 
 def _unit(values: np.ndarray) -> float:
