@@ -199,8 +199,8 @@ def _refuse_decades(**values: np.ndarray) -> None:
         low, high = float(given.min()), float(given.max())
         if np.log10(high) - np.log10(low) > DECADES:
             raise BadInput(
-                f"{name} reaches from {low:g} to {high:g}, over more than {DECADES} decades: look for a wrong "
-                "value, and leave it out"
+                f"{name} reaches from {low:g} to {high:g}, over more than {DECADES} decades: look for a "
+                "wrong value, and leave it out"
             )
 
 
