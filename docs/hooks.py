@@ -39,7 +39,20 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     for placeholder, fill in fills.items():
         if placeholder in markdown:
             markdown = markdown.replace(placeholder, fill())
-    return markdown
+    return re.sub(r"<!-- record ([\w./-]+) -->", lambda found: one_record(found[1]), markdown)
+
+
+def one_record(key: str) -> str:
+    """One record on a page of its own: its figure, its table, and the command that made it."""
+    path = DOCS / "measured" / f"{key}.json"
+    if not path.exists():
+        raise PluginError(f"no record {key}: docs/measured/{key}.json does not exist")
+    record = json.loads(path.read_text())
+    picture = f"measured/{key}.png"
+    lines = [f"![{_claim(record)}]({picture})", ""] if (DOCS / picture).exists() else []
+    lines += [_made_by(record), "", "| " + " | ".join((*COLUMNS, "note")) + " |"]
+    lines += ["| --- " * (len(COLUMNS) + 1) + "|", *map(_row, rows(record)), ""]
+    return "\n".join(lines)
 
 
 def on_page_content(content: str, **_: Any) -> str:

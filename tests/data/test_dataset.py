@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -189,3 +191,33 @@ def test_facts_of_the_bundled_set_are_those_of_its_images():
     assert digits.train_x.shape == (facts.n_train, *facts.shape)
     assert len(digits.test_x) == facts.n_test
     assert len(digits.classes) == facts.n_classes
+
+
+def test_svhn_is_read_from_its_matlab_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import hashlib
+    from dataclasses import replace
+
+    from scipy.io import savemat
+
+    from scalinglab.data import loading
+    from scalinglab.data.sources import SOURCES
+
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (32, 32, 3, 6), dtype=np.uint8)
+    sums = {}
+    (tmp_path / "svhn").mkdir()
+    for file, count in (("train_32x32.mat", 6), ("test_32x32.mat", 4)):
+        path = tmp_path / "svhn" / file
+        savemat(path, {"X": images[..., :count], "y": np.array([[1], [10], [9], [2], [3], [10]])[:count]})
+        sums[file] = hashlib.md5(path.read_bytes()).hexdigest()
+    monkeypatch.setenv("SCALINGLAB_DATA", str(tmp_path))
+    with pytest.raises(data.records.Damaged, match="expected e26dedcc"):
+        data.load("svhn")
+    monkeypatch.setitem(SOURCES, "svhn", replace(SOURCES["svhn"], files=sums))
+    loading._load.cache_clear()
+    found = data.load("svhn", normalize="none")
+    loading._load.cache_clear()
+    assert found.train_y.tolist() == [1, 0, 9, 2, 3, 0]
+    assert found.train_x.shape == (6, 3, 32, 32)
+    assert found.train_x[5, 2, 7, 31] == images[7, 31, 2, 5]
+    assert len(found.test_x) == 4

@@ -62,7 +62,7 @@ def available(name: str) -> Path | None:
 
 @renamed_arguments(normalise="normalize")
 def load(name: str, normalize: str = "channel", labels: str = "fine") -> Dataset:
-    """Load an image set: digits, mnist, fashion-mnist, cifar10 or cifar100.
+    """Load an image set: digits, mnist, fashion-mnist, cifar10, cifar100 or svhn.
 
     Args:
         normalize: one of `scalinglab.data.NORMALIZATIONS`; pixels stay uint8, see `Dataset`.
@@ -93,6 +93,8 @@ def _load(name: str, place: Path | None) -> Dataset:
         data = dict(zip(found, read, strict=True))
     if name == "cifar10":
         return _cifar10(data)
+    if name == "svhn":
+        return _svhn(data)
     return _cifar100(data) if name == "cifar100" else _idx_set(name, data)
 
 
@@ -138,6 +140,12 @@ def _cifar10(data: dict[str, bytes]) -> Dataset:
     return _dataset(
         "cifar10", train, (images[-1], labels[-1][:, 0]), 10, classes=tuple(CLASSES["cifar10"].split())
     )
+
+
+def _svhn(data: dict[str, bytes]) -> Dataset:
+    """The cropped digits, without the 531,131 additional images."""
+    (train_y, train_x), (test_y, test_x) = (records.matlab(part) for part in data.values())
+    return _dataset("svhn", (train_x, train_y), (test_x, test_y), 10, classes=_digit_names())
 
 
 def _cifar100(data: dict[str, bytes]) -> Dataset:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import zlib
 from concurrent.futures import ThreadPoolExecutor
@@ -142,3 +143,17 @@ def cifar(data: bytes, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     """Labels (records, n_labels) and images (records, 3, 32, 32) from CIFAR's binary records."""
     table = np.frombuffer(data, np.uint8).reshape(-1, n_labels + 3072)
     return table[:, :n_labels].astype(np.int64), table[:, n_labels:].reshape(-1, 3, 32, 32)
+
+
+def matlab(data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Labels (records,) and images (records, 3, 32, 32) from SVHN's MATLAB files.
+
+    They hold X, (row, column, channel, record), and y, in which 10 stands for the digit 0.
+    """
+    from scipy.io import loadmat
+
+    table = loadmat(io.BytesIO(data), variable_names=["X", "y"])
+    if "X" not in table or "y" not in table:
+        raise Damaged("a MATLAB file of SVHN holds X and y; this one does not")
+    images = np.ascontiguousarray(table["X"].transpose(3, 2, 0, 1))
+    return table["y"].ravel().astype(np.int64) % 10, images

@@ -164,6 +164,27 @@ SOURCES: dict[str, Source] = {
             n_test=10_000,
             n_classes=100,
         ),
+        Source(
+            name="svhn",
+            title="32 × 32 colour images of house numbers, 73,257 + 26,032",
+            files={  # the sums that torchvision checks
+                "train_32x32.mat": "e26dedcc434d2e4c54c9b2d4a06d8373",
+                "test_32x32.mat": "eb5a983be6a315427106f1b164d9cef3",
+            },
+            routes=(
+                Url(
+                    (
+                        "http://ufldl.stanford.edu/housenumbers/train_32x32.mat",
+                        "http://ufldl.stanford.edu/housenumbers/test_32x32.mat",
+                    )
+                ),
+            ),
+            licence="for non-commercial use; cite Netzer et al. (2011)",
+            megabytes=246,
+            shape=(3, 32, 32),
+            n_train=73_257,
+            n_test=26_032,
+        ),
     )
 }
 

@@ -18,6 +18,13 @@ ENTRIES = (
         gpu_hours=40.0,
     ),
     Entry(
+        "bahri2021/fig1-top-right-cnn",
+        "stand-in, the CNN of damico2025 in place of Wide ResNets: resolution-limited scaling with data; "
+        "loss and error, final and best",
+        scales=("gpu",),
+        make="scalinglab.papers.bahri2021.images:fig1_top_right_cnn",
+    ),
+    Entry(
         "bahri2021/fig1-bottom-left",
         "resolution-limited scaling with width of ResNets",
         scales=("smoke", "laptop", "gpu", "paper"),

@@ -15,9 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.data import available
@@ -32,6 +34,7 @@ from scalinglab.papers.verdict import Row
 
 Setting = dict[str, Any]
 METRICS = ("best loss", "final loss", "best error", "final error")
+ALIKE = (("final loss", "best loss"), ("final error", "best error"), ("best error", "best loss"))  # S1
 
 
 @dataclass(frozen=True)
@@ -277,8 +280,7 @@ def fig_s1(scale: str) -> Reproduction:
         for (metric, alpha), color in zip(alphas.items(), style.PALETTE):
             draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{metric}: {alpha}")
         style.legend(axis)
-        for metric, other in (("final loss", "best loss"), ("final error", "best error"),
-                              ("best error", "best loss")):  # fmt: skip
+        for metric, other in ALIKE:
             note = f"the paper: similar scaling; {metric}: {alphas[metric].note}"
             name = f"{scan.name}: exponent of {metric} less that of {other}"
             rows.append(difference(name, alphas[metric], alphas[other], note))
@@ -293,3 +295,34 @@ def fig_s3(scale: str) -> Reproduction:
     figure, alphas = draw(chosen, f"cross-entropy of the {network}", "examples D")
     rows = [alpha.row(f"{scan.name}: α_D", network) for scan, alpha in zip(chosen, alphas)]
     return Reproduction(curves, figure, tuple(rows))
+
+
+# --- networks that were trained for another paper ----------------------------------------------------
+
+# last and best checkpoint of the runs of damico2025/fig3's CNN (gpu), trained on one H200
+CNN_RUNS = Path(__file__).with_name("cnn_in_data.csv")
+
+
+def fig1_top_right_cnn(scale: str) -> Reproduction:
+    """Loss against D of the CNN of damico2025, whose parameters outnumber the examples 200 times and more."""
+    table = pd.read_csv(CNN_RUNS)
+    found = []
+    for name, part in table.groupby("dataset"):
+        wide = {m: part.pivot(index="seed", columns="n_data", values=m.replace(" ", "_")) for m in METRICS}
+        values = {metric: one.to_numpy(float) for metric, one in wide.items()}
+        found.append(Scan(str(name), wide[METRICS[0]].columns.to_numpy(float), values))
+    figure, axes = style.panels(1, len(found), size=(4.4, 3.8))
+    rows = []
+    for axis, scan in zip(axes[0], found):
+        style.loglog(axis, "examples D", "test loss or error", f"CNN of damico2025 on {scan.name}")
+        alphas = {metric: scan.exponent(metric) for metric in METRICS}
+        for (metric, alpha), color in zip(alphas.items(), style.PALETTE):
+            draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{metric}: {alpha}")
+        style.headroom(axis)
+        style.legend(axis, ncols=2, fontsize=7)
+        rows.append(below_one(scan, alphas["best loss"], "α_D", "CNN of damico2025, Adam"))
+        for metric, other in ALIKE:
+            note = f"the paper: similar scaling; {metric}: {alphas[metric].note}"
+            name = f"{scan.name}: exponent of {metric} less that of {other}"
+            rows.append(difference(name, alphas[metric], alphas[other], note))
+    return Reproduction(Curves(table.assign(model="cnn"), source="train"), figure, tuple(rows))

@@ -66,7 +66,7 @@ SCALES = {
     ),
     "gpu": Scale(
         tuple(range(2, 10)), (2, 4, 6, 8), OCTAVES, (6, 8, 11, 16, 23, 32, 45, 64), 65_536, 8, 40_000,
-        line_seeds=5,
+        line_seeds=4,
     ),
     "paper": Scale(
         tuple(range(2, 10)), tuple(range(2, 10)), (*OCTAVES, 32_768, 65_536, 131_072),
