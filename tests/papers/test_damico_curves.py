@@ -8,7 +8,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.papers.damico2025 import curves, pairs, study, tables
+from scalinglab.papers.damico2025 import beyond, curves, margins, pairs, study, tables
 from scalinglab.papers.trained import Kept, kept_in
 
 
@@ -141,3 +141,44 @@ def test_a_norm_that_would_overflow_is_divided_by_a_constant():
 def test_an_unknown_part_is_named(tmp_path: Path):
     with pytest.raises(BadInput, match="CNN MNIS"):
         study.train("gpu", Kept(tmp_path, ("CNN MNIS",)), ["CNN MNIST"])
+
+
+# --- margins, variants, beyond ---------------------------------------------------------------------------
+
+
+def margin_run(mean, minimum) -> pd.DataFrame:
+    columns = {"train_error": [0.9, 0.4, 0.1, 0.0], "step": [1, 2, 3, 4], "n_data": 10}
+    return pd.DataFrame({**columns, "margin_normalized_mean": mean, "margin_normalized_min": minimum})
+
+
+def test_margins_are_followed_from_where_half_of_the_examples_are_right():
+    runs = [margin_run([9.0, 2.0, 1.5, 1.0], [-9.0, -2.0, -1.0, d]) for d in (0.0, 0.1)]
+    mean_row, minimum_row = margins.rows(runs)
+    assert mean_row.measured == pytest.approx(-0.5)  # from 2 to 1, in units of 2
+    assert mean_row.verdict == "agrees"
+    assert minimum_row.measured == pytest.approx((2.0 + 2.1) / 2 / 2)
+    assert minimum_row.verdict == "agrees"
+
+
+def test_the_density_of_margins_integrates_to_one():
+    row = pd.Series({"margin_bin_00": 0.25, "margin_bin_01": 0.75, "margin_normalized_min": -1e-5,
+                     "margin_normalized_max": 3e-5})  # fmt: skip
+    values, edges = margins.density(row)
+    assert (values * np.diff(edges)).sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(edges, [-1e-5, 1e-5, 3e-5])
+
+
+def test_stopping_at_the_optimum_costs_nothing_and_elsewhere_something():
+    pair = planted_pair()
+    largest = pair.runs[-1]
+    best = float(np.exp(largest.smoothed.knots[int(np.argmin(largest.smoothed.values))]))
+    assert beyond.regret(largest, best) == pytest.approx(0.0, abs=1e-9)
+    assert beyond.regret(largest, best / 10) > 0.3
+
+
+def test_our_curves_are_compared_with_the_published_at_equal_norm_and_size():
+    table = pairs.planted()
+    above = table.assign(test_error=table["test_error"] + 0.01)
+    one = pairs.analysed("CNN MNIST", pairs.OURS, pairs.AS_PUBLISHED, table)
+    other = pairs.analysed("CNN MNIST", pairs.PUBLISHED, pairs.AS_PUBLISHED, above)
+    np.testing.assert_allclose(curves.distances(one, other), 0.01, rtol=1e-6)

@@ -279,6 +279,21 @@ def test_margins_are_those_of_the_network() -> None:
     assert (frame.margin.iloc[-1] > 0) == (wrong < 0.5)
 
 
+def test_the_histogram_of_margins_is_a_histogram() -> None:
+    frame = run({**MLP, "steps": 20, "measure": ["norm", "margin_histogram"]}).frame
+    bins = [c for c in frame if c.startswith("margin_bin_")]
+    np.testing.assert_allclose(frame[bins].sum(axis=1), 1.0)
+    assert (frame.margin_min <= frame.margin_low).all()
+    assert (frame.margin_mean < frame.margin_max).all()
+    np.testing.assert_allclose(
+        frame.margin_normalized_min / frame.margin_min, frame.margin_normalized / frame.margin
+    )
+    width = (frame.margin_max - frame.margin_min) / len(bins)
+    middles = [frame.margin_min + (k + 0.5) * width for k in range(len(bins))]
+    coarse = sum(frame[name] * middle for name, middle in zip(bins, middles, strict=True))
+    assert (np.abs(coarse - frame.margin_mean) <= width / 2 + 1e-9).all()
+
+
 @pytest.mark.parametrize("loss", ["cross_entropy", "mse"])
 def test_measurements_on_examples_and_of_ones_own_are_those_of_the_network(loss: str) -> None:
     from scalinglab import measure

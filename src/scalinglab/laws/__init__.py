@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from scalinglab.laws.learning_curves.collapse import collapse
     from scalinglab.laws.learning_curves.dynamical import dynamical
     from scalinglab.laws.learning_curves.optimum_in_time import optimum_in_time
+    from scalinglab.laws.learning_curves.stopping import stopping_norm
     from scalinglab.laws.noise import optimal_noise
     from scalinglab.laws.planning import questions as plan
 
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical",
     "extrapolate", "fit", "forms", "optimal_noise", "optimum_in_time", "plan", "register_form", "schedule",
-    "sources", "speedup", "surface", "two_stage", "uncertainty",
+    "sources", "speedup", "stopping_norm", "surface", "two_stage", "uncertainty",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
@@ -44,7 +45,7 @@ __getattr__, __dir__ = lazily(
         "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "optimal_noise": "noise",
         "optimum_in_time": "learning_curves.optimum_in_time",
         "register_form": "forms.registry", "sources": "fitting.uncertainty_budget", "speedup": "compare",
-        "two_stage": "downstream",
+        "stopping_norm": "learning_curves.stopping", "two_stage": "downstream",
     },
     modules={
         "forms": "forms", "plan": "planning.questions", "schedule": "schedule", "surface": "surface",

@@ -33,6 +33,7 @@ from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.extra_measurements import READINGS, Reading, read
 from scalinglab.train.kernels.onednn import small_products, suits
 from scalinglab.train.measuring import MARGINS, Checkpoint, Measure
+from scalinglab.train.projection import EVERY, Projection
 from scalinglab.train.replicas import Group, Snapshot, group_of, release
 from scalinglab.train.saving import Saving
 from scalinglab.train.setting import Setting
@@ -103,6 +104,10 @@ class Job:
         with phase("build"):
             self.group = build(self.settings, self.device, self.initial.result() if self.initial else None)
             self.measure = Measure(self.group)
+            self.project = None
+            if self.group.setting.complexity is not None:
+                self.project = Projection(self.group, self.measure.complexity_tracker())
+                self.project()
             self._resume()
         small = suits(self.settings[0], self.device, self.measure.flops * max(self.group.batches))
         while self.group.settings:
@@ -114,7 +119,10 @@ class Job:
                 break
             due = min(self._next(s) for s in self.group.settings)
             with small_products(small), phase("steps"):
-                self.group.advance(min(due - self.group.step, self.group.tick))
+                turn = self.group.tick if self.project is None else min(self.group.tick, EVERY)
+                self.group.advance(min(due - self.group.step, turn))
+                if self.project is not None:
+                    self.project()
                 self._end_of_turn()
             if self.group.step == due:
                 if not self._can_measure():

@@ -83,6 +83,10 @@ class Measure:
         shared[definition, which] = tracker.readers
         return tracker
 
+    def complexity_tracker(self) -> NormTracker:
+        """A tracker of the spectral complexity alone, for what acts between checkpoints."""
+        return self._tracker(which=("spectral_complexity",))
+
     def __call__(self, rows: Sequence[int]) -> list[dict[str, float]]:
         """One row of the table for each of these runs."""
         return self.begin(rows).result()

@@ -44,13 +44,14 @@ MEASURES = (
 POSITIVE = (
     "width", "depth", "learning_rate", "batch_size", "epochs", "steps", "min_epochs", "min_steps",
     "reference_learning_rate", "checkpoints_per_decade", "pool", "n_data", "evaluate_at_most", "test_size",
+    "complexity",
 )  # fmt: skip
 FRACTIONS = ("momentum", "label_smoothing", "label_noise", "dropout", "fail_below", "fail_after")
 BELOW_ONE = ("momentum", "dropout")
 SEEDS = ("seed", "init_seed", "order_seed", "data_seed")
 # what may differ between runs that share a step
 FREE = {
-    *SEEDS, "data_block", "n_data", "learning_rate", "batch_size",
+    *SEEDS, "data_block", "n_data", "learning_rate", "batch_size", "complexity",
     "epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate",
 }  # fmt: skip
 
@@ -93,6 +94,8 @@ class Setting:
             later than this fraction of its time (park2019: 0.2 and 0.2).
         precision, compile, graphs: full fp32 unless asked for; recorded with every run.
         momentum_precision: "bf16" keeps the momentum (Adam's first moment) in bf16, rounded once a step.
+        complexity: keep the spectral complexity at this value by scaling the weights after every few steps;
+            for chains of layers without normalisation (`train.projection`).
         seed: of everything; `init_seed`, `order_seed` and `data_seed` override it for initial weights,
             order of batches (with augmentation and dropout), and subset. Label and input noise make one noisy
             set, from which every seed takes its subset: they follow `data_seed` alone (default 0).
@@ -142,6 +145,7 @@ class Setting:
     compile: bool = False
     graphs: bool = False
     momentum_precision: str | None = None
+    complexity: float | None = None
     seed: int = 0
     init_seed: int | None = None
     order_seed: int | None = None
@@ -245,7 +249,8 @@ class Setting:
         assert self.n_data is not None
         shared = {k: v for k, v in self.identity().items() if k not in FREE}
         noisy = self.data_seed if self.input_noise or self.label_noise else None
-        return run_name({**shared, "batch": batch or self.batch(self.n_data), "noisy": noisy})
+        projected = {} if self.complexity is None else {"projected": True}
+        return run_name({**shared, **projected, "batch": batch or self.batch(self.n_data), "noisy": noisy})
 
     @cached_property
     def run(self) -> str:

