@@ -12,7 +12,7 @@ from scalinglab.laws.learning_curves.stopping import stopping_norm
 
 
 def valleys(end: float, sizes=(1000, 2000, 4000, 8000), noise: float = 0.002) -> sl.Curves:
-    """ln ε = 0.05 (ln λ − ln λ_opt)² + const with λ_opt = 2 P^0.8 and λ = 10 P^0.5 · epoch; up to an epoch."""
+    """ln ε = 0.05 (ln λ − ln λ_opt)² + const with λ_opt = 2 P^0.8 and λ = 10 P^0.5 · epoch; to an epoch."""
     random = np.random.default_rng(1)
     parts = []
     for size in sizes:
