@@ -2,7 +2,7 @@
 
 In a chain of L layers with rectifiers, multiplying every weight by c and the biases of the l-th layer by c^l
 multiplies the network's outputs by c^L, and R (eq. 2 of damico2025) by c^L too, since the terms of its sum do
-not change. So after every few steps (`EVERY`) each run is brought back to its R with c = (R_target/R)^(1/L). What the
+not change. So after `EVERY` steps each run is brought back to its R by c = (R_target/R)^(1/L). What the
 network classifies is not changed by a projection, only how sure it is: the direction of its weights is what
 trains, as in the perceptron at fixed norm.
 """
