@@ -109,13 +109,16 @@ def get_tables(name: str, origin: str | Path | None = None) -> Path:
         target.mkdir(parents=True, exist_ok=True)
         for file in known.files:
             if target / file != source / file:
-                data = (source / file).read_bytes()
-                write_whole(target / file, lambda partial, data=data: partial.write_bytes(data))
+                _copy(source / file, target / file)
     except OSError as error:
         raise ScalinglabError(
             f"cannot write to {target} ({error.strerror}): set SCALINGLAB_DATA to a folder of yours"
         ) from error
     return target
+
+
+def _copy(source: Path, target: Path) -> None:
+    write_whole(target, lambda partial: partial.write_bytes(source.read_bytes()))
 
 
 def _holds(known: TableSet, base: Path) -> bool:
