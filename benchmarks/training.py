@@ -40,6 +40,7 @@ PARTS = {  # name -> (what measures it, its time limit in seconds)
     "precision": (gpu.precision_part, 300),
     "scaling": (gpu.scaling_part, 80),
     "search": (search.search_part, 150),
+    "floor": (search.floor_part, 20),
     "kernels": (gpu.kernels_part, 120),
     "convolutions": (gpu.convolutions_part, 90),
     "cpu": (cpu.cpu_part, 600),

@@ -4,6 +4,8 @@ Seven batch sizes, five widths, five seeds: 175 runs in the NTK parameterization
 the paper's training times (eq. 16: 120 epochs or 80,000 steps) divided by `SHORTER`. `run_many` trains them
 all, evaluations included; what is reported is the steps of all runs over its wall time.
 
+The part `floor` counts, without a GPU, what a step must move, launch and multiply.
+
 "One size a stack" is how other networks are trained: each batch size and width is a group of its own, five
 seeds stacked, eight groups side by side. "Mixed" lets batch sizes share a stack.
 """
@@ -81,3 +83,51 @@ def search_part(part: str, results: Results) -> None:
                 f"    {row['steps']:,} steps in {row['seconds']:.1f} s, {row['speedup']:.2f} times",
                 flush=True,
             )
+
+
+# --- the least that a step costs -----------------------------------------------------------------
+
+BANDWIDTH, LAUNCH = 4.8e12, 2.5e-6  # of an H200: bytes a second; seconds of a kernel in a captured graph
+RATES = {"fp32 without tensor cores": 67e12, "fp32 by three products in TF32": 165e12}  # operations a second
+
+
+def floor(units: int, batch: int) -> dict:
+    """Bytes and operations of a step of one run: 784 inputs, one hidden layer, 10 classes.
+
+    At the least, weights and momenta are read and written once, 16 bytes a parameter. The kernels of mixed
+    stacks read the weights once more, in the forward pass. The general form, operation by operation, makes 17
+    passes: forward, gradient, and six operations of the update that read one or two arrays and write one.
+    """
+    parameters = 795 * units + 10
+    inputs = batch * 784  # as stored, bytes
+    return {
+        "parameters": parameters, "least": 16 * parameters + inputs, "mixed": 20 * parameters + 2 * inputs,
+        "general": 68 * parameters + 9 * inputs, "operations": batch * units * (4 * 784 + 6 * 10),
+    }  # fmt: skip
+
+
+def floor_part(part: str, results: Results) -> None:
+    """Floors of single steps, and of the whole search at the paper's length."""
+    names = ("units", "batch", "MB least", "mixed", "general", "MFLOP", "µs of memory")
+    print("  " + " ".join(f"{name:>12}" for name in names))
+    for units in (128, 512):
+        for batch in BATCHES:
+            found = floor(units, batch)
+            sizes = [found[name] / 1e6 for name in ("least", "mixed", "general", "operations")]
+            row = (units, batch, *sizes, 1e6 * found["least"] / BANDWIDTH)
+            print("  " + " ".join(f"{value:12.6g}" for value in row))
+    steps = {batch: max(80_000, 120 * 55_000 / batch) for batch in BATCHES}
+    runs = [(round(128 * width), batch) for width in WIDTHS for batch in BATCHES for _ in SEEDS]
+    count = sum(steps[batch] for _, batch in runs)
+    total = {
+        name: sum(steps[batch] * floor(units, batch)[name] for units, batch in runs)
+        for name in ("least", "mixed", "operations")
+    }
+    row = {"steps": count, **{name: total[name] / BANDWIDTH for name in ("least", "mixed")}}
+    row |= {name: total["operations"] / rate for name, rate in RATES.items()}
+    row["launches of the longest run"] = 3 * LAUNCH * max(steps.values())
+    print(f"  the whole search: {count:,.0f} steps of single runs; seconds at the least, by")
+    for name, seconds in row.items():
+        if name != "steps":
+            print(f"    {name:32s} {seconds:6.1f} s, {count / seconds:12,.0f} steps a second")
+    results.add(part, "whole search", lambda: row)

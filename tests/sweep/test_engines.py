@@ -1,6 +1,7 @@
 """The contract of an engine. A later engine joins by being added to ENGINES; it must pass all of this."""
 
 import errno
+import json
 import os
 import platform
 import shutil
@@ -205,6 +206,41 @@ def test_a_node_killed_in_mid_sweep_loses_no_run_and_stores_none_twice(cluster, 
     assert outcomes[0].count("done") == 18
     check(Store(tmp_path), wanted)
     nodes.append(cluster.add_node(num_cpus=1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gpus", "slots", "beside"), [(0.5, 4, 2), (1, 2, 1), (0.7, 2, 1), (2, 1, 1)])
+def test_tasks_share_gpus_or_have_their_own(cluster, tmp_path, gpus, slots, beside):
+    """Two GPUs are declared on one node: what each task is shown, and how many are shown it at a time."""
+    from scalinglab.sweep.ray_engine import RayPool
+
+    cluster, _ = cluster
+    node = cluster.add_node(num_cpus=4, num_gpus=2)
+    try:
+        wait_until(lambda: RayPool(None, None, cpus=1, gpus=gpus).slots == slots)
+        wanted = Grid(axes={"pause": [0.1]}, seeds=6, runner="tests.sweep.shown", experiment="gpus")
+        outcome = execute(wanted, tmp_path, engine="ray", cpus=1, gpus=gpus, max_stacked=1)
+        assert outcome.count("done") == 6
+        seen = [json.loads(path.read_text()) for path in tmp_path.glob("shown-*.json")]
+        assert {s["device"] for s in seen} == {"cuda"}
+        expected = {"0,1"} if gpus == 2 else {"0", "1"}
+        assert {s["shown"] for s in seen} == expected  # all GPUs are used
+        for one in seen:
+            same = [s for s in seen if s["shown"] == one["shown"]]
+            assert sum(s["start"] <= one["start"] < s["stop"] for s in same) <= beside
+        most = max(sum(s["start"] <= one["start"] < s["stop"] for s in seen) for one in seen)
+        assert most <= slots
+    finally:
+        cluster.remove_node(node)
+
+
+@pytest.mark.slow
+def test_a_part_of_several_gpus_is_refused():
+    pytest.importorskip("ray")
+    from scalinglab.sweep.ray_engine import RayPool
+
+    with pytest.raises(BadInput, match=r"gpus=1\.5.* or whole ones"):
+        RayPool(None, None, gpus=1.5)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Mapping
+from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,16 @@ class RayPool(Pool):
     Args:
         address: of the cluster's head, `auto` for the one this machine belongs to; None starts Ray here.
         workers: how many tasks at a time; default: as many as fit on the cluster.
-        cpus, gpus: what each task needs.
+        cpus, gpus: what each task needs. With half a GPU two tasks share one, and each may allocate half of
+            its memory; with whole GPUs every task has its own. Ray shows a task its GPUs only.
     """
 
     def __init__(self, address: str | None, workers: int | None, cpus: float = 1, gpus: float = 0) -> None:
+        if cpus < 0 or gpus < 0 or (gpus > 1 and gpus != int(gpus)):
+            raise BadInput(
+                f"cpus={cpus:g}, gpus={gpus:g}: neither may be negative, and a task takes a part of one GPU "
+                "(0.5) or whole ones (2)"
+            )
         self._ray: Any = require("ray", "ray", "engine='ray'")
         self._started = not self._ray.is_initialized()
         if self._started:
@@ -117,16 +124,23 @@ class RayPool(Pool):
         """How many tasks fit on the cluster now; it may grow and shrink."""
         if self._workers is not None:
             return self._workers
-        total = self._ray.cluster_resources()
-        room = [total.get("CPU", 0) / self._cpus] if self._cpus else []
-        room += [total.get("GPU", 0) / self._gpus] if self._gpus else []
-        return max(1, int(min(room, default=1)))
+        return max(1, sum(self._room(node["Resources"]) for node in self._ray.nodes() if node["Alive"]))
+
+    def _room(self, resources: Mapping[str, float]) -> int:
+        """How many tasks fit on a node; parts of different GPUs make no task."""
+        room = [int(resources.get("CPU", 0) / self._cpus + 1e-9)] if self._cpus else []
+        if self._gpus:
+            there = int(resources.get("GPU", 0))
+            room.append(there * int(1 / self._gpus + 1e-9) if self._gpus < 1 else there // int(self._gpus))
+        return min(room, default=1)
 
     def submit(self, task: Task) -> None:
         """Submit a task to the cluster."""
         device = task.get("device") or ("cuda" if self._gpus else None)
         token = self._token[1] if self._token else None
-        self._running[self._work.remote({**task, "device": device, "token": token})] = task
+        share = self._gpus if self._gpus < 1 else None
+        sent = {**task, "device": device, "token": token, "share": share}
+        self._running[self._work.remote(sent)] = task
 
     def wait(self, seconds: float) -> list[Answer]:
         """Answers that have come; a task whose worker or node died answers with `died`."""
@@ -202,4 +216,15 @@ def _answer(store: str, token: str, node: str) -> str | None:
 def _execute(task: Task) -> Answer:
     from scalinglab.sweep.worker import execute
 
+    if task["share"]:
+        _keep_to(task["share"])
     return execute(task)
+
+
+def _keep_to(share: float) -> None:
+    """Let PyTorch allocate no more than a share of the GPU; a task that needs more is split by the driver."""
+    if find_spec("torch") is not None:
+        import torch
+
+        if torch.cuda.is_available():
+            torch.cuda.set_per_process_memory_fraction(share)

@@ -18,32 +18,38 @@ import numpy as np
 Setting = dict[str, Any]
 TIME = ("epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate")
 SAMPLE = 8  # runs of a task that are timed on a GPU: as many as train side by side
-FEW, MANY = {"cpu": 2, "cuda": 16}, {"cpu": 12, "cuda": 96}  # steps of the short trainings
+# steps of the short trainings; in mixed stacks, which are timed whole, steps are short
+FEW, MANY = {"cpu": 2, "cuda": 16, "mixed": 32}, {"cpu": 12, "cuda": 96, "mixed": 4096}
 
 
 def probe(settings: Sequence[Setting], device: str) -> dict[str, float]:
     """Seconds and FLOPs of a task, and the seconds that a worker takes to start."""
-    from scalinglab.train.engine import run_many
+    import torch
 
-    sample = _spread(settings, SAMPLE) if device == "cuda" else list(settings)
-    flops = 0.0
+    from scalinglab.train.engine import as_setting, mixes, run_many
+
+    mixed = all(mixes(as_setting(s), torch.device(device)) for s in settings)
+    sample = _spread(settings, SAMPLE) if device == "cuda" and not mixed else list(settings)
+    flops: dict[tuple[Any, Any], float] = {}  # of a step, by width and batch size
 
     def timed(steps: int, per_decade: int) -> tuple[float, list[float]]:
-        nonlocal flops
         short = [_shortened(s, steps, per_decade) for s in sample]
         start = time.perf_counter()
         curves = run_many(short, progress=False, device=device)
         took = time.perf_counter() - start
-        flops = float(curves.frame["compute"].max()) / steps
+        compute = curves.frame.groupby(["width", "batch_size"], dropna=False)["compute"].max() / steps
+        flops.update(compute.to_dict())
         return took, [len(sample), *_work(short)]
 
-    few, many = FEW[device], MANY[device]
+    few, many = (steps["mixed" if mixed else device] for steps in (FEW, MANY))
     timed(few, 1)  # compiles, and loads what is loaded once
     takes, counts = zip(*(timed(few, 1), timed(many, 1), timed(many, 10)), strict=True)
     each = np.maximum(np.linalg.solve(np.array(counts), np.array(takes)), 0.0)
     steps, checkpoints = _work(settings)
     whole = np.array([len(settings), steps, checkpoints])
-    return {"seconds": float(each @ whole), "flops": flops * steps}
+    largest = max(flops.values())
+    total = sum(flops.get((s["width"], s.get("batch_size")), largest) * _work([s])[0] for s in settings)
+    return {"seconds": float(each @ whole), "flops": total}
 
 
 def start_up(setting: Setting, device: str | None) -> float:

@@ -43,11 +43,14 @@ def identity(setting: Mapping[str, Any]) -> Setting:
 
 
 def alike(settings: Sequence[Setting]) -> list[list[Setting]]:
-    """Settings that can be trained side by side."""
+    """Settings that can be trained side by side; on a GPU all small perceptrons: their stacks fill it."""
     torch = require("torch", "train", "Training")
-    from scalinglab.train.engine import group
+    from scalinglab.train.engine import group, mixes
 
-    groups = group([_setting(s) for s in settings], torch.device("cpu"), max_stacked=len(settings))
+    place = torch.device("cuda" if _cuda(None) else "cpu")
+    groups = group([_setting(s) for s in settings], place, max_stacked=len(settings))
+    mixed = [s for members in groups if mixes(members[0], place) for s in members]
+    groups = [members for members in groups if not mixes(members[0], place)] + ([mixed] if mixed else [])
     return [[dict(s.identity()) for s in members] for members in groups]
 
 
@@ -109,7 +112,7 @@ def _sizes(
 
 def capacity(device: str | None) -> int:
     """The largest number of runs in a task."""
-    return 64 if _cuda(device) else 16
+    return 256 if _cuda(device) else 16
 
 
 def memory_limit(device: str | None, workers: int) -> float:
