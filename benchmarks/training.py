@@ -26,7 +26,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from training_parts import cpu, gpu, plain, search
+from training_parts import cpu, gpu, plain, search, tiles
 from training_parts.plot import plot
 from training_parts.results import ONLY, Results, describe
 
@@ -41,6 +41,7 @@ PARTS = {  # name -> (what measures it, its time limit in seconds)
     "scaling": (gpu.scaling_part, 80),
     "search": (search.search_part, 150),
     "floor": (search.floor_part, 20),
+    "tiles": (tiles.tiles_part, 150),
     "kernels": (gpu.kernels_part, 120),
     "convolutions": (gpu.convolutions_part, 90),
     "cpu": (cpu.cpu_part, 600),

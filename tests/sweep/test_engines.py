@@ -209,7 +209,7 @@ def test_a_node_killed_in_mid_sweep_loses_no_run_and_stores_none_twice(cluster, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gpus", "slots", "beside"), [(0.5, 4, 2), (1, 2, 1), (0.7, 2, 1), (2, 1, 1)])
+@pytest.mark.parametrize(("gpus", "slots", "beside"), [(0.5, 4, 2), (1, 2, 1)])
 def test_tasks_share_gpus_or_have_their_own(cluster, tmp_path, gpus, slots, beside):
     """Two GPUs are declared on one node: what each task is shown, and how many are shown it at a time."""
     from scalinglab.sweep.ray_engine import RayPool
@@ -218,13 +218,12 @@ def test_tasks_share_gpus_or_have_their_own(cluster, tmp_path, gpus, slots, besi
     node = cluster.add_node(num_cpus=4, num_gpus=2)
     try:
         wait_until(lambda: RayPool(None, None, cpus=1, gpus=gpus).slots == slots)
-        wanted = Grid(axes={"pause": [0.1]}, seeds=6, runner="tests.sweep.shown", experiment="gpus")
+        wanted = Grid(axes={"pause": [0.1]}, seeds=4, runner="tests.sweep.shown", experiment="gpus")
         outcome = execute(wanted, tmp_path, engine="ray", cpus=1, gpus=gpus, max_stacked=1)
-        assert outcome.count("done") == 6
+        assert outcome.count("done") == 4
         seen = [json.loads(path.read_text()) for path in tmp_path.glob("shown-*.json")]
         assert {s["device"] for s in seen} == {"cuda"}
-        expected = {"0,1"} if gpus == 2 else {"0", "1"}
-        assert {s["shown"] for s in seen} == expected  # all GPUs are used
+        assert {s["shown"] for s in seen} == {"0", "1"}  # both are used
         for one in seen:
             same = [s for s in seen if s["shown"] == one["shown"]]
             assert sum(s["start"] <= one["start"] < s["stop"] for s in same) <= beside
@@ -234,9 +233,24 @@ def test_tasks_share_gpus_or_have_their_own(cluster, tmp_path, gpus, slots, besi
         cluster.remove_node(node)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("gpus", "node", "fit"),
+    [
+        (0.5, {"CPU": 9, "GPU": 2}, 4), (0.7, {"CPU": 9, "GPU": 4}, 4), (0.3, {"CPU": 9, "GPU": 1}, 3),
+        (1 / 3, {"CPU": 9, "GPU": 1}, 3), (1, {"CPU": 9, "GPU": 4}, 4), (2, {"CPU": 9, "GPU": 5}, 2),
+        (0.5, {"CPU": 3, "GPU": 8}, 3), (1, {"CPU": 9}, 0), (0, {"CPU": 3}, 3),
+    ],
+)  # fmt: skip
+def test_tasks_that_fit_on_a_node_are_counted_by_gpu(gpus, node, fit):
+    """Parts of different GPUs make no task: 0.7 of each of four GPUs is four tasks, not five."""
+    from scalinglab.sweep.ray_engine import RayPool
+
+    pool = object.__new__(RayPool)
+    pool._cpus, pool._gpus = 1, gpus
+    assert pool._room(node) == fit
+
+
 def test_a_part_of_several_gpus_is_refused():
-    pytest.importorskip("ray")
     from scalinglab.sweep.ray_engine import RayPool
 
     with pytest.raises(BadInput, match=r"gpus=1\.5.* or whole ones"):

@@ -7,11 +7,12 @@ follows, and the host takes them when they are there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from scalinglab.measure.functional import evaluating
 from scalinglab.measure.network_norms.cuda_graphs import Arriving, Replays
@@ -20,6 +21,7 @@ from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Named, Program, objective, precision
 
 PIECE = {"cpu": 1 << 10, "cuda": 1 << 12}  # examples in one piece of an evaluation, all runs together
+SHARE = 1 / 512  # of a GPU's memory: what one piece of an evaluation of dense layers may take
 GRAPHS = 8  # evaluations of different sizes that stay captured
 
 
@@ -124,7 +126,7 @@ class Evaluator:
         inputs, targets = (getattr(resident, f"{split}_{kind}") for kind in "xy")
         loss = torch.zeros(runs, dtype=torch.float64, device=resident.device)
         wrong = torch.zeros(runs, dtype=torch.int64, device=resident.device)
-        piece = max(1, PIECE.get(resident.device.type, 1 << 10) // runs)
+        piece = max(1, examples_at_once(self.program.model, resident) // runs)
         for start in range(0, n, piece):
             part = slice(start, min(start + piece, n))
             chosen = part if index is None else index[:, part]
@@ -135,6 +137,22 @@ class Evaluator:
             if resident.n_classes:
                 wrong += (logits.argmax(-1) != y).sum(-1)
         return torch.stack([loss, wrong.double()])
+
+
+def examples_at_once(model: nn.Module, resident: Resident) -> int:
+    """Examples in one piece of an evaluation, of all runs together.
+
+    Dense layers on a GPU take many: a piece is some twenty launches, and small networks do little in each.
+    """
+    least, device = PIECE.get(resident.device.type, 1 << 10), resident.device
+    layers = [m for m in model.modules() if not list(m.children())]
+    if device.type != "cuda" or not all(isinstance(m, (nn.Linear, nn.ReLU, nn.Flatten)) for m in layers):
+        return least
+    numbers = math.prod(resident.input_shape) + sum(
+        m.out_features for m in layers if isinstance(m, nn.Linear)
+    )
+    room = SHARE * torch.cuda.get_device_properties(device).total_memory
+    return max(least, int(room / (8 * numbers)))  # each number and one made of it, in fp32
 
 
 def _on_default_stream(device: torch.device) -> bool:

@@ -282,14 +282,14 @@ class Job:
 
     def curves(self) -> Curves:
         """The rows as curves, for runs that are kept nowhere."""
-        frames = []
+        records: list[dict[str, Any]] = []
         for s in self.settings:
             status, at = self.ends[s.run]
             constant = {"run": s.run, "source": "train", "experiment": self.experiment}
             constant |= {name: flatten(value) for name, value in s.identity().items()}
-            constant["status"] = status
-            frames.append(pd.DataFrame(self.rows[s.run]).assign(**constant, diverged_at=at))
-        frame = pd.concat(frames, ignore_index=True)
+            constant |= {"status": status, "diverged_at": at}
+            records += [{**row, **constant} for row in self.rows[s.run]]
+        frame = pd.DataFrame(records)  # at once: a column added to a frame takes longer than a run's rows
         measured = {name for rows in self.rows.values() for row in rows for name in row}
         # the losses of a run that diverged at once are missing, their columns are not
         frame = frame.drop(columns=[c for c in frame if c not in measured and frame[c].isna().all()])
