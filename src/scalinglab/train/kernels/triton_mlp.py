@@ -22,6 +22,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+GENERAL = ["ahead", "runs", "most", "shares", "classes"]  # whose values the compiler does not look at
+
 
 @triton.jit
 def _lines(data, examples, ahead, run, rows, live, features, runs, most, FIRST: tl.constexpr):
@@ -60,7 +62,7 @@ def _updated(
     tl.store(weight + place, w - rate * change, mask=mask)
 
 
-@triton.jit(do_not_specialize=["ahead"])
+@triton.jit(do_not_specialize=GENERAL)
 def forward(
     data, offset, scale, examples, ahead, work, weight, bias, hidden, out_weight, out_bias, partial,
     features, units, classes, runs, most,
@@ -98,7 +100,7 @@ def forward(
         tl.store(partial + of_share + label[None, :], share, mask=live[:, None])
 
 
-@triton.jit(do_not_specialize=["ahead"])
+@triton.jit(do_not_specialize=GENERAL)
 def output(
     targets, examples, counter, ahead, order, hidden, delta, partial, weight, bias, momenta, bias_momenta,
     rates, diverged_at, shares, units, classes, runs, most,
@@ -156,7 +158,7 @@ def output(
             tl.store(diverged_at + run, tl.load(counter) + ahead)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["most"])
 def hidden_gradient(
     work, above, weight, hidden, delta, features, units,
     most, multiplier,
@@ -182,7 +184,7 @@ def hidden_gradient(
     tl.store(delta + place, tl.where(h > 0, multiplier * total, 0.0), mask=inside)
 
 
-@triton.jit(do_not_specialize=["ahead"])
+@triton.jit(do_not_specialize=GENERAL)
 def update(
     data, offset, scale, examples, ahead, order, delta, weight, bias, momenta, bias_momenta, rates,
     features, units, runs, most,
