@@ -285,7 +285,7 @@ class Job:
         records: list[dict[str, Any]] = []
         for s in self.settings:
             status, at = self.ends[s.run]
-            constant = {"run": s.run, "source": "train", "experiment": self.experiment}
+            constant: dict[str, Any] = {"run": s.run, "source": "train", "experiment": self.experiment}
             constant |= {name: flatten(value) for name, value in s.identity().items()}
             constant |= {"status": status, "diverged_at": at}
             records += [{**row, **constant} for row in self.rows[s.run]]
