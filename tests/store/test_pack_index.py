@@ -69,10 +69,10 @@ def test_a_flip_anywhere_is_damage_or_changes_no_answer(folder, tmp_path):
     data = (folder / "pack-a.index").read_bytes()
     right = indexes.read_index(folder, "pack-a.parquet").arrays()
     chance = random.Random(0)
-    places = [*range(0, 200, 7), *(chance.randrange(len(data)) for _ in range(100))]
+    places = [*range(300), *(chance.randrange(len(data)) for _ in range(100))]
     damaged = 0
     for place in places:
-        flipped = bytes([data[place] ^ 1 << chance.randrange(8)])
+        flipped = bytes([data[place] ^ 1 << chance.randrange(4)])  # low bits: a digit stays a digit
         (tmp_path / "pack-a.index").write_bytes(data[:place] + flipped + data[place + 1 :])
         try:
             index = indexes.read_index(tmp_path, "pack-a.parquet")
