@@ -58,6 +58,12 @@ ENTRIES = (
         make="scalinglab.papers.bahri2021.manifold:theorem2",
     ),
     Entry(
+        "bahri2021/theorems-network",
+        "the loss of trained students lies below the bound of Theorems 1 and 2 with the measured constants",
+        scales=("smoke", "laptop"),
+        make="scalinglab.papers.bahri2021.students:theorems_network",
+    ),
+    Entry(
         "bahri2021/fig2-right",
         "the exponents of student networks, of a CNN and of a Wide ResNet against the dimension of the data",
         scales=("smoke", "laptop", "gpu", "paper"),
