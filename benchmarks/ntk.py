@@ -132,6 +132,7 @@ def main():
     parser.add_argument("--out", help="A JSON file for the rows.")
     arguments = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.backends.cudnn.allow_tf32 = False  # as ours does it
     print(
         f"{device}, {arguments.images} images of {arguments.size} pixels, {arguments.classes} outputs",
         flush=True,

@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     )
     from scalinglab.answers import answer
     from scalinglab.curves import Curves
+    from scalinglab.explanations import explain
     from scalinglab.readers import read
     from scalinglab.spectrum import Spectrum
     from scalinglab.store import Store
     from scalinglab.train.tracker import Tracker
 
 __all__ = [
-    "Curves", "Spectrum", "Store", "Tracker", "answer", "board", "data", "figures", "laws", "measure", "nets",
-    "papers", "read", "readers", "report", "simulate", "sweep", "theory", "train",
+    "Curves", "Spectrum", "Store", "Tracker", "answer", "board", "data", "explain", "figures", "laws",
+    "measure", "nets", "papers", "read", "readers", "report", "simulate", "sweep", "theory", "train",
 ]  # fmt: skip
 
 _PACKAGES = (
@@ -48,7 +49,7 @@ __getattr__, _names = lazily(
     __name__,
     {
         "Curves": "curves", "Spectrum": "spectrum", "Store": "store", "Tracker": "train.tracker",
-        "answer": "answers", "read": "readers",
+        "answer": "answers", "explain": "explanations", "read": "readers",
     },
     modules={name: name for name in _PACKAGES},
 )  # fmt: skip

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from scalinglab import data
 from scalinglab.errors import BadInput
+from scalinglab.train import run
+from scalinglab.train.jobs import build
 from scalinglab.train.setting import Setting
 
 
@@ -105,3 +108,42 @@ def test_momentum_in_fp32_is_what_it_is_anyway() -> None:
 
 def test_one_measurement_need_not_be_a_list() -> None:
     assert make(measure="norm_path").run == make(measure=["norm_path"]).run
+
+
+# --- online ------------------------------------------------------------------------------------------------
+
+ONLINE = {
+    "model": "mlp", "dataset": "teacher_student", "data_options": {"dimension": 3, "n_test": 50},
+    "loss": "mse", "model_options": {"hidden": 8}, "online": True, "steps": 20, "batch_size": 16, "measure": [],
+}  # fmt: skip
+
+
+def test_online_run_sees_every_example_once():
+    setting = Setting.from_dict(ONLINE)
+    assert setting.n_data == 320
+    group = build([setting], torch.device("cpu"))
+    group.stream.fill(0)
+    seen = group.stream.indices[0, :20].flatten()
+    assert len(seen) == 320
+    assert len(set(seen.tolist())) == 320
+    longer = Setting.from_dict(ONLINE | {"steps": 40})
+    assert longer.n_data == 640
+    assert longer.run != setting.run
+    curves = run(ONLINE, progress=False).frame
+    assert curves["epoch"].iloc[-1] == pytest.approx(1)
+
+
+def test_online_is_refused_where_data_end():
+    with pytest.raises(BadInput, match="random views"):
+        Setting.from_dict({"model": "mlp", "dataset": "digits", "online": True, "steps": 3})
+    assert Setting.from_dict(
+        {"model": "mlp", "dataset": "digits", "online": True, "steps": 3, "augment": "crop"}
+    ).online
+    with pytest.raises(BadInput, match="leave n_data out"):
+        Setting.from_dict(ONLINE | {"n_data": 100})
+    with pytest.raises(BadInput, match="give steps"):
+        Setting.from_dict({k: v for k, v in ONLINE.items() if k != "steps"} | {"epochs": 1})
+    with pytest.raises(BadInput, match="full_batch"):
+        Setting.from_dict({k: v for k, v in ONLINE.items() if k != "batch_size"} | {"full_batch": True})
+    with pytest.raises(BadInput, match="do not fit"):
+        Setting.from_dict(ONLINE | {"steps": 10**9})

@@ -10,7 +10,7 @@ import typer
 
 from scalinglab._version import __version__
 from scalinglab.cli import board, demo, report, reproduce, theory
-from scalinglab.cli.predict import answer, forecast, laws, plan
+from scalinglab.cli.predict import answer, explain, forecast, laws, plan
 from scalinglab.cli.runs import data, read, store, sweep, train
 from scalinglab.cli.shared.renamed import RenamingGroup
 from scalinglab.cli.theory import simulate
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("answer")(answer.answer)
+app.command("explain")(explain.explain)
 app.add_typer(theory.app, name="theory")
 app.add_typer(simulate.app, name="simulate")
 app.add_typer(laws.app, name="laws")

@@ -137,7 +137,20 @@ def answers(axes: Axes, found: Any) -> None:
         raise BadInput("these answers rest on no fit that can be drawn: " + found.statements[-1].text)
 
 
+def explanation(axes: Axes, found: Any) -> None:
+    """Measured test loss as points over the solved curve, the ratio at the end written at the line."""
+    loglog(axes, "step", "test loss", f"{found.n_data} examples")
+    points(axes, found.steps, found.measured, color=PALETTE[0], label="measured")
+    good = np.isfinite(found.theory)
+    if good.any():
+        ratio = f"solved from the initial kernel; measured/solved {found.ratio[good][-1]:.2f} at the end"
+        axes.plot(found.steps[good], found.theory[good], color=INK, lw=1.5, label=ratio)
+    else:
+        axes.plot([], [], " ", label="no solved curve: " + found.outside[0].removeprefix("no curve: ")[:60])
+    axes.legend()
+
+
 DRAWINGS: dict[str, Callable[..., None]] = {
     "Law": law, "Surface": surface, "Optimal": optimal, "Extrapolation": extrapolation,
-    "NextRuns": next_runs, "Dynamical": dynamical, "Answers": answers,
+    "Explanation": explanation, "NextRuns": next_runs, "Dynamical": dynamical, "Answers": answers,
 }  # fmt: skip

@@ -7,6 +7,7 @@ from scalinglab.errors import require
 
 require("torch", "train", "measuring networks")
 
+from scalinglab.measure.alignment import KernelReading, alignment, drift  # noqa: E402
 from scalinglab.measure.cost import Flops, flops  # noqa: E402
 from scalinglab.measure.functional import fisher_rao  # noqa: E402
 from scalinglab.measure.intrinsic import Dimension, dimension  # noqa: E402
@@ -25,10 +26,10 @@ from scalinglab.measure.noise import (  # noqa: E402
 from scalinglab.measure.tangent_kernel import ntk  # noqa: E402
 
 __all__ = [
-    "Complexity", "ConvGeometry", "Dimension", "Flops", "GradientNoise", "Margins", "NormTracker", "Report",
-    "Spectral", "dimension", "fisher_rao", "flops", "gradient_noise", "margins",
-    "noise_from_two_batches", "noise_scale", "normalized_noise_scale", "norms", "norms_batched", "ntk",
-    "spectral_complexity", "spectral_norm",
+    "Complexity", "ConvGeometry", "Dimension", "Flops", "GradientNoise", "KernelReading", "Margins",
+    "NormTracker", "Report", "Spectral", "alignment", "dimension", "drift", "fisher_rao", "flops",
+    "gradient_noise", "margins", "noise_from_two_batches", "noise_scale", "normalized_noise_scale", "norms",
+    "norms_batched", "ntk", "spectral_complexity", "spectral_norm",
 ]  # fmt: skip
 
 

@@ -56,6 +56,7 @@ FREE = {
 }  # fmt: skip
 
 
+MOST_ONLINE = 50_000_000  # examples of a teacher that a run may see online
 RENAMED = {"normalise": "normalize"}  # old names of keys, which settings still take
 
 
@@ -80,6 +81,9 @@ class Setting:
             and nesterov (0.9); weight decay is decoupled in adamw and part of the gradient otherwise.
         loss: "cross_entropy", or "mse" (mean over outputs; one-hot targets for classes).
         label_smoothing: probability taken from the true class and spread over all.
+        online: fresh examples at every step, each seen once: teacher_student without end, or images under
+            random augmentation, which stand in for fresh ones (then `augment` must be set). `n_data` is the
+            pool that images are drawn from.
         batch_size: examples a step; smaller sets are taken whole. Batches run through random permutations
             of the data, one after another, so a batch may end one epoch and begin the next.
         full_batch: gradient descent on all of the data at every step.
@@ -130,6 +134,7 @@ class Setting:
     label_smoothing: float = 0.0
     batch_size: int | None = None
     full_batch: bool = False
+    online: bool | None = None
     epochs: float | None = None
     steps: int | None = None
     min_epochs: float | None = None
@@ -165,10 +170,13 @@ class Setting:
                 raise BadInput(f"{name}={value!r} is not known; {nearest(str(value), known)}")
         _check_ranges(self)
         _check_agreement(self)
-        if self.linearized is False:
-            object.__setattr__(self, "linearized", None)
+        for name in ("linearized", "online"):
+            if getattr(self, name) is False:  # as where nothing is said
+                object.__setattr__(self, name, None)
         if self.momentum_precision == "fp32":  # as where nothing is said
             object.__setattr__(self, "momentum_precision", None)
+        if self.online and self.dataset == "teacher_student":
+            _draw_once(self)
         if self.n_data is None:
             source = SOURCES.get(self.dataset)
             size = source.n_train if source else self.data_options.get("n_data", 10_000)
@@ -326,6 +334,8 @@ def _check_agreement(s: Setting) -> None:
         raise BadInput(f"momentum_precision={s.momentum_precision!r}: sgd has no momentum unless you give it")
     if s.linearized:
         _check_linearized(s)
+    if s.online:
+        _check_online(s)
     if s.full_batch and s.batch_size is not None:
         raise BadInput(f"full_batch and batch_size={s.batch_size} contradict each other: leave one out")
     if s.label_smoothing and s.loss == "mse":
@@ -359,4 +369,31 @@ def _check_linearized(s: Setting) -> None:
         raise BadInput(
             f"linearized with {given}: linearised networks train without compilation, bf16, dropout and "
             "batch normalisation"
+        )
+
+
+def _draw_once(s: Setting) -> None:
+    """Give a run on a teacher's data as many examples as it sees, steps × batch size: none comes twice."""
+    assert s.steps is not None
+    seen = s.steps * (s.batch_size or 128)
+    if seen > MOST_ONLINE:
+        raise BadInput(
+            f"online for {s.steps} steps of {s.batch_size or 128}: {seen} examples do not fit into memory; "
+            f"up to {MOST_ONLINE} do, take fewer steps or smaller batches"
+        )
+    if s.n_data not in (None, seen):
+        raise BadInput(f"online with n_data={s.n_data}: {seen} examples are seen, one pass; leave n_data out")
+    object.__setattr__(s, "n_data", seen)
+    object.__setattr__(s, "data_options", {**s.data_options, "n_data": seen})
+
+
+def _check_online(s: Setting) -> None:
+    if s.dataset == "teacher_student" and s.steps is None:
+        raise BadInput("online on a teacher's data: give steps; there are no epochs of data without end")
+    if s.full_batch:
+        raise BadInput("online and full_batch contradict each other: give batch_size")
+    if s.dataset != "teacher_student" and s.augment == "none":
+        raise BadInput(
+            f"online with dataset={s.dataset!r}: a set of images ends; set augment, whose random views stand "
+            "in for fresh images, or take dataset='teacher_student'"
         )

@@ -9,6 +9,10 @@ Jacobians where that is cheaper (`products`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -69,7 +73,7 @@ def ntk(
     sets = [x] if x_other is None else [x, torch.as_tensor(x_other)]
     parameter = next(model.parameters())
     device = parameter.device
-    with evaluating(model):
+    with evaluating(model), _full_precision(device):
         anatomy = find(model, x[:1].to(device))
         classes = anatomy.directions.shape[1]
         if outputs == "pseudo":
@@ -91,6 +95,23 @@ def ntk(
         if x_other is None:
             gram = mirrored(gram, kind)
     return gram.cpu().numpy() / (classes if outputs == "mean" else 1)  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _full_precision(device: torch.device) -> Iterator[None]:
+    """A GPU's convolutions and products without TF32, whose rounding shows in the kernel's tail."""
+    if device.type != "cuda":
+        yield
+        return
+    places: tuple[Any, ...] = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = [place.allow_tf32 for place in places]
+    try:
+        for place in places:
+            place.allow_tf32 = False
+        yield
+    finally:
+        for place, value in zip(places, before):
+            place.allow_tf32 = value
 
 
 def _memory(device: torch.device, given: float | None) -> float:

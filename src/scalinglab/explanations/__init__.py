@@ -1,0 +1,260 @@
+"""Theory laid over a run: the solved curve at the run's own sizes and times, bottleneck, lazy or rich.
+
+`explain` measures the tangent kernel of the run's network before training, solves the dynamics of
+bordelon2024 for it, and compares the measured test loss with the solution at every checkpoint.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput, require
+
+require("torch", "train", "explaining runs")
+
+from scalinglab.explanations import case as cases  # noqa: E402
+from scalinglab.explanations import theory  # noqa: E402
+from scalinglab.explanations.theory import Doubling, Kernel  # noqa: E402
+from scalinglab.store import Store  # noqa: E402
+from scalinglab.train import run as train_run  # noqa: E402
+from scalinglab.train.setting import Setting  # noqa: E402
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+SAMPLES = 1000  # inputs on which the kernel is measured
+CLOSE = 0.1  # a network within 10 % of its kernel is lazy
+WORDS = {
+    "unknown": "unknown",
+    "time": "training time",
+    "data": "examples",
+    "params": "width",
+    "noise": "nothing",
+}
+
+__all__ = ["Doubling", "Explanation", "explain"]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """A run beside its theory.
+
+    Attributes:
+        name: of the run.
+        steps: checkpoints.
+        measured: test loss there, a mean over outputs.
+        theory: the solved test loss there; nan where the theory gives no curve.
+        n_data: P, training examples.
+        kernel: spectrum and exponents.
+        bottleneck: "time", "data", "params" or "noise": what holds the loss at the last checkpoint.
+        doublings: what doubling each would buy there.
+        never_learnt: the share of the loss there that no time, data or width removes.
+        columns: kernel_drift and kernel_alignment along training, where they were measured.
+        outside: where the theory does not apply.
+    """
+
+    name: str
+    steps: np.ndarray
+    measured: np.ndarray
+    theory: np.ndarray
+    n_data: int
+    kernel: Kernel
+    bottleneck: str
+    doublings: tuple[Doubling, ...]
+    never_learnt: float
+    columns: Mapping[str, np.ndarray]
+    outside: tuple[str, ...]
+
+    @property
+    def ratio(self) -> np.ndarray:
+        """Measured loss over theory at every checkpoint."""
+        return self.measured / self.theory
+
+    @property
+    def regime(self) -> str:
+        """ "lazy" within 10 % of the kernel to the end, "rich" below it, "worse" above it, "unknown"."""
+        last = self.ratio[-1]
+        if not math.isfinite(last):
+            return "unknown"
+        return "rich" if last < 1 - CLOSE else "worse" if last > 1 + CLOSE else "lazy"
+
+    def table(self) -> pd.DataFrame:
+        """Step, measured and solved loss, their ratio."""
+        found = {"step": self.steps, "measured": self.measured, "theory": self.theory, "ratio": self.ratio}
+        return pd.DataFrame(found | {k: v for k, v in self.columns.items() if k.startswith("kernel_")})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that `summary` says, as plain values."""
+        return {
+            "run": self.name, "n_data": self.n_data, "regime": self.regime,
+            "bottleneck": self.bottleneck, "never_learnt": self.never_learnt, "outside": list(self.outside),
+            "doublings": [vars(d) for d in self.doublings], "table": self.table().to_dict("list"),
+        }  # fmt: skip
+
+    def summary(self) -> str:
+        """The explanation in sentences."""
+        lines = [
+            f"{self.name}: {self.n_data} examples, {self.steps[-1]:g} steps",
+            self.kernel.measured.summary(),
+        ]
+        lines += [f"outside the theory: {words}" for words in self.outside]
+        if not np.isfinite(self.theory).any():
+            return "\n".join([*lines, "no solved curve for this run"])
+        ratio = self.ratio[np.isfinite(self.ratio)]
+        lines.append(
+            f"measured over solved test loss: {ratio.min():.2f} to {ratio.max():.2f}, {ratio[-1]:.2f} at the "
+            f"end ({self.measured[-1]:.4g} and {self.theory[-1]:.4g})"
+        )
+        lines.append(_REGIME[self.regime] + self._parting())
+        if "kernel_drift" in self.columns:
+            drift, fit = self.columns["kernel_drift"], self.columns["kernel_alignment"]
+            lines.append(f"kernel: drift {drift[-1]:.2g}, alignment {fit[0]:.3f} to {fit[-1]:.3f}")
+        else:
+            lines.append("kernel in training: not measured (extra = measure.KernelReading in training)")
+        lines.append(f"what holds the loss now: {WORDS[self.bottleneck]}" + self._never())
+        for d in self.doublings:
+            seen = f"; measured slope {d.measured:.2f}" if math.isfinite(d.measured) else ""
+            lines.append(
+                f"  twice the {WORDS[d.resource]}: loss × {d.factor:.3f} (slope {d.slope:.2f}{seen})"
+            )
+        return "\n".join(lines)
+
+    def _parting(self) -> str:
+        apart = np.abs(np.log(self.ratio)) > math.log(1 + CLOSE)
+        return f", first by more than 10 % at step {self.steps[apart][0]:g}" if apart.any() else ""
+
+    def _never(self) -> str:
+        return (
+            f" ({self.never_learnt:.0%} of the loss is noise to this kernel)"
+            if self.never_learnt > 0.01
+            else ""
+        )
+
+    def plot(self, axes: Any = None) -> Any:
+        """Measured points over the solved line, on axes of matplotlib."""
+        from scalinglab.figures import results
+
+        return results.draw(self, axes)
+
+
+_REGIME = {
+    "lazy": "lazy: within 10 % of its kernel at the end",
+    "rich": "rich: below its kernel at the end, features are learnt",
+    "worse": "worse than its kernel at the end",
+    "unknown": "no curve to compare with",
+}
+
+
+def explain(
+    run: Setting | Mapping[str, Any] | Curves | str,
+    model: nn.Module | None = None,
+    data: tuple[Tensor, ArrayLike] | None = None,
+    *,
+    store: Store | str | Path | None = None,
+    learning_rate: float | None = None,
+    n_data: int | None = None,
+    momentum: float = 0.0,
+    batch_size: int | None = None,
+    samples: int = SAMPLES,
+) -> Explanation:
+    """Lay the theory over a run.
+
+    Args:
+        run: A setting, trained here unless the store has it; the name of a run in `store`, or its beginning;
+            or `Curves` of one run (`step`, `test_loss`), with `model` and `data`.
+        model: The network before training, for curves.
+        data: Inputs (n, …) and targets of a sample of the population, for curves; class numbers or vectors.
+        store: Where the run is kept.
+        learning_rate, n_data, momentum, batch_size: of the training, for curves; squared loss, the mean over
+            examples and outputs. n_data is the number of inputs of `data` by default.
+        samples: Inputs on which the kernel is measured; best four times the examples or more.
+    """
+    if isinstance(run, Curves):
+        if model is None or data is None or learning_rate is None:
+            raise BadInput(
+                "explain(curves, model, data, learning_rate=…): curves alone do not say what was trained"
+            )
+        found = cases.of_parts(run, model, data, learning_rate, n_data, momentum, batch_size, samples)
+        return _explained(found, run)
+    kept = Store(store) if isinstance(store, (str, Path)) else store
+    if isinstance(run, str):
+        setting = _stored(run, kept)
+    else:
+        setting = run if isinstance(run, Setting) else Setting.from_dict(run)
+    curves = kept.curves() if kept is not None and kept.done(setting.identity()) else None
+    if curves is None:
+        curves = train_run(setting, store=kept, progress=False)
+    return _explained(cases.of_setting(setting, curves, samples), curves, setting)
+
+
+def _stored(name: str, store: Store | None) -> Setting:
+    if store is None:
+        raise BadInput(f"run {name!r}: say in which store it is, store=…")
+    records = {run: record for run, record in store.records().items() if run.startswith(name)}
+    if len(records) != 1:
+        raise BadInput(f"run {name!r}: {len(records)} runs of the store begin with that; give more letters")
+    return Setting.from_dict(dict(next(iter(records.values())).setting))
+
+
+def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None) -> Explanation:
+    good = np.isfinite(case.test_loss)
+    case = replace(case, steps=case.steps[good], test_loss=case.test_loss[good])
+    if not len(case.steps):
+        raise BadInput(f"{case.name}: no checkpoint has a finite test loss")
+    kernel = theory.kernel_of(case)
+    if (speed := theory.fastest(case, kernel)) >= 2 * (1 + case.momentum):
+        case = case.with_outside(
+            f"no curve: large steps, {speed:.3g} times the inverse of the largest eigenvalue; descent on the "
+            f"kernel is stable below {2 * (1 + case.momentum):g}"
+        )
+    solved = np.full(len(case.steps), math.nan)
+    found: list[Doubling] = []
+    never, bottleneck = math.nan, "unknown"
+    if not any(words.startswith("no curve") for words in case.outside):
+        solved = theory.solve(case, kernel, case.steps, case.n_data)
+        found, never = (
+            theory.doublings(case, kernel, float(case.steps[-1])),
+            theory.never_learnt(case, kernel, solved[-1]),
+        )
+        found = [replace(d, measured=_measured_slope(d.resource, case, curves, setting)) for d in found]
+        sure = [d for d in found if d.factor < 1 - 2 * d.error] or found
+        bottleneck = min(sure, key=lambda d: d.factor).resource if never < 0.5 else "noise"
+    columns = {k: v[good] for k, v in case.columns.items() if k.startswith("kernel_") and len(v) == len(good)}
+    return Explanation(
+        case.name, case.steps, case.test_loss, solved, case.n_data, kernel, bottleneck,
+        tuple(found), never, columns, case.outside,
+    )  # fmt: skip
+
+
+def _measured_slope(resource: str, case: cases.Case, curves: Curves, setting: Setting | None) -> float:
+    """The measured slope: of the curve itself in time, of runs that differ in size alone otherwise."""
+    if resource == "time":
+        last = case.steps[-1]
+        if case.steps[0] > last / 2:
+            return math.nan
+        half = np.interp(math.log(last / 2), np.log(case.steps), np.log(case.test_loss))
+        return float((math.log(case.test_loss[-1]) - half) / math.log(2))
+    column = {"data": "n_data", "params": "width"}.get(resource)
+    frame = curves.frame
+    if setting is None or column not in frame or "run" not in frame:
+        return math.nan
+    last = frame.sort_values("step").groupby("run").tail(1)
+    free = {"run", column, "seed", "init_seed", "order_seed", "data_seed", "batch_size", "n_params"}
+    for name, value in setting.identity().items():
+        if name in last and name not in free and not isinstance(value, (dict, list)):
+            last = last[last[name] == value]
+    last = last[last["test_loss"] > 0]
+    if last[column].nunique() < 2:
+        return math.nan
+    return float(
+        np.polyfit(np.log(last[column].astype(float)), np.log(last["test_loss"].astype(float)), 1)[0]
+    )

@@ -1,0 +1,179 @@
+"""What is known of a run: its network at the start, its data, its optimizer, its losses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from scalinglab import nets
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.measure.functional import batches, evaluating
+from scalinglab.train.batches import dataset_of
+from scalinglab.train.setting import Setting
+
+NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One run, as theory needs it.
+
+    Attributes:
+        model: the network before training.
+        x, y: inputs (n, …) and targets (n, outputs) of a sample of the population.
+        n_data: P, training examples.
+        learning_rate, momentum, batch_size: of SGD; batch_size None for gradient descent on all examples.
+        steps, test_loss: of the measured curve, the loss a mean over outputs.
+        columns: other measured columns, by name.
+        online: whether every batch is fresh.
+        outside: where the theory does not apply, in words.
+        redraw: makes the network from a seed and a factor on its width; None where that is not known.
+    """
+
+    model: nn.Module
+    x: Tensor
+    y: np.ndarray
+    n_data: int
+    learning_rate: float
+    momentum: float
+    batch_size: int | None
+    steps: np.ndarray
+    test_loss: np.ndarray
+    columns: Mapping[str, np.ndarray] = field(default_factory=dict)
+    online: bool = False
+    outside: tuple[str, ...] = ()
+    redraw: Any = None
+    name: str = "run"
+
+    @property
+    def n_outputs(self) -> int:
+        """Outputs of the network."""
+        return self.y.shape[1]
+
+    def residual(self) -> np.ndarray:
+        """y − f before training, (n, outputs)."""
+        return self.y - outputs(self.model, self.x)
+
+    def with_outside(self, *words: str) -> Case:
+        """The same with more reasons."""
+        return replace(self, outside=(*self.outside, *words))
+
+
+@torch.no_grad()
+def outputs(model: nn.Module, x: Tensor) -> np.ndarray:
+    """What a network says of inputs, (n, outputs), in evaluation mode."""
+    device = next(model.parameters()).device
+    with evaluating(model):
+        parts = [model(part.to(device)).reshape(len(part), -1).double().cpu() for (part,) in batches(1000, x)]
+    return torch.cat(parts).numpy()  # type: ignore[no-any-return]
+
+
+def of_setting(setting: Setting, curves: Curves, samples: int) -> Case:
+    """The case of a run of the engine."""
+    dataset = dataset_of(setting)
+    order = dataset.order(setting.seed_of("data"))[::-1][:samples]  # from the end: mostly not trained on
+    labels = dataset.train_y[order]
+    y = np.eye(dataset.n_classes)[labels] if dataset.n_classes else np.asarray(labels, float)
+
+    def redraw(seed: int, factor: float = 1.0) -> nn.Module:
+        return nets.build(
+            setting.model, dataset.input_shape, dataset.n_outputs, width=factor * setting.width,
+            depth=setting.depth, parameterization=setting.parameterization, batch_norm=setting.batch_norm,
+            initialization=setting.initialization, seed=seed, **dict(setting.model_options),
+        )  # fmt: skip
+
+    frame = _one_run(curves, setting.run)
+    model = redraw(setting.seed_of("init"))
+    n_data = int(setting.n_data or dataset.n_data)
+    batch = None if setting.batch(n_data) == n_data and not setting.online else setting.batch(n_data)
+    return Case(
+        model, torch.as_tensor(dataset.inputs("train", order)), y.reshape(len(y), -1), n_data,
+        setting.learning_rate, setting.momentum or 0.0, batch, frame["step"].to_numpy(float),
+        frame["test_loss"].to_numpy(float), {c: frame[c].to_numpy() for c in frame}, bool(setting.online),
+        (*_outside(setting), *_outside_network(model)), redraw, setting.run,
+    )  # fmt: skip
+
+
+def of_parts(
+    curves: Curves, model: nn.Module, data: tuple[Tensor, ArrayLike], learning_rate: float,
+    n_data: int | None, momentum: float, batch_size: int | None, samples: int,
+) -> Case:  # fmt: skip
+    """The case of a network and its data, trained with squared loss by any program."""
+    frame = _one_run(curves, None)
+    x, y = torch.as_tensor(data[0]), np.asarray(data[1])
+    if len(x) != len(y):
+        raise BadInput(f"{len(x)} inputs and {len(y)} targets: give as many of both")
+    if y.ndim == 1 and np.issubdtype(y.dtype, np.integer):
+        y = np.eye(int(y.max()) + 1)[y]
+    if "test_loss" not in frame or "step" not in frame:
+        raise BadInput(f"curves with columns {', '.join(frame)}: explain needs step and test_loss")
+    n_data = int(n_data or len(x))
+    batch = None if batch_size is None or batch_size >= n_data else batch_size
+    words = () if batch is None else (_noise_of(batch, n_data),)
+    return Case(
+        model, x[:samples], y.reshape(len(y), -1)[:samples].astype(float), n_data, learning_rate, momentum,
+        batch, frame["step"].to_numpy(float), frame["test_loss"].to_numpy(float),
+        {c: frame[c].to_numpy() for c in frame}, False, (*words, *_outside_network(model)),
+    )  # fmt: skip
+
+
+def _one_run(curves: Curves, run: str | None) -> pd.DataFrame:
+    frame = curves.frame
+    if run is not None and "run" in frame:
+        frame = frame[frame["run"] == run]
+    runs = frame["run"].unique() if "run" in frame else [None]
+    if len(runs) != 1:
+        raise BadInput(f"{len(runs)} runs: explain one at a time, as in curves.select(run={list(runs)[:1]})")
+    kept = frame[frame["step"] > 0] if "step" in frame else frame
+    return kept.sort_values("step") if "step" in kept else kept
+
+
+def _noise_of(batch: int, n_data: int) -> str:
+    return (
+        f"batches of {batch} of {n_data} examples: theory descends on all of them, without the batches' noise"
+    )
+
+
+def _outside(s: Setting) -> list[str]:
+    """Where a setting leaves the theory; a reason that begins with "no curve" leaves none."""
+    words = []
+    if s.loss != "mse":
+        words.append(f"no curve: loss = {s.loss}; the theory is of squared loss (train with loss = mse)")
+    if s.optimizer in ("adam", "adamw"):
+        words.append(
+            f"no curve: {s.optimizer} rescales every gradient; the theory is of gradient descent (sgd)"
+        )
+    if s.optimizer == "nesterov":
+        words.append("nesterov momentum is taken as the heavy ball")
+    if s.schedule != "constant":
+        words.append(f"no curve: schedule = {s.schedule}; the theory has a constant learning rate")
+    if s.weight_decay:
+        words.append(f"weight_decay = {s.weight_decay:g} is left out")
+    if s.augment != "none" and not s.online:
+        words.append(
+            f"augment = {s.augment}: theory counts {s.n_data} examples, augmentation makes more of them"
+        )
+    if s.parameterization == "mup":
+        words.append("mup: learning rates differ between layers, and the kernel is not weighted by them")
+    n_data = int(s.n_data or 0)
+    if not s.online and n_data and s.batch(n_data) < n_data:
+        words.append(_noise_of(s.batch(n_data), n_data))
+    return words
+
+
+def _outside_network(model: nn.Module) -> list[str]:
+    found = sorted({type(m).__name__ for m in model.modules() if isinstance(m, NORMS)})
+    if not found:
+        return []
+    batch = any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in model.modules())
+    start = "no curve: " if batch else ""
+    why = "statistics of batches make it another function in training" if batch else "its kernel moves early"
+    return [f"{start}the network has {', '.join(found)}: {why}"]

@@ -1,0 +1,117 @@
+"""The solved curve L(t, N, P) of a run, from the tangent kernel of its network before training.
+
+With squared loss, the mean over outputs O, gradient descent with rate η acts on the residuals as
+
+    f ← f − (2 η/(O P)) Σ Θ(x, x_μ) (f(x_μ) − y_μ),
+
+so that a step of the theory (bordelon2024 eq. 121) has the rate 2 η/O for the kernel Θ averaged over outputs,
+and its target is y − f0. The kernel is that of the network of this very size: N is in it. What doubling the
+width buys is found from other draws of the network at this width and at twice the width.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scalinglab.explanations.case import Case
+from scalinglab.measure import ntk
+from scalinglab.spectrum import MeasuredSpectrum, Spectrum
+from scalinglab.theory import dmft
+
+REDRAWS = 3  # initialisations at each of the two widths
+FEW = 500  # inputs on which their kernels are measured
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """The kernel of a run's network before training.
+
+    Attributes:
+        measured: its spectrum on the sample, exponents with intervals.
+        spectrum: of the population, with completed tails.
+    """
+
+    measured: MeasuredSpectrum
+    spectrum: Spectrum
+
+
+def kernel_of(case: Case) -> Kernel:
+    """Measure the kernel of a case."""
+    measured = Spectrum.from_kernel(ntk(case.model, case.x), case.residual())
+    return Kernel(measured, measured.completed())
+
+
+def fastest(case: Case, kernel: Kernel) -> float:
+    """The largest eigenvalue times the rate of a step; descent is stable below 2 (1 + μ)."""
+    return 2 * case.learning_rate / case.n_outputs * float(kernel.measured.eigenvalues[0])
+
+
+def solve(case: Case, kernel: Kernel, steps: np.ndarray, n_data: float) -> np.ndarray:
+    """Test losses, means over outputs, at steps; infinite where descent is unstable."""
+    rate = 2 * case.learning_rate / case.n_outputs
+    steps = np.round(np.asarray(steps, float))
+    if case.online:
+        dynamics: dmft.OnePassSGD | dmft.GradientDescent = dmft.OnePassSGD(rate, case.batch_size or n_data)
+        n_data = math.inf
+    else:
+        dynamics = dmft.GradientDescent(rate, case.momentum)
+    found = dmft.solve(kernel.spectrum, steps, n_data=n_data, dynamics=dynamics)
+    if not found.stable:
+        return np.full(len(steps), math.inf)
+    return np.asarray(found.test_loss) / case.n_outputs
+
+
+@dataclass(frozen=True)
+class Doubling:
+    """What doubling one resource does to the test loss.
+
+    Attributes:
+        resource: "time", "data" or "params".
+        factor: loss after over loss before.
+        slope: ∂ ln L/∂ ln resource of the theory.
+        error: of the factor, from other draws of the network; 0 where none is drawn.
+        measured: the slope of measured curves; nan where there is none.
+    """
+
+    resource: str
+    factor: float
+    slope: float
+    error: float = 0.0
+    measured: float = math.nan
+
+
+def doublings(case: Case, kernel: Kernel, step: float) -> list[Doubling]:
+    """What doubling time, data and width buys at a step."""
+    now = solve(case, kernel, np.array([step, 2 * step]), case.n_data)
+    factors = {"time": now[1] / now[0]}
+    if not case.online:
+        factors["data"] = solve(case, kernel, np.array([step]), 2 * case.n_data)[0] / now[0]
+    found = [Doubling(name, float(f), math.log(f) / math.log(2)) for name, f in factors.items()]
+    if case.redraw is not None:
+        found.append(_wider(case, step))
+    return found
+
+
+def _wider(case: Case, step: float) -> Doubling:
+    """Loss at twice the width over that at this width, each the mean over draws of the network."""
+    losses = []
+    for factor in (1.0, 2.0):
+        for seed in range(REDRAWS):
+            other = replace(case, model=case.redraw(10_000 + seed, factor), x=case.x[:FEW], y=case.y[:FEW])
+            losses.append(solve(other, kernel_of(other), np.array([step]), case.n_data)[0])
+    table = np.log(np.reshape(losses, (2, REDRAWS)))
+    change = float(np.diff(table.mean(1))[0])
+    error = math.sqrt(float(np.sum(table.var(1, ddof=1))) / REDRAWS)
+    return Doubling("params", math.exp(change), change / math.log(2), math.exp(change) * error)
+
+
+def never_learnt(case: Case, kernel: Kernel, loss: float) -> float:
+    """The share of a loss that a million times the data would leave to gradient descent without end."""
+    nodes = kernel.spectrum.nodes()
+    modes = np.searchsorted(np.cumsum(nodes.count), 1e6 * case.n_data)
+    kappa = float(nodes.eigenvalues[min(int(modes), len(nodes) - 1)])
+    left = float(nodes.power @ (kappa / (nodes.eigenvalues + kappa)) ** 2) / case.n_outputs
+    return min(left / loss, 1.0)

@@ -1,0 +1,93 @@
+"""Explain: the solved curve over runs whose answer is known."""
+
+import numpy as np
+import pytest
+import torch
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+
+SETTING = {
+    "model": "mlp", "dataset": "digits", "n_data": 48, "width": 1.0, "model_options": {"hidden": 256},
+    "depth": 1, "loss": "mse", "parameterization": "ntk", "optimizer": "sgd", "learning_rate": 2.0,
+    "full_batch": True, "steps": 300, "checkpoints_per_decade": 3, "measure": [], "evaluate_at_most": 100,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A linearised run and its network in a store, and the explanation of each."""
+    path = tmp_path_factory.mktemp("runs")
+    found = {
+        name: sl.explain(SETTING | extra, store=path, samples=400)
+        for name, extra in (("lazy", {"linearized": True}), ("network", {}))
+    }
+    return path, found
+
+
+def test_solved_curve_lies_on_a_linearised_run(stored):
+    """For which the theory is exact but for the draw of 48 examples (their losses spread by 10 %)."""
+    found = stored[1]["lazy"]
+    np.testing.assert_allclose(found.ratio[2:], 1, atol=0.2)
+    assert found.measured[-1] < 0.5 * found.measured[0]
+
+
+def test_wide_network_follows_its_kernel_and_is_data_limited_at_the_end(stored):
+    found = stored[1]["network"]
+    np.testing.assert_allclose(found.ratio[2:], 1, atol=0.2)
+    assert found.bottleneck == "data"
+    by_resource = {d.resource: d for d in found.doublings}
+    assert by_resource["data"].factor < 0.9
+    assert by_resource["data"].factor < by_resource["time"].factor < 1
+    assert by_resource["time"].measured == pytest.approx(by_resource["time"].slope, abs=0.1)
+    text = found.summary()
+    assert "what holds the loss now: examples" in text
+    assert "b, λ_k ~ k^-b" in text
+
+
+def test_stored_run_is_found_by_the_beginning_of_its_name_and_drawn(stored):
+    path, found = stored
+    again = sl.explain(found["network"].name[:6], store=path, samples=400)
+    np.testing.assert_array_equal(again.measured, found["network"].measured)
+    axes = again.plot()
+    assert len(axes.lines) >= 1
+    with pytest.raises(BadInput, match="0 runs of the store begin"):
+        sl.explain("zz", store=path)
+    with pytest.raises(BadInput, match="which store"):
+        sl.explain("zz")
+
+
+def test_early_run_is_limited_by_time():
+    found = sl.explain(SETTING | {"steps": 4, "learning_rate": 0.2}, samples=400)
+    assert found.bottleneck == "time"
+
+
+def test_foreign_curves_with_a_model_and_data_give_the_same_curve(stored):
+    digits = sl.data.load("digits")
+    order = digits.order(0)[::-1][:400]
+    model = sl.nets.build("mlp", (1, 8, 8), 10, hidden=256, depth=1, parameterization="ntk", seed=0)
+    mine = stored[1]["network"]
+    curves = sl.Curves({"step": mine.steps, "test_loss": mine.measured})
+    data = torch.as_tensor(digits.inputs("train", order)), digits.train_y[order]
+    found = sl.explain(curves, model, data, learning_rate=2.0, n_data=48, samples=400)
+    np.testing.assert_allclose(found.theory, mine.theory, rtol=1e-6)
+    with pytest.raises(BadInput, match="curves alone"):
+        sl.explain(curves)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"loss": "cross_entropy"}, "squared loss"),
+        ({"optimizer": "adam", "learning_rate": 1e-3}, "rescales every gradient"),
+        ({"batch_norm": True, "parameterization": "standard", "learning_rate": 0.01}, "BatchNorm"),
+        ({"learning_rate": 500.0}, "large steps"),
+        ({"schedule": "cosine"}, "constant learning rate"),
+    ],
+)
+def test_where_theory_does_not_apply_it_says_so_in_place_of_a_number(change, words):
+    found = sl.explain(SETTING | {"steps": 2} | change, samples=64)
+    assert np.isnan(found.theory).all()
+    assert found.doublings == ()
+    assert any(words in reason for reason in found.outside)
+    assert "no solved curve" in found.summary()
