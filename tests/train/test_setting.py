@@ -114,7 +114,8 @@ def test_one_measurement_need_not_be_a_list() -> None:
 
 ONLINE = {
     "model": "mlp", "dataset": "teacher_student", "data_options": {"dimension": 3, "n_test": 50},
-    "loss": "mse", "model_options": {"hidden": 8}, "online": True, "steps": 20, "batch_size": 16, "measure": [],
+    "loss": "mse", "model_options": {"hidden": 8}, "online": True, "steps": 20, "batch_size": 16,
+    "measure": [],
 }  # fmt: skip
 
 
@@ -122,7 +123,7 @@ def test_online_run_sees_every_example_once():
     setting = Setting.from_dict(ONLINE)
     assert setting.n_data == 320
     group = build([setting], torch.device("cpu"))
-    group.stream.fill(0)
+    group.stream.fill(0, 20)
     seen = group.stream.indices[0, :20].flatten()
     assert len(seen) == 320
     assert len(set(seen.tolist())) == 320
