@@ -13,7 +13,7 @@ N       ?= 60
 SEED    ?= 0
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test full quick slow records check lint types docs properties mutants coverage benchmarks clean help
+.PHONY: demo test full quick slow records check lint types docs properties mutants coverage benchmarks screenshots clean help
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
@@ -25,6 +25,7 @@ help:
 	@echo "make properties  property tests with new and more examples"
 	@echo "make mutants     small random changes to the code that no test notices (PACKAGE=laws N=60 SEED=0)"
 	@echo "make coverage    lines that no test executes"
+	@echo "make screenshots  the pictures of the page \"From your logs to a decision\""
 	@echo "make clean  remove the environment and everything built"
 
 $(READY): pyproject.toml constraints.txt
@@ -75,6 +76,9 @@ coverage: $(READY)
 
 docs: $(READY)
 	@$(BIN)/mkdocs build --strict --quiet && echo "documentation: site/index.html"
+
+screenshots: $(READY)
+	@$(BIN)/python tools/screenshots.py
 
 clean:
 	rm -rf $(VENV) site .mutants .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*

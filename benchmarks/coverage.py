@@ -158,9 +158,14 @@ def few_case(
     return one
 
 
-def uneven(rng, shape):
-    """Noise that falls with size, from 10 % to 1 %, without the error being given."""
-    return np.exp(np.geomspace(0.1, 0.01, shape) * rng.standard_normal(shape))
+def uneven(rng, shape, first=0.1, last=0.01):
+    """Noise that changes with size, from 10 % to 1 %, without the error being given."""
+    return np.exp(np.geomspace(first, last, shape) * rng.standard_normal(shape))
+
+
+def growing(rng, shape):
+    """Noise that grows with size, from 1 % to 10 %."""
+    return uneven(rng, shape, 0.01, 0.1)
 
 
 def along(rng, shape, correlation=0.8, size=0.03):
@@ -243,7 +248,14 @@ CASES = (
     Case("one variable, 5 sizes, uneven noise", few_case(5, slope=0.3), wanted=SMALL),
     Case("one variable, 5 sizes × 3 seeds", few_case(5, seeds=3), wanted=SMALL),
     Case("one variable, 6 sizes, a break", few_case(6, truth=with_break, noise=0.003), wanted=SMALL),
-    Case("offset, 12 sizes, uneven noise", fit_case("power_law_offset", offset, noise=uneven), wanted=SMALL),
+    Case(
+        "offset, 12 sizes, noise that falls", fit_case("power_law_offset", offset, noise=uneven), wanted=SMALL
+    ),
+    Case(
+        "offset, 12 sizes, noise that grows",
+        fit_case("power_law_offset", offset, noise=growing),
+        wanted=SMALL,
+    ),
     Case("offset, 24 sizes, AR(1)", fit_case("power_law_offset", offset, x=MANY, noise=along), wanted=SMALL),
     Case("offset, 12 sizes, a break", fit_case("power_law_offset", with_break), wanted=SMALL),
     Case("misspecified: over forms (extrapolate)", over_forms_case),

@@ -16,7 +16,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
-from matplotlib.ticker import FuncFormatter, LogFormatterMathtext
+from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, LogLocator, MaxNLocator
 
 INK, MUTED, GRID = "#1c1c28", "#6b7280", "#e5e7eb"
 # distinct, readable in print and for colour-blind readers
@@ -97,11 +97,30 @@ def panels(
     return figure, axes
 
 
-class PlainLog(LogFormatterMathtext):
-    """Ticks of a log axis: 0.02 and 300 as such, powers of ten beyond."""
+SHORT = 4.0  # ratio of its ends below which a log axis has evenly spaced ticks
+
+
+class PlainTicks(LogLocator):
+    """Ticks of a log axis: powers of ten, or even steps where the axis is short."""
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """The places of the ticks."""
+        if vmin > 0 and vmax < SHORT * vmin:
+            return MaxNLocator(5).tick_values(vmin, vmax)
+        return super().tick_values(vmin, vmax)
+
+
+class PlainNumbers(LogFormatterMathtext):
+    """Labels of a log axis: 0.02 and 300 as such, powers of ten beyond; on a short axis at its even steps."""
+
+    def __init__(self, *, minor: bool = False) -> None:
+        super().__init__(minor_thresholds=(1.2, 0.4))
+        self.minor = minor
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        text = super().__call__(x, pos)
+        low, high = self.axis.get_view_interval() if self.axis is not None else (0.0, 1.0)
+        short = low > 0 and high < SHORT * low
+        text = ("" if self.minor else f"{x:g}") if short else super().__call__(x, pos)
         return f"{x:g}" if text and 1e-3 <= x < 1e4 else text
 
 
@@ -117,8 +136,9 @@ def loglog(axis: Axes, x: str, y: str, title: str = "") -> Axes:
         return f"{value:g}" if digit in (2, 5) and high < 30 * low else ""
 
     axis.xaxis.set_minor_formatter(FuncFormatter(sparse))
-    axis.yaxis.set_major_formatter(PlainLog())
-    axis.yaxis.set_minor_formatter(PlainLog(labelOnlyBase=False, minor_thresholds=(1.2, 0.4)))
+    axis.yaxis.set_major_locator(PlainTicks())
+    axis.yaxis.set_major_formatter(PlainNumbers())
+    axis.yaxis.set_minor_formatter(PlainNumbers(minor=True))
     return axis
 
 

@@ -116,7 +116,7 @@ def _ticks(low: float, high: float) -> list[float]:
     # a fraction of a decade: even steps of 1, 2 or 5 that give three to eight labels
     rough = (high - low) / 4 or 0.25 * high
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next((s * power for s in (1, 2, 5, 10) if s * power >= rough), rough)
+    step = next((s * power for s in (1, 2, 5, 10) if s * power >= 0.6 * rough), rough)
     return [round(step * k, 12) for k in range(math.ceil(low / step), math.floor(high / step) + 1)] or [low]
 
 

@@ -35,6 +35,7 @@ from scalinglab.laws.fitting.solution import Solution
 FEWEST_SIZES = 8  # below, no test of residuals can tell anything
 DRAWS = 1000
 REJECTED = 0.05  # p-value below which an interval is widened, and a sentence says so
+SUSPECTED = 0.3  # below which it is widened for correlation: one that few points do not show costs more
 CAUTIOUS = 0.25  # one case of four
 CORRELATIONS = np.array([0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95])
 NOISE_EXPONENTS = np.linspace(-1.0, 1.0, 21)
@@ -46,7 +47,7 @@ class Diagnosis:
 
     Attributes:
         correlation_pvalue, break_pvalue, noise_pvalue: of the three tests.
-        correlation: ρ between neighbours; 0 where not rejected.
+        correlation: ρ between neighbours; 0 where not suspected.
         noise_exponent: γ of noise ∝ x^γ; 0 where not rejected.
         break_at: the place of the hinge; NaN where not rejected.
     """
@@ -95,7 +96,8 @@ class Diagnosis:
         broken = np.isfinite(self.break_at)
         narrower = factor * tests.scatter_left() if broken else factor
         bottom, top = centre - narrower * (centre - bottom), centre + narrower * (top - centre)
-        quantile = float(stats.t.ppf(0.5 + level / 2, max(tests.dof - 2, 1)))
+        # of two parameters, the hinge's slope and its place
+        quantile = math.sqrt(2 * float(stats.f.ppf(level, 2, max(tests.dof - 2, 1))))
         for place in tests.possible_places(quantile) if broken else ():
             shift, error = tests.hinged(at, place)
             half = factor * quantile * error
@@ -134,7 +136,7 @@ def diagnose(law: Solution) -> Diagnosis:
         correlation_pvalue,
         break_pvalue,
         noise_pvalue,
-        correlation=tests.correlation(alike) if correlation_pvalue < REJECTED else 0.0,
+        correlation=tests.correlation(alike) if correlation_pvalue < SUSPECTED else 0.0,
         noise_exponent=tests.noise_exponent(trend) if noise_pvalue < REJECTED else 0.0,
         break_at=place,
     )
