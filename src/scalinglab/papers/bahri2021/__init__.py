@@ -71,6 +71,13 @@ ENTRIES = (
         gpu_hours=45.0,
     ),
     Entry(
+        "bahri2021/fig2-right-cnn",
+        "stand-in, the CNN of damico2025 in place of the CNN of table 1 and Wide ResNets: 4/α_D against the "
+        "dimension, for students and for images (inputs only)",
+        scales=("gpu",),
+        make="scalinglab.papers.bahri2021.distributions:fig2_right_cnn",
+    ),
+    Entry(
         "bahri2021/fig2-right-kernels",
         "stand-in, kernels on spheres in place of networks: the exponent falls as t/d with the dimension of "
         "the data manifold, 4/d for t = 4",

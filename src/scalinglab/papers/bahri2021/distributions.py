@@ -9,6 +9,7 @@ nearest neighbour as published, and by TwoNN). Table 1: the CNNs. Scales are tho
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from scalinglab.curves import Curves
 from scalinglab.data import available, load
 from scalinglab.figures import style
 from scalinglab.papers import trained
-from scalinglab.papers.bahri2021 import images, students
+from scalinglab.papers.bahri2021 import exponents, images, students
+from scalinglab.papers.bahri2021.exponents import Exponent
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row
 
@@ -128,19 +130,50 @@ def fig2_right(scale: str) -> Reproduction:
     }
     s = images.scale_of(scale)
     scans, curves = images.data_scans(scale)
+    places = {
+        scan.name.split(",")[0]: (scan.exponent(), data_dimensions(scan.name.split(",")[0], s, scale))
+        for scan in scans if "cross-entropy" in scan.name and available(scan.name.split(",")[0])
+    }  # fmt: skip
+    figure, rows = against_dimension(found, places)
+    return Reproduction(curves, figure, rows)
+
+
+# students of figS2 at scale gpu: the best checkpoint of each run, trained on one H200
+STUDENT_RUNS = Path(__file__).with_name("students_in_data.csv")
+IMAGES_SEEN, QUERIES = 10_000, 2_000
+
+
+def fig2_right_cnn(scale: str) -> Reproduction:
+    """The same for students and for the CNN of damico2025, from the tables of their runs, on the inputs."""
+    curves = Curves(pd.read_csv(STUDENT_RUNS).assign(model="mlp"), settings=["dimension"], source="train")
+    found = {}
+    for d, part in curves.frame.groupby("dimension"):
+        wide = part.pivot(index="seed", columns="n_data", values="test_loss")
+        found[int(str(d))] = exponents.of_losses(wide.columns.to_numpy(float), wide.to_numpy(float))
+    places = {}
+    for scan in images.cnn_scans():
+        if available(scan.name):
+            x = load(scan.name).inputs("train", slice(0, IMAGES_SEEN))
+            own = {method: measure.dimension(x, method, max_points=QUERIES) for method in METHODS}
+            places[scan.name] = scan.exponent(), {"inputs": own}
+    figure, rows = against_dimension(found, places)
+    return Reproduction(curves, figure, rows)
+
+
+Places = dict[str, tuple[Exponent, dict[str, dict[str, measure.Dimension]]]]
+
+
+def against_dimension(found: dict[int, Exponent], places: Places) -> tuple[Any, tuple[Row, ...]]:
+    """The figure and the table: students by dimension, data sets by where and how theirs was measured."""
     figure, axes = style.panels(size=(5.6, 4.6))
     axis = axes[0, 0]
     students.draw_dimensions(axis, found, "α_D")
     axis.set_title("exponent against dimension")
     rows = [alpha.row(f"students, d = {d}: α_D", "judged in figS2") for d, alpha in found.items()]
     markers = {"inputs": "s", "last hidden layer": "^"}
-    for scan, color in zip((one for one in scans if "cross-entropy" in one.name), style.PALETTE[1:]):
-        dataset = scan.name.split(",")[0]
-        if not available(dataset):  # its runs are in the store, its images are not here
-            continue
-        alpha = scan.exponent()
+    for (dataset, (alpha, where)), color in zip(places.items(), style.PALETTE[1:]):
         inverse = 4 / alpha.value, 4 * alpha.stderr / alpha.value**2
-        for place, dimensions in data_dimensions(dataset, s, scale).items():
+        for place, dimensions in where.items():
             for method, dimension in dimensions.items():
                 ratio = inverse[0] / dimension.value
                 share = np.hypot(inverse[1] / inverse[0], dimension.stderr / dimension.value)
@@ -158,7 +191,7 @@ def fig2_right(scale: str) -> Reproduction:
             )  # fmt: skip
     axis.set(xlim=(0, None), ylim=(0, None))
     style.legend(axis, fontsize=7)
-    return Reproduction(curves, figure, tuple(rows))
+    return figure, tuple(rows)
 
 
 def data_dimensions(dataset: str, s: images.Scale, scale: str) -> dict[str, dict[str, measure.Dimension]]:

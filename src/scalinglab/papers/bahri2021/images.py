@@ -303,14 +303,19 @@ def fig_s3(scale: str) -> Reproduction:
 CNN_RUNS = Path(__file__).with_name("cnn_in_data.csv")
 
 
-def fig1_top_right_cnn(scale: str) -> Reproduction:
-    """Loss against D of the CNN of damico2025, whose parameters outnumber the examples 200 times and more."""
-    table = pd.read_csv(CNN_RUNS)
+def cnn_scans() -> list[Scan]:
+    """The CNN of damico2025 against D, one scan a data set."""
     found = []
-    for name, part in table.groupby("dataset"):
+    for name, part in pd.read_csv(CNN_RUNS).groupby("dataset"):
         wide = {m: part.pivot(index="seed", columns="n_data", values=m.replace(" ", "_")) for m in METRICS}
         values = {metric: one.to_numpy(float) for metric, one in wide.items()}
         found.append(Scan(str(name), wide[METRICS[0]].columns.to_numpy(float), values))
+    return found
+
+
+def fig1_top_right_cnn(scale: str) -> Reproduction:
+    """Loss against D of the CNN of damico2025, whose parameters outnumber the examples 200 times and more."""
+    found = cnn_scans()
     figure, axes = style.panels(1, len(found), size=(4.4, 3.8))
     rows = []
     for axis, scan in zip(axes[0], found):
@@ -325,4 +330,5 @@ def fig1_top_right_cnn(scale: str) -> Reproduction:
             note = f"the paper: similar scaling; {metric}: {alphas[metric].note}"
             name = f"{scan.name}: exponent of {metric} less that of {other}"
             rows.append(difference(name, alphas[metric], alphas[other], note))
-    return Reproduction(Curves(table.assign(model="cnn"), source="train"), figure, tuple(rows))
+    curves = Curves(pd.read_csv(CNN_RUNS).assign(model="cnn"), source="train")
+    return Reproduction(curves, figure, tuple(rows))
