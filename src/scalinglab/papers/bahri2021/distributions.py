@@ -167,7 +167,8 @@ def against_dimension(found: dict[int, Exponent], places: Places) -> tuple[Any, 
     """The figure and the table: students by dimension, data sets by where and how theirs was measured."""
     figure, axes = style.panels(size=(5.6, 4.6))
     axis = axes[0, 0]
-    students.draw_dimensions(axis, found, "α_D")
+    measured = [one.value for _, where in places.values() for by in where.values() for one in by.values()]
+    students.draw_dimensions(axis, found, "α_D", max(measured, default=0.0))
     axis.set_title("exponent against dimension")
     rows = [alpha.row(f"students, d = {d}: α_D", "judged in figS2") for d, alpha in found.items()]
     markers = {"inputs": "s", "last hidden layer": "^"}
@@ -189,7 +190,7 @@ def against_dimension(found: dict[int, Exponent], places: Places) -> tuple[Any, 
                 axis, [published.value], [inverse[0]], [inverse[1]], xerr=[published.stderr], color=color,
                 fmt=markers[place], label=f"{dataset}, {place}",
             )  # fmt: skip
-    axis.set(xlim=(0, None), ylim=(0, None))
+    axis.set_ylim(bottom=0)
     style.legend(axis, fontsize=7)
     return figure, tuple(rows)
 

@@ -181,14 +181,15 @@ def draw_law(
     axis.plot(dense, alpha.law(dense), color=color, lw=1.2)
 
 
-def draw_dimensions(axis: Any, found: dict[int, Exponent], symbol: str, **options: Any) -> None:
-    """4/α against the dimension, with the line 4/α = d."""
+def draw_dimensions(axis: Any, found: dict[int, Exponent], symbol: str, largest: float = 0.0) -> None:
+    """4/α against the dimension, with the line 4/α = d up to the largest dimension."""
     d = np.array(list(found), float)
+    end = max(d.max() + 1, 1.1 * largest)
     inverse = np.array([CLAIM / alpha.value for alpha in found.values()])
     error = np.array([CLAIM * alpha.stderr / alpha.value**2 for alpha in found.values()])
-    style.points(axis, d, inverse, error, **{"color": style.PALETTE[0], "label": "students", **options})
-    axis.plot([0, d.max() + 1], [0, d.max() + 1], color=style.INK, ls="--", lw=1, label=f"4/{symbol} = d")
-    axis.set(xlabel="dimension d", ylabel=f"4/{symbol}", xlim=(0, d.max() + 1))
+    style.points(axis, d, inverse, error, color=style.PALETTE[0], label="students")
+    axis.plot([0, end], [0, end], color=style.INK, ls="--", lw=1, label=f"4/{symbol} = d")
+    axis.set(xlabel="dimension d", ylabel=f"4/{symbol}", xlim=(0, end))
 
 
 # --- between two training points ----------------------------------------------------------------------

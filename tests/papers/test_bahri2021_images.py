@@ -1,0 +1,114 @@
+"""Figures on images, on curves whose exponents are planted: what is read off them, and what is judged how."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.papers import trained
+from scalinglab.papers.bahri2021 import distributions, images
+from scalinglab.train import Setting
+
+SIZES = (128, 256, 512, 1024, 2048)
+
+
+def planted(exponent: Callable[[dict[str, Any]], float], noise: float = 0.005) -> Callable[..., Curves]:
+    """A stand-in for training: best loss n^-α, final loss half as steep, errors a tenth of the losses."""
+
+    def runs(settings: list[dict[str, Any]], experiment: str, **_: Any) -> Curves:
+        rng = np.random.default_rng(0)
+        frames = []
+        for one in settings:
+            alpha, n = exponent(one), one["n_data"]
+            best, final = n**-alpha, n ** (-alpha / 2)
+            wobble = np.exp(noise * rng.standard_normal(3))
+            frame = pd.DataFrame({"step": [1, 2, 3], "test_loss": np.array([9.0, best, final]) * wobble})
+            frame["test_error"] = frame["test_loss"] / 10
+            frames.append(frame.assign(run=Setting.from_dict(one).run, n_data=n, seed=one["seed"],
+                                       dataset=one["dataset"], train_loss=0.0))  # fmt: skip
+        return Curves(pd.concat(frames, ignore_index=True), source="train")
+
+    return runs
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    images.data_scans.cache_clear()
+    small = replace(images.SCALES["smoke"], sizes=SIZES, seeds=6, groupings=(10, 5, 2))
+    small = replace(small, base={k: v for k, v in small.base.items() if k != "width"})
+    monkeypatch.setitem(images.SCALES, "smoke", small)
+
+
+def verdicts(made: Any) -> dict[str, str | None]:
+    return {row.quantity: row.verdict for row in made.table}
+
+
+def test_best_and_final_are_told_apart(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
+    (scan,), curves = images.data_scans("smoke")
+    images.data_scans.cache_clear()
+    assert scan.exponent("best loss").value == pytest.approx(0.4, abs=0.01)
+    assert scan.exponent("final error").value == pytest.approx(0.2, abs=0.01)
+    assert len(curves) == len(SIZES) * 6
+    found = verdicts(images.fig_s1("smoke"))
+    images.data_scans.cache_clear()
+    assert found["digits, cross-entropy: exponent of final loss less that of best loss"] == "disagrees"
+    assert found["digits, cross-entropy: exponent of best error less that of best loss"] == "agrees"
+
+
+def test_an_exponent_above_one_is_not_resolution_limited(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(trained, "runs", planted(lambda one: 1.2))
+    found = verdicts(images.fig1_top_right("smoke"))
+    images.data_scans.cache_clear()
+    assert found["digits, cross-entropy: α_D"] == "disagrees"
+
+
+@pytest.mark.parametrize(("other", "verdict"), [(0.4, "agrees"), (0.6, "disagrees")])
+def test_superclasses_leave_the_exponent_or_do_not(
+    monkeypatch: pytest.MonkeyPatch, other: float, verdict: str
+):
+    monkeypatch.setattr(trained, "runs", planted(lambda one: other if "superclass" in one else 0.4))
+    found = verdicts(distributions.fig5_left("smoke"))
+    assert found["digits: α_D of 2 classes less that of 10 classes"] == verdict
+
+
+def test_noise_changes_the_exponent(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4 / (1 + one["input_noise"])))
+    assert (
+        verdicts(distributions.fig5_right("smoke"))["digits: α_D without noise less that of noise 2"]
+        == "agrees"
+    )
+
+
+def test_superclasses_are_groups_of_equal_size():
+    assert distributions.superclasses("mnist", 10, 10) is None
+    assert distributions.superclasses("mnist", 10, 5) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert np.bincount(distributions.superclasses("mnist", 10, 2)).tolist() == [5, 5]
+
+
+def test_sets_that_are_not_here_are_left_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(images, "available", lambda name: name == "digits")
+    assert images.usable(["svhn", "digits"]) == ["digits"]
+    with pytest.raises(BadInput, match="scalinglab data get svhn"):
+        images.usable(["svhn"])
+
+
+def test_the_cnns_have_the_widths_of_table_1():
+    rows = distributions.table1("smoke").table
+    assert len(rows) == 14
+    assert {row.verdict for row in rows} == {"agrees"}
+
+
+def test_a_part_of_a_study_can_be_asked_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
+    named = {"a": {**images.SCALES["smoke"].base, "dataset": "digits"}}
+    named["b"] = {**named["a"], "loss": "mse"}
+    with trained.kept_in(None, only=["b"]):
+        found, _ = images.scans(named, images.in_data(SIZES), 3, "n_data", "x")
+    assert [scan.name for scan in found] == ["b"]
