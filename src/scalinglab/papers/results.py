@@ -48,7 +48,7 @@ def reproduce(
     place = Path(results) / entry(key).paper / "runs" / scale if store is None else Path(store)
     with trained.kept_in(place, only, minutes):
         made, seconds = run(key, scale)
-    keep(made, key, scale, Path(results), seconds)
+    keep(made, key, scale, Path(results), seconds, store)
     return made
 
 
@@ -64,8 +64,10 @@ def run(key: str, scale: str) -> tuple[Reproduction, float]:
     return function(scale), time.perf_counter() - start
 
 
-def keep(made: Reproduction, key: str, scale: str, results: Path, seconds: float) -> Path:
-    """Write a reproduction into its folder and return the folder."""
+def keep(
+    made: Reproduction, key: str, scale: str, results: Path, seconds: float, store: str | Path | None = None
+) -> Path:
+    """Write a reproduction into its folder and return the folder; `store` is the one that the user named."""
     folder = results / key / scale
     folder.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(folder / "sealed", ignore_errors=True)  # the curves of an earlier time
@@ -74,11 +76,14 @@ def keep(made: Reproduction, key: str, scale: str, results: Path, seconds: float
         for ending in ("png", "pdf"):
             made.figure.savefig(folder / f"figure.{ending}", dpi=150)
     (folder / "table.md").write_text(markdown(made.table))
-    (folder / "record.json").write_text(json.dumps(record(made, key, scale, seconds), indent=1) + "\n")
+    made_by = record(made, key, scale, seconds, store)
+    (folder / "record.json").write_text(json.dumps(made_by, indent=1) + "\n")
     return folder
 
 
-def record(made: Reproduction, key: str, scale: str, seconds: float) -> dict[str, Any]:
+def record(
+    made: Reproduction, key: str, scale: str, seconds: float, store: str | Path | None = None
+) -> dict[str, Any]:
     """The table with everything needed to judge it: the command, commit, date, hardware, time."""
     found = entry(key)
     return {
@@ -86,7 +91,7 @@ def record(made: Reproduction, key: str, scale: str, seconds: float) -> dict[str
         "claim": found.claim,
         "judged_in": found.judged_in,
         "scale": scale,
-        "command": f"scalinglab reproduce {key} --scale {scale}",
+        "command": f"scalinglab reproduce {key} --scale {scale}" + (f" --store {store}" if store else ""),
         "version": __version__,
         "commit": commit(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
