@@ -8,6 +8,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
+from scalinglab.papers import entry
 from scalinglab.papers.damico2025 import beyond, curves, margins, pairs, study, tables
 from scalinglab.papers.trained import Kept, kept_in
 
@@ -103,7 +104,10 @@ def test_the_grids_of_the_paper_are_those_of_appendix_e():
 
 def test_hours_follow_from_steps_and_the_time_of_a_step():
     steps = 500 * sum(study.MNIST_SIZES) / 128 * 30
-    assert study.gpu_hours("paper")["CNN MNIST"] == pytest.approx(steps * 0.245e-3 / 3600)
+    hours = study.gpu_hours("paper")
+    assert hours["CNN MNIST"] == pytest.approx(steps * 0.245e-3 / 3600)
+    pairs_alone = sum(hours[pair] for pair in study.PAIRS)
+    assert entry("damico2025/fig3").gpu_hours == pytest.approx(pairs_alone, rel=0.01)
 
 
 def own_table() -> sl.Curves:

@@ -182,8 +182,10 @@ def in_words(found: Dynamical) -> Section:
     """The reading of the laws, and their exponents."""
     rows = [
         ("error against norm, early in training (γ₁)", found.gamma_1),
-        ("norm of the optimum against data (γ₂)", found.gamma_2),
-        ("best error against data, by the product (γ₁·γ₂)", found.gamma_predicted),
+        ("norm of the optimum against data (γ₂), from the optima", found.gamma_2_optimum),
+        ("the same, from the collapse, which uses the best errors", found.gamma_2),
+        ("best error against data, by the product (γ₁·γ₂), optima", found.gamma_predicted_optimum),
+        ("the same, collapse", found.gamma_predicted),
         ("best error against data, by a direct fit (γ)", found.gamma_measured),
     ]
     table = pd.DataFrame(

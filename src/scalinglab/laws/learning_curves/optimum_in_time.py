@@ -71,7 +71,9 @@ class OptimumInTime(Shown):
                 f"{row[name]:.3f} ± {row[f'{name}_error']:.3f}" if np.isfinite(row[name]) else "–"
                 for name in ("gamma_2", "gamma_2_counted")
             )
-            lines.append(f"{row['time']:10.4g} {every:>18} {some:>18}  {row['counted']} of {row['sizes']}")
+            lines.append(
+                f"{row['time']:10.4g} {every:>18} {some:>18}  {row['counted']:.0f} of {row['sizes']:.0f}"
+            )
         return "\n".join(lines)
 
     def notebook_table(self) -> pd.DataFrame:

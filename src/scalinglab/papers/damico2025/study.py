@@ -58,8 +58,8 @@ VARIED = [4000, 8000, 16000, 32000, 48000]  # sizes of the variants of CNN CIFAR
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "SGD": ("CNN CIFAR10", {"optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.01}),
     "weight decay": ("CNN CIFAR10", {"optimizer": "adamw", "weight_decay": 0.1}),
-    "tf32": ("CNN CIFAR10", {"precision": "tf32", "compile": False, "epochs": 20}),
-    "margins": ("CNN MNIST", {"measure": ["norm", "margin_histogram"], "epochs": 20}),
+    "tf32": ("CNN CIFAR10", {"precision": "tf32", "compile": False}),
+    "margins": ("CNN MNIST", {"measure": ["norm", "margin_histogram"]}),
 }
 SMALL: dict[str, dict[str, Any]] = {  # scale smoke, on digits
     "CNN": {"model": "cnn", "width": 0.0625},
@@ -93,7 +93,7 @@ def _variants(
     """The variants, by name: what they change in their pair."""
     made = {}
     for name, (pair, change) in VARIANTS.items():
-        own = {**base, **_of_pair(pair), "epochs": epochs[pair], **change}
+        own = {**base, **_of_pair(pair), "epochs": epochs[name], **change}
         made[f"{pair}, {name}"] = _grid(own, sizes[name], 1 if name == "margins" else seeds)
     return made
 
@@ -108,7 +108,7 @@ def _smoke() -> dict[str, Grid]:
     cnn = {**own, **SMALL["CNN"]}
     decay, margins = (VARIANTS[name][1] for name in ("weight decay", "margins"))
     made["CNN digits, weight decay"] = _grid({**cnn, **decay}, sizes, 2)
-    made["CNN digits, margins"] = _grid({**cnn, **margins, "epochs": 8}, sizes[-2:], 1)
+    made["CNN digits, margins"] = _grid({**cnn, **margins}, sizes[-2:], 1)
     return made
 
 
@@ -125,7 +125,7 @@ def _gpu() -> dict[str, Grid]:
         pair: _grid({**FAST, **_of_pair(pair), "epochs": epochs}, sizes, seeds)
         for pair, (sizes, epochs, seeds) in GPU.items()
     }
-    epochs = {pair: epochs for pair, (_, epochs, _) in GPU.items()}
+    epochs = {"SGD": 40, "weight decay": 40, "tf32": 20, "margins": 20}
     sizes = dict.fromkeys(VARIANTS, VARIED) | {"margins": [1800, 14400, 57600]}
     return made | _variants(FAST, epochs, sizes, 2)
 
@@ -135,7 +135,7 @@ def _paper() -> dict[str, Grid]:
     for pair in PAIRS:
         own = {**FAST, **_of_pair(pair), "epochs": PAPER_EPOCHS[pair.split(" ")[0]]}
         made[pair] = _grid(own, paper_sizes(pair), PAPER_SEEDS)
-    epochs = dict.fromkeys(PAIRS, PAPER_EPOCHS["CNN"])
+    epochs = dict.fromkeys(VARIANTS, PAPER_EPOCHS["CNN"])
     sizes = {name: paper_sizes(pair) for name, (pair, _) in VARIANTS.items()}
     return made | _variants(FAST, epochs, sizes, PAPER_SEEDS)
 
