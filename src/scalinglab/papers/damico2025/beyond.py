@@ -66,15 +66,18 @@ def fixed_complexity(scale: str) -> Reproduction:
     axis.legend()
     best = free.frame.groupby("run")["test_error"].min().to_numpy()
     rows = []
-    for complexity, part in ends.groupby("complexity"):
+    for place, (complexity, part) in enumerate(ends.groupby("complexity"), start=1):
         passing = [_at(run, float(complexity)) for _, run in free.frame.groupby("run")]
         change = np.log(part["test_error"].to_numpy() / np.array(passing))
-        rows.append(_ratio(f"R = {complexity:.3g}: ln of its error over that of free training there", change,
-                           "0 where a fixed complexity is as good as passing it"))  # fmt: skip
+        rows.append(
+            _ratio(f"R {place} of {len(targets)}: ln of its error over that of free training there", change,
+                   f"R = {complexity:.3g}; 0 where a fixed complexity is as good as passing it")
+        )  # fmt: skip
     lowest = ends.groupby("complexity")["test_error"].mean().idxmin()
     reached_best = ends[ends["complexity"] == lowest]["test_error"].to_numpy()
-    name = f"best R = {lowest:.3g}: ln of its error over the smallest of free training"
-    rows.append(_ratio(name, np.log(reached_best / best), "0 where fixed complexity reaches the optimum"))
+    name = "best R: ln of its error over the smallest of free training"
+    note = f"R = {lowest:.3g}; 0 where fixed complexity reaches the optimum"
+    rows.append(_ratio(name, np.log(reached_best / best), note))
     return Reproduction(_both(free, fixed), figure, tuple(rows))
 
 
