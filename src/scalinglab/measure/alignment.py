@@ -36,11 +36,12 @@ def drift(kernel: ArrayLike, initial: ArrayLike) -> float:
 
 @dataclass
 class KernelReading:
-    """Reads the tangent kernel of a network in training: for ``run(..., extra=KernelReading(x, y))``.
+    """Reads the tangent kernel of one run's network: the `extra` of ``run`` and of the Tracker.
 
     Every reading returns `kernel_alignment`, `kernel_drift` (from the first reading), `kernel_norm`, the
-    exponents `spectral_exponent` (b) and `task_exponent` (a), `unexplained_k` (1 − C(k)) at k = 1 and 10,
-    and the arrays `kernel_eigenvalues` and `kernel_target_power`, which a store keeps beside the curves.
+    exponents `kernel_spectral_exponent` (b) and `kernel_task_exponent` (a), `unexplained_k` (1 − C(k)) at
+    k = 1 and 10, and the arrays `kernel_eigenvalues` and `kernel_target_power`, which a store keeps beside
+    the curves.
 
     Args:
         x: Inputs (n, …), best of the test set; a few hundred.
@@ -51,7 +52,7 @@ class KernelReading:
     x: Tensor
     y: ArrayLike
     outputs: str = "mean"
-    _initial: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
+    _first: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         y = np.asarray(self.y)
@@ -61,20 +62,23 @@ class KernelReading:
         self.x, self.y = torch.as_tensor(self.x), y.astype(float)
 
     def __call__(self, model: nn.Module) -> dict[str, float | np.ndarray]:
-        """The columns and arrays of one network; of several, each is compared with its own first reading."""
+        """The columns and arrays of a network as it is now; drift is from the first one."""
         kernel = ntk(model, self.x, outputs=self.outputs)
         if not np.isfinite(kernel).all():
             return {"kernel_alignment": np.nan, "kernel_drift": np.nan, "kernel_norm": np.nan}
-        first = self._initial.setdefault(_shape_of(model), kernel)
+        self._first = kernel if self._first is None else self._first
         spectrum = Spectrum.from_kernel(kernel, np.asarray(self.y))
         found: dict[str, float | np.ndarray] = {
             "kernel_alignment": alignment(kernel, self.y),
-            "kernel_drift": drift(kernel, first),
+            "kernel_drift": drift(kernel, self._first),
             "kernel_norm": float(np.linalg.norm(kernel) / len(kernel)),
             "kernel_eigenvalues": spectrum.eigenvalues.copy(),
             "kernel_target_power": spectrum.target_power.copy(),
         }
-        for name, of in (("spectral_exponent", "eigenvalues"), ("task_exponent", "target_power")):
+        for name, of in (
+            ("kernel_spectral_exponent", "eigenvalues"),
+            ("kernel_task_exponent", "target_power"),
+        ):
             try:
                 found[name] = spectrum.tail_exponent(of).value
             except BadInput:  # too few inputs for a tail
@@ -82,7 +86,3 @@ class KernelReading:
         for k in (1, 10):
             found[f"unexplained_{k}"] = float(1 - spectrum.cumulative_power(min(k, spectrum.n_modes)))
         return found
-
-
-def _shape_of(model: nn.Module) -> int:
-    return hash(tuple((name, tuple(p.shape)) for name, p in model.named_parameters()))

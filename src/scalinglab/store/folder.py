@@ -19,6 +19,8 @@ import pyarrow as pa
 from scalinglab.curves import SOURCES, Curves, plain, run_name
 from scalinglab.errors import BadInput, nearest
 from scalinglab.store import live, parquet
+from scalinglab.store.arrays import keep
+from scalinglab.store.arrays import load as load_arrays
 from scalinglab.store.base import RunStore
 from scalinglab.store.columns import to_table
 from scalinglab.store.files import Damaged, RunBusy, RunDone, StoreError, StoreWarning, locked
@@ -249,6 +251,14 @@ class Store(RunStore):
             for error in self._sealed.problems.values():
                 warnings.warn(f"{error}", StoreWarning, stacklevel=2)
         return curves
+
+    def keep_arrays(self, run: str, step: int, arrays: Mapping[str, Any]) -> None:
+        """Keep arrays of a run at a step beside its curves; those of the same step are replaced."""
+        keep(self.path, run, step, arrays)
+
+    def arrays(self, run: str) -> dict[int, dict[str, Any]]:
+        """Arrays of a run by step and name, such as `kernel_eigenvalues`; empty where there are none."""
+        return load_arrays(self.path, run)
 
     def compact(self) -> int:
         """Merge finished runs into one file, which loads far faster; returns how many were moved.

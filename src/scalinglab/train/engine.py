@@ -60,7 +60,8 @@ def run(
         device: "cpu", "cuda", …; the GPU where there is one, by default.
         progress: show a bar in an interactive terminal.
         extra: called with the network, in evaluation mode, at every checkpoint; returns further columns, as
-            in ``extra=lambda model: {"kernel": sl.measure.ntk(model, x).trace()}``.
+            in ``extra=lambda model: {"kernel": sl.measure.ntk(model, x).trace()}``. Arrays among them are
+            kept in the store, `Store.arrays(run)`, and nowhere without one.
 
     Returns:
         One row a checkpoint: `step`, `epoch`, `examples`, `compute`, `train_loss`, `train_error`,

@@ -7,14 +7,16 @@ examples, at most `evaluate_at_most` of them. Anything else is a function of the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
+import numpy as np
 from torch import Tensor, nn
 
 from scalinglab.measure import fisher_rao, gradient_noise
 from scalinglab.measure.functional import evaluating
 from scalinglab.train.replicas import Group
 
-Reading = Callable[[nn.Module], Mapping[str, float]]
+Reading = Callable[[nn.Module], Mapping[str, Any]]
 
 
 def _fisher_rao(model: nn.Module, x: Tensor, y: Tensor, loss: str) -> dict[str, float]:
@@ -33,7 +35,7 @@ def _gradient_noise(model: nn.Module, x: Tensor, y: Tensor, loss: str) -> dict[s
 READINGS = {"fisher_rao": _fisher_rao, "gradient_noise": _gradient_noise}
 
 
-def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, float]:
+def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, Any]:
     """What the setting names, and what `extra` says of the network, for one run of a group.
 
     Args:
@@ -46,7 +48,7 @@ def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, floa
     if not named and extra is None:
         return {}
     model = group.module(row)
-    found: dict[str, float] = {}
+    found: dict[str, Any] = {}
     if named:
         index = group.stream.subsets[row][: setting.evaluate_at_most]
         stored, y = group.resident.batch(index[None])
@@ -57,5 +59,14 @@ def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, floa
             found |= reading(model, x, y, setting.loss)
     if extra is not None:
         with evaluating(model):
-            found |= {name: float(value) for name, value in extra(model).items()}
+            found |= {
+                name: value if isinstance(value, np.ndarray) and value.ndim else float(value)
+                for name, value in extra(model).items()
+            }
     return found
+
+
+def without_arrays(found: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Numbers, which are columns of the curves, and arrays, which a store keeps beside them."""
+    arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
+    return {name: value for name, value in found.items() if name not in arrays}, arrays

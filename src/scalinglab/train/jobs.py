@@ -30,7 +30,7 @@ from scalinglab.store.live import RunWriter
 from scalinglab.store.record import flatten
 from scalinglab.train import state as states
 from scalinglab.train.batches import Resident, dataset_of
-from scalinglab.train.extra_measurements import READINGS, Reading, read
+from scalinglab.train.extra_measurements import READINGS, Reading, read, without_arrays
 from scalinglab.train.kernels.onednn import small_products, suits
 from scalinglab.train.measuring import MARGINS, Checkpoint, Measure
 from scalinglab.train.projection import EVERY, Projection
@@ -192,7 +192,7 @@ class Job:
         with phase("rows"):
             diverged_at = found.diverged_at()
             for r, measured in zip(found.rows, found.result()):
-                measured |= read(group, r, self.extra)
+                measured |= self._read(r, found.step)
                 self._append(group.settings[r], measured)
                 self._judge(r, measured, diverged_at[r], found.step)
         written = (
@@ -203,6 +203,14 @@ class Job:
         if snapshot is not None and group.settings:
             self._save(snapshot)
         return written
+
+    def _read(self, r: int, step: int) -> dict[str, Any]:
+        """What is read off a run's network; arrays go into the store, and nowhere without one."""
+        numbers, arrays = without_arrays(read(self.group, r, self.extra))
+        run = self.group.settings[r].run
+        if arrays and self.store is not None and run in self.writers:
+            self.store.keep_arrays(run, step, arrays)
+        return numbers
 
     def _keep(self, names: Collection[str]) -> None:
         """Go on with some of the runs."""

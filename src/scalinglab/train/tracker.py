@@ -37,6 +37,7 @@ from scalinglab.measure import NormTracker, flops
 from scalinglab.measure.functional import evaluating
 from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.store import Store
+from scalinglab.train.extra_measurements import Reading, without_arrays
 from scalinglab.train.measuring import NORMS
 
 Evaluation = Callable[[], Mapping[str, float]]
@@ -62,6 +63,8 @@ class Tracker:
         norms: measure norms; a network of parts that have none is told of, and has none in its rows.
         stop_at_norm: a norm beyond which `should_stop` is true, such as the optimal norm that
             `scalinglab.laws.stopping_norm` extrapolates from smaller sets. The tracker itself stops nothing.
+        extra: called with the network, in evaluation mode, at checkpoints, as in `scalinglab.train.run`; for
+            example ``scalinglab.measure.KernelReading(x, y)``.
         setting: whatever else defines the run: `model`, `dataset`, `learning_rate`, `seed`, ….
     """
 
@@ -80,6 +83,7 @@ class Tracker:
         norms: bool = True,
         experiment: str | None = None,
         stop_at_norm: float | None = None,
+        extra: Reading | None = None,
         **setting: Any,
     ) -> None:
         if not isinstance(model, nn.Module):
@@ -92,7 +96,7 @@ class Tracker:
             if not isinstance(number, (int, float)) or number < 1:
                 raise BadInput(f"{name}={number!r} must be a number, at least 1")
         self.model, self.evaluate, self.per_decade = model, evaluate, per_decade
-        self.wants_norms = norms
+        self.wants_norms, self.extra = norms, extra
         if stop_at_norm is not None and (not norms or not stop_at_norm > 0):
             raise BadInput(f"stop_at_norm={stop_at_norm!r} must be positive, and needs norms=True")
         self.stop_at_norm = stop_at_norm
@@ -109,8 +113,10 @@ class Tracker:
         self._told: set[str] = set()
         self._unwritten: list[dict[str, Any]] = []
         self.writer = None
+        self._store: Store | None = None
         with self._going_on("the store"):
             kept = Store(store) if isinstance(store, (str, Path)) else store
+            self._store = kept
             if kept is not None and _is_first():
                 self.writer, self.rows = kept.resume(self.setting, experiment=experiment)
         self._next = self._after(self.rows[-1]["step"] if self.rows else 0)
@@ -209,6 +215,7 @@ class Tracker:
                     row |= self._columns(self.evaluate())
             row |= self._columns(measured)
             row |= self._norms()
+            row |= self._extra(int(step))
             losses = [v for k, v in row.items() if k.endswith("_loss")]
             if self.diverged_at is None and any(not math.isfinite(v) for v in losses):
                 self.diverged_at = int(step)
@@ -258,6 +265,18 @@ class Tracker:
             with evaluating(self.model):
                 found = self.norms.measure()
             return {NORMS[name]: float(value) for name, value in found.items() if name in NORMS}
+        return {}
+
+    def _extra(self, step: int) -> dict[str, float]:
+        """What `extra` reads off the network; arrays go into the store beside the curves."""
+        if self.extra is None:
+            return {}
+        with self._going_on("extra()"):
+            with evaluating(self.model):
+                numbers, arrays = without_arrays(self.extra(self.model))
+            if arrays and self._store is not None and self.writer is not None:
+                self._store.keep_arrays(self.writer.run, step, arrays)
+            return {name: float(value) for name, value in numbers.items()}
         return {}
 
     def _columns(self, measured: Mapping[str, Any]) -> dict[str, float]:
