@@ -15,8 +15,8 @@ DATASET = sys.argv[1] if len(sys.argv) > 1 else "digits"
 SIZES, SAMPLES, STEPS = {"digits": ((16, 64), 400, 100), "mnist": ((64, 512), 2000, 1000)}[DATASET]
 SETTING = {
     "model": "mlp", "dataset": DATASET, "depth": 1, "model_options": {"hidden": 256},
-    "parameterization": "ntk", "loss": "mse", "optimizer": "sgd", "learning_rate": 2.0, "full_batch": True, "steps": STEPS,
-    "checkpoints_per_decade": 2, "measure": [], "test_size": 350,
+    "parameterization": "ntk", "loss": "mse", "optimizer": "sgd", "learning_rate": 2.0, "full_batch": True,
+    "steps": STEPS, "checkpoints_per_decade": 2, "measure": [], "test_size": 350,
 }  # fmt: skip
 
 for n_data in SIZES:

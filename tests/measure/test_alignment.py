@@ -52,7 +52,8 @@ def test_after_kernel_is_kept_along_training(tmp_path):
     last = held[30]
     assert (np.diff(last["kernel_eigenvalues"]) <= 0).all()
     value, power = last["kernel_eigenvalues"], last["kernel_target_power"]
-    expected = value @ power / (power.sum() * np.linalg.norm(value))  # eq. 134 in the kernel's eigenbasis
+    total = np.sum(reading().y ** 2) / 60
+    expected = value @ power / (total * np.linalg.norm(value))  # eq. 134 in the kernel's eigenbasis
     assert frame["kernel_alignment"].iloc[-1] == pytest.approx(expected, rel=1e-6)
     share = last["kernel_target_power"][:10].sum() / last["kernel_target_power"].sum()
     assert frame["unexplained_10"].iloc[-1] == pytest.approx(1 - share, abs=1e-6)
