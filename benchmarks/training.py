@@ -40,6 +40,7 @@ PARTS = {  # name -> (what measures it, its time limit in seconds)
     "precision": (gpu.precision_part, 300),
     "scaling": (gpu.scaling_part, 80),
     "search": (search.search_part, 150),
+    "mixing": (search.mixing_part, 300),
     "floor": (search.floor_part, 20),
     "tiles": (tiles.tiles_part, 150),
     "kernels": (gpu.kernels_part, 120),

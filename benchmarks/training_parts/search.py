@@ -5,7 +5,8 @@ a part of the paper's training times (eq. 16: 120 epochs or 80,000 steps). `run_
 evaluations included; what is reported is the steps of all runs over its wall time, and where the host's time
 went. A longer search shows more of the steps and less of the start: it is measured for mixed stacks only.
 
-The part `floor` counts, without a GPU, what a step must move, launch and multiply.
+The part `floor` counts, without a GPU, what a step must move, launch and multiply. The part `mixing` times on
+a CPU batch sizes in stacks of their own and in one stack, filled up.
 
 "One size a stack" is how other networks are trained: each batch size and width is a group of its own, five
 seeds stacked, eight groups side by side. "Mixed" lets batch sizes share a stack.
@@ -88,6 +89,48 @@ def search_part(part: str, results: Results) -> None:
             row["speedup"] = row["rate"] / base["rate"]
             print(f"    {row['steps']:,} steps in {row['seconds']:.1f} s: {row['speedup']:.2f} times as fast")
             print(f"    {row['phases']}", flush=True)
+
+
+# --- on a CPU ------------------------------------------------------------------------------------
+
+
+def mixing_part(part: str, results: Results) -> None:
+    """CPU milliseconds a step and run: three seeds of each batch size, on digits."""
+    for width in (0.25, 1.0, 4.0, 12.0):
+        for batches in ((8, 16, 32, 64), (32, 64), (64, 128, 256, 512)):
+            name = f"mlp width {width:g}, batches {', '.join(map(str, batches))}"
+            base = results.add(
+                part, f"{name}, apart", lambda w=width, b=batches: cpu_step(w, [(n,) for n in b])
+            )
+            results.add(part, f"{name}, mixed", lambda w=width, b=batches: cpu_step(w, [b]), base)
+
+
+def cpu_step(width: float, stacked: list[tuple[int, ...]], steps: int = 20) -> float:
+    """CPU seconds a step and run of stacks, each of the given batch sizes; the best of three."""
+    from scalinglab.train import jobs  # isort: skip  (on a CPU it matters that it comes before torch)
+    import torch
+
+    from scalinglab.train.setting import Setting
+
+    torch.set_num_threads(1)
+    shared = {
+        "model": "mlp", "depth": 1, "dataset": "digits", "n_data": 1400, "width": width, "steps": 10**6,
+        "parameterization": "ntk", "optimizer": "nesterov", "learning_rate": 0.5, "measure": [],
+    }  # fmt: skip
+    groups = [
+        jobs.build(
+            [Setting.from_dict({**shared, "batch_size": b, "seed": s}) for b in batches for s in range(3)],
+            torch.device("cpu"),
+        )
+        for batches in stacked
+    ]
+    times = []
+    for turn in range(4):
+        start = time.process_time()
+        for group in groups:
+            group.advance(steps if turn else 3)
+        times.append(time.process_time() - start)
+    return min(times[1:]) / steps / sum(group.runs for group in groups)
 
 
 # --- the least that a step costs -----------------------------------------------------------------

@@ -29,12 +29,6 @@ def group(*settings: dict, device: torch.device = CPU) -> replicas.Group:
     return jobs.build([Setting.from_dict({"measure": [], **s}) for s in settings], device)
 
 
-@pytest.fixture
-def mixed(monkeypatch) -> None:
-    """Stack batch sizes on a CPU too, where it does not pay."""
-    monkeypatch.setattr(engine, "mixes", lambda setting, device: True)
-
-
 def ordered(curves):
     return curves.frame.sort_values(["run", "step"], ignore_index=True)
 
@@ -113,7 +107,6 @@ def test_mixed_batches_in_bf16_follow_the_run_by_itself() -> None:
         assert together.evaluate([r])[0]["train_loss"] == pytest.approx(expected, rel=0.02)
 
 
-@pytest.mark.usefixtures("mixed")
 def test_rows_of_a_mixed_stack_are_those_of_single_runs() -> None:
     """Epochs, examples and compute follow each run's batch; runs of 5 epochs end at their own step."""
     settings = [{**s, "steps": None, "epochs": 5, "checkpoint_unit": "epoch"} for s in SEARCH]
@@ -127,7 +120,6 @@ def test_rows_of_a_mixed_stack_are_those_of_single_runs() -> None:
         assert np.allclose(stacked[name], single[name], rtol=2e-3), name
 
 
-@pytest.mark.usefixtures("mixed")
 def test_runs_that_end_leave_the_stack(monkeypatch) -> None:
     """One diverges, one ends early: the others go on in a smaller stack, of the largest batch left."""
     seen = []
@@ -150,7 +142,6 @@ def test_runs_that_end_leave_the_stack(monkeypatch) -> None:
         assert np.allclose(own.test_loss, alone.test_loss, rtol=2e-3)
 
 
-@pytest.mark.usefixtures("mixed")
 def test_a_killed_mixed_stack_resumes_to_the_same_bits(tmp_path, monkeypatch) -> None:
     """Killed after one of its runs has ended."""
     settings = [*SEARCH[:2], {**SEARCH[2], "steps": 9}]
@@ -184,20 +175,37 @@ def test_a_killed_mixed_stack_resumes_to_the_same_bits(tmp_path, monkeypatch) ->
 # --- which runs share a stack --------------------------------------------------------------------
 
 
-def test_batch_sizes_share_a_stack_only_where_it_pays(monkeypatch) -> None:
-    fast = [Setting.from_dict({**s, "graphs": True}) for s in SEARCH]
-    large = [Setting.from_dict({**MLP, "graphs": True, "batch_size": b}) for b in (100, 150)]
-    assert len(engine.group([*fast, *large], CPU)) == 6
+def groups(*changes: dict) -> list[int]:
+    settings = [Setting.from_dict({**s, **change}) for s in SEARCH for change in changes]
+    return sorted(len(g) for g in engine.group(settings, CPU))
+
+
+def test_small_batches_of_small_perceptrons_share_a_stack_on_a_cpu() -> None:
+    assert groups({}) == [4]
+    assert groups({"dropout": 0.1}, {"learning_rate": 0.1, "dropout": 0.1}) == [8]
+    assert groups({}, {"width": 0.5}) == [4, 4]
+    assert groups({}, {"n_data": 60}) == [1, 7]  # a batch of all examples stays by itself
+    for other in ({"batch_norm": True}, {"model": "cnn", "width": 0.1, "depth": None}, {"width": 20.0}):
+        assert groups(other) == [1, 1, 1, 1], other
+    large = [Setting.from_dict({**MLP, "batch_size": b}) for b in (64, 65, 128)]
+    assert len(engine.group(large, CPU)) == 3
+
+
+def test_on_a_gpu_batch_sizes_share_a_stack_where_there_are_kernels(monkeypatch) -> None:
+    def suits(**values) -> bool:
+        return fused_mlp.suits(Setting.from_dict({**MLP, "graphs": True, **values}), torch.device("cuda"))
+
     monkeypatch.setattr(fused_mlp, "available", lambda device: True)
-    assert [len(g) for g in engine.group([*fast, *large], CPU)] == [4, 2]
+    assert suits()
+    assert suits(precision="tf32", optimizer="sgd", depth=3, parameterization="standard")
     for other in (
         {"graphs": False}, {"dropout": 0.1}, {"batch_norm": True}, {"optimizer": "adam"}, {"compile": True},
         {"model": "cnn", "width": 0.1, "depth": None}, {"schedule": "cosine"}, {"precision": "bf16"},
         {"augment": "flip"}, {"loss": "mse"}, {"momentum_precision": "bf16"},
         {"model_options": {"dropout": 0.1}},
     ):  # fmt: skip
-        changed = [Setting.from_dict({**s, "graphs": True, **other}) for s in SEARCH]
-        assert len(engine.group(changed, CPU)) == 4, other
+        assert not suits(**other), other
+    assert fused_mlp.bracket(64) == fused_mlp.bracket(4) != fused_mlp.bracket(65)
 
 
 # --- the kernels ---------------------------------------------------------------------------------

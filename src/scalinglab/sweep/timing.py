@@ -28,7 +28,7 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, float]:
 
     from scalinglab.train.engine import as_setting, mixes, run_many
 
-    mixed = all(mixes(as_setting(s), torch.device(device)) for s in settings)
+    mixed = device == "cuda" and all(mixes(as_setting(s), torch.device(device)) for s in settings)
     sample = _spread(settings, SAMPLE) if device == "cuda" and not mixed else list(settings)
     flops: dict[tuple[Any, Any], float] = {}  # of a step, by width and batch size
 

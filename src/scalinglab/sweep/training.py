@@ -49,8 +49,9 @@ def alike(settings: Sequence[Setting]) -> list[list[Setting]]:
 
     place = torch.device("cuda" if _cuda(None) else "cpu")
     groups = group([_setting(s) for s in settings], place, max_stacked=len(settings))
-    mixed = [s for members in groups if mixes(members[0], place) for s in members]
-    groups = [members for members in groups if not mixes(members[0], place)] + ([mixed] if mixed else [])
+    if place.type == "cuda":
+        mixed = [s for members in groups if mixes(members[0], place) for s in members]
+        groups = [members for members in groups if not mixes(members[0], place)] + ([mixed] if mixed else [])
     return [[dict(s.identity()) for s in members] for members in groups]
 
 

@@ -41,6 +41,7 @@ STREAMS = 8  # groups that share a GPU
 DRAWING = 4  # threads that draw initial weights
 # the largest stack, and the operations a step below which runs are stacked
 STACK = {"cpu": (16, 1e9), "cuda": (64, 5e8)}
+MIXED = 3e5  # operations for one example below which small batches of different sizes are stacked on a CPU
 
 
 @renamed_arguments(also="extra")
@@ -188,7 +189,8 @@ def group(
         batch = fused_mlp.bracket(s.batch(size_of(s))) if mixes(s, device) else None
         alike.setdefault(s.kind(batch), []).append(s)
     for members in alike.values():
-        members.sort(key=lambda s: s.total_steps(size_of(s)))  # those that end together stay together
+        # those that end together stay together, then those of similar batches
+        members.sort(key=lambda s: (s.total_steps(size_of(s)), s.batch(size_of(s))))
         size = max_stacked or stack_size(members[0], device)
         groups += [members[start : start + size] for start in range(0, len(members), size)]
     return groups
@@ -208,8 +210,23 @@ def _killed(left: dict[str, Setting], store: Store) -> list[list[Setting]]:
 
 
 def mixes(setting: Setting, device: torch.device) -> bool:
-    """Whether runs that differ in batch size share a stack: where filling up smaller ones costs nothing."""
-    return fused_mlp.suits(setting, device)
+    """Whether runs that differ in batch size share a stack.
+
+    On a GPU where there are kernels for it. On a CPU smaller batches are filled up, which pays where a step
+    costs calls more than work: small batches of small perceptrons (benchmarks/training.py, part mixing).
+    """
+    if device.type != "cpu" or setting.model != "mlp" or setting.batch_norm or setting.full_batch:
+        return fused_mlp.suits(setting, device)
+    batch = setting.batch(size_of(setting))
+    if batch != setting.batch_size or batch > fused_mlp.SMALL:  # one of all examples stays by itself
+        return False
+    kind = setting.kind("any")
+    if kind not in _COSTS:
+        _COSTS[kind] = step_flops(setting) / batch
+    return _COSTS[kind] < MIXED
+
+
+_COSTS: dict[str, float] = {}  # operations for one example, by kind
 
 
 def step_flops(setting: Setting) -> float:
