@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from scalinglab.store import Store, StoreError, StoreWarning
-from scalinglab.train import state
+from scalinglab.train.checkpoints import state
 
 RUNS, ROWS = 12, 20
 STATE = {"run": {"model": "mlp", "seed": 0}}

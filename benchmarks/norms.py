@@ -33,7 +33,7 @@ from training_parts.plain import make_random
 
 from scalinglab.measure import NormTracker, norms_batched
 from scalinglab.train import engine, jobs
-from scalinglab.train.measuring import _SHARED as shared
+from scalinglab.train.checkpoints.measuring import _SHARED as shared
 from scalinglab.train.replicas import streams
 from scalinglab.train.setting import Setting
 

@@ -13,7 +13,8 @@ import pytest
 import torch
 
 from scalinglab.store import Store, StoreError, StoreWarning
-from scalinglab.train import jobs, run, run_many, state
+from scalinglab.train import jobs, run, run_many
+from scalinglab.train.checkpoints import state
 from scalinglab.train.engine import train_into
 from scalinglab.train.setting import Setting
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
-    from scalinglab.train.extra_measurements import Reading
+    from scalinglab.train.checkpoints.extra_measurements import Reading
 
 
 @dataclass(frozen=True)

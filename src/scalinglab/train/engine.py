@@ -25,13 +25,13 @@ from scalinglab.errors import BadInput, usable_device
 from scalinglab.measure import flops
 from scalinglab.phases import phase
 from scalinglab.store import Store
-from scalinglab.train import state as states
 from scalinglab.train.batches import dataset_of
-from scalinglab.train.extra_measurements import Reading
+from scalinglab.train.checkpoints import state as states
+from scalinglab.train.checkpoints.extra_measurements import Reading
+from scalinglab.train.checkpoints.saving import Saving
 from scalinglab.train.jobs import Job, resident_of, size_of
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.replicas import program, streams
-from scalinglab.train.saving import Saving
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import drawn
 

@@ -28,14 +28,14 @@ from scalinglab.phases import phase
 from scalinglab.store import Store, StoreError
 from scalinglab.store.live import RunWriter
 from scalinglab.store.record import flatten
-from scalinglab.train import state as states
 from scalinglab.train.batches import Resident, dataset_of
-from scalinglab.train.extra_measurements import READINGS, Reading, read, without_arrays
+from scalinglab.train.checkpoints import state as states
+from scalinglab.train.checkpoints.extra_measurements import READINGS, Reading, read, without_arrays
+from scalinglab.train.checkpoints.measuring import MARGINS, Checkpoint, Measure
+from scalinglab.train.checkpoints.saving import Saving
 from scalinglab.train.kernels.onednn import small_products, suits
-from scalinglab.train.measuring import MARGINS, Checkpoint, Measure
 from scalinglab.train.projection import EVERY, Projection
 from scalinglab.train.replicas import Group, Snapshot, group_of, release
-from scalinglab.train.saving import Saving
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Named
 

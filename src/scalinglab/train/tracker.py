@@ -37,8 +37,8 @@ from scalinglab.measure import NormTracker, flops
 from scalinglab.measure.functional import evaluating
 from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.store import Store
-from scalinglab.train.extra_measurements import Reading, without_arrays
-from scalinglab.train.measuring import NORMS
+from scalinglab.train.checkpoints.extra_measurements import Reading, without_arrays
+from scalinglab.train.checkpoints.measuring import NORMS
 
 Evaluation = Callable[[], Mapping[str, float]]
 

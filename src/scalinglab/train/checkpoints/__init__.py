@@ -1,0 +1,1 @@
+"""What happens at a checkpoint: evaluation, measurements, rows, states for resuming."""
