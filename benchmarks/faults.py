@@ -34,7 +34,8 @@ def cluster(engine):
         yield "", None
         return
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # a busy machine starts nodes slowly
+    for name in ("RAY_raylet_start_wait_time_s", "RAY_worker_register_timeout_seconds"):
+        os.environ.setdefault(name, "300")  # on a busy machine nodes and workers start slowly
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
