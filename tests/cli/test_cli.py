@@ -31,11 +31,11 @@ def scalinglab(*words: str, **options) -> subprocess.CompletedProcess[str]:
     [
         (["--version"], 0, "scalinglab 0.1.0"),
         (["reproduce", "list"], 0, "damico2025/fig1"),
-        (["reproduce", "park2019/fig1"], 2, "not built yet"),
+        (["reproduce", "bordelon2024/fig1a"], 2, "not built yet"),
         (["reproduce", "park2019/fgi1"], 2, "park2019/fig"),
         (["reproduce", "nothing"], 2, "'scalinglab reproduce list' shows all"),
         (["reproduce", "park2018"], 2, "did you mean 'park2019'?"),
-        (["reproduce", "list", "--missing"], 0, "park2019/critical-width"),
+        (["reproduce", "list", "--missing"], 0, "bordelon2024/fig1a"),
         (["reproduce", "check", "--paper", "park2018"], 2, "no paper 'park2018'"),
         (["reproduce", "park2019/fig1", "--missing"], 2, "--missing goes with"),
         (["reproduce", "list", "--scale", "smoke"], 2, "--scale goes with a paper or a key"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, ScalarFormatter
 
 from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, loglog, panels, points
 
@@ -52,7 +54,7 @@ def draw_searches(axis: Axes, found: OptimalNoise, title: str = "") -> None:
         best = (level >= low * (1 - 1e-6)) & (level <= high * (1 + 1e-6))
         axis.plot(level[best], mean[best], color=color, linewidth=3.5, alpha=0.6, solid_capstyle="round")
     y = "test accuracy" if found.y.endswith("error") else label(found.y)
-    axis.set(xscale="log", xlabel=label(found.x), ylabel=y)
+    _log_axis(axis, label(found.x), y)
     if sign > 0:  # runs far beyond the optimum must not make the maxima flat
         top, spread = found.accuracy.max(), np.ptp(found.accuracy)
         bottom = top - max(4 * spread, 10 * found.stderr.max(), 0.005)
@@ -61,17 +63,32 @@ def draw_searches(axis: Axes, found: OptimalNoise, title: str = "") -> None:
     axis.legend(title=found.width_column.replace("_", " "), fontsize=7)
 
 
+def _log_axis(axis: Axes, x: str, y: str) -> None:
+    """A logarithmic x axis that is labelled at 1, 2 and 5 times powers of ten."""
+    axis.set(xscale="log", xlabel=x, ylabel=y)
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _shares(axis: Axes, found: OverTime) -> None:
+    """Shares of the training time as fractions."""
+    axis.set(xscale="log", xlabel="share of the training time T")
+    axis.set_xticks(found.shares, [str(Fraction(share).limit_denominator(64)) for share in found.shares])
+    axis.xaxis.set_minor_locator(NullLocator())
+
+
 def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name: str = "") -> None:
     """Optimum against width: best intervals thin, 95 % intervals of the middle thick, both lines."""
     w = found.width
-    hollow = ~found.used
+    hollow = found.edge
     if np.isfinite(found.noise_interval).all():
         axis.vlines(w, *found.noise_interval, color=color, linewidth=4, alpha=0.25)
     spread = np.array([found.noise - found.low, found.high - found.noise])
     points(axis, w, found.noise, spread, color=color, label=name or "middle of the best interval")
     if hollow.any():
         axis.plot(w[hollow], found.noise[hollow], "o", markerfacecolor="white", markeredgecolor=color,
-                  label="open-ended, not used")  # fmt: skip
+                  zorder=5, label="at the end of the search")  # fmt: skip
     grid = np.geomspace(w.min() / 1.15, w.max() * 1.15, 30)
     p = found.power
     axis.plot(grid, found.slope * grid, color=color, linewidth=1, linestyle="--", label="a w")
@@ -97,7 +114,8 @@ def over_time(found: OverTime, *, title: str = "") -> Figure:
     values = np.array([e.value for e in p])
     points(right, found.shares, values, _around(p), color=PALETTE[1])
     right.axhline(found.found[-1].claim, color=MUTED, linestyle="--", linewidth=1)
-    right.set(xscale="log", xlabel="share of the training time T", ylabel="power p")
+    _shares(right, found)
+    right.set(ylabel="power p")
     figure.suptitle(title, x=0.01, ha="left", fontsize=10)
     return figure
 
@@ -108,9 +126,11 @@ def draw_over_time(axis: Axes, found: OverTime, color: str = PALETTE[0], name: s
     values = np.array([e.value for e in ratios])
     points(axis, found.shares[:-1], values, _around(ratios), color=color, label=name or None)
     axis.axhline(1, color=MUTED, linestyle="--", linewidth=1)
-    axis.set(xscale="log", yscale="log", xlabel="share of the training time T",
-             ylabel="optimum / optimum at T")  # fmt: skip
-    axis.set_title(found.verdict)
+    _shares(axis, found)
+    axis.set(yscale="log", ylabel="optimum / optimum at T")
+    axis.yaxis.set_major_formatter(ScalarFormatter())
+    axis.yaxis.set_minor_formatter(ScalarFormatter())
+    axis.set_title(f"from T/2 to T: {found.verdict}")
 
 
 def _around(estimates: Any) -> np.ndarray:

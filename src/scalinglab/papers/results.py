@@ -48,7 +48,7 @@ def reproduce(
     place = Path(results) / entry(key).paper / "runs" / scale if store is None else Path(store)
     with trained.kept_in(place, only, minutes):
         made, seconds = run(key, scale)
-    keep(made, key, scale, Path(results), seconds, store)
+        keep(made, key, scale, Path(results), seconds, store)
     return made
 
 
@@ -86,16 +86,17 @@ def record(
 ) -> dict[str, Any]:
     """The table with everything needed to judge it: the command, commit, date, hardware, time."""
     found = entry(key)
+    named = f" --store {store}" if store else ""
     return {
         "key": key,
         "claim": found.claim,
         "judged_in": found.judged_in,
         "scale": scale,
-        "command": f"scalinglab reproduce {key} --scale {scale}" + (f" --store {store}" if store else ""),
+        "command": f"scalinglab reproduce {key} --scale {scale}{_parts()}{named}",
         "version": __version__,
         "commit": commit(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "hardware": hardware(),
+        "hardware": hardware() + trained_on(made),
         "seconds": round(seconds, 1),
         "table": [row.record() for row in made.table],
     }
@@ -120,6 +121,22 @@ def hardware() -> str:
     torch = sys.modules.get("torch")
     gpu = f", {torch.cuda.get_device_name()}" if torch is not None and torch.cuda.is_available() else ""
     return f"{platform.machine()}, {os.cpu_count()} cores{gpu}"
+
+
+def _parts() -> str:
+    """The parts of a study that a command asked for."""
+    return "".join(f' --only "{name}"' for name in trained.kept().only)
+
+
+def trained_on(made: Reproduction) -> str:
+    """The GPU that trained the runs, where it is not that of this machine; empty otherwise."""
+    store = trained.kept().store
+    if store is None or not store.is_dir() or "NVIDIA" in hardware():
+        return ""
+    wanted = set(made.curves.runs)
+    trainers = [r.meta.get("gpu") for r in Store(store).records().values() if r.run in wanted]
+    gpus = {str(gpu) for gpu in trainers if gpu}
+    return f" (runs: {', '.join(sorted(gpus))})" if gpus else ""
 
 
 # --- as text ---------------------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ VARIED = {"batch": ("batch_size", "learning_rate"), "rate": ("learning_rate", "b
 class Compared:
     """Both searches.
 
+    Where an optimum may lie outside one of them (`OptimalNoise.bounded`), neither number says much.
+
     Attributes:
         batch, rate: the optimum by batch sizes and by learning rates.
         ratio: a by batch over a by rate, with its 95 % interval over resampled runs.
@@ -75,9 +77,13 @@ def compare(curves: Curves, **options: Any) -> Compared:
     if missing := [name for name in VARIED if name not in both]:
         varied, fixed = VARIED[missing[0]]
         raise BadInput(f"no search over {varied}: no {fixed} has runs at two values of it or more")
-    seed = options.pop("seed", 0)
-    batch = optimal_noise(both["batch"], seed=seed, **options)
-    rate = optimal_noise(both["rate"], seed=seed + 1, **options)  # other runs, other draws
+    return compare_searches(both["batch"], both["rate"], **options)
+
+
+def compare_searches(by_batch: Curves, by_rate: Curves, *, seed: int = 0, **options: Any) -> Compared:
+    """`compare` for runs of each search that are at hand apart."""
+    batch = optimal_noise(by_batch, seed=seed, **options)
+    rate = optimal_noise(by_rate, seed=seed + 1, **options)  # other runs, other draws
     return Compared(batch, rate, _ratio(batch, rate), _difference(batch, rate))
 
 

@@ -71,7 +71,9 @@ def over_time(curves: Curves, *, shares: Sequence[float] = SHARES, **options: An
                 raise  # at an earlier time some width has not trained yet
     kept, optima = zip(*found, strict=True)
     ratios = tuple(_ratio(one, optima[-1]) for one in optima)
-    return OverTime(tuple(kept), tuple(optima), ratios, _verdict(ratios[kept.index(0.5)]))
+    half = kept.index(0.5)
+    verdict = _verdict(ratios[half], optima[half], optima[-1])
+    return OverTime(tuple(kept), tuple(optima), ratios, verdict)
 
 
 def _ratio(one: OptimalNoise, last: OptimalNoise) -> Estimate:
@@ -87,9 +89,9 @@ def _ratio(one: OptimalNoise, last: OptimalNoise) -> Estimate:
     return Estimate.from_draws(value, draws)
 
 
-def _verdict(ratio: Estimate) -> str:
-    if not ratio.low <= ratio.high:
-        return CANNOT_TELL
+def _verdict(ratio: Estimate, half: OptimalNoise, last: OptimalNoise) -> str:
+    if not (half.bounded and last.bounded and ratio.low <= ratio.high):
+        return CANNOT_TELL  # an optimum at the end of the search stays there whatever it does
     if not ratio.low <= 1 <= ratio.high:
         return MOVING
     return SETTLED if ratio.low > 1 / FACTOR and ratio.high < FACTOR else CANNOT_TELL

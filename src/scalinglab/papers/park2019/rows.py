@@ -52,7 +52,7 @@ def slope_row(name: str, found: OptimalNoise, how: str) -> Row:
     """a of ḡ_opt = a w; the paper's numbers stand in its figures."""
     a = found.proportionality
     return estimate_row(
-        f"{name}: a of ḡ = a w, {how} search", a, found.n_runs,
+        f"{name}: a of ḡ = a w, {how} search", a, found.n_runs, known=found.bounded,
         note=f"1/loss, w in units of the paper; 95 % [{a.low:.4g}, {a.high:.4g}]",
     )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 | scale | data and networks | seeds | time |
 | --- | --- | --- | --- |
-| smoke | digits; small perceptrons stand in for all families | 3 | 60 steps |
+| smoke | digits; small perceptrons stand in for all families | 3 | 30 steps |
 | laptop | digits; the same | 5 | 20 epochs or 300 steps, the longer |
 | gpu | those of the paper, fewer widths and levels | 10 | a share of the paper's |
 | paper | all | 20 | the paper's |
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scalinglab.errors import BadInput
+from scalinglab.laws.noise.runs import TRAINED_ABOVE
 from scalinglab.papers.park2019.design import EXPERIMENTS, FAMILIES, PIXELS, Experiment
 from scalinglab.sgd_noise import MLP_UNITS
 
@@ -53,8 +54,22 @@ class Reduced:
 MLP_RATES = (2.5, 5.0, 10.0, 20.0, 40.0)
 GPU = {
     "mnist 1LP ntk": Reduced(1 / 30, (64, 128, 256, 512), (4, 8, 16, 32, 64, 128), 16, MLP_RATES),
-    "mnist 2LP ntk": Reduced(1 / 60, (64, 128, 256, 512), (4, 8, 16, 32, 64, 128), 16, MLP_RATES),
-    "fashion-mnist CNN ntk": Reduced(1 / 120, (2, 4, 8), (16, 32, 64, 128, 256)),
+    "mnist 1LP ntk long": Reduced(
+        1 / 8, (64, 128, 256, 512), (8, 16, 32, 64, 128, 256, 512), 32, (1.25, 2.5, 5.0, 10.0, 20.0)
+    ),
+    "mnist 2LP ntk": Reduced(
+        1 / 12, (64, 128, 256, 512), (8, 16, 32, 64, 128, 256, 512), 32, (1.25, 2.5, 5.0, 10.0, 20.0)
+    ),
+    "mnist 1LP standard": Reduced(1 / 12, (64, 128, 256, 512), (2, 4, 8, 16, 32, 64, 128)),
+    "fashion-mnist CNN ntk": Reduced(1 / 60, (2, 4, 8), (16, 32, 64, 128, 256, 512)),
+    "fashion-mnist CNN ntk bn": Reduced(
+        1 / 240, (2, 4, 8), (32, 64, 128, 256, 512), 192, (2.5, 5.0, 10.0, 20.0, 40.0)
+    ),
+    **{
+        f"mnist {family} {scheme}": Reduced(1 / 30, (128, 256, 512), (8, 16, 32, 64, 128, 256))
+        for family in ("BH", "TH")
+        for scheme in ("ntk", "standard")
+    },
 }
 
 
@@ -67,7 +82,7 @@ SMALL_BATCHES = {"smoke": (8, 32, 128), "laptop": (2, 4, 8, 16, 32, 64, 128)}
 SMALL_RATE = {"ntk": 3.0, "standard": 0.1}
 SMALL_FACTORS = {"smoke": (0.5, 2.0, 4.0), "laptop": (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)}
 SMALL_BATCH = 16
-SMALL_STEPS = {"smoke": 60, "laptop": 1250}
+SMALL_STEPS = {"smoke": 30, "laptop": 1250}
 STAND_INS = {"CNN": "2LP", "WRN": "2LP"}  # images of 8 × 8 pixels are too small for these
 
 
@@ -79,6 +94,7 @@ def _small(experiment: Experiment, scale: str) -> dict[str, Any]:
     own |= {"parameterization": experiment.scheme, "normalize": PIXELS["digits"]}
     if scale == "smoke":  # too short to give a run up
         own = {k: v for k, v in own.items() if k not in ("fail_below", "fail_after")}
+        own |= {"checkpoints_per_decade": 1, "evaluate_at_most": 100}
     return own | ({"batch_norm": True} if experiment.batch_norm else {})
 
 
@@ -114,6 +130,11 @@ def _own(experiment: Experiment, scale: str) -> dict[str, Any]:
     if experiment.batch_norm:
         own["batch_norm"] = True
     return own | ({"graphs": True} if scale == "gpu" else {})
+
+
+def chance(scale: str) -> float:
+    """Accuracy above which a run trained; at scale smoke all runs count that did not diverge."""
+    return 0.0 if scale == "smoke" else TRAINED_ABOVE
 
 
 def width_of(experiment: Experiment, w: float) -> float:
@@ -193,9 +214,9 @@ def two_dimensional(scale: str) -> Settings:
     if scale in SMALL:
         own = _small(experiment, scale) | {"width": 16 / MLP_UNITS}
         return [
-            {**own, "learning_rate": 3.0 * factor, "batch_size": batch, "steps": SMALL_STEPS[scale],
+            {**own, "learning_rate": rate, "batch_size": batch, "steps": SMALL_STEPS[scale],
              "seed": seed}
-            for factor in SMALL_FACTORS[scale][:3]
+            for rate in (0.75, 1.5, 3.0)
             for batch in SMALL_BATCHES[scale]
             for seed in range(SEEDS[scale])
         ]  # fmt: skip

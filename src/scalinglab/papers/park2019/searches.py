@@ -9,9 +9,9 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
 from scalinglab.figures.noise import draw_optimum, draw_over_time, draw_searches
 from scalinglab.figures.style import MUTED, PALETTE, loglog, panels
-from scalinglab.laws.noise import Compared, OptimalNoise, compare, optimal_noise, over_time
+from scalinglab.laws.noise import Compared, OptimalNoise, compare_searches, optimal_noise, over_time
 from scalinglab.papers.park2019 import scales
-from scalinglab.papers.park2019.design import EXPERIMENTS, STANDARD, TABLE_1, TABLE_3
+from scalinglab.papers.park2019.design import EXPERIMENTS, LONGER, STANDARD, TABLE_1, TABLE_3
 from scalinglab.papers.park2019.rows import (
     estimate_row,
     gain_rows,
@@ -19,6 +19,7 @@ from scalinglab.papers.park2019.rows import (
     slope_row,
     time_row,
 )
+from scalinglab.papers.park2019.scales import chance
 from scalinglab.papers.park2019.training import trained, united
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.trained import kept
@@ -32,7 +33,8 @@ def keys(table: dict[str, object] | tuple[str, ...], kind: str, scale: str) -> t
     """The experiments of a table that a scale has: one on digits, some at gpu, all at paper."""
     if scale in scales.SMALL:
         return SMALL_KEYS[kind]
-    found = tuple(key for key in table if scale == "paper" or key in scales.GPU)
+    listed = [*table, *LONGER] if kind == "ntk" and scale == "gpu" else [*table]
+    found = tuple(key for key in listed if scale == "paper" or key in scales.GPU)
     if not found:
         raise BadInput("no experiment of this figure runs at scale gpu: choose smoke, laptop or paper")
     only = kept().only
@@ -65,7 +67,7 @@ def by_rate(key: str, scale: str) -> Curves:
 
 def both(key: str, scale: str) -> Compared:
     """Both searches of an experiment, compared."""
-    return compare(united([by_batch(key, scale), by_rate(key, scale)]))
+    return compare_searches(by_batch(key, scale), by_rate(key, scale), trained_above=chance(scale))
 
 
 # --- figures 1–3: NTK without batch norm -----------------------------------------------------------------
@@ -81,7 +83,8 @@ def fig1(scale: str) -> Reproduction:
         if has_rates(key, scale):
             searches["rate"] = by_rate(key, scale)
         for how, curves, color in zip(searches, searches.values(), PALETTE, strict=False):
-            found, times = optimal_noise(curves), over_time(curves)
+            found = optimal_noise(curves, trained_above=chance(scale))
+            times = over_time(curves, trained_above=chance(scale))
             draw_optimum(line[0 if how == "batch" else 1], found, color, f"{how} search")
             draw_over_time(line[2], times, color, f"{how} search")
             name = title(key, scale)
@@ -111,7 +114,8 @@ def fig2(scale: str) -> Reproduction:
         rows.append(estimate_row(f"{name}: a by batch over a by rate", found.ratio,
                                  batch.n_runs + rate.n_runs, expected=1.0, resolution=0.5,
                                  known=batch.bounded and rate.bounded,
-                                 note=f"95 % [{found.ratio.low:.2f}, {found.ratio.high:.2f}]"))  # fmt: skip
+                                 note=f"95 % [{found.ratio.low:.2f}, {found.ratio.high:.2f}]"
+                                 + outside(found)))  # fmt: skip
         parts += [by_batch(key, scale), by_rate(key, scale)]
     axis.plot([min(ends), max(ends)], [min(ends), max(ends)], "--", color=MUTED, linewidth=1, label="y = x")
     loglog(axis, "optimal ḡ by batch search", "optimal ḡ by rate search")
@@ -131,11 +135,19 @@ def fig3(scale: str) -> Reproduction:
         axis.axline((float(found.batch.accuracy[0]),) * 2, slope=1, color=MUTED, linestyle="--", linewidth=1)
         rows.append(estimate_row(f"{name}: best accuracy by batch minus that by rate", found.best_difference,
                                  found.batch.n_runs + found.rate.n_runs, expected=0.0, resolution=0.002,
-                                 note="mean over widths"))  # fmt: skip
+                                 known=found.batch.bounded and found.rate.bounded,
+                                 note="mean over widths" + outside(found)))  # fmt: skip
         parts += [by_batch(key, scale), by_rate(key, scale)]
     axis.set(xlabel="best accuracy, batch search", ylabel="best accuracy, rate search")
     axis.legend(fontsize=7)
     return Reproduction(united(parts), figure, tuple(rows))
+
+
+def outside(found: Compared) -> str:
+    """What limits a comparison, for a note."""
+    if found.batch.bounded and found.rate.bounded:
+        return ""
+    return "; optima at the end of a search: what is best may lie outside"
 
 
 def _paired(scale: str) -> tuple[str, ...]:
@@ -162,7 +174,7 @@ def fig5(scale: str) -> Reproduction:
         for axis, how, curves in zip(
             line, ("batch", "rate"), (by_batch(key, scale), by_rate(key, scale)), strict=True
         ):
-            found = optimal_noise(curves)
+            found = optimal_noise(curves, trained_above=chance(scale))
             draw_optimum(axis, found, PALETTE[0], f"{how} search")
             rows.append(_with_batch_norm(key, scale, found, how))
             parts.append(curves)
@@ -186,7 +198,7 @@ def fig6(scale: str) -> Reproduction:
     parts, rows = [], []
     for axis, key in zip(axes[0], wanted, strict=True):
         curves = by_batch(key, scale)
-        found = optimal_noise(curves)
+        found = optimal_noise(curves, trained_above=chance(scale))
         draw_searches(axis, found, title(key, scale))
         rows += gain_rows(title(key, scale), found)
         parts.append(curves)
@@ -203,7 +215,7 @@ def fig7(scale: str) -> Reproduction:
             line, ("batch_size", "learning_rate"), (by_batch(key, scale), by_rate(key, scale)),
             strict=True,
         ):  # fmt: skip
-            found = optimal_noise(curves, x=column)
+            found = optimal_noise(curves, x=column, trained_above=chance(scale))
             draw_searches(axis, found, title(key, scale))
             parts.append(curves)
             if column == "batch_size":
@@ -228,7 +240,7 @@ def _optima(wanted: tuple[str, ...], scale: str, slopes: bool = False) -> Reprod
     parts, rows = [], []
     for line, (key, members) in zip(axes, groups.items(), strict=True):
         curves = united([by_batch(member, scale) for member in members])
-        found = optimal_noise(curves)
+        found = optimal_noise(curves, trained_above=chance(scale))
         draw_searches(line[0], found, title(key, scale))
         draw_optimum(line[1], found)
         rows.append(power_row(title(key, scale), found, "batch"))
@@ -275,6 +287,7 @@ def _drawn(wanted: tuple[str, ...], scale: str, columns: tuple[str, ...]) -> Rep
     for line, key in zip(axes, wanted, strict=True):
         for axis, column in zip(line, columns, strict=True):
             curves = (by_rate if column == "learning_rate" else by_batch)(key, scale)
-            draw_searches(axis, optimal_noise(curves, x=column, draws=100), title(key, scale))
+            found = optimal_noise(curves, x=column, draws=100, trained_above=chance(scale))
+            draw_searches(axis, found, title(key, scale))
             parts.append(curves)
     return Reproduction(united(parts), figure, ())

@@ -1,0 +1,134 @@
+"""The experiments of park2019: what the paper prints, and what runs at each scale."""
+
+import math
+
+import numpy as np
+import pytest
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.laws.noise.selection import Search
+from scalinglab.papers import entries
+from scalinglab.papers.park2019 import appendices, scales, searches
+from scalinglab.papers.park2019.design import EXPERIMENTS, LONGER, TABLE_1
+from scalinglab.papers.park2019.training import united
+from scalinglab.papers.trained import kept_in
+from scalinglab.train import Setting
+
+
+def steps(settings: list[dict]) -> dict[tuple[float, int], int]:
+    found = {}
+    for own in settings:
+        one = Setting(**own)
+        found[one.learning_rate, one.batch_size] = one.total_steps(own["n_data"])
+    return found
+
+
+def test_every_entry_of_the_paper_is_built():
+    own = [entry for entry in entries().values() if entry.paper == "park2019"]
+    assert len(own) == 21
+    assert all(entry.built for entry in own)
+
+
+def test_batch_searches_take_the_time_of_equation_16():
+    """MNIST, 1LP: E_min = 120 epochs of 55,000 or 80,000 steps."""
+    found = steps(scales.batch_search("mnist 1LP ntk", "paper"))
+    assert found[10.0, 8] == 825_000
+    assert found[10.0, 96] == 80_000
+    assert {one["seed"] for one in scales.batch_search("mnist 1LP ntk", "paper")} == set(range(20))
+
+
+@pytest.mark.parametrize(
+    ("key", "rate", "batch", "expected"),
+    [
+        ("mnist 1LP ntk", 10.0, 8, 825_000),
+        ("mnist 1LP ntk", 2.5, 8, 3_300_000),  # eq. 17: slower, longer
+        ("mnist 1LP ntk", 40.0, 8, 825_000),
+        ("cifar10 CNN ntk", 10.0, 256, 160_000),  # table 1, not the 320,000 of eq. 16
+        ("cifar10 WRN ntk", 1.0, 8, 1_500_000),  # not 1,518,750
+    ],
+)
+def test_rate_searches_take_the_printed_reference_time(key, rate, batch, expected):
+    assert steps(scales.rate_search(key, "paper"))[rate, batch] == expected
+
+
+def test_settings_are_those_of_section_3():
+    for key, experiment in EXPERIMENTS.items():
+        if key in LONGER:
+            continue
+        own = scales.batch_search(key, "paper")[0]
+        assert (own["optimizer"], own["momentum"]) == ("nesterov", 0.9)
+        assert (own["fail_below"], own["fail_after"]) == (0.2, 0.2)
+        size, pixels = (45_000, "standard") if experiment.dataset == "cifar10" else (55_000, "centred")
+        assert (own["n_data"], own["normalize"]) == (size, pixels)
+        assert own.get("batch_norm", False) is experiment.batch_norm
+        Setting(**own)  # every key is known
+
+
+def test_widths_are_converted_to_ours():
+    perceptrons = {one["width"] for one in scales.batch_search("mnist 1LP ntk", "paper")}
+    assert perceptrons == {1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0}
+    assert {one["width"] for one in scales.batch_search("fashion-mnist CNN ntk", "paper")} == {
+        2,
+        3,
+        4,
+        6,
+        8,
+        12,
+    }
+
+
+def test_regularised_networks_have_all_three_regularisers():
+    own = scales.batch_search("cifar10 WRN standard regularised", "paper")[0]
+    assert (own["dropout"], own["label_smoothing"], own["augment"]) == (0.3, 0.1, "crop_flip")
+
+
+def test_the_grid_of_appendix_g_and_the_rates_of_appendix_h():
+    grid = steps(scales.two_dimensional("paper"))
+    assert grid[10.0, 192] == 412_500
+    assert grid[20.0, 12] == math.ceil(120 * 55_000 / 12)
+    assert grid[2.5, 12] == 1_650_000
+    runs = scales.stability_search("2LP", "standard", "paper")
+    assert {one["width"] * 128 for one in runs} == {512.0 * w for w in (1, 2, 4, 8, 16, 32)}
+    assert "fail_below" not in runs[0]  # a failure is a numerical error, not an early stop
+
+
+def test_printed_times_disagree_with_equation_16_where_they_do():
+    told = {row.quantity: row.verdict for row in appendices.table1("smoke").table}
+    wrong = [name for name, verdict in told.items() if verdict == "disagrees"]
+    assert len(told) == len(TABLE_1)
+    assert [name.split(",")[0] for name in wrong] == ["CNN on CIFAR-10", "WRN on CIFAR-10"]
+    assert {row.verdict for row in appendices.table3("smoke").table} == {"agrees"}
+
+
+def test_parts_of_a_figure_are_chosen_by_name():
+    with kept_in(None, ["mnist 1LP ntk"]):
+        assert searches.keys(dict(TABLE_1), "ntk", "gpu") == ("mnist 1LP ntk",)
+    with kept_in(None, ["mnist 1LP ntc"]), pytest.raises(BadInput, match="mnist 1LP ntk"):
+        searches.keys(dict(TABLE_1), "ntk", "gpu")
+    assert searches.keys(dict(TABLE_1), "ntk", "paper") == tuple(TABLE_1)
+
+
+def test_a_run_of_two_searches_is_taken_once():
+    one = Curves({"run": ["a", "b"], "seed": [0, 1], "test_error": [0.1, 0.2]})
+    other = Curves({"run": ["b", "c"], "seed": [1, 2], "test_error": [0.2, 0.3]})
+    assert united([one, other]).runs == ["a", "b", "c"]
+
+
+def test_the_gain_at_fixed_noise_is_told_from_that_at_the_optima():
+    """Two widths with one accuracy at low noise, the wider one better at more noise."""
+    from types import SimpleNamespace
+
+    from scalinglab.papers.park2019.rows import share_at_fixed_noise
+
+    level = np.array([1.0, 2.0, 4.0, 8.0])
+    spread = 1e-4 * np.arange(-2.0, 3.0)
+    narrow = Search(level, tuple(m + spread for m in (0.90, 0.92, 0.91, 0.80)), np.full(4, 5))
+    wide = Search(level, tuple(m + spread for m in (0.902, 0.925, 0.94, 0.92)), np.full(4, 5))
+    found = SimpleNamespace(
+        searches=(narrow, wide), noise=np.array([2.0, 4.0]), accuracy=np.array([0.92, 0.94])
+    )
+    share = share_at_fixed_noise(found)
+    assert share is not None
+    assert share.value == pytest.approx(0.002 / 0.02)  # at noise 1, half of the smallest optimum
+    assert share.low < 0.1 < share.high < 0.2
