@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from scalinglab.estimate import Estimate
@@ -37,6 +40,13 @@ def estimate_row(
                note=note)  # fmt: skip
 
 
+def shown(rows: Sequence[Row], scale: str) -> tuple[Row, ...]:
+    """Rows of a table. At scale smoke a number without an error is no number that another machine repeats."""
+    if scale != "smoke":
+        return tuple(rows)
+    return tuple(row if row.stderr is not None else replace(row, measured=None, n=None) for row in rows)
+
+
 def power_row(name: str, found: OptimalNoise, how: str, claim: float = 1.0) -> Row:
     """p of ḡ_opt ∝ w^p (eq. 6)."""
     p = found.power
@@ -67,8 +77,8 @@ def time_row(name: str, found: OverTime, how: str) -> Row:
     )  # fmt: skip
 
 
-def gain_rows(name: str, found: OptimalNoise) -> list[Row]:
-    """Figure 6: best accuracy grows with width, and hardly at a fixed noise below all optima."""
+def gain_rows(name: str, found: OptimalNoise, fixed: bool = True) -> list[Row]:
+    """Figure 6: best accuracy grows with width, and (`fixed`) hardly at a fixed noise below all optima."""
     error = 1 - found.accuracy
     centred = np.log(found.width) - np.log(found.width).mean()
     weights = centred / (centred @ centred)
@@ -76,8 +86,8 @@ def gain_rows(name: str, found: OptimalNoise) -> list[Row]:
     slope = Estimate.from_draws(float(np.log(error) @ weights), drawn)
     rows = [estimate_row(f"{name}: exponent of the best test error in w", slope, found.n_runs, expected=0.0,
                          relation="<", note="the paper: wider networks reach higher accuracies")]  # fmt: skip
-    share = share_at_fixed_noise(found)
-    if share is not None:
+    share = share_at_fixed_noise(found) or Estimate(float("nan"))
+    if fixed:
         rows.append(estimate_row(
             f"{name}: gain from narrowest to widest at fixed noise below the optima, over that at them",
             share, found.n_runs, expected=0.5, relation="<",

@@ -101,8 +101,9 @@ def _small(experiment: Experiment, scale: str) -> dict[str, Any]:
 def _small_batch_search(experiment: Experiment, scale: str) -> Settings:
     own = _small(experiment, scale) | {"learning_rate": SMALL_RATE[experiment.scheme]}
     own |= {"steps": SMALL_STEPS[scale]} if scale == "smoke" else {"min_epochs": 20, "min_steps": 300}
+    narrower = 4 if experiment.family in ("BH", "TH") else 1  # their widest layers have 4 w units
     return [
-        {**own, "width": w / MLP_UNITS, "batch_size": batch, "seed": seed}
+        {**own, "width": w / narrower / MLP_UNITS, "batch_size": batch, "seed": seed}
         for w in SMALL_WIDTHS[scale]
         for batch in SMALL_BATCHES[scale]
         for seed in range(SEEDS[scale])
