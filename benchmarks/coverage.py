@@ -1,6 +1,7 @@
 """Do nominal 95 % intervals cover the truth in 93 to 97 % of data sets?
 
     python benchmarks/coverage.py [--sets 1000] [--jobs -1] [--why]
+    python benchmarks/coverage.py --curves       few sizes of public image curves
 
 Every case draws many data sets from a known law, fits each, and counts how often the interval holds the true
 value at three places: inside the points, at their end, and beyond. In the last cases the fitted form is not
@@ -32,6 +33,7 @@ from joblib import Parallel, delayed
 import scalinglab as sl
 from scalinglab.errors import NotDetermined
 from scalinglab.laws import forms, optimum, surface
+from scalinglab.papers.damico2025.review import points
 
 X = np.geomspace(100, 1e5, 12)
 MANY = np.geomspace(100, 1e5, 24)
@@ -320,6 +322,34 @@ def verdict(case: Case, coverage: np.ndarray) -> str:
     return f"{'yes' if held else 'no'} {100 * low:.0f}–{100 * high:.0f}"
 
 
+POINTS = 10  # of each curve that are predicted
+
+
+def public_curves(count: int = 6) -> None:
+    """Few sizes of each public image curve, whose first half is smoothed, against its raw second half."""
+    table = points("alabdulmohsin2022", "curves.csv")
+    chosen = table[table["domain"] == "IC"].groupby(["task", "model"])
+    for name, reach in (("the last decade", 10.0), ("the whole range", np.inf)):
+        held = []
+        for _, curve in chosen:
+            mean = curve.groupby(["is_train", "n_data"])["loss"].mean()
+            seen, later = mean[1], mean[0]
+            ends = max(seen.index.min(), seen.index.max() / reach), seen.index.max()
+            near = [int(np.argmin(np.abs(np.log(seen.index / size)))) for size in np.geomspace(*ends, count)]
+            x = seen.index.to_numpy(float)[np.unique(near)]
+            at = later.index[later.index <= 10 * ends[1]].to_numpy(float)
+            at = at[np.unique(np.linspace(0, len(at) - 1, POINTS).round().astype(int))]
+            try:
+                found = sl.laws.extrapolate(x, seen.loc[x].to_numpy(), at=at)
+            except NotDetermined:
+                continue
+            held.append(np.mean((found.low <= later.loc[at]) & (later.loc[at] <= found.high)))
+        print(
+            f"{count} sizes over {name} of {len(chosen)} image curves: {len(chosen) - len(held)} refused, "
+            f"the others hold {100 * np.mean(held):.1f} ± {100 * np.std(held) / np.sqrt(len(held)):.1f} %"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=1000)
@@ -329,7 +359,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--only", default="")
     parser.add_argument("--why", action="store_true", help="print spread and centring below each case")
+    parser.add_argument("--curves", action="store_true", help="instead: few sizes of public image curves")
     arguments = parser.parse_args()
+    if arguments.curves:
+        public_curves()
+        return
     error = 100 * np.sqrt(0.95 * 0.05 / arguments.sets)
     print(f"{arguments.sets} data sets a case; one standard error of a coverage of 95 % is {error:.1f} %")
     print(f"{'case':<44}{'coverage / %':>22}{'width / %':>24}{'refused / %':>13}{'in range':>11}{'s/set':>8}")

@@ -35,7 +35,7 @@ from scalinglab.laws.fitting.solution import Solution
 FEWEST_SIZES = 8  # below, no test of residuals can tell anything
 DRAWS = 1000
 REJECTED = 0.05  # p-value below which an interval is widened, and a sentence says so
-SUSPECTED = 0.3  # below which it is widened for correlation: one that few points do not show costs more
+SUSPECTED = 0.2  # below which it is widened for correlation: one that few points do not show costs more
 CAUTIOUS = 0.25  # one case of four
 CORRELATIONS = np.array([0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95])
 NOISE_EXPONENTS = np.linspace(-1.0, 1.0, 21)
@@ -98,9 +98,9 @@ class Diagnosis:
         bottom, top = centre - narrower * (centre - bottom), centre + narrower * (top - centre)
         # of two parameters, the hinge's slope and its place
         quantile = math.sqrt(2 * float(stats.f.ppf(level, 2, max(tests.dof - 2, 1))))
-        for place in tests.possible_places(quantile) if broken else ():
+        for place, reach in tests.possible_places(quantile) if broken else ():
             shift, error = tests.hinged(at, place)
-            half = factor * quantile * error
+            half = factor * reach * error
             bottom, top = np.minimum(bottom, centre + shift - half), np.maximum(top, centre + shift + half)
         ends = np.exp(bottom), np.exp(top)
         return ends if np.ndim(x) else (float(ends[0][0]), float(ends[1][0]))
@@ -259,11 +259,15 @@ class _Tests:
         left = 1 - float(self.explained(self.residuals[None])[0].max())
         return min(math.sqrt(left * self.dof / max(self.dof - 2, 1)), 1.0)
 
-    def possible_places(self, quantile: float) -> list[float]:
-        """Where a hinge leaves no significantly larger Σ r² than at the best place."""
+    def possible_places(self, quantile: float) -> list[tuple[float, float]]:
+        """Where a hinge leaves no significantly larger Σ r² than at the best place, as in a profile.
+
+        With each, the standard errors that are left of the quantile there.
+        """
         left = 1 - self.explained(self.residuals[None])[0]
-        most = left.min() * (1 + quantile**2 / max(self.dof - 2, 1))
-        return [float(np.exp(place)) for place in self.places[left <= most]]
+        reach = quantile**2 - (left / max(left.min(), 1e-300) - 1) * max(self.dof - 2, 1)
+        chosen = np.flatnonzero(reach >= 0)
+        return [(float(np.exp(self.places[k])), float(np.sqrt(reach[k]))) for k in chosen]
 
     def hinged(self, at: np.ndarray, place: float) -> tuple[np.ndarray, np.ndarray]:
         """(at,) by how much ln law changes with a hinge at `place`, and the standard error there."""
