@@ -5,7 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from scalinglab.papers.bordelon2024 import common, frontier
+from scalinglab.errors import BadInput
+from scalinglab.papers.bordelon2024 import common, frontier, networks
 from scalinglab.papers.registry import entry
 from scalinglab.simulate.random_features import train
 
@@ -79,3 +80,12 @@ def test_exponents_are_judged_by_eq_14_and_the_talks_by_the_talk():
     made = entry("damico2025/talk-bottlenecks").function()("smoke")
     assert [row.paper for row in made.table] == [-2.8, -2.8]
     assert [row.verdict for row in made.table] == ["agrees", "disagrees"]
+
+
+def test_spectra_of_networks_are_of_two_classes_of_held_out_images():
+    x, y = networks.examples("smoke")
+    assert len(x) == len(y) == networks.SCALES["smoke"].inputs
+    assert len(np.unique(y.round(6))) == 2
+    assert y.mean() == pytest.approx(0, abs=1e-9)
+    with pytest.raises(BadInput, match="a GPU run is not done yet"):
+        networks.settings("gpu")

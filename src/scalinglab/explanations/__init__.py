@@ -123,9 +123,9 @@ class Explanation:
         lines.append(f"what holds the loss now: {WORDS[self.bottleneck]}" + self._never())
         for d in self.doublings:
             seen = f"; measured slope {d.measured:.2f}" if math.isfinite(d.measured) else ""
-            lines.append(
-                f"  twice the {WORDS[d.resource]}: loss × {d.factor:.3f} (slope {d.slope:.2f}{seen})"
-            )
+            error = f" ± {d.error:.3f}" if d.error else ""
+            effect = f"loss × {d.factor:.3f}{error} (slope {d.slope:.2f}{seen})"
+            lines.append(f"  twice the {WORDS[d.resource]}: {effect}")
         return "\n".join(lines)
 
     def _parting(self) -> str:

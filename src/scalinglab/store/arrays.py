@@ -33,7 +33,7 @@ def load(folder: Path, run: str) -> dict[int, dict[str, np.ndarray]]:
     found: dict[int, dict[str, np.ndarray]] = {}
     for path in files:
         try:
-            with np.load(path, allow_pickle=False) as held:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
                 found[int(path.stem)] = {name: held[name] for name in held.files}
         except (OSError, ValueError, EOFError, BadZipFile) as error:
             raise StoreError(f"{path} cannot be read ({error}); remove it, or train the run again") from error

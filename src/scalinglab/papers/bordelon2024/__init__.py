@@ -98,12 +98,14 @@ ENTRIES = (
     Entry(
         "bordelon2024/fig6a",
         "the NTK's eigenvalues of ResNets of several widths fall as a power of the mode",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop"),
+        make="scalinglab.papers.bordelon2024.networks:fig6a",
     ),
     Entry(
         "bordelon2024/fig6b",
         "the task's power beyond mode k falls as a power of k",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop"),
+        make="scalinglab.papers.bordelon2024.networks:fig6b",
     ),
     Entry(
         "bordelon2024/fig6c",
@@ -125,12 +127,14 @@ ENTRIES = (
     Entry(
         "bordelon2024/fig9a",
         "the after-kernel's spectrum flattens early in training and keeps its decay later",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop"),
+        make="scalinglab.papers.bordelon2024.networks:fig9a",
     ),
     Entry(
         "bordelon2024/fig9b",
         "the after-kernel's top mode explains more of the task throughout training",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop"),
+        make="scalinglab.papers.bordelon2024.networks:fig9b",
     ),
     Entry(
         "bordelon2024/fig9c",
@@ -140,7 +144,8 @@ ENTRIES = (
     Entry(
         "bordelon2024/fig9d",
         "the alignment of kernel and target improves throughout training",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop"),
+        make="scalinglab.papers.bordelon2024.networks:fig9d",
     ),
     Entry(
         "bordelon2024/exponents",
