@@ -24,6 +24,7 @@ def test_import_loads_no_heavy_package():
     assert loaded("import scalinglab, pandas", HEAVY) != []  # the check itself can fail
 
 
+@pytest.mark.slow
 def test_theory_laws_and_tables_never_load_torch():
     packages = ", ".join(f"scalinglab.{name}" for name in TORCHLESS)
     assert (

@@ -102,9 +102,9 @@ def columns(setting: Mapping[str, Any]) -> dict[str, float]:
     one σ0² for all layers and the standard or the NTK scheme. For networks with batch norm both are what the
     formulas give, although the theory behind them does not hold there (park2019, section 2.2).
 
-    >>> own = {"model": "mlp", "width": 2, "optimizer": "nesterov", "momentum": 0.9, "learning_rate": 10.0}
+    >>> own = {"model": "mlp", "width": 2, "optimizer": "nesterov", "momentum": 0.5, "learning_rate": 10.0}
     >>> columns({**own, "batch_size": 50, "n_data": 1000, "parameterization": "ntk"})
-    {'widening_factor': 256.0, 'noise_scale': 2000.0, 'normalized_noise_scale': 1000.0}
+    {'widening_factor': 256.0, 'noise_scale': 400.0, 'normalized_noise_scale': 200.0}
     """
     known = {name: value for name, value in setting.items() if not _missing(value)}
     found = {}

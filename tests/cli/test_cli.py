@@ -208,6 +208,7 @@ def test_json_is_one_document_and_nothing_else():
     assert {"damico2025/fig1", "bahri2021/fig3", "bordelon2024/fig2a", "park2019/fig1"} <= keys
 
 
+@pytest.mark.slow
 def test_a_paper_lists_its_own_figures_with_claims_and_scales():
     document = json.loads(scalinglab("reproduce", "hoffmann2022", "--json").stdout)
     (entry,) = document["entries"]

@@ -50,6 +50,7 @@ def surface(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "surface.csv"
 
 
+@pytest.mark.slow
 def test_fit_in_one_line_prints_a_table_and_draws(curves: Path):
     said = run("laws", "fit", curves, "--x", "n_data", "--y", "test_error")
     assert "power_law_offset" in said
@@ -128,6 +129,7 @@ def test_diverged_runs_are_mentioned(tmp_path: Path):
     assert "3 points at 3 sizes" in run(*words, "--where", "status=done")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -219,6 +221,7 @@ def test_forms_are_listed():
     assert "((n_scale/N)^(alpha/beta) + d_scale/D)^beta" in run("laws", "forms")
 
 
+@pytest.mark.slow
 def test_surface_and_optimum_from_a_csv(surface: Path):
     said = json.loads(run("laws", "surface", surface, "--compute", "1e23", "--json"))
     assert said["parameters"]["alpha"] == pytest.approx(0.35, abs=0.06)
@@ -243,6 +246,7 @@ def test_the_highest_losses_are_left_out(surface: Path):
             run(*words, "--drop-highest", count)
 
 
+@pytest.mark.slow
 def test_plans_answer_from_a_csv(curves: Path, surface: Path):
     assert "for y = 0.06" in run("plan", "size-for", curves, "--target", "0.06")
     with pytest.raises(BadInput, match="--target -1 must be positive"):
@@ -389,6 +393,7 @@ def test_losses_below_zero_are_drawn_on_a_linear_axis(curves: Path):
     assert Path("below.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_a_surface_without_an_optimum_is_still_drawn(surface: Path):
     run("laws", "surface", surface, "--bounds", "A=0:1e-250", "--figure", "flat.png")
     assert Path("flat.png").stat().st_size > 10_000

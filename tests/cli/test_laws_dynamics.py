@@ -28,6 +28,7 @@ def curves(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_dynamical_prints_the_exponents_and_draws(curves, tmp_path):
     figure = tmp_path / "laws.png"
     said = run("laws", "dynamical", str(curves), "--figure", str(figure))
@@ -38,6 +39,7 @@ def test_dynamical_prints_the_exponents_and_draws(curves, tmp_path):
     assert len(document["table"]) == len(SIZES)
 
 
+@pytest.mark.slow
 def test_collapse_prints_the_sizes_for_which_it_holds(curves, tmp_path):
     figure, table = tmp_path / "collapse.svg", tmp_path / "master.csv"
     said = run("laws", "collapse", str(curves), "--figure", str(figure), "--out", str(table))
@@ -84,6 +86,7 @@ def test_extrapolate_predicts_from_a_csv(tmp_path):
         run("laws", "extrapolate", str(path), "--at", "40000")
 
 
+@pytest.mark.slow
 def test_where_chooses_rows_before_they_must_make_curves(tmp_path):
     """Two networks in one file, told apart by a number that no standard setting stands for."""
     first, second = (family(SIZES, gamma, 1.0, noise=0.01) for gamma in (0.5, 0.3))

@@ -25,6 +25,7 @@ def stored(tmp_path_factory):
     return path, found
 
 
+@pytest.mark.slow
 def test_solved_curve_lies_on_a_linearised_run(stored):
     """For which the theory is exact but for the draw of 48 examples (their losses spread by 10 %)."""
     found = stored[1]["lazy"]
@@ -32,6 +33,7 @@ def test_solved_curve_lies_on_a_linearised_run(stored):
     assert found.measured[-1] < 0.5 * found.measured[0]
 
 
+@pytest.mark.slow
 def test_wide_network_follows_its_kernel_and_is_data_limited_at_the_end(stored):
     found = stored[1]["network"]
     np.testing.assert_allclose(found.ratio[2:], 1, atol=0.2)
@@ -45,6 +47,7 @@ def test_wide_network_follows_its_kernel_and_is_data_limited_at_the_end(stored):
     assert "b, λ_k ~ k^-b" in text
 
 
+@pytest.mark.slow
 def test_stored_run_is_found_by_the_beginning_of_its_name_and_drawn(stored):
     path, found = stored
     again = sl.explain(found["network"].name[:6], store=path, samples=400)
@@ -57,11 +60,13 @@ def test_stored_run_is_found_by_the_beginning_of_its_name_and_drawn(stored):
         sl.explain("zz")
 
 
+@pytest.mark.slow
 def test_early_run_is_limited_by_time():
     found = sl.explain(SETTING | {"steps": 4, "learning_rate": 0.2}, samples=400)
     assert found.bottleneck == "time"
 
 
+@pytest.mark.slow
 def test_foreign_curves_with_a_model_and_data_give_the_same_curve(stored):
     digits = sl.data.load("digits")
     order = digits.order(0)[::-1][:400]

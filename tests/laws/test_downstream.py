@@ -60,6 +60,7 @@ def test_without_use_the_optimum_is_the_compute_optimal_one(surface):
     assert plan.saved == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_more_use_asks_for_smaller_models_at_the_same_loss(surface):
     loss = surface.compute_optimal(1e21, intervals=False).loss
     plans = [inference_optimal(surface, loss, used) for used in (0.0, 1e11, 1e13)]

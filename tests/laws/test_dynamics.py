@@ -55,6 +55,7 @@ def test_noise_and_spikes_move_the_exponents_by_no_more_than_their_errors_say():
     assert np.mean(np.abs(pulls) < 0.05) <= 0.5  # errors are not huge either
 
 
+@pytest.mark.slow
 def test_many_seeds_of_eight_sizes_work_as_the_digits_of_the_demo():
     """Test errors quantised to 1/360, four seeds, checkpoints whose norms differ from run to run."""
     sizes = (20, 40, 80, 160, 320, 640, 960, 1280)

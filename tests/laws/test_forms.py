@@ -224,6 +224,7 @@ def test_a_form_takes_parameters_in_order_by_name_or_both():
     assert form(16.0, 0.25, exponent=0.5, amplitude=3.0) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["m4", "broken_power_law", "damico"])
 def test_predictions_do_not_depend_on_units(name):
     chance = np.random.default_rng(0)

@@ -226,6 +226,7 @@ def test_sensitivity_shows_every_choice_in_one_table():
     assert "over all choices" in found.summary()
 
 
+@pytest.mark.slow
 def test_sizes_on_one_line_do_not_make_a_surface():
     n, d, y = runs(0)
     with pytest.raises(BadInput, match=r"n_data = 20 · n_params\^1 at every point.*off this line"):

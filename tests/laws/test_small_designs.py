@@ -90,6 +90,7 @@ def test_as_many_points_as_parameters_have_no_interval():
         fitted.compute_optimal(COMPUTE)
 
 
+@pytest.mark.slow
 def test_checkpoints_of_few_runs_do_not_count_as_runs():
     """Forty points a run that share the run's deviation: the interval must not shrink with their number."""
     rng = np.random.default_rng(0)

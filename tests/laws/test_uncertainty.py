@@ -92,6 +92,7 @@ def runs_of_curves(seed: int, runs: int = 12, within: float = 0.02, between: flo
     return np.tile(X, runs), y.ravel(), np.repeat(np.arange(runs), X.size)
 
 
+@pytest.mark.slow
 def test_bootstrap_resamples_runs_not_points():
     x, y, runs = runs_of_curves(0)
     blocked = sl.laws.fit("power_law_offset", x, y, runs=runs)

@@ -138,6 +138,7 @@ def test_windows_of_a_stack_are_the_patches_of_each_image(geometry):
     assert torch.equal(_windows(padded, geometry, (3, 3)), expected)
 
 
+@pytest.mark.slow
 def test_what_is_found_for_a_replica_does_not_depend_on_the_others():
     geometry = ConvGeometry(8, (10, 10), padding=(1, 1))
     weight = kernel(geometry, out=8, replicas=6)

@@ -48,6 +48,7 @@ def small_networks() -> dict[str, tuple[torch.Tensor, ConvGeometry | None]]:
     return {name: (torch.stack(stack), forms[name]) for name, stack in weights.items()}
 
 
+@pytest.mark.slow
 def test_bound_holds_for_all_layers_of_small_networks(small_networks):
     assert sum(len(weight) for weight, _ in small_networks.values()) == 120
     wrong = {name: missed(*layer) for name, layer in small_networks.items()}

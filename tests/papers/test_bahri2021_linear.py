@@ -115,6 +115,7 @@ def test_kernels_on_spheres_follow_s12_and_matern_ones_t_over_d():
             assert row.measured == pytest.approx(row.paper, abs=0.15 * row.paper + 2 * row.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theorem", [1, 2])
 def test_nearest_neighbours_have_the_exponents_of_the_theorems(theorem: int):
     rows = agreeing(f"bahri2021/theorem{theorem}")

@@ -74,6 +74,7 @@ def test_the_smaller_plan_leaves_out_the_largest_size_alone():
     } < ids  # kept runs count
 
 
+@pytest.mark.slow
 def test_simulated_perceptrons_follow_the_exact_theory():
     checked = theory_check.check(n_params=60, seeds=8)
     assert len(checked.table) == len(theory_check.LOADS) * len(theory_check.NORMS)

@@ -24,6 +24,7 @@ def sections():
     return {s.title: s for s in surface_sections.of_runs(sl.read(runs()))}
 
 
+@pytest.mark.slow
 def test_an_n_by_d_table_gets_the_sections_a_lead_asks_for(sections):
     assert list(sections) == [
         "The answers", "IsoFLOP curves", "Compute-optimal frontier", "Backtest", "The fit"
@@ -63,6 +64,7 @@ def test_six_runs_are_reported_with_a_sentence_instead_of_an_optimum():
     assert any("takes 2 different values" in text for text in only.paragraphs)
 
 
+@pytest.mark.slow
 def test_page_has_no_learning_rate_figure_downloads_and_a_dark_mode():
     page = sl.report.build(sl.read(runs(4, 4)))
     assert "prefers-color-scheme: dark" in page

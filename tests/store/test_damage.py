@@ -39,6 +39,7 @@ def flips(data, count, seed=0):
 # --- live files ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_flip_in_a_live_file_is_reported_and_no_changed_number_is_read(tmp_path):
     store = Store(tmp_path)
     fill(store, [1])
@@ -156,6 +157,7 @@ for act in (store.repair, lambda: store.start({"number": 2})):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sealed", "live"])
 def test_a_file_of_another_user_is_named_left_alone_and_all_others_load(tmp_path_factory, kind):
     folder = tmp_path_factory.mktemp("shared")

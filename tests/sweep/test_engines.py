@@ -72,6 +72,7 @@ def test_a_sweep_stores_exactly_the_runs_of_its_grid_and_a_second_one_does_nothi
     assert again_.count("done") == 18
 
 
+@pytest.mark.slow
 def test_a_run_that_raises_is_recorded_and_the_others_finish(engine, tmp_path):
     wanted = grid(size=[1, 2], trouble=["raise", "diverge", "none"])
     with pytest.warns(SweepWarning, match=r"18 runs: .*6 failed(.|\n)*this network cannot be trained"):
@@ -170,6 +171,7 @@ def test_intact_results_that_cannot_be_read_stop_the_sweep_and_stay(tmp_path, mo
     assert not (tmp_path / "damaged").exists()
 
 
+@pytest.mark.slow
 def test_the_store_keeps_the_grid_and_the_sweep_can_be_done_again_from_it(engine, tmp_path):
     wanted = grid(size=[1, 2])
     run(wanted, tmp_path / "first", engine=engine, workers=1)
@@ -341,6 +343,7 @@ def test_a_worker_that_does_not_find_the_token_does_nothing(tmp_path, monkeypatc
 # --- groups ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_sweep_that_goes_on_keeps_the_groups_of_its_first_start(tmp_path):
     wanted = grid(seeds=5, kind=["a", "b"])
     first = execute(wanted, tmp_path, workers=2, max_stacked=2).plan
@@ -455,6 +458,7 @@ def test_two_sweeps_at_once_share_the_store(tmp_path):
     assert len(outcomes) == 2
 
 
+@pytest.mark.slow
 def test_a_run_that_another_process_writes_keeps_back_none_of_its_group(tmp_path, monkeypatch):
     monkeypatch.setattr("scalinglab.sweep.driver.PATIENCE", 3)
     other = Store(tmp_path).start(pretend.identity({"seed": 1}))

@@ -106,6 +106,7 @@ def test_huge_batches_make_sgd_gradient_descent():
     np.testing.assert_allclose(sgd_loss, descent, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_sgd_with_too_small_a_batch_is_recorded_as_unstable():
     found = dmft.solve(LARGE, [0, 50, 100_000], 64, dynamics=dmft.OnePassSGD(0.9, 1))
     assert not found.stable

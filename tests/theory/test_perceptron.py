@@ -29,6 +29,7 @@ def state(found):
 # --- the solver against slow methods -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("load", "sharpness"),
     [

@@ -60,6 +60,7 @@ def test_shared_inputs_meet_every_network_of_a_stack() -> None:
     assert torch.allclose(found, expected)
 
 
+@pytest.mark.slow
 def test_winograd_gradients_hold_numerically_for_tiles_that_stick_out() -> None:
     torch.manual_seed(0)
     x, w = images(2, 1, 2, 5, 3), images(2, 2, 2, 3, 3)

@@ -294,6 +294,7 @@ def test_the_histogram_of_margins_is_a_histogram() -> None:
     assert (np.abs(coarse - frame.margin_mean) <= width / 2 + 1e-9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["cross_entropy", "mse"])
 def test_measurements_on_examples_and_of_ones_own_are_those_of_the_network(loss: str) -> None:
     from scalinglab import measure
@@ -319,6 +320,7 @@ def test_measurements_on_examples_and_of_ones_own_are_those_of_the_network(loss:
         assert row.outputs == pytest.approx(float(model(torch.ones(1, 1, 8, 8)).detach().sum()), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_runs_of_different_length_end_at_their_own_time() -> None:
     sizes = (40, 100, 300)
     settings = [{**MLP, "n_data": n, "steps": None, "epochs": 4} for n in sizes]

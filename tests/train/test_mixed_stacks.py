@@ -107,6 +107,7 @@ def test_mixed_batches_in_bf16_follow_the_run_by_itself() -> None:
         assert together.evaluate([r])[0]["train_loss"] == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.slow
 def test_rows_of_a_mixed_stack_are_those_of_single_runs() -> None:
     """Epochs, examples and compute follow each run's batch; runs of 5 epochs end at their own step."""
     settings = [{**s, "steps": None, "epochs": 5, "checkpoint_unit": "epoch"} for s in SEARCH]

@@ -127,6 +127,7 @@ def test_a_group_of_which_some_runs_have_ended_resumes_to_the_same_curves(
     assert not list((tmp_path / "state").glob("*"))
 
 
+@pytest.mark.slow
 def test_runs_that_ended_after_the_last_state_train_along_to_the_same_bits(tmp_path, monkeypatch) -> None:
     settings = [{**MLP, "n_data": n, "steps": None, "epochs": 10} for n in (64, 300)]
     whole = ordered(run_many(settings))
@@ -197,6 +198,7 @@ def test_an_error_in_one_group_is_kept_with_its_runs(tmp_path, monkeypatch) -> N
     assert "ZeroDivisionError" in record.error
 
 
+@pytest.mark.slow
 def test_a_disk_that_cannot_take_the_state_stops_the_runs_and_loses_nothing(tmp_path, monkeypatch) -> None:
     resource = pytest.importorskip("resource")
     settings = [{**MLP, "seed": seed} for seed in range(2)]
@@ -216,6 +218,7 @@ def test_a_disk_that_cannot_take_the_state_stops_the_runs_and_loses_nothing(tmp_
     assert np.array_equal(resumed.test_loss, whole.test_loss)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ending", "left"), [("json", 20), ("pt", 0), ("pt", 3000), ("pt", -1)])
 def test_a_damaged_state_lets_the_runs_begin_anew(ending, left, tmp_path, monkeypatch) -> None:
     killed_at(12, [MLP], tmp_path, monkeypatch)
