@@ -36,6 +36,7 @@ def cluster(engine):
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     for name in ("RAY_raylet_start_wait_time_s", "RAY_worker_register_timeout_seconds"):
         os.environ.setdefault(name, "300")  # on a busy machine nodes and workers start slowly
+    os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's own is 15: workers that never get a core there
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
