@@ -89,7 +89,7 @@ IMAGES = tuple(
 )
 DATA_SCALES = {
     "smoke": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 5, 40, 0.5),
-    "laptop": DataScale((Task("mnist", pool=4),), 8192, (2, 4, 8, 16), 6, 100, 0.5),
+    "laptop": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 20, 40, 0.5),
     "gpu": DataScale(
         (*IMAGES, Task("cifar10", pool=4, loss="mse"), Task("teacher_student", loss="mse", hidden=16)),
         32_768, (2, 4, 8, 16, 32), 20, 300, 0.1,
@@ -187,7 +187,7 @@ HALF_OCTAVES = tuple(int(64 * 2 ** (k / 2)) for k in range(16))  # 64 … 11,585
 KINDS = (("relu", "cross_entropy"), ("erf", "cross_entropy"), ("relu", "mse"), ("erf", "mse"))
 WIDTH_SCALES = {
     "smoke": WidthScale("digits", 1, (32, 64, 128), 5, (("erf", "mse"),), 10, 10, 20),
-    "laptop": WidthScale("mnist", 4, (64, 128, 256, 512), 10, KINDS[1:3], 50, 50, 50),
+    "laptop": WidthScale("digits", 1, (32, 64, 128, 256, 512), 20, KINDS[2:], 20, 50, 40),
     "gpu": WidthScale("mnist", 2, HALF_OCTAVES[:11:2], 50, KINDS[:3]),  # to 2,048
     "paper": WidthScale("mnist", 1, HALF_OCTAVES, 50, KINDS, test_size=1000, steps=500),
 }
