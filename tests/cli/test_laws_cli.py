@@ -421,3 +421,5 @@ def test_a_table_with_losses_only_needs_no_y(curves: Path):
     both = table.assign(test_loss=2 * table["test_error"])
     law = sl.laws.fit("power_law", sl.Curves(both, source="read"))
     assert law.points.y.max() == pytest.approx(table["test_error"].max())
+    table.assign(accuracy=1 - table["test_error"]).drop(columns="test_error").to_csv("acc.csv", index=False)
+    assert "at n_data = 1e+06" in run("laws", "fit", "acc.csv", "--at", "1e6", "--no-figure")

@@ -29,17 +29,19 @@ REPEATS = ("trial", "rep", "repeat", "replicate", "replica", "repetition", "fold
 OUTCOME = ("status", "diverged_at")  # how the run ended: neither chosen nor measured
 NUMBERS = ("train_error", "test_error", "train_loss", "test_loss", "norm", "n_data", "n_params")
 MEASURES = ("test_error", "test_loss", "train_error", "train_loss", "loss")  # what a law is fitted to, first
+ACCURACIES = ("test_accuracy", "accuracy")  # laws are of 1 - accuracy
 HASHED_AS = {"normalize": "normalise"}  # settings that were renamed: stored runs keep their names
 DEEPEST = 100  # levels of lists and dictionaries in a cell
 SOURCES = ("theory", "simulate", "train", "read")
 
 
 def measure_of(frame: pd.DataFrame) -> str:
-    """The column to fit by default: the first of `MEASURES` that has values.
+    """The column to fit by default: the first of `MEASURES` that has values, else an accuracy.
 
     "test_error" where there is none, for the error that names what is missing.
     """
-    return next((name for name in MEASURES if name in frame and frame[name].notna().any()), MEASURES[0])
+    known = (*MEASURES, *ACCURACIES)
+    return next((name for name in known if name in frame and frame[name].notna().any()), MEASURES[0])
 
 
 def standard_name(column: Any) -> str:
