@@ -31,6 +31,9 @@ def test_gamma_2_settles_at_its_value_once_every_size_has_passed_its_optimum():
     assert found.last().value == pytest.approx(0.8, abs=0.05)
     assert found.last(counted=True).value == pytest.approx(found.last().value)
     assert abs(found.drift().value) < 0.05
+    first = found.slopes.iloc[0]  # before any optimum: the norms where the curves are cut
+    assert first["counted"] == 0
+    assert first["gamma_2"] == pytest.approx(0.5, abs=0.05)
 
 
 def test_before_the_optimum_gamma_2_measures_how_long_was_trained():
