@@ -1,15 +1,18 @@
 """Variance-limited networks: linearised training, and excess losses over a partition."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from torch.func import functional_call, jvp
 
+import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.papers.bahri2021 import variance
 from scalinglab.papers.bahri2021.linearized import final_loss
+from scalinglab.store import Store
 from scalinglab.train import Setting, run
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.training_step import network, objective
@@ -78,3 +81,11 @@ def test_an_unknown_activation_is_refused():
 
     with pytest.raises(BadInput, match="did you mean 'erf'"):
         nets.build("mlp", (4,), 2, activation="erff")
+
+
+def test_the_table_of_widths_is_read_again_from_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    small = variance.WidthScale("digits", 1, (8, 16), 2, (("erf", "mse"),), 6, 6, 3)
+    monkeypatch.setitem(variance.WIDTH_SCALES, "smoke", small)
+    made = variance.fig1_bottom_right("smoke")
+    Store(tmp_path).add(made.curves)
+    assert sorted(sl.read(tmp_path)["excess_loss"]) == sorted(made.curves["excess_loss"])

@@ -211,7 +211,9 @@ def fig1_bottom_right(scale: str) -> Reproduction:
         rows += [alpha.row(f"{name}: α_W", note, paper=1.0), _second_order_width(name, widths, excess)]
         frames.append(frame)
     style.legend(axis)
-    curves = Curves(pd.concat(frames, ignore_index=True), settings=["activation", "loss"], source="train")
+    curves = Curves(
+        pd.concat(frames, ignore_index=True), settings=["activation", "objective"], source="train"
+    )
     return Reproduction(curves, figure, tuple(rows))
 
 
@@ -241,7 +243,7 @@ def width_excess(s: WidthScale, activation: str, loss: str) -> tuple[np.ndarray,
     })  # fmt: skip
     table["excess_loss"] = table["test_loss"] - table["linearized_test_loss"]
     wide = table.pivot_table(index="seed", columns="width", values="excess_loss")
-    told = table.assign(dataset=s.dataset, activation=activation, loss=loss)
+    told = table.assign(dataset=s.dataset, activation=activation, objective=loss)
     return wide.columns.to_numpy(float), wide.to_numpy(), told
 
 
