@@ -66,9 +66,14 @@ def draw_searches(axis: Axes, found: OptimalNoise, title: str = "") -> None:
 def _log_axis(axis: Axes, x: str, y: str) -> None:
     """A logarithmic x axis that is labelled at 1, 2 and 5 times powers of ten."""
     axis.set(xscale="log", xlabel=x, ylabel=y)
-    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
-    axis.xaxis.set_minor_formatter(NullFormatter())
+    _sparse(axis.xaxis)
+
+
+def _sparse(ruler: Any) -> None:
+    """Labels at 1, 2 and 5 times powers of ten."""
+    ruler.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ruler.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+    ruler.set_minor_formatter(NullFormatter())
 
 
 def _shares(axis: Axes, found: OverTime) -> None:
@@ -100,6 +105,7 @@ def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name:
             sides = np.array([height * (grid / middle) ** end for end in (p.low, p.high)])
             band(axis, grid, sides.min(axis=0), sides.max(axis=0), color=color, alpha=0.08)
     loglog(axis, label(found.width_column), f"optimal {label(found.x)}")
+    _sparse(axis.yaxis)
     said = "not decided" if found.verdict == "cannot tell" else found.verdict
     axis.set_title(f"p = {p.value:.2f} [{p.low:.2f}, {p.high:.2f}]: p = {found.claim:g} {said}", fontsize=9)
     axis.legend(fontsize=7)

@@ -134,7 +134,9 @@ def plan_noise(
         float, typer.Option(help="The width to plan for, as a multiple of the family's base width, e.g. 8.")
     ],
     y: Scored = None,
-    search: Kind = "all",
+    search: Annotated[
+        str, typer.Option(help="Use 'all' runs, or only those of the 'batch' or of the 'rate' search.")
+    ] = "all",
     column: option.Columns = None,
     where: option.Where = None,
     figure: option.Figure = None,
