@@ -1,0 +1,69 @@
+"""What a sample of n inputs says about the modes of the population: corrections and the slopes of tails.
+
+A sample of n inputs resolves the modes k ≪ n. The rest of the spectrum shows in two numbers that are found by
+leaving one input out, with μ_k the eigenvalues of K/n (bahri2021 eq. S12):
+
+    κ/n = 1 / mean(1/μ_k), which solves n = Σ_k λ_k/(λ_k + κ/n),
+    loss = mean_i ([K⁻¹y]_i / [K⁻¹]_ii)², the test loss of kernel interpolation with n examples.
+
+To first order in k/n, where λ_k ~ k^-b, sampled eigenvalues and powers are
+
+    μ_k = λ_k (1 − (k/n) (π/b) cot(π/b)),    (u_k·y)²/n = λ_k w_k² + loss/n.
+
+`MeasuredSpectrum.completed` takes the resolved modes and continues them by two power laws, whose exponents
+are those that give this κ and this loss. So theory on it is right for few examples and for n of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from scalinglab.estimate import Estimate
+
+STRETCHES = 6  # of a tail whose slopes are compared
+
+
+@dataclass(frozen=True)
+class TailExponent(Estimate):
+    """The exponent of a tail k^-value over the modes of `window`, with its interval."""
+
+    window: tuple[int, int] = (0, 0)
+
+
+def local_slopes(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Slopes of y over x on stretches of equal length in x, by least squares weighted evenly in x."""
+    edges = np.linspace(x[0], x[-1], STRETCHES + 1)
+    grid = np.linspace(edges[:-1], edges[1:], 20)  # (20, stretches): evenly in x, whatever the points
+    fine = np.interp(grid, x, y)
+    centred = grid - grid.mean(0)
+    return np.sum(centred * fine, 0) / np.sum(centred**2, 0)
+
+
+def repulsion(exponent: float) -> float:
+    """−(π/b) cot(π/b): the sum of 1/(u^b − 1) over the other modes, u = j/k."""
+    return -math.pi / exponent / math.tan(math.pi / exponent)
+
+
+def local_exponent(values: np.ndarray) -> float:
+    """b of λ_k ~ k^-b over the last decade or so of the resolved modes."""
+    k = np.arange(1, len(values) + 1)
+    late = k >= len(k) / 8
+    if late.sum() < 3:
+        return 2.0
+    slope = np.polyfit(np.log(k[late]), np.log(values[late]), 1, w=1 / np.sqrt(k[late]))[0]
+    return float(np.clip(-slope, 1.1, 8.0))
+
+
+def root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling or rising function vanishes; the nearer end where it does not."""
+    ends = [function(low), function(high)]
+    if ends[0] * ends[1] > 0:
+        return (low, high)[int(np.argmin(np.abs(ends)))]
+    return 1 + math.exp(
+        brentq(lambda x: function(1 + math.exp(x)), math.log(low - 1), math.log(high - 1), xtol=1e-6)
+    )
