@@ -6,6 +6,7 @@ import torch
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
+from scalinglab.explanations import Explanation
 
 SETTING = {
     "model": "mlp", "dataset": "digits", "n_data": 48, "width": 1.0, "model_options": {"hidden": 256},
@@ -96,3 +97,24 @@ def test_where_theory_does_not_apply_it_says_so_in_place_of_a_number(change, wor
     assert found.doublings == ()
     assert any(words in reason for reason in found.outside)
     assert "no solved curve" in found.summary()
+
+
+def parted(ratio: list[float]) -> str:
+    """What is said of a run whose measured loss is so many times the solved one."""
+    ones = np.ones(len(ratio))
+    steps = 10.0 ** np.arange(len(ratio))
+    found = Explanation("run", steps, np.array(ratio), ones, 8, None, "time", (), 0.0, {}, ())
+    return found.regime + found._parting()
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        ([1.0, 1.05, 0.95], "lazy"),
+        ([1.0, 0.8, 0.95], "lazy, 20% from it at step 10"),
+        ([0.8, 1.0, 0.85, 0.7], "rich, apart by more than 10 % from step 100 on"),
+        ([1.3, 1.2], "worse, apart by more than 10 % from step 1 on"),
+    ],
+)
+def test_when_a_run_parts_from_its_kernel(ratio, words):
+    assert parted(ratio) == words

@@ -129,8 +129,16 @@ class Explanation:
         return "\n".join(lines)
 
     def _parting(self) -> str:
-        apart = np.abs(np.log(self.ratio)) > math.log(1 + CLOSE)
-        return f", first by more than 10 % at step {self.steps[apart][0]:g}" if apart.any() else ""
+        """Since when the run has been apart from its kernel; or how far it was before it came back."""
+        distance = np.abs(np.log(self.ratio))
+        apart = distance > math.log(1 + CLOSE)
+        if not apart.any():
+            return ""
+        if self.regime == "lazy":
+            farthest = int(np.nanargmax(distance))
+            return f", {abs(self.ratio[farthest] - 1):.0%} from it at step {self.steps[farthest]:g}"
+        since = np.flatnonzero(~apart)[-1] + 1 if not apart.all() else 0
+        return f", apart by more than 10 % from step {self.steps[since]:g} on"
 
     def _never(self) -> str:
         return (
