@@ -302,5 +302,5 @@ def test_the_command_lists_sets_as_json(capsys: pytest.CaptureFixture[str]) -> N
 
     list_sets(as_json=True)
     document = json.loads(capsys.readouterr().out)
-    assert [s["name"] for s in document["sets"]] == list(sources.SOURCES)
+    assert [s["name"] for s in document["sets"]] == [*sources.SOURCES, "damico2025-curves"]
     assert document["sets"][0]["here"] is True
