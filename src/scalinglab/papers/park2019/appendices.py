@@ -14,7 +14,7 @@ from scalinglab.laws.noise.runs import TRAINED_ABOVE
 from scalinglab.laws.planning.sgd_noise_advice import noise as advise
 from scalinglab.papers.park2019 import scales
 from scalinglab.papers.park2019.design import EXPERIMENTS, TABLE_1, TABLE_3, Experiment
-from scalinglab.papers.park2019.rows import estimate_row, shown
+from scalinglab.papers.park2019.rows import estimate_row
 from scalinglab.papers.park2019.scales import chance
 from scalinglab.papers.park2019.searches import TABLE_2, by_batch, title
 from scalinglab.papers.park2019.training import trained, united
@@ -43,7 +43,7 @@ def fig14(scale: str) -> Reproduction:
         note=f"the paper: accuracy is governed by the noise scale alone; 95 % [{found.power.low:.2f}, "
         f"{found.power.high:.2f}]",
     )  # fmt: skip
-    return Reproduction(curves, figure, shown([row], scale))
+    return Reproduction(curves, figure, (row,))
 
 
 # --- appendix H ------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def fig15(scale: str) -> Reproduction:
                 f"95 % [{c.low:.2f}, {c.high:.2f}], {int(np.isfinite(found.largest).sum())} widths",
             ))  # fmt: skip
             parts.append(curves)
-    return Reproduction(united(parts), figures.stability(drawn), shown(rows, scale))
+    return Reproduction(united(parts), figures.stability(drawn), tuple(rows))
 
 
 # --- appendix I ------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def _schemes(pairs: dict[str, str], scale: str) -> Reproduction:
         parts += list(runs.values())
     axis.set(xlabel="best accuracy, NTK", ylabel="best accuracy, standard")
     axis.legend(fontsize=7)
-    return Reproduction(united(parts), figure, shown(rows, scale))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
 def _difference(one: OptimalNoise, other: OptimalNoise) -> Estimate:
@@ -131,13 +131,13 @@ def critical_width(scale: str) -> Reproduction:
     except BadInput as refused:
         row = Row(name, None, note=f"the runs cannot tell: {refused}")
         drawn = figures.noise(optimal_noise(curves, trained_above=chance(scale)))
-        return Reproduction(curves, drawn, shown([row], scale))
+        return Reproduction(curves, drawn, (row,))
     w, units = found.critical_width, found.widening_factor / found.width
     bound = "" if found.rate_is_bound else "no rate that was tried failed, so this is a lower bound; "
     upper = f"{units * w.high:.3g}" if np.isfinite(w.high) else "no upper end"
     note = f"{bound}95 % [{units * w.low:.3g}, {upper}]; no width near it was run"
-    row = Row(name, units * w.value, note=note)
-    return Reproduction(curves, figures.advice(found), shown([row], scale))
+    row = Row(name, None, note=f"{units * w.value:.3g}, {note}")
+    return Reproduction(curves, figures.advice(found), (row,))
 
 
 # --- tables of training times ----------------------------------------------------------------------------

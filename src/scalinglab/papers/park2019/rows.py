@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import numpy as np
 
 from scalinglab.estimate import Estimate
@@ -30,21 +27,16 @@ def estimate_row(
     """A number with the standard error that belongs to its 95 % interval.
 
     Args:
-        known: False where the interval does not count, so that nothing can be told.
+        known: False where the interval does not count, so that nothing can be told: then the row has no
+            number, and its note says what was found.
     """
-    if not np.isfinite(found.value):
-        return Row(quantity, None, expected=expected, relation=relation, resolution=resolution, note=note)
     width = found.high - found.low
-    stderr = float(width / (2 * HALF)) if known and np.isfinite(width) else None
-    return Row(quantity, found.value, stderr, n, expected=expected, relation=relation, resolution=resolution,
-               note=note)  # fmt: skip
-
-
-def shown(rows: Sequence[Row], scale: str) -> tuple[Row, ...]:
-    """Rows of a table. At scale smoke a number without an error is no number that another machine repeats."""
-    if scale != "smoke":
-        return tuple(rows)
-    return tuple(row if row.stderr is not None else replace(row, measured=None, n=None) for row in rows)
+    if known and np.isfinite(found.value) and np.isfinite(width):
+        return Row(quantity, found.value, float(width / (2 * HALF)), n, expected=expected, relation=relation,
+                   resolution=resolution, note=note)  # fmt: skip
+    if np.isfinite(found.value):
+        note = f"{found.value:.3g} without an error that counts; {note}"
+    return Row(quantity, None, expected=expected, relation=relation, resolution=resolution, note=note)
 
 
 def power_row(name: str, found: OptimalNoise, how: str, claim: float = 1.0) -> Row:

@@ -16,7 +16,6 @@ from scalinglab.papers.park2019.rows import (
     estimate_row,
     gain_rows,
     power_row,
-    shown,
     slope_row,
     time_row,
 )
@@ -95,7 +94,7 @@ def fig1(scale: str) -> Reproduction:
         line[2].legend(fontsize=7)
         if len(searches) == 1:
             line[1].set_axis_off()
-    return Reproduction(united(parts), figure, shown(rows, scale))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
 def fig2(scale: str) -> Reproduction:
@@ -121,7 +120,7 @@ def fig2(scale: str) -> Reproduction:
     axis.plot([min(ends), max(ends)], [min(ends), max(ends)], "--", color=MUTED, linewidth=1, label="y = x")
     loglog(axis, "optimal ḡ by batch search", "optimal ḡ by rate search")
     axis.legend(fontsize=7)
-    return Reproduction(united(parts), figure, shown(rows, scale))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
 def fig3(scale: str) -> Reproduction:
@@ -141,7 +140,7 @@ def fig3(scale: str) -> Reproduction:
         parts += [by_batch(key, scale), by_rate(key, scale)]
     axis.set(xlabel="best accuracy, batch search", ylabel="best accuracy, rate search")
     axis.legend(fontsize=7)
-    return Reproduction(united(parts), figure, shown(rows, scale))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
 def outside(found: Compared) -> str:
@@ -179,7 +178,7 @@ def fig5(scale: str) -> Reproduction:
             draw_optimum(axis, found, PALETTE[0], f"{how} search")
             rows.append(_with_batch_norm(key, scale, found, how))
             parts.append(curves)
-    return Reproduction(united(parts), figure, shown(rows, scale))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
 def _with_batch_norm(key: str, scale: str, found: OptimalNoise, how: str) -> Row:
@@ -203,7 +202,7 @@ def fig6(scale: str) -> Reproduction:
         draw_searches(axis, found, title(key, scale))
         rows += gain_rows(title(key, scale), found)
         parts.append(curves)
-    return Reproduction(united(parts), figure, shown(rows, scale))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
 def fig7(scale: str) -> Reproduction:
@@ -221,7 +220,7 @@ def fig7(scale: str) -> Reproduction:
             parts.append(curves)
             if column == "batch_size":
                 rows += gain_rows(title(key, scale), found, fixed=False)
-    return Reproduction(united(parts), figure, shown(rows, scale))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
 def fig12(scale: str) -> Reproduction:
@@ -247,7 +246,7 @@ def _optima(wanted: tuple[str, ...], scale: str, slopes: bool = False) -> Reprod
         rows.append(power_row(title(key, scale), found, "batch"))
         rows += [slope_row(title(key, scale), found, "batch")] if slopes else []
         parts.append(curves)
-    return Reproduction(united(parts), figure, shown(rows, scale))
+    return Reproduction(united(parts), figure, tuple(rows))
 
 
 def _joined(wanted: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
