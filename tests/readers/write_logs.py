@@ -59,6 +59,7 @@ def wandb(folder: Path) -> None:
             row = {"train/loss": loss(rate, step), "weights": wandb.Histogram([1, 2, 3])}
             run.log(row | ({"val/loss": 2 * loss(rate, step)} if step in EVALUATED else {}), step=step)
         run.finish()
+    wandb.teardown()  # waits until the files are whole
 
 
 def mlflow(folder: Path) -> None:

@@ -35,7 +35,7 @@ def estimate_row(
         return Row(quantity, found.value, float(width / (2 * HALF)), n, expected=expected, relation=relation,
                    resolution=resolution, note=note)  # fmt: skip
     if np.isfinite(found.value):
-        note = f"{found.value:.3g} without an error that counts; {note}"
+        note = f"{round(found.value, 9) + 0:.3g} without an error that counts; {note}"
     return Row(quantity, None, expected=expected, relation=relation, resolution=resolution, note=note)
 
 
