@@ -152,7 +152,8 @@ def overview() -> list[str]:
     reported = sum(row.verdict is None for record in made for row in rows(record))
     lines += [
         "",
-        f"Of those that cannot be told, {absent} have no number of ours, because the curves are not public. "
+        f"Of those that cannot be told, {absent} have no number of ours: the curves are not public, or the "
+        "runs give none whose error counts, as the row's note says. "
         f"{reported} further numbers are reported without a verdict: the paper says nothing to compare with.",
     ]
     lines += ["", "| figure or table | claim | " + " | ".join(VERDICTS) + " |"]
