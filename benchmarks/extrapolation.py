@@ -1,13 +1,16 @@
-"""Extrapolation of 56 public learning curves, scored by RMSLE = √mean (ln ŷ − ln y)².
+"""Extrapolation of 56 public learning curves, scored by RMSLE = √mean (ln ŷ − ln y)² and by log score.
 
-    SCALINGLAB_DATA=… python benchmarks/extrapolation.py [--only m4,extrapolate] [--choices]
+    SCALINGLAB_DATA=… python benchmarks/extrapolation.py [--only m4,extrapolate] [--choices] [--families]
 
 The curves are those of Alabdulmohsin et al. 2022 (CC BY 4.0): each has a part to fit and a part at about
 twice the range to score on, which no method sees. LM rows that repeat a size are merged. Printed: the mean
 RMSLE of every method by domain, its processor time per curve, its ratio to "repeat the last value", the
-scatter of the scored points around a line through themselves, and how often the intervals of `extrapolate`
-hold the truth. ``--choices`` scores the image curves under 27 settings of the method's constants, and with
-the setting chosen on all families of tasks but the one that is scored.
+scatter of the scored points around a line through themselves, and for `extrapolate` the mean ln of the
+predicted density of y and how often its intervals hold the truth.
+
+``--families`` scores `extrapolate` on synthetic families instead. ``--choices`` follows the protocol
+(docs/benchmarks/extrapolation-protocol.md): settings of the trend's two constants, chosen with one network
+and one data set left out. A file with further curves in the same columns is scored with ``--curves``.
 """
 
 from __future__ import annotations
@@ -17,34 +20,59 @@ import itertools
 import sys
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
+import curve_families as families
 import numpy as np
 import pandas as pd
 
 import scalinglab as sl
 from scalinglab.data.sources import search_path
 from scalinglab.errors import ScalinglabError
-from scalinglab.laws.extrapolation import stacking as extrapolation
+from scalinglab.laws.extrapolation import forecasters
 
 DOMAINS = {"IC": "images", "NMT": "translation", "LM": "language", "BB": "BIG-bench"}
 FORMS = ("m1", "m2", "m3", "m4", "broken_power_law")
+SETTINGS = tuple(itertools.product((0.1, 0.15, 0.2, 0.3), (0.7, 0.9, 1.2)))  # memory, damping
+LEARNED = 3.33  # log score on the 72 image curves of the best published learned extrapolator
 Predict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-def load() -> list[tuple[str, str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """(domain, task, x, y, x beyond, y beyond) of every curve."""
+class Curve(NamedTuple):
+    """A curve with the part to fit (x, y) and the part to score (at, truth)."""
+
+    domain: str
+    task: str
+    model: str
+    x: np.ndarray
+    y: np.ndarray
+    at: np.ndarray
+    truth: np.ndarray
+
+
+def load(path: str | None = None) -> list[Curve]:
+    """Every curve of the table."""
     places = [p / "learning-curves" / "alabdulmohsin2022" / "curves.csv" for p in search_path()]
-    path = next((p for p in places if p.exists()), None)
-    if path is None:
+    found = path or next((p for p in places if p.exists()), None)
+    if found is None:
         sys.exit("set SCALINGLAB_DATA to the folder that holds learning-curves/alabdulmohsin2022/curves.csv")
     keys = ["domain", "task", "model", "is_train", "n_data"]
-    table = pd.read_csv(path).groupby(keys, as_index=False)["loss"].mean()
+    table = pd.read_csv(found).groupby(keys, as_index=False)["loss"].mean()
     curves = []
-    for (domain, task, _), rows in table.groupby(["domain", "task", "model"], sort=False):
+    for (domain, task, model), rows in table.groupby(["domain", "task", "model"], sort=False):
         known, rest = (rows[rows["is_train"] == part].sort_values("n_data") for part in (1, 0))
         columns = [part[name].to_numpy(float) for part in (known, rest) for name in ("n_data", "loss")]
-        curves.append((str(domain), str(task), *columns))
+        curves.append(Curve(str(domain), str(task), str(model), *columns))
     return curves
+
+
+def synthetic(count: int) -> list[Curve]:
+    """The first curves of every synthetic family; the family is the domain."""
+    return [
+        Curve(kind, "", str(seed), *families.curve(kind, seed))
+        for kind in families.FAMILIES
+        for seed in range(count)
+    ]
 
 
 def form(name: str) -> Predict:
@@ -54,91 +82,127 @@ def form(name: str) -> Predict:
     return predict
 
 
-def choices(curves: list[tuple[str, str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]) -> None:
-    """The image curves under other constants: how much of the score is the choice of the setting."""
-    images = [curve for curve in curves if curve[0] == "IC"]
-    families = np.array([curve[1].split("_")[0] for curve in images])
-    scores = []
-    for setting in itertools.product((1.0, 2.0, 3.0), (0.1, 0.3, 1.0), (2.0, 4.0, 8.0)):
-        extrapolation.RECENT, extrapolation.RIDGE, extrapolation.CHOSEN = setting
-        predictions = [(sl.laws.extrapolate(x, y, at=at).mean, truth) for _, _, x, y, at, truth in images]
-        scores.append([np.sqrt(np.mean(np.log(mean / truth) ** 2)) for mean, truth in predictions])
-    table = np.array(scores)
-    means = table.mean(axis=1)
-    print(f"\nimages under {len(table)} settings: {means.min():.4f} … {means.max():.4f}, "
-          f"median {np.median(means):.4f}")  # fmt: skip
-    left_out = [
-        table[np.argmin(table[:, families != family].mean(axis=1)), families == family]
-        for family in np.unique(families)
-    ]
-    print(f"setting chosen on the other families of tasks: {np.concatenate(left_out).mean():.4f}")
+def rmsle(predicted: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.log(predicted / truth) ** 2)))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", help="methods with commas; the last value is always there")
-    parser.add_argument("--choices", action="store_true", help="score other constants of the method instead")
-    asked = parser.parse_args()
-    only = asked.only
-    curves = load()
-    if asked.choices:
-        choices(curves)
-        return
+def ours(curves: list[Curve]) -> pd.DataFrame:
+    """RMSLE, log score and coverage of `extrapolate`, one row a curve."""
+    rows = []
+    for c in curves:
+        found = sl.laws.extrapolate(c.x, c.y, at=c.at)
+        half = 0.5 * np.log(found.high / found.low)
+        narrow = found.band.half_width(0.8)
+        miss = np.abs(np.log(c.truth / found.mean))
+        rows.append({
+            "domain": c.domain, "network": c.model, "data set": c.task.split("_")[0],
+            "RMSLE": rmsle(found.mean, c.truth), "log score": float(found.log_score(c.truth).mean()),
+            "80 %": float(np.mean(miss <= narrow)), "95 %": float(np.mean(miss <= half)),
+            "half-width": float(half.mean()), "noted": float(len(found.notes) > 0),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def choices(curves: list[Curve], count: int) -> None:
+    """The protocol: choose on other networks and other data sets, score on the pair that was left out."""
+    everything = [*curves, *synthetic(count)]
+    frames = {}
+    for memory, damping in SETTINGS:
+        forecasters.TREND_MEMORY, forecasters.DAMPING = memory, damping
+        frames[memory, damping] = ours(everything)
+    domain = frames[SETTINGS[0]]["domain"]
+    images = domain == "IC"
+    network, data = frames[SETTINGS[0]]["network"], frames[SETTINGS[0]]["data set"]
+    base = pd.Series([rmsle(np.full_like(c.truth, c.y[-1]), c.truth) for c in everything])
+
+    def objective(errors: pd.Series, kept: pd.Series) -> float:
+        """Mean over groups of the score over that of the last value; half of the weight on images."""
+        ratio = {name: errors[domain == name].mean() / base[domain == name].mean() for name in set(domain)}
+        language = np.mean([ratio[name] for name in ("NMT", "LM", "BB") if name in ratio])
+        made_up = np.mean([ratio[name] for name in families.FAMILIES])
+        return float(0.5 * errors[kept].mean() / base[kept].mean() + 0.25 * language + 0.25 * made_up)
+
+    print("memory damping  objective   images")
+    for setting, frame in frames.items():
+        errors = frame["RMSLE"]
+        print(
+            f"{setting[0]:6g} {setting[1]:7g} {objective(errors, images):10.4f} {errors[images].mean():8.4f}"
+        )
+    left_out = []
+    for name, task in itertools.product(network[images].unique(), data[images].unique()):
+        kept = images & (network != name) & (data != task)
+        best = min(SETTINGS, key=lambda s: objective(frames[s]["RMSLE"], kept))
+        left_out.append(frames[best].loc[images & (network == name) & (data == task)])
+    table = pd.concat(left_out)
+    print(f"\nleft out, {len(table)} image curves: RMSLE {table['RMSLE'].mean():.4f} ± "
+          f"{table['RMSLE'].std() / np.sqrt(len(table)):.4f}, log score {table['log score'].mean():.2f}, "
+          f"95 % bands hold {table['95 %'].mean():.1%}")  # fmt: skip
+
+
+def compare(curves: list[Curve], only: str | None) -> None:
+    """Every method on every domain."""
     methods: dict[str, Predict] = {
         "last value": lambda x, y, at: np.full(at.shape, y[-1]),
         **{name: form(name) for name in FORMS},
         "extrapolate": lambda x, y, at: sl.laws.extrapolate(x, y, at=at).mean,
     }
     if only:
-        methods = {
-            name: predict for name, predict in methods.items() if name in ["last value", *only.split(",")]
-        }
-    domains = np.array([curve[0] for curve in curves])
+        methods = {n: predict for n, predict in methods.items() if n in ["last value", *only.split(",")]}
+    domains = np.array([curve.domain for curve in curves])
+    there = {key: title for key, title in DOMAINS.items() if key in domains}
     rows = []
     for name, predict in methods.items():
         errors, start, failed = [], time.process_time(), 0
-        for _, _, x, y, at, truth in curves:
+        for c in curves:
             try:
-                errors.append(np.sqrt(np.mean(np.log(predict(x, y, at) / truth) ** 2)))
+                errors.append(rmsle(predict(c.x, c.y, c.at), c.truth))
             except ScalinglabError:  # too few sizes for this form's parameters: the last value stands in
-                errors.append(np.sqrt(np.mean(np.log(y[-1] / truth) ** 2)))
+                errors.append(rmsle(np.full_like(c.truth, c.y[-1]), c.truth))
                 failed += 1
         seconds = (time.process_time() - start) / len(curves)
         scores = np.array(errors)
         rows.append(
             {"method": name}
-            | {title: scores[domains == key].mean() for key, title in DOMAINS.items()}
+            | {title: scores[domains == key].mean() for key, title in there.items()}
             | {"all": scores.mean(), "CPU ms a curve": 1e3 * seconds, "failed": failed}
         )
     table = pd.DataFrame(rows).set_index("method")
-    counts = {title: int((domains == key).sum()) for key, title in DOMAINS.items()}
+    counts = {title: int((domains == key).sum()) for key, title in there.items()}
     print("mean RMSLE;", ", ".join(f"{n} {title}" for title, n in counts.items()))
     print(table.to_string(float_format=lambda v: f"{v:.4f}" if v < 1 else f"{v:.1f}"))
     print("\nratio to the last value")
-    print(
-        (table[[*counts, "all"]] / table.loc["last value", [*counts, "all"]]).to_string(float_format="%.2f")
-    )
-
+    ratios = table[[*counts, "all"]] / table.loc["last value", [*counts, "all"]]
+    print(ratios.to_string(float_format="%.2f"))
+    lines = [np.polyfit(np.log(c.at), np.log(c.truth), 1) for c in curves if c.domain == "IC"]
     scatter = [
-        np.std(np.log(v) - np.polyval(np.polyfit(np.log(u), np.log(v), 1), np.log(u)))
-        for domain, _, _, _, u, v in curves
-        if domain == "IC"
+        np.std(np.log(c.truth) - np.polyval(p, np.log(c.at)))
+        for c, p in zip([c for c in curves if c.domain == "IC"], lines, strict=True)
     ]
     print(f"\nscatter of the scored points of images around a line through them: {np.mean(scatter):.4f}")
-    if "extrapolate" not in methods:
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", help="methods with commas; the last value is always there")
+    parser.add_argument("--curves", help="a table of other curves, with the same columns")
+    parser.add_argument("--choices", action="store_true", help="score other constants of the method instead")
+    parser.add_argument("--families", action="store_true", help="score synthetic families instead")
+    parser.add_argument("--count", type=int, default=30, help="synthetic curves of each family")
+    asked = parser.parse_args()
+    if asked.families:
+        found = ours(synthetic(asked.count)).drop(columns=["network", "data set"])
+        print(found.groupby("domain").mean().to_string(float_format="%.3f"))
         return
-    print("\nshare of scored points inside the intervals of extrapolate")
-    held = {}
-    for level in (0.8, 0.95):
-        inside = []
-        for _, _, x, y, at, truth in curves:
-            found = sl.laws.extrapolate(x, y, at=at, level=level)
-            inside.append(np.mean((truth >= found.low) & (truth <= found.high)))
-        share = np.array(inside)
-        held[f"{level:.0%}"] = {t: share[domains == k].mean() for k, t in DOMAINS.items()} | {
-            "all": share.mean()
-        }
-    print(pd.DataFrame(held).T.to_string(float_format="%.3f"))
+    curves = load(asked.curves)
+    if asked.choices:
+        choices(curves, asked.count)
+        return
+    compare(curves, asked.only)
+    if not asked.only or "extrapolate" in asked.only:
+        frame = ours(curves).drop(columns=["network", "data set"])
+        means = frame.groupby("domain").mean().rename(index=DOMAINS)
+        print(f"\nextrapolate: means over curves (learned extrapolator: log score {LEARNED} on images)")
+        print(means.to_string(float_format="%.4f"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Forecasts of a falling curve from its first points: two forms, each with several memories.
+"""Forecasts of a falling curve from its first points: two forms, each with several memories, and a trend.
 
     power_law_offset     y    = E + A x^−c,   E, A ≥ 0    (a pure power law where E = 0)
     log_offset           ln y = E + A x^−c,   A ≥ 0       (the local exponent dies out, not the curve)
@@ -8,9 +8,17 @@ w ∝ exp(−ln(x_last/x)/memory), and by the stretch of ln x that it stands for
 for exactly at every exponent of a grid; the forecast is the average over the grid by likelihood, because a
 short stretch seldom tells the exponent, and the best one alone would be an accident of the noise. All
 memories and exponents are one array operation, so that a curve can be forecast from every one of its points.
+
+The damped trend assumes no form: a line through the recent ln y against ln x, whose slope dies out ahead,
+
+    ln y(h) = a + b ℓ (1 − e^(−h/ℓ)),   h = ln(x/x_last),
+
+as published curves bend after the last point that was measured. It needs points that are close in ln x.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +28,8 @@ NAMES = (
     "last_value",
     *(f"{form}@{memory:g}" for form in ("power_law_offset", "log_offset") for memory in MEMORIES),
 )
+TREND_MEMORY = 0.15  # in ln x
+DAMPING = 0.9  # ℓ, in ln x
 SMALLEST_VARIANCE = 1e-8  # of ln y: no curve is known better than to 0.01 %
 
 
@@ -30,25 +40,58 @@ def forecast(log_x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
         (forecasts, at), in the order of `NAMES`.
     """
     past, ahead = log_x - log_x[-1], at - log_x[-1]
-    recent = np.exp(past[None] / np.array(MEMORIES)[:, None]) * np.gradient(log_x)
+    recent = np.exp(past[None] / np.array(MEMORIES)[:, None]) * _stretch(log_x)
     weights = recent / recent.sum(axis=1, keepdims=True)
     effective = 1.0 / (weights**2).sum(axis=1)
     last = np.full((1, at.size), np.log(y[-1]))
-    offset = _average(past, y, weights / y**2, ahead, effective, positive=True)
-    logs = _average(past, np.log(y), weights, ahead, effective, positive=False)
+    basis = np.exp(-EXPONENTS[:, None] * past)  # (exponents, points)
+    further = np.exp(-EXPONENTS[:, None] * ahead)[:, None]  # (exponents, 1, at)
+    offset = _average(basis, y, weights / y**2, further, effective, positive=True)
+    logs = _average(basis, np.log(y), weights, further, effective, positive=False)
     return np.concatenate([last, offset, logs])
 
 
+@dataclass(frozen=True)
+class Line:
+    """A weighted line through recent points, ln y = level + slope · ln(x/x_last), of so many points."""
+
+    level: float
+    slope: float
+    points: float
+
+
+def recent_line(log_x: np.ndarray, y: np.ndarray, memory: float) -> Line:
+    """The line through ln y against ln x in which points fade with their distance from the end."""
+    past, logs = log_x - log_x[-1], np.log(y)
+    weight = np.exp(past / memory) * _stretch(log_x)
+    weight = weight / weight.sum()
+    centre, mean = weight @ past, weight @ logs
+    slope = weight @ ((past - centre) * (logs - mean)) / (weight @ (past - centre) ** 2)
+    return Line(float(mean - slope * centre), float(slope), float(1.0 / (weight @ weight)))
+
+
+def _stretch(log_x: np.ndarray) -> np.ndarray:
+    """(n,) the stretch of ln x that each point stands for, as np.gradient gives it for values."""
+    between = np.diff(log_x)
+    return np.concatenate([between[:1], 0.5 * (between[1:] + between[:-1]), between[-1:]])
+
+
+def damped_trend(log_x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Forecast ln y at ln x = `at`, (at,), by the recent line with its slope dying out."""
+    line = recent_line(log_x, y, TREND_MEMORY)
+    ahead = np.maximum(at - log_x[-1], 0.0)
+    return np.asarray(line.level + line.slope * DAMPING * -np.expm1(-ahead / DAMPING))
+
+
 def _average(
-    past: np.ndarray,
+    basis: np.ndarray,
     target: np.ndarray,
     weights: np.ndarray,
-    ahead: np.ndarray,
+    further: np.ndarray,
     effective: np.ndarray,
     positive: bool,
 ) -> np.ndarray:
     """(memories, at) ln y of E + A x^−c, averaged over c by likelihood."""
-    basis = np.exp(-EXPONENTS[:, None] * past)  # (exponents, points)
     ones = weights.sum(axis=1)
     value, square = weights @ target, weights @ target**2
     power, powers = basis @ weights.T, basis**2 @ weights.T  # (exponents, memories)
@@ -66,7 +109,7 @@ def _average(
     variance = np.maximum(least, SMALLEST_VARIANCE) * effective / np.maximum(effective - 3.0, 1.0)
     likelihood = np.exp(-effective * (misfit - least) / (2.0 * variance))
     share = likelihood / likelihood.sum(axis=0)
-    curve = floor[..., None] + slope[..., None] * np.exp(-EXPONENTS[:, None] * ahead)[:, None]
+    curve = floor[..., None] + slope[..., None] * further
     values = np.log(curve) if positive else curve
     found: np.ndarray = np.einsum("em,ema->ma", share, values)
     return found

@@ -1,21 +1,25 @@
-"""Extrapolate a learning curve: several forms, judged by rolling backtests, averaged; with intervals.
+"""Extrapolate a learning curve: forms judged by rolling backtests and a damped trend, averaged; with bands.
 
-1. *Forecasts* (`forecasts`): two forms with seven memories each, and "repeat the last value".
+1. *Forecasts* (`forecasters`): two forms with seven memories each, "repeat the last value", and a damped
+   local trend.
 2. *Rolling backtests*: the curve is cut at many of its own points; every forecast is made from what lies
    before the cut and compared, in ln y, with what follows within a factor of three.
-3. *Averaging*: the weights w ≥ 0, Σw = 1, that make the average best in the backtests,
+3. *Stack of forms*: the weights w ≥ 0, Σw = 1, that make the average of the forms best in the backtests,
 
        min_w Σ_cuts q_cut mean (Σ_j w_j e_j)² + ridge · Σ_j w_j² mean e_j²,
 
    with recent cuts counting more. Forms that err in opposite directions cancel; the ridge keeps the weights
    spread out where the backtests cannot tell them apart.
-4. *Trust*: a predicted change δ of ln y, whose backtests err by a variance v at that distance, is kept to
-   the part δ²/(δ² + v). A clean curve is followed; a noisy or short one stays near its last value.
-5. *Intervals*: Student's t on the curve's own scatter, plus a drift that grows in proportion to the distance
-   in ln x and is as large as the backtests' errors ask for.
+4. *Dense curves* (three effective points within the memory of the trend): the stack counts by half and the
+   trend by half, and the stack by less where it was chosen on fewer than 24 cuts. Where the backtests of
+   the stack are clearly better, as on a clean law, the trend fades.
+5. *Sparse curves* (two effective points or fewer) have no trend: of a change δ of ln y that the stack
+   predicts, and whose backtests err by a variance v at that distance, the part δ²/(δ² + v) is kept.
+   In between the two are mixed in proportion.
+6. *Bands* (`bands`): Student's t on noise, disagreement of the forecasts and drift.
 
 Nothing but the points (x, y) goes into any of these; `at` is only where the result is evaluated. The
-constants below are the same for every curve.
+constants are the same for every curve; docs/benchmarks/extrapolation-protocol.md says how they were chosen.
 """
 
 from __future__ import annotations
@@ -27,26 +31,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
-from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
 
 from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
-from scalinglab.laws.extrapolation import few_points
-from scalinglab.laws.extrapolation.forecasters import NAMES, forecast
+from scalinglab.laws.extrapolation import bands, few_points
+from scalinglab.laws.extrapolation.averaging import Backtest, backtests, method_of
+from scalinglab.laws.extrapolation.bands import Band
+from scalinglab.laws.extrapolation.forecasters import damped_trend, forecast, recent_line
+from scalinglab.laws.extrapolation.shapes import shape_of
 from scalinglab.laws.fitting import points, rising
 from scalinglab.laws.fitting.from_curves import points_from
 from scalinglab.notebook import Shown
 from scalinglab.numbers_given import real_array
 
 FEWEST_POINTS = 8  # sizes; below, `few_points` predicts by one law
-FEWEST_BEFORE_A_CUT = 4
-MOST_CUTS = 24
-HORIZON = np.log(3.0)  # how far a backtest looks ahead, in ln x
-NEAREST = 0.2  # errors at smaller distances in ln x count as if they were this far
-RECENT = 3.0  # a cut counts by exp(−distance from the end/RECENT), in ln x
-RIDGE = 0.3
-CHOSEN = 8.0  # the weights were chosen on the same cuts: variances grow by 1 + CHOSEN/cuts
 
 
 @dataclass(frozen=True)
@@ -62,9 +60,11 @@ class Extrapolation(Shown):
         backtest: one row for each cut and later point: `cut` and `x`, `y` as measured, `predicted` as this
             method would have with the same weights, `last_value`, and `weight` of the cut.
         level: of the interval.
+        band: the distribution of ln y around the prediction.
         notes: what a reader should know about the points.
         largest: the largest size measured.
         points: what was measured.
+        rises: whether 1 - y was modelled, as of an accuracy; `band` is then that of ln (1 - y).
     """
 
     at: np.ndarray
@@ -75,14 +75,23 @@ class Extrapolation(Shown):
     trust: np.ndarray
     backtest: pd.DataFrame
     level: float
+    band: Band
     notes: tuple[str, ...] = ()
     largest: float = float("nan")
     points: points.Points | None = None
+    rises: bool = False
 
     @property
     def beyond(self) -> np.ndarray:
         """(n,) how many times the largest size measured each prediction lies."""
         return self.at / self.largest
+
+    def log_score(self, y: Any) -> np.ndarray:
+        """(n,) ln of the predicted density of y, one measured value for each of `at`."""
+        values, mean = np.asarray(y, float), self.mean
+        if self.rises:
+            values, mean = 1 - values, 1 - mean
+        return np.asarray(self.band.log_density(np.log(values / mean)) - np.log(values))
 
     @property
     def backtest_error(self) -> float:
@@ -183,7 +192,7 @@ def extrapolate(
         )
     else:
         found = _extrapolate(np.log(sizes), values, targets, level)
-    notes = (*table.notes, *usable.notes)
+    notes = (*table.notes, *usable.notes, *found.notes)
     found = _in_units(found, x_unit, y_unit)
     found = replace(found, points=usable, notes=notes, largest=float(usable.x.max()))
     return _complement(found) if is_rising else found
@@ -239,7 +248,10 @@ def _from_one_law(data: points.Points, at: np.ndarray, level: float) -> Extrapol
     mean, low, high = few_points.predict(data, at, level)
     columns = ("cut", "x", "y", "predicted", "last_value", "weight")
     empty = pd.DataFrame({name: np.zeros(0) for name in columns})
-    return Extrapolation(at, mean, low, high, {few_points.OFFSET_FORM: 1.0}, np.ones_like(at), empty, level)
+    # the profile gives an interval and no density: that of a Gaussian of this width stands in
+    band = Band(np.log(high / low) / 2 / stats.norm.ppf(0.5 + level / 2), np.inf)
+    weights = {few_points.OFFSET_FORM: 1.0}
+    return Extrapolation(at, mean, low, high, weights, np.ones_like(at), empty, level, band)
 
 
 def _complement(found: Extrapolation) -> Extrapolation:
@@ -248,127 +260,68 @@ def _complement(found: Extrapolation) -> Extrapolation:
         **{name: 1 - found.backtest[name] for name in ("y", "predicted", "last_value")}
     )
     return replace(
-        found, mean=1 - found.mean, low=1 - found.high, high=1 - found.low, backtest=backtest,
+        found, mean=1 - found.mean, low=1 - found.high, high=1 - found.low, backtest=backtest, rises=True,
         notes=(*found.notes, rising.NOTE),
         points=None if found.points is None else replace(found.points, y=1 - found.points.y),
     )  # fmt: skip
 
 
 def _extrapolate(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> Extrapolation:
-    tests = _backtests(log_x, y)
-    weights = _stack(tests)
-    share = np.array([test.weight for test in tests])
-    cuts = share.sum() ** 2 / (share**2).sum()
-    # variance of the averaged forecast's error per unit of squared distance
-    each = [np.mean((weights @ test.errors / np.maximum(test.ahead, NEAREST)) ** 2) for test in tests]
-    unit = float(share @ each / share.sum() * (1.0 + CHOSEN / cuts))
-
+    tests = backtests(log_x, y)
+    method = method_of(log_x, y, tests)
+    again = [method.combine(t.forecasts, t.trend, t.ahead)[0] for t in tests]
     ahead = np.log(at) - log_x[-1]
-    mean, trust = _combine(weights, forecast(log_x, y, np.log(at)), np.log(y[-1]), ahead, unit)
+    made, trend = forecast(log_x, y, np.log(at)), damped_trend(log_x, y, np.log(at))
+    mean, disagreement = method.combine(made, trend, ahead)
     inside = ahead <= 0
     mean[inside] = np.interp(np.log(at)[inside], log_x, np.log(y))
-    scatter, drift = _scatter(log_x, y), _drift(tests, weights, _scatter(log_x, y))
-    variance = (scatter + drift * np.maximum(ahead, 0.0) ** 2) * (1.0 + CHOSEN / cuts)
-    spread = np.sqrt(variance) * stats.t.ppf(0.5 + level / 2, max(cuts - 1.0, 1.0))
-    again = [_combine(weights, t.forecasts, t.forecasts[0, 0], t.ahead, unit)[0] for t in tests]
-    repeated = [t.ahead.size for t in tests]
-    last = np.concatenate([t.forecasts[0] for t in tests])
-    cut = np.repeat([t.cut for t in tests], repeated)
-    backtest = pd.DataFrame(
-        {
-            "cut": np.exp(cut),
-            "x": np.exp(cut + np.concatenate([t.ahead for t in tests])),
-            "y": np.exp(last - np.concatenate([t.errors[0] for t in tests])),
-            "predicted": np.exp(np.concatenate(again)),
-            "last_value": np.exp(last),
-            "weight": np.repeat(share, repeated),
-        }
+    slope = recent_line(log_x, y, bands.SLOPE_MEMORY).slope
+    shape = shape_of(log_x, y, slope)
+    noise = bands.scatter(log_x, y)
+    band = bands.band(
+        ahead,
+        noise * (bands.HIDDEN**2 if shape.monotone else 1.0),
+        np.where(inside, 0.0, disagreement),
+        _drift(tests, again, noise),
+        slope,
+        method.cuts,
+        np.inf if shape.rising else shape.rise,
     )
+    spread = band.half_width(level)  # infinite where the curve still rises
     return Extrapolation(
         at=at,
         mean=np.exp(mean),
         low=np.exp(mean - spread),
         high=np.exp(mean + spread),
-        weights=dict(zip(NAMES, weights.tolist(), strict=True)),
-        trust=np.where(inside, 1.0, trust),
-        backtest=backtest,
+        weights=method.named_weights(),
+        trust=np.where(inside, 1.0, method.kept(made, ahead)),
+        backtest=_backtest_table(tests, again),
         level=level,
+        notes=shape.notes,
+        band=band,
     )
 
 
-def _scatter(log_x: np.ndarray, y: np.ndarray) -> float:
-    """The variance of one ln y about the line through its two neighbours."""
-    share = (log_x[2:] - log_x[1:-1]) / (log_x[2:] - log_x[:-2])
-    rest = np.log(y)[1:-1] - share * np.log(y)[:-2] - (1 - share) * np.log(y)[2:]
-    return float(np.mean(rest**2 / (1 + share**2 + (1 - share) ** 2)))
+def _drift(tests: list[Backtest], again: list[np.ndarray], noise: float) -> float:
+    """The variance per squared distance by which the average's errors exceed the noise."""
+    errors = [predicted - test.truth for test, predicted in zip(tests, again, strict=True)]
+    excess = [t.weight * np.mean(np.maximum(e**2 - noise, 0.0)) for t, e in zip(tests, errors, strict=True)]
+    return float(sum(excess) / sum(t.weight * np.mean(t.ahead**2) for t in tests))
 
 
-def _drift(tests: list[_Backtest], weights: np.ndarray, scatter: float) -> float:
-    """The variance per squared distance by which the average's errors exceed the scatter."""
-    excess = sum(t.weight * np.mean(np.maximum((weights @ t.errors) ** 2 - scatter, 0.0)) for t in tests)
-    return float(excess / sum(t.weight * np.mean(t.ahead**2) for t in tests))
-
-
-def _combine(
-    weights: np.ndarray, forecasts: np.ndarray, last: float, ahead: np.ndarray, unit: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """The averaged forecast of ln y, drawn towards the last value as far as its errors ask for."""
-    change = weights @ forecasts - last
-    trust = change**2 / (change**2 + unit * ahead**2 + 1e-30)
-    return last + trust * change, trust
-
-
-@dataclass(frozen=True)
-class _Backtest:
-    """One cut: where (ln x), how much it counts, distances ahead, forecasts and their errors in ln y."""
-
-    cut: float
-    weight: float
-    ahead: np.ndarray
-    forecasts: np.ndarray
-    errors: np.ndarray
-
-
-def _backtests(log_x: np.ndarray, y: np.ndarray) -> list[_Backtest]:
-    possible = np.arange(FEWEST_BEFORE_A_CUT, log_x.size)
-    kept = np.unique(np.linspace(0, possible.size - 1, min(MOST_CUTS, possible.size)).astype(int))
-    tests = []
-    for count in possible[kept]:
-        cut = log_x[count - 1]
-        later = (log_x > cut) & (log_x <= cut + HORIZON)
-        later[count] = True  # the next point, however far
-        made = forecast(log_x[:count], y[:count], log_x[later])
-        tests.append(
-            _Backtest(
-                cut=float(cut),
-                weight=float(np.exp((cut - log_x[-1]) / RECENT)),
-                ahead=log_x[later] - cut,
-                forecasts=made,
-                errors=made - np.log(y[later]),
-            )
-        )
-    return tests
-
-
-def _stack(tests: list[_Backtest]) -> np.ndarray:
-    """The weights on the simplex that make the average best in the backtests."""
-    products = sum(t.weight * (t.errors @ t.errors.T) / t.ahead.size for t in tests)
-    matrix = np.asarray(products) / sum(t.weight for t in tests)
-    matrix = matrix + RIDGE * np.diag(np.diag(matrix))
-    return _smallest_on_simplex(matrix)
-
-
-def _smallest_on_simplex(matrix: np.ndarray) -> np.ndarray:
-    """argmin wᵀMw over w ≥ 0, Σw = 1, M positive definite.
-
-    The minimum of vᵀMv/2 − Σv over v ≥ 0 points in the same direction (same conditions of optimality), and
-    with M = LLᵀ that is the non-negative least-squares problem Lᵀv ≈ L⁻¹1, which is solved exactly.
-    """
-    # where nothing errs, as on a constant curve, every average is as good
-    scaled = matrix / max(np.trace(matrix), 1e-300) + 1e-12 * np.eye(len(matrix))
-    lower = np.linalg.cholesky(scaled)
-    v, _ = nnls(lower.T, solve_triangular(lower, np.ones(len(matrix)), lower=True))
-    return np.asarray(v / v.sum())
+def _backtest_table(tests: list[Backtest], again: list[np.ndarray]) -> pd.DataFrame:
+    repeated = [t.ahead.size for t in tests]
+    cut = np.repeat([t.cut for t in tests], repeated)
+    return pd.DataFrame(
+        {
+            "cut": np.exp(cut),
+            "x": np.exp(cut + np.concatenate([t.ahead for t in tests])),
+            "y": np.exp(np.concatenate([t.truth for t in tests])),
+            "predicted": np.exp(np.concatenate(again)),
+            "last_value": np.exp(np.concatenate([t.forecasts[0] for t in tests])),
+            "weight": np.repeat([t.weight for t in tests], repeated),
+        }
+    )
 
 
 def _rmsle(table: pd.DataFrame, column: str) -> float:

@@ -1,0 +1,150 @@
+"""Backtests of the forecasts of one curve, and how the forecasts are averaged: see `stacking`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import nnls
+
+from scalinglab.laws.extrapolation import forecasters
+from scalinglab.laws.extrapolation.forecasters import NAMES, damped_trend, forecast, recent_line
+
+FEWEST_BEFORE_A_CUT = 4
+MOST_CUTS = 24
+HORIZON = np.log(3.0)  # how far a backtest looks ahead, in ln x
+NEAREST = 0.2  # errors at smaller distances in ln x count as if they were this far
+RECENT = 3.0  # a cut counts by exp(−distance from the end/RECENT), in ln x
+RIDGE = 0.3
+CHOSEN = 8.0  # the weights were chosen on the same cuts: variances grow by 1 + CHOSEN/cuts
+CLEARLY = 3.0  # the trend fades where the backtests of the forms are better by more than this, in variance
+SPARSE, DENSE = 2.0, 3.0  # effective points within the memory of the trend: none of it, all of it
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """One cut: where (ln x), how much it counts, distances ahead; of ln y: forecasts, trend and truth."""
+
+    cut: float
+    weight: float
+    ahead: np.ndarray
+    forecasts: np.ndarray
+    trend: np.ndarray
+    truth: np.ndarray
+
+    @property
+    def errors(self) -> np.ndarray:
+        """(forms, at) of the forecasts."""
+        return self.forecasts - self.truth
+
+
+def backtests(log_x: np.ndarray, y: np.ndarray) -> list[Backtest]:
+    """The forecasts made from what lies before each of up to `MOST_CUTS` of the curve's points."""
+    possible = np.arange(FEWEST_BEFORE_A_CUT, log_x.size)
+    kept = np.unique(np.linspace(0, possible.size - 1, min(MOST_CUTS, possible.size)).astype(int))
+    tests = []
+    for count in possible[kept]:
+        cut = log_x[count - 1]
+        later = (log_x > cut) & (log_x <= cut + HORIZON)
+        later[count] = True  # the next point, however far
+        known = log_x[:count], y[:count]
+        tests.append(
+            Backtest(
+                cut=float(cut),
+                weight=float(np.exp((cut - log_x[-1]) / RECENT)),
+                ahead=log_x[later] - cut,
+                forecasts=forecast(*known, log_x[later]),
+                trend=damped_trend(*known, log_x[later]),
+                truth=np.log(y[later]),
+            )
+        )
+    return tests
+
+
+def stack(tests: list[Backtest]) -> np.ndarray:
+    """The weights on the simplex that make the average best in the backtests."""
+    products = sum(t.weight * (t.errors @ t.errors.T) / t.ahead.size for t in tests)
+    matrix = np.asarray(products) / sum(t.weight for t in tests)
+    matrix = matrix + RIDGE * np.diag(np.diag(matrix))
+    return smallest_on_simplex(matrix)
+
+
+def smallest_on_simplex(matrix: np.ndarray) -> np.ndarray:
+    """argmin wᵀMw over w ≥ 0, Σw = 1, M positive definite.
+
+    The minimum of vᵀMv/2 − Σv over v ≥ 0 points in the same direction (same conditions of optimality), and
+    with M = LLᵀ that is the non-negative least-squares problem Lᵀv ≈ L⁻¹1, which is solved exactly.
+    """
+    # where nothing errs, as on a constant curve, every average is as good
+    scaled = matrix / max(np.trace(matrix), 1e-300) + 1e-12 * np.eye(len(matrix))
+    lower = np.linalg.cholesky(scaled)
+    v, _ = nnls(lower.T, solve_triangular(lower, np.ones(len(matrix)), lower=True))
+    return np.asarray(v / v.sum())
+
+
+@dataclass(frozen=True)
+class Method:
+    """How the forecasts of one curve are averaged.
+
+    Attributes:
+        weights: (forms,) of the stack.
+        dense: 1 where the points are dense enough for a trend, 0 where there is none.
+        stacked: the part of the stack beside the trend.
+        unit: variance of the stack's error per squared distance.
+        cuts: effective number of cuts.
+    """
+
+    weights: np.ndarray
+    dense: float
+    stacked: float
+    unit: float
+    cuts: float
+
+    def kept(self, forecasts: np.ndarray, ahead: np.ndarray) -> np.ndarray:
+        """(at,) the part of the stack's predicted change that is kept."""
+        change = self.weights @ forecasts - forecasts[0, 0]
+        return np.asarray(
+            self.dense + (1 - self.dense) * change**2 / (change**2 + self.unit * ahead**2 + 1e-30)
+        )
+
+    def combine(
+        self, forecasts: np.ndarray, trend: np.ndarray, ahead: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(at,) the averaged forecast of ln y, and the variance of what is averaged around it."""
+        last, stack = forecasts[0, 0], self.weights @ forecasts
+        by_trend = np.full_like(stack, self.dense * (1 - self.stacked))
+        by_last = 1 - self.kept(forecasts, ahead)
+        by_stack = 1 - by_trend - by_last
+        mean = by_trend * trend + by_stack * stack + by_last * last
+        variance = by_trend * (trend - mean) ** 2 + by_stack * (stack - mean) ** 2
+        return mean, variance + by_last * (last - mean) ** 2
+
+    def named_weights(self) -> dict[str, float]:
+        """By forecast, how much it counts before a change is shortened; they sum to 1."""
+        trend = self.dense * (1 - self.stacked)
+        return {
+            "damped_trend": trend,
+            **dict(zip(NAMES, ((1 - trend) * self.weights).tolist(), strict=True)),
+        }
+
+
+def method_of(log_x: np.ndarray, y: np.ndarray, tests: list[Backtest]) -> Method:
+    """How the forecasts of this curve are averaged, as its backtests and its density say."""
+    weights = stack(tests)
+    share = np.array([test.weight for test in tests])
+    cuts = float(share.sum() ** 2 / (share**2).sum())
+    each = [np.mean((weights @ test.errors / np.maximum(test.ahead, NEAREST)) ** 2) for test in tests]
+    effective = recent_line(log_x, y, forecasters.TREND_MEMORY).points
+    by_stack, by_trend = (
+        share @ [np.mean(errors**2) for errors in each_test]
+        for each_test in ([weights @ t.errors for t in tests], [t.trend - t.truth for t in tests])
+    )
+    believed = min(1.0, CLEARLY * by_stack / max(by_trend, 1e-300))
+    return Method(
+        weights=weights,
+        dense=float(np.clip((effective - SPARSE) / (DENSE - SPARSE), 0.0, 1.0)),
+        stacked=1 - believed * (1 - 0.5 * len(tests) / MOST_CUTS),
+        unit=float(share @ each / share.sum() * (1.0 + CHOSEN / cuts)),
+        cuts=cuts,
+    )

@@ -1,0 +1,89 @@
+"""The band of an extrapolation: noise, disagreement of the forecasts, and drift that grows with distance.
+
+At the distance h = ln(x/x_last) the error of ln y has the variance
+
+    s² + (V(h) + D h²)(1 + FEW/m),
+
+- s², the noise: the scatter of ln y around the line through its two neighbours, recent points first. A
+  curve that was made monotone hides its noise, and what follows is raw: there s is multiplied by HIDDEN;
+- V(h), the weighted variance of the forecasts that are averaged;
+- D, the drift: (PRIOR (SLOPE s₁)² + m d)/(PRIOR + m), between what the backtests of this curve say (d, in
+  excess of the noise, from m effective cuts) and a share of the recent slope s₁, which is what other
+  curves of that steepness do. With few cuts the second counts, so that six points give a usable band;
+- FEW: the weights of the average were chosen on the same cuts.
+
+A curve that rose by r in ln y may do so again: r² per unit of distance, up to one, is added to D h². For a
+curve that still rises r is infinite, and so is the band.
+
+Its distribution is Student's t with PRIOR + m − 1 degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+RECENT_SCATTER = 1.0  # in ln x: how fast old points fade from the noise
+HIDDEN = 1.6  # how much larger than its scatter the noise of a monotone curve is
+PRIOR = 12.0  # how many cuts the prior of the drift counts for
+SLOPE = 0.15  # the prior drift, as a share of the recent slope
+SLOPE_MEMORY = 0.3  # in ln x
+FEW = 4.0
+
+
+@dataclass(frozen=True)
+class Band:
+    """The distribution of ln y around the forecast.
+
+    Attributes:
+        scale: (n,) scale of the t distribution.
+        freedom: its degrees of freedom.
+    """
+
+    scale: np.ndarray
+    freedom: float
+
+    def half_width(self, level: float) -> np.ndarray:
+        """Half the width of the central interval of this level, in ln y."""
+        return np.asarray(self.scale * stats.t.ppf(0.5 + level / 2, self.freedom))
+
+    def log_density(self, error: np.ndarray) -> np.ndarray:
+        """ln of the density of ln y at forecast + error."""
+        return np.asarray(stats.t.logpdf(error / self.scale, self.freedom) - np.log(self.scale))
+
+
+def band(
+    ahead: np.ndarray,
+    noise: float,
+    disagreement: np.ndarray,
+    drift: float,
+    slope: float,
+    cuts: float,
+    rise: float = 0.0,
+) -> Band:
+    """The band at the distances `ahead` (n,) from the variances of the module's equation.
+
+    Args:
+        noise: s², its factor for monotone curves included.
+        disagreement: (n,) V(h).
+        drift: d, the excess variance of the backtests per squared distance.
+        slope: s₁, of ln y against ln x.
+        cuts: m.
+        rise: r.
+    """
+    distance = np.maximum(ahead, 0.0)
+    per_distance = (PRIOR * (SLOPE * slope) ** 2 + cuts * drift) / (PRIOR + cuts)
+    again = np.where(distance > 0, rise, 0.0) * np.minimum(np.maximum(distance, 1e-12), 1.0)
+    growing = disagreement + per_distance * distance**2 + again**2
+    scale = np.sqrt(noise + growing * (1.0 + FEW / cuts))
+    return Band(np.maximum(scale, 1e-12), PRIOR + cuts - 1.0)
+
+
+def scatter(log_x: np.ndarray, y: np.ndarray) -> float:
+    """The variance of one ln y about the line through its two neighbours; recent points count more."""
+    share = (log_x[2:] - log_x[1:-1]) / (log_x[2:] - log_x[:-2])
+    rest = np.log(y)[1:-1] - share * np.log(y)[:-2] - (1 - share) * np.log(y)[2:]
+    weight = np.exp((log_x[1:-1] - log_x[-1]) / RECENT_SCATTER)
+    return float(np.sum(weight * rest**2 / (1 + share**2 + (1 - share) ** 2)) / weight.sum())

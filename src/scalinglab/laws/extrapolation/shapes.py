@@ -1,0 +1,82 @@
+"""What a curve's shape says about its future: whether it was made monotone, and whether it rises.
+
+Neither is corrected in silence: each is a note. The first widens the band, and so does a rise that is over;
+a curve that rises at its end has no band.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from scalinglab.laws.extrapolation.bands import scatter
+
+FEWEST_TO_JUDGE = 8  # points below which a monotone curve is no surprise
+TIES = 2  # equal neighbours that no continuous measurement has
+SURPRISE = 0.05
+RISE = 5.0  # a rise counts from so many standard deviations of the noise …
+SMALLEST_RISE = 0.01  # … and from this part of y
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of a curve.
+
+    Attributes:
+        monotone: whether it was smoothed to never rise.
+        rise: the largest rise of ln y above an earlier value, where it stands out of the noise; else 0.
+        rising: whether it still rises at its end.
+        notes: what a reader should know.
+    """
+
+    monotone: bool
+    rise: float
+    rising: bool
+    notes: tuple[str, ...]
+
+
+def shape_of(log_x: np.ndarray, y: np.ndarray, slope: float) -> Shape:
+    """Judge the points (ln x, y), ascending; `slope` is that of ln y against ln x at the end."""
+    if made_monotone(log_x, y):
+        note = "y never rises, not even by its noise: it was smoothed, which hides the noise; wider band"
+        return Shape(True, 0.0, False, (note,))
+    logs = np.log(y)
+    above = logs - np.minimum.accumulate(logs)
+    top = int(np.argmax(above))
+    rise = float(above[top])
+    if rise < max(RISE * _jitter(logs), SMALLEST_RISE):
+        return Shape(False, 0.0, False, ())
+    start = int(np.argmin(logs[: top + 1]))
+    rising = slope > 0 and above[-1] > 0.5 * rise
+    note = (
+        f"y rises by {100 * np.expm1(rise):.2g} % between x = {np.exp(log_x[start]):.4g} and "
+        f"{np.exp(log_x[top]):.4g} (double descent, or training that went wrong) "
+    )
+    note += (
+        "and still rises at its end: where it turns is not in the points, so no band is given"
+        if rising
+        else "and falls again: the band has room for another such rise"
+    )
+    return Shape(False, rise, bool(rising), (note,))
+
+
+def made_monotone(log_x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether the curve was smoothed to never rise.
+
+    It never rises, and either repeats values exactly or has steps so uneven that independent noise of that
+    size would have made it rise somewhere with a probability of 95 % or more.
+    """
+    steps = np.diff(np.log(y))
+    if y.size < FEWEST_TO_JUDGE or np.any(steps > 0) or not np.any(steps < 0):
+        return False
+    if np.sum(steps == 0) >= TIES:
+        return True
+    noise = np.sqrt(max(scatter(log_x, y), 1e-24))
+    return bool(np.sum(stats.norm.logcdf(-steps / (np.sqrt(2) * noise))) < np.log(SURPRISE))
+
+
+def _jitter(logs: np.ndarray) -> float:
+    """Noise from second differences, robust against a bend: their median."""
+    return float(1.4826 * np.median(np.abs(np.diff(logs, 2))) / np.sqrt(6.0))
