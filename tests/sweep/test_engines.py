@@ -301,6 +301,22 @@ def test_a_node_that_does_not_share_the_folder_stops_the_sweep_and_is_named(clus
 
 
 @pytest.mark.slow
+def test_a_node_that_does_not_answer_in_time_is_not_waited_for(cluster, tmp_path, monkeypatch):
+    """Its tasks look for the token themselves."""
+    from scalinglab.sweep import ray_engine
+
+    def never(store, token, node):
+        time.sleep(600)
+
+    monkeypatch.setattr(ray_engine, "PREFLIGHT", 0.5)
+    monkeypatch.setattr(ray_engine, "_answer", never)
+    start = time.monotonic()
+    assert execute(grid(seeds=2), tmp_path / "runs", engine="ray").count("done") == 2
+    assert time.monotonic() - start < 300
+    assert not (tmp_path / "runs" / ".preflight").exists()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "listening"])
 def test_an_address_without_a_cluster_gets_an_answer_in_time(address, tmp_path):
     pytest.importorskip("ray")
