@@ -1,5 +1,10 @@
 """What users may have typed keeps working for a version, with a warning that names the new name."""
 
+import importlib
+import sys
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -8,6 +13,7 @@ import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.cli.shared.renamed import new_names
 from scalinglab.estimate import Estimate
+from scalinglab.support.moved import MOVED
 
 X = np.geomspace(10, 1e4, 12)
 Y = 2 * X**-0.4 + 0.05
@@ -153,3 +159,40 @@ def test_tables_with_the_old_column_tell_which_runs_diverged(old, steps):
     assert curves.has_diverged.tolist() == [False, False, True, True]
     if steps:
         assert curves.frame["diverged_at"].dropna().unique().tolist() == steps
+
+
+def old_path(name: str) -> tuple[object, list[str]]:
+    """The module and what was warned, as the first import in a process."""
+    full = f"scalinglab.{name}"
+    sys.modules.pop(full, None)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        module = importlib.import_module(full)
+    return module, [str(warning.message) for warning in seen if warning.category is DeprecationWarning]
+
+
+@pytest.mark.parametrize("old", [old for old in MOVED if "triton" not in old])
+def test_an_old_path_gives_the_module_of_the_new_one(old):
+    module, warned = old_path(old)
+    assert module is importlib.import_module(f"scalinglab.{MOVED[old]}")
+    assert module.__spec__.name == f"scalinglab.{MOVED[old]}", "the module still knows its own path"
+    if old in ("laws.plan", "laws.uncertainty"):
+        assert not warned, "a public name of the package"
+    else:
+        assert warned == [
+            f"scalinglab.{old} is now called scalinglab.{MOVED[old]}; the old name will be removed in 0.3"
+        ]
+
+
+def test_an_old_path_has_no_file_and_its_warning_points_at_the_import():
+    source = Path(sl.__file__).parent
+    for old in MOVED:
+        path = source / old.replace(".", "/")
+        assert not path.with_suffix(".py").exists()
+        assert not path.is_dir()
+    sys.modules.pop("scalinglab.support.words", None)
+    with pytest.warns(DeprecationWarning, match=r"support\.words") as seen:
+        import scalinglab.support.words  # noqa: F401
+    assert seen[0].filename == __file__
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        importlib.import_module("scalinglab.no_such_module")

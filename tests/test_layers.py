@@ -4,7 +4,11 @@ Imports inside functions and for type checkers count too. The order of packages 
 import-linter's to check (pyproject.toml).
 """
 
+from pathlib import Path
+
 import pytest
+
+import scalinglab
 
 grimp = pytest.importorskip("grimp", reason="comes with import-linter: pip install 'scalinglab[dev]'")
 pytestmark = pytest.mark.slow
@@ -43,3 +47,11 @@ def test_no_circles():
 
 def test_a_circle_would_be_seen():
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+
+
+def test_every_folder_can_be_read_at_a_glance():
+    source = Path(scalinglab.__file__).parent
+    folders = {source, *(path.parent for path in source.rglob("*.py"))}
+    files = {folder.relative_to(source).as_posix(): len(list(folder.glob("*.py"))) for folder in folders}
+    assert len(files) > 30
+    assert {folder: n for folder, n in files.items() if n > 12} == {}

@@ -60,7 +60,7 @@ def stacks(mixed: bool):
 
 def timed(mixed: bool, shorter: float, **values) -> dict:
     """Steps a second of all runs together, over the whole search."""
-    from scalinglab import phases
+    from scalinglab.support import phases
     from scalinglab.train import run_many
 
     with stacks(mixed):

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scalinglab._version import __version__ as __version__
-from scalinglab.lazy import lazily
+from scalinglab.support import moved
+from scalinglab.support.lazy import lazily
 
 if TYPE_CHECKING:
     from scalinglab import (
@@ -53,6 +54,9 @@ __getattr__, _names = lazily(
     },
     modules={name: name for name in _PACKAGES},
 )  # fmt: skip
+
+
+moved.install()
 
 
 def __dir__() -> list[str]:

@@ -21,15 +21,15 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.laws.fitting import fit as fitting
-from scalinglab.laws.fitting import rising
-from scalinglab.laws.fitting.from_curves import SEEN, Table, points_of
+from scalinglab.laws.fitting.data import rising
+from scalinglab.laws.fitting.data.from_curves import SEEN, Table, points_of
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, WIDE, Optimal
 from scalinglab.laws.planning import questions
 from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
-from scalinglab.notebook import Shown
+from scalinglab.support.notebook import Shown
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.deprecation import renamed_attribute
+from scalinglab.support.deprecation import renamed_attribute
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def test_warnings_are_told_in_one_line(tmp_path: Path):
     (tmp_path / "store" / "sealed" / "damaged.parquet").write_text("no table at all")
     result = scalinglab("report", str(tmp_path / "store"))
     first, second = result.stderr.splitlines()
-    assert first.startswith(f"scalinglab: warning: {tmp_path}/store/sealed/damaged.parquet is damaged")
+    assert first.startswith(f"scalinglab: warning: {tmp_path}/store/sealed_runs/damaged.parquet is damaged")
     assert second == f"scalinglab: the store {tmp_path}/store holds no runs with a checkpoint yet"
 
 

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 import scalinglab as sl
 from scalinglab.cli import app
-from scalinglab.laws.fitting.from_curves import points_of
+from scalinglab.laws.fitting.data.from_curves import points_of
 from tests.cli.test_laws_cli import run
 
 

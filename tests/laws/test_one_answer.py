@@ -14,7 +14,7 @@ from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws import plan
 from scalinglab.laws.extrapolation.continuation import continuation
 from scalinglab.laws.fitting import fit as fitting
-from scalinglab.laws.fitting.from_curves import points_of
+from scalinglab.laws.fitting.data.from_curves import points_of
 
 
 def curve(x):

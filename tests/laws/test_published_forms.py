@@ -165,7 +165,7 @@ def test_a_form_of_the_user_is_loaded_by_module_and_name(tmp_path, monkeypatch):
 
 
 def test_models_that_name_their_size_are_no_mixture():
-    from scalinglab.laws.fitting.from_curves import points_of
+    from scalinglab.laws.fitting.data.from_curves import points_of
 
     frame = pd.DataFrame({
         "model": np.repeat(["70M", "160M", "410M"], 3), "n_params": np.repeat([7e7, 1.6e8, 4.1e8], 3),

@@ -5,9 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from scalinglab.store import Damaged, Store, parquet
-from scalinglab.store import pack_index as indexes
+from scalinglab.store import Damaged, Store
 from scalinglab.store.record import SEALED, Record
+from scalinglab.store.sealed_runs import pack_index as indexes
+from scalinglab.store.sealed_runs import parquet
 
 RUNS = 5_000
 NAMES = [f"run-{number}" for number in range(RUNS)]

@@ -153,7 +153,7 @@ def test_failed_runs_keep_their_files_and_are_not_announced_as_to_be_compacted(t
 
 
 def test_files_that_several_threads_read_are_named_where_they_are_damaged(tmp_path, monkeypatch):
-    monkeypatch.setattr("scalinglab.store.sealed_folder.MANY", 2)
+    monkeypatch.setattr("scalinglab.store.sealed_runs.sealed_folder.MANY", 2)
     store = Store(tmp_path)
     fill(store, *range(7))
     path = tmp_path / "sealed" / f"{run_name({'number': 3})}.parquet"

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from scalinglab.store import Store
-from scalinglab.sweep.pool import DIED, Pool
+from scalinglab.sweep.pools.pool import DIED, Pool
 from tests.sweep.pretend import identity
 
 RUNNER = "tests.sweep.pretend"
@@ -32,7 +32,7 @@ def answers(pool: Pool, count: int, seconds: float = 60.0) -> dict[int, dict]:
 
 
 class PoolContract:
-    """What every pool promises (`scalinglab.sweep.pool.Pool`). A later engine inherits these tests:
+    """What every pool promises (`scalinglab.sweep.pools.pool.Pool`). A later engine inherits these tests:
 
     class TestMyPool(PoolContract):
         @pytest.fixture

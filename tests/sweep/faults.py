@@ -62,7 +62,7 @@ def workers_of(driver, engine):
                 parent, words = int(stat.read().rsplit(")", 1)[1].split()[1]), command.read()
         except (OSError, ValueError):
             continue
-        local = engine == "local" and parent == driver and "scalinglab.sweep.worker" in words
+        local = engine == "local" and parent == driver and "scalinglab.sweep.pools.worker" in words
         if local or (engine == "ray" and words.startswith("ray::_execute")):
             found.append(int(entry))
     return found

@@ -19,9 +19,10 @@ import pytest
 from scalinglab.curves import run_name
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store, StoreError, StoreWarning
-from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, preflight, run, worker
+from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, run
 from scalinglab.sweep.driver import Driver, Wish, again
-from scalinglab.sweep.engines import LocalPool
+from scalinglab.sweep.pools import preflight, worker
+from scalinglab.sweep.pools.engines import LocalPool
 from tests.store.test_formats import a_new_field, rewritten
 from tests.sweep import faults, pretend
 from tests.sweep.faults import check, inject, start_driver, wait_until
@@ -214,7 +215,7 @@ def test_a_node_killed_in_mid_sweep_loses_no_run_and_stores_none_twice(cluster, 
 @pytest.mark.parametrize(("gpus", "slots", "beside"), [(0.5, 4, 2), (1, 2, 1)])
 def test_tasks_share_gpus_or_have_their_own(cluster, tmp_path, gpus, slots, beside):
     """Two GPUs are declared on one node: what each task is shown, and how many are shown it at a time."""
-    from scalinglab.sweep.ray_engine import RayPool
+    from scalinglab.sweep.pools.ray_engine import RayPool
 
     cluster, _ = cluster
     node = cluster.add_node(num_cpus=4, num_gpus=2)
@@ -245,7 +246,7 @@ def test_tasks_share_gpus_or_have_their_own(cluster, tmp_path, gpus, slots, besi
 )  # fmt: skip
 def test_tasks_that_fit_on_a_node_are_counted_by_gpu(gpus, node, fit):
     """Parts of different GPUs make no task: 0.7 of each of four GPUs is four tasks, not five."""
-    from scalinglab.sweep.ray_engine import RayPool
+    from scalinglab.sweep.pools.ray_engine import RayPool
 
     pool = object.__new__(RayPool)
     pool._cpus, pool._gpus = 1, gpus
@@ -253,7 +254,7 @@ def test_tasks_that_fit_on_a_node_are_counted_by_gpu(gpus, node, fit):
 
 
 def test_a_part_of_several_gpus_is_refused():
-    from scalinglab.sweep.ray_engine import RayPool
+    from scalinglab.sweep.pools.ray_engine import RayPool
 
     with pytest.raises(BadInput, match=r"gpus=1\.5.* or whole ones"):
         RayPool(None, None, gpus=1.5)
@@ -261,7 +262,7 @@ def test_a_part_of_several_gpus_is_refused():
 
 @pytest.mark.slow
 def test_a_cluster_without_room_for_a_task_says_so(cluster, monkeypatch):
-    from scalinglab.sweep.ray_engine import RayPool
+    from scalinglab.sweep.pools.ray_engine import RayPool
 
     with pytest.warns(UserWarning, match=r"needs 1 CPUs and 2 GPUs on one node.* until the cluster grows"):
         RayPool(None, None, cpus=1, gpus=2)
@@ -303,7 +304,7 @@ def test_a_node_that_does_not_share_the_folder_stops_the_sweep_and_is_named(clus
 @pytest.mark.slow
 def test_a_node_that_does_not_answer_in_time_is_not_waited_for(cluster, tmp_path, monkeypatch):
     """Its tasks look for the token themselves."""
-    from scalinglab.sweep import ray_engine
+    from scalinglab.sweep.pools import ray_engine
 
     def never(store, token, node):
         time.sleep(600)
@@ -323,7 +324,7 @@ def test_an_address_without_a_cluster_gets_an_answer_in_time(address, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:  # something listens that is no cluster
         if address == "listening":
             address = f"127.0.0.1:{other.getsockname()[1]}"
-        code = "import sys; from scalinglab.sweep.ray_engine import RayPool; RayPool(sys.argv[1], 1)"
+        code = "import sys; from scalinglab.sweep.pools.ray_engine import RayPool; RayPool(sys.argv[1], 1)"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         start = time.monotonic()
         out = subprocess.run(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scalinglab.sweep.engines import LocalPool
+from scalinglab.sweep.pools.engines import LocalPool
 from tests.sweep.contract import PoolContract
 
 
@@ -27,7 +27,7 @@ class TestRayPool(PoolContract):
     @pytest.fixture
     def pool(self):
         pytest.importorskip("ray", reason="pip install 'scalinglab[ray]' to test the engine ray")
-        from scalinglab.sweep.ray_engine import RayPool
+        from scalinglab.sweep.pools.ray_engine import RayPool
 
         pool = RayPool(None, 2)
         yield pool

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.theory.dmft import direct_iteration
-from scalinglab.theory.dmft.response import System
+from scalinglab.theory.dmft.solver.response import System
 
 dmft = sl.theory.dmft
 SMALL = sl.Spectrum.power_law(1.5, 1.25, n_modes=40)

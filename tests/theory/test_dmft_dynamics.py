@@ -9,7 +9,7 @@ from scipy.linalg import expm
 import scalinglab as sl
 from scalinglab.spectrum import Nodes
 from scalinglab.theory import dmft
-from scalinglab.theory.dmft.response import System
+from scalinglab.theory.dmft.solver.response import System
 from tests.properties import examples
 
 FREQUENCIES = np.array([-3.0, -1.0, -0.25, -0.01, 0.0, -0.4 + 0.3j])

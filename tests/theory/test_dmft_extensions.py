@@ -7,7 +7,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.theory.dmft import sgd
-from scalinglab.theory.dmft.response import System
+from scalinglab.theory.dmft.solver.response import System
 
 dmft = sl.theory.dmft
 LARGE = sl.Spectrum.power_law(1.5, 1.25, n_modes=10_000)

@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from scalinglab.errors import BadInput
-from scalinglab.whole_files import write_whole
+from scalinglab.support.whole_files import write_whole
 
 _SETTINGS = b"scalinglab.settings"  # in a Parquet file: the columns that were declared as settings
 _TEXT = {"run": str, "source": str, "experiment": str}

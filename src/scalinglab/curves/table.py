@@ -28,9 +28,9 @@ from scalinglab.curves.columns import (
 from scalinglab.curves.files import frame_of, read_table, write_table
 from scalinglab.curves.resample import make_grid, on_grid, running_mean
 from scalinglab.curves.validate import Roles, validate
-from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, nearest
-from scalinglab.words import counted
+from scalinglab.support.deprecation import renamed_arguments
+from scalinglab.support.words import counted
 
 
 @dataclass(frozen=True, repr=False, eq=False)

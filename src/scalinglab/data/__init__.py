@@ -9,7 +9,7 @@ from scalinglab.data.fetch import get
 from scalinglab.data.loading import available, load
 from scalinglab.data.sources import SOURCES, folder, search_path
 from scalinglab.data.teacher import Teacher, random_teacher, teacher_student
-from scalinglab.deprecation import renamed_names
+from scalinglab.support.deprecation import renamed_names
 
 __all__ = [
     "NORMALIZATIONS",

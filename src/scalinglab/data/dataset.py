@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scalinglab.deprecation import renamed_attribute
 from scalinglab.errors import BadInput, is_whole, nearest
+from scalinglab.support.deprecation import renamed_attribute
 
 NORMALIZATIONS = {
     "unit": "pixels from 0 to 1",

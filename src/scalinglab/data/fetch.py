@@ -22,7 +22,7 @@ from scalinglab.data import records
 from scalinglab.data.loading import available, source_of
 from scalinglab.data.sources import Debian, Npm, Route, Source, Url, folder
 from scalinglab.errors import BadInput, ScalinglabError
-from scalinglab.whole_files import write_whole
+from scalinglab.support.whole_files import write_whole
 
 Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all where known
 CHUNK = 1 << 18

@@ -14,8 +14,8 @@ import numpy as np
 from scalinglab.data import records
 from scalinglab.data.dataset import Dataset
 from scalinglab.data.sources import SOURCES, Debian, Source, search_path
-from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, MissingExtra, nearest
+from scalinglab.support.deprecation import renamed_arguments
 
 CLASSES = {
     "fashion-mnist": "t-shirt trouser pullover dress coat sandal shirt sneaker bag boot",

@@ -14,7 +14,7 @@ import pandas as pd
 
 from scalinglab.data.sources import folder, search_path
 from scalinglab.errors import BadInput, ScalinglabError
-from scalinglab.whole_files import write_whole
+from scalinglab.support.whole_files import write_whole
 
 
 @dataclass(frozen=True)

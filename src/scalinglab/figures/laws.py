@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import (
     INK,
@@ -21,6 +20,7 @@ from scalinglab.figures.style import (
     panels,
     points,
 )
+from scalinglab.support.deprecation import renamed_arguments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

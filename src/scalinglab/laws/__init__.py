@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scalinglab.lazy import lazily
+from scalinglab.support.lazy import lazily
 
 if TYPE_CHECKING:
     from scalinglab.laws import forms, schedule, surface

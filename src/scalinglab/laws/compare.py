@@ -138,7 +138,7 @@ def _points(side: Any, name: str, x: str, y: str, reduce: str) -> tuple[np.ndarr
         compute, loss = (np.asarray(v, float).ravel() for v in side[:2])
         runs = np.asarray(side[2]).ravel() if len(side) == 3 else np.arange(len(compute))
     else:
-        from scalinglab.laws.fitting.from_curves import points_of
+        from scalinglab.laws.fitting.data.from_curves import points_of
 
         table = points_of(side, x, y, reduce=reduce)
         compute, loss, runs = table.x, table.y, table.runs

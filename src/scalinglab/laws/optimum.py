@@ -17,7 +17,7 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.base import Form
-from scalinglab.notebook import Shown
+from scalinglab.support.notebook import Shown
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import optimize
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting import points
+from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.law import Interval, Law
 from scalinglab.laws.fitting.statistics import level_quantile

@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.deprecation import renamed_arguments, renamed_names
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import profile, uncertainty
+from scalinglab.laws.fitting.data.from_curves import is_table, points_from
+from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points
-from scalinglab.laws.fitting.from_curves import is_table, points_from
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.points import positive
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.fitting.uncertainty import Bootstrap
@@ -34,7 +33,8 @@ from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, REACH, Optimal, best_split
-from scalinglab.notebook import Shown
+from scalinglab.support.deprecation import renamed_arguments, renamed_names
+from scalinglab.support.notebook import Shown
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from scalinglab.deprecation import warn_renamed
 from scalinglab.errors import require
+from scalinglab.support.deprecation import warn_renamed
 
 require("torch", "train", "measuring networks")
 

@@ -13,7 +13,6 @@ from scalinglab.curves import Curves
 from scalinglab.curves.files import frame_of
 from scalinglab.curves.names import aliases
 from scalinglab.errors import BadInput, nearest
-from scalinglab.progress import track
 from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_all
 from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
@@ -21,6 +20,7 @@ from scalinglab.readers.tables.exports import unfolded
 from scalinglab.readers.tables.files import is_table, read_file
 from scalinglab.readers.taking import take_in
 from scalinglab.store import Store
+from scalinglab.support.progress import track
 
 Source: TypeAlias = str | Path | pd.DataFrame | Mapping[str, Any] | Curves
 __all__ = ["ReadingWarning", "read", "read_table", "take_in"]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.progress import reading
 from scalinglab.readers import hugging_face, lightning, mlflow, tensorboard, wandb
 from scalinglab.readers.binary import Advance
 from scalinglab.readers.logs import LoggedRun
+from scalinglab.support.progress import reading
 
 KINDS = ("tensorboard", "wandb", "mlflow", "lightning", "hugging_face")
 DEEPEST = 20  # folders below the one that was given

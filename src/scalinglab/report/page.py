@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.errors import BadInput, require
-from scalinglab.whole_files import write_whole
+from scalinglab.support.whole_files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -31,7 +31,7 @@ from scalinglab.report.plots import (
     styles_in_words,
 )
 from scalinglab.report.size_law import size_column, size_law_of
-from scalinglab.words import counted as number_of
+from scalinglab.support.words import counted as number_of
 
 # error bars, norms, and what a log keeps of the optimizer and the machine
 NOT_MEASURED = re.compile(

@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from scalinglab.store.files import StoreError
-from scalinglab.whole_files import write_whole
+from scalinglab.support.whole_files import write_whole
 
 
 def keep(folder: Path, run: str, step: int, arrays: Mapping[str, np.ndarray]) -> None:

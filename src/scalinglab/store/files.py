@@ -9,9 +9,9 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from scalinglab import whole_files
 from scalinglab.errors import ScalinglabError
-from scalinglab.whole_files import sync_folder
+from scalinglab.support import whole_files
+from scalinglab.support.whole_files import sync_folder
 
 
 class StoreError(ScalinglabError, OSError):

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from scalinglab.curves import SOURCES, Curves, plain, run_name
 from scalinglab.errors import BadInput, nearest
-from scalinglab.store import live, parquet
+from scalinglab.store import live
 from scalinglab.store.arrays import keep
 from scalinglab.store.arrays import load as load_arrays
 from scalinglab.store.base import RunStore
@@ -27,7 +27,8 @@ from scalinglab.store.files import Damaged, RunBusy, RunDone, StoreError, StoreW
 from scalinglab.store.live import Row, RunWriter
 from scalinglab.store.loading import load
 from scalinglab.store.record import Record, as_setting, environment
-from scalinglab.store.sealed_folder import READ_ERRORS, SealedFolder
+from scalinglab.store.sealed_runs import parquet
+from scalinglab.store.sealed_runs.sealed_folder import READ_ERRORS, SealedFolder
 from scalinglab.store.verify import Finding, verify
 
 COMPACT_ROWS = 1_000_000  # of packs that are merged while runs are written

@@ -26,7 +26,6 @@ from typing import Any, Self
 
 from scalinglab._version import __version__
 from scalinglab.curves import IDENTITY, OUTCOME, PROGRESS, SETTING, json_line, plain, run_name
-from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.store.files import (
     NewerFormat,
@@ -42,6 +41,7 @@ from scalinglab.store.files import (
     writing,
 )
 from scalinglab.store.record import FORMAT, SEALED, Record, encodable
+from scalinglab.support.deprecation import renamed_arguments
 
 Row = dict[str, Any]
 _PLAIN = (float, int, bool, type(None))

@@ -15,8 +15,8 @@ from typing import Any
 from scalinglab._version import __version__
 from scalinglab.curves import IDENTITY, OUTCOME, PROGRESS, json_line, plain
 from scalinglab.curves.columns import NUMBERS, is_missing
-from scalinglab.deprecation import renamed_fields
 from scalinglab.errors import BadInput
+from scalinglab.support.deprecation import renamed_fields
 
 FORMAT = 2  # of live lines and of footers; every file says in which it is written
 SEALED = ("done", "diverged", "failed")

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from scalinglab.curves import run_name
-from scalinglab.store import live, parquet
+from scalinglab.store import live
 from scalinglab.store.checked import read_checked
 from scalinglab.store.files import Damaged, StoreError, reading
-from scalinglab.store.pack_index import index_of, read_index, read_tail
 from scalinglab.store.record import FORMAT
+from scalinglab.store.sealed_runs import parquet
+from scalinglab.store.sealed_runs.pack_index import index_of, read_index, read_tail
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scalinglab.lazy import lazily
+from scalinglab.support.lazy import lazily
 
 if TYPE_CHECKING:
     from scalinglab.sweep.driver import Outcome, SweepWarning, execute, run

@@ -21,11 +21,11 @@ from typing import Any
 
 from scalinglab._version import __version__
 from scalinglab.curves import Curves, run_name
-from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.store import Record, RunBusy, Store, StoreError
+from scalinglab.support.deprecation import renamed_arguments
+from scalinglab.support.words import counted
 from scalinglab.sweep.display import Display
-from scalinglab.sweep.engines import open_pool, start_early
 from scalinglab.sweep.grid import Grid
 from scalinglab.sweep.plan import (
     Plan,
@@ -38,9 +38,9 @@ from scalinglab.sweep.plan import (
     remaining,
     split,
 )
-from scalinglab.sweep.pool import DIED, Answer, Pool
+from scalinglab.sweep.pools.engines import open_pool, start_early
+from scalinglab.sweep.pools.pool import DIED, Answer, Pool
 from scalinglab.sweep.runner import load
-from scalinglab.words import counted
 
 COMPACT_FROM = 200  # sealed runs after which they are put into one file
 PATIENCE = 40  # times that a run which another process writes is asked for again

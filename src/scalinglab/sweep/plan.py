@@ -19,14 +19,14 @@ from typing import Any
 
 from scalinglab.curves import plain, run_name
 from scalinglab.curves.columns import varying
-from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Damaged, Store, StoreWarning
 from scalinglab.store.checked import read_checked, write_checked
 from scalinglab.store.files import set_aside, write_whole
+from scalinglab.support.deprecation import renamed_arguments
+from scalinglab.support.words import counted
 from scalinglab.sweep.grid import Grid, Setting
 from scalinglab.sweep.runner import RUNNERS, Runner, load
-from scalinglab.words import counted
 
 PROBES = 6  # groups that a dry run times
 

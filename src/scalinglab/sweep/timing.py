@@ -54,7 +54,7 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, float]:
 
 def start_up(setting: Setting, device: str | None) -> float:
     """Seconds from the start of a worker to its first result, with what is compiled already on disk."""
-    from scalinglab.sweep.engines import LocalPool
+    from scalinglab.sweep.pools.engines import LocalPool
 
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()

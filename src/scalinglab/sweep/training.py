@@ -20,8 +20,8 @@ from typing import Any
 from scalinglab.curves import plain
 from scalinglab.data.sources import SOURCES
 from scalinglab.errors import BadInput, require, usable_device
-from scalinglab.phases import phase
 from scalinglab.store import Store
+from scalinglab.support.phases import phase
 
 Setting = dict[str, Any]
 _COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy that is evaluated

@@ -5,7 +5,7 @@ Each model is a submodule that is loaded when it is first used: ``scalinglab.the
 
 from __future__ import annotations
 
-from scalinglab.lazy import lazily
+from scalinglab.support.lazy import lazily
 
 __all__ = [
     "bottlenecks",

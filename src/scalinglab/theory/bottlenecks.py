@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput
-from scalinglab.progress import track
 from scalinglab.spectrum import Spectrum
+from scalinglab.support.progress import track
 from scalinglab.theory import dmft
 
 

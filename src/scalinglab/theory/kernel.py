@@ -28,8 +28,8 @@ from scipy.optimize import brentq
 from scipy.special import beta, zeta
 
 from scalinglab.errors import BadInput, NotConverged
-from scalinglab.numbers_given import at_most, together
 from scalinglab.spectrum import MOST_MODES, Nodes, Spectrum
+from scalinglab.support.numbers_given import at_most, together
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.numbers_given import at_most, together
 from scalinglab.spectrum import Spectrum
+from scalinglab.support.numbers_given import at_most, together
 from scalinglab.theory.kernel import effective_ridge, increasing_root, n_modes, shares
 
 if TYPE_CHECKING:

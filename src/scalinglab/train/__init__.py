@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.errors import require
-from scalinglab.lazy import lazily
+from scalinglab.support.lazy import lazily
 
 if TYPE_CHECKING:
     from scalinglab.train.engine import run, run_many
-    from scalinglab.train.linearized import linearize, solve_linearized
     from scalinglab.train.setting import Setting
     from scalinglab.train.tracker import Tracker
+    from scalinglab.train.variants.linearized import linearize, solve_linearized
 
 # PyTorch's allocator on ARM gives freed memory back to the system after 10 ms, and every step would ask for
 # it again, page by page: a fifth of a step. It reads this when torch is first imported.
@@ -23,8 +23,8 @@ __all__ = ["Setting", "Tracker", "linearize", "run", "run_many", "solve_lineariz
 _load, __dir__ = lazily(
     __name__,
     {
-        "Setting": "setting", "Tracker": "tracker", "linearize": "linearized", "run": "engine",
-        "run_many": "engine", "solve_linearized": "linearized",
+        "Setting": "setting", "Tracker": "tracker", "linearize": "variants.linearized", "run": "engine",
+        "run_many": "engine", "solve_linearized": "variants.linearized",
     },
 )  # fmt: skip
 

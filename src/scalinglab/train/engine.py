@@ -18,13 +18,13 @@ from typing import Any
 import torch
 
 from scalinglab import nets
-from scalinglab import progress as bars
 from scalinglab.curves import Curves
-from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, usable_device
 from scalinglab.measure import flops
-from scalinglab.phases import phase
 from scalinglab.store import Store
+from scalinglab.support import progress as bars
+from scalinglab.support.deprecation import renamed_arguments
+from scalinglab.support.phases import phase
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.checkpoints import state as states
 from scalinglab.train.checkpoints.extra_measurements import Reading

@@ -24,20 +24,20 @@ from scalinglab.curves import Curves
 from scalinglab.data import Dataset
 from scalinglab.errors import BadInput
 from scalinglab.measure.functional import paths_exist
-from scalinglab.phases import phase
 from scalinglab.store import Store, StoreError
 from scalinglab.store.live import RunWriter
 from scalinglab.store.record import flatten
+from scalinglab.support.phases import phase
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.checkpoints import state as states
 from scalinglab.train.checkpoints.extra_measurements import READINGS, Reading, read, without_arrays
 from scalinglab.train.checkpoints.measuring import MARGINS, Checkpoint, Measure
 from scalinglab.train.checkpoints.saving import Saving
 from scalinglab.train.kernels.onednn import small_products, suits
-from scalinglab.train.projection import EVERY, Projection
 from scalinglab.train.replicas import Group, Snapshot, group_of, release
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Named
+from scalinglab.train.variants.projection import EVERY, Projection
 
 QUEUED = 3  # turns of a group that a GPU may have before it: enough that it never waits for the host
 # what is measured on the network itself, which must wait until it has been looked at

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from scalinglab.measure.network_norms.cuda_graphs import captured
-from scalinglab.phases import phase
+from scalinglab.support.phases import phase
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, Ring, Stream
 from scalinglab.train.evaluation import Evaluation, Evaluator

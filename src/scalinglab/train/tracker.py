@@ -31,12 +31,12 @@ from torch import Tensor, distributed, nn
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import SETTING
 from scalinglab.curves.names import ACCURACY, bare, measurement
-from scalinglab.deprecation import renamed_attribute
 from scalinglab.errors import BadInput, require
 from scalinglab.measure import NormTracker, flops
 from scalinglab.measure.functional import evaluating
 from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.store import Store
+from scalinglab.support.deprecation import renamed_attribute
 from scalinglab.train.checkpoints.extra_measurements import Reading, without_arrays
 from scalinglab.train.checkpoints.measuring import NORMS
 

@@ -57,8 +57,8 @@ def fit(
     import pandas as pd
 
     import scalinglab as sl
-    from scalinglab.laws.fitting import rising
-    from scalinglab.laws.fitting.points import positive
+    from scalinglab.laws.fitting.data import rising
+    from scalinglab.laws.fitting.data.points import positive
 
     if not 0 < level < 1:
         raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
@@ -112,7 +112,7 @@ def _predicted(law: Any, asked: Asked | None, x: str, sizes: Any, level: float) 
     import pandas as pd
 
     import scalinglab as sl
-    from scalinglab.laws.fitting import rising
+    from scalinglab.laws.fitting.data import rising
 
     if asked is None:
         low, high = law.interval(sizes, level)
@@ -183,7 +183,7 @@ def surface(
 
     from scalinglab.laws import forms
     from scalinglab.laws import surface as surfaces
-    from scalinglab.laws.fitting.points import positive
+    from scalinglab.laws.fitting.data.points import positive
 
     budgets = None if compute is None else grid(compute)
     positive(compute=budgets if budgets is not None else 1)

@@ -44,7 +44,7 @@ def speedup(
     import pandas as pd
 
     import scalinglab as sl
-    from scalinglab.laws.fitting.from_curves import points_of
+    from scalinglab.laws.fitting.data.from_curves import points_of
 
     asked = [ask(file, x, y, where, reduce, as_json=as_json) for file in (a, b)]
     sides = [(t.x, t.y, t.runs) for t in (points_of(q.frame, **q.points) for q in asked)]

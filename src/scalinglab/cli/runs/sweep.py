@@ -102,11 +102,11 @@ def _dry_run(
     retry_failed: bool, quiet: bool,
 ) -> dict[str, object]:  # fmt: skip
     from scalinglab.store import Store
+    from scalinglab.support.words import counted
     from scalinglab.sweep import Grid, make_plan
     from scalinglab.sweep.display import clock
-    from scalinglab.sweep.engines import default_workers
+    from scalinglab.sweep.pools.engines import default_workers
     from scalinglab.sweep.runner import load
-    from scalinglab.words import counted
 
     assert isinstance(grid, Grid)
     assert isinstance(store, Store)

@@ -6,7 +6,7 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from scalinglab.deprecation import warn_renamed
+from scalinglab.support.deprecation import warn_renamed
 
 COMMANDS = {
     ("plan", "needed"): ("plan", "size-for"),

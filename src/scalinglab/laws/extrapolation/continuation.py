@@ -13,8 +13,8 @@ import numpy as np
 from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation import few_points
 from scalinglab.laws.extrapolation.stacking import FEWEST_POINTS, extrapolate
-from scalinglab.laws.fitting import points, rising
-from scalinglab.laws.fitting.points import Points
+from scalinglab.laws.fitting.data import points, rising
+from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.solution import Interval
 
 

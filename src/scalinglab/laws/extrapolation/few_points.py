@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from scalinglab.errors import NotDetermined
+from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.fit import AUTO, FEWEST_FOR_AN_OFFSET, fit_points
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.points import Points
 from scalinglab.laws.forms import registry
 
 MOST_SCATTER = 0.05  # of ln y; from few sizes more of it cannot be told from a bend that the form lacks

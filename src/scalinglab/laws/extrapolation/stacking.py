@@ -32,17 +32,17 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.laws.extrapolation import bands, few_points
 from scalinglab.laws.extrapolation.averaging import Backtest, backtests, method_of
 from scalinglab.laws.extrapolation.bands import Band
 from scalinglab.laws.extrapolation.forecasters import damped_trend, forecast, recent_line
 from scalinglab.laws.extrapolation.shapes import shape_of
-from scalinglab.laws.fitting import points, rising
-from scalinglab.laws.fitting.from_curves import points_from
-from scalinglab.notebook import Shown
-from scalinglab.numbers_given import real_array
+from scalinglab.laws.fitting.data import points, rising
+from scalinglab.laws.fitting.data.from_curves import points_from
+from scalinglab.support.deprecation import renamed_arguments
+from scalinglab.support.notebook import Shown
+from scalinglab.support.numbers_given import real_array
 
 FEWEST_POINTS = 8  # sizes; below, `few_points` predicts by one law
 

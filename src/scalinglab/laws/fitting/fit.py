@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput, NotConverged, ScalinglabError, nearest
 from scalinglab.laws import forms
-from scalinglab.laws.fitting import least_squares, points, rising
-from scalinglab.laws.fitting.from_curves import Table, points_from
+from scalinglab.laws.fitting import least_squares
+from scalinglab.laws.fitting.data import points, rising
+from scalinglab.laws.fitting.data.from_curves import Table, points_from
+from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.points import Points
 from scalinglab.laws.fitting.solution import Certificate, problem_of
 from scalinglab.laws.fitting.statistics import robust_scale
 from scalinglab.laws.forms.base import Form
+from scalinglab.support.deprecation import renamed_arguments
 
 
 @renamed_arguments(missing="nan_policy")

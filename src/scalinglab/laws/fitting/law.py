@@ -11,8 +11,8 @@ import numpy as np
 from scalinglab.laws.fitting import uncertainty
 from scalinglab.laws.fitting.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.solution import Certificate, Interval, Solution
-from scalinglab.notebook import Shown
-from scalinglab.words import counted
+from scalinglab.support.notebook import Shown
+from scalinglab.support.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scalinglab.deprecation import renamed_attribute, renamed_fields
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
-from scalinglab.laws.fitting.points import Points
+from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.statistics import lack_of_fit, robust_scale
 from scalinglab.laws.forms.base import Form
+from scalinglab.support.deprecation import renamed_attribute, renamed_fields
 
 LEAST_VARIANCE = 1e-18  # of residuals of ln y: below it the last digits of a fit decide, not the data
 

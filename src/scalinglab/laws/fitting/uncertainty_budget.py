@@ -18,7 +18,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import fit as fitting
-from scalinglab.laws.fitting import points
+from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.forms.base import Form
 

@@ -5,11 +5,11 @@ vocabulary and streams, `training` over-training, learning rate, transfer and di
 shares of a data mixture, `downstream` scores from losses. Importing a module adds its forms to `FORMS`.
 """
 
-from scalinglab.deprecation import renamed_names
 from scalinglab.laws.forms import architecture, downstream, mixtures, surfaces, training
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.one_variable import broken_power_law, equation_6
 from scalinglab.laws.forms.registry import FORMS, get, register_form
+from scalinglab.support.deprecation import renamed_names
 
 __all__ = [
     "FORMS", "Form", "Parameter", "architecture", "broken_power_law", "downstream", "equation_6", "get",

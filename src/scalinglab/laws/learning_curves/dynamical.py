@@ -47,7 +47,7 @@ from scalinglab.laws.learning_curves.shape import (
     optimum,
     power_law_window,
 )
-from scalinglab.notebook import Shown
+from scalinglab.support.notebook import Shown
 
 WAYS = ("optimum", "collapse")
 RESOLUTION = 0.1  # of γ: the smallest difference between γ₁γ₂ and γ that matters

@@ -24,7 +24,7 @@ from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate, slope
 from scalinglab.laws.learning_curves.mean_curves import size_curves
 from scalinglab.laws.learning_curves.shape import optimum
-from scalinglab.notebook import Shown
+from scalinglab.support.notebook import Shown
 
 FEWEST = 3  # sizes that a slope with an error needs
 

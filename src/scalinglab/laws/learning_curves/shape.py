@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalinglab.deprecation import renamed_names
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate, slope
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
+from scalinglab.support.deprecation import renamed_names
 
 LEVELS = 64
 STEEP = 0.5  # the window is where the slope is at least this part of the steepest

@@ -9,8 +9,8 @@ from typing import Any, Unpack
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
 from scalinglab.laws.extrapolation.continuation import Continuation, continuation
+from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.fit import fit
-from scalinglab.laws.fitting.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.surface import Surface
 

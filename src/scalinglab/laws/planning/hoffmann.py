@@ -17,15 +17,15 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from scalinglab.deprecation import renamed_arguments, renamed_fields
 from scalinglab.errors import BadInput
 from scalinglab.estimate import slope
 from scalinglab.laws import surface
-from scalinglab.laws.fitting import points
-from scalinglab.laws.fitting.from_curves import Rows, points_from
+from scalinglab.laws.fitting.data import points
+from scalinglab.laws.fitting.data.from_curves import Rows, points_from
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
+from scalinglab.support.deprecation import renamed_arguments, renamed_fields
 
 FEWEST_TO_RESAMPLE = 10  # model sizes; below, approaches 1 and 2 have no interval
 

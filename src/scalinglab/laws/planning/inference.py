@@ -13,7 +13,7 @@ import numpy as np
 from scipy import optimize
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting.points import positive
+from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 
 FLOPS_OF_USE = 2.0  # per parameter and example: a forward pass

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from scalinglab.deprecation import renamed_arguments
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
-from scalinglab.laws.fitting.from_curves import Rows, is_table
+from scalinglab.laws.fitting.data.from_curves import Rows, is_table
+from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.points import positive
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import best_split
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
-from scalinglab.notebook import Shown
+from scalinglab.support.deprecation import renamed_arguments
+from scalinglab.support.notebook import Shown
 
 if TYPE_CHECKING:
     import pandas as pd

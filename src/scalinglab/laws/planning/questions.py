@@ -18,12 +18,12 @@ from typing import Any, Unpack
 import numpy as np
 from scipy import stats
 
-from scalinglab.deprecation import renamed_arguments, renamed_names, warn_renamed
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.laws.extrapolation.continuation import Continuation
-from scalinglab.laws.fitting import points, profile, uncertainty
-from scalinglab.laws.fitting.from_curves import Rows, is_table, points_from
+from scalinglab.laws.fitting import profile, uncertainty
+from scalinglab.laws.fitting.data import points
+from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.planning.fitted import law_or_continuation
@@ -32,6 +32,7 @@ from scalinglab.laws.planning.hoffmann import compare as approaches
 from scalinglab.laws.planning.next_runs import NextRuns, next_runs
 from scalinglab.laws.planning.sensitivity import Sensitivity, sensitivity
 from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice, noise
+from scalinglab.support.deprecation import renamed_arguments, renamed_names, warn_renamed
 
 __all__ = [
     "Answer", "Approaches", "Bend", "NextRuns", "NoiseAdvice", "ParabolaBias", "Sensitivity", "approaches",

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.deprecation import renamed_arguments, warn_renamed
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import surface
-from scalinglab.laws.fitting.from_curves import Rows, is_table, points_from
-from scalinglab.laws.fitting.points import positive
+from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
+from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
+from scalinglab.support.deprecation import renamed_arguments, warn_renamed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from scalinglab.errors import BadInput
 from scalinglab.measure import ntk
-from scalinglab.progress import track
+from scalinglab.support.progress import track
 from scalinglab.train import Setting
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.training_step import network, objective

@@ -25,8 +25,8 @@ from scalinglab.figures import style
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row
-from scalinglab.progress import track
 from scalinglab.simulate.random_features import nested_loss
+from scalinglab.support.progress import track
 from scalinglab.theory import infinite_width, manifolds
 
 

@@ -20,9 +20,9 @@ from scalinglab.papers import verdict
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row
-from scalinglab.progress import track
 from scalinglab.simulate import random_features as simulate
 from scalinglab.spectrum import Spectrum, TailExponent
+from scalinglab.support.progress import track
 from scalinglab.theory import infinite_width
 from scalinglab.theory import random_features as theory
 

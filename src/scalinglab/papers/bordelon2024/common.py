@@ -17,9 +17,9 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.papers import verdict
 from scalinglab.papers.verdict import Number, Row
-from scalinglab.progress import track
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import Spectrum
+from scalinglab.support.progress import track
 from scalinglab.theory import dmft
 
 TASK, SPECTRAL = 1.5, 1.25  # a and b of figures 2, 4 and 5

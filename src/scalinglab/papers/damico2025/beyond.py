@@ -1,7 +1,7 @@
 """Beyond the paper: training at a fixed complexity, width at fixed data, and when to stop.
 
-- `fixed_complexity`: a network held at the complexity R (`train.projection`) is what the perceptron at fixed
-  norm is. Does it reach the error that free training has when it passes R, and the optimum at R_opt?
+- `fixed_complexity`: a network held at the complexity R (`train.variants.projection`) is what the perceptron
+  at fixed norm is. Does it reach the error that free training has when it passes R, and the optimum at R_opt?
 - `width`: at fixed data, do the curves of networks of several widths fall on one master curve?
 - `stop_by_norm`: is the optimal norm, extrapolated from smaller sizes, where the largest size should stop?
 """

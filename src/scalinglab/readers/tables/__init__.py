@@ -24,7 +24,7 @@ from scalinglab.curves import OUTCOME, PROGRESS, Curves, is_seed
 from scalinglab.curves.columns import IDENTITY, varying_columns
 from scalinglab.readers.tables.naming import Naming
 from scalinglab.readers.tables.runs import declared_settings, find_runs, setting_columns
-from scalinglab.words import counted
+from scalinglab.support.words import counted
 
 
 @dataclass(frozen=True)

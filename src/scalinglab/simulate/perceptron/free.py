@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.progress import track
 from scalinglab.simulate.perceptron.problem import Problem, observe, rows
 from scalinglab.store.files import Damaged, StoreWarning, set_aside
+from scalinglab.support.progress import track
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalinglab.deprecation import renamed_fields
 from scalinglab.errors import BadInput
+from scalinglab.support.deprecation import renamed_fields
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves

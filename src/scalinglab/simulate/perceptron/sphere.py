@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.errors import BadInput, NotConverged
-from scalinglab.progress import track
 from scalinglab.simulate.perceptron.problem import Problem, observe, rows
+from scalinglab.support.progress import track
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scalinglab.errors import BadInput, require, usable_device
-from scalinglab.progress import track
 from scalinglab.spectrum import PowerLaw, Spectrum
+from scalinglab.support.progress import track
 from scalinglab.theory.dmft import GradientFlow, OnePassSGD
 from scalinglab.theory.dmft.dynamics import Dynamics
 from scalinglab.theory.dmft.losses import check_times

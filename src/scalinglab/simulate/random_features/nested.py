@@ -13,8 +13,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from scalinglab.errors import BadInput, NotConverged
-from scalinglab.progress import track
 from scalinglab.simulate.random_features.static import whole_sizes
+from scalinglab.support.progress import track
 
 
 def nested_loss(

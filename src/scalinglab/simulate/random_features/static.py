@@ -22,8 +22,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from scalinglab.errors import BadInput
-from scalinglab.progress import track
 from scalinglab.simulate.random_features.features import Draw, Pool
+from scalinglab.support.progress import track
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves

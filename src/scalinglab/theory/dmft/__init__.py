@@ -10,8 +10,8 @@ from scalinglab.theory.dmft import direct_iteration, white
 from scalinglab.theory.dmft.dynamics import GradientDescent, GradientFlow, OnePassSGD
 from scalinglab.theory.dmft.early import Early, early, early_transfer
 from scalinglab.theory.dmft.losses import Solution, solve
-from scalinglab.theory.dmft.problem import Responses
 from scalinglab.theory.dmft.schedules import ScheduledSGD, best_schedule, one_pass
+from scalinglab.theory.dmft.solver.problem import Responses
 from scalinglab.theory.dmft.stationary import Final, final
 from scalinglab.theory.dmft.white import Stopping, optimal_stopping
 

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scalinglab.spectrum import Spectrum
-from scalinglab.theory.dmft.correlation import Points, double_integral
 from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow
 from scalinglab.theory.dmft.losses import check_times
-from scalinglab.theory.dmft.problem import Problem
+from scalinglab.theory.dmft.solver.correlation import Points, double_integral
+from scalinglab.theory.dmft.solver.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from scalinglab.errors import BadInput
 from scalinglab.spectrum import PowerLaw, Spectrum
 from scalinglab.theory.dmft import sgd
 from scalinglab.theory.dmft.dynamics import Dynamics, GradientFlow, OnePassSGD
-from scalinglab.theory.dmft.problem import Problem, Responses
+from scalinglab.theory.dmft.solver.problem import Problem, Responses
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves

@@ -19,9 +19,9 @@ from scipy import optimize
 
 from scalinglab.errors import BadInput
 from scalinglab.spectrum import Spectrum
-from scalinglab.theory.dmft.contour import ellipses
-from scalinglab.theory.dmft.correlation import at_points, single_integral
-from scalinglab.theory.dmft.problem import Problem
+from scalinglab.theory.dmft.solver.contour import ellipses
+from scalinglab.theory.dmft.solver.correlation import at_points, single_integral
+from scalinglab.theory.dmft.solver.problem import Problem
 
 MOST_STEPS = 4000  # the kernel is a matrix over steps
 

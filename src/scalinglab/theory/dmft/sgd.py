@@ -25,10 +25,10 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.spectrum import Spectrum, uniform_gauss
-from scalinglab.theory.dmft.correlation import mode_integral, single_integral
 from scalinglab.theory.dmft.dynamics import OnePassSGD
-from scalinglab.theory.dmft.problem import Problem, decompose
-from scalinglab.theory.dmft.response import resolvent_parts
+from scalinglab.theory.dmft.solver.correlation import mode_integral, single_integral
+from scalinglab.theory.dmft.solver.problem import Problem, decompose
+from scalinglab.theory.dmft.solver.response import resolvent_parts
 
 DIRECT = 2048  # steps that are summed one by one
 ORDER = 16  # interpolation nodes on a panel of doubling length

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.numbers_given import at_most
 from scalinglab.spectrum import Spectrum
-from scalinglab.theory.dmft.contour import Contour
-from scalinglab.theory.dmft.correlation import correlate, respond
-from scalinglab.theory.dmft.response import System
+from scalinglab.support.numbers_given import at_most
+from scalinglab.theory.dmft.solver.contour import Contour
+from scalinglab.theory.dmft.solver.correlation import correlate, respond
+from scalinglab.theory.dmft.solver.response import System
 
 
 @dataclass(frozen=True)

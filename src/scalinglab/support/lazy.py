@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scalinglab.deprecation import warn_renamed
+from scalinglab.support.deprecation import warn_renamed
 
 
 def lazily(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.sweep.pool import DIED, Answer, Pool, Task
+from scalinglab.sweep.pools.pool import DIED, Answer, Pool, Task
 
 __all__ = ["DIED", "Answer", "LocalPool", "Pool", "Task", "default_workers", "open_pool"]
 
@@ -139,8 +139,9 @@ def start_worker(threads: int) -> subprocess.Popen[str]:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         environment.setdefault(name, str(threads))
     return subprocess.Popen(
-        [sys.executable, "-m", "scalinglab.sweep.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        text=True, env=environment, start_new_session=True,  # Ctrl-C is the driver's to hear
+        [sys.executable, "-m", "scalinglab.sweep.pools.worker"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
+        start_new_session=True,  # Ctrl-C is the driver's to hear
     )  # fmt: skip
 
 
@@ -179,7 +180,7 @@ def open_pool(
         count = workers or default_workers(devices)
         return LocalPool(count, devices, max(1, _cores() // count), started)
     if engine == "ray":
-        from scalinglab.sweep.ray_engine import RayPool
+        from scalinglab.sweep.pools.ray_engine import RayPool
 
         return RayPool(address, workers, cpus, gpus)
     raise BadInput(f"no engine {engine!r}; {nearest(engine, ('local', 'ray'))}")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.numbers_given import real_array
-from scalinglab.words import counted
+from scalinglab.support.numbers_given import real_array
+from scalinglab.support.words import counted
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scalinglab.progress import track
-from scalinglab.store import parquet
 from scalinglab.store.columns import unite
 from scalinglab.store.files import Damaged, Inaccessible, NewerFormat, StoreError, reading, set_aside, writing
-from scalinglab.store.pack_index import (
+from scalinglab.store.record import FORMAT, Record
+from scalinglab.store.sealed_runs import parquet
+from scalinglab.store.sealed_runs.pack_index import (
     PackIndex,
     forget_index,
     index_of,
@@ -28,7 +28,7 @@ from scalinglab.store.pack_index import (
     read_tail,
     write_index,
 )
-from scalinglab.store.record import FORMAT, Record
+from scalinglab.support.progress import track
 
 T = TypeVar("T")
 MANY = 256  # files from which threads pay

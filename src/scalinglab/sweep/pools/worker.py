@@ -1,6 +1,6 @@
 """A worker: a process that reads tasks from stdin and writes results to stdout, as JSON lines.
 
-``python -m scalinglab.sweep.worker``. It exits with its driver, because stdin then closes.
+``python -m scalinglab.sweep.pools.worker``. It exits with its driver, because stdin then closes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 import traceback
 from typing import Any
 
-from scalinglab import phases
+from scalinglab.support import phases
 
 
 def execute(task: dict[str, Any]) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
     try:
         with phases.phase("imports"):
             from scalinglab.store import Store
-            from scalinglab.sweep.preflight import find_token
+            from scalinglab.sweep.pools.preflight import find_token
             from scalinglab.sweep.runner import load
 
             runner = load(task["runner"])

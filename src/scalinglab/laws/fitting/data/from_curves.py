@@ -18,7 +18,7 @@ import pandas as pd
 from scalinglab.curves import PROGRESS, SETTING, Curves
 from scalinglab.curves.columns import is_seed, measure_of, no_number, standard_name, tidy
 from scalinglab.errors import BadInput, nearest
-from scalinglab.laws.fitting import points
+from scalinglab.laws.fitting.data import points
 
 SEEN = ("tokens", "examples")  # columns of the data seen at each checkpoint
 REDUCE = ("auto", "best", "last", "all")

@@ -21,10 +21,10 @@ from typing import BinaryIO
 import numpy as np
 
 from scalinglab._version import __version__
-from scalinglab.store import parquet
 from scalinglab.store.checked import read_checked, write_checked
 from scalinglab.store.files import Damaged, NewerFormat, newer, reading
 from scalinglab.store.record import FORMAT, SEALED
+from scalinglab.store.sealed_runs import parquet
 
 BLOCK = 1024  # runs whose entries are read and checked together
 _SUM = b', "crc32": '

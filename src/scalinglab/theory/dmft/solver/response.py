@@ -18,8 +18,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from scalinglab.errors import BadInput, NotConverged
-from scalinglab.numbers_given import LARGEST
 from scalinglab.spectrum import Nodes
+from scalinglab.support.numbers_given import LARGEST
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalinglab.theory.dmft.contour import Contour
-from scalinglab.theory.dmft.response import System, resolvent_parts
+from scalinglab.theory.dmft.solver.contour import Contour
+from scalinglab.theory.dmft.solver.response import System, resolvent_parts
 
 
 @dataclass(frozen=True, eq=False)

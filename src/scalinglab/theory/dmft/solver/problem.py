@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from scalinglab.spectrum import Spectrum
-from scalinglab.theory.dmft.contour import Contour, ellipses, hyperbolas
-from scalinglab.theory.dmft.correlation import (
+from scalinglab.theory.dmft.dynamics import NEGLIGIBLE, Dynamics
+from scalinglab.theory.dmft.solver.contour import Contour, ellipses, hyperbolas
+from scalinglab.theory.dmft.solver.correlation import (
     Points,
     at_points,
     correlate,
@@ -18,8 +19,7 @@ from scalinglab.theory.dmft.correlation import (
     mode_integral,
     single_integral,
 )
-from scalinglab.theory.dmft.dynamics import NEGLIGIBLE, Dynamics
-from scalinglab.theory.dmft.response import System, resolvent_parts
+from scalinglab.theory.dmft.solver.response import System, resolvent_parts
 
 LARGEST = 1e120  # filters beyond this are recorded as infinite loss
 

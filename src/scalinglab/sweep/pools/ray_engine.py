@@ -23,8 +23,8 @@ from typing import Any
 
 from scalinglab.errors import BadInput, ScalinglabError, require
 from scalinglab.store import StoreError
-from scalinglab.sweep.pool import DIED, Answer, Pool, Task
-from scalinglab.sweep.preflight import check_answer, leave_token, remove_token
+from scalinglab.sweep.pools.pool import DIED, Answer, Pool, Task
+from scalinglab.sweep.pools.preflight import check_answer, leave_token, remove_token
 
 PREFLIGHT = 60.0  # seconds in which nodes are asked for the store's folder, all together
 CONNECT = 15.0  # seconds within which a cluster must answer
@@ -208,13 +208,13 @@ def _connect(ray: Any, address: str, options: dict[str, Any]) -> None:
 
 
 def _answer(store: str, token: str, node: str) -> str | None:
-    from scalinglab.sweep.preflight import answer_token
+    from scalinglab.sweep.pools.preflight import answer_token
 
     return answer_token(store, token, node)
 
 
 def _execute(task: Task) -> Answer:
-    from scalinglab.sweep.worker import execute
+    from scalinglab.sweep.pools.worker import execute
 
     if task["share"]:
         _keep_to(task["share"])

@@ -1,0 +1,1 @@
+"""Pools of workers: their common interface, this machine's processes, a Ray cluster."""
