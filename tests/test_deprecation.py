@@ -190,9 +190,9 @@ def test_an_old_path_has_no_file_and_its_warning_points_at_the_import():
         path = source / old.replace(".", "/")
         assert not path.with_suffix(".py").exists()
         assert not path.is_dir()
-    sys.modules.pop("scalinglab.support.words", None)
+    sys.modules.pop("scalinglab.words", None)
     with pytest.warns(DeprecationWarning, match=r"support\.words") as seen:
-        import scalinglab.support.words  # noqa: F401
+        import scalinglab.words  # noqa: F401
     assert seen[0].filename == __file__
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         importlib.import_module("scalinglab.no_such_module")

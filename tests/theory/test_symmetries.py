@@ -11,6 +11,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.theory import dmft, kernel, manifolds, perceptron, random_features
 from scalinglab.theory.dmft import direct_iteration
+from scalinglab.theory.dmft.solver.response import System
 from tests.properties import examples
 
 SPECTRUM = sl.Spectrum.power_law(1.5, 1.25, 60)
@@ -90,7 +91,7 @@ def test_training_begins_at_the_target_and_only_noise_can_make_it_worse():
 @pytest.mark.parametrize("sizes", [(15.0, math.inf), (40.0, 90.0)])
 def test_slopes_of_the_response_are_those_of_differences(sizes):
     """dD/dκ and ds/dκ, on the real axis and off it."""
-    system = dmft.response.System(SPECTRUM.nodes(), *(1 / size for size in sizes))
+    system = System(SPECTRUM.nodes(), *(1 / size for size in sizes))
     for kappa in (0.3, 2.0, 0.3 + 0.2j):
         here, step = np.array(kappa), 1e-6
         for function in (system.learnt_modes, system.frequency):
