@@ -10,7 +10,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.noise.selection import Search
 from scalinglab.papers import entries
 from scalinglab.papers.park2019 import appendices, scales, searches
-from scalinglab.papers.park2019.design import EXPERIMENTS, LONGER, TABLE_1
+from scalinglab.papers.park2019.design import EXPERIMENTS, TABLE_1
 from scalinglab.papers.park2019.training import united
 from scalinglab.papers.trained import kept_in
 from scalinglab.train import Setting
@@ -54,8 +54,6 @@ def test_rate_searches_take_the_printed_reference_time(key, rate, batch, expecte
 
 def test_settings_are_those_of_section_3():
     for key, experiment in EXPERIMENTS.items():
-        if key in LONGER:
-            continue
         own = scales.batch_search(key, "paper")[0]
         assert (own["optimizer"], own["momentum"]) == ("nesterov", 0.9)
         assert (own["fail_below"], own["fail_after"]) == (0.2, 0.2)

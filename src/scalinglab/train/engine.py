@@ -248,7 +248,8 @@ def stack_size(setting: Setting, device: torch.device) -> int:
     scaling (GPU). Kernels for small networks take as many as there are, up to a limit.
     """
     if fused_mlp.suits(setting, device):
-        return fused_mlp.STACK
+        parameters = step_flops(setting) / (6 * setting.batch(size_of(setting)))  # dense: 6 operations each
+        return max(1, min(fused_mlp.STACK, int(fused_mlp.STACK_BYTES / (8 * parameters))))
     largest, limit = STACK.get(device.type, (1, 0.0))
     return largest if largest > 1 and step_flops(setting) < limit else 1
 

@@ -8,7 +8,7 @@ figures only; those here are ours.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 MLP_WIDTHS = (128, 192, 256, 384, 512, 768, 1024)  # eq. 13
@@ -43,7 +43,6 @@ class Experiment:
         batch_norm: with it or without.
         extra: further keys of the settings.
         batches: levels of the batch search.
-        label: what tells it from another of the same line.
     """
 
     dataset: str
@@ -59,14 +58,13 @@ class Experiment:
     batch_norm: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
     batches: tuple[int, ...] = BATCHES
-    label: str = ""
 
     @property
     def name(self) -> str:
         """Short, for tables and legends."""
         norm = ", batch norm" if self.batch_norm else ""
         more = ", regularised" if "dropout" in self.extra else ""
-        return f"{self.family} on {NAMES[self.dataset]}, {self.scheme}{norm}{more}{self.label}"
+        return f"{self.family} on {NAMES[self.dataset]}, {self.scheme}{norm}{more}"
 
     @property
     def n_data(self) -> int:
@@ -146,6 +144,4 @@ def _standard() -> dict[str, Experiment]:
 
 
 TABLE_1, TABLE_3, STANDARD = _table_1(), _table_3(), _standard()
-# scale gpu has the first line of table 1 twice: with 4 epochs, as measured, and longer, from less noise on
-LONGER = {"mnist 1LP ntk long": replace(TABLE_1["mnist 1LP ntk"], label=", longer")}
-EXPERIMENTS = {**TABLE_1, **LONGER, **TABLE_3, **STANDARD}
+EXPERIMENTS = {**TABLE_1, **TABLE_3, **STANDARD}

@@ -42,6 +42,8 @@ class Reduced:
         widths: w of the paper.
         batches: levels of the batch search.
         batch, rates: batch size and levels of the rate search; none without rates.
+        seeds: repetitions.
+        precision: of products; convolutions take a third of the time in TF32.
     """
 
     share: float
@@ -49,19 +51,21 @@ class Reduced:
     batches: tuple[int, ...]
     batch: int = 16
     rates: tuple[float, ...] = ()
+    seeds: int = SEEDS["gpu"]
+    precision: str = "fp32"
 
 
-MLP_RATES = (2.5, 5.0, 10.0, 20.0, 40.0)
+MLP_WIDTHS, MLP_BATCHES = (64, 128, 256, 512), (8, 16, 32, 64, 128, 256, 512)
+MLP_RATES = (1.25, 2.5, 5.0, 10.0, 20.0, 40.0)  # at batch 64: the noise of batches 512 to 16 at rate 10
 GPU = {
-    "mnist 1LP ntk": Reduced(1 / 30, (64, 128, 256, 512), (4, 8, 16, 32, 64, 128), 16, MLP_RATES),
-    "mnist 1LP ntk long": Reduced(
-        1 / 8, (64, 128, 256, 512), (8, 16, 32, 64, 128, 256, 512), 32, (1.25, 2.5, 5.0, 10.0, 20.0)
+    "mnist 1LP ntk": Reduced(
+        1 / 8, MLP_WIDTHS, (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512), 64, MLP_RATES
     ),
-    "mnist 2LP ntk": Reduced(
-        1 / 12, (64, 128, 256, 512), (8, 16, 32, 64, 128, 256, 512), 32, (1.25, 2.5, 5.0, 10.0, 20.0)
+    "mnist 2LP ntk": Reduced(1 / 12, MLP_WIDTHS, MLP_BATCHES, 64, MLP_RATES),
+    "mnist 1LP standard": Reduced(1 / 12, MLP_WIDTHS, (2, 4, 8, 16, 32, 64, 128)),
+    "fashion-mnist CNN ntk": Reduced(
+        1 / 60, (2, 4, 8), (32, 64, 128, 256, 512, 1024), seeds=6, precision="tf32"
     ),
-    "mnist 1LP standard": Reduced(1 / 12, (64, 128, 256, 512), (2, 4, 8, 16, 32, 64, 128)),
-    "fashion-mnist CNN ntk": Reduced(1 / 60, (2, 4, 8), (16, 32, 64, 128, 256, 512)),
     "fashion-mnist CNN ntk bn": Reduced(
         1 / 240, (2, 4, 8), (32, 64, 128, 256, 512), 192, (2.5, 5.0, 10.0, 20.0, 40.0)
     ),
@@ -124,13 +128,15 @@ def _small_rate_search(experiment: Experiment, scale: str) -> Settings:
 # --- the paper's own -------------------------------------------------------------------------------------
 
 
-def _own(experiment: Experiment, scale: str) -> dict[str, Any]:
+def _own(experiment: Experiment, scale: str, key: str | None = None) -> dict[str, Any]:
     family = FAMILIES[experiment.family]
     own = {**COMMON, **family, **experiment.extra, "dataset": experiment.dataset, "n_data": experiment.n_data}
     own |= {"normalize": PIXELS[experiment.dataset], "parameterization": experiment.scheme}
     if experiment.batch_norm:
         own["batch_norm"] = True
-    return own | ({"graphs": True} if scale == "gpu" else {})
+    if scale == "gpu":
+        own |= {"graphs": True, "precision": _reduced(key).precision if key else "fp32"}
+    return own
 
 
 def chance(scale: str) -> float:
@@ -148,17 +154,17 @@ def batch_search(key: str, scale: str) -> Settings:
     experiment = EXPERIMENTS[key]
     if scale in SMALL:
         return _small_batch_search(experiment, scale)
-    share, widths, batches = 1.0, experiment.widths, experiment.batches
+    share, widths, batches, seeds = 1.0, experiment.widths, experiment.batches, SEEDS[scale]
     if scale == "gpu":
         reduced = _reduced(key)
-        share, widths, batches = reduced.share, reduced.widths, reduced.batches
-    own = _own(experiment, scale) | {"learning_rate": experiment.rate}
+        share, widths, batches, seeds = reduced.share, reduced.widths, reduced.batches, reduced.seeds
+    own = _own(experiment, scale, key) | {"learning_rate": experiment.rate}
     own |= {"min_epochs": share * experiment.min_epochs, "min_steps": round(share * experiment.min_steps)}
     return [
         {**own, "width": width_of(experiment, w), "batch_size": batch, "seed": seed}
         for w in widths
         for batch in batches
-        for seed in range(SEEDS[scale])
+        for seed in range(seeds)
     ]
 
 
@@ -172,19 +178,20 @@ def rate_search(key: str, scale: str) -> Settings:
     assert experiment.reference_rate is not None
     assert experiment.reference_steps is not None
     rate0, widths, batch = experiment.reference_rate, experiment.widths, experiment.batch
+    seeds = SEEDS[scale]
     rates = tuple(rate0 * 2.0 ** (k / 2) for k in range(-4, 5))
     steps = experiment.reference_steps
     if scale == "gpu":
         reduced = _reduced(key)
-        widths, batch, rates = reduced.widths, reduced.batch, reduced.rates
+        widths, batch, rates, seeds = reduced.widths, reduced.batch, reduced.rates, reduced.seeds
         steps = reduced.share * max(experiment.min_steps, experiment.min_epochs * experiment.n_data / batch)
-    own = _own(experiment, scale) | {"batch_size": batch}
+    own = _own(experiment, scale, key) | {"batch_size": batch}
     return [
         {**own, "width": width_of(experiment, w), "learning_rate": rate, "seed": seed,
          "steps": math.ceil(steps * max(1.0, rate0 / rate))}
         for w in widths
         for rate in rates
-        for seed in range(SEEDS[scale])
+        for seed in range(seeds)
     ]  # fmt: skip
 
 
@@ -206,7 +213,14 @@ STABILITY_RATES = {
 STABILITY = {"2LP": ("mnist", (1, 2, 4, 8, 16, 32)), "CNN": ("fashion-mnist", (6, 8, 12, 16, 24)),
              "WRN": ("cifar10", (2, 3, 4, 6, 8))}  # fmt: skip
 STABILITY_BASE = 512  # units of 2LP at w = 1
-STABILITY_GPU = (256, 512, 1024, 2048)  # units of 2LP; half an epoch: networks that diverge do so at once
+# scale gpu: units of 2LP, rates, seeds, steps. Networks that diverge do so at once: those of 430 steps that
+# were run before had all diverged by step 30
+STABILITY_GPU = (1024, 2048, 4096, 8192)
+STABILITY_GPU_RATES = {
+    "ntk": tuple(2.0**k for k in range(6, 14)),
+    "standard": tuple(2.0**k for k in range(-6, 4)),
+}
+STABILITY_GPU_SEEDS, STABILITY_GPU_STEPS = 6, 100
 
 
 def two_dimensional(scale: str) -> Settings:
@@ -247,8 +261,10 @@ def stability_search(family: str, scheme: str, scale: str) -> Settings:
         placed = [w / MLP_UNITS for w in small]
         rates = rates[:: 3 if scale == "smoke" else 1]
     elif scale == "gpu":
-        own = _own(experiment, scale) | {"batch_size": 64, "epochs": 0.5, "checkpoints_per_decade": 1}
-        placed, seeds = [w / MLP_UNITS for w in STABILITY_GPU], 4
+        own = _own(experiment, scale) | {"batch_size": 64, "steps": STABILITY_GPU_STEPS, "test_size": 1000}
+        own["checkpoints_per_decade"] = 1
+        placed = [w / MLP_UNITS for w in STABILITY_GPU]
+        rates, seeds = STABILITY_GPU_RATES[scheme], STABILITY_GPU_SEEDS
     else:
         own = _own(experiment, scale) | {"batch_size": 64, "epochs": 20.0}
         base = STABILITY_BASE if family == "2LP" else 1

@@ -11,7 +11,7 @@ from scalinglab.figures.noise import draw_optimum, draw_over_time, draw_searches
 from scalinglab.figures.style import MUTED, PALETTE, loglog, panels
 from scalinglab.laws.noise import Compared, OptimalNoise, compare_searches, optimal_noise, over_time
 from scalinglab.papers.park2019 import scales
-from scalinglab.papers.park2019.design import EXPERIMENTS, LONGER, STANDARD, TABLE_1, TABLE_3
+from scalinglab.papers.park2019.design import EXPERIMENTS, STANDARD, TABLE_1, TABLE_3
 from scalinglab.papers.park2019.rows import (
     estimate_row,
     gain_rows,
@@ -33,8 +33,7 @@ def keys(table: dict[str, object] | tuple[str, ...], kind: str, scale: str) -> t
     """The experiments of a table that a scale has: one on digits, some at gpu, all at paper."""
     if scale in scales.SMALL:
         return SMALL_KEYS[kind]
-    listed = [*table, *LONGER] if kind == "ntk" and scale == "gpu" else [*table]
-    found = tuple(key for key in listed if scale == "paper" or key in scales.GPU)
+    found = tuple(key for key in table if scale == "paper" or key in scales.GPU)
     if not found:
         raise BadInput("no experiment of this figure runs at scale gpu: choose smoke, laptop or paper")
     only = kept().only

@@ -21,7 +21,7 @@ from scalinglab.train.setting import Setting
 
 # for tensor cores, fp32 numbers are split into two of TF32, whose three larger products are summed
 PRODUCTS = {"fp32": "tf32x3", "tf32": "tf32"}
-STACK = 128  # runs, at most
+STACK, STACK_BYTES = 128, 2e9  # runs at most, and what their weights and momenta may take
 SMALL = 64  # examples: up to here batches share a stack, and larger ones share another
 PLAIN = {  # what the kernels know of: any other value is left to the engine's general form
     "model": ("mlp",), "optimizer": ("sgd", "nesterov"), "schedule": ("constant",), "augment": ("none",),
