@@ -123,3 +123,17 @@ def test_a_transformer_of_compiled_blocks_trains_as_the_plain_one() -> None:
     assert any(type(m).__name__ == "CompiledBlock" for m in compiled.program.trained.modules())
     losses = [g.evaluate([0])[0]["train_loss"] for g in (plain, compiled)]
     assert losses[1] == pytest.approx(losses[0], rel=0.03)
+
+
+def test_states_are_written_while_other_runs_are_captured(tmp_path) -> None:
+    vit = {"model": "vit", "depth": 1, "width": 0.25, "batch_size": 32, "model_options": {"patch": 4}}
+    # more runs than streams, and sizes that need evaluations of their own: captures until the end
+    settings = [
+        {**CNN, **vit, "graphs": True, "n_data": 100 + 20 * k, "steps": 60 - k, "checkpoints_per_decade": 20}
+        for k in range(24)
+    ]
+    stored = run_many(settings, device="cuda", store=tmp_path, save_every=0, max_stacked=1).frame
+    plain = run_many(settings, device="cuda", max_stacked=1).frame
+    key = ["n_data", "step"]
+    a, b = (f.sort_values(key)["test_loss"].to_numpy() for f in (stored, plain))
+    assert np.array_equal(a, b)

@@ -71,7 +71,7 @@ class Job:
         self.noise = {name: sgd_noise.columns(identity) for name, identity in self.runs.items()}
         self.ends: dict[str, tuple[str, int | None]] = {}
         self.writers: dict[str, RunWriter] = {}
-        self.saved = time.monotonic()
+        self.saved = math.inf  # when its last state was written; its start counts as one
         self.initial: Future[Named] | None = None  # weights that are being drawn in another thread
         self.pending: Checkpoint | None = None  # measured, and on its way to the host
         self.snapshot: Snapshot | None = None  # of the group at that checkpoint
@@ -101,6 +101,7 @@ class Job:
             self._forget()
 
     def _train(self) -> Iterator[int | Callable[[], bool]]:
+        self.saved = time.monotonic()
         with phase("build"):
             self.group = build(self.settings, self.device, self.initial.result() if self.initial else None)
             self.measure = Measure(self.group)

@@ -13,6 +13,7 @@ Other work on the device, training or evaluation, runs concurrently.
 from __future__ import annotations
 
 import contextlib
+import gc
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -77,15 +78,28 @@ def captured(function: Callable[[], Result], pool: Any = None) -> tuple[Any, Res
     """A graph of what the function launches on the current stream, and what it returned.
 
     Other streams and threads go on meanwhile: unlike `torch.cuda.graph` this neither waits for the device nor
-    returns free memory to it.
+    returns free memory to it. No garbage is collected: freeing a tensor in pinned memory, or another graph,
+    is not allowed in a capture.
     """
     graph = torch.cuda.CUDAGraph()
-    graph.capture_begin(pool=pool, capture_error_mode="thread_local")
-    try:
-        result = function()
-    finally:
-        graph.capture_end()
+    with _without_collection():
+        graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+        try:
+            result = function()
+        finally:
+            graph.capture_end()
     return graph, result
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def side_by_side(functions: Sequence[Callable[[], Result]], device: torch.device) -> list[Result]:

@@ -28,6 +28,7 @@ class Saving:
         self.longest = 0.0  # seconds, of one state
         self._writer: ThreadPoolExecutor | None = None
         self._last: Future[None] | None = None
+        self._held: list[Callable[[], None]] = []  # what writes that state, with its tensors
 
     def due(self, since: float) -> bool:
         """Whether a group whose last state is from `since` (`time.monotonic`) may write another."""
@@ -39,16 +40,23 @@ class Saving:
         return self.spent + self.longest <= SHARE * (now - self.began)
 
     def write(self, write: Callable[[], None]) -> None:
-        """Write a state; raises what went wrong with the one before."""
+        """Write a state; raises what went wrong with the one before.
+
+        What `write` holds is freed by the thread that calls this, at the next state or at `wait`. A tensor in
+        pinned memory records an event on its stream when it is freed: in the middle of a capture on that
+        stream, which another thread cannot know of, the event would become a part of the graph, and the next
+        pinned tensor that asks for it would fail.
+        """
         self.wait()
+        self._held.append(write)
         if self._writer is None:
             self._writer = ThreadPoolExecutor(1, thread_name_prefix="scalinglab-state")
-        self._last = self._writer.submit(self._timed, write)
+        self._last = self._writer.submit(self._timed)
 
-    def _timed(self, write: Callable[[], None]) -> None:
+    def _timed(self) -> None:
         start = time.monotonic()
         try:
-            write()
+            self._held[0]()
         finally:
             took = time.monotonic() - start
             self.spent += took
@@ -57,8 +65,11 @@ class Saving:
     def wait(self) -> None:
         """Wait for the state that is being written, and raise what went wrong with it."""
         last, self._last = self._last, None
-        if last is not None:
-            last.result()
+        try:
+            if last is not None:
+                last.result()
+        finally:
+            self._held.clear()
 
     def close(self) -> None:
         """Let the state that is being written be finished."""
