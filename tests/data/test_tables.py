@@ -1,53 +1,135 @@
-"""Published learning curves: copied from a folder, verified, and told of where they are missing."""
+"""Published learning curves: fetched, read from the authors' files or tables of a folder, and verified."""
 
+import os
+import pickle
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from scalinglab.data import tables
-from scalinglab.errors import BadInput
+from scalinglab.data.author_arrays import read_arrays
+from scalinglab.errors import BadInput, ScalinglabError
 
 NAME = "damico2025-curves"
+SIZES, NORMS = np.array([100, 200]), np.array([1.0, 10.0, 100.0])
+ERRORS = np.array([[0.5, 0.25, np.nan], [np.nan, 0.25, 0.125]])
+
+
+def arrays(**changed: object) -> dict[str, object]:
+    """What one of the authors' files holds: two sizes, three norms, of which each size reaches two."""
+    held = {"P_arr": SIZES, "seed_arr": [1, 2, 3], "log_x_grid": NORMS, "mean_val_error_arr": ERRORS}
+    return {**held, "gamma_1": np.float64(0.3), **changed}
 
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two small tables with their sums, in a folder of their own; an empty data folder."""
-    import hashlib
-    from dataclasses import replace
+    """A clone of the authors' repository with two pairs, one of which has a known sum; an empty data folder.
 
-    source = tmp_path / "source"
-    source.mkdir()
-    sums = {}
-    for name in ("a.csv", "b.csv"):
-        (source / name).write_text(f"model,n_data,norm,test_error\n{name},10,1.0,0.5\n")
-        sums[name] = hashlib.md5((source / name).read_bytes()).hexdigest()
-    monkeypatch.setitem(tables.TABLES, NAME, replace(tables.TABLES[NAME], files=sums))
+    What is fetched comes from that clone.
+    """
+    source = tmp_path / "source" / "analysis"
+    source.mkdir(parents=True)
+    for pair in ("CNN_MNIST", "ViT_MNIST"):
+        np.save(source / f"{pair}.npy", arrays())
+    known = {"CNN_MNIST": tables.numbers(read_arrays(source / "CNN_MNIST.npy")), "ViT_MNIST": ""}
+    changed = {"pairs": known, "raw": source.as_uri() + "/{pair}.npy", "commits": ("one", "two")}
+    monkeypatch.setitem(tables.TABLES, NAME, replace(tables.TABLES[NAME], **changed))
     monkeypatch.setattr(tables, "search_path", lambda: [tmp_path / "data"])
     monkeypatch.setattr(tables, "folder", lambda: tmp_path / "data")
-    return source
+    return tmp_path / "source"
 
 
-def test_tables_are_copied_and_read(own: Path, tmp_path: Path):
+def test_the_authors_arrays_become_one_row_a_size_and_norm(own: Path) -> None:
+    table = read_arrays(own / "analysis" / "CNN_MNIST.npy")
+    assert table.to_dict("list") == {
+        "model": ["CNN"] * 4, "dataset": ["MNIST"] * 4, "n_data": [100, 100, 200, 200],
+        "norm": [1.0, 10.0, 10.0, 100.0], "test_error": [0.5, 0.25, 0.25, 0.125], "n_seeds": [3] * 4,
+    }  # fmt: skip
+
+
+def test_errors_in_percent_are_read_as_fractions(tmp_path: Path) -> None:
+    np.save(tmp_path / "CNN_MNIST.npy", arrays(mean_val_error_arr=100 * ERRORS))
+    assert np.allclose(read_arrays(tmp_path / "CNN_MNIST.npy")["test_error"], [0.5, 0.25, 0.25, 0.125])
+
+
+class Harmful:
+    """Runs a command where it is unpickled."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, ("touch harmed",)
+
+
+@pytest.mark.parametrize(
+    ("held", "message"),
+    [
+        (arrays(extra=Harmful()), r"no NumPy file with a dictionary of arrays: it holds (posix|nt)\.system"),
+        ({"P_arr": SIZES}, "lacks log_x_grid, mean_val_error_arr, seed_arr"),
+        (arrays(mean_val_error_arr=ERRORS[:1]), r"shape \(1, 3\), expected sizes × norms: \(2, 3\)"),
+        (np.zeros(3), "holds a plain array"),
+        ([1, "a"], "holds ndarray, not a dictionary"),
+    ],
+)
+def test_files_of_another_form_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: object, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    value = np.array(held, dtype=object) if isinstance(held, list) else held
+    np.save(tmp_path / "CNN_MNIST.npy", value)
+    with pytest.raises(BadInput, match=message):
+        read_arrays(tmp_path / "CNN_MNIST.npy")
+    assert not (tmp_path / "harmed").exists()
+
+
+def test_a_file_that_is_no_array_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "CNN_MNIST.npy").write_bytes(pickle.dumps(arrays()))
+    with pytest.raises(BadInput, match="no NumPy file"):
+        read_arrays(tmp_path / "CNN_MNIST.npy")
+
+
+def test_curves_are_fetched_and_read(own: Path, tmp_path: Path) -> None:
     assert tables.tables_of(NAME) == []
-    place = tables.get_tables(NAME, own)
+    place = tables.get_tables(NAME)
     assert place == tmp_path / "data" / "learning-curves" / "damico2025"
-    assert [table["model"].iloc[0] for table in tables.tables_of(NAME)] == ["a.csv", "b.csv"]
+    assert [table["model"].iloc[0] for table in tables.tables_of(NAME)] == ["CNN", "ViT"]
     assert tables.get_tables(NAME) == place
 
 
-def test_without_a_folder_address_and_licence_are_told(own: Path):
-    with pytest.raises(BadInput, match=r"github.com/Francill99/deep_norm.*licence: none stated"):
+def test_what_has_no_known_sum_may_be_missing(own: Path) -> None:
+    (own / "analysis" / "ViT_MNIST.npy").unlink()
+    tables.get_tables(NAME)
+    assert [table["model"].iloc[0] for table in tables.tables_of(NAME)] == ["CNN"]
+
+
+def test_without_a_network_address_and_licence_are_told(own: Path) -> None:
+    (own / "analysis" / "CNN_MNIST.npy").unlink()
+    with pytest.raises(ScalinglabError, match=r"(?s)github.com/Francill99/deep_norm.*licence: none stated"):
         tables.get_tables(NAME)
 
 
-def test_a_changed_table_is_refused(own: Path):
-    (own / "b.csv").write_text("model,n_data,norm,test_error\nb.csv,10,1.0,0.4\n")
-    with pytest.raises(BadInput, match=r"b.csv is not the published table"):
-        tables.get_tables(NAME, own)
+def test_a_clone_of_the_repository_is_read(own: Path) -> None:
+    tables.get_tables(NAME, own)
+    assert [table["model"].iloc[0] for table in tables.tables_of(NAME)] == ["CNN", "ViT"]
+
+
+def test_tables_of_a_folder_are_copied(own: Path, tmp_path: Path) -> None:
+    table = read_arrays(own / "analysis" / "CNN_MNIST.npy")
+    (tmp_path / "tables").mkdir()
+    table.to_csv(tmp_path / "tables" / "cnn-mnist.csv", index=False)
+    tables.get_tables(NAME, tmp_path / "tables")
+    pd.testing.assert_frame_equal(tables.tables_of(NAME)[0], table)
+
+
+def test_changed_curves_are_refused(own: Path) -> None:
+    np.save(own / "analysis" / "CNN_MNIST.npy", arrays(mean_val_error_arr=ERRORS + 1e-8))
+    for origin in (own, None):
+        with pytest.raises(ScalinglabError, match="does not hold the published curves"):
+            tables.get_tables(NAME, origin)
     assert tables.tables_of(NAME) == []
 
 
-def test_a_folder_without_the_tables_is_named(own: Path, tmp_path: Path):
-    with pytest.raises(BadInput, match="does not hold damico2025-curves"):
+def test_a_folder_without_the_tables_is_named(own: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"does not hold damico2025-curves: expected CNN_MNIST.npy"):
         tables.get_tables(NAME, tmp_path)

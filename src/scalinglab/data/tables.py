@@ -1,17 +1,23 @@
 """Published learning curves: what they are, where they come from, and where their tables lie.
 
-A set is known by the MD5 sums of its tables. They lie in ``learning-curves/<folder>/`` under a folder of
-``SCALINGLAB_DATA`` or in the user's cache; `get_tables` copies them there from any folder that holds them.
+A set is a table for each pair of model and data set, in ``learning-curves/<folder>/`` under a folder of
+``SCALINGLAB_DATA`` or in the user's cache. `get_tables` fetches the files that the authors publish, makes the
+tables of them, and verifies their numbers by MD5 sums; without a network it takes a folder that holds the
+authors' files (a clone of their repository) or the tables.
 """
 
 from __future__ import annotations
 
 import hashlib
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from scalinglab.data.author_arrays import read_arrays
+from scalinglab.data.fetch import Progress, download
 from scalinglab.data.sources import folder, search_path
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.support.whole_files import write_whole
@@ -23,8 +29,12 @@ class TableSet:
 
     Attributes:
         folder: under ``learning-curves/``.
-        files: the tables and their MD5 sums.
-        address: where the authors publish the analysis files that the tables are made of.
+        pairs: names of the authors' files without ending, and the MD5 sum of the numbers of the table made
+            of each (`numbers`); "" where no sum is known here. Those with a sum make the set: the others are
+            welcome.
+        address: where the authors publish the files.
+        raw: the address of one of them, with places for commit and pair.
+        commits: of their repository in which files were published, the latest first.
         licence: of those.
         columns: of the tables.
     """
@@ -32,8 +42,10 @@ class TableSet:
     name: str
     title: str
     folder: str
-    files: dict[str, str]
+    pairs: Mapping[str, str]
     address: str
+    raw: str
+    commits: tuple[str, ...]
     licence: str
     columns: tuple[str, ...]
 
@@ -42,22 +54,37 @@ class TableSet:
         """Where the tables lie under a data folder."""
         return Path("learning-curves") / self.folder
 
+    @property
+    def needed(self) -> list[str]:
+        """The pairs without which the set is not whole."""
+        return [pair for pair, known in self.pairs.items() if known]
+
 
 TABLES = {
     one.name: one
     for one in (
         TableSet(
             name="damico2025-curves",
-            title="test error against norm, averaged over seeds, five of the nine pairs of damico2025",
+            title="test error against norm, averaged over seeds, of the pairs of damico2025",
             folder="damico2025",
-            files={
-                "cnn-cifar10.csv": "c34aac00869e55c0a365f96d144783c0",
-                "cnn-mnist.csv": "362e7675a80749b127def5287b0e03a6",
-                "resnet-cifar10.csv": "71059bbfa697ff0bd21e15ab203985e2",
-                "resnet-mnist.csv": "66e9116596c9e7058e4aaa40a84eb0f8",
-                "vit-cifar100.csv": "175f787382254b12e97f5e835cb53791",
+            pairs={
+                "CNN_CIFAR10": "230fd4b875809c8fe53b41ee1270f0cc",
+                "CNN_CIFAR100": "",
+                "CNN_MNIST": "d3cbcbef4ea103fbad420aab4f1e91ef",
+                "ResNet_CIFAR10": "ecf8204e68101f152cc2b8caac323073",
+                "ResNet_CIFAR100": "",
+                "ResNet_MNIST": "db3aa00169d49ad59f3498b75786e522",
+                "ViT_CIFAR10": "",
+                "ViT_CIFAR100": "a49cd9c3feec6f2d601169ebd24dcc1c",
+                "ViT_MNIST": "",
             },
             address="https://github.com/Francill99/deep_norm (folder analysis/)",
+            raw="https://raw.githubusercontent.com/Francill99/deep_norm/{commit}/analysis/{pair}.npy",
+            commits=(
+                "147e9e0b67997f2f2bedbc161ab1fb9d29f48676",
+                "132d7105cebcbdf045efebc4974aa97618926150",
+                "119f35366c4f014e2d517f77f907af7856b10d6f",
+            ),
             licence="none stated; cite D'Amico, Bocchi, Negri (2025)",
             columns=("model", "dataset", "n_data", "norm", "test_error", "n_seeds"),
         ),
@@ -65,51 +92,66 @@ TABLES = {
 }
 
 
+# --- reading ---------------------------------------------------------------------------------------------
+
+
+def table_file(pair: str) -> str:
+    """The name of a pair's table, such as cnn-cifar10.csv."""
+    return pair.lower().replace("_", "-") + ".csv"
+
+
 def tables_of(name: str) -> list[pd.DataFrame]:
     """The tables of a set of published curves, in the order of their names; none where they are not here."""
-    found = tables_folder(name)
-    return [] if found is None else [pd.read_csv(found / file) for file in sorted(TABLES[name].files)]
+    found, known = tables_folder(name), TABLES[name]
+    if found is None:
+        return []
+    files = [found / table_file(pair) for pair in sorted(known.pairs)]
+    return [pd.read_csv(file) for file in files if file.is_file()]
 
 
 def tables_folder(name: str) -> Path | None:
-    """The folder that holds every table of a set; None where there is none."""
+    """The folder that holds every table with a known sum; None where there is none."""
     known = TABLES[name]
-    for base in search_path():
-        if all((base / known.place / file).is_file() for file in known.files):
-            return base / known.place
-    return None
+    return next((base / known.place for base in search_path() if _whole(known, base / known.place)), None)
 
 
-def get_tables(name: str, origin: str | Path | None = None) -> Path:
+def _whole(known: TableSet, base: Path) -> bool:
+    return all((base / table_file(pair)).is_file() for pair in known.needed)
+
+
+def numbers(table: pd.DataFrame) -> str:
+    """MD5 sum of a table's sizes, norms and errors to nine digits, whatever the file they were read from."""
+    columns = (table[name] for name in ("n_data", "norm", "test_error"))
+    lines = (f"{int(n)} {norm:.9g} {error:.9g}\n" for n, norm, error in zip(*columns, strict=True))
+    return hashlib.md5("".join(lines).encode(), usedforsecurity=False).hexdigest()
+
+
+# --- getting ---------------------------------------------------------------------------------------------
+
+
+def get_tables(name: str, origin: str | Path | None = None, progress: Progress | None = None) -> Path:
     """Bring the tables of a set into the data folder, verify them, and return their folder.
 
     Args:
-        origin: a folder that holds them, itself or under ``learning-curves/``.
+        origin: a folder that holds the authors' files or the tables, itself or under ``analysis/`` or
+            ``learning-curves/``; by default they are taken where they are here, and fetched where not.
+        progress: called with the bytes that have come and the bytes in all (or None).
 
     Raises:
-        BadInput: no `origin` and no tables here, an `origin` without them, or one with damaged ones.
+        BadInput: an `origin` without the set, or tables that are not the published ones.
+        ScalinglabError: the files could not be fetched, or the tables not be written.
     """
     known, here = TABLES[name], tables_folder(name)
-    if origin is None:
-        if here is None:
-            raise BadInput(
-                f"{name}: {known.title}. The authors publish their analysis files at {known.address}; "
-                f"licence: {known.licence}. Those are arrays, which are not fetched; the tables made of them "
-                f"({', '.join(known.files)}) are copied from a folder that holds them: "
-                f"scalinglab data get {name} --from FOLDER"
-            )
-        _verify(known, here)
+    if origin is None and here is not None:
+        for pair in known.needed:
+            _verified(known, pair, pd.read_csv(here / table_file(pair)), here / table_file(pair))
         return here
-    source = next((base for base in (Path(origin), Path(origin) / known.place) if _holds(known, base)), None)
-    if source is None:
-        raise BadInput(f"{origin} does not hold {name}: expected {', '.join(known.files)}")
-    _verify(known, source)
+    made = _fetched(known, progress) if origin is None else _from_folder(known, Path(origin).expanduser())
     target = folder() / known.place
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for file in known.files:
-            if target / file != source / file:
-                _copy(source / file, target / file)
+        for pair, table in made.items():
+            _write(target / table_file(pair), table)
     except OSError as error:
         raise ScalinglabError(
             f"cannot write to {target} ({error.strerror}): set SCALINGLAB_DATA to a folder of yours"
@@ -117,19 +159,66 @@ def get_tables(name: str, origin: str | Path | None = None) -> Path:
     return target
 
 
-def _copy(source: Path, target: Path) -> None:
-    write_whole(target, lambda partial: partial.write_bytes(source.read_bytes()))
+def _write(path: Path, table: pd.DataFrame) -> None:
+    write_whole(path, lambda partial: partial.write_text(table.to_csv(index=False)))
 
 
-def _holds(known: TableSet, base: Path) -> bool:
-    return all((base / file).is_file() for file in known.files)
-
-
-def _verify(known: TableSet, base: Path) -> None:
-    for file, expected in known.files.items():
-        found = hashlib.md5((base / file).read_bytes(), usedforsecurity=False).hexdigest()
-        if found != expected:
-            raise BadInput(
-                f"{base / file} is not the published table: its MD5 sum is {found}, not {expected}: "
-                "copy it again"
+def _fetched(known: TableSet, progress: Progress | None) -> dict[str, pd.DataFrame]:
+    """The tables, made of what the authors publish; without those that no sum is known of, if they fail."""
+    made = {}
+    for pair, expected in known.pairs.items():
+        failures = []
+        for commit in known.commits:
+            try:
+                made[pair] = _from_address(known, pair, known.raw.format(commit=commit, pair=pair), progress)
+                break
+            except (OSError, ScalinglabError) as error:
+                failures.append(f"  {error}")
+        if expected and pair not in made:
+            raise ScalinglabError(
+                f"{known.name} could not be fetched:\n"
+                + "\n".join(failures)
+                + f"\nThe authors publish it at "
+                f"{known.address}; licence: {known.licence}. From a folder that holds their files, or tables "
+                f"made of them: scalinglab data get {known.name} --from FOLDER"
             )
+    return made
+
+
+def _from_address(known: TableSet, pair: str, url: str, progress: Progress | None) -> pd.DataFrame:
+    with tempfile.TemporaryDirectory() as box:
+        try:
+            path = download(url, Path(box) / f"{pair}.npy", progress or (lambda done, total: None))
+        except OSError as error:
+            raise ScalinglabError(f"{url}: {error}") from error
+        return _verified(known, pair, read_arrays(path), url)
+
+
+def _from_folder(known: TableSet, origin: Path) -> dict[str, pd.DataFrame]:
+    """The tables of a folder: the authors' arrays, or tables made of them."""
+    for base in (origin, origin / "analysis", origin / known.place):
+        made = {}
+        for pair in known.pairs:
+            arrays, table = base / f"{pair}.npy", base / table_file(pair)
+            if arrays.is_file():
+                made[pair] = _verified(known, pair, read_arrays(arrays), arrays)
+            elif table.is_file():
+                made[pair] = _verified(known, pair, pd.read_csv(table), table)
+        if set(known.needed) <= set(made):
+            return made
+    expected = ", ".join(f"{pair}.npy or {table_file(pair)}" for pair in known.needed)
+    raise BadInput(f"{origin} does not hold {known.name}: expected {expected}")
+
+
+def _verified(known: TableSet, pair: str, table: pd.DataFrame, origin: Path | str) -> pd.DataFrame:
+    """The table, or an error where it is not the published one."""
+    missing = [name for name in known.columns if name not in table]
+    if missing:
+        raise BadInput(f"{origin} is no table of {known.name}: it lacks {', '.join(missing)}")
+    expected, found = known.pairs[pair], numbers(table)
+    if expected and found != expected:
+        raise BadInput(
+            f"{origin} does not hold the published curves: the MD5 sum of its numbers is {found}, not "
+            f"{expected}: get it again"
+        )
+    return table

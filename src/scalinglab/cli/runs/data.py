@@ -17,7 +17,7 @@ app = typer.Typer(help="List and download image sets.", no_args_is_help=True)
 
 @app.command("list")
 def list_sets(as_json: Json = False, out: Out = None) -> None:
-    """The image sets: name, size, licence, whether it is here, and how to get it.
+    """The image sets and published curves: name, size, licence, whether it is here, and how to get it.
 
     scalinglab data list
     """
@@ -50,7 +50,7 @@ def list_sets(as_json: Json = False, out: Out = None) -> None:
                 "download_mb": 0,
                 "licence": known.licence,
                 "here": found is not None,
-                "get": str(found) if found is not None else f"scalinglab data get {name} --from FOLDER",
+                "get": str(found) if found is not None else f"scalinglab data get {name}",
             }
         )
     for row in rows:
@@ -79,15 +79,18 @@ def get(
 
     scalinglab data get cifar100 --from /some/folder
 
-    scalinglab data get damico2025-curves --from /some/folder
+    scalinglab data get damico2025-curves --from deep_norm/
     """
     from scalinglab.data import get, load
     from scalinglab.data.tables import TABLES, get_tables, tables_of
 
     if name in TABLES:
-        place, known = get_tables(name, origin), TABLES[name]
+        known = TABLES[name]
+        place = get_tables(name, origin)
         pairs = [f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}" for t in tables_of(name)]
-        holds = f"{known.title}: {', '.join(pairs)}; from {known.address}; licence: {known.licence}"
+        sums = ", ".join(pair.replace("_", " ") for pair in known.needed)
+        holds = f"{known.title}: {', '.join(pairs)}; verified by sums: {sums}"
+        holds += f"; from {known.address}; licence: {known.licence}"
         emit({"name": name, "folder": str(place), "holds": holds}, as_json=as_json)
         return
     place = get(name, origin, _show if sys.stderr.isatty() else None)

@@ -1,11 +1,11 @@
 """Pairs of model and data set, analysed: from the curves that the authors published, and from our own runs.
 
-Test error against norm for five of the nine pairs is public; `scalinglab data get damico2025-curves` tells
-where. Our own runs come from `study` and are analysed under two norms: "as published", what the authors' code
-computes, which alone can be compared with their numbers, and "eq. 2", what the paper defines. The authors
-measured after whole epochs, so laws are fitted to our checkpoints from the first epoch on: before it, test
-errors fall more steeply. At scale smoke, where an epoch is a few steps, all checkpoints count, and a family
-with known exponents, γ₁ = 0.5 and γ₂ = 1, stands beside networks trained on digits.
+The authors publish test error against norm; `scalinglab data get damico2025-curves` brings these curves. Our
+own runs come from `study` and are analysed under two norms: "as published", what the authors' code computes,
+which alone can be compared with their numbers, and "eq. 2", what the paper defines. The authors measured
+after whole epochs, so laws are fitted to our checkpoints from the first epoch on: before it, test errors fall
+more steeply. At scale smoke, where an epoch is a few steps, all checkpoints count, and a family with known
+exponents, γ₁ = 0.5 and γ₂ = 1, stands beside networks trained on digits.
 """
 
 from __future__ import annotations

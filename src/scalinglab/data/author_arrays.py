@@ -1,0 +1,87 @@
+"""The analysis files of damico2025 as their authors publish them: curves of one pair in a NumPy file.
+
+A file holds one pickled dictionary. Read here are
+
+- ``P_arr`` (P,): training sizes,
+- ``log_x_grid`` (x,): norms, equally spaced in their logarithm, the same for all sizes,
+- ``mean_val_error_arr`` (P, x): test error, averaged over seeds; NaN at norms that no run of a size reaches,
+- ``seed_arr``: the seeds.
+
+A pickle can run any code when it is loaded, so nothing but arrays and plain values is let through.
+"""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.lib import format as npy
+
+from scalinglab.errors import BadInput
+
+NEEDED = ("P_arr", "log_x_grid", "mean_val_error_arr", "seed_arr")
+PERCENT = 0.01
+HARMLESS = {
+    (module, name)
+    for module in ("numpy.core.multiarray", "numpy._core.multiarray")
+    for name in ("_reconstruct", "scalar")
+} | {("numpy", "ndarray"), ("numpy", "dtype")}
+
+
+class _Arrays(pickle.Unpickler):
+    """Loads arrays and plain values, and refuses everything else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in HARMLESS:
+            raise pickle.UnpicklingError(f"it holds {module}.{name}")
+        return super().find_class(module, name)
+
+
+def read_arrays(path: Path) -> pd.DataFrame:
+    """The curves of a pair, one row a size and norm: model, dataset, n_data, norm, test_error, n_seeds.
+
+    Args:
+        path: such as ``CNN_CIFAR10.npy``; model and data set are taken from the name.
+
+    Raises:
+        BadInput: not such a file, or one with anything but arrays in it.
+    """
+    model, _, dataset = path.stem.partition("_")
+    held = _dictionary(path)
+    missing = [name for name in NEEDED if name not in held]
+    if missing:
+        raise BadInput(f"{path} is no analysis file of damico2025: it lacks {', '.join(missing)}")
+    sizes, norms, errors = (np.asarray(held[name], float) for name in NEEDED[:3])
+    if errors.shape != (len(sizes), len(norms)):
+        raise BadInput(
+            f"{path}: {NEEDED[2]} has shape {errors.shape}, expected sizes × norms: "
+            f"{(len(sizes), len(norms))}"
+        )
+    if np.nanmax(errors) > 1:
+        errors = PERCENT * errors
+    row, column = np.nonzero(np.isfinite(errors))
+    return pd.DataFrame(
+        {
+            "model": model, "dataset": dataset, "n_data": sizes[row].astype(int), "norm": norms[column],
+            "test_error": errors[row, column], "n_seeds": len(np.atleast_1d(held["seed_arr"])),
+        }
+    )  # fmt: skip
+
+
+def _dictionary(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            version = npy.read_magic(file)
+            header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            if not header(file)[2].hasobject:
+                raise BadInput(f"{path} holds a plain array, not a dictionary of them")
+            held = _Arrays(file).load()
+    except (ValueError, EOFError, pickle.UnpicklingError, AttributeError, ImportError) as error:
+        raise BadInput(f"{path} is no NumPy file with a dictionary of arrays: {error}") from error
+    held = held.item() if isinstance(held, np.ndarray) and held.size == 1 else held
+    if not isinstance(held, dict):
+        raise BadInput(f"{path} holds {type(held).__name__}, not a dictionary of arrays")
+    return held
