@@ -1,10 +1,11 @@
 """Mutation testing: small random changes to the package, each of which some test must notice.
 
-    python tools/mutants.py [PACKAGE …] [--number 60] [--seed 0] [--jobs 1]
+    python tools/mutants.py [PACKAGE …] [--number 60] [--seed 0] [--jobs 1] [--slow]
 
 A mutant changes one constant, comparison, arithmetic or boolean operator, or removes one guard. It is
-applied to a copy of the repository and run against those tests of its package that execute the changed line,
-known from one recorded run with coverage contexts (kept in `.mutants/`, renewed where code or tests changed).
+applied to a copy of the repository and run against those quick tests of its package that execute the changed
+line, known from one recorded run of each file of tests (kept in `.mutants/`, renewed where code or tests
+changed). With `--slow`, what they do not notice is tried against the slow tests of the same files too.
 Tests run in a child that is forked after the heavy packages were imported, so that a mutant costs seconds.
 What no test notices is printed as a table. Mutants that change nothing a user could see are listed, with the
 reason, in `tools/equivalent_mutants.toml`, and are not sampled.
@@ -24,7 +25,6 @@ import py_compile
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,6 +32,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,9 @@ HEAVY = (
     "numpy", "scipy.optimize", "scipy.stats", "scipy.special", "pandas", "pyarrow.parquet", "torch",
     "sklearn.neighbors", "pytest", "matplotlib.pyplot", "typer.testing", "iminuit",
 )  # fmt: skip
-MOST_SECONDS = 40.0  # of recorded test time that one mutant may take
+MOST_SECONDS = 20.0  # of recorded test time that one mutant may take
+SLOW_SECONDS = 240.0  # of slow tests for one mutant
+NO_TESTS = 5  # pytest's exit status where none was selected
 
 COMPARISONS = {
     ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="), ast.GtE: (">", "<"), ast.Eq: ("!=",),
@@ -165,76 +168,96 @@ def sources(package: str) -> list[Path]:
 # --- which tests execute a line -----------------------------------------------------------------
 
 
-def fingerprint(package: str) -> str:
-    """Of the sources and tests of a package: where it changes, coverage is recorded anew."""
+def units(package: str) -> list[Path]:
+    """What is recorded at once: each file of tests of a package, and the examples in its docstrings."""
+    return [*sorted((ROOT / "tests" / package).rglob("test_*.py")), ROOT / "src" / "scalinglab" / package]
+
+
+def fingerprint(package: str, unit: Path) -> str:
+    """Of the sources and tests that a recording depends on: where they change it is made anew."""
+    shared = [path for path in (ROOT / "tests" / package).rglob("*.py") if not path.name.startswith("test_")]
     digest = hashlib.sha256()
-    for path in sorted([*sources(package), *(ROOT / "tests" / package).rglob("*.py")]):
+    for path in sorted([*sources(package), *shared, *([unit] if unit.is_file() else [])]):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
-def record(package: str) -> None:
-    """Run the tests of a package once with coverage contexts, and once as mutants run, with their times.
-
-    Only tests that pass in the second run are used, so that none fails for another reason than the mutant.
-    """
-    folder = RECORD / package
-    if (folder / "state").exists() and (folder / "state").read_text() == fingerprint(package):
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    print(f"recording which tests execute which lines of {package}", file=sys.stderr)
-    command = [
-        sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider",
-        f"--cov=scalinglab.{package}", "--cov-context=test", "--cov-report=",
-        f"tests/{package}", f"src/scalinglab/{package}",
-    ]  # fmt: skip
-    environment = os.environ | {
-        "COVERAGE_FILE": str(folder / "coverage"), "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"
-    }  # fmt: skip
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"the tests of {package} do not pass as they are:\n{done.stdout[-3000:]}")
-    with tempfile.TemporaryDirectory() as scratch:
-        copy_of_repository(Path(scratch))
-        tests = [f"tests/{package}", f"src/scalinglab/{package}"]
-        forked(Path(scratch), tests, 1800, [Times(folder / "times.jsonl")], stop=False)
-    if not (folder / "times.jsonl").exists():
-        raise SystemExit(f"no test of {package} passes in a forked process")
-    (folder / "state").write_text(fingerprint(package))
+def record(package: str, unit: Path, root: Path) -> dict[str, Any]:
+    """Run a file of quick tests as mutants run, with coverage by test; only tests that pass are used."""
+    kept = RECORD / package / f"{unit.stem}.json"
+    state = fingerprint(package, unit)
+    if kept.exists():
+        record = json.loads(kept.read_text(encoding="utf-8"))
+        if record["state"] == state:
+            return record
+    print(f"recording which lines {unit.relative_to(ROOT)} executes", file=sys.stderr, flush=True)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    if not any(root.iterdir()):
+        copy_of_repository(root)
+    found = root / "recorded.json"
+    found.unlink(missing_ok=True)
+    forked(root, [str(unit.relative_to(ROOT))], 900, [Executed(package, root, found)])
+    if not found.exists():
+        raise SystemExit(f"{unit.relative_to(ROOT)} did not end within 15 minutes, or could not be run")
+    record = {"state": state, **json.loads(found.read_text(encoding="utf-8"))}
+    kept.write_text(json.dumps(record), encoding="utf-8")
+    return record
 
 
-class Times:
-    """A plugin of pytest that writes the time of each test that passed."""
+class Executed:
+    """A plugin of pytest that writes the time of each test that passed and the lines that it executed."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, package: str, root: Path, path: Path) -> None:
+        self.source, self.root, self.path = root / "src" / "scalinglab" / package, root, path
+        self.seconds: dict[str, float] = {}
+
+    def pytest_sessionstart(self, session: Any) -> None:
+        """Called by pytest before tests are collected, which is when lines run that run at import."""
+        from coverage import Coverage
+
+        self.coverage = Coverage(data_file=None, source=[str(self.source)], config_file=False)
+        self.coverage.start()
+
+    def pytest_runtest_setup(self, item: Any) -> None:
+        """Called by pytest before each test."""
+        self.coverage.switch_context(item.nodeid)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Called by pytest for each phase of a test."""
         if report.when == "call" and report.passed:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([report.nodeid, report.duration]) + "\n")
+            self.seconds[report.nodeid] = report.duration
+
+    def pytest_sessionfinish(self, session: Any) -> None:
+        """Called by pytest at the end."""
+        self.coverage.stop()
+        data = self.coverage.get_data()
+        lines = {
+            Path(file).relative_to(self.root).as_posix(): data.contexts_by_lineno(file)
+            for file in data.measured_files()
+        }
+        self.path.write_text(json.dumps({"seconds": self.seconds, "lines": lines}), encoding="utf-8")
 
 
 class Covering:
-    """The tests of a package that execute a line, the quickest first."""
+    """The quick tests of a package that execute a line, the quickest first."""
 
     def __init__(self, package: str) -> None:
-        from coverage import CoverageData
-
-        record(package)
-        self.data = CoverageData(str(RECORD / package / "coverage"))
-        self.data.read()
-        rows = (RECORD / package / "times.jsonl").read_text(encoding="utf-8").splitlines()
-        self.seconds: dict[str, float] = dict(map(json.loads, rows))
+        self.seconds: dict[str, float] = {}
+        self.lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+        with tempfile.TemporaryDirectory() as scratch:
+            for unit in units(package):
+                recorded = record(package, unit, Path(scratch))
+                self.seconds |= recorded["seconds"]
+                for file, lines in recorded["lines"].items():
+                    for line, tests in lines.items():
+                        self.lines[file][int(line)].update(tests)
 
     def tests(self, mutant: Mutant) -> list[str]:
         """Of a line that runs at import: the tests that execute any other line of that file."""
-        lines = self.data.contexts_by_lineno(str(ROOT / mutant.file))
-        names = _tests(lines.get(mutant.line, []))
-        if "" in lines.get(mutant.line, []):
-            names |= _tests([context for found in lines.values() for context in found])
+        lines = self.lines[mutant.file]
+        names = lines[mutant.line]
+        if "" in names:
+            names = set().union(*lines.values())
         chosen, spent = [], 0.0
         for test in sorted(names & self.seconds.keys(), key=lambda name: self.seconds[name]):
             spent += self.seconds[test]
@@ -242,10 +265,6 @@ class Covering:
                 break
             chosen.append(test)
         return chosen
-
-
-def _tests(contexts: list[str]) -> set[str]:
-    return {context.rsplit("|", 1)[0] for context in contexts}
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -263,26 +282,39 @@ def copy_of_repository(root: Path) -> None:
     )
 
 
-def outcome(mutant: Mutant, tests: list[str], seconds: float, root: Path) -> str:
+def outcome(mutant: Mutant, tests: list[str], seconds: float, root: Path, slow: bool) -> str:
     """`survived`, `killed`, `timeout` or `not covered`."""
     if not tests:
         return "not covered"
+    files = sorted({test.split("::")[0] for test in tests if test.startswith("tests/")}) if slow else []
+    files = [file for file in files if passes(root, file)]
     original = mutant.apply(root)
     try:
         status = forked(root, tests, 4 * seconds + 60)
+        if status == 0 and files:
+            status = forked(root, files, SLOW_SECONDS, mark="slow") or 0  # too slow is no proof
     finally:
         (root / mutant.file).write_text(original, encoding="utf-8")
-    return {0: "survived", None: "timeout"}.get(status, "killed")
+    return {0: "survived", NO_TESTS: "survived", None: "timeout"}.get(status, "killed")
+
+
+@cache
+def passes(root: Path, file: str) -> bool:
+    """Whether the slow tests of a file, if it has any, pass without a mutant."""
+    return forked(root, [file], SLOW_SECONDS, mark="slow") == 0
 
 
 def forked(
-    root: Path, tests: list[str], seconds: float, plugins: Sequence[Any] = (), stop: bool = True
+    root: Path, tests: list[str], seconds: float, plugins: Sequence[Any] = (), mark: str = "not slow"
 ) -> int | None:
-    """The exit status of pytest in a child, None where it took longer than `seconds`."""
+    """The exit status of pytest in a child that ends at the first failure, unless it has plugins.
+
+    None where it took longer than `seconds`.
+    """
     child = os.fork()
     if child == 0:
         os.setsid()
-        _run(root, tests, plugins, ["-x"] if stop else [])
+        _run(root, tests, plugins, ["-m", mark] if plugins else ["-x", "-m", mark])
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -312,13 +344,13 @@ def _run(root: Path, tests: list[str], plugins: Sequence[Any], options: list[str
         os._exit(status)
 
 
-def judge(job: tuple[list[tuple[Mutant, list[str], float]], Path]) -> list[tuple[Mutant, str]]:
+def judge(job: tuple[list[tuple[Mutant, list[str], float]], Path, bool]) -> list[tuple[Mutant, str]]:
     """The outcomes of some mutants, one after another in one copy."""
-    mutants, root = job
+    mutants, root, slow = job
     copy_of_repository(root)
     results = []
     for mutant, tests, seconds in mutants:
-        results.append((mutant, outcome(mutant, tests, seconds, root)))
+        results.append((mutant, outcome(mutant, tests, seconds, root, slow)))
         print(f"{results[-1][1]:12} {shown(mutant)}  [{len(tests)} tests]", file=sys.stderr, flush=True)
     return results
 
@@ -361,6 +393,7 @@ def main() -> None:
     )
     parser.add_argument("-n", "--number", type=int, default=60, help="mutants in all")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--slow", action="store_true", help="try survivors against slow tests too")
     parser.add_argument("--jobs", type=int, default=1, help="mutants run at the same time")
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -374,7 +407,10 @@ def main() -> None:
         tests = covering[mutant.package].tests(mutant)
         work.append((mutant, tests, sum(covering[mutant.package].seconds[test] for test in tests)))
     with tempfile.TemporaryDirectory() as scratch:
-        jobs = [(work[k :: options.jobs], Path(tempfile.mkdtemp(dir=scratch))) for k in range(options.jobs)]
+        jobs = [
+            (work[k :: options.jobs], Path(tempfile.mkdtemp(dir=scratch)), options.slow)
+            for k in range(options.jobs)
+        ]
         with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
             results = [result for part in pool.map(judge, jobs, chunksize=1) for result in part]
     report(results)
