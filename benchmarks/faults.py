@@ -23,8 +23,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads decide how sums round
 from scalinglab.curves import run_name  # noqa: E402
 from scalinglab.store import Store  # noqa: E402
 from scalinglab.sweep import execute  # noqa: E402
+from scalinglab.sweep.training import identity  # noqa: E402
 from tests.sweep.faults import inject, same_bits, trained_grid  # noqa: E402
-from tests.sweep.short import identity  # noqa: E402
 
 
 @contextmanager

@@ -26,7 +26,9 @@ from pathlib import Path
 
 import numpy as np
 
-from scalinglab.readers.binary import crc32c
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from tests.readers.event_files import event, field
 
 IMAGE, SCALARS, RUNS, METRICS = 1 << 20, 20_000, 4, 20
 READ = """
@@ -40,35 +42,10 @@ print(json.dumps([rows, resident() - before, time.process_time() - start]))
 """
 
 
-def varint(value: int) -> bytes:
-    """An integer in protobuf's wire format."""
-    out = b""
-    while value > 0x7F:
-        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
-    return out + bytes([value])
-
-
-def field(number: int, data: bytes) -> bytes:
-    """A field of bytes in protobuf's wire format."""
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def masked(data: bytes) -> bytes:
-    """The checksum of a TFRecord."""
-    crc = crc32c(data)
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
-
-
-def event(step: int, value: bytes) -> bytes:
-    """A TFRecord with one summary value."""
-    body = b"\x09" + bytes(8) + b"\x10" + varint(step) + field(5, field(1, value))
-    head = struct.pack("<Q", len(body))
-    return head + masked(head) + body + masked(body)
-
-
 def tensorboard(folder: Path, megabytes: int) -> None:
     """Runs of scalars with images between them."""
-    picture = event(1, field(1, b"samples") + field(4, np.random.default_rng(0).bytes(IMAGE)))
+    pixels = np.random.default_rng(0).bytes(IMAGE)
+    picture = event(1, field(1, field(1, b"samples") + field(4, pixels)))
     images = max(megabytes // RUNS, 1)
     for run in range(RUNS):
         path = folder / f"run-{run}" / "events.out.tfevents.1.host"
@@ -76,7 +53,7 @@ def tensorboard(folder: Path, megabytes: int) -> None:
         with path.open("wb") as file:
             for step in range(SCALARS):
                 loss = struct.pack("<f", 3.0 + run - step / SCALARS)
-                file.write(event(step, field(1, b"val_loss") + b"\x15" + loss))
+                file.write(event(step, field(1, field(1, b"val_loss") + b"\x15" + loss)))
                 if step % (SCALARS // images or 1) == 0:
                     file.write(picture)
 

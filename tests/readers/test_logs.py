@@ -24,6 +24,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.readers import ReadingWarning, binary, take_in, tensorboard
 from tests.cli.test_laws_cli import run
+from tests.readers.event_files import event, field, masked
 from tests.readers.write_logs import EVALUATED, KEPT, RATES, STEPS, WRITERS, loss
 
 KINDS = tuple(WRITERS)
@@ -292,23 +293,6 @@ def test_divergence_is_recorded(tmp_path: Path):
 # --- hostile ---------------------------------------------------------------------------------------
 
 
-def varint(value: int) -> bytes:
-    value &= (1 << 64) - 1
-    out = b""
-    while value > 127:
-        out, value = out + bytes([value & 127 | 128]), value >> 7
-    return out + bytes([value])
-
-
-def field(number: int, data: bytes) -> bytes:
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def masked(data: bytes) -> bytes:
-    crc = binary.crc32c(data)
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
-
-
 def write_events(folder: Path, values, padding: bytes = b"") -> Path:
     """An event file of scalars, with images of `padding` bytes between them."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -317,9 +301,7 @@ def write_events(folder: Path, values, padding: bytes = b"") -> Path:
         for step, tag, value in values:
             parts = field(1, field(1, tag.encode()) + b"\x15" + struct.pack("<f", value))
             parts += field(1, field(1, b"image") + field(4, padding)) if padding else b""
-            event = b"\x09" + bytes(8) + b"\x10" + varint(step) + field(5, parts)
-            head = struct.pack("<Q", len(event))
-            file.write(head + masked(head) + event + masked(event))
+            file.write(event(step, parts))
     return path
 
 

@@ -1,15 +1,6 @@
 """A runner that really trains, and keeps states so often that killed runs go on from them."""
 
-from scalinglab.sweep.training import (  # noqa: F401
-    alike,
-    capacity,
-    cost,
-    devices,
-    identity,
-    memory,
-    memory_limit,
-    probe,
-)
+from scalinglab.sweep.training import *  # noqa: F403  all functions of a runner but `work`
 from scalinglab.train.engine import train_into
 
 

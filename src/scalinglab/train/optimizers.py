@@ -89,14 +89,10 @@ class Rule:
         count = 2 if self.adaptive else 1 if self.momentum else 0
         types = (self.momentum_type, None)[:count]
         slots = [[torch.zeros_like(p.detach(), dtype=kind) for p in parameters.values()] for kind in types]
-        rates = [s.learning_rate for s in settings]
-        return Moments(
-            slots,
-            torch.zeros((), device=device),
-            torch.tensor(rates, device=device),
-            torch.tensor(totals, dtype=torch.float32, device=device),
-            rates[0] if len(set(rates)) == 1 else None,
-        )
+        steps, rates, all_steps = (torch.zeros(size, device=device) for size in ([], *[[len(settings)]] * 2))
+        moments = Moments(slots, steps, rates, all_steps, None)
+        moments.restart(settings, totals)
+        return moments
 
     def update(
         self, masters: list[Tensor], working: list[Tensor], gradients: Sequence[Tensor], moments: Moments

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from scalinglab.measure.network_norms.cuda_graphs import captured
+from scalinglab.measure.network_norms.cuda_graphs import Arriving, captured
 from scalinglab.support.phases import phase
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident, Ring, Stream
@@ -115,22 +115,11 @@ class Snapshot:
     """Tensors at one moment, on their way to the host: training may change them meanwhile."""
 
     def __init__(self, step: int, tensors: Sequence[Tensor]) -> None:
-        self.step = step
-        self.event: torch.cuda.Event | None = None
-        if tensors[0].device.type == "cuda":
-            self.tensors = [torch.empty(t.shape, dtype=t.dtype, pin_memory=True) for t in tensors]
-            for copy, tensor in zip(self.tensors, tensors):
-                copy.copy_(tensor, non_blocking=True)
-            self.event = torch.cuda.Event()  # type: ignore[no-untyped-call]
-            self.event.record()  # type: ignore[no-untyped-call]
-        else:
-            self.tensors = [t.clone() for t in tensors]
+        self.step, self.arriving = step, Arriving(*tensors)
 
     def wait(self) -> dict[str, Any]:
         """What `Group.restore` takes."""
-        if self.event is not None:
-            self.event.synchronize()  # type: ignore[no-untyped-call]
-        return {"step": self.step, "tensors": self.tensors}
+        return {"step": self.step, "tensors": self.arriving.wait_all()}
 
 
 class Group:
@@ -158,10 +147,9 @@ class Group:
         subsets: Sequence[np.ndarray],
         initial: Named | None = None,
     ) -> None:
-        self.settings, self.setting = list(settings), settings[0]
         self.resident, self.device = resident, resident.device
-        self.batches = [s.batch(len(subset)) for s, subset in zip(settings, subsets)]
-        seeds = [s.seed_of("order") for s in settings]
+        seeds = self._take(settings, subsets)
+        self.batches = [s.batch(size) for s, size in zip(settings, self.sizes)]
         if _takes_ring(self.setting, self.device, self.batches):
             self.stream: Stream | Ring = Ring(list(subsets), seeds, self.batches, self.device)
         else:
@@ -175,18 +163,22 @@ class Group:
             k: placed(v.detach().clone(), self.setting, self.device)
             for k, v in self.program.start_buffers(initial).items()
         }
-        self.sizes = [len(subset) for subset in subsets]
-        self.totals = [s.total_steps(n) for s, n in zip(settings, self.sizes)]
         self.run_keys = rn.keys(seeds, rn.DROPOUT, self.device)
         self.moments = self.program.rule.start(self.parameters, settings, self.totals)
         self.working = self.program.working(self.parameters)
         self.leaves = self.program.leaves(self.working)
-        self.step = 0
         self.clock = Clock.at_start(self.runs, self.device)
         self.captures = self.setting.graphs and self.device.type == "cuda"
         self._choose_steps()
         self.evaluator = Evaluator(self.program, self.stream, self.runs, self.captures)
         self._graphs: dict[int, Callable[[], None]] = {}
+
+    def _take(self, settings: Sequence[Setting], subsets: Sequence[np.ndarray]) -> list[int]:
+        """Hold these runs, at their start; returns the seeds of the order of their examples."""
+        self.settings, self.setting, self.step = list(settings), settings[0], 0
+        self.sizes = [len(subset) for subset in subsets]
+        self.totals = [s.total_steps(n) for s, n in zip(settings, self.sizes)]
+        return [s.seed_of("order") for s in settings]
 
     def _choose_steps(self) -> None:
         """Use the kernels for small networks where they suit."""
@@ -206,11 +198,8 @@ class Group:
         self, settings: Sequence[Setting], subsets: Sequence[np.ndarray], initial: Named | None = None
     ) -> None:
         """Replace the runs by others at their start; captured graphs are reused."""
-        self.settings, self.setting = list(settings), settings[0]
-        seeds = [s.seed_of("order") for s in settings]
+        seeds = self._take(settings, subsets)
         self.stream.restart(list(subsets), seeds)
-        self.sizes = [len(subset) for subset in subsets]
-        self.totals = [s.total_steps(n) for s, n in zip(settings, self.sizes)]
         self.run_keys.copy_(rn.keys(seeds, rn.DROPOUT, self.device))
         initial = drawn(settings, self.program.model) if initial is None else initial
         for name, value in initial.items():
@@ -221,7 +210,6 @@ class Group:
             self.buffers[name].copy_(buffer)
         self.moments.restart(settings, self.totals)
         self.clock.restart()
-        self.step = 0
         self.evaluator.restart()
 
     @property

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from scalinglab.cli.shared import options as option
-from scalinglab.cli.shared.option_sets import Drawing, Table, takes
+from scalinglab.cli.shared.option_sets import Drawing, Rows, Table, takes
 from scalinglab.cli.shared.output import grid, plain
-from scalinglab.cli.shared.tables import draw, finish, read_curves, say
 
 
 @takes(table=Table, drawing=Drawing)
@@ -48,8 +47,10 @@ def extrapolate(
     table.finish(document, pd.DataFrame(columns))
 
 
+@takes(rows=Rows, drawing=Drawing)
 def collapse(
-    file: option.File,
+    rows: Rows,
+    drawing: Drawing,
     x: option.Along = "norm",
     y: option.Y = None,
     size: option.Size = "n_data",
@@ -64,12 +65,6 @@ def collapse(
         float,
         typer.Option(help="Largest relative deviation that counts as collapsed, e.g. 0.1."),
     ] = 0.1,
-    column: option.Columns = None,
-    where: option.Where = None,
-    figure: option.Figure = None,
-    no_figure: option.NoFigure = False,
-    as_json: option.Json = False,
-    out: option.Out = None,
 ) -> None:
     """Rescale curves of several sizes onto one master curve, and measure the quality of the collapse.
 
@@ -78,29 +73,28 @@ def collapse(
     import scalinglab as sl
     from scalinglab.curves.columns import measure_of
 
-    curves = read_curves(file, where, column, as_json=as_json)
+    curves = rows.curves()
     y = y or measure_of(curves.frame)
     found = sl.laws.collapse(curves, x=x, y=y, size=size, by=by, tolerance=tolerance)
-    say(found.summary(), as_json)
+    rows.say(found.summary())
     document = _plain(found)
-    if not no_figure:
+
+    def figure() -> Any:
         from scalinglab.figures import collapse as figures
 
-        document["figure"] = draw(figures.collapse(found, x=x, y=y, size=size), figure, file, "collapse")
-    finish(document, found.rescaled, as_json, out)
+        return figures.collapse(found, x=x, y=y, size=size)
+
+    document |= drawing.draw(figure, rows.file, "collapse")
+    rows.finish(document, found.rescaled)
 
 
+@takes(rows=Rows, drawing=Drawing)
 def dynamical(
-    file: option.File,
+    rows: Rows,
+    drawing: Drawing,
     x: option.Along = "norm",
     y: option.Y = None,
     size: option.Size = "n_data",
-    column: option.Columns = None,
-    where: option.Where = None,
-    figure: option.Figure = None,
-    no_figure: option.NoFigure = False,
-    as_json: option.Json = False,
-    out: option.Out = None,
 ) -> None:
     """Read the dynamical laws off error-against-norm curves at several sizes.
 
@@ -109,18 +103,20 @@ def dynamical(
     import scalinglab as sl
     from scalinglab.curves.columns import measure_of
 
-    curves = read_curves(file, where, column, as_json=as_json)
+    curves = rows.curves()
     y = y or measure_of(curves.frame)
     found = sl.laws.dynamical(curves, x=x, y=y, size=size)
-    say(found.summary(), as_json)
+    rows.say(found.summary())
     document = {**_plain(found), "collapse_from": found.collapse_from}
-    if not no_figure:
+
+    def figure() -> Any:
         from scalinglab.figures import collapse as figures
         from scalinglab.laws.learning_curves.mean_curves import size_curves
 
-        drawn = figures.dynamical(found, size_curves(curves, x, y, size), x, y, size)
-        document["figure"] = draw(drawn, figure, file, "dynamical")
-    finish(document, found.table, as_json, out)
+        return figures.dynamical(found, size_curves(curves, x, y, size), x, y, size)
+
+    document |= drawing.draw(figure, rows.file, "dynamical")
+    rows.finish(document, found.table)
 
 
 def _plain(result: Any) -> dict[str, Any]:

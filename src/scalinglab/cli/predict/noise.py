@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scalinglab.cli.shared import options as option
-from scalinglab.cli.shared.tables import draw, finish, read_curves, say
+from scalinglab.cli.shared.option_sets import Drawing, Rows, takes
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
@@ -34,8 +33,10 @@ Kind = Annotated[
 ]
 
 
+@takes(rows=Rows, drawing=Drawing)
 def laws_noise(
-    file: option.File,
+    rows: Rows,
+    drawing: Drawing,
     x: Searched = "normalized_noise_scale",
     y: Scored = None,
     width_column: WidthColumn = None,
@@ -43,12 +44,6 @@ def laws_noise(
     times: Annotated[
         bool, typer.Option("--times", help="Also the optimum at shares of the training time.")
     ] = False,
-    column: option.Columns = None,
-    where: option.Where = None,
-    figure: option.Figure = None,
-    no_figure: option.NoFigure = False,
-    as_json: option.Json = False,
-    out: option.Out = None,
 ) -> None:
     """Find the optimal SGD noise of every width, and whether it grows in proportion to width.
 
@@ -65,12 +60,12 @@ def laws_noise(
     if search not in ("all", "batch", "rate", "both"):
         raise BadInput(f"--search {search}: choose from all, batch, rate, both")
     settings = (x, *((width_column,) if width_column else ("width", "widening_factor")))
-    curves = read_curves(file, where, column, settings, as_json=as_json)
+    curves = rows.curves(settings)
     asked: dict[str, Any] = {"x": x, "y": y, "width": width_column}
     document: dict[str, Any] = {}
     if search == "both":
         compared = noise.compare(curves, **asked)
-        say(compared.summary(), as_json)
+        rows.say(compared.summary())
         found = compared.batch
         document = summary_of(found) | {"by_rate": summary_of(compared.rate)}
         document["ratio"] = asdict(compared.ratio)
@@ -78,21 +73,24 @@ def laws_noise(
     else:
         curves = curves if search == "all" else _one_search(curves, search)
         found = noise.optimal_noise(curves, **asked)
-        say(found.summary(), as_json)
+        rows.say(found.summary())
         document = summary_of(found)
     if times:
         along = noise.over_time(curves, **asked)
-        say("\n" + along.summary(), as_json)
+        rows.say("\n" + along.summary())
         document["times"] = {
             "shares": along.shares, "ratio": [asdict(r) for r in along.ratio], "verdict": along.verdict,
             "power": [asdict(one.power) for one in along.found],
             "noise": [one.noise for one in along.found],
         }  # fmt: skip
-    if not no_figure:
+
+    def figure() -> Any:
         from scalinglab.figures import noise as figures
 
-        document["figure"] = draw(figures.noise(found), figure, file, "noise")
-    finish(document, table_of(found), as_json, out)
+        return figures.noise(found)
+
+    document |= drawing.draw(figure, rows.file, "noise")
+    rows.finish(document, table_of(found))
 
 
 def _one_search(curves: Any, name: str) -> Any:
@@ -128,8 +126,10 @@ def summary_of(found: OptimalNoise) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@takes(rows=Rows, drawing=Drawing)
 def plan_noise(
-    file: option.File,
+    rows: Rows,
+    drawing: Drawing,
     width: Annotated[
         float, typer.Option(help="The width to plan for, as a multiple of the family's base width, e.g. 8.")
     ],
@@ -137,12 +137,6 @@ def plan_noise(
     search: Annotated[
         str, typer.Option(help="Use 'all' runs, or only those of the 'batch' or of the 'rate' search.")
     ] = "all",
-    column: option.Columns = None,
-    where: option.Where = None,
-    figure: option.Figure = None,
-    no_figure: option.NoFigure = False,
-    as_json: option.Json = False,
-    out: option.Out = None,
 ) -> None:
     """Batch size and learning rate for another width, the expected gain, and the critical width.
 
@@ -160,17 +154,20 @@ def plan_noise(
     if search not in ("all", "batch", "rate"):
         raise BadInput(f"--search {search}: choose from all, batch, rate")
     settings = ("normalized_noise_scale", "width", "widening_factor")
-    curves = read_curves(file, where, column, settings, as_json=as_json)
+    curves = rows.curves(settings)
     advice = advising.noise(curves if search == "all" else _one_search(curves, search), width, y=y)
-    say(advice.summary(), as_json)
+    rows.say(advice.summary())
     document = advising.record(advice)
-    rows = [
+    quantities = [
         {"quantity": name, **{k: v for k, v in value.items() if k != "stderr"}}
         for name, value in document.items()
         if isinstance(value, dict)
     ]
-    if not no_figure:
+
+    def figure() -> Any:
         from scalinglab.figures import noise as figures
 
-        document["figure"] = draw(figures.advice(advice), figure, file, "noise-plan")
-    finish(document, pd.DataFrame(rows), as_json, out)
+        return figures.advice(advice)
+
+    document |= drawing.draw(figure, rows.file, "noise-plan")
+    rows.finish(document, pd.DataFrame(quantities))

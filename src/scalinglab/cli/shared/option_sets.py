@@ -15,10 +15,12 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from scalinglab.cli.shared import options as option
-from scalinglab.cli.shared.tables import Asked, ask, draw, finish, say
+from scalinglab.cli.shared.tables import Asked, ask, draw, finish, read_curves, say
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from scalinglab.curves import Curves
 
 
 def takes(**sets: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -77,12 +79,22 @@ class Output:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table(Output):
-    """A table, which of its rows count, and where the result goes."""
+class Rows(Output):
+    """A table of curves, which of its rows count, and where the result goes."""
 
     file: option.File
     column: option.Columns = None
     where: option.Where = None
+
+    def curves(self, settings: tuple[str, ...] = ()) -> Curves:
+        """The chosen rows; `settings` are columns that hold settings of runs."""
+        return read_curves(self.file, self.where, self.column, settings, as_json=self.as_json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(Rows):
+    """A table from which points are taken, and how."""
+
     reduce: option.Reduce = "auto"
     drop_bad: option.DropBad = False
     mixed: option.Mixed = False

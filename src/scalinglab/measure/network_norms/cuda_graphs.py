@@ -126,27 +126,33 @@ def side_by_side(functions: Sequence[Callable[[], Result]], device: torch.device
 
 
 class Arriving:
-    """Numbers in asynchronous transfer from the device to the host."""
+    """Tensors as they are now, in asynchronous transfer from the device to the host."""
 
-    def __init__(self, numbers: Tensor) -> None:
+    def __init__(self, *tensors: Tensor) -> None:
         self.event: torch.cuda.Event | None = None
-        if numbers.device.type == "cuda":
-            self.host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
-            self.host.copy_(numbers, non_blocking=True)
+        if tensors[0].device.type == "cuda":
+            self.host = [torch.empty(t.shape, dtype=t.dtype, pin_memory=True) for t in tensors]
+            for copy, tensor in zip(self.host, tensors):
+                copy.copy_(tensor, non_blocking=True)
             self.event = torch.cuda.Event()  # type: ignore[no-untyped-call]
             self.event.record()  # type: ignore[no-untyped-call]
         else:
-            self.host = numbers.clone()
+            self.host = [t.clone() for t in tensors]
 
     def ready(self) -> bool:
         """Whether they have arrived."""
         return self.event is None or bool(self.event.query())  # type: ignore[no-untyped-call]
 
-    def wait(self) -> Tensor:
-        """The numbers, on the host."""
+    def wait_all(self) -> list[Tensor]:
+        """The tensors, on the host."""
         if self.event is not None:
             self.event.synchronize()  # type: ignore[no-untyped-call]
         return self.host
+
+    def wait(self) -> Tensor:
+        """The tensor, on the host, of a transfer of one."""
+        (tensor,) = self.wait_all()
+        return tensor
 
 
 def turn(device: torch.device) -> contextlib.AbstractContextManager[object]:
