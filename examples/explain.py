@@ -1,4 +1,4 @@
-"""Where is my run? Theory laid over trainings on handwritten digits.
+"""Compare trainings on handwritten digits with the theory of their kernels.
 
     python examples/explain.py            two runs on the bundled digits
     python examples/explain.py mnist      the same on MNIST, with more examples and a larger kernel

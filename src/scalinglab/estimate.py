@@ -75,7 +75,7 @@ def is_zero(difference: Estimate, resolution: float) -> str:
     """Whether a number that should be zero is: "holds", "fails" or "cannot tell".
 
     It fails where its interval leaves out zero, it holds where the interval holds zero and lies within
-    ± `resolution`, the smallest difference that matters, and nothing can be told otherwise.
+    ± `resolution`, the smallest difference that matters, and undecided otherwise.
 
     >>> is_zero(Estimate(0.02, 0.01, -0.005, 0.045), 0.05)
     'holds'

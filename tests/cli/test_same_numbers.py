@@ -162,7 +162,7 @@ def test_arrays_and_a_table_of_them_give_the_same(surface):
         (lambda: sl.laws.fit("power_law", [1, 2], [2, 1], reduce="best"), "choose rows of a table"),
         (lambda: sl.laws.fit("power_law", pd.DataFrame({"n_data": [1]}), [2, 1]), "name its columns"),
         (lambda: sl.laws.surface.fit([1.0], [2.0]), "loss= is missing"),
-        (lambda: sl.laws.plan.size_for([1.0], 0.1), "a list is no law"),
+        (lambda: sl.laws.plan.size_for([1.0], 0.1), "a list is not a law"),
         (lambda: sl.laws.plan.size_for(sl.laws.fit("power_law", [1, 2, 3], [3, 2, 1]), 1, x="x"), "already"),
         (lambda: sl.laws.extrapolate([1.0], [2.0]), "give at="),
     ],

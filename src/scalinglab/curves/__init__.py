@@ -9,7 +9,7 @@ read it. A column has one of five roles:
 - measurement: `test_error` (a fraction, never percent), `test_loss`, `norm`, `norm_*`, …;
 - outcome: `status`, and `diverged_at`, the progress at which a run diverged.
 
-Missing values are null. A run that diverged keeps its rows and says so.
+Missing values are null. A run that diverged keeps its rows and the step (`diverged_at`).
 """
 
 from __future__ import annotations

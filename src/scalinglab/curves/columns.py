@@ -55,7 +55,7 @@ def standard_name(column: Any) -> str:
 
 
 def is_seed(column: Any) -> bool:
-    """Whether a column only says which random numbers a run drew: seed, data_seed, trial, repeat, ….
+    """Whether a column only identifies the random numbers of a run: seed, data_seed, trial, repeat, ….
 
     Runs that differ in seeds alone are repeats of one another, whichever seed it is.
 
@@ -191,8 +191,8 @@ def outcome(frame: pd.DataFrame) -> pd.DataFrame:
     if "diverged" not in frame or "diverged_at" in frame:
         return frame
     old = frame["diverged"]
-    told = set(map(type, old.dropna()))
-    is_flag = bool(told) and told <= {bool, np.bool_}
+    kinds = set(map(type, old.dropna()))
+    is_flag = bool(kinds) and kinds <= {bool, np.bool_}
     ended = old.eq(True) if is_flag else old.notna()
     if "run" in frame:  # the flag stood at the rows after the divergence
         ended = ended.groupby(frame["run"]).transform("any")

@@ -41,7 +41,7 @@ class Curves:
         frame: columns by name; anything that `pandas.DataFrame` takes.
         settings: names of columns that are settings although they are not in the standard list.
         names: what columns were called where they were read, theirs to ours.
-        understood: one line that says what was recognised in the table that was read.
+        understood: one line on what was recognised in the table that was read.
 
     Where `run` is missing it is made from the setting columns. The table is validated and copied: a
     `Curves` is never changed, every method returns a new one.
@@ -103,12 +103,12 @@ class Curves:
 
     @property
     def seed_columns(self) -> list[str]:
-        """Settings that only say which random numbers a run drew: runs that differ in these are repeats."""
+        """Settings that only identify the random numbers of a run: runs that differ in these are repeats."""
         return [c for c in self.setting_columns if is_seed(c)]
 
     @property
     def progress_columns(self) -> list[str]:
-        """Columns that say how far a run has come."""
+        """Columns of progress: how far a run has come."""
         return [c for c in self.frame.columns if c in PROGRESS]
 
     @property
@@ -129,13 +129,13 @@ class Curves:
 
     @property
     def has_diverged(self) -> np.ndarray:
-        """(rows,) whether the run of each row diverged: its `status` says so, or it has a `diverged_at`."""
-        told = np.zeros(len(self), bool)
+        """(rows,) whether the run of each row diverged: by `status`, or because it has a `diverged_at`."""
+        diverged = np.zeros(len(self), bool)
         if "status" in self.frame:
-            told |= (self.frame["status"] == "diverged").to_numpy(bool)
+            diverged |= (self.frame["status"] == "diverged").to_numpy(bool)
         if "diverged_at" in self.frame:
-            told |= self.frame["diverged_at"].notna().to_numpy()
-        return told
+            diverged |= self.frame["diverged_at"].notna().to_numpy()
+        return diverged
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -153,7 +153,7 @@ class Curves:
     def resolve(self, column: str) -> str:
         """The name of a column here, given by this name or by the one it had where it was read.
 
-        The name is returned as it is where there is no such column, for the error that says so.
+        The name is returned as it is where there is no such column, for the error that names it.
         """
         name = column if column in self.frame else self.names.get(column, column)
         # a loss that is not said to be of training is that of the test

@@ -1,4 +1,4 @@
-"""What a table of curves must satisfy, and the errors that say what to change."""
+"""What a table of curves must satisfy, and errors with the way out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def validate(frame: pd.DataFrame, roles: Roles) -> None:
     if not roles.progress and not roles.settings:
         raise BadInput(
             f"no setting and no progress among the columns {_listed(frame)}: "
-            "give one to plot against, such as n_data or step; where it has another name, say which "
+            "give one to plot against, such as n_data or step; where it has another name, name it "
             "(sl.read(file, n_data='their name'), on the command line --column n_data='their name')"
         )
     if frame["run"].isna().any():
@@ -82,7 +82,7 @@ def _validate_distinct(frame: pd.DataFrame, roles: Roles) -> None:
         pair = frame.loc[[(checkpoint == checkpoint[second]).idxmax(), second]]
         differing = [str(c) for c in pair if pair[c].nunique(dropna=False) > 1]
         way_out = (
-            f"they differ in {', '.join(differing)}: declare the setting that tells them apart "
+            f"they differ in {', '.join(differing)}: declare the setting that distinguishes them "
             "(settings=['its name'], or sl.read(file, seed='its name'))"
             if differing
             else "they are exact copies: drop one (frame.drop_duplicates())"

@@ -77,15 +77,15 @@ class Speedup:
         place = " … ".join(f"{c:.3g}" for c in self.at)
         where = f" at a compute of {place}" if not self.parallel else ""
         if self.low > 1:
-            told = f"A needs {self.low:.3g}–{self.high:.3g} times less compute than B"
+            text = f"A needs {self.low:.3g}–{self.high:.3g} times less compute than B"
         elif self.high < 1:
-            told = f"A needs {1 / self.high:.3g}–{1 / self.low:.3g} times more compute than B"
+            text = f"A needs {1 / self.high:.3g}–{1 / self.low:.3g} times more compute than B"
         else:
-            told = (
-                f"no difference can be told: A needs between {self.low:.3g} and {self.high:.3g} of the speed "
+            text = (
+                f"no significant difference: A needs between {self.low:.3g} and {self.high:.3g} of the speed "
                 "of B"
             )
-        return f"{told}{where} ({self.level:.0%}; best estimate {self.factor:.3g} times)"
+        return f"{text}{where} ({self.level:.0%}; best estimate {self.factor:.3g} times)"
 
 
 def speedup(
@@ -99,7 +99,7 @@ def speedup(
         at: a compute, or two for a range; default: the range that both recipes cover. It matters where
             `parallel` is False.
         parallel: one factor at every compute; False lets ln(factor) change linearly with ln(compute), which
-            five points a curve and more can tell.
+            five points a curve and more can show it.
         form: "power_law", "power_law_offset", or "auto", the better by AICc.
         level: of the interval.
         draws: refits on resampled runs.

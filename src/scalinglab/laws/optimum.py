@@ -34,7 +34,7 @@ class Optimal(Shown):
     Attributes:
         compute: FLOPs, as asked.
         n_params, n_data, loss: at the optimum, shaped like `compute`.
-        n_params_interval, n_data_interval, loss_interval: profile or bootstrap over runs, as `method` says.
+        n_params_interval, n_data_interval, loss_interval: profile or bootstrap over runs, by `method`.
         exponent: of n_params ∝ compute^exponent, between the neighbourhoods of each compute.
         level: of the intervals.
         method: "profile" or "bootstrap"; empty without intervals.
@@ -118,7 +118,7 @@ def best_split(form: Form, values: np.ndarray, product: np.ndarray) -> np.ndarra
         log_n = _search(form, columns, product)
     else:
         raise BadInput(
-            f"compute_optimal knows surfaces of n_params and n_data; {form.name} is one of "
+            f"compute_optimal needs a surface of n_params and n_data; {form.name} is one of "
             f"{', '.join(form.variables)}"
         )
     even = 0.5 * np.log(product)

@@ -350,7 +350,7 @@ def fit(
         delta: Huber's threshold on the logarithm of the loss: "auto" is 1e-3, as is usual for such fits,
             from 10 runs a parameter on, and taken from the scatter below; None takes it from the scatter,
             infinity is least squares. Far below the scatter the fit is one of absolute values, whose
-            bootstrap intervals cover about 97 % where they say 95 % (`benchmarks/coverage.py`).
+            bootstrap intervals cover about 97 % at the level 95 % (`benchmarks/coverage.py`).
         runs: the run of each point; points of one run are resampled together.
         bounds, options: as in `scalinglab.laws.fit` (priors, tie, space, …).
         seed: of the resampling behind the intervals.
@@ -444,7 +444,7 @@ def _two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:
     if np.std(second - slope * first - constant) < STRAIGHT:
         raise BadInput(
             f"{names[1]} = {np.exp(constant):.3g} · {names[0]}^{slope:.3g} at every point: what each "
-            "contributes cannot be told apart; add runs off this line, or fit a law along it (laws.fit)"
+            "contributes cannot be separated; add runs off this line, or fit a law along it (laws.fit)"
         )
 
 

@@ -14,7 +14,7 @@ nothing was drawn). [measured − h, measured + h] is then a 95 % interval, and
   of the reference by default); it *cannot be told* where the interval holds the reference and one of those;
 - a claim "above" or "below" agrees where the whole interval lies on that side of the reference, disagrees
   where it lies on the other, and cannot be told where the interval holds the reference;
-- without an error, or without a measured number, nothing can be told.
+- without an error, or without a measured number, the verdict is "cannot tell".
 
 One true statement in twenty disagrees by chance.
 """

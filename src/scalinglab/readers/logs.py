@@ -245,7 +245,7 @@ def _standard_settings(config: dict[str, Any], names: dict[str, str]) -> dict[st
 
 
 def _resumed(runs: Iterable[LoggedRun]) -> list[LoggedRun]:
-    """Runs that were resumed as one; names that come twice told apart."""
+    """Runs that were resumed as one; repeated names made unique."""
     found: dict[str, LoggedRun] = {}
     for run in runs:
         before = found.get(run.identity) if run.identity else None

@@ -1,4 +1,4 @@
-"""What a sample of n inputs says about the modes of the population: corrections and the slopes of tails.
+"""Modes of the population from a sample of n inputs: corrections and the slopes of tails.
 
 A sample of n inputs resolves the modes k ≪ n. The rest of the spectrum shows in two numbers that are found by
 leaving one input out, with μ_k the eigenvalues of K/n (bahri2021 eq. S12):

@@ -100,7 +100,7 @@ class Spectrum:
         """The exponent of a power-law tail, with an interval: b of λ_k ~ k^-b, or a of λ_k w_k² ~ k^-a.
 
         The window is cut into stretches of equal length in log k; each has its own slope, the exponent is
-        their mean and the interval is Student's: it says how well one exponent describes the window. The
+        their mean and the interval is Student's: it measures how well one exponent describes the window. The
         task exponent is read off the sums 1 − C(k) ~ k^-(a−1), which do not suffer from modes without power.
 
         Args:
@@ -195,7 +195,7 @@ class Spectrum:
         return MeasuredSpectrum.of(matrix, targets)
 
     def trusted(self, n_data: float) -> None:
-        """Raise where the spectrum says nothing about so many examples; measured ones do."""
+        """Raise where the spectrum does not determine so many examples; measured ones do."""
 
 
 class PowerLaw(Spectrum):
@@ -320,7 +320,7 @@ class MeasuredSpectrum(Spectrum):
         )
 
     def trusted(self, n_data: float) -> None:
-        """Raise for more examples than the sample tells about: n/4."""
+        """Raise for more examples than the sample determines: n/4."""
         if math.isfinite(n_data) and n_data > self.n_samples / TRUSTED:
             raise BadInput(
                 f"n_data = {n_data:g}: a kernel on {self.n_samples} inputs is good for up to "

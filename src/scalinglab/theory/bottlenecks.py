@@ -7,7 +7,7 @@ beyond it, Σ_{k>k⋆} k^-a ~ k⋆^-(a−1) (bordelon2024, eqs. 14, 15):
 - data: k⋆ = P, so L ~ P^{−(a−1)}; a smooth target (a − 1 > 2b) is limited by ridgeless regression itself
   instead, Σ λw²H² ~ κ² Σ w²/λ with κ ~ P^-b, hence P^{−min(a−1, 2b)};
 - params: k⋆ = N likewise, but the final loss is Σ λw²H, linear in κ ~ N^-b, hence N^{−min(a−1, b)}. The talk
-  damico2025-talk prints min(a−1, 2b) here too; the exact final loss and simulations say b.
+  damico2025-talk prints min(a−1, 2b) here too; the exact final loss and simulations give b.
 
 Compute C = N t is best spent where two bottlenecks bind (App. M): for L = t^{−r_t} + N^{−r_N},
 N ~ C^{r_t/(r_t+r_N)}, t ~ C^{r_N/(r_t+r_N)} and L ~ C^{−r_t r_N/(r_t+r_N)}; with the exponents above this is

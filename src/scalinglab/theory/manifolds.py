@@ -193,7 +193,7 @@ def lattice_points(dimension: int, most: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Exponents:
-    """What the geometry of a d-dimensional manifold says about L ~ D^-α (and about P^-α alike).
+    """Exponents of L ~ D^-α (and of P^-α) that the geometry of a d-dimensional manifold gives.
 
     Attributes:
         lipschitz: 1/d, the bound of Theorems 1 and 2.

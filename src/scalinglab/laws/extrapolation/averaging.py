@@ -130,7 +130,7 @@ class Method:
 
 
 def method_of(log_x: np.ndarray, y: np.ndarray, tests: list[Backtest]) -> Method:
-    """How the forecasts of this curve are averaged, as its backtests and its density say."""
+    """How the forecasts of this curve are averaged, by its backtests and its density."""
     weights = stack(tests)
     share = np.array([test.weight for test in tests])
     cuts = float(share.sum() ** 2 / (share**2).sum())
@@ -140,11 +140,11 @@ def method_of(log_x: np.ndarray, y: np.ndarray, tests: list[Backtest]) -> Method
         share @ [np.mean(errors**2) for errors in each_test]
         for each_test in ([weights @ t.errors for t in tests], [t.trend - t.truth for t in tests])
     )
-    believed = min(1.0, CLEARLY * by_stack / max(by_trend, 1e-300))
+    trust = min(1.0, CLEARLY * by_stack / max(by_trend, 1e-300))
     return Method(
         weights=weights,
         dense=float(np.clip((effective - SPARSE) / (DENSE - SPARSE), 0.0, 1.0)),
-        stacked=1 - believed * (1 - 0.5 * len(tests) / MOST_CUTS),
+        stacked=1 - trust * (1 - 0.5 * len(tests) / MOST_CUTS),
         unit=float(share @ each / share.sum() * (1.0 + CHOSEN / cuts)),
         cuts=cuts,
     )

@@ -7,7 +7,7 @@ At the distance h = ln(x/x_last) the error of ln y has the variance
 - s², the noise: the scatter of ln y around the line through its two neighbours, recent points first. A
   curve that was made monotone hides its noise, and what follows is raw: there s is multiplied by HIDDEN;
 - V(h), the weighted variance of the forecasts that are averaged;
-- D, the drift: (PRIOR (SLOPE s₁)² + m d)/(PRIOR + m), between what the backtests of this curve say (d, in
+- D, the drift: (PRIOR (SLOPE s₁)² + m d)/(PRIOR + m), between what the backtests of this curve give (d, in
   excess of the noise, from m effective cuts) and a share of the recent slope s₁, which is what other
   curves of that steepness do. With few cuts the second counts, so that six points give a usable band;
 - FEW: the weights of the average were chosen on the same cuts.

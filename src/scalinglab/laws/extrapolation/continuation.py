@@ -20,7 +20,7 @@ from scalinglab.laws.fitting.solution import Interval
 
 @dataclass(frozen=True)
 class Continuation:
-    """Points and what `extrapolate` says of them at sizes from the smallest on."""
+    """Points and what `extrapolate` gives for them at sizes from the smallest on."""
 
     points: Points
 

@@ -15,7 +15,7 @@ from scalinglab.laws.fitting.fit import AUTO, FEWEST_FOR_AN_OFFSET, fit_points
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.forms import registry
 
-MOST_SCATTER = 0.05  # of ln y; from few sizes more of it cannot be told from a bend that the form lacks
+MOST_SCATTER = 0.05  # of ln y; larger scatter at few sizes may be a bend that the form lacks
 WIDEST = 100.0  # ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO
 
@@ -50,7 +50,7 @@ def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
 
 
 def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`ends`, refused where an interval says nothing.
+    """`ends`, refused where an interval is too wide to be of use.
 
     Raises:
         NotDetermined: an interval that is open, or as wide as a factor of 100.

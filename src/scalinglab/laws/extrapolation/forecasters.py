@@ -6,7 +6,7 @@
 Real curves follow one form only for a stretch, so a point counts by how recent it is,
 w ∝ exp(−ln(x_last/x)/memory), and by the stretch of ln x that it stands for. E and A are linear and solved
 for exactly at every exponent of a grid; the forecast is the average over the grid by likelihood, because a
-short stretch seldom tells the exponent, and the best one alone would be an accident of the noise. All
+short stretch seldom determines the exponent, and the best one alone would be an accident of the noise. All
 memories and exponents are one array operation, so that a curve can be forecast from every one of its points.
 
 The damped trend assumes no form: a line through the recent ln y against ln x, whose slope dies out ahead,

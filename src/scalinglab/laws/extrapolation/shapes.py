@@ -1,4 +1,4 @@
-"""What a curve's shape says about its future: whether it was made monotone, and whether it rises.
+"""Shape of a curve that matters for its continuation: whether it was made monotone, and whether it rises.
 
 Neither is corrected in silence: each is a note. The first widens the band, and so does a rise that is over;
 a curve that rises at its end has no band.
@@ -57,7 +57,7 @@ def shape_of(log_x: np.ndarray, y: np.ndarray, slope: float) -> Shape:
     note += (
         "and still rises at its end: where it turns is not in the points, so no band is given"
         if rising
-        else "and falls again: the band has room for another such rise"
+        else "and falls again: the band is widened for another such rise"
     )
     return Shape(False, rise, bool(rising), (note,))
 

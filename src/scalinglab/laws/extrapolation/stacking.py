@@ -19,7 +19,7 @@
 6. *Bands* (`bands`): Student's t on noise, disagreement of the forecasts and drift.
 
 Nothing but the points (x, y) goes into any of these; `at` is only where the result is evaluated. The
-constants are the same for every curve; docs/benchmarks/extrapolation-protocol.md says how they were chosen.
+constants are the same for every curve; how they were chosen: docs/benchmarks/extrapolation-protocol.md.
 """
 
 from __future__ import annotations

@@ -32,9 +32,9 @@ from scipy import stats
 
 from scalinglab.laws.fitting.solution import Solution
 
-FEWEST_SIZES = 8  # below, no test of residuals can tell anything
+FEWEST_SIZES = 8  # below, a test of residuals has no power
 DRAWS = 1000
-REJECTED = 0.05  # p-value below which an interval is widened, and a sentence says so
+REJECTED = 0.05  # p-value below which an interval is widened and a sentence added
 SUSPECTED = 0.2  # below which it is widened for correlation: one that few points do not show costs more
 CAUTIOUS = 0.25  # one case of four
 CORRELATIONS = np.array([0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95])
@@ -43,7 +43,7 @@ NOISE_EXPONENTS = np.linspace(-1.0, 1.0, 21)
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the residuals of a law say about its assumptions.
+    """Tests of a law's assumptions on its residuals.
 
     Attributes:
         correlation_pvalue, break_pvalue, noise_pvalue: of the three tests.

@@ -70,7 +70,7 @@ def fit(
         loss: "huber" (outliers count linearly) or "squared".
         delta: Huber's threshold in units of the residual; by default 1.345 standard deviations, found
             from the residuals, which loses 5 % of efficiency on Gaussian noise. With fewer than
-            6 degrees of freedom the residuals do not tell an outlier from the scatter, and squares are used.
+            6 degrees of freedom residuals do not separate outliers from scatter, and squares are used.
         space: residuals of "log" or "raw" values.
         bounds: (low, high) by parameter name; low = high holds it there.
         priors: (value, spread) by parameter name: a Gaussian prior, of the logarithm where the parameter is
@@ -94,8 +94,8 @@ def fit(
             "weights": weights, "loss": loss, "delta": delta, "space": space, "bounds": bounds,
             "priors": priors, "tie": tie, "noise": noise, "starts": starts, "nan_policy": nan_policy,
         }  # fmt: skip
-        form, table, told = _automatically(table, given)
-        notes = (*told, *notes)
+        form, table, chosen = _automatically(table, given)
+        notes = (*chosen, *notes)
     if loss not in ("huber", "squared"):
         raise BadInput(f"loss={loss!r} must be 'huber' or 'squared'")
     if space not in ("log", "raw"):
@@ -136,7 +136,7 @@ def automatic(x: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -
 
 
 def _automatically(table: Table, options: Mapping[str, Any]) -> tuple[str, Table, tuple[str, ...]]:
-    """The form of "auto", the points that it is fitted to, and what to say about both."""
+    """The form of "auto", the points that it is fitted to, and notes on both."""
     notes: tuple[str, ...] = ()
     if rising.is_complement(np.ravel(np.asarray(table.x, float)), np.ravel(np.asarray(table.y, float))):
         table, notes = replace(table, y=1 - np.asarray(table.y, float)), (rising.NOTE,)

@@ -26,7 +26,7 @@ class Law(Solution, Shown):
 
     @property
     def exponent(self) -> float:
-        """The exponent; NaN where the data do not identify one (`summary` says why)."""
+        """The exponent; NaN where the data do not identify one (`summary` gives the reason)."""
         return float("nan") if self.unidentified else self.best_exponent
 
     @property
@@ -88,7 +88,7 @@ class Law(Solution, Shown):
             return ""  # it was not asked for
         if self.dof < 1:
             count = len(self.form.parameters)
-            return f"{len(self.points.y)} points for {count} parameters: nothing is left to judge it by"
+            return f"{len(self.points.y)} points for {count} parameters: no degrees of freedom are left"
         low, high = self.parameter_intervals["exponent"]
         if np.isfinite(low) and np.isfinite(high):
             return ""

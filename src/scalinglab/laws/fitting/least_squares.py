@@ -360,7 +360,7 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
         z[accepted], r[accepted], cost[accepted] = trial[better], r_trial[better], cost_trial[better]
         damping[rows] = np.where(better, damping[rows] * 0.2, damping[rows] * 4)
         damping[rows] = np.clip(damping[rows], 1e-12, 1e12)
-        # at rest: three times in a row neither a step nor a shorter one gains anything
+        # converged: three times in a row neither a step nor a shorter one gains anything
         quiet[rows] = np.where(small, quiet[rows] + 1, 0)
         stuck = (quiet[rows] >= 3) & (better | (damping[rows] > 1e3) | (moved < 1e-9))
         # in a valley that the data do not close, steps go on for ever and gain nothing that matters

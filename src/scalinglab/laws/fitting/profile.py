@@ -3,7 +3,7 @@
 For a quantity q (the law at some x, a parameter, an exponent) the profile is S(t) = min Σ ρ(r) over all
 parameters with q = t. The interval of level 1 - a holds the t with 2 (S(t) - S_min)/scale < t²_{1-a/2, n-p}:
 Student's quantile instead of the Gaussian one, since the scale is estimated. Profiles follow the curvature of
-the problem, so their intervals are rightly lopsided, and rightly infinite where the data say nothing.
+the problem, so intervals are asymmetric where it is, and infinite where the data give no bound.
 
 `along` walks out on both sides of many quantities at once, each step being one vectorised refit.
 """

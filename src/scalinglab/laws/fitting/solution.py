@@ -184,4 +184,4 @@ def check_sizes(x: Any, form: Form | None = None) -> None:
         flat = np.ravel(np.asarray(values, float))
         wrong = flat[flat < 0] if form is not None and name in form.zeros else flat[flat <= 0]
         if len(wrong):
-            raise BadInput(f"{name}={wrong[0]:g} must be positive: laws are laws of sizes")
+            raise BadInput(f"{name}={wrong[0]:g} must be positive: it is a size")

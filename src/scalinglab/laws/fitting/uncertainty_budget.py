@@ -1,4 +1,4 @@
-"""Four sources of uncertainty of a prediction, told apart where the data allow.
+"""Four sources of uncertainty of a prediction, separated where the data allow.
 
 - seed: the scatter of runs that differ in nothing but their seed, from repeats at one size.
 - evaluation: the finite test set; √((1 - y)/(n y)) relative to y for an error rate on n examples.
@@ -27,7 +27,7 @@ FORMS = ("power_law", "power_law_offset", "m4", "broken_power_law")
 
 @dataclass(frozen=True)
 class Sources:
-    """Standard deviations of ln y by source; None where the data do not tell, with the reason."""
+    """Standard deviations of ln y by source; None where the data do not determine it, with the reason."""
 
     at: float
     prediction: float
@@ -43,8 +43,8 @@ class Sources:
         lines = [f"prediction at {self.at:.4g}: {self.prediction:.4g}"]
         for name in ("seed", "evaluation", "fit", "form"):
             value = getattr(self, name)
-            told = f"{100 * value:.2g} %" if value is not None else f"not told apart: {self.reasons[name]}"
-            lines.append(f"  {name:<11} {told}")
+            text = f"{100 * value:.2g} %" if value is not None else f"not separated: {self.reasons[name]}"
+            lines.append(f"  {name:<11} {text}")
         shares = ", ".join(f"{n} {w:.2f}" for n, w in self.weights.items())
         return "\n".join([*lines, f"  forms       {shares}"])
 
@@ -58,7 +58,7 @@ def sources(
     candidates: Sequence[str | Form] = FORMS,
     runs: Any = None,
 ) -> Sources:
-    """Tell the four sources of uncertainty of the prediction at `at` apart.
+    """Separate the four sources of uncertainty of the prediction at `at`.
 
     Args:
         n_test: size of the test set, where y is an error rate on it.

@@ -192,7 +192,7 @@ def equation_6(
 ) -> tuple[np.ndarray, float, float]:
     """Eq. 6 of D'Amico et al. 2025 in the paper's own constants: ε = k1 (k2 P^γ2 + q2)^-γ1 + q1.
 
-    From ε(P) alone k1, k2 and q2 cannot be told apart; the form `damico` keeps what can:
+    From ε(P) alone k1, k2 and q2 are not identifiable; the form `damico` keeps what is:
     A = k1 k2^-γ1 and P- = (q2/k2)^(1/γ2).
 
     Returns:

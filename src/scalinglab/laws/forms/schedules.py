@@ -10,7 +10,7 @@ to the schedule: its rise counts as negative drops, as in the authors' code.
 
 A run may start better or worse than another of the same schedule; what remains of that later is what a small
 shift of S leaves. So each run has a free `shift` of S, the shifts of one group summing to zero. Of the shape
-of the memory three runs tell little: β has the prior 1 (a factor of e^±0.5) and γ the prior 0.5 ± 0.25,
+three runs hardly determine the memory: β has the prior 1 (a factor of e^±0.5) and γ the prior 0.5 ± 0.25,
 between a memory in S (γ = 0) and in steps (γ = 1).
 """
 

@@ -43,7 +43,7 @@ SCALES = {
     "optimum": "divided by place and height of the minimum",
     "exponents": "divided by the powers of the size that make the collapse best",
 }
-FEWEST = 3  # sizes below which "they collapse" says nothing
+FEWEST = 3  # sizes below which a collapse is no evidence
 
 
 @dataclass(frozen=True)

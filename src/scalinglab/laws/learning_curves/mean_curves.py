@@ -56,7 +56,7 @@ def size_curves(
     if len({x, y, size}) < 3:
         raise BadInput(f"x={x!r}, y={y!r} and size={size!r} must be three different columns")
     if (smallest := frame[size].min()) <= 0:
-        raise BadInput(f"{size} = {smallest:g} must be positive: laws are laws of sizes")
+        raise BadInput(f"{size} = {smallest:g} must be positive: it is a size")
     _one_experiment(table, size)
     made, short = [], []
     for value, rows in frame.dropna(subset=[size]).groupby(size, sort=True):
@@ -93,7 +93,7 @@ def left_out(
 
 
 def _one_experiment(table: Curves, size: str) -> None:
-    """A law is about one model on one data set; say so where the table holds several."""
+    """A law is about one model on one data set: raise where the table holds several."""
     repeats = (size, *table.seed_columns)
     for column in (c for c in table.setting_columns if c not in repeats):
         if (table.frame.groupby(size)[column].nunique() > 1).any():

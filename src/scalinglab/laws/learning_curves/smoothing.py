@@ -93,7 +93,7 @@ def _best_stiffness(
     dof = np.einsum("sij,ji->s", inverses, gram)
     hats = inverses @ (basis.T * weights)
     squared = weights * (y - (hats @ y) @ basis.T) ** 2
-    room = 1.0 - COUNTED * dof / count
-    score = np.where(room > 0, squared.mean(axis=1) / np.maximum(room, 1e-9) ** 2, np.inf)
+    left = 1.0 - COUNTED * dof / count
+    score = np.where(left > 0, squared.mean(axis=1) / np.maximum(left, 1e-9) ** 2, np.inf)
     best = int(np.argmin(score)) if np.isfinite(score).any() else STIFFNESS.size - 1
     return hats[best], float(dof[best])

@@ -47,7 +47,7 @@ class OptimalNoise:
         bounded: whether enough widths have their optimum inside the search, so that intervals count.
         proportionality: a of noise = a · width, with its 95 % interval.
         power: p of noise ∝ width^p, with its 95 % interval.
-        r_squared: 1 - Σ(noise - a·width)²/Σ(noise - mean)². It says little: see the interval of p.
+        r_squared: 1 - Σ(noise - a·width)²/Σ(noise - mean)². It is no test of the law: see the interval of p.
         verdict: "holds", "fails" or "cannot tell" of the claim p = `claim`.
         reason: why, in a sentence.
         claim: the power that is claimed; 1 for the noise scale.
@@ -239,7 +239,7 @@ def _estimate(
 
 
 def _verdict(p: Estimate, claim: float, closed: int, repeated: bool) -> tuple[str, str]:
-    """What the interval of p says of the claim, and why."""
+    """Verdict on the claim from the interval of p, with the reason."""
     if not repeated:
         return CANNOT_TELL, "every setting was run once: repeat them with other seeds"
     if not np.isfinite(p.value):

@@ -103,7 +103,7 @@ def ends(
     column = y or next((c for c in ("test_accuracy", "test_error") if c in curves.frame), "test_error")
     w = width or ("widening_factor" if _known(curves.frame, "widening_factor") else "width")
     for name in (x, column, w):
-        curves[name]  # says which column is missing, and the nearest
+        curves[name]  # raises with the missing column and the nearest name
     if not _known(curves.frame, x):
         raise BadInput(f"{x} is missing in every row: {_why_missing(curves.frame)}")
     last = _last(curves, [x, w], share)

@@ -23,7 +23,7 @@ VARIED = {"batch": ("batch_size", "learning_rate"), "rate": ("learning_rate", "b
 class Compared:
     """Both searches.
 
-    Where an optimum may lie outside one of them (`OptimalNoise.bounded`), neither number says much.
+    Where an optimum may lie outside one of them (`OptimalNoise.bounded`), neither number means much.
 
     Attributes:
         batch, rate: the optimum by batch sizes and by learning rates.

@@ -60,7 +60,7 @@ def over_time(curves: Curves, *, shares: Sequence[float] = SHARES, **options: An
         options: of `optimal_noise`.
     """
     if not curves.progress_columns:
-        raise BadInput("the table has no step, epoch or other progress: one row a run cannot tell of time")
+        raise BadInput("the table has no step, epoch or other progress: one row a run has no time dependence")
     wanted = sorted({*map(float, shares), 0.5, 1.0})
     found = []
     for share in wanted:

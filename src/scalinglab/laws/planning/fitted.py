@@ -28,7 +28,9 @@ def law_or_surface(
     if not is_table(given):
         _no_columns(x, y, rows)
         if not isinstance(given, (Law, Surface)):
-            raise BadInput(f"a {type(given).__name__} is no law: give a Law (laws.fit) or a table of curves")
+            raise BadInput(
+                f"a {type(given).__name__} is not a law: give a Law (laws.fit) or a table of curves"
+            )
         return given
     if x is None or isinstance(x, str):
         return fit(form, given, x=x, y=y, reduce=reduce, **_of_one(rows))

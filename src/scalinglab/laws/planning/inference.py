@@ -68,7 +68,7 @@ def inference_optimal(
     """
     positive(loss=loss, flops_per_param_example=flops_per_param_example, flops_of_use=flops_of_use)
     if surface.law.form.variables != ("n_params", "n_data"):
-        raise BadInput(f"{surface.law.form.name} is no surface of n_params and n_data")
+        raise BadInput(f"{surface.law.form.name} is not a surface of n_params and n_data")
     if used < 0:
         raise BadInput(f"used={used:g} must be 0 or more examples (or tokens)")
     centre = float(np.mean(np.log(surface.law.points.x[0])))

@@ -79,7 +79,7 @@ def size_for(
         given: a `Law` of one variable, a `Continuation`, or a table of curves.
         target: the y that is wanted.
         x, y, reduce, rows: columns of the table and which rows count, as in `scalinglab.laws.fit`.
-        form: of the law fitted to the table; "auto" is whatever `extrapolate` says of its points.
+        form: of the law fitted to the table; "auto" is the result of `extrapolate` for its points.
         farthest: how many times the largest x to look.
     """
     if target is None and isinstance(y, (int, float)):
@@ -104,9 +104,7 @@ def size_for(
     ends = law.interval(coarse, level)
     first, last = _crossing(coarse, ends.low, target), _crossing(coarse, ends.high, target)
     if value <= grid[0]:
-        text = (
-            f"any x, as far as this form tells: y = {target:g} lies above {curve[0]:.4g} at x = {grid[0]:.3g}"
-        )
+        text = f"any x, according to this form: y = {target:g} lies above {curve[0]:.4g} at x = {grid[0]:.3g}"
         return Answer(0.0, low=0.0, high=float(max(last, grid[0])), text=text, **_behind(law))
     if np.isfinite(value):
         # sharpen the ends where the coarse grid left them
@@ -125,9 +123,7 @@ def size_for(
             text += f"; {value / high:.3g} times beyond the largest point"
     else:
         floor = float(curve[-1])
-        text = (
-            f"never, as far as this form tells: y = {target:g} lies below {floor:.4g} at x = {grid[-1]:.3g}"
-        )
+        text = f"never, according to this form: y = {target:g} lies below {floor:.4g} at x = {grid[-1]:.3g}"
         if np.isfinite(first):
             text += f"; within the {level:.0%} interval from x = {first:.4g} on"
     return Answer(float(value), low=float(first), high=float(last), text=text, **_behind(law))
@@ -168,7 +164,7 @@ def gain_from(
         given: a `Law` of one variable, a `Continuation`, or a table of curves.
         start: from which x; by default the largest point.
         x, y, reduce, rows: columns of the table and which rows count, as in `scalinglab.laws.fit`.
-        form: of the law fitted to the table; "auto" is whatever `extrapolate` says of its points.
+        form: of the law fitted to the table; "auto" is the result of `extrapolate` for its points.
     """
     if start is None and isinstance(x, (int, float)):
         warn_renamed("gain_from(x=)", "start=")
@@ -268,7 +264,7 @@ def still_power_law(
 ) -> Bend:
     """Is the curve still in its power law? ``still_power_law(x, y)``, or ``still_power_law(curves)``.
 
-    Fits ln y = a - b u + c u² in u = ln x and asks whether c differs from zero. "Cannot tell" where the
+    Fits ln y = a - b u + c u² in u = ln x and tests whether c differs from zero. "Cannot tell" where the
     interval of the change of exponent reaches both zero and more than `matters` of the exponent.
 
     Args:

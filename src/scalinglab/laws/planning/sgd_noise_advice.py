@@ -32,7 +32,7 @@ class NoiseAdvice:
 
     Attributes:
         width: as a multiple of the family's base width, as settings have it.
-        widening_factor: the same as w of park2019; NaN where the runs do not say.
+        widening_factor: the same as w of park2019; NaN where the runs do not give it.
         noise: optimal normalized noise scale.
         learning_rate, batch_size_there: the rate of the runs, and the batch size that goes with it.
         batch_size, learning_rate_there: the batch size that is best for the widest network, and the rate that
@@ -102,7 +102,7 @@ def noise(
         draws, seed: of resampled runs.
 
     Raises:
-        BadInput: where the runs cannot tell, with the reason.
+        BadInput: where the runs do not determine it, with the reason.
     """
     if not (np.isfinite(width) and width > 0):
         raise BadInput(f"width = {width}: give a positive multiple of the family's base width")

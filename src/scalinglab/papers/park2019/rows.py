@@ -27,7 +27,7 @@ def estimate_row(
     """A number with the standard error that belongs to its 95 % interval.
 
     Args:
-        known: False where the interval does not count, so that nothing can be told: then the row has no
+        known: False where the interval does not count, so that no verdict follows: then the row has no
             number, and its note says what was found.
     """
     width = found.high - found.low

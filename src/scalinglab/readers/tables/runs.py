@@ -115,7 +115,7 @@ def _by_setting(
             notes.append(f"a new run where {step} starts again")
     frame = _named(frame, keys)
     if keys:
-        notes.append(f"runs told apart by {', '.join(keys)}")
+        notes.append(f"runs identified by {', '.join(keys)}")
     if in_all:
         frame["tokens"] = frame["n_data"].where(~frame["run"].duplicated(keep="last"))
         notes.append("n_data = tokens")

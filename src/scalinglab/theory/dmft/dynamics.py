@@ -24,7 +24,7 @@ NEGLIGIBLE = 40.0  # e^-40 is below the round-off of everything that it is compa
 
 
 class Dynamics(Protocol):
-    """What the solver needs to know of a way to train."""
+    """Interface of a training dynamics: the functions that the solver needs."""
 
     @property
     def discrete(self) -> bool:
@@ -190,7 +190,7 @@ class GradientDescent:
 
 @dataclass(frozen=True)
 class OnePassSGD:
-    """Stochastic gradient descent on `batch_size` fresh examples a step, never seen again (App. J.3)."""
+    """Stochastic gradient descent on `batch_size` fresh examples a step, each used once (App. J.3)."""
 
     learning_rate: float
     batch_size: float

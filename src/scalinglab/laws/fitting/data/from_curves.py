@@ -1,7 +1,7 @@
 """From what a user gives, a table of curves or arrays, to the points of a fit.
 
 Every function that fits or plans takes ``(curves, x=, y=, reduce=, where=)`` as well as arrays, through
-`points_from`; so does the command line. `points_of` says which rows of a table count, and which runs they
+`points_from`; so does the command line. `points_of` decides which rows of a table count, and which runs they
 come from.
 """
 
@@ -111,7 +111,9 @@ def points_from(
     if data and is_table(data[0]):
         if len(data) > 1 or runs is not None:
             extra = "runs=" if runs is not None else "a second positional argument"
-            raise BadInput(f"{extra} beside a table: name its columns, x= and y=; it says the runs itself")
+            raise BadInput(
+                f"{extra} beside a table: name its columns, x= and y=; its columns identify the runs"
+            )
         wanted = columns[0] if x is None else x
         frame = data[0].frame if isinstance(data[0], Curves) else data[0]
         found = points_of(
@@ -173,7 +175,7 @@ def points_of(
     if error is None and isinstance(x, str) and f"{y}_stderr" in frame:
         error, note = _standard_error(frame, f"{y}_stderr")
         notes.append(note)
-    runs, told_apart_by = _run_names(frame, names, y, error)
+    runs, identified_by = _run_names(frame, names, y, error)
     if not isinstance(x, str) and reduce == "auto" and _one_length(frame, names):
         reduce = "all"
         notes.append("n_data is the same in every run: every checkpoint counts, with the data seen there")
@@ -183,7 +185,7 @@ def points_of(
     keys = [name for name in names if isinstance(x, str) or name not in SEEN]
     frame, note = _reduced(frame.assign(__run=runs), ["__run", *keys], y, reduce)
     if note:
-        notes.append(f"{note}; runs are told apart by {', '.join(told_apart_by)}")
+        notes.append(f"{note}; runs are identified by {', '.join(identified_by)}")
     columns = frame[names].to_numpy(float).T
     measured, errors = frame[y].to_numpy(float), None if error is None else frame[error].to_numpy(float)
     if _in_percent(y, measured):
@@ -274,11 +276,13 @@ def _numeric(frame: pd.DataFrame, names: list[str]) -> None:
 
 
 def _doubts(frame: pd.DataFrame, names: list[str]) -> list[str]:
-    """What the analyst should know about the rows before a fit of them is believed."""
+    """Notes on the rows that matter for a fit of them."""
     notes = []
     counted = frame.drop(columns=["run", "repeat"]) if "repeat" in frame and "run" in frame else frame
     if copies := int(counted.duplicated().sum()):
-        notes.append(f"{copies} rows are exact copies of another and count again; were they read twice?")
+        notes.append(
+            f"{copies} rows are exact copies of another and are counted twice; was a file read twice?"
+        )
     for column in (c for c in SETTING if c in frame and c not in names and not is_seed(c)):
         if frame.groupby(names)[column].nunique().max() > 1:  # a spread that would pass for noise
             kinds = [str(v) for v in sorted(frame[column].dropna().unique())]
@@ -337,7 +341,7 @@ def _run_names(
     except BadInput:
         return each
     runs = named.frame["run"].to_numpy()
-    # settings alone do not tell repeats from checkpoints: without progress or a second measurement, each
+    # settings alone do not separate repeats from checkpoints: without progress or a second measurement, each
     # row is a run of its own
     told_apart = named.progress_columns or [c for c in named.measurement_columns if c != y]
     return (runs, list(named.setting_columns)) if told_apart else each

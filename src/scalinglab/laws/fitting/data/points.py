@@ -55,7 +55,7 @@ def check(
     log: bool = True,
     nan_policy: str = "raise",
 ) -> Points:
-    """Turn what a user gave into points, or say what is wrong with it.
+    """Points from arrays; raises `BadInput` with the rule that they break.
 
     Args:
         zeros: names of variables that may be zero.
@@ -105,7 +105,7 @@ def check(
     pairs = np.unique(np.vstack([table, measured, origin]), axis=1).shape[1]
     if pairs < len(measured):
         notes.append(
-            f"{len(measured) - pairs} points are exact copies of another and count again; "
+            f"{len(measured) - pairs} points are exact copies of another and are counted twice; "
             "drop them if they were read twice"
         )
     return Points(table[0] if len(names) == 1 else table, measured, errors, weight, labels, tuple(notes))

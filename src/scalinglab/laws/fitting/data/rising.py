@@ -1,7 +1,7 @@
 """Metrics that rise with size: accuracies are modelled as 1 - y, others are refused with the way out.
 
 Laws fall towards a floor. A fraction that rises with size (an accuracy, a pass rate) falls as 1 - y; a
-reward or a score has no ceiling that the points tell.
+reward or a score has no ceiling that the points determine.
 """
 
 from __future__ import annotations

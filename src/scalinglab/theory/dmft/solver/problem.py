@@ -145,7 +145,7 @@ class Problem:
 
     def _unlimited(self, found: dict[str, np.ndarray], noise: float) -> None:
         nodes = self.system.nodes
-        with np.errstate(over="ignore"):  # descent that diverges, which is told as not stable
+        with np.errstate(over="ignore"):  # descent that diverges, which is reported as not stable
             left = np.real(self.dynamics.filter(-nodes.eigenvalues + 0j, self.times)) ** 2 @ nodes.power
         for name in ("single", "ensemble", "bags", "bias"):
             found[name] = left
