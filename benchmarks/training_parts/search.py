@@ -3,7 +3,9 @@
 Seven batch sizes, five widths, five seeds: 175 runs in the NTK parameterization, Nesterov momentum 0.9, with
 a part of the paper's training times (eq. 16: 120 epochs or 80,000 steps). `run_many` trains them all,
 evaluations included; what is reported is the steps of all runs over its wall time, and where the host's time
-went. A longer search shows more of the steps and less of the start: it is measured for mixed stacks only.
+went. Both ways are timed at two lengths. A search that is four times as long has four times the steps, of the
+same runs in the same stacks, and the same start; so the steps that it has more, over the time that it takes
+longer, are the rate of the steps alone, which is that of a search of the paper's length.
 
 The part `floor` counts, without a GPU, what a step must move, launch and multiply. The part `mixing` times on
 a CPU batch sizes in stacks of their own and in one stack, filled up.
@@ -16,20 +18,16 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from functools import partial
 from unittest import mock
 
 from training_parts.plain import dataset_name
 from training_parts.results import Results, clear, is_wanted
 
 BATCHES, WIDTHS, SEEDS = (8, 16, 32, 64, 128, 256, 512), (1.0, 1.5, 2.0, 3.0, 4.0), range(5)
-VARIANTS = {  # name -> (mixed stacks, how much shorter than the paper's, setting)
-    "fp32, one size a stack, 1/60 of the time": (False, 60, {}),
-    "fp32, mixed, 1/60 of the time": (True, 60, {}),
-    "fp32, mixed, 1/8 of the time": (True, 8, {}),
-    "tf32, one size a stack, 1/60 of the time": (False, 60, {"precision": "tf32"}),
-    "tf32, mixed, 1/60 of the time": (True, 60, {"precision": "tf32"}),
-    "tf32, mixed, 1/8 of the time": (True, 8, {"precision": "tf32"}),
-}
+LENGTHS = (120, 30)  # how much shorter than the paper's
+PRECISIONS = {"fp32": {}, "tf32": {"precision": "tf32"}}
+WAYS = {"one size a stack": False, "mixed": True}
 
 
 def search(shorter: float, **values) -> list[dict]:
@@ -77,18 +75,34 @@ def timed(mixed: bool, shorter: float, **values) -> dict:
 
 def search_part(part: str, results: Results) -> None:
     bases: dict[str, dict] = {}
-    for variant, (mixed, shorter, values) in VARIANTS.items():
-        if not is_wanted(variant):
-            continue
-        row = results.add(
-            part, variant,
-            lambda mixed=mixed, shorter=shorter, values=values: timed(mixed, shorter, **values),
-        )  # fmt: skip
-        base = bases.setdefault(variant.partition(",")[0], row)
-        if "rate" in row and "rate" in base:
-            row["speedup"] = row["rate"] / base["rate"]
-            print(f"    {row['steps']:,} steps in {row['seconds']:.1f} s: {row['speedup']:.2f} times as fast")
-            print(f"    {row['phases']}", flush=True)
+    for precision, values in PRECISIONS.items():
+        for way, mixed in WAYS.items():
+            rows = []
+            for shorter in LENGTHS:
+                name = f"{precision}, {way}, 1/{shorter} of the time"
+                if is_wanted(name):
+                    timed_here = partial(timed, mixed, shorter, **values)
+                    rows.append(compared(results.add(part, name, timed_here), bases, precision))
+                    print(f"    {rows[-1].get('phases')}", flush=True)
+            if len(rows) == len(LENGTHS) and all("rate" in row for row in rows):
+                row = results.add(part, f"{precision}, {way}, steps alone", partial(steps_alone, *rows))
+                compared(row, bases, precision)
+
+
+def steps_alone(short: dict, long: dict) -> dict:
+    """The rate at which a search of any length goes on, and the seconds of its start."""
+    steps, seconds = (long[name] - short[name] for name in ("steps", "seconds"))
+    return {"rate": steps / seconds, "steps": steps, "seconds": seconds,
+            "start": short["seconds"] - short["steps"] * seconds / steps}  # fmt: skip
+
+
+def compared(row: dict, bases: dict[str, dict], precision: str) -> dict:
+    """The row with how many times as fast it is as the first way at its length."""
+    if "rate" in row:
+        base = bases.setdefault(f"{precision} {row['variant'].split(',')[-1]}", row)
+        row["speedup"] = row["rate"] / base["rate"]
+        print(f"    {row['steps']:,} steps in {row['seconds']:.1f} s: {row['speedup']:.2f} times as fast")
+    return row
 
 
 # --- on a CPU ------------------------------------------------------------------------------------

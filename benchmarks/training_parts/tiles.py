@@ -14,12 +14,12 @@ from training_parts.results import Results
 
 BATCHES = {"small": (8, 16, 32, 64), "large": (128, 256, 512)}
 TILES = {  # ROWS, UNITS, FEATURES (0: none), num_warps
-    ("small", "forward"): [(16, 32, 64, 4), (32, 32, 64, 4), (16, 64, 64, 4), (16, 64, 128, 4)],
-    ("small", "output"): [(16, 32, 0, 4), (32, 32, 0, 4), (16, 64, 0, 4), (32, 64, 0, 4)],
-    ("small", "update"): [(16, 32, 64, 4), (32, 32, 128, 4), (16, 64, 64, 4), (16, 64, 128, 8)],
-    ("large", "forward"): [(32, 32, 64, 4), (64, 64, 64, 4), (128, 64, 32, 4), (64, 128, 32, 8)],
-    ("large", "output"): [(32, 32, 0, 4), (32, 64, 0, 4), (64, 64, 0, 4)],
-    ("large", "update"): [(32, 32, 128, 4), (32, 64, 64, 4), (32, 64, 128, 8), (64, 64, 64, 4)],
+    ("small", "forward"): [(64, 64, 64, 4), (32, 64, 64, 4), (64, 64, 32, 4), (64, 32, 64, 4)],
+    ("small", "output"): [(32, 32, 0, 4), (32, 64, 0, 4), (16, 64, 0, 4)],
+    ("small", "update"): [(32, 64, 64, 4), (32, 64, 128, 4), (32, 32, 128, 4), (32, 64, 128, 8)],
+    ("large", "forward"): [(128, 64, 64, 4), (64, 64, 64, 4), (128, 64, 32, 4), (128, 128, 64, 8)],
+    ("large", "output"): [(32, 32, 0, 4), (32, 64, 0, 4)],
+    ("large", "update"): [(32, 64, 64, 4), (64, 64, 64, 4), (64, 64, 128, 8), (32, 64, 128, 4)],
 }  # fmt: skip
 LAUNCHES = 20
 
@@ -30,22 +30,18 @@ def tiles_part(part: str, results: Results) -> None:
             tile = {"ROWS": rows, "UNITS": units, "num_warps": warps} | (
                 {"FEATURES": features} if features else {}
             )
-            for products in ("tf32x3", "ieee") if kernel == "update" and rows == tiles[0][0] else ("tf32x3",):
-                name = f"{kind} {kernel} {rows}x{units}x{features}, {warps} warps, {products}"
-                results.add(part, name, lambda k=kind, n=kernel, t=tile, p=products: measured(k, n, t, p))
+            name = f"{kind} {kernel} {rows}x{units}x{features}, {warps} warps"
+            results.add(part, name, lambda k=kind, n=kernel, t=tile: measured(k, n, t))
 
 
-def measured(kind: str, kernel: str, tile: dict, products: str) -> dict:
+def measured(kind: str, kernel: str, tile: dict) -> dict:
     """Microseconds of one launch, for 128 and 512 units."""
     from scalinglab.train.kernels import fused_mlp
 
     usual = fused_mlp.tiles
     found = {}
     for width in (1.0, 4.0):
-        with (
-            mock.patch.object(fused_mlp, "tiles", lambda most: {**usual(most), kernel: tile}),
-            mock.patch.dict(fused_mlp.PRODUCTS, {"fp32": products}),
-        ):
+        with mock.patch.object(fused_mlp, "tiles", lambda most: {**usual(most), kernel: tile}):
             group = stack(width, BATCHES[kind])
         fused = group.fused
         group.stream.fill(0, 16)

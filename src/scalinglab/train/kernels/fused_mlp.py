@@ -48,13 +48,17 @@ def bracket(batch: int) -> str:
 
 
 def tiles(most: int) -> dict[str, dict[str, int]]:
-    """What one program of each kernel takes, for batches of at most so many examples."""
-    rows = 16 if most <= 16 else 32
+    """What one program of each kernel takes, for batches of at most so many examples.
+
+    64 units are what a group of four warps multiplies at once. Weights are split for tensor cores wherever
+    they are read, which takes longer than the products: so a program takes many examples.
+    """
+    rows = max(16, min(128, 1 << (most - 1).bit_length()))
     return {
-        "forward": {"ROWS": rows, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
-        "output": {"ROWS": rows, "UNITS": 32, "num_warps": 4},
-        "hidden_gradient": {"ROWS": rows, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
-        "update": {"ROWS": rows, "UNITS": 32, "FEATURES": 128, "num_warps": 4},
+        "forward": {"ROWS": rows, "UNITS": 64, "FEATURES": 32, "num_warps": 4},
+        "output": {"ROWS": min(rows, 32), "UNITS": 32, "num_warps": 4},
+        "hidden_gradient": {"ROWS": rows, "UNITS": 16 if rows > 64 else 32, "FEATURES": 64, "num_warps": 4},
+        "update": {"ROWS": min(rows, 32), "UNITS": 64, "FEATURES": 64, "num_warps": 4},
     }
 
 
@@ -143,7 +147,7 @@ class FusedSteps:
             self.hidden[level], *self.tensors[-1][:2], self.partial, layer.in_features, layer.out_features,
             readout.out_features, *self.sizes, layer.multiplier, layer.bias_multiplier,
             readout.multiplier, readout.bias_multiplier,
-            FIRST=level == 0, LAST=is_last, CLASSES=self.classes, **tile,
+            LAST=is_last, CLASSES=self.classes, **self._kind(level), **tile,
         )  # fmt: skip
 
     def _output(self, last: int, ahead: int) -> None:
@@ -173,9 +177,13 @@ class FusedSteps:
         self.kernels.update[(*blocks, len(self.order))](
             *self._inputs(level), self.examples, ahead, self.order, self.delta[level], *own[:4],
             self.moments.rates, layer.in_features, layer.out_features, *self.sizes, layer.multiplier,
-            layer.bias_multiplier, *own[4:], *self.optimizer, FIRST=level == 0, **self.form, **tile,
+            layer.bias_multiplier, *own[4:], *self.optimizer, **self._kind(level), **self.form, **tile,
         )  # fmt: skip
 
     def _inputs(self, level: int) -> Sequence[Tensor]:
         """What a layer reads, with offset and scale: the data, or the layer below."""
         return (self.data if level == 0 else self.hidden[level - 1]), self.offset, self.scale
+
+    def _kind(self, level: int) -> dict[str, bool]:
+        """Whether a layer reads the data, and whether these are bytes."""
+        return {"FIRST": level == 0, "BYTES": level == 0 and self.data.dtype == torch.uint8}

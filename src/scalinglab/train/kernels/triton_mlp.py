@@ -11,8 +11,10 @@ weights and momenta are read and written once beside the forward pass:
 - `update`, a launch a layer but the readout: W ← W − ε …, with m δᵀ a as the gradient.
 
 Every program takes a block of units of one run and as many examples as that run's batch has: a batch of 8
-beside one of 512 costs what it costs alone. Sums are in a fixed order, so that results repeat. The kernels
-are written in Triton, which comes with PyTorch for GPUs: import this module only there.
+beside one of 512 costs what it costs alone. Tensor cores multiply numbers of 11 bits (TF32), so fp32 numbers
+are split in two. Data in bytes need not be: W (s x + o) = (W s) x + W o, with x exact, takes two products
+where two numbers in fp32 take three. Sums are in a fixed order, so that results repeat. The kernels are
+written in Triton, which comes with PyTorch for GPUs: import this module only there.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -36,15 +38,43 @@ def _lines(data, examples, ahead, run, rows, live, features, runs, most, FIRST: 
 
 
 @triton.jit
-def _inputs(lines, offset, scale, live, k, features, FIRST: tl.constexpr):
-    """A tile of the layer's inputs, (rows, features): of the data, normalised, or of the layer below."""
+def _inputs(lines, offset, scale, live, k, features, FIRST: tl.constexpr, BYTES: tl.constexpr):
+    """A tile of the layer's inputs, (rows, features): of the data, normalised, or of the layer below.
+
+    Of data in bytes the numbers themselves, for they are exact in any precision: see `_products`.
+    """
     inside = live[:, None] & (k < features)[None, :]
-    a = tl.load(lines[:, None] + k[None, :], mask=inside, other=0).to(tl.float32)
-    if FIRST:
+    a = tl.load(lines[:, None] + k[None, :], mask=inside, other=0)
+    if FIRST and not BYTES:
         shift = tl.load(offset + k, mask=k < features, other=0.0)
         factor = tl.load(scale + k, mask=k < features, other=0.0)
-        a = tl.where(inside, a * factor[None, :] + shift[None, :], 0.0)
+        a = tl.where(inside, a.to(tl.float32) * factor[None, :] + shift[None, :], 0.0)
     return a
+
+
+@triton.jit
+def _upper(x, BITS: tl.constexpr):
+    """The number that the sign, the exponent and so many bits of the mantissa make."""
+    return (x.to(tl.int32, bitcast=True) & (-1 << (23 - BITS))).to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def _from_bytes(x):
+    """Bytes as numbers in fp32, by their place in 2²³ + x: conversions take a slow unit of the processor."""
+    return (x.to(tl.int32) | 0x4B000000).to(tl.float32, bitcast=True) - 8388608.0
+
+
+@triton.jit
+def _products(left, right, total, BYTES: tl.constexpr, PRECISION: tl.constexpr):
+    """total + left · right. Bytes on the right have no error in TF32: in fp32 left alone is split."""
+    if BYTES:
+        first = _upper(left, 10)
+        total = tl.dot(first, _from_bytes(right), total, input_precision="tf32")
+        if PRECISION != "tf32":
+            total = tl.dot(left - first, _from_bytes(right), total, input_precision="tf32")
+        return total
+    else:
+        return tl.dot(left, right, total, input_precision=PRECISION)
 
 
 @triton.jit
@@ -67,7 +97,7 @@ def forward(
     data, offset, scale, examples, ahead, work, weight, bias, hidden, out_weight, out_bias, partial,
     features, units, classes, runs, most,
     multiplier, bias_multiplier, out_multiplier, out_bias_multiplier,
-    FIRST: tl.constexpr, LAST: tl.constexpr, PRECISION: tl.constexpr,
+    FIRST: tl.constexpr, LAST: tl.constexpr, BYTES: tl.constexpr, PRECISION: tl.constexpr,
     ROWS: tl.constexpr, UNITS: tl.constexpr, FEATURES: tl.constexpr, CLASSES: tl.constexpr,
 ):  # fmt: skip
     """Hidden units of one layer; of the last, also each block's share of the logits."""
@@ -76,15 +106,18 @@ def forward(
     rows, unit = start + tl.arange(0, ROWS), block * UNITS + tl.arange(0, UNITS)
     live, mine = rows < size, unit < units
     lines = _lines(data, examples, ahead, run, rows, live, features, runs, most, FIRST)
-    total = tl.zeros([ROWS, UNITS], tl.float32)
+    total, of_shift = tl.zeros([UNITS, ROWS], tl.float32), tl.zeros([UNITS], tl.float32)
     for first in range(0, features, FEATURES):
         k = first + tl.arange(0, FEATURES)
-        a = _inputs(lines, offset, scale, live, k, features, FIRST)
-        place = (run * units + unit)[None, :] * features + k[:, None]
-        w = tl.load(weight + place, mask=mine[None, :] & (k < features)[:, None], other=0.0)
-        total = tl.dot(a, w, total, input_precision=PRECISION)
+        a = _inputs(lines, offset, scale, live, k, features, FIRST, BYTES)
+        place = (run * units + unit)[:, None] * features + k[None, :]
+        w = tl.load(weight + place, mask=mine[:, None] & (k < features)[None, :], other=0.0)
+        if BYTES:
+            of_shift += tl.sum(w * tl.load(offset + k, mask=k < features, other=0.0)[None, :], 1)
+            w *= tl.load(scale + k, mask=k < features, other=0.0)[None, :]
+        total = _products(w, tl.trans(a), total, BYTES, PRECISION)
     b = tl.load(bias + run * units + unit, mask=mine, other=0.0)
-    z = multiplier * total + bias_multiplier * b[None, :]
+    z = tl.trans(multiplier * (total + of_shift[:, None]) + bias_multiplier * b[:, None])
     h = tl.where((live[:, None] & mine[None, :]) & ~(z <= 0), z, 0.0)  # what is not a number stays so
     place = (run * most + rows)[:, None] * units + unit[None, :]
     tl.store(hidden + place, h, mask=live[:, None] & mine[None, :])
@@ -123,7 +156,7 @@ def output(
         live = rows < size
         place = (run * shares * most + rows)[:, None] * CLASSES + label[None, :]
         logits = tl.zeros([ROWS, CLASSES], tl.float32)
-        for _ in range(tl.num_programs(0)):
+        for _ in range(shares):
             logits += tl.load(partial + place, mask=live[:, None], other=0.0)
             place += most * CLASSES
         number = tl.load(examples + (ahead * runs + run) * most + rows, mask=live, other=0)
@@ -189,8 +222,8 @@ def update(
     data, offset, scale, examples, ahead, order, delta, weight, bias, momenta, bias_momenta, rates,
     features, units, runs, most,
     multiplier, bias_multiplier, rate_scale, bias_rate_scale, momentum, decay,
-    FIRST: tl.constexpr, MOMENTUM: tl.constexpr, NESTEROV: tl.constexpr, PRECISION: tl.constexpr,
-    ROWS: tl.constexpr, UNITS: tl.constexpr, FEATURES: tl.constexpr,
+    FIRST: tl.constexpr, BYTES: tl.constexpr, MOMENTUM: tl.constexpr, NESTEROV: tl.constexpr,
+    PRECISION: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr, FEATURES: tl.constexpr,
 ):  # fmt: skip
     """Gradient and update of a tile of one layer's weights, (units, features), and of the units' biases."""
     task = order + 2 * tl.program_id(2)
@@ -205,11 +238,15 @@ def update(
         rows = start + tl.arange(0, ROWS)
         live = rows < size
         lines = _lines(data, examples, ahead, run, rows, live, features, runs, most, FIRST)
-        a = _inputs(lines, offset, scale, live, k, features, FIRST)
+        a = _inputs(lines, offset, scale, live, k, features, FIRST, BYTES)
         place = (run * most + rows)[:, None] * units + unit[None, :]
         d = tl.load(delta + place, mask=live[:, None] & mine[None, :], other=0.0)
-        gradient = tl.dot(tl.trans(d), a, gradient, input_precision=PRECISION)
+        gradient = _products(tl.trans(d), a, gradient, BYTES, PRECISION)
         of_bias += tl.sum(d, 0)
+    if BYTES:
+        factor = tl.load(scale + k, mask=k < features, other=0.0)
+        shift = tl.load(offset + k, mask=k < features, other=0.0)
+        gradient = gradient * factor[None, :] + of_bias[:, None] * shift[None, :]
     rate = tl.load(rates + run)
     place = (run * units + unit)[:, None] * features + k[None, :]
     _updated(
