@@ -39,7 +39,7 @@ def planted(exponent: Callable[[dict[str, Any]], float], noise: float = 0.005) -
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    images.data_scans.cache_clear()
+    images._data_scans.cache_clear()
     small = replace(images.SCALES["smoke"], sizes=SIZES, seeds=6, groupings=(10, 5, 2))
     small = replace(small, base={k: v for k, v in small.base.items() if k != "width"})
     monkeypatch.setitem(images.SCALES, "smoke", small)
@@ -52,12 +52,12 @@ def verdicts(made: Any) -> dict[str, str | None]:
 def test_best_and_final_are_told_apart(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
     (scan,), curves = images.data_scans("smoke")
-    images.data_scans.cache_clear()
+    images._data_scans.cache_clear()
     assert scan.exponent("best loss").value == pytest.approx(0.4, abs=0.01)
     assert scan.exponent("final error").value == pytest.approx(0.2, abs=0.01)
     assert len(curves) == len(SIZES) * 6
     found = verdicts(images.fig_s1("smoke"))
-    images.data_scans.cache_clear()
+    images._data_scans.cache_clear()
     assert found["digits, cross-entropy: exponent of final loss less that of best loss"] == "disagrees"
     assert found["digits, cross-entropy: exponent of best error less that of best loss"] == "agrees"
 
@@ -65,7 +65,7 @@ def test_best_and_final_are_told_apart(monkeypatch: pytest.MonkeyPatch):
 def test_an_exponent_above_one_is_not_resolution_limited(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(trained, "runs", planted(lambda one: 1.2))
     found = verdicts(images.fig1_top_right("smoke"))
-    images.data_scans.cache_clear()
+    images._data_scans.cache_clear()
     assert found["digits, cross-entropy: α_D"] == "disagrees"
 
 
@@ -90,10 +90,12 @@ def test_superclasses_are_groups_of_equal_size():
     assert distributions.superclasses("mnist", 10, 10) is None
     assert distributions.superclasses("mnist", 10, 5) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     assert np.bincount(distributions.superclasses("mnist", 10, 2)).tolist() == [5, 5]
+    assert np.bincount(distributions.superclasses("cifar100", 100, 5)).tolist() == [20] * 5
+    assert np.bincount(distributions.COARSE).tolist() == [5] * 20
 
 
 def test_sets_that_are_not_here_are_left_out(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(images, "available", lambda name: name == "digits")
+    monkeypatch.setattr("scalinglab.data.available", lambda name: name == "digits")
     assert images.usable(["svhn", "digits"]) == ["digits"]
     with pytest.raises(BadInput, match="scalinglab data get svhn"):
         images.usable(["svhn"])

@@ -10,8 +10,9 @@ from torch.func import functional_call, jvp
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
+from scalinglab.papers import trained
 from scalinglab.papers.bahri2021 import variance
-from scalinglab.papers.bahri2021.linearized import final_loss
+from scalinglab.papers.bahri2021.linearized import final_losses, tangent_kernel
 from scalinglab.store import Store
 from scalinglab.train import Setting, run
 from scalinglab.train.batches import Resident, dataset_of
@@ -49,22 +50,65 @@ def trained_parameters(setting: Setting) -> float:
 @pytest.mark.filterwarnings("ignore:`torch.jit")  # which forward-mode derivatives load
 @pytest.mark.parametrize("loss", ["mse", "cross_entropy"])
 def test_kernel_steps_are_gradient_descent_on_the_linearised_network(loss: str):
-    setting = replace(WIDE, loss=loss)
-    assert final_loss(setting) == pytest.approx(trained_parameters(setting), rel=1e-5)
+    settings = [replace(WIDE, loss=loss, seed=seed) for seed in (3, 4, 5)]
+    found = [linear for _, linear in final_losses(settings)]
+    assert found == pytest.approx([trained_parameters(one) for one in settings], rel=1e-5)
+    assert len(set(found)) == 3
+
+
+@pytest.mark.parametrize(("loss", "activation"), [("mse", "erf"), ("cross_entropy", "relu")])
+def test_networks_of_a_stack_train_as_the_engine_trains_them(loss: str, activation: str):
+    base = replace(WIDE, loss=loss, model_options={"hidden": 16, "activation": activation})
+    settings = [replace(base, seed=seed) for seed in (0, 1)] + [replace(base, steps=9)]
+    expected = [run(one, progress=False).frame["test_loss"].iloc[-1] for one in settings]
+    assert [plain for plain, _ in final_losses(settings)] == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_kernel_of_a_stack_is_that_of_each_network():
+    models = [
+        sl.nets.build("mlp", (1, 3, 3), 4, hidden=7, parameterization="ntk", activation="relu", seed=seed)
+        for seed in (0, 1)
+    ]
+    for model in models:
+        with torch.no_grad():  # biases are drawn as zero
+            [p.normal_() for name, p in model.named_parameters() if name.endswith("bias")]
+    weights = {
+        name: torch.stack([dict(model.named_parameters())[name].detach() for model in models])
+        for name, _ in models[0].named_parameters()
+    }
+    x = torch.randn(5, 1, 3, 3, generator=torch.Generator().manual_seed(0))
+    kernels, outputs = tangent_kernel(models[0], weights, x, 3)
+    for model, kernel, output in zip(models, kernels, outputs):
+        full = sl.measure.ntk(model, x, x[:3], outputs="full")
+        assert kernel.numpy() == pytest.approx(full.reshape(20, 12), rel=1e-4, abs=1e-5)
+        assert output.detach().numpy() == pytest.approx(model(x).detach().numpy(), rel=1e-4, abs=1e-5)
+
+
+def test_widths_that_are_in_the_store_are_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    small = variance.WidthScale("digits", 1, (8, 16), 3, (("erf", "mse"),), 6, 6, 3)
+    with trained.kept_in(tmp_path):
+        widths, first, _ = variance.width_excess(replace(small, widths=(8,)), "erf", "mse")
+        _, both, _ = variance.width_excess(small, "erf", "mse")
+        monkeypatch.setattr(variance, "_losses", lambda settings: iter(()) if not settings else 1 / 0)
+        _, again, _ = variance.width_excess(small, "erf", "mse")
+    assert (first[:, 0] == both[:, 0]).all()
+    assert (again == both).all()
 
 
 def test_wide_networks_approach_their_linearisation():
     gaps = []
     for hidden in (64, 1024):
         setting = replace(WIDE, model_options={"hidden": hidden, "activation": "erf"})
-        trained = run(setting, progress=False).frame["test_loss"].iloc[-1]
-        gaps.append(abs(trained - final_loss(setting)))
+        ((plain, linear),) = final_losses([setting])
+        gaps.append(abs(plain - linear))
     assert gaps[1] < 0.25 * gaps[0]
 
 
 def test_a_linearised_network_takes_plain_gradient_descent_only():
     with pytest.raises(BadInput, match="full-batch gradient descent"):
-        final_loss(replace(WIDE, momentum=0.9))
+        list(final_losses([replace(WIDE, momentum=0.9)]))
+    with pytest.raises(BadInput, match="data_seed"):
+        list(final_losses([replace(WIDE, data_seed=None)]))
 
 
 def test_the_mean_over_a_partition_leaves_out_the_first_order():

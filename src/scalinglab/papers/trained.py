@@ -9,7 +9,7 @@ several short sittings: `Kept` restricts what is trained now.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -76,8 +76,54 @@ def runs(
     return run_many(settings, store=kept().store, experiment=experiment, max_stacked=max_stacked, extra=extra)
 
 
+def measured(
+    settings: Sequence[Mapping[str, Any]],
+    experiment: str,
+    measure: Callable[[Sequence[Mapping[str, Any]]], Iterable[Mapping[str, float]]],
+) -> Curves:
+    """One row for each setting: read from the store where it is done, measured where it is not.
+
+    For networks that are not trained by `scalinglab.train`. A row is kept as soon as it is there.
+
+    Args:
+        settings: everything that defines a row.
+        measure: takes the settings that are left and returns their rows, in the same order.
+    """
+    import pandas as pd
+
+    from scalinglab.curves import Curves, run_name
+    from scalinglab.store import Store
+    from scalinglab.store.record import flatten
+
+    if kept().store is None:
+        constant = [
+            {"run": run_name(one), **{name: flatten(value) for name, value in one.items()}} for one in settings
+        ]
+        frame = pd.DataFrame([{**one, **row} for one, row in zip(constant, measure(settings), strict=True)])
+        names = dict.fromkeys(name for one in settings for name in one)
+        return Curves(frame.assign(experiment=experiment), settings=list(names), source="train")
+    store = Store(kept().store)
+    todo = [one for one in settings if not store.done(one)]
+    for one, row in zip(todo, measure(todo), strict=True):
+        writer, _ = store.resume(one, experiment=experiment)
+        writer.append(dict(row))
+        writer.seal("done")
+    return store.curves().select(run=[run_name(one) for one in settings])
+
+
 def on_gpu() -> bool:
     """Whether runs are trained on a GPU."""
     import torch
 
     return torch.cuda.is_available()
+
+
+def usable(name: str) -> bool:
+    """Whether a data set is on this machine, or runs on it are in the store."""
+    from scalinglab.data import available
+    from scalinglab.store import Store
+
+    store = kept().store
+    if available(name) or store is None or not Store.is_store(store):
+        return available(name)
+    return name in {str(record.setting.get("dataset")) for record in Store(store).records().values()}

@@ -10,7 +10,7 @@ nearest neighbour as published, and by TwoNN). Table 1: the CNNs. Scales are tho
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -25,19 +25,28 @@ from scalinglab.papers.bahri2021.exponents import Exponent
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row
 
+if TYPE_CHECKING:
+    from scalinglab.train.checkpoints.extra_measurements import Reading
+
 METHODS = {"neighbours": "k = 2, 3, 4", "two_nn": "TwoNN"}
 
 
 # --- Fig. 5 ------------------------------------------------------------------------------------------
 
+# the superclass of each class of CIFAR-100, from its files
+COARSE = (
+    4, 1, 14, 8, 0, 6, 7, 7, 18, 3, 3, 14, 9, 18, 7, 11, 3, 9, 7, 11, 6, 11, 5, 10, 7, 6, 13, 15, 3, 15, 0, 11,
+    1, 10, 12, 14, 16, 9, 11, 5, 5, 19, 8, 8, 15, 13, 14, 17, 18, 10, 16, 4, 17, 4, 2, 0, 17, 4, 18, 17, 10, 3,
+    2, 12, 12, 16, 12, 1, 9, 19, 2, 10, 0, 1, 16, 12, 9, 13, 15, 13, 16, 19, 2, 4, 6, 19, 5, 5, 8, 19, 18, 1,
+    2, 15, 6, 0, 17, 8, 14, 13,
+)  # fmt: skip
 
 def superclasses(dataset: str, n_classes: int, groups: int) -> Any:
     """The grouping of a set into so many superclasses: CIFAR-100's own 20, or neighbours in its order."""
     if groups == n_classes:
         return None
     if dataset == "cifar100":
-        coarse = load(dataset).groupings["coarse"]
-        return "coarse" if groups == 20 else [int(c) * groups // 20 for c in coarse]
+        return "coarse" if groups == 20 else [coarse * groups // 20 for coarse in COARSE]
     return [k * groups // n_classes for k in range(n_classes)]
 
 
@@ -92,12 +101,10 @@ def fig_s5(scale: str) -> Reproduction:
     """The exponent of Wide ResNets d-k: width k matters, depth d hardly."""
     s = images.scale_of(scale)
     (dataset,) = images.usable([s.noisy])
-    shared = {**s.aspect_base, "model": "wide_resnet", "measure": (), "dataset": dataset}
-    named = {f"WRN-{d}-{k:g}": {**shared, "depth": d, "width": k} for d, k in s.aspects}
-    found, curves = images.scans(named, images.in_data(s.aspect_sizes), s.seeds, "n_data", "aspect ratio")
+    found, curves = images.residual_scans(scale, s.aspects)
     figure, alphas = images.draw(found, f"Wide ResNets on {dataset}", "examples D")
     by_aspect = dict(zip(s.aspects, alphas))
-    rows = [alpha.row(f"{dataset}, {name}: α_D") for name, alpha in zip(named, alphas)]
+    rows = [alpha.row(f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
     depth, width = s.aspects[0]
     widest = max(k for d, k in s.aspects if d == depth)
     deepest = max(d for d, k in s.aspects if k == width)
@@ -132,7 +139,7 @@ def fig2_right(scale: str) -> Reproduction:
     scans, curves = images.data_scans(scale)
     places = {
         scan.name.split(",")[0]: (scan.exponent(), data_dimensions(scan.name.split(",")[0], s, scale))
-        for scan in scans if "cross-entropy" in scan.name and available(scan.name.split(",")[0])
+        for scan in scans if "cross-entropy" in scan.name
     }  # fmt: skip
     figure, rows = against_dimension(found, places)
     return Reproduction(curves, figure, rows)
@@ -196,37 +203,59 @@ def against_dimension(found: dict[int, Exponent], places: Places) -> tuple[Any, 
 
 
 def data_dimensions(dataset: str, s: images.Scale, scale: str) -> dict[str, dict[str, measure.Dimension]]:
-    """The intrinsic dimension of the training images, and of test images on the last hidden layer."""
-    data, n = load(dataset), POINTS[scale]
-    x = data.inputs("train", slice(0, n))
-    features = last_hidden({**s.base, "dataset": dataset, "n_data": max(s.sizes)}, data.inputs("test")[:n])
+    """The intrinsic dimension of the training images, and of test images on the last hidden layer.
+
+    It is kept with the run whose network is looked at, the one on most examples with seed 0.
+    """
+    base = {**s.base, "dataset": dataset, "n_data": max(s.sizes), "seed": 0, "checkpoints_per_decade": 1}
+    curves = trained.runs([base], "dimension", extra=dimensions_of(dataset, POINTS[scale]))
+    last = curves.frame.sort_values("step").iloc[-1]
     return {
-        place: {method: measure.dimension(points, method) for method in METHODS}
-        for place, points in (("inputs", x), ("last hidden layer", features))
-    }
+        place: {
+            method: measure.Dimension(
+                float(last[f"dimension_{short}_{method}"]), float(last[f"dimension_{short}_{method}_error"]),
+                method=method, n=POINTS[scale],
+            )
+            for method in METHODS
+        }
+        for short, place in PLACES.items()
+    }  # fmt: skip
 
 
-def last_hidden(base: dict[str, Any], x: np.ndarray) -> np.ndarray:
-    """What enters the last layer of a network trained with this setting, (examples, units)."""
-    import torch
+PLACES = {"inputs": "inputs", "hidden": "last hidden layer"}
 
-    kept: list[np.ndarray] = []
+
+def dimensions_of(dataset: str, points: int) -> Reading:
+    """What reads the dimensions of inputs and of the last hidden layer off a network."""
+    own: dict[str, float] = {}
+
+    def columns(place: str, x: np.ndarray) -> dict[str, float]:
+        found = {method: measure.dimension(x, method, max_points=QUERIES) for method in METHODS}
+        return {f"dimension_{place}_{method}": one.value for method, one in found.items()} | {
+            f"dimension_{place}_{method}_error": one.stderr for method, one in found.items()
+        }
 
     def reading(model: Any) -> dict[str, float]:
-        last = [m for m in model.modules() if isinstance(m, torch.nn.Linear)][-1]
-        where, found = next(model.parameters()).device, []
-        hook = last.register_forward_pre_hook(lambda _, inputs: found.append(inputs[0].float().cpu()))
-        with torch.no_grad():
-            for part in torch.split(torch.as_tensor(x), 1000):
-                model(part.to(where))
-        hook.remove()
-        kept[:] = [torch.cat(found).numpy()]
-        return {}
+        data = load(dataset)
+        if not own:  # once for all checkpoints
+            own.update(columns("inputs", data.inputs("train", slice(0, points))))
+        return own | columns("hidden", last_hidden(model, data.inputs("test")[:points]))
 
-    # trained anew: a store keeps curves, not networks
-    with trained.kept_in(None):
-        trained.runs([{**base, "checkpoints_per_decade": 1}], "last hidden layer", extra=reading)
-    return kept[0]
+    return reading
+
+
+def last_hidden(model: Any, x: np.ndarray) -> np.ndarray:
+    """What enters the last layer of a network, (examples, units)."""
+    import torch
+
+    last = [m for m in model.modules() if isinstance(m, torch.nn.Linear)][-1]
+    where, found = next(model.parameters()).device, []
+    hook = last.register_forward_pre_hook(lambda _, inputs: found.append(inputs[0].float().cpu()))
+    with torch.no_grad():
+        for part in torch.split(torch.as_tensor(x), 1000):
+            model(part.to(where))
+    hook.remove()
+    return np.asarray(torch.cat(found))
 
 
 # --- Table 1 -----------------------------------------------------------------------------------------

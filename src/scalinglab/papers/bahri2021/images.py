@@ -2,9 +2,10 @@
 
 Loss against examples D, or against parameters P, of convolutional networks. At scale paper the networks are
 the paper's: Wide ResNet-28-10, 78,125 steps with flips, crops and a cosine schedule. At the other scales they
-are the CNN of table 1 (narrower on a laptop, a perceptron at scale smoke), trained with Adam for a fixed
-number of epochs, as every row says. The exponent is that of the best checkpoint's test loss unless it says
-otherwise, on the range of sizes that `exponents` chooses.
+are the CNN of table 1 (narrower on a laptop, a perceptron at scale smoke), trained with Adam, as every row
+says, and at scale gpu also small Wide ResNets, trained as the paper's but for fewer steps. The exponent is
+that of the best checkpoint's test loss unless it says otherwise, on the range of sizes that `exponents`
+chooses.
 
 The paper prints no exponent of these figures. What it says is judged: 0 < α < 1 (section 1); loss and error,
 final and best scale alike (S1).
@@ -12,6 +13,7 @@ final and best scale alike (S1).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,7 +24,6 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.data import available
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.papers import trained
@@ -46,13 +47,16 @@ class Scale:
         superclassed, noisy: sets of Fig. 5.
         base: what all runs share but the data, among it the network.
         sizes: D.
+        squared: sets of Fig. 1 top-right that are trained with MSE as well.
         widths, width_data: factors on the network, at D = `width_data`.
-        losses: of Fig. 1 top-right.
+        width_datasets: of Fig. 1 bottom-left; `datasets` by default.
+        residual_widths: factors on Wide ResNets of depth 10 that are shown beside the network of `base`.
         seeds: each with its own network, order and examples.
         groupings: superclasses of Fig. 5 left by their number; None is the finest labels.
         noises: standard deviations of Fig. 5 right.
         aspects: depth and width factor of the Wide ResNets of S5.
         aspect_sizes: D there.
+        aspect_base: the training of Wide ResNets.
     """
 
     datasets: tuple[str, ...]
@@ -62,50 +66,56 @@ class Scale:
     sizes: tuple[int, ...]
     widths: tuple[float, ...]
     width_data: int
-    losses: tuple[str, ...]
+    squared: tuple[str, ...]
     seeds: int
     groupings: tuple[int, ...]
     noises: tuple[float, ...]
     aspects: tuple[tuple[int, float], ...]
     aspect_sizes: tuple[int, ...]
     aspect_base: Setting = field(default_factory=dict)
+    width_datasets: tuple[str, ...] = ()
+    residual_widths: tuple[float, ...] = ()
 
 
 SHARED: Setting = {
     "optimizer": "adam", "learning_rate": 1e-3, "batch_size": 128, "measure": (), "evaluate_at_most": 1000,
 }  # fmt: skip
 TABLE_1: Setting = {**SHARED, "model": "cnn", "model_options": {"variant": "bahri2021"}}
-FAST: Setting = {"precision": "bf16", "graphs": True, "compile": True}
-WIDE: Setting = {
-    "model": "wide_resnet", "depth": 28, "width": 10.0, "optimizer": "nesterov", "learning_rate": 0.1,
-    "weight_decay": 5e-4, "schedule": "cosine", "augment": "crop_flip", "batch_size": 128, "steps": 78_125,
-    "measure": (), "evaluate_at_most": 1000, **FAST,
+FAST: Setting = {"precision": "bf16", "graphs": True}  # the compiler takes longer than the runs of scale gpu
+RESIDUAL: Setting = {
+    "model": "wide_resnet", "optimizer": "nesterov", "learning_rate": 0.1, "weight_decay": 5e-4,
+    "schedule": "cosine", "augment": "crop_flip", "batch_size": 128, "measure": (), "evaluate_at_most": 1000,
+    **FAST,
 }  # fmt: skip
+WIDE: Setting = {**RESIDUAL, "depth": 28, "width": 10.0, "steps": 78_125, "compile": True}
 PAPER_SIZES = tuple(round(50_000 / 2**k) for k in range(7, -1, -1))  # 391 … 50,000
 SCALES = {
     "smoke": Scale(
         ("digits",), "digits", "digits",
         {**SHARED, "model": "mlp", "model_options": {"hidden": 32}, "learning_rate": 3e-3, "batch_size": 32,
          "steps": 100, "checkpoints_per_decade": 3},
-        (128, 256, 512, 1024), (0.125, 0.25), 1024, ("cross_entropy",), 2, (10, 2), (0.0, 2.0),
+        (128, 256, 512, 1024), (0.125, 0.25), 1024, (), 2, (10, 2), (0.0, 2.0),
         ((10, 0.125), (10, 0.25)), (96, 384), {"steps": 10, "batch_size": 32, "checkpoints_per_decade": 1},
     ),
     "laptop": Scale(
         ("mnist",), "mnist", "mnist", {**TABLE_1, "width": 0.25, "epochs": 10, "test_size": 2000},
-        (128, 256, 512, 1024, 2048), (0.0625, 0.125, 0.25, 0.5), 4096, ("cross_entropy", "mse"), 3,
+        (128, 256, 512, 1024, 2048), (0.0625, 0.125, 0.25, 0.5), 4096, ("mnist",), 3,
         (10, 5, 2), (0.0, 1.0, 3.0), ((10, 0.25), (10, 0.5), (16, 0.25)), (128, 256, 512, 1024),
         {**SHARED, "epochs": 5, "pool": 2, "test_size": 1000},
     ),
     "gpu": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist"), "cifar100", "cifar10",
-        {**TABLE_1, **FAST, "epochs": 20, "checkpoints_per_decade": 6}, PAPER_SIZES,
-        (0.125, 0.25, 0.5, 1.0, 2.0), 50_000,
-        ("cross_entropy", "mse"), 3, (100, 20, 10, 5, 2), (0.0, 0.5, 1.0, 2.0),
-        ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[2:], {**SHARED, **FAST, "epochs": 20},
+        # as long as the best loss needs at every size: 2,000 steps, or 12 epochs
+        {**TABLE_1, **FAST, "min_epochs": 12, "min_steps": 2000, "checkpoints_per_decade": 8},
+        PAPER_SIZES[1:], (0.0625, 0.125, 0.25, 0.5, 1.0), 50_000, ("cifar10", "mnist"), 4,
+        (100, 20, 5), (0.0, 0.5, 1.0, 2.0),
+        ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[2:6],
+        {**RESIDUAL, "steps": 1500, "checkpoints_per_decade": 8},
+        ("cifar10", "fashion-mnist"), (0.25, 0.5, 1.0, 2.0, 4.0),
     ),
     "paper": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist", "svhn"), "cifar100", "cifar10", WIDE, PAPER_SIZES,
-        (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, ("cross_entropy",), 3, (100, 20, 10, 5, 2),
+        (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, (), 3, (100, 20, 10, 5, 2),
         (0.0, 0.1, 0.2, 0.5, 1.0, 2.0),
         tuple((d, float(k)) for d in (10, 16, 28, 40) for k in (1, 2, 4, 8, 12)), PAPER_SIZES, WIDE,
     ),
@@ -146,7 +156,8 @@ def scans(
     """Train every named setting at every variant of the size and every seed.
 
     Returns:
-        A scan for each name, of those that `trained.kept` restricts to, and the last row of every run.
+        A scan for each name, of those that `trained.kept` restricts to by name and time, and the last row of
+        every run.
     """
     only = trained.kept().only
     named = {name: one for name, one in named.items() if not only or {name, one["dataset"]} & set(only)}
@@ -154,11 +165,14 @@ def scans(
         name: [{**base, **variant, "seed": seed} for variant in variants for seed in range(seeds)]
         for name, base in named.items()
     }
-    curves = trained.runs([one for some in settings.values() for one in some], experiment)
-    from scalinglab.train import Setting as Checked
-
-    names = {Checked.from_dict(one).run: name for name, some in settings.items() for one in some}
-    frame = curves.frame.assign(task=curves.frame["run"].map(names)).sort_values("step")
+    # one part after another, so that a training that is cut short leaves whole parts
+    start, minutes = time.monotonic(), trained.kept().minutes
+    frames = []
+    for name, some in settings.items():
+        if minutes is None or not frames or time.monotonic() - start < 60 * minutes:
+            frames.append(trained.runs(some, experiment).frame.assign(task=name))
+    frame = pd.concat(frames, ignore_index=True).sort_values("step")
+    named = {name: one for name, one in named.items() if name in set(frame["task"])}
     found = []
     for name in named:
         runs = frame[frame["task"] == name].groupby(["seed", size])
@@ -185,19 +199,10 @@ def in_data(sizes: Sequence[int]) -> list[Setting]:
 
 def usable(names: Sequence[str]) -> list[str]:
     """The sets that are on this machine, or whose runs are in the store."""
-    here = [name for name in names if available(name) or name in _stored()]
+    here = [name for name in names if trained.usable(name)]
     if not here:
         raise BadInput(f"none of {', '.join(names)} is on this machine; run: scalinglab data get {names[0]}")
     return here
-
-
-def _stored() -> set[str]:
-    from scalinglab.store import Store
-
-    store = trained.kept().store
-    if store is None or not Store.is_store(store):
-        return set()
-    return {str(record.setting.get("dataset")) for record in Store(store).records().values()}
 
 
 def network_name(base: Setting) -> str:
@@ -236,23 +241,51 @@ def difference(quantity: str, a: Exponent, b: Exponent, note: str, relation: str
 # --- figures -----------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=2)
 def data_scans(scale: str) -> tuple[list[Scan], Curves]:
     """Every data set and loss against D."""
+    return _data_scans(scale, trained.kept())
+
+
+@lru_cache(maxsize=2)
+def _data_scans(scale: str, kept: trained.Kept) -> tuple[list[Scan], Curves]:
     s = scale_of(scale)
+    losses = [(name, "cross_entropy") for name in usable(s.datasets)]
+    losses += [(name, "mse") for name in s.squared if trained.usable(name)]
     named = {
         f"{name}, {loss.replace('_', '-')}": {**s.base, "dataset": name, "loss": loss}
-        for name in usable(s.datasets) for loss in s.losses
+        for name, loss in losses
     }  # fmt: skip
     return scans(named, in_data(s.sizes), s.seeds, "n_data", "images in data")
 
 
+def residual_scans(scale: str, aspects: Sequence[tuple[int, float]]) -> tuple[list[Scan], Curves]:
+    """Wide ResNets d-k against D."""
+    s = scale_of(scale)
+    (dataset,) = usable([s.noisy])
+    shared = {**s.aspect_base, "model": "wide_resnet", "measure": (), "dataset": dataset}
+    named = {f"{dataset}, WRN-{d}-{k:g}": {**shared, "depth": d, "width": k} for d, k in aspects}
+    return scans(named, in_data(s.aspect_sizes), s.seeds, "n_data", "aspect ratio")
+
+
+def joined(*parts: tuple[list[Scan], Curves]) -> tuple[list[Scan], Curves]:
+    """Scans of several studies as one."""
+    frames = pd.concat([curves.frame for _, curves in parts], ignore_index=True)
+    return [scan for found, _ in parts for scan in found], Curves(frames, settings=["task"], source="train")
+
+
 def fig1_top_right(scale: str) -> Reproduction:
     """Loss against D."""
+    s = scale_of(scale)
     found, curves = data_scans(scale)
-    network = network_name(scale_of(scale).base)
+    if s.residual_widths:  # the widest of depth 10
+        widest = max((one for one in s.aspects if one[0] == 10), key=lambda one: one[1])
+        found, curves = joined((found, curves), residual_scans(scale, [widest]))
+    network = network_name(s.base)
     figure, alphas = draw(found, f"resolution-limited in data: {network}", "examples D")
-    rows = [below_one(scan, alpha, "α_D", network) for scan, alpha in zip(found, alphas)]
+    rows = [
+        below_one(scan, alpha, "α_D", "Wide ResNet" if "WRN" in scan.name else network)
+        for scan, alpha in zip(found, alphas)
+    ]
     return Reproduction(curves, figure, tuple(rows))
 
 
@@ -260,12 +293,24 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     """Loss against the number of parameters of networks of growing width."""
     s = scale_of(scale)
     base = {**s.base, "n_data": s.width_data} | ({"depth": 10} if s.base["model"] == "wide_resnet" else {})
-    named = {name: {**base, "dataset": name} for name in usable(s.datasets)}
+    named = {name: {**base, "dataset": name} for name in usable(s.width_datasets or s.datasets)}
     variants = [{"width": width} for width in s.widths]
     found, curves = scans(named, variants, s.seeds, "n_params", "images in parameters")
+    if s.residual_widths:
+        (dataset,) = usable([s.noisy])
+        residual = {**s.aspect_base, "depth": 10, "dataset": dataset, "n_data": s.width_data}
+        longer = {"steps": 2 * residual["steps"]}  # as there are more examples than against D
+        variants = [{"width": width} for width in s.residual_widths]
+        beside = scans(
+            {f"{dataset}, WRN-10-k": residual | longer}, variants, s.seeds, "n_params", "images in parameters"
+        )
+        found, curves = joined((found, curves), beside)
     network = f"{s.base['model'].replace('_', ' ')} at D = {s.width_data}"
     figure, alphas = draw(found, f"resolution-limited in parameters: {network}", "parameters P")
-    rows = [below_one(scan, alpha, "α_P", network) for scan, alpha in zip(found, alphas)]
+    rows = [
+        below_one(scan, alpha, "α_P", f"Wide ResNet at D = {s.width_data}" if "WRN" in scan.name else network)
+        for scan, alpha in zip(found, alphas)
+    ]
     return Reproduction(curves, figure, tuple(rows))
 
 

@@ -1,59 +1,190 @@
-"""Networks linearised where they were drawn, trained by full-batch gradient descent in function space.
+"""Perceptrons and their linearisations, trained side by side by full-batch gradient descent.
 
-    f_{t+1}(x) = f_t(x) − η Σ_i Θ(x, x_i) ∂L/∂f_t(x_i)
+Both start from the same weights. The network takes plain steps on its parameters; the linearised network takes
+the same steps in function space,
 
-on training and test inputs at once, with the full tangent kernel Θ (outputs × outputs) of the network at its
-initial weights. It is the same map as a step of gradient descent on the parameters of the linearised network,
-without rounding of a million parameters.
+    f_{t+1}(x) = f_t(x) − η Σ_i Θ(x, x_i) ∂L/∂f_t(x_i),
+
+on training and test inputs at once, with the tangent kernel Θ (outputs × outputs) of the network as it was
+drawn. That is the same map as a step of gradient descent on the parameters of the linearised network, without
+rounding of a million parameters. Initialisations are stacked, as many as fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 import torch
 from torch import Tensor
+from torch.func import functional_call
 from torch.nn import functional as F
 
 from scalinglab.errors import BadInput
-from scalinglab.measure import ntk
-from scalinglab.support.progress import track
+from scalinglab.nets.layers import Dense
+from scalinglab.nets.parameterization import Network
 from scalinglab.train import Setting
 from scalinglab.train.batches import Resident, dataset_of
-from scalinglab.train.training_step import network, objective
+from scalinglab.train.training_step import Named, drawn, network, objective, precision
+
+STACKED = 3e8  # parameters in a stack, of all its networks
+AHEAD = 4  # stacks whose weights are drawn while others train
 
 
-def final_losses(settings: Sequence[Setting]) -> list[float]:
-    """The test loss of each setting's linearised network after its steps."""
-    return [final_loss(setting) for setting in track(settings, "linearised networks")]
+@dataclass(frozen=True)
+class Stack:
+    """Settings that differ in their initial weights only, their data, and a network for its layers and scales.
+
+    Attributes:
+        weights: that are being drawn, by name, (networks, …).
+    """
+
+    settings: list[Setting]
+    resident: Resident
+    model: Network
+    weights: Future[Named]
 
 
-def final_loss(setting: Setting) -> float:
-    """The test loss of a setting's linearised network after its steps."""
+def final_losses(settings: Sequence[Setting]) -> Iterator[tuple[float, float]]:
+    """The test losses of each setting's network and of its linearisation after its steps, in order."""
+    for setting in settings:
+        _check(setting)
+    with ThreadPoolExecutor(AHEAD, thread_name_prefix="scalinglab-draw") as drawing:
+        queue: deque[Stack] = deque()
+        for stack in _stacks(settings, drawing):
+            queue.append(stack)
+            if len(queue) > AHEAD:
+                yield from stack_losses(queue.popleft())
+        while queue:
+            yield from stack_losses(queue.popleft())
+
+
+def _check(setting: Setting) -> None:
+    if setting.model != "mlp" or setting.batch_norm or setting.dropout:
+        raise BadInput(f"model={setting.model!r}: plain perceptrons are linearised here, model='mlp'")
+    if setting.data_seed is None:
+        raise BadInput("data_seed: networks of all seeds are trained on the same examples, give a number")
     if setting.optimizer != "sgd" or setting.momentum or not setting.full_batch:
         raise BadInput(
             f"optimizer={setting.optimizer!r}, momentum={setting.momentum}, full_batch={setting.full_batch}: "
             "a linearised network is solved here for full-batch gradient descent, sgd without momentum"
         )
+
+
+def _stacks(settings: Sequence[Setting], drawing: ThreadPoolExecutor) -> Iterator[Stack]:
+    """Neighbours that differ in their seeds only, as many as fit."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    dataset = dataset_of(setting)
-    n_data = setting.n_data or dataset.n_data
-    resident = Resident(dataset.subset(n_data, setting.seed_of("data")), device)
-    model = network(setting, resident).to(device).eval()
+    models: dict[str, Network] = {}  # drawing a large network takes a second, and losses share it
+    for _, same in groupby(settings, lambda s: replace(s, seed=0, init_seed=None).run):
+        members = list(same)
+        first = members[0]
+        dataset = dataset_of(first)
+        resident = Resident(dataset.subset(first.n_data or dataset.n_data, first.seed_of("data")), device)
+        shape = replace(first, seed=0, init_seed=None, loss="mse").run
+        if shape not in models:
+            models[shape] = network(first, resident).eval()
+        model = models[shape]
+        size = max(1, int(STACKED // sum(p.numel() for p in model.parameters())))
+        for start in range(0, len(members), size):
+            some = members[start : start + size]
+            yield Stack(some, resident, model, drawing.submit(drawn, some, model))
+
+
+def stack_losses(stack: Stack) -> list[tuple[float, float]]:
+    """The test losses of the networks of a stack and of their linearisations."""
+    setting, resident = stack.settings[0], stack.resident
+    weights = {name: value.to(resident.device) for name, value in stack.weights.result().items()}
+    with precision(setting, resident.device):
+        linear = _linearized(stack, weights)
+        plain = _trained(stack, weights)
+    return list(zip(plain.tolist(), linear.tolist()))
+
+
+def _trained(stack: Stack, weights: Named) -> Tensor:
+    """Test losses of the networks after gradient descent, (networks,); the weights are overwritten."""
+    setting, resident = stack.settings[0], stack.resident
     seen, unseen = (resident.inputs(x) for x in (resident.train_x, resident.test_x))
-    inputs = torch.cat([seen, unseen])
-    kernel = torch.as_tensor(ntk(model, inputs, seen, outputs="full"), device=device)  # (n, k, m, k)
+
+    def outputs(x: Tensor) -> Tensor:
+        return torch.vmap(lambda own: functional_call(stack.model, own, (x,)))(weights)
+
+    for value in weights.values():
+        value.requires_grad_()
+    for _ in range(setting.total_steps(len(seen))):
+        losses = objective(outputs(seen), _each(resident.train_y, stack), setting)
+        gradients = torch.autograd.grad(losses.sum(), list(weights.values()))
+        with torch.no_grad():
+            for value, gradient in zip(weights.values(), gradients):
+                value.sub_(gradient, alpha=setting.learning_rate)
     with torch.no_grad():
-        outputs = model(inputs).double()
-    for _ in range(setting.total_steps(n_data)):
-        pull = _gradient(outputs[:n_data], resident.train_y, setting)
-        outputs = outputs - setting.learning_rate * torch.einsum("namb,mb->na", kernel, pull)
-    return float(objective(outputs[None, n_data:], resident.test_y[None], setting, plain=True))
+        return objective(outputs(unseen).double(), _each(resident.test_y, stack), setting, plain=True)
+
+
+@torch.no_grad()
+def _linearized(stack: Stack, weights: Named) -> Tensor:
+    """Test losses of the linearised networks after the same steps, (networks,)."""
+    setting, resident = stack.settings[0], stack.resident
+    inputs = torch.cat([resident.inputs(x) for x in (resident.train_x, resident.test_x)])
+    n = len(resident.train_x)
+    kernel, outputs = tangent_kernel(stack.model, weights, inputs, n)
+    for _ in range(setting.total_steps(n)):
+        pull = _gradient(outputs[:, :n], _each(resident.train_y, stack), setting)
+        change = kernel @ pull.flatten(1)[..., None]
+        outputs = outputs - setting.learning_rate * change.view(outputs.shape)
+    return objective(outputs[:, n:], _each(resident.test_y, stack), setting, plain=True)
+
+
+def _each(y: Tensor, stack: Stack) -> Tensor:
+    return y.expand(len(stack.settings), *y.shape)
+
+
+def tangent_kernel(model: Network, weights: Named, x: Tensor, n_seen: int) -> tuple[Tensor, Tensor]:
+    """The tangent kernels of stacked perceptrons between all inputs and the first `n_seen`, and the outputs.
+
+    A layer z = μ W h + μ_b b adds (δ_a(x) · δ_b(x')) (μ² h(x) · h(x') + μ_b²) with δ_a = ∂f_a/∂z.
+
+    Args:
+        model: for its layers; they are a chain of dense layers and activations.
+        weights: by name, (networks, …).
+        x: inputs, (n, …).
+
+    Returns:
+        (networks, n · outputs, n_seen · outputs) and (networks, n, outputs), float64.
+    """
+    layers: list[tuple[Dense, Tensor, Tensor]] = []  # with its weights and what enters it
+    slopes: list[Tensor] = []
+    count = len(next(iter(weights.values())))
+    h = x.flatten(1).double().expand(count, len(x), -1)
+    for name, module in model.named_modules():
+        if isinstance(module, Dense):
+            own = weights[f"{name}.weight"].double()
+            layers.append((module, own, h))
+            bias = weights[f"{name}.bias"].double()[:, None]
+            h = module.multiplier * (h @ own.mT) + module.bias_multiplier * bias
+        elif not list(module.children()) and not isinstance(module, torch.nn.Flatten):
+            with torch.enable_grad():
+                z = h.detach().requires_grad_()
+                active = module(z)
+                slopes.append(torch.autograd.grad(active.sum(), z)[0])
+            h = active.detach()
+    outputs, classes = h, h.shape[-1]
+    back = torch.eye(classes, dtype=h.dtype, device=h.device).expand(count, len(x), classes, classes)
+    kernel = torch.zeros((count, len(x), classes, n_seen, classes), dtype=h.dtype, device=h.device)
+    for module, own, entered in reversed(layers):
+        inner = module.multiplier**2 * (entered @ entered[:, :n_seen].mT) + module.bias_multiplier**2
+        signals = back.flatten(1, 2) @ back[:, :n_seen].flatten(1, 2).mT
+        kernel += signals.view(kernel.shape) * inner[:, :, None, :, None]
+        if slopes:
+            back = module.multiplier * (back @ own[:, None]) * slopes.pop()[:, :, None]
+    return kernel.view(count, len(x) * classes, n_seen * classes), outputs
 
 
 def _gradient(outputs: Tensor, y: Tensor, setting: Setting) -> Tensor:
-    """∂L/∂f on the training examples, (examples, outputs)."""
+    """∂L/∂f on the training examples, (networks, examples, outputs)."""
     target = F.one_hot(y, outputs.shape[-1]).to(outputs.dtype) if y.dtype == torch.int64 else y
     if setting.loss == "mse":
-        return 2 * (outputs - target) / outputs.numel()
-    return (outputs.softmax(-1) - target) / len(outputs)
+        return 2 * (outputs - target) / outputs[0].numel()
+    return (outputs.softmax(-1) - target) / outputs.shape[1]

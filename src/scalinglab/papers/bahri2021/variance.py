@@ -21,6 +21,8 @@ with Θ the tangent kernel of the network as it was drawn.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +30,6 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.data import available
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.papers import trained
@@ -68,7 +69,7 @@ class Task:
         return {**shape, "dataset": self.dataset, "pool": self.pool}
 
 
-TEACHER_DATA = 32_768
+TEACHER_DATA = 49_152
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ DATA_SCALES = {
     "laptop": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 20, 40, 0.5),
     "gpu": DataScale(
         (*IMAGES, Task("cifar10", pool=4, loss="mse"), Task("teacher_student", loss="mse", hidden=16)),
-        32_768, (2, 4, 8, 16, 32), 20, 300, 0.1,
+        49_152, (2, 4, 8, 16), 20, 300, 0.1,
     ),
     "paper": DataScale(
         (*IMAGES, *(Task(t.dataset, pool=t.pool, loss="mse") for t in IMAGES),
@@ -108,7 +109,7 @@ def fig1_top_left(scale: str) -> Reproduction:
     figure, axes = style.panels(size=(5.4, 4.2))
     axis = style.loglog(axes[0, 0], "D/(1 − D/N)", "L(D) − L(N)", "variance-limited in data: slope −1")
     rows, frames = [], []
-    tasks = [task for task in s.tasks if task.dataset == "teacher_student" or available(task.dataset)]
+    tasks = [task for task in s.tasks if task.dataset == "teacher_student" or trained.usable(task.dataset)]
     for task, color in zip(tasks, style.PALETTE):
         sizes, excess, frame = excess_loss(task, s)
         alpha = exponents.of_differences(sizes, excess)
@@ -188,7 +189,7 @@ KINDS = (("relu", "cross_entropy"), ("erf", "cross_entropy"), ("relu", "mse"), (
 WIDTH_SCALES = {
     "smoke": WidthScale("digits", 1, (32, 64, 128), 5, (("erf", "mse"),), 10, 10, 20),
     "laptop": WidthScale("digits", 1, (32, 64, 128, 256, 512), 20, KINDS[2:], 20, 50, 40),
-    "gpu": WidthScale("mnist", 2, HALF_OCTAVES[:11:2], 50, KINDS[:3]),  # to 2,048
+    "gpu": WidthScale("mnist", 2, HALF_OCTAVES[::3], 50, KINDS),
     "paper": WidthScale("mnist", 1, HALF_OCTAVES, 50, KINDS, test_size=1000, steps=500),
 }
 
@@ -219,6 +220,8 @@ def fig1_bottom_right(scale: str) -> Reproduction:
 
 def width_excess(s: WidthScale, activation: str, loss: str) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
     """Widths (n,), differences of test losses (initialisations, n), and the table behind them."""
+    from scalinglab.train import Setting
+
     settings = [
         {
             "model": "mlp", "depth": 2, "model_options": {"hidden": w, "activation": activation},
@@ -229,22 +232,31 @@ def width_excess(s: WidthScale, activation: str, loss: str) -> tuple[np.ndarray,
         }
         for w in s.widths for seed in range(s.initializations)
     ]  # fmt: skip
-    frame = trained.runs(settings, "variance-limited in width").frame
-    last = frame.sort_values("step").groupby("run").last()
-    from scalinglab.papers.bahri2021.linearized import final_losses
-    from scalinglab.train import Setting
-
-    linear = final_losses([Setting.from_dict(one) for one in settings])
-    table = pd.DataFrame({
-        "width": [w for w in s.widths for _ in range(s.initializations)],
-        "seed": [one["seed"] for one in settings],
-        "test_loss": [float(last.loc[Setting.from_dict(one).run, "test_loss"]) for one in settings],
-        "linearized_test_loss": linear,
-    })  # fmt: skip
+    found = trained.measured(
+        [{**Setting.from_dict(one).identity(), "beside": "its linearisation"} for one in settings],
+        "variance-limited in width", _losses,
+    ).frame  # fmt: skip
+    hidden = found["model_options"].map(lambda options: json.loads(options)["hidden"])
+    columns = ["run", "seed", "step", "test_loss", "linearized_test_loss"]
+    table = found[columns].assign(width=hidden).sort_values(["width", "seed"])
     table["excess_loss"] = table["test_loss"] - table["linearized_test_loss"]
     wide = table.pivot_table(index="seed", columns="width", values="excess_loss")
     told = table.assign(dataset=s.dataset, activation=activation, objective=loss)
     return wide.columns.to_numpy(float), wide.to_numpy(), told
+
+
+def _losses(settings: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, float]]:
+    """The rows of networks and their linearisations."""
+    from scalinglab.papers.bahri2021.linearized import final_losses
+    from scalinglab.progress import track
+    from scalinglab.train import Setting
+
+    checked = [
+        Setting.from_dict({name: value for name, value in one.items() if name != "beside"}) for one in settings
+    ]
+    losses = zip(checked, final_losses(checked), strict=True)
+    for setting, (plain, linear) in track(losses, "networks and linearisations", total=len(checked)):
+        yield {"step": setting.steps or 0, "test_loss": plain, "linearized_test_loss": linear}
 
 
 def _second_order_width(name: str, widths: np.ndarray, excess: np.ndarray) -> Row:
