@@ -87,7 +87,7 @@ def test_the_kernel_of_a_stack_is_that_of_each_network():
 def test_widths_that_are_in_the_store_are_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     small = variance.WidthScale("digits", 1, (8, 16), 3, (("erf", "mse"),), 6, 6, 3)
     with trained.kept_in(tmp_path):
-        widths, first, _ = variance.width_excess(replace(small, widths=(8,)), "erf", "mse")
+        _, first, _ = variance.width_excess(replace(small, widths=(8,)), "erf", "mse")
         _, both, _ = variance.width_excess(small, "erf", "mse")
         monkeypatch.setattr(variance, "_losses", lambda settings: iter(()) if not settings else 1 / 0)
         _, again, _ = variance.width_excess(small, "erf", "mse")

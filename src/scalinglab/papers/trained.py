@@ -95,14 +95,15 @@ def measured(
     from scalinglab.store import Store
     from scalinglab.store.record import flatten
 
-    if kept().store is None:
+    place = kept().store
+    if place is None:
         constant = [
-            {"run": run_name(one), **{name: flatten(value) for name, value in one.items()}} for one in settings
+            {"run": run_name(one), **{name: flatten(own) for name, own in one.items()}} for one in settings
         ]
         frame = pd.DataFrame([{**one, **row} for one, row in zip(constant, measure(settings), strict=True)])
         names = dict.fromkeys(name for one in settings for name in one)
         return Curves(frame.assign(experiment=experiment), settings=list(names), source="train")
-    store = Store(kept().store)
+    store = Store(place)
     todo = [one for one in settings if not store.done(one)]
     for one, row in zip(todo, measure(todo), strict=True):
         writer, _ = store.resume(one, experiment=experiment)
@@ -123,7 +124,7 @@ def usable(name: str) -> bool:
     from scalinglab.data import available
     from scalinglab.store import Store
 
-    store = kept().store
-    if available(name) or store is None or not Store.is_store(store):
-        return available(name)
+    here, store = bool(available(name)), kept().store
+    if here or store is None or not Store.is_store(store):
+        return here
     return name in {str(record.setting.get("dataset")) for record in Store(store).records().values()}

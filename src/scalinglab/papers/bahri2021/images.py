@@ -159,15 +159,17 @@ def scans(
         A scan for each name, of those that `trained.kept` restricts to by name and time, and the last row of
         every run.
     """
-    only = trained.kept().only
+    only, every = trained.kept().only, ", ".join(named)
     named = {name: one for name, one in named.items() if not only or {name, one["dataset"]} & set(only)}
+    if not named:
+        raise BadInput(f"--only {', '.join(only)} names no part of this figure; it has: {every}")
     settings = {
         name: [{**base, **variant, "seed": seed} for variant in variants for seed in range(seeds)]
         for name, base in named.items()
     }
     # one part after another, so that a training that is cut short leaves whole parts
     start, minutes = time.monotonic(), trained.kept().minutes
-    frames = []
+    frames: list[pd.DataFrame] = []
     for name, some in settings.items():
         if minutes is None or not frames or time.monotonic() - start < 60 * minutes:
             frames.append(trained.runs(some, experiment).frame.assign(task=name))

@@ -1,7 +1,7 @@
 """Perceptrons and their linearisations, trained side by side by full-batch gradient descent.
 
-Both start from the same weights. The network takes plain steps on its parameters; the linearised network takes
-the same steps in function space,
+Both start from the same weights. The network takes plain steps on its parameters, the linearised network the
+same steps in function space,
 
     f_{t+1}(x) = f_t(x) − η Σ_i Θ(x, x_i) ∂L/∂f_t(x_i),
 
@@ -36,7 +36,7 @@ AHEAD = 4  # stacks whose weights are drawn while others train
 
 @dataclass(frozen=True)
 class Stack:
-    """Settings that differ in their initial weights only, their data, and a network for its layers and scales.
+    """Settings that differ in their initial weights only, their data, and a network for layers and scales.
 
     Attributes:
         weights: that are being drawn, by name, (networks, …).

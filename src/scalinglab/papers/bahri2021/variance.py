@@ -252,7 +252,7 @@ def _losses(settings: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, float]]
     from scalinglab.train import Setting
 
     checked = [
-        Setting.from_dict({name: value for name, value in one.items() if name != "beside"}) for one in settings
+        Setting.from_dict({name: v for name, v in one.items() if name != "beside"}) for one in settings
     ]
     losses = zip(checked, final_losses(checked), strict=True)
     for setting, (plain, linear) in track(losses, "networks and linearisations", total=len(checked)):
