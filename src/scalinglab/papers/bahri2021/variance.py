@@ -248,7 +248,7 @@ def width_excess(s: WidthScale, activation: str, loss: str) -> tuple[np.ndarray,
 def _losses(settings: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, float]]:
     """The rows of networks and their linearisations."""
     from scalinglab.papers.bahri2021.linearized import final_losses
-    from scalinglab.progress import track
+    from scalinglab.support.progress import track
     from scalinglab.train import Setting
 
     checked = [
