@@ -88,4 +88,4 @@ def test_spectra_of_networks_are_of_two_classes_of_held_out_images():
     assert len(np.unique(y.round(6))) == 2
     assert y.mean() == pytest.approx(0, abs=1e-9)
     with pytest.raises(BadInput, match="a GPU run is not done yet"):
-        networks.settings("gpu")
+        networks.settings("paper")

@@ -10,13 +10,16 @@ several short sittings: `Kept` restricts what is trained now.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from scalinglab.curves import Curves
     from scalinglab.train.checkpoints.extra_measurements import Reading
 
@@ -110,6 +113,23 @@ def measured(
         writer.append(dict(row))
         writer.seal("done")
     return store.curves().select(run=[run_name(one) for one in settings])
+
+
+def runs_and_arrays(
+    settings: Sequence[Mapping[str, Any]], experiment: str, extra: Reading | None
+) -> tuple[Curves, dict[str, dict[int, dict[str, np.ndarray]]]]:
+    """Curves as in `runs`, and for each run, by step, the arrays that `extra` returned."""
+    from scalinglab.store import Store
+    from scalinglab.train import run_many
+    from scalinglab.train.engine import as_setting
+
+    own = nullcontext(kept().store) if kept().store is not None else TemporaryDirectory()
+    with own as place:
+        assert place is not None
+        store = Store(place)
+        curves = run_many(settings, store=store, experiment=experiment, extra=extra)
+        names = [as_setting(setting).run for setting in settings]
+        return curves, {name: store.arrays(name) for name in names}
 
 
 def on_gpu() -> bool:

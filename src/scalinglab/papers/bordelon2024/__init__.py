@@ -6,12 +6,14 @@ ENTRIES = (
     Entry(
         "bordelon2024/fig1a",
         "the test loss of a residual CNN trained online is t^-alpha + N^-beta",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "gpu"),
+        make="scalinglab.papers.bordelon2024.width_scans:fig1a",
     ),
     Entry(
         "bordelon2024/fig1b",
         "the compute-optimal strategy scales model size and training time together",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "gpu"),
+        make="scalinglab.papers.bordelon2024.width_scans:fig1b",
     ),
     Entry(
         "bordelon2024/fig1c",
@@ -98,19 +100,20 @@ ENTRIES = (
     Entry(
         "bordelon2024/fig6a",
         "the NTK's eigenvalues of ResNets of several widths fall as a power of the mode",
-        scales=("smoke", "laptop"),
+        scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.bordelon2024.networks:fig6a",
     ),
     Entry(
         "bordelon2024/fig6b",
         "the task's power beyond mode k falls as a power of k",
-        scales=("smoke", "laptop"),
+        scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.bordelon2024.networks:fig6b",
     ),
     Entry(
         "bordelon2024/fig6c",
         "the compute-optimal exponent of linearised networks follows from both; feature learning beats it",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "gpu"),
+        make="scalinglab.papers.bordelon2024.width_scans:fig6c",
     ),
     Entry(
         "bordelon2024/fig7",
@@ -127,24 +130,25 @@ ENTRIES = (
     Entry(
         "bordelon2024/fig9a",
         "the after-kernel's spectrum flattens early in training and keeps its decay later",
-        scales=("smoke", "laptop"),
+        scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.bordelon2024.networks:fig9a",
     ),
     Entry(
         "bordelon2024/fig9b",
         "the after-kernel's top mode explains more of the task throughout training",
-        scales=("smoke", "laptop"),
+        scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.bordelon2024.networks:fig9b",
     ),
     Entry(
         "bordelon2024/fig9c",
         "the test loss falls faster than the after-kernel predicts",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "gpu"),
+        make="scalinglab.papers.bordelon2024.networks:fig9c",
     ),
     Entry(
         "bordelon2024/fig9d",
         "the alignment of kernel and target improves throughout training",
-        scales=("smoke", "laptop"),
+        scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.bordelon2024.networks:fig9d",
     ),
     Entry(
