@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scalinglab.laws.extrapolation.stacking import Extrapolation
-    from scalinglab.laws.learning_curves.collapse import Collapse
+    from scalinglab.laws.learning_curves.collapse_result import Collapse
     from scalinglab.laws.learning_curves.dynamical import Dynamical
 
 
@@ -66,8 +66,13 @@ def draw_curves(
 
 def draw_collapse(axis: Axes, found: Collapse, x: str = "norm", y: str = "error", title: str = "") -> None:
     """Rescaled curves over the master curve; the sizes that do not belong to it are drawn thin and pale."""
-    place, height = UNITS[found.by]
-    loglog(axis, f"{x} / {place}", f"{y} / {height}", title)
+    if found.critical is not None:
+        centre = f"{found.critical.value:.4g}"
+        axis.set(xlabel=f"({x} − {centre}) · size^{-found.x_exponent.value:.3g}",
+                 ylabel=f"{y} · size^{found.y_exponent.value:.2g}", title=title)  # fmt: skip
+    else:
+        place, height = UNITS[found.by]
+        loglog(axis, f"{x} / {place}", f"{y} / {height}", title)
     for shade, size, holds in zip(colors(found.sizes), found.sizes, found.holds, strict=True):
         part = found.rescaled[np.isclose(found.rescaled["size"], size)]
         axis.plot(part["x"], part["y"], ".-" if holds else "-", color=shade, markersize=2,
@@ -150,7 +155,8 @@ def collapse(found: Collapse, x: str = "norm", y: str = "test error", size: str 
     )
     right.plot(found.sizes[~found.holds], 100 * found.deviation[~found.holds], "o", color=MUTED,
                markerfacecolor="none", label="does not")  # fmt: skip
-    plain_ticks(axes[0, 0], "y")
+    if found.critical is None:
+        plain_ticks(axes[0, 0], "y")
     plain_ticks(right)
     right.legend(frameon=False)
     return figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scipy.stats import t
 
-from scalinglab.laws.learning_curves.collapse import Collapse
+from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical
 
 

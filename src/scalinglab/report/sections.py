@@ -14,7 +14,7 @@ from scalinglab.curves import Curves, is_seed
 from scalinglab.curves.columns import MEASURES
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import PALETTE, through_middle
-from scalinglab.laws.learning_curves.collapse import Collapse
+from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
 from scalinglab.report import reading
 from scalinglab.report.page import Plot, Section

@@ -58,7 +58,7 @@ def collapse(
         str,
         typer.Option(
             help="Scale that divides each curve: its position (as in laws dynamical), its optimum, "
-            "or powers of the size with the best exponents."
+            "powers of the size with the best exponents, or (critical) these with a fitted critical point."
         ),
     ] = "position",
     tolerance: Annotated[
@@ -69,11 +69,13 @@ def collapse(
     """Rescale curves of several sizes onto one master curve, and measure the quality of the collapse.
 
     scalinglab laws collapse curves.csv --x norm --y test_error
+
+    scalinglab laws collapse percolation.csv --x p --y spans --size L --by critical
     """
     import scalinglab as sl
     from scalinglab.curves.columns import measure_of
 
-    curves = rows.curves()
+    curves = rows.curves((size, x) if by == "critical" else ())
     y = y or measure_of(curves.frame)
     found = sl.laws.collapse(curves, x=x, y=y, size=size, by=by, tolerance=tolerance)
     rows.say(found.summary())

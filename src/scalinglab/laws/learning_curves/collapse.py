@@ -9,8 +9,10 @@ The scales are
   carries this collapse: its `collapse_from` is the `holds_from` here. A curve without a falling part that
   stands out of its noise has no position and does not belong;
 - `by="optimum"`: the position and height of every curve's minimum (damico2025, Fig. 4);
-- `by="exponents"`: x_scale = n^a and y_scale = n^−b with the a and b that make the collapse best, as in
-  finite-size scaling.
+- `by="exponents"`: x_scale = n^a and y_scale = n^−b with the a and b that make the collapse best
+  (`scaling_fit`);
+- `by="critical"`: the same on linear axes with x counted from a critical point x_c that is fitted, too, as in
+  finite-size scaling (`critical`).
 
 Heights and positions are those of the smoothed curve: the smallest of many noisy points lies below it by an
 amount that depends on the noise of that size alone, and would tear curves apart that agree.
@@ -18,96 +20,26 @@ amount that depends on the noise of that size alone, and would tear curves apart
 Curves are judged from where their power law begins (`alignment`): the plateau of an untrained model does not
 scale. The quality is that of Houdayer and Hartmann (2004): the mean squared deviation of every curve from
 the master curve made by the *others*, in units of its uncertainty; about 1 where the curves agree within
-their noise, much more where they do not. Because a tiny noise makes every collapse look bad, the deviations
-are also given as they are, as relative errors.
+their noise (measured points are compared with the smoothed curve of the others, `quality`), much more where
+they do not, and also where the scales themselves are uncertain, as the place of a flat minimum is. Because a
+tiny noise makes every collapse look bad, the deviations are also given as they are, as relative errors.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
-from scalinglab.estimate import Estimate, slope
+from scalinglab.estimate import slope
+from scalinglab.laws.learning_curves import critical, scaling_fit
+from scalinglab.laws.learning_curves.collapse_result import FEWEST, WAYS, Collapse
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
 from scalinglab.laws.learning_curves.quality import GRID, Family
 from scalinglab.laws.learning_curves.shape import level_crossings, power_law_window
-
-WAYS = ("position", "optimum", "exponents")
-SCALES = {
-    "position": "divided by place of the falling part, height of the minimum",
-    "optimum": "divided by place and height of the minimum",
-    "exponents": "divided by the powers of the size that make the collapse best",
-}
-FEWEST = 3  # sizes below which a collapse is no evidence
-
-
-@dataclass(frozen=True)
-class Collapse:
-    """A master curve and how well it holds.
-
-    Attributes:
-        by: where the scales come from: "position", "optimum" or "exponents".
-        x, y: (g,) the master curve Φ in rescaled units (of the sizes for which it holds).
-        spread: (g,) relative standard deviation of those sizes around it.
-        sizes: (s,) all sizes; `x_scale`, `y_scale`: (s,) what each was divided by (NaN: no position).
-        deviation: (s,) relative rms deviation of each size from the master curve of the others that hold.
-        holds: (s,) whether the size belongs to the collapse; `holds_from`: the smallest that does, with all
-            larger ones but the outliers; None where no three sizes agree.
-        outliers: sizes above `holds_from` that do not follow.
-        quality: mean squared deviation in units of the noise, over the sizes that hold.
-        x_exponent, y_exponent: a and b of x_scale ∝ n^a and y_scale ∝ n^−b, over the sizes that hold.
-        rescaled: the curves after rescaling: columns size, x, y.
-        notes: what could not be used.
-    """
-
-    by: str
-    x: np.ndarray
-    y: np.ndarray
-    spread: np.ndarray
-    sizes: np.ndarray
-    x_scale: np.ndarray
-    y_scale: np.ndarray
-    deviation: np.ndarray
-    holds: np.ndarray
-    holds_from: float | None
-    outliers: tuple[float, ...]
-    quality: float
-    x_exponent: Estimate
-    y_exponent: Estimate
-    rescaled: pd.DataFrame
-    notes: tuple[str, ...] = ()
-
-    def extent(self, unit: str = "") -> str:
-        """Which sizes collapse, in the words of CLI, report and papers: "from 1,770 up (5 of 8 sizes)"."""
-        if self.holds_from is None:
-            return "for no three sizes"
-        first = f"{self.holds_from:,.10g} {unit}".strip()
-        return f"from {first} up ({int(self.holds.sum())} of {self.sizes.size} sizes)"
-
-    def summary(self) -> str:
-        """The collapse as readable text."""
-        odd = ", ".join(f"{size:,.10g}" for size in self.outliers) or "none"
-        far = "no master curve to deviate from"
-        if self.holds.any():
-            far = (
-                f"at most {100 * self.deviation[self.holds].max():.2g} % from the master curve of the others"
-            )
-        return "\n".join(
-            [
-                f"{'by ' + self.by:<12} {SCALES[self.by]}",
-                f"holds        {self.extent()}; outliers: {odd}",
-                f"deviation    {far}",
-                f"quality      {self.quality:.3g}   (1: within the noise)",
-                f"x scale      n^a,  a = {self.x_exponent}",
-                f"y scale      n^−b, b = {self.y_exponent}",
-                *(f"note: {note}" for note in self.notes),
-            ]
-        )
 
 
 def collapse(
@@ -122,7 +54,7 @@ def collapse(
 
     Args:
         curves: several runs of a size (seeds) are averaged.
-        by: where the scales come from: "position", "optimum" or "exponents".
+        by: where the scales come from: "position", "optimum", "exponents" or "critical".
         tolerance: a size belongs to the collapse where its rms deviation from the master curve of the others
             is below this part of the value and of the curve's own descent in ln y (a curve that falls by 5 %
             in all cannot collapse to within 10 %), or within three times its own noise.
@@ -131,6 +63,8 @@ def collapse(
         raise BadInput(f"no way of rescaling {by!r}; {nearest(by, WAYS)}")
     if not tolerance > 0:
         raise BadInput(f"tolerance={tolerance} must be positive: the relative deviation that still counts")
+    if by == "critical":
+        return critical.collapse_at_critical_point(curves, x, y, size, tolerance)
     found = size_curves(curves, x, y, size)
     notes = left_out(curves, found, x, y, size)
     if by == "position":
@@ -164,7 +98,7 @@ def collapse_curves(
     holds = _holding(family, position, height, tolerance)
     start = int(np.argmax(holds)) if holds.any() else len(found)
     judged = np.flatnonzero(holds if holds.any() else np.isfinite(position))
-    deviation, score = family.deviations(position, height, judged)
+    deviation = family.deviations(position, height, judged)
     grid, master, spread = _master(family, position, height, judged)
     logs = np.log([curve.size for curve in found])
     rescaled = pd.concat(
@@ -188,7 +122,7 @@ def collapse_curves(
         holds=holds,
         holds_from=float(found[start].size) if holds.any() else None,
         outliers=tuple(float(found[i].size) for i in range(start, len(found)) if not holds[i]),
-        quality=float(np.nanmean(score[judged])),
+        quality=family.quality(position, height, judged),
         x_exponent=slope(logs[judged], position[judged]),
         y_exponent=-falling,
         rescaled=rescaled,
@@ -203,7 +137,7 @@ def _holding(family: Family, position: np.ndarray, height: np.ndarray, tolerance
         good = (np.arange(count) >= first) & np.isfinite(position)
         # the worst is set aside until all that stay agree
         while good[first] and good.sum() >= max(FEWEST, 0.75 * (count - first)):
-            far = family.deviations(position, height, np.flatnonzero(good))[0] / allowed
+            far = family.deviations(position, height, np.flatnonzero(good)) / allowed
             far = np.where(good, np.where(np.isfinite(far), far, np.inf), 0.0)
             if far.max() <= 1.0:
                 return good
@@ -230,32 +164,21 @@ def _master(
 def _best_exponents(
     found: list[SizeCurve], position: np.ndarray, height: np.ndarray, tolerance: float
 ) -> Collapse:
-    """The collapse under the powers of the size that make it best; errors by leaving out each size."""
-    family, count = Family.of(found), len(found)
-    logs = np.log([curve.size for curve in found])
-    start = np.array([slope(logs, position).value, slope(logs, height).value])
+    """The collapse under the powers of the size that make it best."""
+    family, logs = Family.of(found), np.log([curve.size for curve in found])
+    counts = [len(x) for x, _ in family.points]
+    noise = np.sqrt(family.pooled(np.arange(len(found))))
+    points = scaling_fit.Points(
+        np.repeat(np.arange(len(found)), counts), np.repeat(logs, counts),
+        np.concatenate([x for x, _ in family.points]), np.concatenate([y for _, y in family.points]),
+        np.repeat(noise, counts), critical=False,
+    )  # fmt: skip
+    guess = np.array([slope(logs, position).value, -slope(logs, height).value])
+    steps = np.array([-0.6, -0.3, -0.1, 0.0, 0.1, 0.3, 0.6])
+    starts = guess + np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
+    best = scaling_fit.fit(points, starts)
+    a, b = best.values
     # constants: the curves' mean optimum stays at (1, 1), so that the master curve reads as in the other ways
-    offsets = position.mean() - start[0] * logs.mean(), height.mean() - start[1] * logs.mean()
-
-    def spread(exponents: np.ndarray, members: np.ndarray) -> float:
-        each = family.deviations(exponents[0] * logs, exponents[1] * logs, members)[0][members]
-        return float(np.mean(each**2)) if np.all(np.isfinite(each)) else 1e3
-
-    def search(members: np.ndarray, guess: np.ndarray) -> np.ndarray:
-        steps = np.array([guess, guess * [1.2, 1.0], guess * [1.0, 1.2]]) + 1e-3 * np.eye(3, 2, -1)
-        options = {"initial_simplex": steps, "xatol": 1e-4, "fatol": 1e-10, "maxiter": 120}
-        reached: np.ndarray = minimize(spread, guess, (members,), method="Nelder-Mead", options=options).x
-        return reached
-
-    everyone = np.arange(count)
-    best = search(everyone, start)
-    without = np.array([search(everyone[everyone != i], best) for i in everyone])
-    jackknife = np.sqrt((count - 1) / count * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
-    made = collapse_curves(
-        found, best[0] * logs + offsets[0], best[1] * logs + offsets[1], tolerance, "exponents"
-    )
-    return replace(
-        made,
-        x_exponent=Estimate(float(best[0]), float(jackknife[0])),
-        y_exponent=Estimate(float(-best[1]), float(jackknife[1])),
-    )
+    offsets = position.mean() - a * logs.mean(), height.mean() + b * logs.mean()
+    made = collapse_curves(found, a * logs + offsets[0], -b * logs + offsets[1], tolerance, "exponents")
+    return replace(made, x_exponent=best.estimates[0], y_exponent=best.estimates[1])

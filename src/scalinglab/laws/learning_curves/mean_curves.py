@@ -48,15 +48,7 @@ def size_curves(
     """One mean curve for each size, smallest first."""
     table = curves if isinstance(curves, Curves) else Curves(curves)
     frame = table.frame
-    for column in (x, y, size):
-        if column not in frame:
-            raise BadInput(f"no column {column!r} in these curves; {nearest(column, frame.columns)}")
-        if not is_numeric(frame[column]):
-            raise BadInput(f"column {column!r} must hold numbers, not {no_number(frame[column])!r}")
-    if len({x, y, size}) < 3:
-        raise BadInput(f"x={x!r}, y={y!r} and size={size!r} must be three different columns")
-    if (smallest := frame[size].min()) <= 0:
-        raise BadInput(f"{size} = {smallest:g} must be positive: it is a size")
+    check_columns(frame, x, y, size)
     _one_experiment(table, size)
     made, short = [], []
     for value, rows in frame.dropna(subset=[size]).groupby(size, sort=True):
@@ -72,6 +64,19 @@ def size_curves(
             f"a law across sizes needs at least {fewest_sizes}; does {size!r} identify the curves?"
         )
     return made
+
+
+def check_columns(frame: pd.DataFrame, x: str, y: str, size: str) -> None:
+    """Refuse columns that cannot be curves y(x) of several sizes."""
+    for column in (x, y, size):
+        if column not in frame:
+            raise BadInput(f"no column {column!r} in these curves; {nearest(column, frame.columns)}")
+        if not is_numeric(frame[column]):
+            raise BadInput(f"column {column!r} must hold numbers, not {no_number(frame[column])!r}")
+    if len({x, y, size}) < 3:
+        raise BadInput(f"x={x!r}, y={y!r} and size={size!r} must be three different columns")
+    if (smallest := frame[size].min()) <= 0:
+        raise BadInput(f"{size} = {smallest:g} must be positive: it is a size")
 
 
 def left_out(

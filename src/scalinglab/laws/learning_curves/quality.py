@@ -3,11 +3,17 @@
 Each curve is compared, from where its power law begins (the plateau of an untrained model does not scale)
 to its end, with the mean of the *other* members at the same rescaled x, as in the quality of a data collapse
 by Houdayer and Hartmann (2004), Phys. Rev. B 70, 014418.
+
+`deviations` compares smoothed curves, which tells how far apart they are; `quality` compares like with like:
+the *points* of one curve, which scatter by its noise σ, with the master curve of the others, which is
+smoothed and uncertain by the little noise that smoothing leaves,
+
+    Q = mean over points of (y − Φ)² / (σ² + σ_Φ²),   about 1 where the curves agree within their noise.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +21,8 @@ from scalinglab.laws.learning_curves.mean_curves import SizeCurve
 from scalinglab.laws.learning_curves.shape import power_law_window
 
 GRID = 80
+SHARED = 10.0  # points' worth of the median noise of all curves: a few points alone do not tell their noise
+LEAST_NOISE = 1e-6  # of ln y: curves without noise are compared to this
 
 
 @dataclass(frozen=True)
@@ -24,7 +32,10 @@ class Family:
     Attributes:
         across, own: (s, g) a grid over the judged part of each curve, and its values there.
         first, step, values: (s,), (s,), (s, k) the knots of each curve and its values there.
-        noise: (s,) scatter of its points; descent: (s,) its highest value above its lowest.
+        noise: (s,) scatter of its points; freedom: (s,) points less degrees of freedom of the smoothing.
+        descent: (s,) its highest value above its lowest.
+        uncertainty: (s, k) standard error of `values`: the noise that smoothing leaves.
+        points: of each curve, ln x and ln y as measured, from where its power law begins.
     """
 
     across: np.ndarray
@@ -33,12 +44,16 @@ class Family:
     step: np.ndarray
     values: np.ndarray
     noise: np.ndarray
+    freedom: np.ndarray
     descent: np.ndarray
+    uncertainty: np.ndarray
+    points: tuple[tuple[np.ndarray, np.ndarray], ...]
 
     @staticmethod
     def of(found: list[SizeCurve]) -> Family:
         """The family of these curves."""
         across = np.array([np.linspace(power_law_window(c).low, c.x[-1], GRID) for c in found])
+        kept = [c.x >= grid[0] - 1e-9 for c, grid in zip(found, across, strict=True)]
         return Family(
             across=across,
             own=np.array([c.smoothed(grid) for c, grid in zip(found, across, strict=True)]),
@@ -46,7 +61,10 @@ class Family:
             step=np.array([c.smoothed.knots[1] - c.smoothed.knots[0] for c in found]),
             values=np.array([c.smoothed.values for c in found]),
             noise=np.array([c.smoothed.noise for c in found]),
+            freedom=np.array([max(c.x.size - c.smoothed.dof, 0.0) for c in found]),
             descent=np.array([np.ptp(c.smoothed.values) for c in found]),
+            uncertainty=np.array([c.smoothed.noise * np.linalg.norm(c.smoothed.hat, axis=1) for c in found]),
+            points=tuple((c.x[k], c.y[k]) for c, k in zip(found, kept, strict=True)),
         )
 
     def shifted(self, grid: np.ndarray, position: np.ndarray, height: np.ndarray) -> np.ndarray:
@@ -63,10 +81,8 @@ class Family:
         outside = (place < -1e-9) | (place > last + 1e-9)
         return np.where(outside, np.nan, made)
 
-    def deviations(
-        self, position: np.ndarray, height: np.ndarray, members: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """How far each curve is from the mean of the other members: (s,) rms in ln y, and in noise units.
+    def deviations(self, position: np.ndarray, height: np.ndarray, members: np.ndarray) -> np.ndarray:
+        """How far each smoothed curve is from the mean of the other members: (s,) rms in ln y.
 
         Judged where at least two others reach (one, where there is only one other); NaN where none do.
         """
@@ -80,9 +96,29 @@ class Family:
         divisor = np.maximum(present, 1)
         master = np.where(there, rest, 0.0).sum(axis=1) / divisor
         squared = np.where(shared, (self.own - height[:, None] - master) ** 2, 0.0)
-        noise = (there * self.noise[None, :, None] ** 2).sum(axis=1) / divisor**2 + self.noise[:, None] ** 2
         total = shared.sum(axis=1)
         judged = np.where(total > 0, total, np.nan)
-        rms = np.sqrt(squared.sum(axis=1) / judged)
-        score = (squared / np.maximum(noise, 1e-12)).sum(axis=1) / judged
-        return rms, score
+        return np.asarray(np.sqrt(squared.sum(axis=1) / judged))
+
+    def pooled(self, members: np.ndarray) -> np.ndarray:
+        """(s,) variance of one point: the curve's own, drawn towards the median of the members."""
+        joint = self.freedom * self.noise**2 + SHARED * np.median(self.noise[members]) ** 2
+        return np.asarray(np.maximum(joint / (self.freedom + SHARED), LEAST_NOISE**2))
+
+    def quality(self, position: np.ndarray, height: np.ndarray, members: np.ndarray) -> float:
+        """Q of the members: squared deviations of their points from the others, in units of the noise."""
+        error = replace(self, values=self.uncertainty)
+        own = self.pooled(members)
+        scores = []
+        for one in members:
+            others = members[members != one]
+            x, y = self.points[one]
+            master = self.shifted(x - position[one], position, height)[others]
+            left = error.shifted(x - position[one], position, np.zeros_like(height))[others]
+            present = np.isfinite(master).sum(axis=0)
+            seen = present >= min(2, len(others))
+            mean = np.nansum(master[:, seen], axis=0) / present[seen]
+            variance = own[one] + np.nansum(left[:, seen] ** 2, axis=0) / present[seen] ** 2
+            scores.append((y[seen] - height[one] - mean) ** 2 / variance)
+        every = np.concatenate(scores)
+        return float(every.mean()) if every.size else float("nan")

@@ -1,0 +1,94 @@
+"""The result of a collapse: a master curve and how well it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.estimate import Estimate
+
+WAYS = ("position", "optimum", "exponents", "critical")
+SCALES = {
+    "position": "divided by place of the falling part, height of the minimum",
+    "optimum": "divided by place and height of the minimum",
+    "exponents": "divided by the powers of the size that make the collapse best",
+    "critical": "x from a critical point, powers of the size, all three fitted",
+}
+FEWEST = 3  # sizes below which a collapse is no evidence
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """A master curve and how well it holds.
+
+    Attributes:
+        by: where the scales come from: "position", "optimum", "exponents" or "critical".
+        x, y: (g,) the master curve Φ in rescaled units (of the sizes for which it holds).
+        spread: (g,) relative standard deviation of those sizes around it (by "critical": in units of y).
+        sizes: (s,) all sizes; `x_scale`, `y_scale`: (s,) what each was divided by (NaN: no position).
+        deviation: (s,) relative rms deviation of each size from the master curve of the others that hold.
+        holds: (s,) whether the size belongs to the collapse; `holds_from`: the smallest that does, with all
+            larger ones but the outliers; None where no three sizes agree.
+        outliers: sizes above `holds_from` that do not follow.
+        quality: mean squared deviation of points from the master curve of the other sizes, in units of the
+            noise; about 1 within noise.
+        x_exponent, y_exponent: a and b of x_scale ∝ n^a and y_scale ∝ n^−b, over the sizes that hold.
+        rescaled: the curves after rescaling: columns size, x, y.
+        notes: what could not be used.
+        critical: x_c, by "critical" alone; ν = −1/`x_exponent` then.
+    """
+
+    by: str
+    x: np.ndarray
+    y: np.ndarray
+    spread: np.ndarray
+    sizes: np.ndarray
+    x_scale: np.ndarray
+    y_scale: np.ndarray
+    deviation: np.ndarray
+    holds: np.ndarray
+    holds_from: float | None
+    outliers: tuple[float, ...]
+    quality: float
+    x_exponent: Estimate
+    y_exponent: Estimate
+    rescaled: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    critical: Estimate | None = None
+
+    def extent(self, unit: str = "") -> str:
+        """Which sizes collapse, in the words of CLI, report and papers: "from 1,770 up (5 of 8 sizes)"."""
+        if self.holds_from is None:
+            return "for no three sizes"
+        first = f"{self.holds_from:,.10g} {unit}".strip()
+        return f"from {first} up ({int(self.holds.sum())} of {self.sizes.size} sizes)"
+
+    def summary(self) -> str:
+        """The collapse as readable text."""
+        odd = ", ".join(f"{size:,.10g}" for size in self.outliers) or "none"
+        far = "no master curve to deviate from"
+        if self.holds.any():
+            far = (
+                f"at most {100 * self.deviation[self.holds].max():.2g} % from the master curve of the others"
+            )
+        return "\n".join(
+            [
+                f"{'by ' + self.by:<12} {SCALES[self.by]}",
+                f"holds        {self.extent()}; outliers: {odd}",
+                f"deviation    {far}",
+                f"quality      {self.quality:.3g}   (1: within the noise)",
+                f"x scale      n^a,  a = {self.x_exponent}",
+                f"y scale      n^−b, b = {self.y_exponent}",
+                *self._critical_line(),
+                *(f"note: {note}" for note in self.notes),
+            ]
+        )
+
+    def _critical_line(self) -> tuple[str, ...]:
+        if self.critical is None:
+            return ()
+        return (
+            f"x_c          {self.critical}   (x is counted from it; nu = {-1 / self.x_exponent.value:.4g})",
+        )
