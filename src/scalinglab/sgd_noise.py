@@ -119,9 +119,11 @@ def columns(setting: Mapping[str, Any]) -> dict[str, float]:
     found["noise_scale"] = noise_scale(*common)
     scheme = known.get("parameterization")
     variance = WEIGHT_VARIANCE.get(known.get("initialization", "critical"))
-    if scheme in SCHEMES and variance and (scheme == "ntk" or "widening_factor" in found):
-        w = found.get("widening_factor", 1.0)
-        found["normalized_noise_scale"] = normalized_noise_scale(*common, w, scheme, variance)
+    w = found.get("widening_factor", known.get("width"))  # a table without a family: its own units of width
+    if scheme in SCHEMES and variance and (scheme == "ntk" or w is not None):
+        found["normalized_noise_scale"] = normalized_noise_scale(
+            *common, 1.0 if w is None else w, scheme, variance
+        )
     return found
 
 

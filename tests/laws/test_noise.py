@@ -344,3 +344,79 @@ def test_both_searches_times_and_a_figure_on_the_command_line(tmp_path):
     assert (tmp_path / "a.png").stat().st_size > 10_000
     with pytest.raises(BadInput, match="--search bath"):
         CliRunner().invoke(app, [*words[:3], "--search", "bath"], catch_exceptions=False)
+
+
+# --- tables of others ------------------------------------------------------------------------------------
+
+
+def of_others(scheme: str) -> pd.DataFrame:
+    """Runs at one rate whose table has no family, data size or scheme; ḡ_opt = 250 w with N = 1000."""
+    rng = np.random.default_rng(5)
+    axes = np.meshgrid((32.0, 64.0, 128.0, 256.0), 2.0 ** np.arange(0, 13), np.arange(6), indexing="ij")
+    width, batch, seed = (a.ravel() for a in axes)
+    noise = 80.0 * 1000 / batch / 2 * (width / 10 if scheme == "standard" else 1)
+    off = np.log2(noise / ((250 if scheme == "standard" else 25) * width))
+    accuracy = np.maximum(0.9 - 0.01 * off**2, 0.3) + 0.002 * rng.standard_normal(len(width))
+    return pd.DataFrame(
+        {"width": width, "batch_size": batch, "seed": seed, "test_accuracy": accuracy}
+    ).assign(learning_rate=8.0 if scheme == "standard" else 80.0)
+
+
+@pytest.mark.parametrize(("scheme", "slope", "batches"), [("standard", 250, 0.0), ("ntk", 25, -1.0)])
+def test_what_a_table_does_not_say_can_be_given(scheme, slope, batches):
+    curves = sl.read(of_others(scheme))
+    told = laws_noise.assume(curves, n_data=1000, parameterization=scheme)
+    found = sl.laws.optimal_noise(told)
+    assert found.verdict == "holds"
+    assert found.proportionality.low < slope < found.proportionality.high
+    # the same optima in batch sizes have the power that follows from it
+    by_batch = sl.laws.optimal_noise(told, x="batch_size")
+    assert by_batch.claim == batches
+    assert by_batch.verdict == "holds"
+    assert "= a w" not in by_batch.summary()
+    untold = sl.laws.optimal_noise(curves, x="batch_size")
+    assert np.isnan(untold.claim)
+    assert "no verdict" in untold.summary()
+
+
+def test_a_flat_optimum_fails_where_it_should_fall_with_width():
+    told = laws_noise.assume(sl.read(of_others("standard")), n_data=1000, parameterization="ntk")
+    found = sl.laws.optimal_noise(told, x="batch_size")
+    assert (found.claim, found.verdict) == (-1.0, "fails")
+
+
+def test_what_is_missing_is_named_with_the_way_out():
+    frame = of_others("standard")
+    with pytest.raises(BadInput, match=r"--n-data N .* and --parameterization standard"):
+        sl.laws.optimal_noise(sl.read(frame))
+    with pytest.raises(BadInput, match="--column batch_size=NAME"):
+        sl.laws.optimal_noise(sl.read(frame.rename(columns={"batch_size": "mine"})))
+    with pytest.raises(BadInput, match="not defined for parameterization 'mup'"):
+        sl.laws.optimal_noise(sl.read(frame.assign(n_data=10.0, parameterization="mup")))
+    with pytest.raises(BadInput, match="the table has 2000; leave it out"):
+        laws_noise.assume(sl.read(frame.assign(n_data=2000)), n_data=1000)
+    with pytest.raises(BadInput, match="choose from: ntk, standard"):
+        laws_noise.assume(sl.read(frame), parameterization="sp")
+
+
+def test_what_is_missing_is_given_on_the_command_line(tmp_path):
+    path = tmp_path / "mine.csv"
+    of_others("standard").rename(columns={"learning_rate": "lr"}).to_csv(path, index=False)
+    words = [
+        str(path),
+        "--n-data",
+        "1000",
+        "--parameterization",
+        "standard",
+        "--momentum",
+        "0.5",
+        "--no-figure",
+    ]
+    done = CliRunner().invoke(app, ["laws", "noise", *words, "--json"])
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert document["verdict"] == "holds"
+    assert document["a"]["low"] < 500 < document["a"]["high"]  # twice the noise with momentum one half
+    plan = CliRunner().invoke(app, ["plan", "noise", *words, "--width", "512", "--json"])
+    there = json.loads(plan.stdout)["batch_size_there"]
+    assert there["low"] < 8.0 * 1000 / 250 / 2 < there["high"]  # ε N w / (B σ0²) = 250 w

@@ -107,7 +107,8 @@ def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name:
     loglog(axis, label(found.width_column), f"optimal {label(found.x)}")
     _sparse(axis.yaxis)
     said = "not decided" if found.verdict == "cannot tell" else found.verdict
-    axis.set_title(f"p = {p.value:.2f} [{p.low:.2f}, {p.high:.2f}]: p = {found.claim:g} {said}", fontsize=9)
+    said = f": p = {found.claim:g} {said}" if np.isfinite(found.claim) else ""
+    axis.set_title(f"p = {p.value:.2f} [{p.low:.2f}, {p.high:.2f}]{said}", fontsize=9)
     axis.legend(fontsize=7)
 
 
@@ -119,7 +120,8 @@ def over_time(found: OverTime, *, title: str = "") -> Figure:
     p = [one.power for one in found.found]
     values = np.array([e.value for e in p])
     points(right, found.shares, values, _around(p), color=PALETTE[1])
-    right.axhline(found.found[-1].claim, color=MUTED, linestyle="--", linewidth=1)
+    if np.isfinite(claim := found.found[-1].claim):
+        right.axhline(claim, color=MUTED, linestyle="--", linewidth=1)
     _shares(right, found)
     right.set(ylabel="power p")
     figure.suptitle(title, x=0.01, ha="left", fontsize=10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,6 +13,7 @@ from scalinglab.errors import BadInput
 if TYPE_CHECKING:
     import pandas as pd
 
+    from scalinglab.curves import Curves
     from scalinglab.laws.noise import OptimalNoise
 
 Searched = Annotated[str, typer.Option("--x", help="The column that was searched, e.g. batch_size.")]
@@ -33,9 +34,44 @@ Kind = Annotated[
 ]
 
 
-@takes(rows=Rows, drawing=Drawing)
+@dataclass(frozen=True, kw_only=True)
+class Searches(Rows):
+    """Runs of searches, and what their table does not say."""
+
+    n_data: Annotated[
+        float | None, typer.Option("--n-data", help="Training examples, where the table has no n_data.")
+    ] = None
+    parameterization: Annotated[
+        str | None,
+        typer.Option(
+            help="'standard' (PyTorch's own) or 'ntk', where the table does not say.", show_default=False
+        ),
+    ] = None
+    momentum: Annotated[
+        float | None, typer.Option(help="Momentum, where the table has none. Default: 0.", show_default=False)
+    ] = None
+
+    def searched(self, which: str, settings: tuple[str, ...], known: tuple[str, ...]) -> Curves:
+        """The runs, or those of one search."""
+        from scalinglab.laws import noise
+
+        if which not in known:
+            raise BadInput(f"--search {which}: choose from {', '.join(known)}")
+        curves = noise.assume(
+            self.curves(settings), n_data=self.n_data, parameterization=self.parameterization,
+            momentum=self.momentum,
+        )  # fmt: skip
+        if which not in ("batch", "rate"):
+            return curves
+        both = noise.searches(curves)
+        if which not in both:
+            raise BadInput(f"--search {which}: the runs hold a search over {' and '.join(both)} only")
+        return both[which]
+
+
+@takes(rows=Searches, drawing=Drawing)
 def laws_noise(
-    rows: Rows,
+    rows: Searches,
     drawing: Drawing,
     x: Searched = "normalized_noise_scale",
     y: Scored = None,
@@ -53,14 +89,14 @@ def laws_noise(
 
     scalinglab laws noise runs/ --search both --times
 
+    scalinglab laws noise runs.csv --n-data 50000 --parameterization standard
+
     scalinglab laws noise runs.csv --x learning_rate --y test_accuracy --where batch_size=96
     """
     from scalinglab.laws import noise
 
-    if search not in ("all", "batch", "rate", "both"):
-        raise BadInput(f"--search {search}: choose from all, batch, rate, both")
     settings = (x, *((width_column,) if width_column else ("width", "widening_factor")))
-    curves = rows.curves(settings)
+    curves = rows.searched(search, settings, ("all", "batch", "rate", "both"))
     asked: dict[str, Any] = {"x": x, "y": y, "width": width_column}
     document: dict[str, Any] = {}
     if search == "both":
@@ -71,7 +107,6 @@ def laws_noise(
         document["ratio"] = asdict(compared.ratio)
         document["best_difference"] = asdict(compared.best_difference)
     else:
-        curves = curves if search == "all" else _one_search(curves, search)
         found = noise.optimal_noise(curves, **asked)
         rows.say(found.summary())
         document = summary_of(found)
@@ -91,15 +126,6 @@ def laws_noise(
 
     document |= drawing.draw(figure, rows.file, "noise")
     rows.finish(document, table_of(found))
-
-
-def _one_search(curves: Any, name: str) -> Any:
-    from scalinglab.laws.noise import searches
-
-    both = searches(curves)
-    if name not in both:
-        raise BadInput(f"--search {name}: the runs hold a search over {' and '.join(both)} only")
-    return both[name]
 
 
 def table_of(found: OptimalNoise) -> pd.DataFrame:
@@ -126,12 +152,16 @@ def summary_of(found: OptimalNoise) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@takes(rows=Rows, drawing=Drawing)
+@takes(rows=Searches, drawing=Drawing)
 def plan_noise(
-    rows: Rows,
+    rows: Searches,
     drawing: Drawing,
     width: Annotated[
-        float, typer.Option(help="The width to plan for, as a multiple of the family's base width, e.g. 8.")
+        float,
+        typer.Option(
+            help="The width to plan for, as the runs count theirs: a multiple of the base width in runs of "
+            "scalinglab, e.g. 8."
+        ),
     ],
     y: Scored = None,
     search: Annotated[
@@ -151,11 +181,8 @@ def plan_noise(
 
     from scalinglab.laws.planning import sgd_noise_advice as advising
 
-    if search not in ("all", "batch", "rate"):
-        raise BadInput(f"--search {search}: choose from all, batch, rate")
     settings = ("normalized_noise_scale", "width", "widening_factor")
-    curves = rows.curves(settings)
-    advice = advising.noise(curves if search == "all" else _one_search(curves, search), width, y=y)
+    advice = advising.noise(rows.searched(search, settings, ("all", "batch", "rate")), width, y=y)
     rows.say(advice.summary())
     document = advising.record(advice)
     quantities = [

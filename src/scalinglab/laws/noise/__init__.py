@@ -1,12 +1,13 @@
 """The SGD noise at which networks generalise best, and how it grows with width (park2019)."""
 
 from scalinglab.laws.noise.optimum import OptimalNoise, optimal_noise
+from scalinglab.laws.noise.runs import assume
 from scalinglab.laws.noise.searches import Compared, compare, compare_searches, searches
 from scalinglab.laws.noise.selection import best_interval
 from scalinglab.laws.noise.stability import Stability, stability
 from scalinglab.laws.noise.training_time import OverTime, over_time
 
 __all__ = [
-    "Compared", "OptimalNoise", "OverTime", "Stability", "best_interval", "compare", "compare_searches",
-    "optimal_noise", "over_time", "searches", "stability",
+    "Compared", "OptimalNoise", "OverTime", "Stability", "assume", "best_interval", "compare",
+    "compare_searches", "optimal_noise", "over_time", "searches", "stability",
 ]  # fmt: skip

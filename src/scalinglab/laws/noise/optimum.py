@@ -8,6 +8,10 @@ the whole selection; the verdict follows from that of p alone:
 - *holds*: the 95 % interval of p holds 1 and excludes 0;
 - *fails*: it excludes 1;
 - *cannot tell*: it holds both, or there are not enough widths whose optimum lies inside the search.
+
+Of another quantity than the normalized noise scale the paper's claim is another power (`runs.CLAIMS`): that
+of the best batch size is −1 in the NTK scheme and 0 in the standard one. Where p = 0 is the claim, 1 and −1
+must be excluded.
 """
 
 from __future__ import annotations
@@ -50,7 +54,7 @@ class OptimalNoise:
         r_squared: 1 - Σ(noise - a·width)²/Σ(noise - mean)². It is no test of the law: see the interval of p.
         verdict: "holds", "fails" or "cannot tell" of the claim p = `claim`.
         reason: why, in a sentence.
-        claim: the power that is claimed; 1 for the noise scale.
+        claim: the power that is claimed; 1 for the normalized noise scale, NaN where there is none.
         x, y: the columns that were searched and scored.
         draws: (draws, widths), optima of resampled runs.
         best_draws: (draws, widths), their best mean scores; larger is better.
@@ -117,13 +121,22 @@ class OptimalNoise:
         a, p = self.proportionality, self.power
         lines += [
             f"w is {self.width_column}" + (f", {UNITS[w]}" if (w := self.width_column) in UNITS else ""),
-            f"{self.x} = a w: a = {a.value:.4g}, 95 % [{a.low:.4g}, {a.high:.4g}], R² = {self.r_squared:.3f}",
+            *((
+                f"{self.x} = a w: a = {a.value:.4g}, 95 % [{a.low:.4g}, {a.high:.4g}], "
+                f"R² = {self.r_squared:.3f}",
+            ) if self.claim == 1 else ()),
             f"{self.x} ∝ w^p: p = {p.value:.3g}, 95 % [{p.low:.3g}, {p.high:.3g}]",
-            f"p = {self.claim:g} {self.verdict}: {self.reason}"
-            if self.verdict != CANNOT_TELL
-            else f"cannot tell whether p = {self.claim:g}: {self.reason}",
-        ]
+            self._said(),
+        ]  # fmt: skip
         return "\n".join(lines)
+
+    def _said(self) -> str:
+        """The verdict as a sentence."""
+        if not np.isfinite(self.claim):
+            return f"no verdict: {self.reason}"
+        if self.verdict == CANNOT_TELL:
+            return f"cannot tell whether p = {self.claim:g}: {self.reason}"
+        return f"p = {self.claim:g} {self.verdict}: {self.reason}"
 
 
 def optimal_noise(
@@ -135,7 +148,7 @@ def optimal_noise(
     standard_errors: float = 2.0,
     trained_above: float = TRAINED_ABOVE,
     share: float = 1.0,
-    claim: float = 1.0,
+    claim: float | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> OptimalNoise:
@@ -156,7 +169,7 @@ def optimal_noise(
             take 0.2 for ten classes), and so are levels at which fewer than three quarters of the runs
             trained. Not applied to losses.
         share: of every run's training time that counts; see `over_time`.
-        claim: the power p that the verdict is about.
+        claim: the power in question; by default the paper's, by `x` and the parameterization of the runs.
         draws: of resampled runs.
         seed: of the resampling.
     """
@@ -167,7 +180,12 @@ def optimal_noise(
 
 
 def from_ends(
-    found: Ends, *, standard_errors: float = 2.0, claim: float = 1.0, draws: int = DRAWS, seed: int = 0
+    found: Ends,
+    *,
+    standard_errors: float = 2.0,
+    claim: float | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
 ) -> OptimalNoise:
     """`optimal_noise` of the ends of runs."""
     searches = found.searches()
@@ -183,6 +201,7 @@ def from_ends(
     repeated = all(one.repeated for one in searches)
     through = (widths[used], middle[used], drawn[:, used], repeated)
     a, p = _estimate(_proportionality, *through), _estimate(_power, *through)
+    claim = found.claim() if claim is None else claim
     verdict, reason = _verdict(p, claim, int(closed.sum()), repeated)
     failed = np.array([1 - sum(map(len, one.scores)) / one.tried.sum() for one in searches])
     sign = -1.0 if found.is_loss else 1.0
@@ -244,18 +263,25 @@ def _verdict(p: Estimate, claim: float, closed: int, repeated: bool) -> tuple[st
         return CANNOT_TELL, "every setting was run once: repeat them with other seeds"
     if not np.isfinite(p.value):
         return CANNOT_TELL, "there is one width only"
+    if not np.isfinite(claim):
+        return (
+            CANNOT_TELL,
+            "the paper claims no power of it, or another one in each parameterization (standard, ntk)",
+        )
     if closed < ENOUGH_WIDTHS:
         return CANNOT_TELL, (
             f"the optimum lies inside the search for {closed} widths, and {ENOUGH_WIDTHS} are needed: search "
             "further, repeat with more seeds, or add widths"
         )
-    inside, none = p.low <= claim <= p.high, p.low <= 0 <= p.high
+    others = (0.0,) if claim else (-1.0, 1.0)  # what must be excluded
+    held = [other for other in others if p.low <= other <= p.high]
     ends_of = f"the 95 % interval of p, [{p.low:.3g}, {p.high:.3g}],"
-    if not inside:
+    if not p.low <= claim <= p.high:
         return FAILS, f"{ends_of} excludes {claim:g}"
-    if none:
-        return CANNOT_TELL, f"{ends_of} holds {claim:g}, and 0 as well: no dependence on width"
-    return HOLDS, f"{ends_of} holds {claim:g} and excludes 0"
+    if held:
+        more = ": no dependence on width" if claim else ""
+        return CANNOT_TELL, f"{ends_of} holds {claim:g}, and {held[0]:g} as well{more}"
+    return HOLDS, f"{ends_of} holds {claim:g} and excludes {' and '.join(f'{o:g}' for o in others)}"
 
 
 def _r_squared(width: np.ndarray, noise: np.ndarray, slope: float) -> float:

@@ -9,9 +9,10 @@ import pandas as pd
 
 from scalinglab import sgd_noise
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.noise.selection import Search, search
 
+NORMALIZED = "normalized_noise_scale"
 TRAINED_ABOVE = 0.2  # accuracy of ten classes, park2019 section 3.1
 FACTORS = (
     "learning_rate", "batch_size", "n_data", "momentum", "optimizer", "parameterization", "initialization",
@@ -19,8 +20,14 @@ FACTORS = (
 )  # fmt: skip
 UNITS = {
     "widening_factor": "that of park2019: units of a hidden layer of an mlp, width of lenet and wide_resnet",
-    "width": "a multiple of the family's base width",
+    "width": "as the table counts it; in runs of scalinglab a multiple of the family's base width",
 }
+# the paper's power of the optimum in w, by what was searched and by scheme, everything else being fixed:
+# ḡ_opt ∝ w, and ḡ ∝ ε/B (NTK) or w ε/B (standard)
+CLAIMS = {
+    "normalized_noise_scale": {"ntk": 1.0, "standard": 1.0}, "noise_scale": {"ntk": 1.0, "standard": 0.0},
+    "learning_rate": {"ntk": 1.0, "standard": 0.0}, "batch_size": {"ntk": -1.0, "standard": 0.0},
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,16 @@ class Ends:
     def widths(self) -> np.ndarray:
         """The widths, increasing."""
         return np.unique(self.width)
+
+    def claim(self) -> float:
+        """The paper's power of the optimum in w; NaN where it has none, or none for runs of both schemes."""
+        own = (
+            self.frame["parameterization"].unique()
+            if "parameterization" in self.frame
+            else CLAIMS[NORMALIZED]
+        )
+        told = {CLAIMS.get(self.x, {}).get(str(scheme), float("nan")) for scheme in own}
+        return told.pop() if len(told) == 1 else float("nan")
 
     def multiple(self) -> np.ndarray:
         """Our `width` at each of `widths`; NaN where the table has none."""
@@ -102,10 +119,12 @@ def ends(
     curves = completed(curves)
     column = y or next((c for c in ("test_accuracy", "test_error") if c in curves.frame), "test_error")
     w = width or ("widening_factor" if _known(curves.frame, "widening_factor") else "width")
+    if x in sgd_noise.COLUMNS and not _known(curves.frame, x):
+        raise BadInput(f"the runs have no {x}: {_why_missing(curves.frame)}")
     for name in (x, column, w):
         curves[name]  # raises with the missing column and the nearest name
     if not _known(curves.frame, x):
-        raise BadInput(f"{x} is missing in every row: {_why_missing(curves.frame)}")
+        raise BadInput(f"{x} is missing in every row")
     last = _last(curves, [x, w], share)
     last = last[last[x].notna() & last[w].notna()]
     if last.empty:
@@ -151,7 +170,48 @@ def _known(frame: pd.DataFrame, column: str) -> bool:
 def _why_missing(frame: pd.DataFrame) -> str:
     if "optimizer" in frame and not frame["optimizer"].isin(sgd_noise.OPTIMIZERS).any():
         return "it is defined for sgd and nesterov alone; --x learning_rate or --x batch_size searches those"
-    return "it needs learning_rate, batch_size, n_data and parameterization (standard or ntk)"
+    if absent := [name for name in ("learning_rate", "batch_size") if not _known(frame, name)]:
+        return f"it takes a column {' and a column '.join(absent)}; --column {absent[0]}=NAME names yours"
+    ways = {
+        "n_data": "--n-data N (training examples)",
+        "parameterization": "--parameterization standard (PyTorch's own) or ntk",
+    }
+    if absent := [name for name in ways if not _known(frame, name)]:
+        return f"the table does not say {' and '.join(absent)}: give {' and '.join(ways[n] for n in absent)}"
+    if not frame["parameterization"].isin(sgd_noise.SCHEMES).any():
+        return (
+            f"it is not defined for parameterization {frame['parameterization'].iloc[0]!r}; --x noise_scale, "
+            "--x learning_rate and --x batch_size search those"
+        )
+    return "it takes one variance of the weights (initialization critical or torch) and a column width"
+
+
+def assume(
+    curves: Curves,
+    *,
+    n_data: float | None = None,
+    parameterization: str | None = None,
+    momentum: float | None = None,
+) -> Curves:
+    """The curves with what their table does not say, the same for all runs.
+
+    Raises:
+        BadInput: where the table says otherwise.
+    """
+    if parameterization is not None and parameterization not in sgd_noise.SCHEMES:
+        raise BadInput(
+            f"parameterization {parameterization!r}: {nearest(parameterization, sgd_noise.SCHEMES)}"
+        )
+    told = {"n_data": n_data, "parameterization": parameterization, "momentum": momentum}
+    told = {name: value for name, value in told.items() if value is not None}
+    for name, value in told.items():
+        if _known(curves.frame, name) and not curves.frame[name].eq(value).all():
+            own = curves.frame[name].dropna().unique()
+            raise BadInput(f"{name} = {value}: the table has {', '.join(map(str, own[:4]))}; leave it out")
+    if not told:
+        return curves
+    settings = [*curves.settings, *(name for name in told if name not in curves.settings)]
+    return Curves(curves.frame.assign(**told), settings=settings, names=curves.names)
 
 
 def _last(curves: Curves, settings: list[str], share: float) -> pd.DataFrame:
