@@ -11,7 +11,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.report import reading, sections
+from scalinglab.report import numbers, reading, sections
 from scalinglab.report.size_law import size_law_of
 from tests.browser import Browser, needs_browser
 from tests.laws.synthetic import family
@@ -161,7 +161,7 @@ def test_no_seed_is_taken_for_the_size_of_a_law():
 def test_lines_are_means_over_whichever_seed_was_varied(name: str):
     curves = learning_curves()
     renamed = sl.Curves(curves.frame.rename(columns={"seed": name}).drop(columns="run"))
-    ours, theirs = sections.seed_average(curves), sections.seed_average(renamed)
+    ours, theirs = numbers.seed_average(curves), numbers.seed_average(renamed)
     np.testing.assert_array_equal(ours["test_error"], theirs["test_error"])
     assert len(ours) == len(curves) / 3
 

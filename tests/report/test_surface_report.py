@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
-from scalinglab.report import surface_sections
+from scalinglab.report import surface_numbers, surface_sections
 from scalinglab.report.plots import _tick, _ticks
 from tests.browser import Browser, needs_browser
 
@@ -50,7 +50,7 @@ def test_minima_lie_on_their_isoflop_curves(sections):
 def test_backtest_predicts_the_expensive_runs_from_the_cheap_ones():
     table = runs(6, 6)
     fitted = sl.laws.surface.fit(table.n_params, table.tokens, table.loss)
-    test = surface_sections.backtest(fitted)
+    test = surface_numbers.backtest(fitted)
     total = 6 * table.n_params * table.tokens
     assert test.compute.min() > total.max() / 10
     assert test.cheaper == int((total <= total.max() / 10).sum())

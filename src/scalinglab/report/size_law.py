@@ -23,7 +23,7 @@ class SizeLaw:
         table: one row a size: `size`, the other settings that vary, `mean`, `error` (its standard error) and
             `runs`; where other settings vary, of those with the lowest mean.
         others: settings other than seeds that vary within a size.
-        law: the fitted law; None where there is none, and `problem` says why.
+        law: the fitted law; None where there is none, and `problem` is the reason.
         runs: how many there are; `lost` of them have no y, `diverged` diverged and count.
     """
 
@@ -36,6 +36,13 @@ class SizeLaw:
     runs: int
     lost: int
     diverged: int
+
+    def parameters(self) -> pd.DataFrame:
+        """One row a parameter of the law: `parameter`, `value`, `low` and `high` of its 95 % interval."""
+        assert self.law is not None
+        ends = self.law.parameter_intervals
+        rows = [(name, value, *ends[name]) for name, value in self.law.parameters.items()]
+        return pd.DataFrame(rows, columns=["parameter", "value", "low", "high"])
 
     def curve(self, points: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Sizes, and the law with the ends of its 95 % interval there; open ends are cut off."""
@@ -56,7 +63,7 @@ def size_column(curves: Curves) -> str | None:
 
 
 def also_varied(curves: Curves, by: str) -> list[str]:
-    """Settings other than seeds that tell runs of one size apart."""
+    """Settings other than seeds in which runs of one size differ."""
     settings = [c for c in curves.setting_columns if c not in (by, *curves.seed_columns)]
     within = curves.frame.groupby(by)[settings].nunique()
     return [c for c in settings if (within[c] > 1).any()]

@@ -1,0 +1,175 @@
+"""What the report shows of curves, computed; `sections` draws it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import Curves, is_seed
+from scalinglab.curves.columns import MEASURES
+from scalinglab.errors import BadInput
+from scalinglab.estimate import Estimate
+from scalinglab.figures.style import through_middle
+from scalinglab.laws.learning_curves.dynamical import Dynamical
+from scalinglab.report.size_law import size_column
+
+# error bars, norms, and what a log keeps of the optimizer and the machine
+NOT_MEASURED = re.compile(
+    r"^norm(_|$)|_stderr$|^count$|(^|[^a-z])(lr|learning_rate|grad_norm|seconds|runtime|time|memory|nodes)"
+    r"([^a-z]|$)"
+)
+PROGRESS = ("epoch", "step", "time", "examples", "compute")
+
+
+def line_column(curves: Curves) -> str:
+    """The column that gives lines their colours: the size, another setting that varies, or the run itself."""
+    varied = [c for c in curves.varying_settings if not is_seed(c)]
+    return size_column(curves) or next(iter(varied), "run")
+
+
+def measures(curves: Curves) -> list[str]:
+    """What was measured: errors and losses where there are any, else all that is no norm and no error bar."""
+    frame = curves.frame
+    others = [c for c in curves.measurement_columns if not NOT_MEASURED.search(c.lower())]
+    others.sort(key=lambda c: "loss" not in c and "error" not in c)  # stable: losses first
+    known = [c for c in MEASURES if c in frame and frame[c].notna().any()]
+    return known or [c for c in others if c not in MEASURES and frame[c].notna().any()]
+
+
+def seed_average(curves: Curves) -> Curves:
+    """The mean over seeds, checkpoint by checkpoint; the curves themselves where no two can be averaged."""
+    several = [c for c in curves.seed_columns if curves.frame[c].nunique() > 1]
+    try:
+        return curves.average(several) if several else curves
+    except BadInput:  # a seed for every size, or no common checkpoints: each run is a line of its own
+        return curves
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Curves to be drawn, one line a run of `curves`.
+
+    Attributes:
+        curves: means over seeds where `averaged`, else the runs.
+        x: the column of progress; None where there is none.
+        y: what was measured.
+        by: the column that gives the lines their colours.
+    """
+
+    curves: Curves
+    x: str | None
+    y: list[str]
+    by: str
+    averaged: bool
+
+    @property
+    def started(self) -> Curves:
+        """Without the rows at x = 0, which a log axis does not show."""
+        return self.curves.select(**{self.x: lambda column: column > 0}) if self.x else self.curves
+
+
+def learning_curves_of(curves: Curves) -> Lines | None:
+    """Loss and error against training time; None where runs are single points or nothing was measured."""
+    x = next((c for c in PROGRESS if c in curves.frame and curves.frame[c].nunique() > 1), None)
+    found = measures(curves)[:2]
+    if x is None or not found or curves.frame.groupby("run").size().max() < 2:
+        return None
+    mean = seed_average(curves)
+    return Lines(mean, x, found, line_column(curves), averaged=mean is not curves)
+
+
+def norm_curves_of(curves: Curves) -> Lines | None:
+    """Test error and norm; None where one of them was not measured."""
+    if not {"norm", "test_error"} <= set(curves.frame.columns):
+        return None
+    mean = seed_average(curves)
+    x = next((c for c in PROGRESS if c in mean.frame), None)
+    return Lines(mean, x, ["test_error", "norm"], line_column(curves), averaged=mean is not curves)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The runs as a table.
+
+    Attributes:
+        table: one row a run: the settings that vary, `checkpoints`, `best` and `last` of `y`, `status`,
+            `diverged_at`.
+        y: what was measured, None where nothing was.
+        constant: the settings that all runs share.
+    """
+
+    table: pd.DataFrame
+    y: str | None
+    constant: Mapping[str, Any]
+
+
+def runs_of(curves: Curves) -> Listed:
+    """Setting and outcome of every run, sorted by the settings that vary."""
+    frame, names = curves.frame, curves.varying_settings
+    y = next((c for c in MEASURES if c in frame and frame[c].notna().any()), None)
+    groups = frame.groupby("run", sort=False)
+    table = groups[names].first() if names else pd.DataFrame(index=groups.size().index)
+    table["checkpoints"] = groups.size()
+    if y is not None:
+        table["best"], table["last"] = groups[y].min(), groups[y].last()
+    if "status" in frame:
+        table["status"] = groups["status"].last()
+    if "diverged_at" in frame:
+        table["diverged_at"] = groups["diverged_at"].first()
+    constant = {c: frame[c].iloc[0] for c in curves.setting_columns if c not in names}
+    return Listed(table.reset_index(drop=True).sort_values(names, kind="stable"), y, constant)
+
+
+# --- dynamical laws ------------------------------------------------------------------------------------
+
+
+def exponents_of(found: Dynamical) -> dict[str, Estimate]:
+    """The exponents of the dynamical laws by what they are exponents of."""
+    return {
+        "error against norm, early in training (γ₁)": found.gamma_1,
+        "norm of the optimum against data (γ₂), from the optima": found.gamma_2_optimum,
+        "the same, from the collapse, which uses the best errors": found.gamma_2,
+        "best error against data, by the product (γ₁·γ₂), optima": found.gamma_predicted_optimum,
+        "the same, collapse": found.gamma_predicted,
+        "best error against data, by a direct fit (γ)": found.gamma_measured,
+    }
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """Points, and the power law with this exponent through their middle; arrays of one length."""
+
+    name: str
+    sizes: np.ndarray
+    values: np.ndarray
+    exponent: Estimate
+    sign: int = 1
+
+    @property
+    def line(self) -> np.ndarray:
+        """The law at the sizes."""
+        return np.asarray(through_middle(self.sizes, self.values, self.sign * self.exponent.value))
+
+
+def laws_of_error(found: Dynamical) -> list[PowerLaw]:
+    """Best error against data: by the direct fit, and by the product of the other two exponents."""
+    sizes, best = (found.table[c].to_numpy(float) for c in ("size", "y_optimum"))
+    named = {"measured": found.gamma_measured, "γ₁·γ₂": found.gamma_predicted}
+    return [PowerLaw(name, sizes, best, exponent, -1) for name, exponent in named.items()]
+
+
+def laws_of_norm(found: Dynamical) -> list[PowerLaw]:
+    """Where the curves lie along the norm: their raw minima, and the position that the collapse gives."""
+    table, kept = found.table, found.table[found.table["resolved"]]
+    return [
+        PowerLaw(name, rows["size"].to_numpy(float), rows[column].to_numpy(float), exponent)
+        for rows, column, exponent, name in (
+            (table, "x_optimum", found.gamma_2_optimum, "minimum"),
+            (kept, "position", found.gamma_2, "falling part, γ₂"),
+        )
+    ]

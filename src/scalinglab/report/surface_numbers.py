@@ -1,0 +1,145 @@
+"""What the report shows of a surface L(n_params, n_data), computed; `surface_sections` draws it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.laws import surface as surfaces
+from scalinglab.laws.fitting.statistics import level_quantile
+from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, Optimal
+from scalinglab.laws.planning.hoffmann import default_budgets
+from scalinglab.laws.surface import Surface
+
+MOST_BUDGETS = 7  # isoFLOP curves in one figure
+HELD_BACK = 10.0  # the backtest predicts runs of more than a tenth of the largest compute from the others
+
+
+def is_surface(curves: Curves) -> bool:
+    """Whether parameters vary, and with them the data or what each run has seen."""
+    frame = curves.frame
+    varies = {
+        c for c in ("n_params", "n_data", "tokens", "examples") if c in frame and frame[c].nunique() > 1
+    }
+    return "n_params" in varies and "n_data" in frame and len(varies) > 1 and "norm" not in frame
+
+
+def spent(fitted: Surface) -> np.ndarray:
+    """FLOPs of every point."""
+    n, d = fitted.law.points.x[:2]
+    return np.asarray(FLOPS_PER_PARAM_EXAMPLE * n * d)
+
+
+def isoflop_budgets(fitted: Surface) -> np.ndarray:
+    """The computes of the isoFLOP curves: those of the design where it has few, else spread over the runs."""
+    found = default_budgets(spent(fitted))
+    if len(found) <= MOST_BUDGETS:
+        return found
+    return np.geomspace(found[0], found[-1], MOST_BUDGETS)
+
+
+@dataclass(frozen=True)
+class Isoflop:
+    """Loss against parameters at one compute.
+
+    Attributes:
+        compute: FLOPs.
+        n_params, loss: of the runs nearest to this compute, (runs,).
+        sizes, fitted: the surface at this compute, where data were measured, (points,).
+    """
+
+    compute: float
+    n_params: np.ndarray
+    loss: np.ndarray
+    sizes: np.ndarray
+    fitted: np.ndarray
+
+
+def isoflops_of(surface: Surface) -> list[Isoflop]:
+    """The runs by the nearest compute of `isoflop_budgets`, and the surface there."""
+    n, d = surface.law.points.x[:2]
+    budgets = isoflop_budgets(surface)
+    nearest = np.abs(np.log(spent(surface)[:, None] / budgets)).argmin(axis=1)
+    found = []
+    for i, budget in enumerate(budgets):
+        own = nearest == i
+        sizes = np.geomspace(n.min() / 1.5, n.max() * 1.5, 90)
+        data = budget / FLOPS_PER_PARAM_EXAMPLE / sizes
+        seen = (data > d.min() / 4) & (data < d.max() * 4)
+        fitted = np.asarray(surface.predict(sizes[seen], data[seen]))
+        found.append(Isoflop(float(budget), n[own], surface.law.points.y[own], sizes[seen], fitted))
+    return found
+
+
+def minima_of(surface: Surface) -> tuple[Optimal | None, str]:
+    """The compute-optimal models of the isoFLOP curves, or None and the reason."""
+    try:
+        return surface.compute_optimal(isoflop_budgets(surface), intervals=False), ""
+    except ScalinglabError as reason:
+        return None, str(reason)
+
+
+def frontier(fitted: Surface, beyond: float = 100.0) -> Optimal:
+    """The compute-optimal models from the cheapest run to `beyond` times the most expensive one."""
+    total = spent(fitted)
+    return fitted.compute_optimal(np.geomspace(total.min(), total.max() * beyond, 25))
+
+
+def frontier_table(surface: Surface, found: Optimal) -> pd.DataFrame:
+    """The frontier at whole powers of ten of compute, from the largest run on."""
+    first, last = np.floor(np.log10(spent(surface).max())), np.ceil(np.log10(found.compute[-1]))
+    return surface.compute_optimal(10.0 ** np.arange(first, last)).table()
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """The most expensive runs, predicted from the cheaper ones.
+
+    Attributes:
+        compute, measured, predicted, low, high: of every run that was held back, (runs,).
+        cheaper: how many runs the prediction was made from.
+    """
+
+    compute: np.ndarray
+    measured: np.ndarray
+    predicted: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    cheaper: int
+
+    @property
+    def inside(self) -> float:
+        """The share of measured values that the intervals hold."""
+        return float(np.mean((self.low <= self.measured) & (self.measured <= self.high)))
+
+    @property
+    def error(self) -> float:
+        """RMSLE: √mean (ln ŷ − ln y)²."""
+        return float(np.sqrt(np.mean(np.log(self.predicted / self.measured) ** 2)))
+
+
+def backtest(fitted: Surface) -> Backtest:
+    """Refit on runs of at most a tenth of the largest compute, and predict the others."""
+    data, total = fitted.law.points, spent(fitted)
+    late = total > total.max() / HELD_BACK
+    n, d = data.x[:2]
+    early = surfaces.fit(
+        n[~late], d[~late], data.y[~late], form=fitted.law.form, runs=data.runs[~late], seed=fitted.seed
+    )
+    if early.undetermined:
+        raise BadInput(
+            f"the {int((~late).sum())} cheaper runs do not determine {', '.join(early.undetermined)}"
+        )
+    low, high = early.interval(n[late], d[late])
+    predicted = np.asarray(early.predict(n[late], d[late]))
+    cheaper = len(np.unique(data.runs[~late]))
+    # of a single run: its scatter is added in quadrature, in logarithms
+    scatter = level_quantile(0.95, early.law.dof) * early.law.residual_std
+    down, up = (np.hypot(np.log(end / predicted), scatter) for end in (low, high))
+    return Backtest(
+        total[late], data.y[late], predicted, predicted * np.exp(-down), predicted * np.exp(up), cheaper
+    )
