@@ -2,8 +2,9 @@
 
 A training takes t = c + s · (steps of all runs) + e · (checkpoints of all runs): building, steps and
 evaluations. Three short trainings of the same runs, which differ in steps and in checkpoints, tell the three
-apart. What a worker needs before its first step (Python, PyTorch, data, compiled code that is on disk) is
-measured by starting one.
+apart. On a GPU they are as long as it takes to measure a step beside what varies from one training to the
+next, and the ten checkpoints a decade of the last one are spaced as those of a study are. What a worker needs
+before its first step (Python, PyTorch, data, compiled code that is on disk) is measured by starting one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ TIME = ("epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate")
 SAMPLE = 8  # runs of a task that are timed on a GPU: as many as train side by side
 # steps of the short trainings; in mixed stacks, which are timed whole, steps are short
 FEW, MANY = {"cpu": 2, "cuda": 16, "mixed": 32}, {"cpu": 12, "cuda": 96, "mixed": 4096}
+MOST = {"cpu": 12, "cuda": 1000, "mixed": 4096}
+LONG = 2.5  # seconds that the steps of the longer trainings should take together
+
+Trial = tuple[float, list[float]]  # seconds, and how many runs, steps and checkpoints
 
 
 def probe(settings: Sequence[Setting], device: str) -> dict[str, float]:
@@ -32,7 +37,7 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, float]:
     sample = _spread(settings, SAMPLE) if device == "cuda" and not mixed else list(settings)
     flops: dict[tuple[Any, Any], float] = {}  # of a step, by width and batch size
 
-    def timed(steps: int, per_decade: int) -> tuple[float, list[float]]:
+    def timed(steps: int, per_decade: int) -> Trial:
         short = [_shortened(s, steps, per_decade) for s in sample]
         start = time.perf_counter()
         curves = run_many(short, progress=False, device=device)
@@ -41,15 +46,25 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, float]:
         flops.update(compute.to_dict())
         return took, [len(sample), *_work(short)]
 
-    few, many = (steps["mixed" if mixed else device] for steps in (FEW, MANY))
+    few, many, most = (steps["mixed" if mixed else device] for steps in (FEW, MANY, MOST))
     timed(few, 1)  # compiles, and loads what is loaded once
-    takes, counts = zip(*(timed(few, 1), timed(many, 1), timed(many, 10)), strict=True)
+    short, longer = timed(few, 1), timed(many, 1)
+    if (enough := min(most, enough_steps(short, longer))) > many:
+        many, longer = enough, timed(enough, 1)
+    takes, counts = zip(*(short, longer, timed(many, 10)), strict=True)
     each = np.maximum(np.linalg.solve(np.array(counts), np.array(takes)), 0.0)
     steps, checkpoints = _work(settings)
     whole = np.array([len(settings), steps, checkpoints])
     largest = max(flops.values())
     total = sum(flops.get((s["width"], s.get("batch_size")), largest) * _work([s])[0] for s in settings)
     return {"seconds": float(each @ whole), "flops": total}
+
+
+def enough_steps(short: Trial, longer: Trial) -> int:
+    """Steps of each run that take `LONG`, from two trainings of the same runs."""
+    seconds, steps = longer[0] - short[0], longer[1][1] - short[1][1]
+    each = max(seconds / steps, 1e-6)
+    return int(LONG / (each * longer[1][0]))
 
 
 def start_up(setting: Setting, device: str | None) -> float:

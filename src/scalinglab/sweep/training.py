@@ -168,12 +168,13 @@ def start_up(setting: Setting, device: str | None) -> float:
 
 def prepare(settings: Sequence[Setting], device: str | None) -> None:
     """Load what runs need, so that it is there when they begin: modules, the device, their data."""
-    with phase("imports"):
+    with phase("importing PyTorch"):
         import torch
-
-        if settings[0].get("compile"):
+    if settings[0].get("compile"):
+        with phase("importing the compiler"):
             import torch._dynamo
             import torch._inductor.compile_fx
+    with phase("imports"):
         from scalinglab.train import engine
         from scalinglab.train.batches import dataset_of
         from scalinglab.train.jobs import resident_of

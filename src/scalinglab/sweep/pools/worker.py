@@ -16,10 +16,15 @@ from typing import Any
 
 from scalinglab.support import phases
 
+_TOLD: dict[str, float] = {}  # seconds by phase that the driver knows of
+
 
 def execute(task: dict[str, Any]) -> dict[str, Any]:
-    """Execute a task; the result includes the error, if any."""
-    before = dict(phases.SECONDS)
+    """Execute a task; the result includes the error, if any.
+
+    Its seconds by phase begin where those of the task before ended: those of the first task include what was
+    loaded before it came.
+    """
     try:
         with phases.phase("imports"):
             from scalinglab.store import Store
@@ -33,7 +38,8 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
             find_token(store.path, task["token"])
         options = {"experiment": task["experiment"], "device": task["device"]}
         runner.work(task["settings"], store, group=task["group"], **options)
-        spent = {name: total - before.get(name, 0.0) for name, total in phases.SECONDS.items()}
+        spent = {name: total - _TOLD.get(name, 0.0) for name, total in phases.SECONDS.items()}
+        _TOLD.update(phases.SECONDS)
         return {"ok": True, "seconds": {name: round(s, 3) for name, s in spent.items() if s > 0.001}}
     except Exception as error:
         return {"ok": False, "kind": kind(error), "text": traceback.format_exc(), "message": str(error)}
@@ -69,9 +75,11 @@ def main() -> None:
         task = tasks.get()
         if "task" not in task:  # to get ready, while the driver makes its plan
             with contextlib.suppress(Exception):  # the task itself reports the error
-                from scalinglab.sweep.runner import load
+                with phases.phase("imports"):
+                    from scalinglab.sweep.runner import load
 
-                load(task["runner"]).prepare(task["settings"], task["device"])
+                    runner = load(task["runner"])
+                runner.prepare(task["settings"], task["device"])
             continue
         answers.write(json.dumps({"task": task["task"], **execute(task)}) + "\n")
 

@@ -1,0 +1,60 @@
+"""The estimate of a task from short trainings, on a machine whose times are known."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from scalinglab.curves import Curves
+from scalinglab.sweep import timing
+from scalinglab.train import engine
+from scalinglab.train.setting import Setting
+
+RUN, STEP, CHECKPOINT = 0.02, 0.25e-3, 0.015  # seconds of the machine
+GRID = [
+    {"model": "cnn", "dataset": "mnist", "n_data": n, "epochs": 60, "seed": seed, "width": 1.0,
+     "batch_size": 128, "checkpoints_per_decade": 10}
+    for n in (1800, 57600) for seed in range(6)
+]  # fmt: skip
+
+
+class Machine:
+    """Trains nothing: its clock goes on by what a training would take, with a delay at every other call."""
+
+    def __init__(self, delay: float) -> None:
+        self.now, self.calls, self.delay = 0.0, [], delay
+
+    def run_many(self, settings, **_: object) -> Curves:
+        full = [Setting.from_dict(s) for s in settings]
+        steps = sum(s.total_steps(s.n_data) for s in full)
+        checkpoints = sum(len(s.checkpoints(s.n_data)) for s in full)
+        self.calls.append(steps // len(full))
+        self.now += RUN * len(full) + STEP * steps + CHECKPOINT * checkpoints
+        self.now += self.delay if len(self.calls) % 2 else 0.0
+        rows = [
+            {"run": s.run, "width": s.width, "batch_size": 128, "step": s.total_steps(s.n_data),
+             "compute": 1e9 * s.total_steps(s.n_data), "test_loss": 1.0} for s in full
+        ]  # fmt: skip
+        return Curves(pd.DataFrame(rows))
+
+
+def seconds_of(settings) -> float:
+    full = [Setting.from_dict(s) for s in settings]
+    steps = sum(s.total_steps(s.n_data) for s in full)
+    return RUN * len(full) + STEP * steps + CHECKPOINT * sum(len(s.checkpoints(s.n_data)) for s in full)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.1])
+def test_an_estimate_on_a_gpu_holds_where_trainings_vary_by_a_tenth_of_a_second(monkeypatch, delay) -> None:
+    machine = Machine(delay)
+    monkeypatch.setattr(engine, "run_many", machine.run_many)
+    monkeypatch.setattr(engine, "mixes", lambda *_: False)
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: machine.now)
+    found = timing.probe(GRID, "cuda")
+    assert found["seconds"] == pytest.approx(seconds_of(GRID), rel=1e-6 if delay == 0 else 0.12)
+    assert max(machine.calls) <= timing.MOST["cuda"]
+
+
+def test_trials_of_a_slow_network_stay_short() -> None:
+    short, longer = (1.0, [8, 8 * 16, 24]), (1.0 + 0.002 * 8 * 80, [8, 8 * 96, 32])  # 2 ms a step
+    assert timing.enough_steps(short, longer) == int(timing.LONG / (8 * 0.002))
