@@ -182,7 +182,7 @@ def fig4(scale: str) -> Reproduction:
 def fig7(scale: str) -> Reproduction:
     """Test error and norm against epochs, and how often the norm falls; our runs only."""
     names = [name for name in study.parts(scale) if "," not in name]
-    made = ours(scale, trained.kept(), names, from_epoch=0.0)
+    made = ours(scale, trained.kept(), names, from_epoch=0.0, laws=False)
     if not made:
         raise BadInput("figure 7 is about time, which the published curves leave out: train or give --store")
     figure, axes = panels(len(made), 2, size=(3.8, 2.9))

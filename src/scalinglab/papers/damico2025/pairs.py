@@ -94,11 +94,13 @@ def ours(
     names: Iterable[str],
     norms: tuple[str, ...] = (AS_PUBLISHED, EQ2),
     from_epoch: float = 1.0,
+    laws: bool = True,
 ) -> tuple[Pair, ...]:
     """Parts of the study under some norms; trained first, as far as `study.train` does that here.
 
-    Checkpoints before `from_epoch` are left out, but at scale smoke.
+    Checkpoints before `from_epoch` are left out, but at scale smoke. Without `laws` curves are not fitted.
     """
+    pair = analysed if laws else _as_measured
     names = list(names)
     study.train(scale, kept, names)
     made = []
@@ -107,7 +109,7 @@ def ours(
         if curves is not None:
             if scale != "smoke":
                 curves = curves.select(epoch=slice(from_epoch * (1 - 1e-6), None))
-            made += [analysed(name, OURS, norm, with_norm(curves, norm)) for norm in norms]
+            made += [pair(name, OURS, norm, with_norm(curves, norm)) for norm in norms]
     return tuple(made)
 
 
@@ -131,11 +133,17 @@ def with_norm(curves: Curves, norm: str) -> pd.DataFrame:
 def analysed(name: str, origin: str, norm: str, table: pd.DataFrame) -> Pair:
     """The laws of one pair; a pair that does not determine them says why."""
     curves = Curves(table, source="read" if origin == PUBLISHED else "train")
-    runs = size_curves(curves, "norm", "test_error", "n_data")
+    runs: list[SizeCurve] = []
     try:
+        runs = size_curves(curves, "norm", "test_error", "n_data")
         return Pair(name, origin, norm, curves, runs, dynamical(curves))
     except BadInput as error:
         return Pair(name, origin, norm, curves, runs, None, str(error))
+
+
+def _as_measured(name: str, origin: str, norm: str, table: pd.DataFrame) -> Pair:
+    """A pair whose curves are not fitted."""
+    return Pair(name, origin, norm, Curves(table, source="train"), [], None)
 
 
 def planted(noise: float = 0.01) -> pd.DataFrame:
