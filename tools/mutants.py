@@ -4,11 +4,11 @@
 
 A mutant changes one constant, comparison, arithmetic or boolean operator, or removes one guard. It is
 applied to a copy of the repository and run against those quick tests of its package that execute the changed
-line, known from one recorded run of each file of tests (kept in `.mutants/`, renewed where code or tests
-changed). With `--slow`, what they do not notice is tried against the slow tests of the same files too.
-Tests run in a child that is forked after the heavy packages were imported, so that a mutant costs seconds.
-What no test notices is printed as a table. Mutants that change nothing a user could see are listed, with the
-reason, in `tools/equivalent_mutants.toml`, and are not sampled.
+line, known from one recorded run of each file of tests. Recordings and outcomes are kept in `.mutants/` and
+renewed where code or tests changed. With `--slow`, what the quick tests do not notice is tried against the
+slow tests of the same files too. Tests run in a child that is forked after the heavy packages were imported,
+so that a mutant costs seconds. What no test notices is printed as a table. Mutants that change nothing a user
+could see are listed, with the reason, in `tools/equivalent_mutants.toml`, and are not sampled.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import tempfile
 import time
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -176,10 +176,15 @@ def units(package: str) -> list[Path]:
 def fingerprint(package: str, unit: Path) -> str:
     """Of the sources and tests that a recording depends on: where they change it is made anew."""
     shared = [path for path in (ROOT / "tests" / package).rglob("*.py") if not path.name.startswith("test_")]
-    digest = hashlib.sha256()
-    for path in sorted([*sources(package), *shared, *([unit] if unit.is_file() else [])]):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    return digest([*sources(package), *shared, *([unit] if unit.is_file() else [])])
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """Of the contents of files."""
+    found = hashlib.sha256()
+    for path in sorted(paths):
+        found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def record(package: str, unit: Path, root: Path) -> dict[str, Any]:
@@ -313,17 +318,22 @@ def forked(
     """
     child = os.fork()
     if child == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setsid()
         _run(root, tests, plugins, ["-m", mark] if plugins else ["-x", "-m", mark])
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.02)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
+    done = 0
+    try:
+        while time.monotonic() < deadline:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.02)
+        return None
+    finally:
+        if not done:  # too late, or this process is being ended
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
 
 
 def _run(root: Path, tests: list[str], plugins: Sequence[Any], options: list[str]) -> None:
@@ -344,13 +354,59 @@ def _run(root: Path, tests: list[str], plugins: Sequence[Any], options: list[str
         os._exit(status)
 
 
+class Known:
+    """Outcomes of earlier runs: a killed mutant stays killed while the sources of its package are the same.
+
+    A survivor is tried again where tests changed.
+    """
+
+    def __init__(self, slow: bool) -> None:
+        self.file = RECORD / "outcomes.jsonl"
+        self.slow = slow
+        rows = self.file.read_text(encoding="utf-8").splitlines() if self.file.exists() else []
+        self.outcomes: dict[str, str] = dict(map(json.loads, rows))
+
+    def key(self, mutant: Mutant, what: str) -> str:
+        """Of an outcome: it depends on the sources, and that of a survivor on the tests too."""
+        killed = what in ("killed", "timeout")
+        state = _sources_digest(mutant.package) if killed else _all_digest(mutant.package)
+        return f"{state[:16]} {mutant.file} {mutant.start} {mutant.now}{'' if killed else f' {self.slow}'}"
+
+    def __call__(self, mutant: Mutant) -> str | None:
+        """The outcome, None where it is not known."""
+        for what in ("killed", "survived"):
+            if (found := self.outcomes.get(self.key(mutant, what))) is not None:
+                return found
+        return None
+
+    def add(self, mutant: Mutant, what: str) -> None:
+        """Keep an outcome, at once."""
+        RECORD.mkdir(exist_ok=True)
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([self.key(mutant, what), what]) + "\n")
+
+
+@cache
+def _sources_digest(package: str) -> str:
+    return digest(sources(package))
+
+
+@cache
+def _all_digest(package: str) -> str:
+    return digest([*sources(package), *(ROOT / "tests" / package).rglob("*.py")])
+
+
 def judge(job: tuple[list[tuple[Mutant, list[str], float]], Path, bool]) -> list[tuple[Mutant, str]]:
     """The outcomes of some mutants, one after another in one copy."""
     mutants, root, slow = job
     copy_of_repository(root)
-    results = []
+    results, known = [], Known(slow)
     for mutant, tests, seconds in mutants:
-        results.append((mutant, outcome(mutant, tests, seconds, root, slow)))
+        what = known(mutant)
+        if what is None:
+            what = outcome(mutant, tests, seconds, root, slow)
+            known.add(mutant, what)
+        results.append((mutant, what))
         print(f"{results[-1][1]:12} {shown(mutant)}  [{len(tests)} tests]", file=sys.stderr, flush=True)
     return results
 
@@ -396,6 +452,7 @@ def main() -> None:
     parser.add_argument("--slow", action="store_true", help="try survivors against slow tests too")
     parser.add_argument("--jobs", type=int, default=1, help="mutants run at the same time")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that children are ended too
     os.environ["OMP_NUM_THREADS"] = "1"
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
