@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import trapezoid
 from scipy.optimize import minimize
 
 import scalinglab as sl
@@ -250,7 +251,7 @@ def test_damped_trend_is_a_weighted_line_whose_slope_dies_out():
     weight = np.exp((x - x[-1]) / TREND_MEMORY) * np.gradient(x)
     slope, level = np.polyfit(x - x[-1], np.log(y), 1, w=np.sqrt(weight))
     far = np.linspace(0, 1.5, 2001)
-    integral = slope * np.trapezoid(np.exp(-far / DAMPING), far)
+    integral = slope * trapezoid(np.exp(-far / DAMPING), far)
     assert damped_trend(x, y, np.array([x[-1] + 1.5]))[0] == pytest.approx(level + integral, abs=1e-6)
 
 
@@ -325,7 +326,7 @@ def test_log_score_is_the_log_of_a_density_that_integrates_to_one():
     found = extrapolate(N, y, at=20_000)
     values = np.geomspace(found.mean[0] / 5, found.mean[0] * 5, 20_001)
     same = extrapolate(N, y, at=np.full(values.size, 20_000.0))
-    assert np.trapezoid(np.exp(same.log_score(values)), values) == pytest.approx(1.0, abs=2e-3)
+    assert trapezoid(np.exp(same.log_score(values)), values) == pytest.approx(1.0, abs=2e-3)
     within = (values >= found.low[0]) & (values <= found.high[0])
-    mass = np.trapezoid(np.exp(same.log_score(values))[within], values[within])
+    mass = trapezoid(np.exp(same.log_score(values))[within], values[within])
     assert mass == pytest.approx(0.95, abs=2e-3)
