@@ -59,10 +59,10 @@ def uniform_gauss(size: int, order: int = ORDER) -> tuple[np.ndarray, np.ndarray
     """Gauss quadrature of Σ_{j=0}^{size−1} δ(x − j): nodes and weights (Gram's discrete polynomials)."""
     if size <= order:
         return np.arange(size, dtype=float), np.ones(size)
-    j = np.arange(1, order, dtype=float)
-    off_diagonal = j * np.sqrt((1 - (j / size) ** 2) / (4 * (4 * j**2 - 1)))  # in units of `size`
+    j, number = np.arange(1, order, dtype=float), float(size)  # NumPy 1 has no integers beyond 64 bits
+    off_diagonal = j * np.sqrt((1 - (j / number) ** 2) / (4 * (4 * j**2 - 1)))  # in units of `size`
     x, vectors = eigh_tridiagonal(np.zeros(order), off_diagonal)
-    return (size - 1) / 2 + size * x, size * vectors[0] ** 2
+    return (size - 1) / 2 + number * x, number * vectors[0] ** 2
 
 
 def compress(values: np.ndarray, power: np.ndarray, order: int) -> Nodes:
