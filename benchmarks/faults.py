@@ -1,10 +1,10 @@
-"""Kill workers, drivers and nodes of a sweep at random moments, and compare with a sweep that nothing befell.
+"""Kill workers, drivers and nodes of a sweep at random moments, and compare with a sweep without faults.
 
 python benchmarks/faults.py local 50
 python benchmarks/faults.py ray 50           on a cluster of three nodes on this machine, node loss included
 
-60 small networks are trained twice: once in peace, once with SIGKILLs. The second store must hold exactly
-the runs of the grid, each once, and each with the same bits as in the first.
+60 small networks are trained twice: once without faults, once with SIGKILLs. The second store must hold
+exactly the runs of the grid, each once, and each with the same bits as in the first.
 """
 
 import os
