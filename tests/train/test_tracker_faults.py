@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 import scalinglab as sl
 from scalinglab.train.tracker import Tracker, TrackerWarning, hugging_face_callback, lightning_callback
+from tests.train.lightning_module import lightning_module
 from tests.train.test_trainers import network, task
 
 STEPS = 30
@@ -217,21 +218,6 @@ FAILED = {"evaluate()", "measuring norms", "writing to the store", "the end of t
 @pytest.mark.filterwarnings("ignore")
 def test_lightning_trains_on(tmp_path: Path) -> None:
     lightning = pytest.importorskip("pytorch_lightning")
-
-    class Module(lightning.LightningModule):
-        def __init__(self, inner: nn.Module) -> None:
-            super().__init__()
-            self.inner = inner
-
-        def training_step(self, batch, _):
-            return F.cross_entropy(self.inner(batch[0]), batch[1])
-
-        def validation_step(self, batch, _):
-            self.log("val_loss", F.cross_entropy(self.inner(batch[0]), batch[1]))
-
-        def configure_optimizers(self):
-            return torch.optim.SGD(self.parameters(), 0.1)
-
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*task()), batch_size=16)
     weights = []
     for watched in (False, True):
@@ -242,7 +228,7 @@ def test_lightning_trains_on(tmp_path: Path) -> None:
             max_epochs=3, callbacks=callbacks, accelerator="cpu", logger=False, enable_checkpointing=False,
             enable_progress_bar=False, enable_model_summary=False, default_root_dir=tmp_path,
         )  # fmt: skip
-        trainer.fit(Module(inner), loader, loader)
+        trainer.fit(lightning_module(inner), loader, loader)
         assert trainer.global_step == 12
         weights.append([p.detach().clone() for p in inner.parameters()])
     assert tracker._told == FAILED

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from scalinglab.store import Store
 from scalinglab.train.tracker import Tracker
+from tests.train.lightning_module import lightning_module
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # theirs
 
@@ -29,28 +30,13 @@ def network() -> nn.Module:
 def test_inside_lightning(tmp_path) -> None:
     lightning = pytest.importorskip("pytorch_lightning")
     inner = network()
-
-    class Module(lightning.LightningModule):
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = inner
-
-        def training_step(self, batch, _):
-            return F.cross_entropy(self.inner(batch[0]), batch[1])
-
-        def validation_step(self, batch, _):
-            self.log("val_loss", F.cross_entropy(self.inner(batch[0]), batch[1]))
-
-        def configure_optimizers(self):
-            return torch.optim.SGD(self.parameters(), 0.1)
-
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*task()), batch_size=16)
     tracker = Tracker(inner, n_data=64, store=tmp_path / "runs", batch_size=16)
     trainer = lightning.Trainer(
         max_epochs=5, callbacks=[tracker.lightning()], accelerator="cpu", logger=False,
         enable_checkpointing=False, enable_progress_bar=False, default_root_dir=tmp_path,
     )  # fmt: skip
-    trainer.fit(Module(), loader, loader)
+    trainer.fit(lightning_module(inner), loader, loader)
     frame = tracker.curves().frame.sort_values("step")
     assert frame.step.max() == 20
     assert frame.norm.notna().sum() >= 10

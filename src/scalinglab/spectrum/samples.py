@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 
 STRETCHES = 6  # of a tail whose slopes are compared
@@ -67,3 +68,32 @@ def root(function: Callable[[float], float], low: float, high: float) -> float:
     return 1 + math.exp(
         brentq(lambda x: function(1 + math.exp(x)), math.log(low - 1), math.log(high - 1), xtol=1e-6)
     )
+
+
+def modes_of(
+    matrix: np.ndarray, targets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int, float, float, float]:
+    """Modes of a kernel matrix (n, n) and of targets (n, ...), the largest first; see `MeasuredSpectrum`.
+
+    Returns:
+        Eigenvalues of K/n above round-off, the power of the targets in each, n, the harmonic mean of the
+        eigenvalues (κ/n of the unresolved modes), the mean leave-one-out loss, and the mean square of the
+        targets. The fourth and fifth are 0 where the sample resolves every mode.
+    """
+    kernel, y = np.asarray(matrix, float), np.asarray(targets, float)
+    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or len(y) != len(kernel):
+        raise BadInput(f"kernel matrix {kernel.shape} and targets {y.shape} must be (n, n) and (n, ...)")
+    if not np.allclose(kernel, kernel.T, rtol=1e-6, atol=1e-9 * np.abs(kernel).max()):
+        raise BadInput("the kernel matrix is not symmetric; give (K + K.T)/2 if that is meant")
+    n = len(kernel)
+    y = y.reshape(n, -1)
+    values, vectors = np.linalg.eigh(kernel / n)
+    coefficients = vectors.T @ y
+    power = np.sum(coefficients**2, axis=1) / n
+    kept = np.flatnonzero(values > n * np.finfo(float).eps * values[-1])[::-1]
+    unresolved, loss = 0.0, 0.0
+    if len(kept) == n:  # else the sample resolves every mode of the kernel
+        unresolved = n / float(np.sum(1 / values))
+        diagonal = vectors**2 @ (1 / values)
+        loss = float(np.mean(np.sum((vectors @ (coefficients / values[:, None])) ** 2, 1) / diagonal**2))
+    return values[kept], power[kept], n, unresolved, loss, float(np.mean(np.sum(y**2, 1)))

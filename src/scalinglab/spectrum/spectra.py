@@ -25,7 +25,15 @@ from scalinglab.spectrum.nodes import (
     tail_modes,
     uniform_gauss,
 )
-from scalinglab.spectrum.samples import STRETCHES, TailExponent, local_exponent, local_slopes, repulsion, root
+from scalinglab.spectrum.samples import (
+    STRETCHES,
+    TailExponent,
+    local_exponent,
+    local_slopes,
+    modes_of,
+    repulsion,
+    root,
+)
 
 MOST_MODES = 50_000_000  # arrays longer than this are refused
 TRUSTED = 4  # a spectrum of n inputs is good for n/4 examples
@@ -299,25 +307,7 @@ class MeasuredSpectrum(Spectrum):
     @staticmethod
     def of(matrix: np.ndarray, targets: np.ndarray) -> MeasuredSpectrum:
         """See `Spectrum.from_kernel`."""
-        kernel, y = np.asarray(matrix, float), np.asarray(targets, float)
-        if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or len(y) != len(kernel):
-            raise BadInput(f"kernel matrix {kernel.shape} and targets {y.shape} must be (n, n) and (n, ...)")
-        if not np.allclose(kernel, kernel.T, rtol=1e-6, atol=1e-9 * np.abs(kernel).max()):
-            raise BadInput("the kernel matrix is not symmetric; give (K + K.T)/2 if that is meant")
-        n = len(kernel)
-        y = y.reshape(n, -1)
-        values, vectors = np.linalg.eigh(kernel / n)
-        coefficients = vectors.T @ y
-        power = np.sum(coefficients**2, axis=1) / n
-        kept = np.flatnonzero(values > n * np.finfo(float).eps * values[-1])[::-1]
-        unresolved, loss = 0.0, 0.0
-        if len(kept) == n:  # else the sample resolves every mode of the kernel
-            unresolved = n / float(np.sum(1 / values))
-            diagonal = vectors**2 @ (1 / values)
-            loss = float(np.mean(np.sum((vectors @ (coefficients / values[:, None])) ** 2, 1) / diagonal**2))
-        return MeasuredSpectrum(
-            values[kept], power[kept], n, unresolved, loss, float(np.mean(np.sum(y**2, 1)))
-        )
+        return MeasuredSpectrum(*modes_of(matrix, targets))
 
     def trusted(self, n_data: float) -> None:
         """Raise for more examples than the sample determines: n/4."""
