@@ -87,6 +87,13 @@ def test_checkpoints_in_epochs_begin_below_one() -> None:
     assert {20, 200, 2000} <= set(steps.tolist())  # epochs 1, 10, 100
 
 
+def test_checkpoints_may_begin_after_an_epoch() -> None:
+    whole = make(steps=None, epochs=100, batch_size=50).checkpoints(1000)
+    late = make(steps=None, epochs=100, batch_size=50, checkpoints_from=1.0).checkpoints(1000)
+    assert late.tolist() == [step for step in whole.tolist() if step >= 20]
+    assert make(steps=5, checkpoints_from=1.0).checkpoints(1000).tolist() == [5]  # the last one always
+
+
 def test_the_name_of_a_run_does_not_depend_on_how_it_was_written() -> None:
     assert make(n_data=data.SOURCES["digits"].n_train).run == make().run
     assert make(batch_size=128, width=1).run == make(width=1.0).run

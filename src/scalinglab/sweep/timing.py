@@ -87,7 +87,10 @@ def start_up(setting: Setting, device: str | None) -> float:
 
 def _shortened(setting: Mapping[str, Any], steps: int, per_decade: int) -> Setting:
     short = {"steps": steps, "checkpoints_per_decade": per_decade, "checkpoint_unit": "step"}
-    return {**{k: v for k, v in setting.items() if k not in (*TIME, "fail_below")}, **short}
+    return {
+        **{k: v for k, v in setting.items() if k not in (*TIME, "fail_below", "checkpoints_from")},
+        **short,
+    }
 
 
 def _work(settings: Sequence[Mapping[str, Any]]) -> tuple[int, int]:

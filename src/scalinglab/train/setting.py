@@ -43,8 +43,8 @@ MEASURES = (
 )  # fmt: skip
 POSITIVE = (
     "width", "depth", "learning_rate", "batch_size", "epochs", "steps", "min_epochs", "min_steps",
-    "reference_learning_rate", "checkpoints_per_decade", "pool", "n_data", "evaluate_at_most", "test_size",
-    "complexity",
+    "reference_learning_rate", "checkpoints_per_decade", "checkpoints_from", "pool", "n_data",
+    "evaluate_at_most", "test_size", "complexity",
 )  # fmt: skip
 FRACTIONS = ("momentum", "label_smoothing", "label_noise", "dropout", "fail_below", "fail_after")
 BELOW_ONE = ("momentum", "dropout")
@@ -89,6 +89,7 @@ class Setting:
         full_batch: gradient descent on all of the data at every step.
         epochs, steps, min_epochs, min_steps, reference_learning_rate: training time, see the module.
         checkpoints_per_decade, checkpoint_unit: checkpoints at 10^(k/…) steps (or epochs), and the last.
+        checkpoints_from: epochs before which there are no checkpoints; default: they begin with step 1.
         evaluate_at_most: training loss and error are read on this many training examples at most.
         measure: what else to read at checkpoints: "norm" (spectral complexity and the cheap norms),
             "norm_as_published" (what the code of damico2025 computes), "norm_path", "margin",
@@ -142,6 +143,7 @@ class Setting:
     reference_learning_rate: float | None = None
     checkpoints_per_decade: int = 10
     checkpoint_unit: str = "step"
+    checkpoints_from: float | None = None
     evaluate_at_most: int = 10_000
     measure: Sequence[str] = ("norm",)
     fail_below: float | None = None
@@ -233,7 +235,8 @@ class Setting:
         last = math.ceil(self.checkpoints_per_decade * math.log10(total / unit))
         grid = unit * 10.0 ** (np.arange(first, last + 1) / self.checkpoints_per_decade)
         steps = np.unique(np.rint(grid).astype(np.int64))
-        return np.append(steps[(steps >= 1) & (steps < total)], total)
+        earliest = max(1.0, (self.checkpoints_from or 0.0) * n_data / self.batch(n_data))
+        return np.append(steps[(steps >= earliest) & (steps < total)], total)
 
     def seed_of(self, what: str) -> int:
         """The seed of "init", "order" or "data"."""
