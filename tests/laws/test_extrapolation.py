@@ -10,7 +10,8 @@ from scipy.integrate import trapezoid
 from scipy.optimize import minimize
 
 import scalinglab as sl
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.laws.extrapolation import bands
 from scalinglab.laws.extrapolation.averaging import smallest_on_simplex
 from scalinglab.laws.extrapolation.bands import scatter
 from scalinglab.laws.extrapolation.forecasters import (
@@ -330,3 +331,23 @@ def test_log_score_is_the_log_of_a_density_that_integrates_to_one():
     within = (values >= found.low[0]) & (values <= found.high[0])
     mass = trapezoid(np.exp(same.log_score(values))[within], values[within])
     assert mass == pytest.approx(0.95, abs=2e-3)
+
+
+def test_few_sizes_of_a_curve_that_steepens_are_not_continued_far():
+    """An early plateau looks like an offset law from few sizes; only nearby is it continued."""
+    x = np.geomspace(1e3, 2e4, 6)
+    y = np.exp(-0.1 * np.log(x / x[0]) - 0.03 * np.log(x / x[0]) ** 2)
+    with pytest.raises(NotDetermined, match="still steepens on log axes"):
+        extrapolate(x, y, at=2e5)
+    assert extrapolate(x, y, at=4e4).notes == ()
+    law = 0.1 + 3 * x**-0.5
+    assert "the interval holds if the curve follows" in extrapolate(x, law, at=2e5).notes[0]
+
+
+def test_far_bands_allow_the_slope_to_change():
+    """At most twice the range nothing is added; ten times on, a tenth of the slope per unit beyond 0.75."""
+    ahead = np.log([2.0, 10.0])
+    still = bands.band(ahead, 1e-6, np.zeros(2), 0.0, 0.0, 10.0)
+    falling = bands.band(ahead, 1e-6, np.zeros(2), 0.0, 0.0, 10.0, steepest=0.3)
+    added = np.sqrt(falling.scale**2 - still.scale**2)
+    assert added == pytest.approx([0.0, 0.1 * 0.3 * (np.log(10) - 0.75) * np.log(10)], abs=1e-12)

@@ -12,6 +12,10 @@ At the distance h = ln(x/x_last) the error of ln y has the variance
   curves of that steepness do. With few cuts the second counts, so that six points give a usable band;
 - FEW: the weights of the average were chosen on the same cuts.
 
+Beyond about twice the range (h > REACH) the slope itself may change: (CHANGE s₂ (h − REACH) h)² is added, s₂
+the larger of the recent slope and that of the whole curve. CHANGE was chosen on forecasts of published image
+curves at ten times their range (benchmarks/forecasts.py).
+
 A curve that rose by r in ln y may do so again: r² per unit of distance, up to one, is added to D h². For a
 curve that still rises r is infinite, and so is the band.
 
@@ -31,6 +35,8 @@ PRIOR = 12.0  # how many cuts the prior of the drift counts for
 SLOPE = 0.15  # the prior drift, as a share of the recent slope
 SLOPE_MEMORY = 0.3  # in ln x
 FEW = 4.0
+REACH = 0.75  # in ln x: how far the slope is taken as it is
+CHANGE = 0.1  # part by which the slope may change for each unit of ln x beyond
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,7 @@ def band(
     slope: float,
     cuts: float,
     rise: float = 0.0,
+    steepest: float = 0.0,
 ) -> Band:
     """The band at the distances `ahead` (n,) from the variances of the module's equation.
 
@@ -72,12 +79,14 @@ def band(
         slope: s₁, of ln y against ln x.
         cuts: m.
         rise: r.
+        steepest: s₂.
     """
     distance = np.maximum(ahead, 0.0)
     per_distance = (PRIOR * (SLOPE * slope) ** 2 + cuts * drift) / (PRIOR + cuts)
     again = np.where(distance > 0, rise, 0.0) * np.minimum(np.maximum(distance, 1e-12), 1.0)
     growing = disagreement + per_distance * distance**2 + again**2
-    scale = np.sqrt(noise + growing * (1.0 + FEW / cuts))
+    change = CHANGE * steepest * np.maximum(distance - REACH, 0.0) * distance
+    scale = np.sqrt(noise + growing * (1.0 + FEW / cuts) + change**2)
     return Band(np.maximum(scale, 1e-12), PRIOR + cuts - 1.0)
 
 

@@ -2,12 +2,14 @@
 
 Backtests need points to spare. With four to seven sizes the prediction is that of y = E + A x^-c, E ≥ 0, of
 which the pure power law is the case E = 0: its profile interval runs over both forms, so that nothing is
-chosen by a criterion that few points cannot feed. Intervals that stay open are refused.
+chosen by a criterion that few points cannot feed. Intervals that stay open are refused, and so is a curve
+that still steepens on log axes where more than three times its largest size is asked for.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy import stats
 
 from scalinglab.errors import NotDetermined
 from scalinglab.laws.fitting.data.points import Points
@@ -18,6 +20,8 @@ from scalinglab.laws.forms import registry
 MOST_SCATTER = 0.05  # of ln y; larger scatter at few sizes may be a bend that the form lacks
 WIDEST = 100.0  # ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO
+SURPRISE = 0.02  # probability below which a bend is taken for one
+FAR = 3.0  # times the largest size, beyond which few points need a caution
 
 
 def law_of(data: Points) -> Law:
@@ -45,8 +49,35 @@ def law_of(data: Points) -> Law:
 def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The law at `at` and the ends of the interval of one more run, each (at,); open ends 0 and infinity."""
     law = law_of(data)
+    _refuse_steepening(data, at)
     low, high = law.interval(at, level, of="measurement")
     return np.asarray(law.predict(at)), np.asarray(low), np.asarray(high)
+
+
+def _refuse_steepening(data: Points, at: np.ndarray) -> None:
+    """Refuse to continue far a curve that still bends down on log axes, which E + A x^-c cannot follow."""
+    if at.max() <= FAR * data.x.max() or data.sizes < FEWEST_FOR_AN_OFFSET:
+        return
+    chance = steepening(np.log(data.x), np.log(data.y))
+    if chance < SURPRISE:
+        raise NotDetermined(
+            f"the curve still steepens on log axes over its {data.sizes} sizes (p = {chance:.2g} for a power "
+            f"law with or without an offset): how far it falls {at.max() / data.x.max():.3g} times beyond "
+            "the largest cannot be told; measure 8 sizes or more, or ask for less than three times it"
+        )
+
+
+def steepening(log_x: np.ndarray, log_y: np.ndarray) -> float:
+    """The probability of so strong a downward bend where there is none: one-sided t test of a parabola."""
+    design = np.vander(log_x - log_x.mean(), 3)
+    coefficients, _, rank, _ = np.linalg.lstsq(design, log_y, rcond=None)
+    free = log_x.size - 3
+    if rank < 3 or free < 1:
+        return 1.0
+    residuals = log_y - design @ coefficients
+    variance = max(float(residuals @ residuals) / free, 1e-24)
+    spread = np.sqrt(variance * np.linalg.inv(design.T @ design)[0, 0])
+    return float(stats.t.cdf(coefficients[0] / spread, free))
 
 
 def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -65,3 +96,14 @@ def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.
             f"{high[worst]:.2g} fits; add sizes"
         )
     return mean, low, high
+
+
+def caution(data: Points, at: np.ndarray) -> tuple[str, ...]:
+    """A note where the interval rests on the form alone: it holds if the curve follows one law."""
+    if at.max() <= FAR * data.x.max():
+        return ()
+    return (
+        f"{data.sizes} sizes and {at.max() / data.x.max():.3g} times the largest: the interval holds if the "
+        "curve follows E + A x^-c all the way, which so few sizes cannot show; published curves on an early "
+        "plateau did not, and fell faster",
+    )

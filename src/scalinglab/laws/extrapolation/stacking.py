@@ -251,7 +251,8 @@ def _from_one_law(data: points.Points, at: np.ndarray, level: float) -> Extrapol
     # the profile gives an interval and no density: that of a Gaussian of this width stands in
     band = Band(np.log(high / low) / 2 / stats.norm.ppf(0.5 + level / 2), np.inf)
     weights = {few_points.OFFSET_FORM: 1.0}
-    return Extrapolation(at, mean, low, high, weights, np.ones_like(at), empty, level, band)
+    notes = few_points.caution(data, at)
+    return Extrapolation(at, mean, low, high, weights, np.ones_like(at), empty, level, band, notes)
 
 
 def _complement(found: Extrapolation) -> Extrapolation:
@@ -286,6 +287,7 @@ def _extrapolate(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float)
         slope,
         method.cuts,
         np.inf if shape.rising else shape.rise,
+        max(abs(slope), abs(float(np.polyfit(log_x, np.log(y), 1)[0]))),
     )
     spread = band.half_width(level)  # infinite where the curve still rises
     return Extrapolation(

@@ -34,7 +34,7 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
-from scalinglab.estimate import slope
+from scalinglab.estimate import Estimate, slope
 from scalinglab.laws.learning_curves import critical, scaling_fit
 from scalinglab.laws.learning_curves.collapse_result import FEWEST, WAYS, Collapse
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
@@ -109,7 +109,7 @@ def collapse_curves(
         ],
         ignore_index=True,
     )
-    falling = slope(logs[judged], height[judged])
+    falling = _for_two_sigma(slope(logs[judged], height[judged]))
     return Collapse(
         by=by,
         x=np.exp(grid),
@@ -123,10 +123,15 @@ def collapse_curves(
         holds_from=float(found[start].size) if holds.any() else None,
         outliers=tuple(float(found[i].size) for i in range(start, len(found)) if not holds[i]),
         quality=family.quality(position, height, judged),
-        x_exponent=slope(logs[judged], position[judged]),
+        x_exponent=_for_two_sigma(slope(logs[judged], position[judged])),
         y_exponent=-falling,
         rescaled=rescaled,
     )
+
+
+def _for_two_sigma(found: Estimate) -> Estimate:
+    """The same with an error of which twice makes its 95 % interval: few sizes are counted by Student's t."""
+    return replace(found, stderr=(found.high - found.low) / 4)
 
 
 def _holding(family: Family, position: np.ndarray, height: np.ndarray, tolerance: float) -> np.ndarray:
