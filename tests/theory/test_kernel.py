@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalinglab import Spectrum
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotConverged
 from scalinglab.theory import kernel
 from tests.properties import examples
 
@@ -183,3 +183,15 @@ def test_no_data_gives_the_zero_predictor_and_bad_input_is_named():
         _ = kernel.learning_curve(Spectrum.power_law(n_modes=10**9), 10).mode_loss
     with pytest.raises(BadInput, match="above 1"):
         kernel.asymptotic_law(1.5, 0.9)
+
+
+def test_a_root_that_alternates_in_its_last_digits_is_accepted_and_a_larger_swing_is_not():
+    def swinging(by):
+        signs = iter([1.0, -1.0] * 100)
+        return lambda u: (np.full_like(u, next(signs) * by), np.ones_like(u))
+
+    low, high, start = np.array([0.0]), np.array([2000.0]), np.array([1000.0])
+    found = kernel.increasing_root(swinging(1e-10), low, high, start)  # 1e-13 of the root
+    assert found == pytest.approx(1000.0, abs=1e-9)
+    with pytest.raises(NotConverged, match=r"last step was 1\.0e-06"):
+        kernel.increasing_root(swinging(1e-6), low, high, start)
