@@ -48,6 +48,12 @@ MOST_SECONDS = 20.0  # of recorded test time that one mutant may take
 SLOW_SECONDS = 240.0  # of slow tests for one mutant
 NO_TESTS = 5  # pytest's exit status where none was selected
 
+UNSEEN = {  # arguments whose value no result depends on
+    "stacklevel": "the line that a warning names",
+    "strict": "a second guard against lengths that were checked, or are equal by construction",
+    "buffering": "how a file is read",
+}
+
 COMPARISONS = {
     ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="), ast.GtE: (">", "<"), ast.Eq: ("!=",),
     ast.NotEq: ("==",), ast.Is: ("is not",), ast.IsNot: ("is",), ast.In: ("not in",), ast.NotIn: ("in",),
@@ -105,12 +111,19 @@ def mutants_of(path: Path) -> list[Mutant]:
 
 
 def executed(node: ast.AST) -> Iterator[ast.AST]:
-    """Nodes that run and whose places are known: no annotations, no texts, no messages of errors."""
+    """Nodes that run and whose places are known: no annotations, no texts, no messages of errors.
+
+    Neither how long a loop sleeps nor the arguments of `UNSEEN`, which change no result.
+    """
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "type_comment", "decorator_list"):
             continue
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or isinstance(child, (ast.JoinedStr, ast.Raise)):
+                continue
+            if isinstance(child, ast.keyword) and child.arg in UNSEEN:
+                continue
+            if isinstance(child, ast.Call) and ast.unparse(child.func) == "time.sleep":
                 continue
             if isinstance(child, ast.If) and ast.unparse(child.test) in (
                 "TYPE_CHECKING",
