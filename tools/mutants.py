@@ -14,7 +14,6 @@ could see are listed, with the reason, in `tools/equivalent_mutants.toml`, and a
 from __future__ import annotations
 
 import argparse
-import ast
 import compileall
 import hashlib
 import importlib
@@ -30,13 +29,13 @@ import tempfile
 import time
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from mutations import ROOT, Mutant, mutants_of
+
 RECORD = ROOT / ".mutants"
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.toml"
 PACKAGES = ("curves", "store", "laws", "sweep", "theory", "measure")
@@ -47,130 +46,6 @@ HEAVY = (
 MOST_SECONDS = 20.0  # of recorded test time that one mutant may take
 SLOW_SECONDS = 240.0  # of slow tests for one mutant
 NO_TESTS = 5  # pytest's exit status where none was selected
-
-UNSEEN = {  # arguments whose value no result depends on
-    "stacklevel": "the line that a warning names",
-    "strict": "a second guard against lengths that were checked, or are equal by construction",
-    "buffering": "how a file is read",
-}
-
-COMPARISONS = {
-    ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="), ast.GtE: (">", "<"), ast.Eq: ("!=",),
-    ast.NotEq: ("==",), ast.Is: ("is not",), ast.IsNot: ("is",), ast.In: ("not in",), ast.NotIn: ("in",),
-}  # fmt: skip
-ARITHMETIC = {
-    ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.Pow: "*", ast.Mod: "*", ast.FloorDiv: "/",
-    ast.BitAnd: "|", ast.BitOr: "&",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One change: the characters from `start` to `end` of a file become `now`."""
-
-    file: str
-    line: int
-    start: int
-    end: int
-    was: str
-    now: str
-
-    @property
-    def package(self) -> str:
-        return Path(self.file).parts[2].removesuffix(".py")
-
-    def apply(self, root: Path) -> str:
-        """Write the mutant into the copy at `root`; returns the text that was there."""
-        path = root / self.file
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text[: self.start] + self.now + text[self.end :], encoding="utf-8")
-        return text
-
-
-def mutants_of(path: Path) -> list[Mutant]:
-    """Every mutant of one file."""
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-
-    def place(line: int, column: int) -> int:  # columns of the syntax tree count bytes
-        return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
-
-    found = []
-    for node in executed(ast.parse(text)):
-        for first, last, now in changes(node):
-            start = place(first.lineno, first.col_offset) if isinstance(first, ast.AST) else place(*first)
-            end = place(last.end_lineno, last.end_col_offset) if isinstance(last, ast.AST) else place(*last)
-            was = text[start:end]
-            new = now(was) if callable(now) else now
-            if new != was:
-                found.append(Mutant(path.relative_to(ROOT).as_posix(), node.lineno, start, end, was, new))
-    return found
-
-
-def executed(node: ast.AST) -> Iterator[ast.AST]:
-    """Nodes that run and whose places are known: no annotations, no texts, no messages of errors.
-
-    Neither how long a loop sleeps nor the arguments of `UNSEEN`, which change no result.
-    """
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "type_comment", "decorator_list"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST) or isinstance(child, (ast.JoinedStr, ast.Raise)):
-                continue
-            if isinstance(child, ast.keyword) and child.arg in UNSEEN:
-                continue
-            if isinstance(child, ast.Call) and ast.unparse(child.func) == "time.sleep":
-                continue
-            if isinstance(child, ast.If) and ast.unparse(child.test) in (
-                "TYPE_CHECKING",
-                "__name__ == '__main__'",
-            ):
-                continue
-            yield child
-            yield from executed(child)
-
-
-def changes(node: ast.AST) -> Iterator[tuple]:
-    """(first node, last node, new text or a function of the old) for each change of a node."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
-        value = node.value
-        if isinstance(value, bool):
-            yield node, node, str(not value)
-        elif isinstance(value, int):
-            yield node, node, str(value + 1)
-        else:
-            yield node, node, repr(value * 1.5 if value else 1.0)
-    elif isinstance(node, ast.Compare):
-        sides = [node.left, *node.comparators]
-        for left, operator, right in zip(sides, node.ops, sides[1:]):
-            for new in COMPARISONS.get(type(operator), ()):
-                yield between(left, right, new)
-    elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
-        yield between(node.left, node.right, ARITHMETIC[type(node.op)])
-    elif isinstance(node, ast.BoolOp):
-        new = "or" if isinstance(node.op, ast.And) else "and"
-        for left, right in zip(node.values, node.values[1:]):
-            yield between(left, right, new)
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
-        yield (node.lineno, node.col_offset), (node.operand.lineno, node.operand.col_offset), ""
-    elif isinstance(node, (ast.If, ast.IfExp)):
-        yield node.test, node.test, lambda was: f"(not ({was}))"
-        if isinstance(node, ast.If) and not node.orelse:
-            yield node.test, node.test, lambda was: f"(False and ({was}))"
-
-
-def between(left: ast.expr, right: ast.expr, new: str) -> tuple:
-    """Replace the operator between two operands, with the brackets around it left where they are."""
-
-    def replaced(was: str) -> str:
-        core = was.strip(" ()\n\\")
-        return was.replace(core, new, 1)
-
-    return (left.end_lineno, left.end_col_offset), (right.lineno, right.col_offset), replaced
 
 
 def sources(package: str) -> list[Path]:
