@@ -31,6 +31,7 @@ FAMILIES = {
     "resnet": ((3, 4, 4), {"stages": (1, 1), "channels": (16, 32)}, (1, 4)),
     "wide_resnet": ((3, 4, 4), {"depth": 10, "batch_norm": False}, (2, 6)),
     "vit": ((3, 8, 8), {"depth": 1, "dim": 64, "heads": 2}, (1, 4)),
+    "decoder": ((6,), {"depth": 1, "dim": 64, "heads": 2}, (1, 4)),
 }
 SEEDS = 5
 
@@ -51,8 +52,10 @@ def observe(family: str, width: float, scheme: str, optimizer: str) -> dict[str,
             )
         generator = torch.Generator().manual_seed(100 + seed)
         x = torch.randn(8, *shape, generator=generator, dtype=torch.float64)
-        direction = torch.randn(8, 5, generator=generator, dtype=torch.float64)
+        if family == "decoder":  # tokens of a vocabulary of five
+            x = torch.randint(0, 5, (8, *shape), generator=generator)
         outputs = model(x)
+        direction = torch.randn(outputs.shape, generator=generator, dtype=torch.float64)
         before, seen[:] = list(seen), []
         gradients = torch.autograd.grad((outputs * direction).mean(), list(model.parameters()))
         scales = nets.learning_rate_scales(model, optimizer)

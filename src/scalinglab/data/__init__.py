@@ -1,4 +1,4 @@
-"""Image sets, teacher–student data and views of them: subset, pool, noise, superclass, label noise.
+"""Image sets, text, teacher–student data and views of them: subset, pool, noise, superclass, label noise.
 
 `load(name)` reads a set that lies in the data folder (`scalinglab data get NAME` brings it there) into a
 `Dataset`; its methods make views. Everything is NumPy; the training engine moves it to the device once.
@@ -6,6 +6,7 @@
 
 from scalinglab.data.dataset import NORMALIZATIONS, Dataset
 from scalinglab.data.fetch import get
+from scalinglab.data.language import text
 from scalinglab.data.loading import available, load
 from scalinglab.data.sources import SOURCES, folder, search_path
 from scalinglab.data.teacher import Teacher, random_teacher, teacher_student
@@ -23,6 +24,7 @@ __all__ = [
     "random_teacher",
     "search_path",
     "teacher_student",
+    "text",
 ]
 
 __getattr__ = renamed_names(__name__, {"NORMALISATIONS": "NORMALIZATIONS"})

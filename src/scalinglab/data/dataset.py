@@ -36,7 +36,8 @@ class Dataset:
         name: what it is called in `Curves`.
         train_x, test_x: inputs, (examples, channels, height, width) for images or (examples, dimension);
             uint8 as stored, or float32.
-        train_y, test_y: class numbers, int64 (examples,), or targets, float32 (examples, outputs).
+        train_y, test_y: class numbers, int64 (examples,), of text one a position, (examples, context); or
+            targets, float32 (examples, outputs).
         n_classes: number of classes; 0 for regression.
         offset, scale: per channel, float32; input = (x − offset) / scale.
         white: the largest stored pixel value, 255 for most image sets, 16 for digits.

@@ -24,6 +24,7 @@ FAMILIES: dict[str, Callable[..., nn.Module]] = {
     "resnet": resnets.resnet,
     "wide_resnet": resnets.wide_resnet,
     "vit": transformers.vit,
+    "decoder": transformers.decoder,
 }
 # the width that `mup` starts from, where it coincides with `standard`; 1 for the other families
 BASE_WIDTH = {"lenet": 2.0, "wide_resnet": 2.0}
@@ -44,12 +45,12 @@ def build(
     """Build a network.
 
     Args:
-        name: A family: "mlp", "lenet", "cnn", "myrtle", "resnet", "wide_resnet", "vit".
-        input_shape: Shape of one input, (channels, height, width) for images.
+        name: A family: "mlp", "lenet", "cnn", "myrtle", "resnet", "wide_resnet", "vit", "decoder".
+        input_shape: Shape of one input, (channels, height, width) for images, (context,) for a decoder.
         n_classes: Number of logits.
         width: Widening factor. It multiplies every hidden layer of the family's base; for "lenet" the
             factor is width/2 and for "wide_resnet" it is the k of d-k, as in park2019.
-        depth: Hidden layers of an mlp, d of a wide resnet, blocks of a vit; None takes the family's own.
+        depth: Hidden layers of an mlp, d of a wide resnet, blocks of a transformer; None: the family's own.
         parameterization: "standard", "ntk" or "mup" (see `scalinglab.nets.parameterization`).
         batch_norm: None takes the family's own: with it for residual networks, without for the others.
         initialization: "critical" (park2019: Gaussian, σ0² = 2), "torch" (PyTorch's default) or
@@ -58,7 +59,7 @@ def build(
         options: What only this family takes, e.g. `shape` (mlp), `variant` (cnn), `dropout`.
 
     Returns:
-        A module that maps (n, *input_shape) to logits (n, n_classes).
+        A module that maps (n, *input_shape) to logits (n, n_classes); a decoder to (n, context, n_classes).
     """
     if name not in FAMILIES:
         raise BadInput(f"unknown network {name!r}: {nearest(name, FAMILIES)}")

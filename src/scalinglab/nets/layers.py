@@ -92,12 +92,13 @@ class BatchNorm(nn.BatchNorm2d):
 class Attention(nn.Module):
     """Multi-head self-attention: softmax(q kᵀ · scale) v, then the output projection.
 
-    The attributes `query`, `key`, `value`, `output`, `heads` and `scale` are what norms are read from.
+    The attributes `query`, `key`, `value`, `output`, `heads` and `scale` are what norms are read from. With
+    `causal` a token sees itself and those before it.
     """
 
-    def __init__(self, dim: int, heads: int, dropout: float = 0.0) -> None:
+    def __init__(self, dim: int, heads: int, dropout: float = 0.0, causal: bool = False) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads, self.causal = heads, causal
         self.scale = 1.0 / math.sqrt(dim // heads)
         self.query, self.key, self.value = Dense(dim, dim), Dense(dim, dim), Dense(dim, dim)
         self.output = Dense(dim, dim)
@@ -111,7 +112,11 @@ class Attention(nn.Module):
             for projection in (self.query, self.key, self.value)
         )
         # written out: images make few tokens, and the fused kernels know neither vmap nor forward mode
-        pattern = (self.scale * (query @ key.mT)).softmax(-1)
+        scores = self.scale * (query @ key.mT)
+        if self.causal:
+            later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+            scores = scores.masked_fill(later, -math.inf)
+        pattern = scores.softmax(-1)
         mixed = self.dropout(pattern) @ value
         return self.output(mixed.transpose(-3, -2).reshape(tokens.shape))
 

@@ -151,10 +151,10 @@ def _fans(layer: Dense | Conv, back: bool = False) -> tuple[int, int]:
 
 
 def _vector(name: str, initialization: str) -> Draw:
-    if name.endswith("class_token") and initialization == "critical":
+    if name.endswith(("class_token", "embedding")) and initialization == "critical":
         # as large as the tokens of patches: layer norm would blow up the gradients of a small one
         return Draw("normal", 1.0)
-    if name.endswith(("class_token", "positions")):
+    if name.endswith(("class_token", "positions", "embedding")):
         return Draw("truncated", 0.02)
     return Draw("constant", 1.0 if name.endswith("weight") else 0.0)
 

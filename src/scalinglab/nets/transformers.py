@@ -1,9 +1,14 @@
-"""The vision transformer of damico2025 (Dosovitskiy et al. 2021): pre-norm, class token."""
+"""Transformers: the vision transformer of damico2025 (Dosovitskiy et al. 2021), and a small language model.
+
+Both are pre-norm. The vision transformer reads a class token; the language model predicts, at every position
+of a text, the token that comes next from those up to there (Radford et al. 2019).
+"""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from scalinglab.errors import BadInput
 from scalinglab.nets.convnets import image_sides
@@ -29,11 +34,11 @@ class Tokens(nn.Module):
 class Block(nn.Module):
     """x + attention(norm x), then x + mlp(norm x)."""
 
-    def __init__(self, dim: int, heads: int, expansion: int, dropout: float) -> None:
+    def __init__(self, dim: int, heads: int, expansion: int, dropout: float, causal: bool = False) -> None:
         super().__init__()
         drop = [nn.Dropout(dropout)] if dropout else []
         self.norm_attention = nn.LayerNorm(dim)
-        self.attention = Attention(dim, heads, dropout)
+        self.attention = Attention(dim, heads, dropout, causal)
         self.norm_mlp = nn.LayerNorm(dim)
         self.mlp = nn.Sequential(
             Dense(dim, expansion * dim), nn.GELU(), *drop, Dense(expansion * dim, dim), *drop
@@ -98,12 +103,68 @@ def vit(
     layers: list[nn.Module] = [Tokens(channels, height * breadth // patch**2, patch, length)]
     layers += [Block(length, heads, expansion, dropout) for _ in range(depth)]
     layers += [nn.LayerNorm(length), ClassToken()]
+    _set_gains(layers)
+    return nn.Sequential(*layers, Dense(length, n_classes))
+
+
+def _set_gains(layers: list[nn.Module]) -> None:
+    """Let critical initialisation keep the variance: 2 around a rectifier, 1 for a linear map."""
     for module in (m for layer in layers for m in layer.modules()):
-        # critical initialisation keeps the variance: 2 after a rectifier, 1 for a linear map
         if isinstance(module, (Conv, Dense)):
             module.gain = 1.0
     for layer in layers:
         if isinstance(layer, Block):
             layer.mlp[0].gain = layer.mlp[-1].gain = 2.0  # type: ignore[union-attr,assignment]
-    readout = Dense(length, n_classes)
-    return nn.Sequential(*layers, readout)
+
+
+class Embedding(nn.Module):
+    """A vector for each token, and one for each position added to it."""
+
+    def __init__(self, vocabulary: int, context: int, dim: int) -> None:
+        super().__init__()
+        self.token_embedding = nn.Parameter(torch.zeros(vocabulary, dim))
+        self.position_embedding = nn.Parameter(torch.zeros(context, dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Token numbers (n, context), of any type, to vectors (n, context, dim)."""
+        return F.embedding(x.long(), self.token_embedding) + self.position_embedding
+
+
+def decoder(
+    input_shape: tuple[int, ...],
+    n_classes: int,
+    width: float,
+    depth: int | None,
+    batch_norm: bool | None,
+    *,
+    dim: int = 64,
+    heads: int = 4,
+    expansion: int = 4,
+    dropout: float = 0.0,
+) -> nn.Module:
+    """A decoder language model: logits (n, context, n_classes) of the next token at every position.
+
+    Args:
+        input_shape: (context,), tokens that it sees.
+        n_classes: Size of the vocabulary.
+        width: Factor on `dim`; the number of heads stays.
+        depth: Blocks (2).
+        batch_norm: It has layer norm; leave it out.
+        dim: Length of a token's vector at width 1.
+        heads: Attention heads.
+        expansion: Hidden units of a block's mlp, in lengths of a vector.
+        dropout: Probability, in attention and mlp.
+    """
+    if batch_norm:
+        raise BadInput("a decoder has layer norm, no batch norm: leave batch_norm out")
+    if len(input_shape) != 1:
+        raise BadInput(
+            f"a decoder takes rows of tokens, input_shape = (context,), not {input_shape}: use "
+            "dataset = 'text'"
+        )
+    length = max(1, round(dim * width / heads)) * heads
+    layers: list[nn.Module] = [Embedding(n_classes, input_shape[0], length)]
+    layers += [Block(length, heads, expansion, dropout, causal=True) for _ in range(depth or 2)]
+    layers.append(nn.LayerNorm(length))
+    _set_gains(layers)
+    return nn.Sequential(*layers, Dense(length, n_classes))

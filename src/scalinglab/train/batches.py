@@ -20,7 +20,7 @@ from scalinglab import data as datasets
 from scalinglab.data import Dataset
 from scalinglab.errors import BadInput
 from scalinglab.train import random_numbers as rn
-from scalinglab.train.setting import Setting
+from scalinglab.train.setting import GENERATED, Setting
 
 AHEAD = 1 << 16  # examples whose indices are made at once, about, for each run
 DRAWN = 1 << 22  # numbers that are put in order at once
@@ -48,8 +48,8 @@ def _dataset(
     name: str, options: tuple, normalize: str, pool: int, superclass: str | tuple[int, ...] | None,
     input_noise: float, label_noise: float, seed: int, test_size: int | None,
 ) -> Dataset:  # fmt: skip
-    if name == "teacher_student":
-        loaded = _teacher(dict(options))
+    if name in GENERATED:
+        loaded = _generated(name, dict(options))
     else:
         loaded = datasets.load(name, normalize="none")
         loaded = (loaded.pool(pool) if pool > 1 else loaded).normalize(normalize)
@@ -66,11 +66,11 @@ def _dataset(
     return loaded
 
 
-def _teacher(options: dict) -> Dataset:
+def _generated(name: str, options: dict) -> Dataset:
     try:
-        return datasets.teacher_student(**options)
+        return getattr(datasets, name)(**options)  # type: ignore[no-any-return]
     except TypeError as error:
-        raise BadInput(f"data_options={options} of teacher_student: {error}") from error
+        raise BadInput(f"data_options={options} of {name}: {error}") from error
 
 
 class Resident:

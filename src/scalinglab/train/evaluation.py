@@ -125,7 +125,7 @@ class Evaluator:
         resident = self.resident
         inputs, targets = (getattr(resident, f"{split}_{kind}") for kind in "xy")
         loss = torch.zeros(runs, dtype=torch.float64, device=resident.device)
-        wrong = torch.zeros(runs, dtype=torch.int64, device=resident.device)
+        wrong = torch.zeros(runs, dtype=torch.float64, device=resident.device)
         piece = max(1, examples_at_once(self.program.model, resident) // runs)
         for start in range(0, n, piece):
             part = slice(start, min(start + piece, n))
@@ -135,8 +135,9 @@ class Evaluator:
             logits = self.program.logits(weights, buffers, resident.inputs(stored), shared=index is None)
             loss += objective(logits, y, self.setting, plain=True).double() * (part.stop - part.start)
             if resident.n_classes:
-                wrong += (logits.argmax(-1) != y).sum(-1)
-        return torch.stack([loss, wrong.double()])
+                missed = (logits.argmax(-1) != y).double()
+                wrong += (missed.mean(-1) if missed.ndim > 2 else missed).sum(-1)
+        return torch.stack([loss, wrong])
 
 
 def examples_at_once(model: nn.Module, resident: Resident) -> int:

@@ -26,8 +26,10 @@ from scalinglab.data import NORMALIZATIONS, SOURCES
 from scalinglab.errors import BadInput, nearest
 from scalinglab.support.deprecation import renamed_fields
 
+# data that functions of `scalinglab.data` make of `data_options`, and examples of each by default
+GENERATED = {"teacher_student": 10_000, "text": 4096}
 CHOICES: dict[str, tuple[str, ...]] = {
-    "dataset": (*SOURCES, "teacher_student"),
+    "dataset": (*SOURCES, *GENERATED),
     "normalize": tuple(NORMALIZATIONS),
     "optimizer": ("sgd", "nesterov", "adam", "adamw"),
     "loss": ("cross_entropy", "mse"),
@@ -70,8 +72,8 @@ class Setting:
             network, as `scalinglab.nets.build` takes them; `model_options` is what only this family takes.
         linearized: train the network's linearisation at its initial weights in its place
             (`scalinglab.nets.Linearized`); give `measure` without norms, which are those of a network.
-        dataset: a name that `scalinglab.data.load` knows, or "teacher_student" with `data_options` for
-            `scalinglab.data.teacher_student`.
+        dataset: a name that `scalinglab.data.load` knows, or "teacher_student" or "text" with `data_options`
+            for the function of that name in `scalinglab.data`. Text goes with model "decoder".
         n_data: training examples; None takes all. Subsets of one seed contain each other.
         data_block: which block of `n_data` examples of the seed's permutation, counted from 0; the blocks of
             one seed do not overlap.
@@ -81,9 +83,9 @@ class Setting:
             and nesterov (0.9); weight decay is decoupled in adamw and part of the gradient otherwise.
         loss: "cross_entropy", or "mse" (mean over outputs; one-hot targets for classes).
         label_smoothing: probability taken from the true class and spread over all.
-        online: fresh examples at every step, each seen once: teacher_student without end, or images under
-            random augmentation, which stand in for fresh ones (then `augment` must be set). `n_data` is the
-            pool that images are drawn from.
+        online: fresh examples at every step, each seen once: teacher_student without end, text while it
+            lasts, or images under random augmentation, which stand in for fresh ones (then `augment` must be
+            set). `n_data` is the pool that images are drawn from.
         batch_size: examples a step; smaller sets are taken whole. Batches run through random permutations
             of the data, one after another, so a batch may end one epoch and begin the next.
         full_batch: gradient descent on all of the data at every step.
@@ -177,11 +179,11 @@ class Setting:
                 object.__setattr__(self, name, None)
         if self.momentum_precision == "fp32":  # as where nothing is said
             object.__setattr__(self, "momentum_precision", None)
-        if self.online and self.dataset == "teacher_student":
+        if self.online and self.dataset in GENERATED:
             _draw_once(self)
         if self.n_data is None:
             source = SOURCES.get(self.dataset)
-            size = source.n_train if source else self.data_options.get("n_data", 10_000)
+            size = source.n_train if source else self.data_options.get("n_data", GENERATED[self.dataset])
             object.__setattr__(self, "n_data", size)
         if self.batch_size is None and not self.full_batch:
             object.__setattr__(self, "batch_size", 128)
@@ -343,16 +345,34 @@ def _check_agreement(s: Setting) -> None:
         raise BadInput(f"full_batch and batch_size={s.batch_size} contradict each other: leave one out")
     if s.label_smoothing and s.loss == "mse":
         raise BadInput("label_smoothing goes with loss='cross_entropy'")
-    if s.data_options and s.dataset != "teacher_student":
-        raise BadInput(f"data_options are for dataset='teacher_student', not {s.dataset!r}")
-    if s.dataset == "teacher_student" and (s.pool != 1 or s.normalize != "channel"):
+    if s.data_options and s.dataset not in GENERATED:
+        raise BadInput(f"data_options are for dataset={' or '.join(map(repr, GENERATED))}, not {s.dataset!r}")
+    if s.dataset in GENERATED and (s.pool != 1 or s.normalize != "channel"):
         key = "pool" if s.pool != 1 else "normalize"
         raise BadInput(
-            f"{key}={getattr(s, key)!r} is for images; inputs of teacher_student lie on the unit cube: "
-            f"leave it out"
+            f"{key}={getattr(s, key)!r} is for images, and dataset={s.dataset!r} has none: leave it out"
         )
+    if (s.dataset == "text") != (s.model == "decoder"):
+        raise BadInput(
+            f"model={s.model!r} with dataset={s.dataset!r}: a decoder takes text, and text takes a decoder"
+        )
+    if s.dataset == "text":
+        _check_text(s)
     if s.graphs and s.full_batch:
         raise BadInput("graphs need batches of one fixed size: leave out full_batch or graphs")
+
+
+def _check_text(s: Setting) -> None:
+    """What is for one target an example, or for real-valued inputs."""
+    alone = [name for name in s.measure if not name.startswith("norm")]
+    given = {
+        "loss": s.loss if s.loss != "cross_entropy" else None, "superclass": s.superclass,
+        "input_noise": s.input_noise, "label_noise": s.label_noise, "fail_below": s.fail_below,
+        "measure": alone,
+    }  # fmt: skip
+    for name, value in given.items():
+        if value:
+            raise BadInput(f"{name}={value!r} is not for text, with a target at every byte: leave it out")
 
 
 def _check_linearized(s: Setting) -> None:
@@ -376,7 +396,7 @@ def _check_linearized(s: Setting) -> None:
 
 
 def _draw_once(s: Setting) -> None:
-    """Give a run on a teacher's data as many examples as it sees, steps × batch size: none comes twice."""
+    """Give a run on generated data as many examples as it sees, steps × batch size: none comes twice."""
     assert s.steps is not None
     seen = s.steps * (s.batch_size or 128)
     if seen > MOST_ONLINE:
@@ -391,11 +411,11 @@ def _draw_once(s: Setting) -> None:
 
 
 def _check_online(s: Setting) -> None:
-    if s.dataset == "teacher_student" and s.steps is None:
-        raise BadInput("online on a teacher's data: give steps; there are no epochs of data without end")
+    if s.dataset in GENERATED and s.steps is None:
+        raise BadInput(f"online with dataset={s.dataset!r}: give steps; data that come once have no epochs")
     if s.full_batch:
         raise BadInput("online and full_batch contradict each other: give batch_size")
-    if s.dataset != "teacher_student" and s.augment == "none":
+    if s.dataset not in GENERATED and s.augment == "none":
         raise BadInput(
             f"online with dataset={s.dataset!r}: a set of images ends; set augment, whose random views stand "
             "in for fresh images, or take dataset='teacher_student'"

@@ -239,7 +239,8 @@ def objective(
 ) -> Tensor:
     """Mean loss over examples, or over those that are live, for each run.
 
-    Logits are (runs, examples, outputs), live is (runs, examples), the result (runs,).
+    Logits are (runs, examples, outputs), live is (runs, examples), the result (runs,). Text has logits and
+    targets at every position, (runs, examples, context, …): an example's loss is the mean over them.
     """
     if setting.loss == "mse":
         target = F.one_hot(y, logits.shape[-1]).to(logits.dtype) if y.dtype == torch.int64 else y
@@ -253,6 +254,7 @@ def objective(
             logits.flatten(0, -2), y.flatten(), reduction="none", label_smoothing=smoothing
         )
         each = each.view(y.shape)
+        each = each.mean(-1) if each.ndim > 2 else each
     if live is None:
         return each.mean(-1)
     return torch.where(live, each, 0.0).sum(-1) / live.sum(-1)

@@ -26,9 +26,9 @@ SHOWN = ("n_data", "seed", "step", "train_loss", "test_loss", "test_error", "bes
 
 
 def train(
-    model: Annotated[str, typer.Option(help="The network, e.g. mlp, cnn, resnet or vit.")] = "mlp",
+    model: Annotated[str, typer.Option(help="The network, e.g. mlp, cnn, resnet, vit or decoder.")] = "mlp",
     dataset: Annotated[
-        str, typer.Option(help="The data set, e.g. digits; 'data list' shows all.")
+        str, typer.Option(help="The data set, e.g. digits ('data list' shows all), text or teacher_student.")
     ] = "digits",
     n_data: Annotated[
         str | None,

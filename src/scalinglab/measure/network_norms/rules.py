@@ -44,7 +44,7 @@ NEUTRAL_FUNCTIONS = {torch.flatten, torch.reshape, torch.squeeze, torch.unsqueez
                      torch.transpose, F.dropout, operator.getitem, F.pad}  # fmt: skip
 NEUTRAL_METHODS = {"view", "reshape", "flatten", "transpose", "permute", "contiguous", "squeeze",
                    "unsqueeze", "expand", "expand_as", "to", "float", "clone", "detach", "movedim",
-                   "type_as"}  # fmt: skip
+                   "type_as", "long"}  # fmt: skip
 
 
 SUMS = (operator.add, operator.iadd, torch.add, operator.sub, torch.sub, "add", "add_", "sub")
@@ -77,6 +77,7 @@ FUNCTION_RULES: dict[Any, str] = {
     **dict.fromkeys((*NEUTRAL_FUNCTIONS, *NEUTRAL_METHODS), "_neutral"),
     **dict.fromkeys((*FUNCTION_SLOPES, *METHOD_SLOPES), "_slope"),
     **dict.fromkeys((torch.mean, "mean"), "_mean"),
+    F.embedding: "_lookup",
     **dict.fromkeys(POOL_FUNCTIONS, "_pooling"),
     **dict.fromkeys(("size", "dim", getattr), "_no_tensor"),
 }
@@ -188,6 +189,10 @@ class Rules:
     def _pooling(self, node: fx.Node) -> None:
         sources, pool = _sources(node), self._pool_of_function(node)
         self._factor(node, sources, self._pool(sources[0], node, pool), str(node.target.__name__))  # type: ignore
+
+    def _lookup(self, node: fx.Node) -> None:
+        self.graph.assumptions.append("tokens: norms are those of the map from their vectors to the output")
+        self._set(node, _zero)
 
     def _no_tensor(self, node: fx.Node) -> None:
         self._set(node, lambda norms: None)

@@ -18,12 +18,14 @@ ENTRIES = (
     Entry(
         "bordelon2024/fig1c",
         "a transformer on data that do not repeat improves monotonically with its width",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "gpu"),
+        make="scalinglab.papers.bordelon2024.language:fig1c",
     ),
     Entry(
         "bordelon2024/fig1d",
         "a transformer on few data that repeat: a larger width is not always better",
-        scales=("smoke", "laptop", "gpu", "paper"),
+        scales=("smoke", "laptop", "gpu"),
+        make="scalinglab.papers.bordelon2024.language:fig1d",
     ),
     Entry(
         "bordelon2024/fig2a",

@@ -73,15 +73,15 @@ CNNS = "stand-in: CNNs of 5 layers on CIFAR-10 under random crops and flips, ani
 SCANS = {
     "smoke": Scan(
         "stand-in: perceptrons of one hidden layer on fresh data of a teacher in 4 dimensions, 2 classes",
-        {"model": "mlp", "depth": 1, "model_options": {"hidden": 32}, "dataset": "teacher_student",
+        {"model": "mlp", "depth": 1, "model_options": {"hidden": 8}, "dataset": "teacher_student",
          "data_options": {"dimension": 4, "classes": True, "outputs": 2, "n_test": 1000},
          "batch_size": 64, "steps": 80, "evaluate_at_most": 100},
-        (0.25, 0.5, 1.0), 3, 400, {"classify": 0.5, "rich": 0.3, "lazy": 1.0},
+        (1.0, 2.0, 4.0), 3, 400, {"classify": 0.5, "rich": 0.3, "lazy": 1.0},
     ),
     "laptop": Scan(
         CNNS + ", averaged to 16 × 16 pixels",
-        IMAGES | {"pool": 2, "batch_size": 64, "steps": 600},
-        (0.5, 1.0, 2.0), 3, 1000, {"classify": 0.3, "rich": 0.15, "lazy": 0.2},
+        IMAGES | {"pool": 2, "batch_size": 64, "steps": 600, "model_options": {"channels": 4}},
+        (1.0, 2.0, 4.0), 3, 1000, {"classify": 0.3, "rich": 0.15, "lazy": 0.2},
     ),
     "gpu": Scan(
         CNNS, IMAGES | {"batch_size": 128, "steps": 1500},
