@@ -13,24 +13,24 @@ from training_parts.plain import dataset_name
 from training_parts.results import Results
 
 BATCHES = {"small": (8, 16, 32, 64), "large": (128, 256, 512)}
-TILES = {  # ROWS, UNITS, FEATURES (0: none), num_warps
-    ("small", "forward"): [(64, 64, 64, 4), (32, 64, 64, 4), (64, 64, 32, 4), (64, 32, 64, 4)],
-    ("small", "output"): [(32, 32, 0, 4), (32, 64, 0, 4), (16, 64, 0, 4)],
-    ("small", "update"): [(32, 64, 64, 4), (32, 64, 128, 4), (32, 32, 128, 4), (32, 64, 128, 8)],
-    ("large", "forward"): [(128, 64, 64, 4), (64, 64, 64, 4), (128, 64, 32, 4), (128, 128, 64, 8)],
-    ("large", "output"): [(32, 32, 0, 4), (32, 64, 0, 4)],
-    ("large", "update"): [(32, 64, 64, 4), (64, 64, 64, 4), (64, 64, 128, 8), (32, 64, 128, 4)],
+TILES = {  # ROWS, UNITS, FEATURES (0: none), num_warps, EARLY
+    ("small", "forward"): [(32, 64, 64, 4), (16, 64, 64, 4), (32, 64, 32, 4)],
+    ("small", "output"): [(32, 32, 0, 4), (16, 32, 0, 4), (64, 32, 0, 8)],
+    ("small", "update"): [(32, 64, 64, 4, True), (32, 64, 64, 4, False), (32, 32, 64, 4, True),
+                          (32, 64, 128, 4, False)],
+    ("large", "forward"): [(128, 64, 32, 4), (128, 64, 64, 4), (32, 64, 64, 4)],
+    ("large", "output"): [(32, 32, 0, 4), (64, 32, 0, 8), (64, 16, 0, 4)],
+    ("large", "update"): [(32, 64, 128, 4, False), (64, 64, 64, 4, False), (32, 32, 128, 4, False)],
 }  # fmt: skip
 LAUNCHES = 20
 
 
 def tiles_part(part: str, results: Results) -> None:
     for (kind, kernel), tiles in TILES.items():
-        for rows, units, features, warps in tiles:
-            tile = {"ROWS": rows, "UNITS": units, "num_warps": warps} | (
-                {"FEATURES": features} if features else {}
-            )
-            name = f"{kind} {kernel} {rows}x{units}x{features}, {warps} warps"
+        for rows, units, features, warps, *early in tiles:
+            tile = {"ROWS": rows, "UNITS": units, "num_warps": warps}
+            tile |= ({"FEATURES": features} if features else {}) | ({"EARLY": early[0]} if early else {})
+            name = f"{kind} {kernel} {rows}x{units}x{features}, {warps} warps" + ", early" * any(early)
             results.add(part, name, lambda k=kind, n=kernel, t=tile: measured(k, n, t))
 
 

@@ -89,14 +89,14 @@ ENTRIES = (
     Entry(
         "park2019/fig12",
         "standard Wide ResNets with batch norm",
-        scales=("smoke", "laptop", "paper"),
+        scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.park2019.searches:fig12",
         gpu_hours=2800,
     ),
     Entry(
         "park2019/fig13",
         "regularized Wide ResNets",
-        scales=("smoke", "laptop", "paper"),
+        scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.park2019.searches:fig13",
         gpu_hours=2800,
     ),

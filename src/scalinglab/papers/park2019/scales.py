@@ -69,6 +69,16 @@ GPU = {
     "fashion-mnist CNN ntk bn": Reduced(
         1 / 240, (2, 4, 8), (32, 64, 128, 256, 512), 192, (2.5, 5.0, 10.0, 20.0, 40.0)
     ),
+    **{  # three minutes a search, by 100 TFLOP/s
+        f"cifar10 WRN {kind}": Reduced(
+            1 / 60, (2, 3, 4), (16, 32, 64, 128, 256, 512), 192, rates, seeds=3, precision="tf32"
+        )
+        for kind, rates in (
+            ("ntk bn", (7.5, 15.0, 30.0, 60.0, 120.0)),
+            ("standard bn", ()),
+            ("standard regularised", ()),
+        )
+    },
     **{
         f"mnist {family} {scheme}": Reduced(1 / 30, (128, 256, 512), (8, 16, 32, 64, 128, 256))
         for family in ("BH", "TH")

@@ -50,16 +50,19 @@ def bracket(batch: int) -> str:
 def tiles(most: int) -> dict[str, dict[str, int]]:
     """What one program of each kernel takes, for batches of at most so many examples.
 
-    64 units are what a group of four warps multiplies at once. Weights are split for tensor cores wherever
-    they are read, which takes longer than the products: so a program takes many examples.
+    64 units are what four warps multiply at once. Weights are split wherever they are read, which takes
+    longer than the products, so a program takes many examples; but not as many as units, for the compiler
+    would read tiles of one shape alike, weights as if they were bytes. Most were chosen by
+    benchmarks/training.py, part tiles.
     """
-    rows = max(16, min(128, 1 << (most - 1).bit_length()))
+    rows = 16 if most <= 16 else 32 if most <= SMALL else 128
     return {
-        "forward": {"ROWS": rows, "UNITS": 64, "FEATURES": 32, "num_warps": 4},
+        "forward": {"ROWS": rows, "UNITS": 64, "FEATURES": 32 if rows > 64 else 64, "num_warps": 4},
         "output": {"ROWS": min(rows, 32), "UNITS": 32, "num_warps": 4},
         "hidden_gradient": {"ROWS": rows, "UNITS": 16 if rows > 64 else 32, "FEATURES": 64, "num_warps": 4},
-        "update": {"ROWS": min(rows, 32), "UNITS": 64, "FEATURES": 64, "num_warps": 4},
-    }
+        "update": {"ROWS": min(rows, 32), "UNITS": 64, "FEATURES": 128 if rows > 64 else 64, "num_warps": 4,
+                   "EARLY": rows <= 64},
+    }  # fmt: skip
 
 
 class FusedSteps:
@@ -91,6 +94,7 @@ class FusedSteps:
         self.moments, self.stream, self.counter, self.diverged_at = moments, stream, counter, diverged_at
         self.data, offset, scale = resident.flat
         self.offset, self.scale = -offset / scale, 1 / scale  # one multiplication and addition
+        self.uniform = all(bool((t == t[0]).all()) for t in (self.offset, self.scale))
         self.targets = resident.train_y
         self.optimizer = (rule.momentum, rule.weight_decay)
         self.smoothing = setting.label_smoothing
@@ -185,5 +189,6 @@ class FusedSteps:
         return (self.data if level == 0 else self.hidden[level - 1]), self.offset, self.scale
 
     def _kind(self, level: int) -> dict[str, bool]:
-        """Whether a layer reads the data, and whether these are bytes."""
-        return {"FIRST": level == 0, "BYTES": level == 0 and self.data.dtype == torch.uint8}
+        """Whether a layer reads the data, whether these are bytes, and all normalised alike."""
+        in_bytes = level == 0 and self.data.dtype == torch.uint8
+        return {"FIRST": level == 0, "BYTES": in_bytes, "UNIFORM": in_bytes and self.uniform}

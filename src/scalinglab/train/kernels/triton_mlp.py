@@ -78,15 +78,24 @@ def _products(left, right, total, BYTES: tl.constexpr, PRECISION: tl.constexpr):
 
 
 @triton.jit
+def _state(weight, momenta, place, mask, MOMENTUM: tl.constexpr):
+    """Weights and momenta."""
+    w = tl.load(weight + place, mask=mask, other=0.0)
+    if MOMENTUM:
+        return w, tl.load(momenta + place, mask=mask, other=0.0)
+    else:
+        return w, w
+
+
+@triton.jit
 def _updated(
-    weight, momenta, place, mask, gradient, rate, momentum, decay,
+    weight, momenta, place, mask, w, u, gradient, rate, momentum, decay,
     MOMENTUM: tl.constexpr, NESTEROV: tl.constexpr,
 ):  # fmt: skip
     """Update weights in place: u ← μ u + g; w ← w − ε u, or w − ε (g + μ u) for Nesterov."""
-    w = tl.load(weight + place, mask=mask, other=0.0)
     change = gradient + decay * w
     if MOMENTUM:
-        u = momentum * tl.load(momenta + place, mask=mask, other=0.0) + change
+        u = momentum * u + change
         tl.store(momenta + place, u, mask=mask)
         change = change + momentum * u if NESTEROV else u
     tl.store(weight + place, w - rate * change, mask=mask)
@@ -97,8 +106,9 @@ def forward(
     data, offset, scale, examples, ahead, work, weight, bias, hidden, out_weight, out_bias, partial,
     features, units, classes, runs, most,
     multiplier, bias_multiplier, out_multiplier, out_bias_multiplier,
-    FIRST: tl.constexpr, LAST: tl.constexpr, BYTES: tl.constexpr, PRECISION: tl.constexpr,
-    ROWS: tl.constexpr, UNITS: tl.constexpr, FEATURES: tl.constexpr, CLASSES: tl.constexpr,
+    FIRST: tl.constexpr, LAST: tl.constexpr, BYTES: tl.constexpr, UNIFORM: tl.constexpr,
+    PRECISION: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr, FEATURES: tl.constexpr,
+    CLASSES: tl.constexpr,
 ):  # fmt: skip
     """Hidden units of one layer; of the last, also each block's share of the logits."""
     block, task = tl.program_id(0), work + 3 * tl.program_id(1)
@@ -112,10 +122,14 @@ def forward(
         a = _inputs(lines, offset, scale, live, k, features, FIRST, BYTES)
         place = (run * units + unit)[:, None] * features + k[None, :]
         w = tl.load(weight + place, mask=mine[:, None] & (k < features)[None, :], other=0.0)
-        if BYTES:
+        if UNIFORM:
+            of_shift += tl.sum(w, 1)
+        elif BYTES:
             of_shift += tl.sum(w * tl.load(offset + k, mask=k < features, other=0.0)[None, :], 1)
             w *= tl.load(scale + k, mask=k < features, other=0.0)[None, :]
         total = _products(w, tl.trans(a), total, BYTES, PRECISION)
+    if UNIFORM:
+        total, of_shift = total * tl.load(scale), of_shift * tl.load(offset)
     b = tl.load(bias + run * units + unit, mask=mine, other=0.0)
     z = tl.trans(multiplier * (total + of_shift[:, None]) + bias_multiplier * b[:, None])
     h = tl.where((live[:, None] & mine[None, :]) & ~(z <= 0), z, 0.0)  # what is not a number stays so
@@ -148,7 +162,7 @@ def output(
     unit, label = block * UNITS + tl.arange(0, UNITS), tl.arange(0, CLASSES)
     mine, real = unit < units, label < classes
     of_weight = (run * classes + label)[None, :] * units + unit[:, None]
-    w = tl.load(weight + of_weight, mask=mine[:, None] & real[None, :], other=0.0)
+    w, u = _state(weight, momenta, of_weight, mine[:, None] & real[None, :], MOMENTUM)
     gradient, of_bias = tl.zeros([UNITS, CLASSES], tl.float32), tl.zeros([CLASSES], tl.float32)
     failed = 0
     for start in range(0, size, ROWS):
@@ -179,12 +193,13 @@ def output(
         tl.store(delta + place, tl.where(h > 0, back, 0.0), mask=inside)
     rate = tl.load(rates + run)
     _updated(
-        weight, momenta, of_weight, mine[:, None] & real[None, :], multiplier * gradient, rate * rate_scale,
-        momentum, decay, MOMENTUM, NESTEROV,
+        weight, momenta, of_weight, mine[:, None] & real[None, :], w, u, multiplier * gradient,
+        rate * rate_scale, momentum, decay, MOMENTUM, NESTEROV,
     )  # fmt: skip
     if block == 0:
+        b, of_b = _state(bias, bias_momenta, run * classes + label, real, MOMENTUM)
         _updated(
-            bias, bias_momenta, run * classes + label, real, bias_multiplier * of_bias,
+            bias, bias_momenta, run * classes + label, real, b, of_b, bias_multiplier * of_bias,
             rate * bias_rate_scale, momentum, decay, MOMENTUM, NESTEROV,
         )  # fmt: skip
         if (failed > 0) & (tl.load(diverged_at + run) < 0):
@@ -222,8 +237,9 @@ def update(
     data, offset, scale, examples, ahead, order, delta, weight, bias, momenta, bias_momenta, rates,
     features, units, runs, most,
     multiplier, bias_multiplier, rate_scale, bias_rate_scale, momentum, decay,
-    FIRST: tl.constexpr, BYTES: tl.constexpr, MOMENTUM: tl.constexpr, NESTEROV: tl.constexpr,
-    PRECISION: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr, FEATURES: tl.constexpr,
+    FIRST: tl.constexpr, BYTES: tl.constexpr, UNIFORM: tl.constexpr, MOMENTUM: tl.constexpr,
+    NESTEROV: tl.constexpr, PRECISION: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
+    FEATURES: tl.constexpr, EARLY: tl.constexpr,
 ):  # fmt: skip
     """Gradient and update of a tile of one layer's weights, (units, features), and of the units' biases."""
     task = order + 2 * tl.program_id(2)
@@ -233,6 +249,12 @@ def update(
         tl.program_id(0) * FEATURES + tl.arange(0, FEATURES),
     )
     mine = unit < units
+    of_weight, inside = (
+        (run * units + unit)[:, None] * features + k[None, :],
+        mine[:, None] & (k < features)[None, :],
+    )
+    if EARLY:  # they arrive while the gradient is computed, but take registers meanwhile
+        w, u = _state(weight, momenta, of_weight, inside, MOMENTUM)
     gradient, of_bias = tl.zeros([UNITS, FEATURES], tl.float32), tl.zeros([UNITS], tl.float32)
     for start in range(0, size, ROWS):
         rows = start + tl.arange(0, ROWS)
@@ -243,18 +265,22 @@ def update(
         d = tl.load(delta + place, mask=live[:, None] & mine[None, :], other=0.0)
         gradient = _products(tl.trans(d), a, gradient, BYTES, PRECISION)
         of_bias += tl.sum(d, 0)
-    if BYTES:
+    if UNIFORM:
+        gradient = gradient * tl.load(scale) + of_bias[:, None] * tl.load(offset)
+    elif BYTES:
         factor = tl.load(scale + k, mask=k < features, other=0.0)
         shift = tl.load(offset + k, mask=k < features, other=0.0)
         gradient = gradient * factor[None, :] + of_bias[:, None] * shift[None, :]
     rate = tl.load(rates + run)
-    place = (run * units + unit)[:, None] * features + k[None, :]
+    if not EARLY:
+        w, u = _state(weight, momenta, of_weight, inside, MOMENTUM)
     _updated(
-        weight, momenta, place, mine[:, None] & (k < features)[None, :], multiplier * gradient,
-        rate * rate_scale, momentum, decay, MOMENTUM, NESTEROV,
+        weight, momenta, of_weight, inside, w, u, multiplier * gradient, rate * rate_scale, momentum, decay,
+        MOMENTUM, NESTEROV,
     )  # fmt: skip
     if tl.program_id(0) == 0:
+        b, of_b = _state(bias, bias_momenta, run * units + unit, mine, MOMENTUM)
         _updated(
-            bias, bias_momenta, run * units + unit, mine, bias_multiplier * of_bias,
+            bias, bias_momenta, run * units + unit, mine, b, of_b, bias_multiplier * of_bias,
             rate * bias_rate_scale, momentum, decay, MOMENTUM, NESTEROV,
         )  # fmt: skip
