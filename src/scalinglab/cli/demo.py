@@ -77,7 +77,7 @@ def demo(
 
 
 def predict_then_train(plan: Plan, runs: Path, quiet: bool) -> tuple[Curves, Outcome]:
-    """Train the smaller sizes, say the prediction, train the largest, say where it fell."""
+    """Train the smaller sizes, print the prediction, train the largest, print where it fell."""
     from scalinglab.papers.demo import digits, forecast
 
     smaller = plan.smaller

@@ -1,4 +1,4 @@
-"""``scalinglab answer``: what a table of runs says, in sentences."""
+"""``scalinglab answer``: the answers of a table of runs, in sentences."""
 
 from __future__ import annotations
 

@@ -112,12 +112,14 @@ def schedule(
         plan, frame = read(file)
         low, high = fitted.interval(plan, frame["step"])
         loss = fitted.predict(plan, frame["step"])
-        told = pd.DataFrame({"run": file.stem, "step": frame["step"], "loss": loss, "low": low, "high": high})
-        line = f"{file.stem}: ends at {told['loss'].iloc[-1]:.4f}, 95 % [{low[-1]:.4f}, {high[-1]:.4f}]"
+        predicted = pd.DataFrame(
+            {"run": file.stem, "step": frame["step"], "loss": loss, "low": low, "high": high}
+        )
+        line = f"{file.stem}: ends at {predicted['loss'].iloc[-1]:.4f}, 95 % [{low[-1]:.4f}, {high[-1]:.4f}]"
         if y in frame:
-            line += f"; mean absolute error {np.mean(np.abs(told['loss'] - frame[y])):.5f}"
+            line += f"; mean absolute error {np.mean(np.abs(predicted['loss'] - frame[y])):.5f}"
         say(line, as_json)
-        rows.append(told)
+        rows.append(predicted)
     document: dict[str, Any] = {"law": law, "parameters": fitted.parameters, "misfit": fitted.misfit}
     table = pd.concat(rows) if rows else pd.DataFrame()
     if best is not None:

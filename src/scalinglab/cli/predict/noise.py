@@ -36,7 +36,7 @@ Kind = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Searches(Rows):
-    """Runs of searches, and what their table does not say."""
+    """Runs of searches, and settings that their table leaves out."""
 
     n_data: Annotated[
         float | None, typer.Option("--n-data", help="Training examples, where the table has no n_data.")
@@ -44,7 +44,7 @@ class Searches(Rows):
     parameterization: Annotated[
         str | None,
         typer.Option(
-            help="'standard' (PyTorch's own) or 'ntk', where the table does not say.", show_default=False
+            help="'standard' (PyTorch's own) or 'ntk', where the table does not give it.", show_default=False
         ),
     ] = None
     momentum: Annotated[
@@ -171,7 +171,7 @@ def plan_noise(
     """Batch size and learning rate for another width, the expected gain, and the critical width.
 
     Needs runs at three widths or more, each with a search over batch sizes or learning rates and two seeds or
-    more. Stops with the reason where the runs cannot tell.
+    more. Stops with the reason where the runs do not determine it.
 
     scalinglab plan noise runs/ --width 8
 

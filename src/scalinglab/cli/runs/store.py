@@ -51,19 +51,19 @@ def verify(
         rows.append(
             {"files": kind, "checked": len(mine), "runs": sum(f.runs for f in mine), "damaged": len(damaged)}
         )
-    told = {str(f.path): problems.get(str(f.path), f.problem) for f in found if f.problem}
+    problems_found = {str(f.path): problems.get(str(f.path), f.problem) for f in found if f.problem}
     old = sum(f.old for f in found)
-    document: dict[str, Any] = {"store": str(path), "checked": len(found), "damaged": len(told)}
-    document |= {"of_an_earlier_format": old, "problems": told, "moved": moved, "kinds": rows}
+    document: dict[str, Any] = {"store": str(path), "checked": len(found), "damaged": len(problems_found)}
+    document |= {"of_an_earlier_format": old, "problems": problems_found, "moved": moved, "kinds": rows}
     emit(document, pd.DataFrame(rows), as_json=as_json)
     if not as_json:
-        for reason in told.values():
+        for reason in problems_found.values():
             print(reason)
         for place in moved:
             print(f"moved aside: {place}")
         if old:
             print(f"{old} files are of an earlier format: scalinglab store upgrade {path}")
-    if told:
+    if problems_found:
         raise typer.Exit(1)
 
 

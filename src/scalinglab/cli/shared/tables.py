@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def pairs(option: str, texts: list[str] | None, shape: str) -> list[tuple[str, str]]:
-    """``["model=CNN"]`` to ``[("model", "CNN")]``, as they stand; `shape` says how to write one."""
+    """``["model=CNN"]`` to ``[("model", "CNN")]``, as they stand; `shape` is the expected form."""
     found = []
     for text in texts or []:
         name, equals, value = text.partition("=")
@@ -35,7 +35,7 @@ def conditions(where: list[str] | None) -> dict[str, str]:
 
 
 def renamed(column: list[str] | None) -> dict[str, str]:
-    """What ``--column`` says of a file's names: ``["n_data=train_size"]`` to ``{"n_data": "train_size"}``."""
+    """``--column``, names of a file: ``["n_data=train_size"]`` to ``{"n_data": "train_size"}``."""
     shape = "OURS=THEIRS, as in n_data=train_size"
     given = pairs("--column", column, shape)
     for name, original in given:
@@ -45,18 +45,18 @@ def renamed(column: list[str] | None) -> dict[str, str]:
 
 
 def limits(bounds: list[str] | None) -> dict[str, tuple[float, float]]:
-    """What ``--bounds`` says of a law's parameters: ``["offset=0:0.1"]`` to ``{"offset": (0.0, 0.1)}``."""
+    """``--bounds``, limits of a law's parameters: ``["offset=0:0.1"]`` to ``{"offset": (0.0, 0.1)}``."""
     shape = "PARAMETER=LOW:HIGH, as in --bounds offset=0:0.1 or offset=0:inf"
     return _two_numbers("--bounds", bounds, shape)
 
 
 def beliefs(priors: list[str] | None) -> dict[str, tuple[float, float]]:
-    """What ``--prior`` says: ``["beta=1:0.5"]`` to ``{"beta": (1.0, 0.5)}``."""
+    """``--prior``: ``["beta=1:0.5"]`` to ``{"beta": (1.0, 0.5)}``."""
     return _two_numbers("--prior", priors, "PARAMETER=VALUE:SPREAD, as in --prior alpha=0.35:0.1")
 
 
 def _two_numbers(option: str, texts: list[str] | None, shape: str) -> dict[str, tuple[float, float]]:
-    """``["name=1:2"]`` to ``{"name": (1.0, 2.0)}``; `shape` says how to write one."""
+    """``["name=1:2"]`` to ``{"name": (1.0, 2.0)}``; `shape` is the expected form."""
     found = {}
     for name, text in pairs(option, texts, shape):
         try:
@@ -68,7 +68,7 @@ def _two_numbers(option: str, texts: list[str] | None, shape: str) -> dict[str, 
 
 
 def pairing(option: str, texts: list[str] | None, shape: str) -> dict[str, str]:
-    """``["beta=alpha"]`` to ``{"beta": "alpha"}``; `shape` says how to write one."""
+    """``["beta=alpha"]`` to ``{"beta": "alpha"}``; `shape` is the expected form."""
     return {name.strip(): value.strip() for name, value in pairs(option, texts, shape)}
 
 
