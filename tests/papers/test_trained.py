@@ -1,12 +1,16 @@
 """Runs behind the figures: trained once, kept in one store for each paper and scale."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 pytest.importorskip("torch")
 
 import scalinglab as sl
+from scalinglab.curves import Curves
 from scalinglab.papers import Entry, Reproduction, Row, trained
 from scalinglab.papers import results as kept
 from scalinglab.store import Store
@@ -47,3 +51,44 @@ def test_reproduce_keeps_runs_beside_the_figures_of_a_paper(tmp_path: Path, monk
     monkeypatch.setattr(kept, "entry", lambda key: entry)
     kept.reproduce("demo/fake", "smoke", tmp_path)
     assert len(sl.read(tmp_path / "demo" / "runs" / "smoke").runs) == 1
+
+
+def test_the_time_of_training_counts_overlapping_runs_once(tmp_path: Path):
+    settings = [{**SETTING, "seed": seed} for seed in (0, 1)]
+    with trained.kept_in(tmp_path):
+        curves = trained.runs(settings, "fig")
+        found = trained.training(curves)
+        records = Store(tmp_path).records().values()
+    assert found is not None
+    assert (found.runs, found.gpus) == (2, ())
+    longest = max(r.finished for r in records) - min(r.started for r in records)
+    assert 0 < found.seconds <= longest
+    assert found.seconds >= max(r.finished - r.started for r in records)
+    with trained.kept_in(tmp_path / "empty"):
+        assert trained.training(curves) is None
+
+
+def test_runs_behind_a_figure_count_without_being_in_its_table(tmp_path: Path):
+    with trained.kept_in(tmp_path):
+        trained.runs([SETTING], "fig")
+        found = trained.training(Curves(pd.DataFrame({"model": ["mlp"], "test_loss": [1.0]}), source="train"))
+    assert found is not None
+    assert found.runs == 1
+
+
+def test_rows_that_are_measured_are_kept_one_by_one(tmp_path: Path):
+    settings = [{"model": "x", "seed": seed} for seed in range(3)]
+
+    def measure(left: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, float]]:
+        for one in left:
+            if one["seed"] == 2 and len(left) == 3:
+                raise KeyboardInterrupt
+            yield {"step": 1, "test_loss": float(len(left))}
+
+    with trained.kept_in(tmp_path):
+        with pytest.raises(KeyboardInterrupt):
+            trained.measured(settings, "fig", measure)
+        found = trained.measured(settings, "fig", measure).frame.sort_values("seed")
+    assert found["test_loss"].tolist() == [3.0, 3.0, 1.0]
+    in_memory = trained.measured(settings[:2], "fig", measure)
+    assert sorted(in_memory.runs) == sorted(found["run"][:2])

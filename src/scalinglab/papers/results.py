@@ -129,14 +129,12 @@ def _parts() -> str:
 
 
 def trained_on(made: Reproduction) -> str:
-    """The GPU that trained the runs, where it is not that of this machine; empty otherwise."""
-    store = trained.kept().store
-    if store is None or not store.is_dir() or "NVIDIA" in hardware():
+    """The runs behind a reproduction, where they are kept, and what their training took; empty otherwise."""
+    found = trained.training(made.curves)
+    if found is None:
         return ""
-    wanted = set(made.curves.runs)
-    trainers = [r.meta.get("gpu") for r in Store(store).records().values() if r.run in wanted]
-    gpus = {str(gpu) for gpu in trainers if gpu}
-    return f" (runs: {', '.join(sorted(gpus))})" if gpus else ""
+    where = f" on {', '.join(found.gpus)}" if found.gpus else ""
+    return f" ({found.runs} {'run' if found.runs == 1 else 'runs'}, trained in {found.seconds:.3g} s{where})"
 
 
 # --- as text ---------------------------------------------------------------------------------------------

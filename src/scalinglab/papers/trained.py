@@ -42,16 +42,18 @@ class Kept:
 
 NOWHERE = Kept()
 _KEPT: ContextVar[Kept] = ContextVar("where runs are kept", default=NOWHERE)
+_ASKED: ContextVar[set[str] | None] = ContextVar("runs that were asked for", default=None)
 
 
 @contextmanager
 def kept_in(store: Path | None, only: Sequence[str] = (), minutes: float | None = None) -> Iterator[None]:
     """Context in which `runs` reads and continues this store; None keeps nothing."""
-    token = _KEPT.set(Kept(store, tuple(only), minutes))
+    token, asked = _KEPT.set(Kept(store, tuple(only), minutes)), _ASKED.set(set())
     try:
         yield
     finally:
         _KEPT.reset(token)
+        _ASKED.reset(asked)
 
 
 def kept() -> Kept:
@@ -76,7 +78,53 @@ def runs(
     """
     from scalinglab.train import run_many  # loads torch
 
-    return run_many(settings, store=kept().store, experiment=experiment, max_stacked=max_stacked, extra=extra)
+    curves = run_many(
+        settings, store=kept().store, experiment=experiment, max_stacked=max_stacked, extra=extra
+    )
+    _ask(curves.runs)
+    return curves
+
+
+def _ask(runs: Iterable[str]) -> None:
+    if (asked := _ASKED.get()) is not None:
+        asked.update(runs)
+
+
+@dataclass(frozen=True)
+class Training:
+    """What the training of some runs took.
+
+    Attributes:
+        runs: how many.
+        seconds: during which at least one of them was trained.
+        gpus: that trained them, by name; none: a CPU.
+    """
+
+    runs: int
+    seconds: float
+    gpus: tuple[str, ...]
+
+
+def training(figure: Curves) -> Training | None:
+    """What the runs behind a figure took: those of its curves, and those asked for since `kept_in`.
+
+    None where none of them is kept.
+    """
+    from scalinglab.store import Store
+
+    behind, store = {*(_ASKED.get() or ()), *figure.runs}, kept().store
+    if store is None or not store.is_dir():
+        return None
+    records = [record for name, record in Store(store).records().items() if name in behind]
+    if not records:
+        return None
+    spans = sorted((r.started, r.finished) for r in records if r.started and r.finished)
+    seconds, until = 0.0, 0.0
+    for start, end in spans:
+        seconds += max(0.0, end - max(start, until))
+        until = max(until, end)
+    gpus = {str(gpu) for record in records if (gpu := record.meta.get("gpu"))}
+    return Training(len(records), seconds, tuple(sorted(gpus)))
 
 
 def measured(
@@ -112,7 +160,9 @@ def measured(
         writer, _ = store.resume(one, experiment=experiment)
         writer.append(dict(row))
         writer.seal("done")
-    return store.curves().select(run=[run_name(one) for one in settings])
+    runs = [run_name(one) for one in settings]
+    _ask(runs)
+    return store.curves().select(run=runs)
 
 
 def runs_and_arrays(
