@@ -10,7 +10,8 @@ fitted to the four largest sizes, and `follows` is False.
 
 The error comes from refits on resampled seeds (`scalinglab.laws.bootstrap`): the sizes of one seed share
 their network and their examples, seeds do not. Differences of losses, which may be negative for one seed, are
-averaged before the logarithm is taken, with the same rule for A x^−α and the same resampling.
+averaged before the logarithm is taken, with the same rule for A x^−α and the same resampling. Their relative
+errors grow with size, unlike those of losses, so that each size has the weight of its own error.
 """
 
 from __future__ import annotations
@@ -157,31 +158,30 @@ def _stderr(law: Any, sizes: np.ndarray, losses: np.ndarray) -> float:
 
 def of_differences(sizes: np.ndarray, differences: np.ndarray) -> Exponent:
     """The exponent of the mean of differences (seeds, sizes), each of which may be negative."""
+    weights = _weights(differences)
 
     def straight(part: slice) -> bool | None:
-        enough = len(sizes[part]) > PURE[1]
-        return True if not enough or is_zero(_jackknifed(sizes[part], differences[:, part])) else None
+        if len(sizes[part]) <= PURE[1]:
+            return True
+        return True if is_zero(_jackknifed(sizes[part], differences[:, part], weights[part])) else None
 
     best = longest(len(sizes), FEWEST, straight)
-    part = (
-        slice(best.first, best.first + best.length)
-        if best.length
-        else slice(max(len(sizes) - FEWEST, 0), None)
-    )
-    chosen = np.arange(len(sizes))[part]
-    found = linear.exponent(sizes[part], differences[:, part], resamples=400)
-    centre = differences[:, part].mean(0)
-    amplitude = float(np.exp(np.mean(np.log(np.abs(centre)) + found.value * np.log(sizes[part]))))
+    first = best.first if best.length else max(len(sizes) - FEWEST, 0)
+    part = slice(first, first + best.length if best.length else len(sizes))
+    found = linear.exponent(sizes[part], differences[:, part], resamples=400, weights=weights[part])
+    centre, logs = differences[:, part].mean(0), np.log(sizes[part])
+    level = np.average(np.log(np.abs(centre)) + found.value * logs, weights=weights[part] ** 2)
     return Exponent(
-        found.value,
-        found.stderr,
-        len(differences),
-        chosen[0],
-        chosen[-1],
-        sizes,
-        bool(best.length),
-        amplitude,
-    )
+        found.value, found.stderr, len(differences), part.start, part.stop - 1, sizes, bool(best.length),
+        float(np.exp(level)),
+    )  # fmt: skip
+
+
+def _weights(differences: np.ndarray) -> np.ndarray:
+    """Weights of a fit to logarithms: 1 over the relative error of the mean at each size, at most 1."""
+    centre, error = np.abs(differences.mean(0)), differences.std(0, ddof=1) / np.sqrt(len(differences))
+    found = centre / np.maximum(error, np.finfo(float).tiny)
+    return np.asarray(found / found.max())
 
 
 def is_zero(coefficients: np.ndarray) -> bool:
@@ -190,11 +190,11 @@ def is_zero(coefficients: np.ndarray) -> bool:
     return bool(abs(found.value) <= quantile(found.n) * found.stderr)
 
 
-def _jackknifed(sizes: np.ndarray, differences: np.ndarray) -> np.ndarray:
+def _jackknifed(sizes: np.ndarray, differences: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Pseudo-values of the quadratic coefficient of the mean difference, one a seed; NaN: not positive."""
     total, count = differences.sum(0), len(differences)
     means = np.concatenate([total[None] / count, (total - differences) / (count - 1)])
     if not (means > 0).all():
         return np.full(count, np.nan)
-    found = np.polyfit(np.log(sizes), np.log(means).T, 2)[0]
+    found = np.polyfit(np.log(sizes), np.log(means).T, 2, w=weights)[0]
     return np.asarray(count * found[0] - (count - 1) * found[1:])

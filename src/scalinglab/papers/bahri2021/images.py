@@ -50,7 +50,8 @@ class Scale:
         squared: sets of Fig. 1 top-right that are trained with MSE as well.
         widths, width_data: factors on the network, at D = `width_data`.
         width_datasets: of Fig. 1 bottom-left; `datasets` by default.
-        residual_widths: factors on Wide ResNets of depth 10 that are shown beside the network of `base`.
+        residual_widths, residual_data: factors on Wide ResNets of depth 10 that are shown beside the network
+            of `base`, and their D.
         seeds: each with its own network, order and examples.
         groupings: superclasses of Fig. 5 left by their number; None is the finest labels.
         noises: standard deviations of Fig. 5 right.
@@ -75,6 +76,7 @@ class Scale:
     aspect_base: Setting = field(default_factory=dict)
     width_datasets: tuple[str, ...] = ()
     residual_widths: tuple[float, ...] = ()
+    residual_data: int = 0
 
 
 SHARED: Setting = {
@@ -106,11 +108,11 @@ SCALES = {
     "gpu": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist"), "cifar100", "cifar10",
         {**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6},
-        PAPER_SIZES, (0.0625, 0.125, 0.25, 0.5, 1.0), 50_000, ("cifar10", "mnist"), 3,
+        PAPER_SIZES, (0.0625, 0.125, 0.25, 0.5, 1.0), 12_500, ("cifar10", "mnist"), 3,
         (100, 20, 5), (0.0, 1.0, 2.0),
         ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[2:6],
         {**RESIDUAL, "steps": 1500, "checkpoints_per_decade": 8},
-        ("cifar10", "fashion-mnist"), (0.25, 0.5, 1.0, 2.0, 4.0),
+        ("fashion-mnist",), (0.25, 0.5, 1.0, 2.0, 4.0), 50_000,
     ),
     "paper": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist", "svhn"), "cifar100", "cifar10", WIDE, PAPER_SIZES,
@@ -158,10 +160,12 @@ def scans(
         A scan for each name, of those that `trained.kept` restricts to by name and time, and the last row of
         every run.
     """
-    only, every = trained.kept().only, ", ".join(named)
-    named = {name: one for name, one in named.items() if not only or {name, one["dataset"]} & set(only)}
+    every = ", ".join(named)
+    named = asked(named)
     if not named:
-        raise BadInput(f"--only {', '.join(only)} names no part of this figure; it has: {every}")
+        raise BadInput(
+            f"--only {', '.join(trained.kept().only)} names no part of this figure; it has: {every}"
+        )
     settings = {
         name: [{**base, **variant, "seed": seed} for variant in variants for seed in range(seeds)]
         for name, base in named.items()
@@ -191,6 +195,12 @@ def scans(
     return found, Curves(
         last[[*(c for c in kept if c in last), *measured]], settings=["task"], source="train"
     )
+
+
+def asked(named: dict[str, Setting]) -> dict[str, Setting]:
+    """Those that `trained.kept` restricts to, by name or data set."""
+    only = set(trained.kept().only)
+    return {name: one for name, one in named.items() if not only or {name, one["dataset"]} & only}
 
 
 def in_data(sizes: Sequence[int]) -> list[Setting]:
@@ -250,26 +260,39 @@ def data_scans(scale: str) -> tuple[list[Scan], Curves]:
 @lru_cache(maxsize=2)
 def _data_scans(scale: str, kept: trained.Kept) -> tuple[list[Scan], Curves]:
     s = scale_of(scale)
+    return scans(data_settings(scale), in_data(s.sizes), s.seeds, "n_data", "images in data")
+
+
+def data_settings(scale: str) -> dict[str, Setting]:
+    """Every data set and loss by name."""
+    s = scale_of(scale)
     losses = [(name, "cross_entropy") for name in usable(s.datasets)]
     losses += [(name, "mse") for name in s.squared if trained.usable(name)]
-    named = {
+    return {
         f"{name}, {loss.replace('_', '-')}": {**s.base, "dataset": name, "loss": loss}
         for name, loss in losses
     }  # fmt: skip
-    return scans(named, in_data(s.sizes), s.seeds, "n_data", "images in data")
+
+
+def residual_settings(scale: str, aspects: Sequence[tuple[int, float]]) -> dict[str, Setting]:
+    """Wide ResNets d-k by name."""
+    s = scale_of(scale)
+    (dataset,) = usable([s.noisy])
+    shared = {**s.aspect_base, "model": "wide_resnet", "measure": (), "dataset": dataset}
+    return {f"{dataset}, WRN-{d}-{k:g}": {**shared, "depth": d, "width": k} for d, k in aspects}
 
 
 def residual_scans(scale: str, aspects: Sequence[tuple[int, float]]) -> tuple[list[Scan], Curves]:
     """Wide ResNets d-k against D."""
     s = scale_of(scale)
-    (dataset,) = usable([s.noisy])
-    shared = {**s.aspect_base, "model": "wide_resnet", "measure": (), "dataset": dataset}
-    named = {f"{dataset}, WRN-{d}-{k:g}": {**shared, "depth": d, "width": k} for d, k in aspects}
+    named = residual_settings(scale, aspects)
     return scans(named, in_data(s.aspect_sizes), s.seeds, "n_data", "aspect ratio")
 
 
 def joined(*parts: tuple[list[Scan], Curves]) -> tuple[list[Scan], Curves]:
     """Scans of several studies as one."""
+    if not parts:
+        raise BadInput(f"--only {', '.join(trained.kept().only)} names no part of this figure")
     frames = pd.concat([curves.frame for _, curves in parts], ignore_index=True)
     return [scan for found, _ in parts for scan in found], Curves(frames, settings=["task"], source="train")
 
@@ -277,10 +300,11 @@ def joined(*parts: tuple[list[Scan], Curves]) -> tuple[list[Scan], Curves]:
 def fig1_top_right(scale: str) -> Reproduction:
     """Loss against D."""
     s = scale_of(scale)
-    found, curves = data_scans(scale)
-    if s.residual_widths:  # the widest of depth 10
-        widest = max((one for one in s.aspects if one[0] == 10), key=lambda one: one[1])
-        found, curves = joined((found, curves), residual_scans(scale, [widest]))
+    widest = max((one for one in s.aspects if one[0] == 10), key=lambda one: one[1])
+    parts = [data_scans(scale)] if asked(data_settings(scale)) else []
+    if s.residual_widths and asked(residual_settings(scale, [widest])):
+        parts.append(residual_scans(scale, [widest]))
+    found, curves = joined(*parts)
     network = network_name(s.base)
     figure, alphas = draw(found, f"resolution-limited in data: {network}", "examples D")
     rows = [
@@ -293,23 +317,26 @@ def fig1_top_right(scale: str) -> Reproduction:
 def fig1_bottom_left(scale: str) -> Reproduction:
     """Loss against the number of parameters of networks of growing width."""
     s = scale_of(scale)
-    base = {**s.base, "n_data": s.width_data} | ({"depth": 10} if s.base["model"] == "wide_resnet" else {})
+    # every width would be compiled by itself, which takes longer than its runs at scale gpu
+    base = {**s.base, "n_data": s.width_data} | ({"compile": False} if s.residual_widths else {})
+    base |= {"depth": 10} if s.base["model"] == "wide_resnet" else {}
     named = {name: {**base, "dataset": name} for name in usable(s.width_datasets or s.datasets)}
-    variants = [{"width": width} for width in s.widths]
-    found, curves = scans(named, variants, s.seeds, "n_params", "images in parameters")
+    parts = [(named, s.widths)]
     if s.residual_widths:
         (dataset,) = usable([s.noisy])
-        residual = {**s.aspect_base, "depth": 10, "dataset": dataset, "n_data": s.width_data}
-        longer = {"steps": 2 * residual["steps"]}  # as there are more examples than against D
-        variants = [{"width": width} for width in s.residual_widths]
-        beside = scans(
-            {f"{dataset}, WRN-10-k": residual | longer}, variants, s.seeds, "n_params", "images in parameters"
+        residual = {**s.aspect_base, "depth": 10, "dataset": dataset, "n_data": s.residual_data}
+        parts.append(({f"{dataset}, WRN-10-k": residual}, s.residual_widths))
+    found, curves = joined(
+        *(
+            scans(some, [{"width": k} for k in widths], s.seeds, "n_params", "images in parameters")
+            for some, widths in parts if asked(some)
         )
-        found, curves = joined((found, curves), beside)
-    network = f"{s.base['model'].replace('_', ' ')} at D = {s.width_data}"
+    )  # fmt: skip
+    network = s.base["model"].replace("_", " ")
     figure, alphas = draw(found, f"resolution-limited in parameters: {network}", "parameters P")
+    notes = dict.fromkeys(named, f"{network} at D = {s.width_data}")
     rows = [
-        below_one(scan, alpha, "α_P", f"Wide ResNet at D = {s.width_data}" if "WRN" in scan.name else network)
+        below_one(scan, alpha, "α_P", notes.get(scan.name, f"Wide ResNet at D = {s.residual_data}"))
         for scan, alpha in zip(found, alphas)
     ]
     return Reproduction(curves, figure, tuple(rows))

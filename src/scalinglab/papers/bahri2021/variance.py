@@ -6,7 +6,8 @@ replacement
 
     E L(D) − L(N) = c · (1/D − 1/N) + …,
 
-so that the exponent 1 is one in the size D_eff = 1/(1/D − 1/N). One draw of a permutation gives N/D blocks of
+so that the exponent 1 is one in the size D_eff = 1/(1/D − 1/N). It is fitted to sizes above the number of
+parameters: the claim is for D ≫ P. One draw of a permutation gives N/D blocks of
 D examples without overlap. Their mean leaves out the term of order D^(−1/2), which sums to zero over a
 partition and would need thousands of independent draws to average away. n counts permutations, each with an
 initialisation of its own.
@@ -92,8 +93,8 @@ DATA_SCALES = {
     "smoke": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 5, 40, 0.5),
     "laptop": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 20, 40, 0.5),
     "gpu": DataScale(
-        (*IMAGES, Task("cifar10", pool=4, loss="mse"), Task("teacher_student", loss="mse", hidden=16)),
-        49_152, (2, 4, 8, 16), 20, 300, 0.1,
+        (*IMAGES, Task("teacher_student", loss="mse", hidden=16)),
+        32_768, (2, 4, 8, 16, 32), 20, 300, 0.1,
     ),
     "paper": DataScale(
         (*IMAGES, *(Task(t.dataset, pool=t.pool, loss="mse") for t in IMAGES),
@@ -112,13 +113,21 @@ def fig1_top_left(scale: str) -> Reproduction:
     tasks = [task for task in s.tasks if task.dataset == "teacher_student" or trained.usable(task.dataset)]
     for task, color in zip(tasks, style.PALETTE):
         sizes, excess, frame = excess_loss(task, s)
-        alpha = exponents.of_differences(sizes, excess)
+        few = int(np.searchsorted(frame["n_data"].unique(), frame["n_params"].iloc[0]))
+        under = slice(min(few, len(sizes) - 2), None)  # D below P is another regime
+        alpha = exponents.of_differences(sizes[under], excess[:, under])
         frames.append(frame)
         draw(axis, sizes, excess, alpha, color, f"{task.name}: {alpha}")
+        note = f"N = {s.population}, P = {frame['n_params'].iloc[0]:.0f}, sizes D > P"
         rows += [
-            alpha.row(f"{task.name}: α_D", f"N = {s.population}", paper=1.0),
-            _second_order(task.name, sizes, excess),
+            alpha.row(f"{task.name}: α_D", note, paper=1.0),
+            _second_order(task.name, sizes[under], excess[:, under]),
         ]
+        if few:
+            every = exponents.of_differences(sizes, excess)
+            rows.append(
+                every.row(f"{task.name}: α_D with the sizes D < P", "not judged: the claim is for D ≫ P")
+            )
     style.legend(axis, fontsize=7)
     curves = Curves(pd.concat(frames, ignore_index=True), settings=["task"], source="train")
     return Reproduction(curves, figure, tuple(rows))
@@ -141,7 +150,8 @@ def excess_loss(task: Task, s: DataScale) -> tuple[np.ndarray, np.ndarray, pd.Da
     excess = losses.sub(whole, axis=0)
     data = excess.columns.to_numpy(float)
     tidy = excess.reset_index().melt("seed", var_name="n_data", value_name="excess_loss")
-    return 1 / (1 / data - 1 / s.population), excess.to_numpy(), tidy.assign(task=task.name)
+    tidy = tidy.assign(task=task.name, n_params=int(last["n_params"].iloc[0]))
+    return 1 / (1 / data - 1 / s.population), excess.to_numpy(), tidy
 
 
 def _second_order(name: str, sizes: np.ndarray, excess: np.ndarray) -> Row:
@@ -158,12 +168,13 @@ def _second_order(name: str, sizes: np.ndarray, excess: np.ndarray) -> Row:
 
 
 def draw(axis: Any, sizes: np.ndarray, values: np.ndarray, alpha: Exponent, color: Any, label: str) -> None:
-    """Means with their errors, and the line of slope −1 through them."""
+    """Means with their errors, and the line of slope −1 with the weight that each size has in the fit."""
     centre, error = values.mean(0), values.std(0, ddof=1) / np.sqrt(len(values))
     shown = centre > 0
     style.points(axis, sizes[shown], centre[shown], error[shown], color=color, label=label)
-    if shown.all():
-        axis.plot(sizes, style.through_middle(sizes, centre, -1.0), color=color, lw=1.2, ls="--")
+    weights = (centre[shown] / error[shown]) ** 2
+    level = np.average(np.log(centre[shown] * sizes[shown]), weights=weights)
+    axis.plot(sizes, np.exp(level) / sizes, color=color, lw=1.2, ls="--")
 
 
 # --- width -------------------------------------------------------------------------------------------
@@ -185,7 +196,7 @@ class WidthScale:
 
 
 HALF_OCTAVES = tuple(int(64 * 2 ** (k / 2)) for k in range(16))  # 64 … 11,585
-KINDS = (("relu", "cross_entropy"), ("erf", "cross_entropy"), ("relu", "mse"), ("erf", "mse"))
+KINDS = (("erf", "cross_entropy"), ("relu", "cross_entropy"), ("relu", "mse"), ("erf", "mse"))
 WIDTH_SCALES = {
     "smoke": WidthScale("digits", 1, (32, 64, 128), 5, (("erf", "mse"),), 10, 10, 20),
     "laptop": WidthScale("digits", 1, (32, 64, 128, 256, 512), 20, KINDS[2:], 20, 50, 40),
