@@ -4,7 +4,8 @@ import json
 import warnings
 import zlib
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import pandas as pd
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pytest
 
 from scalinglab.curves import run_name
 from scalinglab.errors import BadInput
-from scalinglab.store import Store, StoreWarning
+from scalinglab.store import Record, Store, StoreWarning
 
 
 def fill(store: Store, *numbers: int) -> None:
@@ -163,3 +164,65 @@ def test_files_that_several_threads_read_are_named_where_they_are_damaged(tmp_pa
     expected = {run_name({"number": number}) for number in range(7) if number != 3}
     assert set(curves.runs) == expected
     assert curves.frame.set_index("run")["test_loss"][run_name({"number": 6})] == 1 / 7
+
+
+def packs(path) -> list[int]:
+    """How many runs each pack holds."""
+    return sorted(
+        len(pq.read_table(pack)["run"].unique()) for pack in (path / "sealed").glob("pack-*.parquet")
+    )
+
+
+def test_a_pack_is_merged_in_passing_only_with_as_many_rows_as_it_has(tmp_path):
+    """So that no row is written more often than the logarithm of their number; `compact` merges all."""
+    store = Store(tmp_path)
+    fill(store, *range(4))
+    store.compact()
+    in_passing = partial(store._sealed.compact, lambda run: False, 1000)
+    fill(store, 10, 11)
+    assert in_passing() == 2
+    assert packs(tmp_path) == [2, 4], "two rows do not rewrite four"
+    fill(store, 12, 13)
+    assert in_passing() == 2
+    assert packs(tmp_path) == [8], "with two of the small pack they are four, and then eight"
+    fill(store, 14)
+    assert store._sealed.compact(lambda run: False, 8) == 1
+    assert packs(tmp_path) == [1, 8], "a pack of as many rows as may be merged is left alone"
+    store.compact()
+    assert packs(tmp_path) == [9]
+    assert sorted(store.curves()["number"]) == [0, 1, 2, 3, 10, 11, 12, 13, 14]
+
+
+def test_verify_counts_each_run_once(tmp_path):
+    store = Store(tmp_path)
+    fill(store, 1, 2, 3)
+    store.compact()
+    fill(store, 4)
+    with store.start({"number": 5}) as run:
+        run.append(step=1, test_loss=1.0)
+        found = {(f.kind, f.runs) for f in store.verify()}
+    assert {kind for kind, _ in found} == {"run", "pack", "index", "live"}
+    assert {(kind, runs) for kind, runs in found if runs} == {("run", 1), ("pack", 3), ("live", 1)}
+    assert not any(f.problem or f.old for f in store.verify())
+
+
+def test_a_record_knows_how_long_its_run_took():
+    record = Record("a", {"number": 1}, started=10.0, finished=12.5)
+    assert record.seconds == 2.5
+    assert replace(record, finished=None).seconds is None
+    assert replace(record, started=None).seconds is None
+
+
+def test_failed_runs_are_left_out_of_the_table_and_kept_on_request(tmp_path):
+    store = Store(tmp_path)
+    fill(store, 1)
+
+    def broken() -> None:
+        with store.start({"number": 2}) as run:
+            run.append(step=1, test_loss=1.0)
+            raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        broken()
+    assert set(store.curves()["number"]) == {1}
+    assert set(store.curves(failed=True)["number"]) == {1, 2}
