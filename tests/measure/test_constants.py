@@ -107,3 +107,17 @@ def test_bound_of_attention_is_the_written_formula(normed: bool):
     expected = gain * math.sqrt(heads) * norm["output"] * norm["value"] * mixing
     found = measure.spectral_complexity(model, (tokens, dim))
     assert found.log_lipschitz == pytest.approx(math.log(expected), abs=1e-5)
+
+
+def test_the_published_number_is_log_r_for_attention_and_r_without():
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3))
+    found = measure.spectral_complexity(plain, (4,), "as_published")
+    assert found.value == pytest.approx(math.exp(found.log_value), rel=1e-12)
+    assert not any("log R" in said for said in found.assumptions)
+    mixing = nn.Sequential(nn.LayerNorm(4), nets.Attention(4, 2))
+    found = measure.spectral_complexity(mixing, (5, 4), "as_published")
+    assert found.value == found.log_value
+    assert "R stands for log R" in found.assumptions
+    ours = measure.spectral_complexity(mixing, (5, 4))
+    assert ours.value == pytest.approx(math.exp(ours.log_value), rel=1e-12)

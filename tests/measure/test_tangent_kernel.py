@@ -205,3 +205,5 @@ def test_bad_input_is_named():
         measure.ntk(model, torch.ones(0, 2))
     with pytest.raises(BadInput, match="memory = 0"):
         measure.ntk(model, torch.ones(1, 2), memory=0)
+    x = torch.tensor([[1.0, 2.0], [0.5, -1.0]])
+    np.testing.assert_allclose(measure.ntk(model, x, memory=1), measure.ntk(model, x))  # one number at a time
