@@ -1,0 +1,96 @@
+"""Promises of sweeps that a small change of the code would break unseen."""
+
+import signal
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from scalinglab.sweep import Task, timing, training
+from scalinglab.sweep.driver import interruptible
+from scalinglab.sweep.plan import part, split
+from scalinglab.sweep.pools import engines
+from scalinglab.sweep.runner import Runner
+
+
+def test_the_first_ctrl_c_is_soon_the_second_now_and_the_handler_is_given_back():
+    before = signal.getsignal(signal.SIGINT)
+    with interruptible() as wish:
+        assert (wish.soon, wish.now) == (False, False)
+        signal.raise_signal(signal.SIGINT)
+        assert (wish.soon, wish.now) == (True, False)
+        signal.raise_signal(signal.SIGINT)
+        assert (wish.soon, wish.now) == (True, True)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_outside_the_main_thread_no_handler_is_set():
+    before, seen = signal.getsignal(signal.SIGINT), []
+
+    def work() -> None:
+        with interruptible() as wish:
+            seen.extend([wish.soon, signal.getsignal(signal.SIGINT) is before])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [False, True]
+
+
+def test_parts_of_a_task_share_its_cost_and_memory():
+    task = Task(tuple({"seed": k} for k in range(5)), cost=10.0, memory=20.0)
+    first, second = split(task)
+    assert (len(first.settings), len(second.settings)) == (2, 3)
+    assert (first.cost, second.cost) == pytest.approx((4.0, 6.0))
+    assert (first.memory, second.memory) == pytest.approx((8.0, 12.0))
+    assert first.settings + second.settings == task.settings
+    assert part(task, task.settings[:1]).cost == pytest.approx(2.0)
+    assert len(split(part(task, task.settings[:1]))) == 1
+
+
+def test_a_trial_has_its_own_time_and_the_settings_of_the_run():
+    setting = {"model": "mlp", "width": 2.0, "epochs": 60, "min_steps": 9, "steps": 70, "fail_below": 0.2}
+    assert timing._shortened(setting, 3, 1) == {
+        "model": "mlp", "width": 2.0, "steps": 3, "checkpoints_per_decade": 1, "checkpoint_unit": "step"
+    }  # fmt: skip
+
+
+def test_steps_of_the_longer_trial_take_two_and_a_half_seconds():
+    # 2 runs: 10 more steps of each, 20 in all, take 0.1 s, so a step of both takes 0.01 s
+    assert timing.enough_steps((1.0, [2, 20, 4]), (1.1, [2, 40, 4])) == pytest.approx(250, abs=1)
+    assert timing.enough_steps((1.0, [1, 2, 4]), (0.9, [1, 12, 4])) == pytest.approx(2.5e6, rel=1e-6)
+
+
+def test_a_task_on_a_cpu_holds_sixteen_runs_and_its_share_of_the_memory(monkeypatch):
+    assert training.capacity("cpu") == 16
+    monkeypatch.setattr(Path, "read_text", lambda self: "MemTotal: 9 kB\nMemAvailable:   1000 kB\n")
+    assert training.memory_limit("cpu", 1) == pytest.approx(0.7 * 1000 * 1024)
+    assert training.memory_limit("cpu", 4) == pytest.approx(0.7 * 1000 * 1024 / 4)
+
+
+def test_data_of_unknown_shape_count_as_colour_images_and_pooled_ones_are_smaller():
+    pytest.importorskip("torch")
+    known = training._sizes("mlp", 1.0, None, "cifar10", None)
+    assert training._sizes("mlp", 1.0, None, "a set of one's own", None) == known
+    hidden = 64
+    options = f'{{"hidden": {hidden}}}'
+    whole = training._sizes("mlp", 1.0, 1, "mnist", None, options)
+    pooled = training._sizes("mlp", 1.0, 1, "mnist", None, options, pool=3)
+    assert whole[0] - pooled[0] == hidden * (28 * 28 - 9 * 9)
+
+
+def test_a_runner_is_given_its_group_only_where_it_takes_one():
+    given = []
+    plain = SimpleNamespace(work=lambda settings, store, device=None: given.append((settings, device)))
+    Runner("plain", plain).work([1], None, group=[1, 2], device="cpu")
+    grouped = SimpleNamespace(work=lambda settings, store, group=(): given.append((settings, group)))
+    Runner("grouped", grouped).work([1], None, group=[1, 2])
+    assert given == [([1], "cpu"), ([1], [1, 2])]
+
+
+def test_there_is_one_worker_a_gpu_or_one_a_processor(monkeypatch):
+    monkeypatch.setattr(engines, "_cores", lambda: 6)
+    assert engines.default_workers(["cuda:0", "cuda:1"]) == 2
+    assert engines.default_workers(["cpu"]) == 6
+    assert engines.default_workers([None]) == 6
