@@ -1,0 +1,68 @@
+"""Promises of the laws that a small change of the code would break unseen."""
+
+import numpy as np
+import pytest
+
+import scalinglab as sl
+from scalinglab.laws import forms, plan
+from scalinglab.laws.planning import sensitivity
+
+
+def test_the_best_tokens_per_parameter_are_where_the_overtrained_law_is_lowest():
+    form = forms.get("overtrained")
+    values = {"E": 1.9, "a": 30.0, "b": 700.0, "eta": 0.16}
+    ratios = np.geomspace(1, 1e6, 200_001)
+    loss = form((np.full_like(ratios, 1e21), ratios), **values)
+    derived = form.derived(values)
+    assert derived["best_tokens_per_param"] == pytest.approx(ratios[np.argmin(loss)], rel=1e-3)
+    assert derived["alpha"] == 0.32
+    # N^-alpha at a fixed number of tokens D: C = 6 N D and M = D/N
+    n, d = np.array([1e9, 2e9]), 1e15  # so many tokens that the part of the data is negligible
+    part = form((6 * n * d, d / n), E=0.0, a=30.0, b=0.0, eta=0.16)
+    assert np.log(part[0] / part[1]) / np.log(2) == pytest.approx(derived["alpha"], abs=1e-9)
+
+
+def test_each_choice_of_points_leaves_out_what_it_names():
+    n = np.repeat([1e6, 1e7, 1e8, 1e9], 5)
+    d = np.tile(np.geomspace(1e8, 1e10, 5), 4)
+    loss, runs = 1 + n**-0.3 + 10 * d**-0.3, np.repeat(np.arange(10), 2)
+    cost = 6 * n * d
+    kept = {c.text: c.keep for c in sensitivity._fewer_points(n, cost, loss, runs)}
+    assert set(n[kept["without the largest model"]]) == {1e6, 1e7, 1e8}
+    assert set(n[kept["without the smallest model"]]) == {1e7, 1e8, 1e9}
+    assert (
+        loss[~kept["without the 5 highest losses"]].min() > loss[kept["without the 5 highest losses"]].max()
+    )
+    assert (~kept["without the 5 highest losses"]).sum() == 5
+    for text, order in (("without the cheapest 20 %", cost), ("without the most expensive 20 %", -cost)):
+        assert (~kept[text]).sum() == 4
+        assert order[~kept[text]].max() < order[kept[text]].min()
+    last = kept["last point of each run only"]
+    assert last.sum() == 10
+    assert all(cost[last][r] == cost[runs == r].max() for r in range(10))
+
+
+def test_gain_from_twice_as_much_has_the_ratio_of_the_law_and_its_interval():
+    x = np.geomspace(1e3, 1e6, 10)
+    y = 2 * x**-0.4 * np.exp(0.01 * np.random.default_rng(0).standard_normal(10))
+    law = sl.laws.fit("power_law", x, y)
+    found = plan.gain_from(law, 2.0)
+    assert found.value == pytest.approx(2**-law.exponent, rel=1e-9)
+    low, high = law.parameter_intervals["exponent"]
+    assert (found.low, found.high) == pytest.approx((2**-high, 2**-low), rel=1e-3)
+
+
+def test_intervals_of_the_optimum_split_the_same_compute():
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 1e9, 4), np.geomspace(1e9, 1e11, 4)))
+    noise = np.exp(0.003 * np.random.default_rng(0).standard_normal(n.size))
+    fitted = sl.laws.surface.fit(n, d, (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * noise)
+    assert fitted.method == "profile"
+    best = fitted.compute_optimal([1e20, 1e22])
+    (n_low, n_high), (d_low, d_high) = best.n_params_interval, best.n_data_interval
+    assert 6 * n_low * d_high == pytest.approx([1e20, 1e22])
+    assert 6 * n_high * d_low == pytest.approx([1e20, 1e22])
+    assert np.all((n_low < best.n_params) & (best.n_params < n_high))
+    low, high = best.loss_interval
+    assert np.all((low < best.loss) & (best.loss < high) & (high < 1.1 * best.loss))
+    assert best.method == "profile"
+    assert fitted.compute_optimal(1e22, intervals=False).method == ""
