@@ -1,16 +1,20 @@
 """How well the solved curve lies on trained networks: measured over solved test loss, by network and size.
 
-    python benchmarks/explain.py                          the bundled digits, minutes on two cores
-    python benchmarks/explain.py --only mnist cnn         MNIST, and a CNN on CIFAR-100's 20 superclasses
+    python benchmarks/explain.py                                      the bundled digits, minutes on two cores
+    python benchmarks/explain.py --only mnist mnist-lazy mnist-rich --sizes 32 128 512
+    python benchmarks/explain.py --only mnist cnn --sizes 512 4096    best on a GPU
 
 A number is measured over solved loss at the last checkpoint, and in brackets its range over all checkpoints
 after the second. All train with squared loss and gradient descent on all examples. *lazy* is the linearised
 network, for which the theory is exact but for its draw of examples; *rich* is a narrow network in standard
-parameterization, which learns features.
+parameterization, which learns features; *cnn* is a network of 5 layers and 16 channels on CIFAR-10. The
+kernel is measured on 1,000 inputs, or on as many as there are examples.
 """
 
 import argparse
 import json
+import time
+from pathlib import Path
 
 import numpy as np
 
@@ -24,21 +28,43 @@ MLP = {
     "model": "mlp", "depth": 1, "model_options": {"hidden": 512}, "parameterization": "ntk",
     "learning_rate": 2.0, "steps": 1000,
 }  # fmt: skip
+RICH = {"parameterization": "standard", "learning_rate": 0.1, "model_options": {"hidden": 32}}
+MNIST = MLP | {"dataset": "mnist", "test_size": 2000}
+SMALL, LARGE = (32, 128, 512), (32, 128, 512, 4096)
 NETWORKS = {
-    "digits": (MLP | {"dataset": "digits"}, (32, 128, 512), 1000),
-    "lazy": (MLP | {"dataset": "digits", "linearized": True}, (32, 128), 1000),
-    "rich": (
-        MLP | {"dataset": "digits", "parameterization": "standard", "learning_rate": 0.1,
-               "model_options": {"hidden": 32}},
-        (32, 128, 512), 1000,
-    ),
-    "mnist": (MLP | {"dataset": "mnist", "test_size": 2000}, (32, 128, 512, 2048), 2000),
+    "digits": (MLP | {"dataset": "digits"}, SMALL),
+    "lazy": (MLP | {"dataset": "digits", "linearized": True}, SMALL),
+    "rich": (MLP | {"dataset": "digits"} | RICH, SMALL),
+    "mnist": (MNIST, LARGE),
+    "mnist-lazy": (MNIST | {"linearized": True}, LARGE),
+    "mnist-rich": (MNIST | RICH, LARGE),
     "cnn": (
-        COMMON | {"model": "myrtle", "dataset": "cifar100", "superclass": "coarse", "parameterization": "ntk",
-                  "learning_rate": 5.0, "steps": 200, "test_size": 1000, "pool": 2},
-        (32, 128), 500,
+        {"model": "myrtle", "dataset": "cifar10", "width": 2.0, "parameterization": "ntk",
+         "learning_rate": 3.0, "steps": 200, "test_size": 1000},
+        LARGE,
     ),
 }  # fmt: skip
+
+
+def row(name: str, n_data: int, steps: int | None = None) -> dict:
+    """Train one network at one size, explain it, print and return what was found."""
+    setting = COMMON | NETWORKS[name][0] | {"n_data": n_data} | ({"steps": steps} if steps else {})
+    start = time.perf_counter()
+    found = sl.explain(setting, samples=max(1000, n_data))
+    ratio = found.ratio[2:]
+    result = {
+        "network": name, "n_data": n_data, "steps": setting["steps"], "end": float(found.ratio[-1]),
+        "low": float(np.min(ratio)), "high": float(np.max(ratio)), "regime": found.regime,
+        "bottleneck": found.bottleneck, "loss": float(found.measured[-1]),
+        "doublings": {d.resource: d.factor for d in found.doublings}, "outside": list(found.outside),
+    }  # fmt: skip
+    print(
+        f"{name:10s} P = {n_data:5d}: {result['end']:.2f} ({result['low']:.2f} to {result['high']:.2f}), "
+        f"{found.regime}, held by {found.bottleneck}, {time.perf_counter() - start:.0f} s "
+        + "; ".join(found.outside),
+        flush=True,
+    )
+    return result
 
 
 def main():
@@ -52,23 +78,10 @@ def main():
     arguments = parser.parse_args()
     rows = []
     for name in arguments.only:
-        setting, sizes, samples = NETWORKS[name]
-        for n_data in [size for size in sizes if not arguments.sizes or size in arguments.sizes]:
-            change = {"n_data": n_data} | ({"steps": arguments.steps} if arguments.steps else {})
-            found = sl.explain(COMMON | setting | change, samples=samples)
-            ratio = found.ratio[2:]
-            row = {"network": name, "n_data": n_data, "end": float(found.ratio[-1]), "regime": found.regime,
-                   "low": float(np.min(ratio)), "high": float(np.max(ratio)), "bottleneck": found.bottleneck,
-                   "outside": list(found.outside)}  # fmt: skip
-            rows.append(row)
-            print(
-                f"{name:8s} P = {n_data:5d}: {row['end']:.2f} ({row['low']:.2f} to {row['high']:.2f}), "
-                f"{row['regime']}, held by {row['bottleneck']} {'; '.join(row['outside'])}",
-                flush=True,
-            )
-    if arguments.out:
-        with open(arguments.out, "w") as file:
-            json.dump(rows, file, indent=1)
+        for n_data in [size for size in NETWORKS[name][1] if not arguments.sizes or size in arguments.sizes]:
+            rows.append(row(name, n_data, arguments.steps))
+            if arguments.out:  # as it goes
+                Path(arguments.out).write_text(json.dumps(rows, indent=1))
 
 
 if __name__ == "__main__":

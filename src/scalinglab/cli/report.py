@@ -20,18 +20,29 @@ def report(
     column: option.Columns = None,
     where: option.Where = None,
     title: Annotated[str, typer.Option(help="The page's title.")] = "Learning curves",
+    explain: Annotated[
+        str | None,
+        typer.Option(help="Begin with this run of the store beside its theory: its name, or the beginning."),
+    ] = None,
     as_json: option.Json = False,
 ) -> None:
     """Write one self-contained HTML page with interactive figures, tables and a summary in words.
 
     scalinglab report runs/ -o report.html
 
+    scalinglab report runs/ --explain 3f2a
+
     scalinglab report curves.csv --title "Our sweep" --column n_data=train_size --where model=cnn
     """
     import scalinglab as sl
 
     curves = read_curves(file, where, column, as_json=as_json)
-    path = sl.report.write(curves, output, title)
+    opening = []
+    if explain is not None:
+        from scalinglab.report import explained_run
+
+        opening = [explained_run.section(sl.explain(explain, store=file))]
+    path = sl.report.write(curves, output, title, opening)
     document = {"report": str(path), "runs": len(curves.runs), "checkpoints": len(curves)}
     document["understood"] = curves.understood
     emit(document, as_json=as_json)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from scalinglab.errors import BadInput, require
 require("torch", "train", "explaining runs")
 
 from scalinglab.explanations import case as cases  # noqa: E402
-from scalinglab.explanations import theory  # noqa: E402
+from scalinglab.explanations import measured, theory  # noqa: E402
 from scalinglab.explanations.theory import Doubling, Kernel  # noqa: E402
 from scalinglab.store import Store  # noqa: E402
 from scalinglab.train import run as train_run  # noqa: E402
@@ -54,9 +54,10 @@ class Explanation:
         measured: test loss there, a mean over outputs.
         theory: the solved test loss there; nan where the theory gives no curve.
         n_data: P, training examples.
-        kernel: spectrum and exponents.
+        kernel: spectrum and exponents; None where the network has no kernel of this kind.
         bottleneck: "time", "data", "params" or "noise": what holds the loss at the last checkpoint.
         doublings: what doubling each would buy there.
+        slopes: measured ∂ ln L/∂ ln of "time", "data" and "params", where curves or other runs give one.
         never_learnt: the share of the loss there that no time, data or width removes.
         columns: kernel_drift and kernel_alignment along training, where they were measured.
         outside: where the theory does not apply.
@@ -67,12 +68,13 @@ class Explanation:
     measured: np.ndarray
     theory: np.ndarray
     n_data: int
-    kernel: Kernel
+    kernel: Kernel | None
     bottleneck: str
     doublings: tuple[Doubling, ...]
     never_learnt: float
     columns: Mapping[str, np.ndarray]
     outside: tuple[str, ...]
+    slopes: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ratio(self) -> np.ndarray:
@@ -97,18 +99,18 @@ class Explanation:
         return {
             "run": self.name, "n_data": self.n_data, "regime": self.regime,
             "bottleneck": self.bottleneck, "never_learnt": self.never_learnt, "outside": list(self.outside),
-            "doublings": [vars(d) for d in self.doublings], "table": self.table().to_dict("list"),
+            "doublings": [vars(d) for d in self.doublings], "measured_slopes": dict(self.slopes),
+            "table": self.table().to_dict("list"),
         }  # fmt: skip
 
     def summary(self) -> str:
         """The explanation in sentences."""
-        lines = [
-            f"{self.name}: {self.n_data} examples, {self.steps[-1]:g} steps",
-            self.kernel.measured.summary(),
-        ]
+        lines = [f"{self.name}: {self.n_data} examples, {self.steps[-1]:g} steps"]
+        if self.kernel is not None:
+            lines.append(self.kernel.measured.summary())
         lines += [f"outside the theory: {words}" for words in self.outside]
         if not np.isfinite(self.theory).any():
-            return "\n".join([*lines, "no solved curve for this run"])
+            return "\n".join([*lines, "no solved curve for this run", *self._measured_only()])
         ratio = self.ratio[np.isfinite(self.ratio)]
         lines.append(
             f"measured over solved test loss: {ratio.min():.2f} to {ratio.max():.2f}, {ratio[-1]:.2f} at the "
@@ -127,6 +129,20 @@ class Explanation:
             effect = f"loss × {d.factor:.3f}{error} (slope {d.slope:.2f}{seen})"
             lines.append(f"  twice the {WORDS[d.resource]}: {effect}")
         return "\n".join(lines)
+
+    def _measured_only(self) -> list[str]:
+        """What the measured losses say by themselves."""
+        lines = [f"test loss at the end: {self.measured[-1]:.4g}"]
+        for resource, words in WORDS.items():
+            if math.isfinite(slope := self.slopes.get(resource, math.nan)):
+                lines.append(f"  measured, twice the {words}: loss × {2**slope:.3f} (slope {slope:.2f})")
+        columns = {"data": "n_data", "params": "width"}
+        if missing := [name for name in columns if name not in self.slopes]:
+            lines.append(
+                f"  {' and '.join(WORDS[name] for name in missing)}: the store has no other runs that differ "
+                f"in {' or '.join(columns[name] for name in missing)} alone"
+            )
+        return lines
 
     def _parting(self) -> str:
         """Since when the run has been apart from its kernel; or how far it was before it came back."""
@@ -195,22 +211,36 @@ def explain(
         return _explained(found, run)
     kept = Store(store) if isinstance(store, (str, Path)) else store
     if isinstance(run, str):
-        setting = _stored(run, kept)
+        setting, curves = _stored(run, kept)
     else:
         setting = run if isinstance(run, Setting) else Setting.from_dict(run)
-    curves = kept.curves() if kept is not None and kept.done(setting.identity()) else None
-    if curves is None:
-        curves = train_run(setting, store=kept, progress=False)
+        if kept is None or not kept.done(setting.identity()):
+            curves = train_run(setting, store=kept, progress=False)
+        if kept is not None:  # with the runs beside it
+            curves = kept.curves()
     return _explained(cases.of_setting(setting, curves, samples), curves, setting)
 
 
-def _stored(name: str, store: Store | None) -> Setting:
+def _stored(name: str, store: Store | None) -> tuple[Setting, Curves]:
+    """The setting of a stored run, finished or not, and all curves of the store."""
     if store is None:
-        raise BadInput(f"run {name!r}: say in which store it is, store=…")
-    records = {run: record for run, record in store.records().items() if run.startswith(name)}
-    if len(records) != 1:
-        raise BadInput(f"run {name!r}: {len(records)} runs of the store begin with that; give more letters")
-    return Setting.from_dict(dict(next(iter(records.values())).setting))
+        raise BadInput(f"run {name!r}: say in which store it is, store=… (--store)")
+    records = store.records()
+    found = [run for run in records if run.startswith(name)]
+    if len(found) != 1:
+        shown = ", ".join(list(found or records)[:5])
+        raise BadInput(
+            f"run {name!r}: {len(found)} runs of the store begin with that; the store's are {shown}"
+            f"{', …' if len(found or records) > 5 else ''} (its report lists them with their settings)"
+        )
+    try:
+        setting = Setting.from_dict(dict(records[found[0]].setting))
+    except BadInput as error:
+        raise BadInput(
+            f"run {found[0]} was not trained by scalinglab ({error}), and the store has neither its network "
+            "nor its data: in Python, sl.explain(curves, model, data, learning_rate=…) takes all three"
+        ) from error
+    return setting, store.curves()
 
 
 def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None) -> Explanation:
@@ -218,7 +248,20 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
     case = replace(case, steps=case.steps[good], test_loss=case.test_loss[good])
     if not len(case.steps):
         raise BadInput(f"{case.name}: no checkpoint has a finite test loss")
+    if setting is not None and setting.dataset == "text":
+        slopes = measured.slopes(case, curves, setting)
+        nothing = np.full(len(case.steps), math.nan)
+        return Explanation(
+            case.name, case.steps, case.test_loss, nothing, case.n_data, None, "unknown", (), math.nan, {},
+            case.outside, slopes,
+        )  # fmt: skip
     kernel = theory.kernel_of(case)
+    if len(case.x) < case.n_data:
+        case = case.with_outside(
+            f"the kernel is measured on {len(case.x)} inputs and the run has {case.n_data} examples: what a "
+            f"sample does not resolve is extrapolated; samples={case.n_data} measures it, where there are so "
+            "many inputs"
+        )
     if (speed := theory.fastest(case, kernel)) >= 2 * (1 + case.momentum):
         case = case.with_outside(
             f"no curve: large steps, {speed:.3g} times the inverse of the largest eigenvalue; descent on the "
@@ -227,42 +270,18 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
     solved = np.full(len(case.steps), math.nan)
     found: list[Doubling] = []
     never, bottleneck = math.nan, "unknown"
+    slopes = measured.slopes(case, curves, setting)
     if not any(words.startswith("no curve") for words in case.outside):
         solved = theory.solve(case, kernel, case.steps, case.n_data)
         found, never = (
             theory.doublings(case, kernel, float(case.steps[-1])),
             theory.never_learnt(case, kernel, solved[-1]),
         )
-        found = [replace(d, measured=_measured_slope(d.resource, case, curves, setting)) for d in found]
+        found = [replace(d, measured=slopes.get(d.resource, math.nan)) for d in found]
         sure = [d for d in found if d.factor < 1 - 2 * d.error] or found
         bottleneck = min(sure, key=lambda d: d.factor).resource if never < 0.5 else "noise"
     columns = {k: v[good] for k, v in case.columns.items() if k.startswith("kernel_") and len(v) == len(good)}
     return Explanation(
         case.name, case.steps, case.test_loss, solved, case.n_data, kernel, bottleneck,
-        tuple(found), never, columns, case.outside,
+        tuple(found), never, columns, case.outside, slopes,
     )  # fmt: skip
-
-
-def _measured_slope(resource: str, case: cases.Case, curves: Curves, setting: Setting | None) -> float:
-    """The measured slope: of the curve itself in time, of runs that differ in size alone otherwise."""
-    if resource == "time":
-        last = case.steps[-1]
-        if case.steps[0] > last / 2:
-            return math.nan
-        half = np.interp(math.log(last / 2), np.log(case.steps), np.log(case.test_loss))
-        return float((math.log(case.test_loss[-1]) - half) / math.log(2))
-    column = {"data": "n_data", "params": "width"}.get(resource)
-    frame = curves.frame
-    if setting is None or column not in frame or "run" not in frame:
-        return math.nan
-    last = frame.sort_values("step").groupby("run").tail(1)
-    free = {"run", column, "seed", "init_seed", "order_seed", "data_seed", "batch_size", "n_params"}
-    for name, value in setting.identity().items():
-        if name in last and name not in free and not isinstance(value, (dict, list)):
-            last = last[last[name] == value]
-    last = last[last["test_loss"] > 0]
-    if last[column].nunique() < 2:
-        return math.nan
-    return float(
-        np.polyfit(np.log(last[column].astype(float)), np.log(last["test_loss"].astype(float)), 1)[0]
-    )

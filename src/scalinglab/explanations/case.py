@@ -81,6 +81,8 @@ def of_setting(setting: Setting, curves: Curves, samples: int) -> Case:
     dataset = dataset_of(setting)
     order = dataset.order(setting.seed_of("data"))[::-1][:samples]  # from the end: mostly not trained on
     labels = dataset.train_y[order]
+    if labels.ndim == 2 and dataset.n_classes:  # text: no kernel is measured
+        labels = labels[:, 0]
     y = np.eye(dataset.n_classes)[labels] if dataset.n_classes else np.asarray(labels, float)
 
     def redraw(seed: int, factor: float = 1.0) -> nn.Module:

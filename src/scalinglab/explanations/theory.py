@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 
 from scalinglab.explanations.case import Case
 from scalinglab.measure import ntk
@@ -39,7 +40,9 @@ class Kernel:
 
 
 def kernel_of(case: Case) -> Kernel:
-    """Measure the kernel of a case."""
+    """Measure the kernel of a case, on a GPU where there is one."""
+    if torch.cuda.is_available():
+        case.model.to("cuda")
     measured = Spectrum.from_kernel(ntk(case.model, case.x), case.residual())
     return Kernel(measured, measured.completed())
 

@@ -57,7 +57,7 @@ ONLINE = {"online": True, "augment": "crop_flip"}
 SCALES = {
     "smoke": Scale("digits", (0.5, 1.0, 2.0), 160, 3, 60, 160),
     "laptop": Scale("cifar10", (0.5, 1.0, 2.0), 1000, 3, 600, 500, ONLINE),
-    "gpu": Scale("cifar10", (2.0, 4.0, 8.0), 2000, 3, 2000, 1000, ONLINE | {"batch_size": 128}),
+    "gpu": Scale("cifar10", (2.0, 4.0, 8.0), 2000, 3, 1000, 1000, ONLINE | {"batch_size": 128}),
 }
 
 
@@ -90,7 +90,8 @@ def network_setting(scale: str, width: float, seed: int) -> dict[str, Any]:
         "model": "myrtle", "dataset": s.dataset, "superclass": grouping(data).tolist(), "width": width,
         "loss": "mse", "optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.05, "batch_size": 64,
         "steps": s.steps, "checkpoints_per_decade": 3, "measure": [], "seed": seed, "test_size": s.inputs,
-        **s.training, **({"graphs": True, "precision": "tf32"} if trained.on_gpu() else {}),
+        "evaluate_at_most": 500, **s.training,
+        **({"graphs": True, "precision": "tf32"} if trained.on_gpu() else {}),
     }  # fmt: skip
 
 

@@ -84,7 +84,7 @@ SCANS = {
         (1.0, 2.0, 4.0), 3, 1000, {"classify": 0.3, "rich": 0.15, "lazy": 0.2},
     ),
     "gpu": Scan(
-        CNNS, IMAGES | {"batch_size": 128, "steps": 1500},
+        CNNS, IMAGES | {"batch_size": 128, "steps": 1000},
         (1.0, 2.0, 4.0, 8.0), 4, 2000, {"classify": 0.3, "rich": 0.15, "lazy": 0.2},
         {"precision": "tf32", "graphs": True},
     ),
