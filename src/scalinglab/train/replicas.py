@@ -298,7 +298,8 @@ class Group:
         side.wait_stream(current)
         with torch.cuda.stream(side):
             if not self._graphs:
-                self._steps(3)  # libraries choose and allocate before the capture
+                with phase("compile" if self.setting.compile else "capture"):
+                    self._steps(3)  # libraries choose and allocate before the capture
             graph, _ = captured(partial(self._steps, steps))
         current.wait_stream(side)
         with torch.no_grad():

@@ -21,6 +21,7 @@ from scalinglab.nets.parameterization import Network, draw
 from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident
 from scalinglab.train.kernels.blocks import compiled_blocks, repeats
+from scalinglab.train.kernels.compiling import compiled
 from scalinglab.train.kernels.cpu_layers import use_products
 from scalinglab.train.kernels.gpu_layers import rewritten
 from scalinglab.train.optimizers import Moments, Rule
@@ -101,7 +102,7 @@ class Program:
             self.loss = self._compiled(self._loss)
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return torch.compile(function, dynamic=False) if self.setting.compile else function
+        return compiled(function) if self.setting.compile else function
 
     def start_buffers(self, initial: Named) -> Named:
         """The runs' buffers before training, (runs, …); a linearised network keeps its initial weights."""

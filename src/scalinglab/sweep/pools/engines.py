@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.sweep.pools.bytecode import keeping_bytecode
 from scalinglab.sweep.pools.pool import DIED, Answer, Pool, Task
 
 __all__ = ["DIED", "Answer", "LocalPool", "Pool", "Task", "default_workers", "open_pool"]
@@ -138,6 +139,7 @@ def start_worker(threads: int) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         environment.setdefault(name, str(threads))
+    environment = keeping_bytecode(environment)
     return subprocess.Popen(
         [sys.executable, "-m", "scalinglab.sweep.pools.worker"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,

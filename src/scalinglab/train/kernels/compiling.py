@@ -1,0 +1,25 @@
+"""Compiled functions, whose code is kept on disk between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import torch
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """A function compiled for fixed shapes when it is first called.
+
+    By default PyTorch keeps no derivatives on disk where a function has passes of its own
+    (`torch.autograd.Function`), and traces them anew in every process. Both passes are traced into the graph
+    under which the code is kept, so code of other passes is never found.
+    """
+    from torch._functorch import config
+
+    if hasattr(config, "autograd_cache_allow_custom_autograd_functions"):
+        config.autograd_cache_allow_custom_autograd_functions = True
+    return torch.compile(function, dynamic=False)

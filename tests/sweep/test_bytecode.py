@@ -1,0 +1,53 @@
+"""Workers keep bytecode where Python may not, and only there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scalinglab.sweep.pools import bytecode
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch) -> Path:
+    """A package without bytecode."""
+    folder = tmp_path / "packages" / "without_bytecode"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("answer = 42")
+    monkeypatch.syspath_prepend(str(folder.parent))
+    return folder
+
+
+def environment_of(tmp_path: Path, **more: str) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if k not in (bytecode.FORBIDS, bytecode.FOLDER)}
+    return {**kept, "XDG_CACHE_HOME": str(tmp_path / "cache"), **more}
+
+
+def load(package: Path, environment: dict[str, str]) -> None:
+    command = [sys.executable, "-c", f"import {package.name}"]
+    subprocess.run(command, check=True, env={**environment, "PYTHONPATH": str(package.parent)})
+
+
+def test_bytecode_that_may_not_be_written_is_kept_in_the_cache_folder(package, tmp_path) -> None:
+    forbidden = environment_of(tmp_path, **{bytecode.FORBIDS: "1"})
+    load(package, bytecode.keeping_bytecode(forbidden, package.name))
+    kept = list((tmp_path / "cache" / "scalinglab" / "bytecode").rglob("without_bytecode/*.pyc"))
+    assert len(kept) == 1
+    assert not (package / "__pycache__").exists()
+
+
+def test_an_environment_that_keeps_bytecode_stays_as_it_is(package, tmp_path) -> None:
+    allowed = environment_of(tmp_path)
+    assert bytecode.keeping_bytecode(allowed, package.name) == allowed
+    load(package, allowed)
+    forbidden = environment_of(tmp_path, **{bytecode.FORBIDS: "1"})  # but it is there
+    assert bytecode.keeping_bytecode(forbidden, package.name) == forbidden
+
+
+def test_a_folder_that_the_user_chose_is_used(package, tmp_path) -> None:
+    own = environment_of(tmp_path, **{bytecode.FORBIDS: "1", bytecode.FOLDER: str(tmp_path / "own")})
+    assert bytecode.keeping_bytecode(own, package.name) == own
