@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scalinglab.curves import Curves
-    from scalinglab.laws.noise import OptimalNoise
+    from scalinglab.laws.noise import OptimalNoise, OverTime
 
 Searched = Annotated[str, typer.Option("--x", help="The column that was searched, e.g. batch_size.")]
 Scored = Annotated[str | None, typer.Option("--y", help="test_accuracy, test_error or a loss.")]
@@ -98,26 +98,24 @@ def laws_noise(
     settings = (x, *((width_column,) if width_column else ("width", "widening_factor")))
     curves = rows.searched(search, settings, ("all", "batch", "rate", "both"))
     asked: dict[str, Any] = {"x": x, "y": y, "width": width_column}
-    document: dict[str, Any] = {}
     if search == "both":
         compared = noise.compare(curves, **asked)
         rows.say(compared.summary())
         found = compared.batch
-        document = summary_of(found) | {"by_rate": summary_of(compared.rate)}
-        document["ratio"] = asdict(compared.ratio)
+        by_rate = summary_of(compared.rate)
+        document = summary_of(found) | {"by_rate": by_rate, "ratio": asdict(compared.ratio)}
         document["best_difference"] = asdict(compared.best_difference)
+        parts = noise.searches(curves)
+        wanted = {"\nbatch search\n": (parts["batch"], document), "\nrate search\n": (parts["rate"], by_rate)}
     else:
         found = noise.optimal_noise(curves, **asked)
         rows.say(found.summary())
         document = summary_of(found)
-    if times:
-        along = noise.over_time(curves, **asked)
-        rows.say("\n" + along.summary())
-        document["times"] = {
-            "shares": along.shares, "ratio": [asdict(r) for r in along.ratio], "verdict": along.verdict,
-            "power": [asdict(one.power) for one in along.found],
-            "noise": [one.noise for one in along.found],
-        }  # fmt: skip
+        wanted = {"\n": (curves, document)}
+    for heading, (part, into) in wanted.items() if times else ():
+        along = noise.over_time(part, **asked)
+        rows.say(heading + along.summary())
+        into["times"] = times_of(along)
 
     def figure() -> Any:
         from scalinglab.figures import noise as figures
@@ -149,6 +147,14 @@ def summary_of(found: OptimalNoise) -> dict[str, Any]:
         "x": found.x, "y": found.y, "runs": found.n_runs, "slope": found.slope,
         "slope_error": found.slope_error, "a": asdict(found.proportionality), "p": asdict(found.power),
         "r_squared": found.r_squared, "verdict": found.verdict, "reason": found.reason,
+    }  # fmt: skip
+
+
+def times_of(along: OverTime) -> dict[str, Any]:
+    """Optima at shares of the training time as a document."""
+    return {
+        "shares": along.shares, "ratio": [asdict(r) for r in along.ratio], "verdict": along.verdict,
+        "power": [asdict(one.power) for one in along.found], "noise": [one.noise for one in along.found],
     }  # fmt: skip
 
 
