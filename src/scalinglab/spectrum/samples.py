@@ -27,6 +27,7 @@ from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 
 STRETCHES = 6  # of a tail whose slopes are compared
+RESOLVED = 8  # n inputs resolve n/8 modes well enough for corrections of first order in k/n
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,16 @@ def local_exponent(values: np.ndarray) -> float:
         return 2.0
     slope = np.polyfit(np.log(k[late]), np.log(values[late]), 1, w=1 / np.sqrt(k[late]))[0]
     return float(np.clip(-slope, 1.1, 8.0))
+
+
+def population_eigenvalues(sampled: np.ndarray, n: int) -> np.ndarray:
+    """λ_k of the population for the first n/8 modes, from the eigenvalues μ_k of K/n on n inputs, falling."""
+    count = max(1, n // RESOLVED)
+    k = np.arange(1, count + 1)
+    values = np.asarray(sampled[:count], float)
+    for _ in range(3):  # the exponent is that of the corrected values
+        values = sampled[:count] / (1 + k / n * repulsion(local_exponent(values)))
+    return values
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:

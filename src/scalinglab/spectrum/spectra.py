@@ -28,16 +28,14 @@ from scalinglab.spectrum.nodes import (
 from scalinglab.spectrum.samples import (
     STRETCHES,
     TailExponent,
-    local_exponent,
     local_slopes,
     modes_of,
-    repulsion,
+    population_eigenvalues,
     root,
 )
 
 MOST_MODES = 50_000_000  # arrays longer than this are refused
 TRUSTED = 4  # a spectrum of n inputs is good for n/4 examples
-RESOLVED = 8  # n inputs resolve n/8 modes well enough for corrections of first order in k/n
 TAIL = (1.002, 20.0)  # exponents that tails may have
 
 
@@ -323,12 +321,8 @@ class MeasuredSpectrum(Spectrum):
         n = self.n_samples
         if not self.unresolved_eigenvalue:
             return self.eigenvalues, self.target_power
-        count = max(1, n // RESOLVED)
-        k = np.arange(1, count + 1)
-        values = self.eigenvalues[:count]
-        for _ in range(3):  # the exponent is that of the corrected values
-            values = self.eigenvalues[:count] / (1 + k / n * repulsion(local_exponent(values)))
-        return values, self.target_power[:count] - self.left_out_loss / n
+        values = population_eigenvalues(self.eigenvalues, n)
+        return values, self.target_power[: len(values)] - self.left_out_loss / n
 
     def completed(self) -> Spectrum:
         """The population's spectrum: resolved modes, and power-law tails that hold the rest.

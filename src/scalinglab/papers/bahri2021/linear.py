@@ -96,16 +96,6 @@ def exponent(
     return Estimate(float(slopes[0]), float(few * slopes[1:].std(ddof=1)))
 
 
-def population_eigenvalues(sampled: np.ndarray) -> np.ndarray:
-    """Eigenvalues of the kernel from those of K/n on n inputs.
-
-    The modes that n inputs do not resolve add to each sampled eigenvalue what they add as a ridge,
-    κ/n of eq. S12, and κ/n is the harmonic mean of the sampled eigenvalues (the mean leave-one-out error of
-    kernel interpolation). Good for modes k ≪ n.
-    """
-    return sampled - len(sampled) / np.sum(1 / sampled)
-
-
 def expected_exponent(
     sizes: np.ndarray, eigenvalues: np.ndarray, power: np.ndarray | None = None, unseen: bool = True
 ) -> float:

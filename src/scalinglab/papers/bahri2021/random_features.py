@@ -22,6 +22,7 @@ from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row
 from scalinglab.simulate import random_features as simulate
 from scalinglab.spectrum import Spectrum, TailExponent
+from scalinglab.spectrum.samples import population_eigenvalues
 from scalinglab.support.progress import track
 from scalinglab.theory import infinite_width
 from scalinglab.theory import random_features as theory
@@ -76,7 +77,7 @@ def resolved_by_features(x: np.ndarray, sizes: np.ndarray, draws: int) -> np.nda
 
 def tail(sampled: np.ndarray, window: tuple[int, int]) -> tuple[np.ndarray, TailExponent]:
     """Eigenvalues of the kernel and the exponent of their tail, from those on a sample of images."""
-    values = linear.population_eigenvalues(sampled)[: window[1] + window[1] // 2]
+    values = population_eigenvalues(sampled, len(sampled))
     return values, Spectrum(values, values).tail_exponent(window=window)
 
 
