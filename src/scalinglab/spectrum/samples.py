@@ -61,6 +61,11 @@ def local_exponent(values: np.ndarray) -> float:
     return float(np.clip(-slope, 1.1, 8.0))
 
 
+def unresolved_eigenvalue(sampled: np.ndarray) -> float:
+    """κ/n, which the modes that n inputs do not resolve add to each of the n eigenvalues of K/n."""
+    return len(sampled) / float(np.sum(1 / sampled))
+
+
 def population_eigenvalues(sampled: np.ndarray, n: int) -> np.ndarray:
     """λ_k of the population for the first n/8 modes, from the eigenvalues μ_k of K/n on n inputs, falling."""
     count = max(1, n // RESOLVED)

@@ -22,7 +22,7 @@ from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row
 from scalinglab.simulate import random_features as simulate
 from scalinglab.spectrum import Spectrum, TailExponent
-from scalinglab.spectrum.samples import population_eigenvalues
+from scalinglab.spectrum.samples import unresolved_eigenvalue
 from scalinglab.support.progress import track
 from scalinglab.theory import infinite_width
 from scalinglab.theory import random_features as theory
@@ -77,7 +77,8 @@ def resolved_by_features(x: np.ndarray, sizes: np.ndarray, draws: int) -> np.nda
 
 def tail(sampled: np.ndarray, window: tuple[int, int]) -> tuple[np.ndarray, TailExponent]:
     """Eigenvalues of the kernel and the exponent of their tail, from those on a sample of images."""
-    values = population_eigenvalues(sampled, len(sampled))
+    # to zeroth order in k/n: windows reach beyond the modes for which the first order is good
+    values = (sampled - unresolved_eigenvalue(sampled))[: window[1] + window[1] // 2]
     return values, Spectrum(values, values).tail_exponent(window=window)
 
 
