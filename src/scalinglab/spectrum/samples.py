@@ -109,7 +109,7 @@ def modes_of(
     kept = np.flatnonzero(values > n * np.finfo(float).eps * values[-1])[::-1]
     unresolved, loss = 0.0, 0.0
     if len(kept) == n:  # else the sample resolves every mode of the kernel
-        unresolved = n / float(np.sum(1 / values))
+        unresolved = unresolved_eigenvalue(values)
         diagonal = vectors**2 @ (1 / values)
         loss = float(np.mean(np.sum((vectors @ (coefficients / values[:, None])) ** 2, 1) / diagonal**2))
     return values[kept], power[kept], n, unresolved, loss, float(np.mean(np.sum(y**2, 1)))
