@@ -211,6 +211,29 @@ def over_forms_case(rng: np.random.Generator) -> Ends:
     return found.low, found.high, truth(FURTHER) * gaussian(rng, FURTHER.size, 0.01), found.mean
 
 
+def kernel_case(n: int, spectral: float, task: float) -> Callable:
+    """Exponents b and a of a kernel of Gaussian features on n inputs, against those of its population."""
+
+    def one(rng: np.random.Generator) -> Ends:
+        modes = 16 * n
+        k = np.arange(1, modes + 1.0)
+        values, weights = k**-spectral, k ** (-task / 2) * rng.choice([-1.0, 1.0], modes)
+        features = rng.standard_normal((n, modes), dtype=np.float32)
+        kernel = ((features * values.astype(np.float32)) @ features.T).astype(float)
+        targets = features @ weights.astype(np.float32)
+        measured = sl.Spectrum.from_kernel((kernel + kernel.T) / 2, targets)
+        found = [measured.tail_exponent(of) for of in ("eigenvalues", "target_power")]
+        population = sl.Spectrum(values, weights**2)
+        truth = [
+            population.tail_exponent(of, part.window).value
+            for of, part in zip(("eigenvalues", "target_power"), found)
+        ]
+        low, high, fitted = (np.array([getattr(p, name) for p in found]) for name in ("low", "high", "value"))
+        return low, high, np.array(truth), fitted
+
+    return one
+
+
 @dataclass(frozen=True)
 class Case:
     name: str
@@ -260,6 +283,10 @@ CASES = (
     ),
     Case("offset, 24 sizes, AR(1)", fit_case("power_law_offset", offset, x=MANY, noise=along), wanted=SMALL),
     Case("offset, 12 sizes, a break", fit_case("power_law_offset", with_break), wanted=SMALL),
+    # six slopes and Student's factor: wider than need be, never narrower
+    Case("kernel on 200 inputs, b = 1.5, a = 1.5: b, a", kernel_case(200, 1.5, 1.5), wanted=(0.93, 1.0)),
+    Case("kernel on 400 inputs, b = 1.5, a = 1.5: b, a", kernel_case(400, 1.5, 1.5), wanted=(0.93, 1.0)),
+    Case("kernel on 400 inputs, b = 2, a = 1.3: b, a", kernel_case(400, 2.0, 1.3), wanted=(0.93, 1.0)),
     Case("misspecified: over forms (extrapolate)", over_forms_case),
     Case("misspecified: power law alone", wrong_form_case("power_law"), asked=False),
     Case("misspecified: offset alone", wrong_form_case("power_law_offset"), asked=False),

@@ -3,12 +3,15 @@
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.papers.bordelon2024 import common, frontier, networks
+from scalinglab.papers.bordelon2024 import common, frontier, networks, width_scans
 from scalinglab.papers.registry import entry
 from scalinglab.simulate.random_features import train
+from scalinglab.spectrum import TailExponent
 
 FIGURES = (
     "fig2b",
@@ -89,3 +92,69 @@ def test_spectra_of_networks_are_of_two_classes_of_held_out_images():
     assert y.mean() == pytest.approx(0, abs=1e-9)
     with pytest.raises(BadInput, match="run at smoke, laptop, gpu"):
         networks.settings("paper")
+
+
+# --- width scans ------------------------------------------------------------------------------------------
+
+
+def made_up(exponent_t: float, exponent_n: float, sizes=(100, 400, 1600), steps=1000) -> pd.DataFrame:
+    """Curves t^-α + N^-β, whose best size at compute C is known."""
+    step = np.unique(np.geomspace(1, steps, 200).astype(int)).astype(float)
+    frames = [
+        pd.DataFrame({"n_params": n, "step": step, "budget": n * step,
+                      "test_loss": step**-exponent_t + 3 * n**-exponent_n, "seed": 0})
+        for n in sizes
+    ]  # fmt: skip
+    return pd.concat(frames)
+
+
+def test_frontier_is_the_lowest_curve_where_all_widths_were_trained():
+    frame = made_up(0.5, 0.5)
+    found = width_scans.frontier(frame)
+    assert found.budgets[0] == pytest.approx(1600)
+    assert found.budgets[-1] == pytest.approx(100 * 1000)
+    for budget, loss, size in zip(found.budgets, found.loss, found.n_params):
+        all_losses = {n: (budget / n) ** -0.5 + 3 * n**-0.5 for n in (100, 400, 1600)}
+        assert loss == pytest.approx(min(all_losses.values()), rel=2e-3)
+        assert size == min(all_losses, key=all_losses.get) or loss == pytest.approx(
+            all_losses[size], rel=2e-3
+        )
+    assert found.exponent("n_params") > 0.2
+
+
+def test_frontier_of_a_size_that_is_always_best_has_exponent_zero():
+    frame = made_up(0.5, 0.0)
+    assert width_scans.frontier(frame).exponent("n_params") == 0.0
+    assert width_scans.frontier(frame).exponent("loss") < 0
+
+
+def test_ensemble_is_judged_by_the_mean_of_its_members_log_odds():
+    scan = width_scans.SCANS["smoke"]
+    runs = [f"run{k}" for k in range(3)]
+    labels = width_scans.held_out_labels(scan)
+    frame = pd.DataFrame(
+        {"width": np.repeat(scan.widths[-2:], 3), "seed": [0, 1, 2] * 2, "run": [*runs, "a", "b", "c"],
+         "step": 1, "test_loss": [9.0] * 3 + [0.1, 0.2, 0.3]}
+    )  # fmt: skip
+    odds = (2.0 * labels - 1) * np.array([[1.0], [2.0], [3.0]])
+    row = width_scans._ensemble_row(scan, Curves(frame), dict(zip(runs, odds)))
+    assert row.measured == pytest.approx(np.log1p(np.exp(-2.0)) / 0.2)
+    assert row.stderr > 0
+
+
+def test_compute_exponent_of_a_kernel_is_that_of_equation_16():
+    class Known:
+        def tail_exponent(self, of):
+            return TailExponent({"target_power": 1.15, "eigenvalues": 2.0}[of], 0, 0, 0)
+
+    assert width_scans.predicted_exponent(Known()) == pytest.approx(0.05)  # the paper's numbers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["fig1a", "fig1b", "fig1c", "fig1d", "fig6c", "fig9c"])
+def test_figures_of_networks_say_what_stands_in_for_what(key):
+    made = entry(f"bordelon2024/{key}").function()("smoke")
+    assert made.figure is not None
+    assert all("stand-in" in row.note for row in made.table)
+    assert all(row.stderr is not None for row in made.table)
+    assert {"test_loss", "step"} <= set(made.curves.frame)

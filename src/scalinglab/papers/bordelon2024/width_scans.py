@@ -210,16 +210,20 @@ def _ends_of(curves: Curves, above: float, below: float) -> Number:
     return verdict.quotient(_last(curves, above), _last(curves, below))
 
 
-def _ensemble_row(s: Scan, curves: Curves, outputs: Mapping[str, np.ndarray]) -> Row:
-    """An ensemble of the second widest networks against the widest, which has about four times its size."""
+def held_out_labels(s: Scan) -> np.ndarray:
+    """The class, 0 or 1, of every test input."""
     from scalinglab.train.batches import dataset_of
     from scalinglab.train.engine import as_setting
 
+    return dataset_of(as_setting({**s.setting, **OPTIMIZER, **KINDS["classify"]})).test_y
+
+
+def _ensemble_row(s: Scan, curves: Curves, outputs: Mapping[str, np.ndarray]) -> Row:
+    """An ensemble of the second widest networks against the widest, which has about four times its size."""
     width, wider = s.widths[-2:]
     runs = curves.frame[curves.frame["width"] == width].groupby("seed")["run"].first()
     members = np.array([outputs[run] for run in runs])
-    setting = as_setting({**s.setting, **OPTIMIZER, **KINDS["classify"], "width": 1.0})
-    sign = 2.0 * dataset_of(setting).test_y[: members.shape[1]] - 1
+    sign = 2.0 * held_out_labels(s) - 1
 
     def loss(chosen: np.ndarray) -> float:
         return float(np.mean(np.logaddexp(0.0, -sign * chosen.mean(0))))
