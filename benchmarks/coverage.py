@@ -36,6 +36,7 @@ from scalinglab.laws import forms, optimum, surface
 from scalinglab.papers.damico2025.review import points
 
 X = np.geomspace(100, 1e5, 12)
+TWENTY = np.geomspace(100, 1e5, 20)
 MANY = np.geomspace(100, 1e5, 24)
 AT = np.array([1e3, 1e5, 1e6])
 
@@ -61,6 +62,19 @@ def fit_case(
     def one(rng: np.random.Generator) -> Ends:
         law = sl.laws.fit(form, x, truth(x) * noise(rng, x.size), loss=loss)
         return *law.interval(AT), truth(AT), law.predict(AT)
+
+    return one
+
+
+def parameters_case(truth: Callable = offset, x: np.ndarray = X, noise: Callable = gaussian) -> Callable:
+    """Offset, amplitude and exponent."""
+    names, exact = ("offset", "amplitude", "exponent"), np.array([0.05, 3.0, 0.4])
+
+    def one(rng: np.random.Generator) -> Ends:
+        law = sl.laws.fit("power_law_offset", x, truth(x) * noise(rng, x.size))
+        ends = [law.parameter_intervals[n] for n in names]
+        low, high = (np.array([e[i] for e in ends]) for i in (0, 1))
+        return low, high, exact, np.array([law.parameters[n] for n in names])
 
     return one
 
@@ -163,6 +177,11 @@ def few_case(
 def uneven(rng, shape, first=0.1, last=0.01):
     """Noise that changes with size, from 10 % to 1 %, without the error being given."""
     return np.exp(np.geomspace(first, last, shape) * rng.standard_normal(shape))
+
+
+def steps(rng, shape):
+    """3 % of noise at the smaller half of the sizes and 10 % at the larger, which is no power of the size."""
+    return np.exp(np.where(np.arange(shape) < shape // 2, 0.03, 0.1) * rng.standard_normal(shape))
 
 
 def growing(rng, shape):
@@ -271,7 +290,10 @@ CASES = (
     Case("one variable, 5 sizes, 3 % noise", few_case(5, noise=0.03), wanted=SMALL),
     Case("one variable, 5 sizes, a pure power law", few_case(5, truth=power), wanted=SMALL),
     Case("one variable, 5 sizes, uneven noise", few_case(5, slope=0.3), wanted=SMALL),
+    Case("one variable, 5 sizes, noise that grows", few_case(5, slope=-0.3), wanted=SMALL),
     Case("one variable, 5 sizes × 3 seeds", few_case(5, seeds=3), wanted=SMALL),
+    Case("one variable, 5 sizes × 3 seeds, uneven noise", few_case(5, slope=0.3, seeds=3), wanted=SMALL),
+    Case("one variable, 5 sizes × 3 seeds, noise that grows", few_case(5, slope=-0.3, seeds=3), wanted=SMALL),
     Case("one variable, 6 sizes, a break", few_case(6, truth=with_break, noise=0.003), wanted=SMALL),
     Case(
         "offset, 12 sizes, noise that falls", fit_case("power_law_offset", offset, noise=uneven), wanted=SMALL
@@ -280,6 +302,25 @@ CASES = (
         "offset, 12 sizes, noise that grows",
         fit_case("power_law_offset", offset, noise=growing),
         wanted=SMALL,
+    ),
+    Case(
+        "offset, 12 sizes × 3 seeds, noise that grows",
+        fit_case("power_law_offset", offset, x=np.repeat(X, 3), noise=growing),
+        wanted=SMALL,
+    ),
+    Case(
+        "offset, 20 sizes, noise in two steps",
+        fit_case("power_law_offset", offset, x=TWENTY, noise=steps),
+        wanted=SMALL,
+    ),
+    Case("offset, 12 sizes, parameters", parameters_case(), wanted=SMALL),
+    Case("parameters, noise that grows", parameters_case(noise=growing), wanted=SMALL),
+    Case("parameters, noise that falls", parameters_case(noise=uneven), wanted=SMALL),
+    Case("parameters, 24 sizes, AR(1)", parameters_case(x=MANY, noise=along), wanted=SMALL),
+    Case(
+        "offset, 12 sizes, AR(1), taken as separate runs",
+        fit_case("power_law_offset", offset, noise=along),
+        asked=False,
     ),
     Case("offset, 24 sizes, AR(1)", fit_case("power_law_offset", offset, x=MANY, noise=along), wanted=SMALL),
     Case("offset, 12 sizes, a break", fit_case("power_law_offset", with_break), wanted=SMALL),

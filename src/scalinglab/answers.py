@@ -18,6 +18,7 @@ from scipy import stats
 
 from scalinglab import readers
 from scalinglab.curves import Curves
+from scalinglab.curves.columns import measure_of
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.laws.fitting import fit as fitting
@@ -34,10 +35,8 @@ from scalinglab.support.notebook import Shown
 if TYPE_CHECKING:
     import pandas as pd
 
-MEASURED = (
-    "test_loss", "loss", "validation_loss", "val_loss", "eval_loss", "test_error", "test_accuracy",
-    "accuracy", "train_loss", "train_error",
-)  # fmt: skip
+MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
+UNITS = {"compute": "FLOPs", "n_params": "parameters"}
 SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
 FURTHER = 10.0  # how many times beyond the data the answers look
 FEWEST_TO_SHOW_A_BEND = 16  # runs from which on residuals of a surface are tested for a bend
@@ -123,7 +122,8 @@ def answer(
         table: a `Curves`, a DataFrame, or the path of a table, a store or a folder of logs.
         compute: FLOPs at which the compute-optimal model is wanted; ten times the largest run by default.
         x: the column of sizes; by default n_params and n_data together where both vary.
-        y: the column that was measured; by default the test loss, loss, or error that the table has.
+        y: the column that was measured; by default the test error, test loss or accuracy that the table
+            has, as in `scalinglab.laws.fit`.
         columns: what columns are called in the table, ours to theirs, as in `scalinglab.read`.
 
     >>> import numpy as np, pandas as pd
@@ -150,12 +150,14 @@ def answer(
 
 
 def _measured(curves: Curves) -> str:
-    for name in MEASURED:
+    for name in (measure_of(curves.frame), *MEASURED):
         if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():
             return curves.resolve(name)
-    if curves.measurement_columns:
-        return curves.measurement_columns[0]
-    raise BadInput("the table has no column of measurements: name it with y= (--y)")
+    others = ", ".join(curves.measurement_columns) or "nothing"
+    raise BadInput(
+        f"no column is known to be a loss, an error or an accuracy (measured: {others}): name it with y= "
+        "(--y), or say what columns are with --column test_loss=THEIRS"
+    )
 
 
 # --- parameters and data -------------------------------------------------------------------------------
@@ -264,6 +266,11 @@ def _follows(fitted: Surface) -> str:
             f"Not quite: residuals of {scatter:.2g} % bend with size (p = {p:.1g}), so the intervals here, "
             "which assume a sum of two power laws, are too narrow."
         )
+    if p < 0.05:
+        return (
+            f"Probably: a sum of two power laws follows the runs within {scatter:.2g} %, but a bend is not "
+            f"excluded (p = {p:.2g})."
+        )
     return (
         f"Yes: a sum of two power laws follows the runs within {scatter:.2g} %, and no bend is seen "
         f"(p = {p:.2g})."
@@ -301,7 +308,7 @@ def _optimal(best: Optimal, i: int, unit: str) -> str:
 
 def _of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
     table = points_of(curves, x, y)
-    unit = curves.data_unit if x in ("n_data", "tokens") else x
+    unit = curves.data_unit if x in ("n_data", "tokens") else UNITS.get(x, x)
     sizes, values = table.x, table.y
     asked = f"{place} --x {x} --y {y}"
     runs = len(np.unique(table.runs))
@@ -352,8 +359,13 @@ def _exponent(law: Law, y: str, x: str) -> str:
     text = f"{y} falls as the power {law.exponent:.3f} of {x} (95 %: {low:.3f} to {high:.3f})"
     if "offset" in law.parameters:
         floor_low, floor_high = law.parameter_intervals["offset"]
-        text += f", towards a floor between {floor_low:.3g} and {floor_high:.3g}"
+        text += f", towards a floor {_range(floor_low, floor_high)}"
     return f"{text}."
+
+
+def _range(low: float, high: float) -> str:
+    ends = f"{low:.3g}", f"{high:.3g}"
+    return f"of {ends[0]}" if ends[0] == ends[1] else f"between {ends[0]} and {ends[1]}"
 
 
 def _straight(table: Table, values: np.ndarray) -> str:

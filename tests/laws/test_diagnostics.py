@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import scalinglab as sl
-from scalinglab.laws.fitting import diagnostics
-from scalinglab.laws.fitting.uncertainty import _profile_at
+from scalinglab.laws.fitting import diagnostics, statistics
+from scalinglab.laws.fitting.uncertainty import _profile_at, parameter_profile
 
 X = np.geomspace(100, 1e5, 32)
 FAR = np.array([1e6])
@@ -81,27 +81,116 @@ def test_noise_that_grows_with_size_is_estimated_and_covered():
     assert "Noise grows with size" in laws[0].summary()
 
 
-def test_factor_is_that_of_simulated_fits():
-    """Standard error under AR(1) noise over the one claimed, against refits of a line in logs."""
-    rng = np.random.default_rng(4)
-    law = sl.laws.fit("power_law", X, 3 * X**-0.3 * np.exp(0.01 * rng.standard_normal(32)), loss="squared")
-    tests = diagnostics._Tests(law)
-    at = np.array([1e6])
-    design = np.column_stack([np.ones(32), np.log(X)])
-    row = np.array([1.0, np.log(1e6)])
-    errors, claimed = [], []
-    for _ in range(4000):
-        noise = autocorrelated(rng, 32, 0.6)
-        solution, rss = np.linalg.lstsq(design, noise)[:2]
-        errors.append(row @ solution)
-        claimed.append(rss[0] / 30 * row @ np.linalg.solve(design.T @ design, row))
-    expected = np.std(errors) / np.sqrt(np.mean(claimed))
-    assert tests.factor(at, 0.6, 0.0)[0] == pytest.approx(expected, rel=0.06)
+DESIGN = np.column_stack([np.ones(12), np.linspace(-1, 1, 12), np.linspace(-1, 1, 12) ** 2])
+LOGS = np.linspace(5, 11, 12)
+ROW = np.array([[1.0, 1.5, 2.25]])
+
+
+def dense(y, rho, gamma):
+    """Estimate, covariance over σ², σ² and restricted log-likelihood with the matrices written out."""
+    noise = np.exp(gamma * (LOGS - LOGS.mean()))
+    omega = rho ** np.abs(np.subtract.outer(np.arange(12), np.arange(12))) * np.outer(noise, noise)
+    inverse = np.linalg.inv(omega)
+    information = DESIGN.T @ inverse @ DESIGN
+    beta = np.linalg.solve(information, DESIGN.T @ inverse @ y)
+    squares = (y - DESIGN @ beta) @ inverse @ (y - DESIGN @ beta)
+    logs = [np.linalg.slogdet(m)[1] for m in (omega, information)]
+    return beta, np.linalg.inv(information), squares / 9, -sum(logs) / 2 - 4.5 * np.log(squares)
+
+
+def test_average_over_noise_is_that_of_dense_generalised_least_squares():
+    y = np.random.default_rng(4).standard_normal(12)
+    found = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=True, uneven=True)
+    picked = np.argsort(-found.weight)[:15]
+    likelihoods = []
+    for k in picked:
+        rho, gamma = found.correlation[k], found.noise_exponent[k]
+        beta, covariance, variance, likelihood = dense(y, rho, gamma)
+        np.testing.assert_allclose(found.shift[k], beta, rtol=1e-9)
+        np.testing.assert_allclose(found.root[k] @ found.root[k].T, variance * covariance, atol=1e-12)
+        prior = np.log(0.5 if rho == 0 else 0.5 / 6) - (gamma / 0.4) ** 2 / 2
+        likelihoods.append(likelihood + prior)
+    expected = np.array(likelihoods) - likelihoods[0]
+    np.testing.assert_allclose(np.log(found.weight[picked] / found.weight[picked[0]]), expected, atol=1e-8)
+
+
+def test_ends_are_quantiles_of_draws_from_the_average():
+    rng = np.random.default_rng(5)
+    found = statistics.average_over_noise(
+        DESIGN[None], rng.standard_normal(12), LOGS, correlated=True, uneven=True
+    )
+    k = rng.choice(len(found.weight), 100_000, p=found.weight)
+    spread = np.linalg.norm(ROW[0] @ found.root[k], axis=1)
+    drawn = found.shift[k] @ ROW[0] + spread * rng.standard_t(found.dof, len(k))
+    low, high = found.ends(ROW[None], 0.9)
+    assert np.mean(drawn < low[0]) == pytest.approx(0.05, abs=0.004)
+    assert np.mean(drawn > high[0]) == pytest.approx(0.05, abs=0.004)
+
+
+@pytest.mark.parametrize("slope", [-0.35, 0.0, 0.35])
+def test_average_holds_whether_noise_falls_or_grows(slope):
+    """One measurement at the far end of a line in logs, from 12 sizes, where σ ∝ x^slope is not known."""
+    rng = np.random.default_rng(6)
+    design, at = np.column_stack([np.ones(12), LOGS - 8]), np.array([LOGS[-1]])
+    scale = np.exp(slope * (LOGS - LOGS.mean()))
+    held, usual = [], []
+    for _ in range(300):
+        y, new = scale * rng.standard_normal(12), scale[-1] * rng.standard_normal()
+        for kept, uneven in ((held, True), (usual, False)):
+            found = statistics.average_over_noise(design[None], y, LOGS, correlated=False, uneven=uneven)
+            low, high = found.ends(np.array([[[1.0, at[0] - 8]]]), 0.95, at)
+            kept.append(low[0] <= new <= high[0])
+    assert 0.90 <= np.mean(held) <= 0.985
+    if slope:  # constant noise is too narrow where it grows, too wide where it falls
+        assert np.mean(usual) < 0.85 if slope > 0 else np.mean(usual) > 0.98
+
+
+def test_robust_average_ignores_an_outlier():
+    y = 0.01 * np.random.default_rng(7).standard_normal(12)
+    plain = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=False, uneven=True, robust=True)
+    y[5] += 100
+    found = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=False, uneven=True, robust=True)
+    assert abs(found.weight @ found.shift[:, 0]) < 0.1
+    assert found.ends(ROW[None], 0.95)[1][0] < 10 * plain.ends(ROW[None], 0.95)[1][0] + 0.1
 
 
 @pytest.mark.parametrize("count", [5, 7])
-def test_few_points_are_not_judged(count):
-    x = X[:count]
+def test_few_points_are_not_tested_but_averaged_over_noise(count):
+    x = np.geomspace(1e3, 1e5, count)
     law = sl.laws.fit("power_law", x, law_of(x) * np.exp(0.02 * np.arange(count) % 0.03))
     assert not law.diagnosis.sentences
-    assert law.interval(1e6) == pytest.approx(_profile_at(law, 1e6, 0.95))
+    assert np.isnan(law.diagnosis.noise_pvalue)
+    low, high = law.interval(1e6)
+    assert low < law.predict(1e6) < high
+    assert np.log(high / low) > 1.05 * np.ptp(np.log(_profile_at(law, 1e6, 0.95)))
+
+
+def test_given_errors_are_believed():
+    x, error = X[:9], X[:9] ** 0.4 * law_of(X[:9]) / 1000
+    y = law_of(x) + error * np.random.default_rng(8).standard_normal(9)
+    law = sl.laws.fit("power_law_offset", x, y, error=error)
+    assert law.diagnosis.noise_exponent == 0
+    assert law.diagnosis.average.correlation.max() == 0
+    assert law.interval(1e4) == pytest.approx(_profile_at(law, 1e4, 0.95), rel=1e-6)
+
+
+@pytest.mark.slow
+def test_exponents_interval_counts_with_the_noise_too():
+    rng = np.random.default_rng(9)
+    held, plain = [], []
+    for _ in range(40):
+        law = fitted(0.03 * autocorrelated(rng, 32))
+        for kept, ends in ((held, law.parameter_intervals), (plain, parameter_profile(law))):
+            kept.append(ends["exponent"].low <= 0.4 <= ends["exponent"].high)
+    assert np.mean(plain) < 0.75
+    assert np.mean(held) >= 0.85
+
+
+def test_many_points_are_judged_in_blocks():
+    rng = np.random.default_rng(10)
+    x = np.geomspace(100, 1e5, 20_000)
+    law = sl.laws.fit("power_law", x, 3 * x**-0.4 * np.exp(0.03 * rng.standard_normal(x.size)))
+    assert len(law.diagnosis.tests.logs) == diagnostics.MOST_POINTS
+    low, high = law.interval(1e6)
+    ratio = np.log(high / low) / np.ptp(np.log(_profile_at(law, 1e6, 0.95)))
+    assert ratio == pytest.approx(1, abs=0.25)

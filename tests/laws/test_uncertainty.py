@@ -38,7 +38,7 @@ def test_profile_of_a_straight_line_is_the_textbook_interval():
 def test_parameter_profiles_agree_with_minos():
     pytest.importorskip("iminuit")
     law = sl.laws.fit("power_law_offset", X, noisy(1))
-    ours, theirs = law.parameter_intervals, uncertainty.minos(law)
+    ours, theirs = uncertainty.parameter_profile(law), uncertainty.minos(law)
     for name in law.form.names:
         assert ours[name] == pytest.approx(theirs[name], rel=2e-3)
 

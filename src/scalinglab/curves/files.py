@@ -6,6 +6,7 @@ missing as null. JSON has no infinity; it is written as 1e999, which JSON reader
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
@@ -18,6 +19,7 @@ from typing import Any
 import pandas as pd
 
 from scalinglab.errors import BadInput
+from scalinglab.support.progress import opened
 from scalinglab.support.whole_files import write_whole
 
 _SETTINGS = b"scalinglab.settings"  # in a Parquet file: the columns that were declared as settings
@@ -25,7 +27,7 @@ _TEXT = {"run": str, "source": str, "experiment": str}
 _OLD_PANDAS = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
 _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS else {}  # the default since 3.1
 
-PART = 20_000  # rows that are held as dictionaries at one time
+PART = 5_000  # rows that are held as dictionaries at one time
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
@@ -95,17 +97,40 @@ def frame_of(data: Any) -> pd.DataFrame:
 
 
 def frame_of_rows(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """A table of rows, put into columns part by part: rows as dictionaries take ten times their numbers."""
+    """A table of rows, put into columns part by part: rows as dictionaries take ten times their numbers.
+
+    Columns are joined one by one, so that memory holds the table once, and a column and a part more.
+    """
     left = iter(rows)
-    parts = [frame_of(list(islice(left, PART)))]
+    first = frame_of(list(islice(left, PART)))
+    if len(first) < PART:
+        return first
+    lengths, names = [len(first)], dict.fromkeys(first.columns)
+    parts = [_separate_columns(first)]
     while some := list(islice(left, PART)):
-        parts.append(frame_of(some))
-    if len(parts) == 1:
-        return parts[0]
-    names = dict.fromkeys(name for part in parts for name in part.columns)
-    # a column that is empty in one part has no type to agree with those of the others
-    full = [part.dropna(axis="columns", how="all") for part in parts]
-    return pd.concat(full, ignore_index=True).reindex(columns=list(names))
+        part = frame_of(some)
+        lengths.append(len(part))
+        names |= dict.fromkeys(part.columns)
+        parts.append(_separate_columns(part))
+    return pd.DataFrame({name: _joined(name, parts, lengths) for name in names}, copy=False)
+
+
+def _separate_columns(part: pd.DataFrame) -> dict[Any, pd.Series]:
+    """Columns that have values, each with memory of its own.
+
+    A column that is empty in one part has no type to agree with those of the others.
+    """
+    return {name: column.copy() for name, column in part.items() if column.notna().any()}
+
+
+def _joined(name: Any, parts: list[dict[Any, pd.Series]], lengths: list[int]) -> pd.Series:
+    """One column of all parts, which it leaves."""
+    pieces = [
+        part.pop(name).to_frame() if name in part else pd.DataFrame(index=range(length))
+        for part, length in zip(parts, lengths, strict=True)
+    ]
+    joined = pd.concat(pieces, ignore_index=True)
+    return joined[name] if name in joined else pd.Series(None, index=joined.index, dtype=object)
 
 
 def by_ending(path: Path, table: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
@@ -150,7 +175,8 @@ def _write_csv(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> No
 
 def _read_csv(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     # a run's hash may look like a number: 1234e567
-    return with_integers(pd.read_csv(path, dtype=_TEXT, **_EXACT)), ()
+    with opened(path) as file:
+        return with_integers(pd.read_csv(file, dtype=_TEXT, **_EXACT)), ()
 
 
 def with_integers(frame: pd.DataFrame) -> pd.DataFrame:
@@ -181,5 +207,6 @@ def _read_lines(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
         except RecursionError as error:
             raise BadInput(f"{path}, line {number} is nested too deeply: {line[:60]!r}") from error
 
-    with path.open(encoding="utf-8") as file:
-        return frame_of_rows(row(n, line) for n, line in enumerate(file, 1) if line.strip()), ()
+    with opened(path) as file:
+        lines = enumerate(io.TextIOWrapper(file, encoding="utf-8"), 1)
+        return frame_of_rows(row(n, line) for n, line in lines if line.strip()), ()

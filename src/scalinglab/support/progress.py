@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+LARGE = 16 << 20  # bytes of a file from which on a bar is shown
 
 
 def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
@@ -34,3 +37,30 @@ def reading(description: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(description, total=total)
         yield lambda count: bar.advance(task, count)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[io.BufferedReader]:
+    """The bytes of a file, with a bar of those read where it is large."""
+    size = path.stat().st_size
+    with path.open("rb", buffering=0) as file:
+        if size < LARGE or not sys.stderr.isatty():
+            yield io.BufferedReader(file, 1 << 20)
+            return
+        with reading(path.name, size) as advance:
+            yield io.BufferedReader(_Counted(file, advance), 1 << 20)
+
+
+class _Counted(io.RawIOBase):
+    """A file that reports how many bytes were read from it."""
+
+    def __init__(self, file: io.RawIOBase | io.FileIO, advance: Callable[[int], None]) -> None:
+        self._file, self._advance = file, advance
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._file.readinto(buffer) or 0
+        self._advance(count)
+        return count

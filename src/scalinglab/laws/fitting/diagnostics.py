@@ -1,4 +1,4 @@
-"""Is the noise what the fit assumes? Tests of the residuals, and how much wider an interval has to be.
+"""Is the noise what the fit assumes? Tests of the residuals, and intervals that hold where it is not.
 
 A fit takes residuals to be independent, of one size, and scattered around its form. Three tests, all on the
 residuals r = (1 − H) ε of the linearised fit (H its hat matrix), with their distributions under the
@@ -9,20 +9,17 @@ assumption drawn, not approximated:
   all places x_b;
 - *noise that depends on size*: the trend of r² with ln x.
 
-What a test rejects widens the interval of the law, and is said in a sentence:
-
-- correlation ρ between neighbours, or noise ∝ x^γ, change the variance of a prediction g·β from g·PPᵀ·g to
-  g·PΩPᵀ·g (P = (JᵀJ)⁻¹Jᵀ, Ω the covariance of the noise), which is scaled by the square root of their ratio;
-- a break: the interval is joined with those of the form plus a hinge, at every place that the points do not
-  exclude. The scatter is then that around the best hinge, and the other two tests are made there: a bend is
-  neither noise nor correlation.
-
-ρ and γ are those at which what was seen, or less, would be seen in one case of four.
+Intervals do not wait for a test to reject. They are scaled by the ratio of two intervals of the linearised
+fit: the one averaged over noise that grows or falls with size (`statistics.NoiseAverage`), and the usual one.
+Correlation joins the average where it is suspected; from fewer than 20 sizes it cannot be told, and points
+count as those of separate runs. Where a break is found, the interval is joined with that of the form plus a
+bend, averaged over hinges at all places and a parabola in ln x: a bend is neither noise nor correlation.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,15 +27,17 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from scalinglab.laws.fitting.solution import Solution
+from scalinglab.laws.fitting.solution import Interval, Solution
+from scalinglab.laws.fitting.statistics import NoiseAverage, average_over_noise
 
 FEWEST_SIZES = 8  # below, a test of residuals has no power
 DRAWS = 1000
-REJECTED = 0.05  # p-value below which an interval is widened and a sentence added
-SUSPECTED = 0.2  # below which it is widened for correlation: one that few points do not show costs more
-CAUTIOUS = 0.25  # one case of four
-CORRELATIONS = np.array([0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95])
-NOISE_EXPONENTS = np.linspace(-1.0, 1.0, 21)
+MOST_POINTS = 500  # beyond, neighbours are averaged into this many
+TRIED_PLACES = 12  # of a hinge, over which an interval is averaged
+REJECTED = 0.05  # p-value below which a sentence says so
+SUSPECTED = 0.2  # below which an interval counts with correlation: one that few points do not show costs more
+LEAST_DIRECTION = 1e-6  # part of a column of the Jacobian that is not in the span of the others
+ROUNDING = 1e-12  # residuals of ln y that are no noise
 
 
 @dataclass(frozen=True)
@@ -46,19 +45,32 @@ class Diagnosis:
     """Tests of a law's assumptions on its residuals.
 
     Attributes:
-        correlation_pvalue, break_pvalue, noise_pvalue: of the three tests.
-        correlation: ρ between neighbours; 0 where not suspected.
-        noise_exponent: γ of noise ∝ x^γ; 0 where not rejected.
+        correlation_pvalue, break_pvalue, noise_pvalue: of the three tests; NaN below eight sizes.
         break_at: the place of the hinge; NaN where not rejected.
+        average: the linearised fit averaged over noise; None where residuals cannot be judged.
+        bent: the same with a bend, where one was found.
     """
 
     law: Solution
-    correlation_pvalue: float
-    break_pvalue: float
-    noise_pvalue: float
-    correlation: float
-    noise_exponent: float
-    break_at: float
+    correlation_pvalue: float = math.nan
+    break_pvalue: float = math.nan
+    noise_pvalue: float = math.nan
+    break_at: float = math.nan
+    average: NoiseAverage | None = None
+    bent: NoiseAverage | None = None
+    tests: _Tests | None = None
+
+    @property
+    def correlation(self) -> float:
+        """ρ between neighbours, averaged; 0 where not suspected."""
+        found = self.bent or self.average
+        return found.mean_correlation if found is not None else 0.0
+
+    @property
+    def noise_exponent(self) -> float:
+        """γ of noise ∝ x^γ, averaged."""
+        found = self.bent or self.average
+        return found.mean_noise_exponent if found is not None else 0.0
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -77,68 +89,101 @@ class Diagnosis:
         if self.noise_pvalue < REJECTED:
             found.append(
                 f"Noise {'grows' if self.noise_exponent > 0 else 'falls'} with size, about as "
-                f"x^{self.noise_exponent:.2g} ({_p(self.noise_pvalue)}); intervals are adapted to it. "
+                f"x^{self.noise_exponent:.2g} ({_p(self.noise_pvalue)}); intervals count with it. "
                 "Give error= where it is known."
             )
         return tuple(found)
 
-    def widened(self, x: Any, low: Any, high: Any, level: float) -> tuple[Any, Any]:
-        """The ends of the law's interval at x, widened by what the residuals show."""
-        if not (self.correlation or self.noise_exponent or np.isfinite(self.break_at)):
+    def adapted(self, x: Any, low: Any, high: Any, level: float, of: str) -> tuple[Any, Any]:
+        """The ends of the interval of the law, or of a measurement, at x, with what the noise may be."""
+        if self.tests is None:
             return low, high
         at = np.atleast_1d(np.asarray(x, float))
-        bottom, top = np.log(np.atleast_1d(low)), np.log(np.atleast_1d(high))
+        measured = np.log(at) if of == "measurement" else None
+        rows = self.tests.gradient(at)
+        with np.errstate(divide="ignore"):
+            ends = np.log(np.atleast_1d(low)), np.log(np.atleast_1d(high))
         centre = np.log(np.atleast_1d(self.law.predict(at)))
-        tests = self._tests
-        factor = np.ones(len(at))
-        if self.correlation or self.noise_exponent:
-            factor = np.maximum(tests.factor(at, self.correlation, self.noise_exponent), 1.0)
-        broken = np.isfinite(self.break_at)
-        narrower = factor * tests.scatter_left() if broken else factor
-        bottom, top = centre - narrower * (centre - bottom), centre + narrower * (top - centre)
-        # of two parameters, the hinge's slope and its place
-        quantile = math.sqrt(2 * float(stats.f.ppf(level, 2, max(tests.dof - 2, 1))))
-        for place, reach in tests.possible_places(quantile) if broken else ():
-            shift, error = tests.hinged(at, place)
-            half = factor * reach * error
-            bottom, top = np.minimum(bottom, centre + shift - half), np.maximum(top, centre + shift + half)
-        ends = np.exp(bottom), np.exp(top)
-        return ends if np.ndim(x) else (float(ends[0][0]), float(ends[1][0]))
+        if self.bent is None:
+            bottom, top = self._scaled(rows, centre, *ends, level, measured)
+        else:
+            left = self.tests.scatter_left()  # the scatter is that around the hinge
+            bottom, top = (centre + left * (end - centre) for end in ends)
+            both = _of_two_parameters(level, self.bent.dof)
+            below, above = self.bent.ends(_with(rows, self.tests.bends(np.log(at))), both, measured)
+            bottom, top = np.minimum(bottom, centre + below), np.maximum(top, centre + above)
+        found = np.exp(bottom), np.exp(top)
+        return found if np.ndim(x) else (float(found[0][0]), float(found[1][0]))
 
-    @cached_property
-    def _tests(self) -> _Tests:
-        return _Tests(self.law)
+    def adapted_parameters(self, ends: dict[str, Interval], level: float) -> dict[str, Interval]:
+        """The intervals of the parameters and of `exponent`, with what the noise may be."""
+        if self.tests is None:
+            return ends
+        found = dict(ends)
+        bounds = {p.name: p for p in self.law.form.parameters}
+        for name, (centre, row, log) in self.tests.parameter_rows().items():
+            given = np.array([ends[name].low]), np.array([ends[name].high])
+            with np.errstate(divide="ignore"):
+                low, high = (np.log(v) for v in given) if log else given
+            low, high = self._scaled(row[None], np.array([centre]), low, high, level, None)
+            pair = (np.exp(low[0]), np.exp(high[0])) if log else (low[0], high[0])
+            if name in bounds and name != "exponent":
+                pair = max(pair[0], bounds[name].low), min(pair[1], bounds[name].high)
+            elif name in bounds:  # its bound, not the data, would stop it
+                inside = pair[0] > bounds[name].low, pair[1] < bounds[name].high
+                pair = pair[0] if inside[0] else -np.inf, pair[1] if inside[1] else np.inf
+            found[name] = Interval(float(pair[0]), float(pair[1]))
+        return found
+
+    def _scaled(
+        self,
+        rows: np.ndarray,
+        centre: np.ndarray,
+        bottom: np.ndarray,
+        top: np.ndarray,
+        level: float,
+        log_x: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The ends, scaled on each side by the average's interval over the usual one."""
+        assert self.tests is not None
+        assert self.average is not None
+        below, above = self.average.ends(rows[None], level, log_x)
+        middle, half = self.tests.usual(rows, level, log_x)
+        # the fitted value stays inside
+        down, up = np.maximum((middle - below) / half, 0.0), np.maximum((above - middle) / half, 0.0)
+        with np.errstate(invalid="ignore"):
+            low, high = centre - down * (centre - bottom), centre + up * (top - centre)
+        return np.where(np.isfinite(bottom), low, bottom), np.where(np.isfinite(top), high, top)
 
 
 def diagnose(law: Solution) -> Diagnosis:
-    """Test the residuals of a law of one variable, fitted to logarithms at eight sizes or more."""
-    nothing = Diagnosis(law, *(float("nan"),) * 3, correlation=0.0, noise_exponent=0.0, break_at=float("nan"))
-    rounding = 1e-12
-    if (
-        law.points.x.ndim > 1
-        or not law.log
-        or law.points.sizes < max(FEWEST_SIZES, len(law.form.parameters) + 4)
-        or np.max(np.abs(law.residuals)) < rounding
-    ):
-        return nothing
-    tests = _Tests(law)
-    break_pvalue = tests.break_pvalue()
-    place = float("nan")
+    """Test the residuals of a law of one variable, fitted to logarithms."""
+    if law.points.x.ndim > 1 or not law.log or law.dof < 1 or np.max(np.abs(law.residuals)) < ROUNDING:
+        return Diagnosis(law)
+    uneven = law.points.error is None  # where errors are given, they say how the noise depends on size
+    plain = _Tests(law)
+    if law.points.sizes < max(FEWEST_SIZES, len(law.form.parameters) + 4):
+        return Diagnosis(law, average=plain.averaged(correlated=False, uneven=uneven), tests=plain)
+    tests, place = plain, math.nan
+    break_pvalue = plain.break_pvalue()
     if break_pvalue < REJECTED:
-        place = float(np.exp(tests.break_place()))
+        place = float(np.exp(plain.break_place()))
         tests = _Tests(law, place)
-    drawn = tests.projected(np.eye(len(tests.logs)))
-    alike, trend = (statistic(tests.residuals[None])[0] for statistic in (tests.alike, tests.noise_trend))
-    correlation_pvalue = float(np.mean(tests.alike(drawn) >= alike))
-    noise_pvalue = float(np.mean(np.abs(tests.noise_trend(drawn)) >= abs(trend)))
+    drawn = tests.projected()
+    correlation_pvalue, noise_pvalue = (
+        float(np.mean(statistic(drawn) >= statistic(tests.residuals[None])[0]))
+        for statistic in (tests.alike, lambda r: np.abs(tests.noise_trend(r)))
+    )
+    correlated = correlation_pvalue < SUSPECTED
     return Diagnosis(
         law,
         correlation_pvalue,
         break_pvalue,
         noise_pvalue,
-        correlation=tests.correlation(alike) if correlation_pvalue < SUSPECTED else 0.0,
-        noise_exponent=tests.noise_exponent(trend) if noise_pvalue < REJECTED else 0.0,
-        break_at=place,
+        place,
+        average=plain.averaged(correlated, uneven),
+        bent=plain.averaged(correlated, uneven, bent=True) if math.isfinite(place) else None,
+        tests=plain,
     )
 
 
@@ -147,31 +192,42 @@ class _Tests:
 
     def __init__(self, law: Solution, place: float = math.nan) -> None:
         self.law = law
+        self.robust = bool(np.isfinite(law.delta))
         count = len(law.points.y)
         problem, z = law.problem, law.coordinates
-        free = np.array([name not in law.certificate.at_bound for name in law.form.names])
-        self.free = free
-        self.jacobian = problem.jacobian(z[None])[0][:count, free]
-        scale = np.maximum(np.linalg.norm(self.jacobian, axis=0), 1e-300)
-        self.scale = scale
-        self.logs = np.log(law.points.x)
-        hinge = np.maximum(self.logs - math.log(place), 0.0)[:, None] if math.isfinite(place) else ()
-        self.q = np.linalg.qr(np.hstack([self.jacobian / scale, *([hinge] if len(hinge) else [])]))[0]
-        self.dof = count - self.q.shape[1]
-        raw = problem.residuals(z[None])[0, :count]
-        self.residuals = raw - self.q @ (self.q.T @ raw)
+        often = np.sqrt(problem.count[0])[:, None]
+        jacobian = problem.jacobian(z[None])[0][:count] * often
+        at_bound = np.isin(law.form.names, law.certificate.at_bound)
+        self.free = _independent(np.where(at_bound, 0.0, jacobian))
+        jacobian = jacobian[:, self.free]
+        raw = problem.residuals(z[None])[0, :count, None] * often
+        jacobian, raw, logs = (
+            _in_blocks(v, MOST_POINTS) for v in (jacobian, raw, np.log(law.points.x)[:, None])
+        )
+        self.scale = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
+        self.design, self.logs = jacobian / self.scale, logs[:, 0]
+        fitted = self.design
+        if math.isfinite(place):
+            fitted = np.column_stack([fitted, np.maximum(self.logs - math.log(place), 0.0)])
+        self.q, self.r = np.linalg.qr(fitted)
+        self.dof = len(self.logs) - self.q.shape[1]
+        self.residuals = raw[:, 0] - self.q @ (self.q.T @ raw[:, 0])
         self.left = 1 - np.sum(self.q**2, axis=1)  # diagonal of 1 − H
-        self.normal = np.random.default_rng(0).standard_normal((DRAWS, count))
-        sizes = np.unique(self.logs)
-        self.places = sizes[2:-2]
+        self.places = np.unique(self.logs)[2:-2]
         hinges = np.maximum(self.logs[None] - self.places[:, None], 0.0)
         self.hinges = hinges - (hinges @ self.q) @ self.q.T
         centred = self.logs - self.logs.mean()
-        self.trend = centred / np.linalg.norm(centred)
+        self.trend = centred / max(float(np.linalg.norm(centred)), 1e-300)
 
-    def projected(self, factor: np.ndarray) -> np.ndarray:
-        """(draws, n) residuals of noise with covariance factor · factorᵀ."""
-        noise = self.normal @ factor.T
+    # --- tests ---------------------------------------------------------------------------------------
+
+    def projected(self, correlation: float = 0.0) -> np.ndarray:
+        """(draws, n) residuals of noise with this correlation between neighbours."""
+        noise = np.random.default_rng(0).standard_normal((DRAWS, len(self.logs)))
+        if correlation:
+            noise[:, 1:] *= math.sqrt(1 - correlation**2)
+            for i in range(1, noise.shape[1]):
+                noise[:, i] += correlation * noise[:, i - 1]
         return np.asarray(noise - (noise @ self.q) @ self.q.T)
 
     def alike(self, r: np.ndarray) -> np.ndarray:
@@ -189,11 +245,11 @@ class _Tests:
     def break_pvalue(self) -> float:
         """Of the hinge; under correlated noise where residuals are correlated, which looks like a hinge."""
         seen, alike = (test(self.residuals[None])[0] for test in (self.bent, self.alike))
-        drawn = self.projected(np.eye(len(self.logs)))
+        drawn = self.projected()
         independent = float(np.mean(self.bent(drawn) >= seen))
         if independent >= REJECTED or np.mean(self.alike(drawn) >= alike) >= REJECTED:
             return independent
-        correlated = self.projected(self.covariance_factor(self.correlation(alike), 0.0))
+        correlated = self.projected(self.averaged(correlated=True, uneven=False).mean_correlation)
         return float(np.mean(self.bent(correlated) >= seen))
 
     def noise_trend(self, r: np.ndarray) -> np.ndarray:
@@ -203,83 +259,112 @@ class _Tests:
     def break_place(self) -> float:
         return float(self.places[np.argmax(self.explained(self.residuals[None])[0])])
 
-    def covariance_factor(self, correlation: float, exponent: float) -> np.ndarray:
-        distance = np.abs(np.subtract.outer(np.arange(len(self.logs)), np.arange(len(self.logs))))
-        covariance = float(correlation) ** distance if correlation else np.eye(len(self.logs))
-        size = np.exp(exponent * (self.logs - self.logs.mean()))
-        return np.asarray(np.linalg.cholesky(covariance) * size[:, None])
-
-    def correlation(self, seen: float) -> float:
-        """ρ at which one case of four shows `seen` or less."""
-        shown = [
-            np.quantile(self.alike(self.projected(self.covariance_factor(rho, 0.0))), CAUTIOUS)
-            for rho in CORRELATIONS
-        ]
-        return float(np.interp(seen, np.maximum.accumulate(shown), CORRELATIONS))
-
-    def noise_exponent(self, seen: float) -> float:
-        """γ at which one case of four shows a trend nearer to zero."""
-        side = np.sign(seen)
-        exponents = NOISE_EXPONENTS[NOISE_EXPONENTS >= 0]
-        shown = [
-            np.quantile(
-                side * self.noise_trend(self.projected(self.covariance_factor(0.0, side * g))), CAUTIOUS
-            )
-            for g in exponents
-        ]
-        return float(side * np.interp(side * seen, np.maximum.accumulate(shown), exponents))
-
-    def gradient(self, at: np.ndarray) -> np.ndarray:
-        """(at, p) of ln law with respect to the scaled coordinates, by central differences."""
-        problem, z, step = self.law.problem, self.law.coordinates, 1e-5
-        columns = []
-        for j, scale in zip(np.flatnonzero(self.free), self.scale, strict=True):
-            ends = []
-            for sign in (1, -1):
-                moved = z.copy()
-                moved[j] += sign * step
-                values = problem.to_parameters(moved[None])[0]
-                ends.append(np.log(self.law.form.function(at, *values)))
-            columns.append((ends[0] - ends[1]) / (2 * step * scale))
-        return np.array(columns).T
-
-    def factor(self, at: np.ndarray, correlation: float, exponent: float) -> np.ndarray:
-        """(at,) standard error under this noise over the one that the fit assumes."""
-        scaled = self.jacobian / self.scale
-        weights = self.gradient(at) @ np.linalg.pinv(scaled)  # (at, n): what each point does to ln law
-        shape = self.covariance_factor(correlation, exponent)
-        expected = np.sum((shape - self.q @ (self.q.T @ shape)) ** 2) / self.dof  # of the residual variance
-        usual = np.sum(weights**2, axis=1)
-        return np.asarray(
-            np.sqrt(np.sum((weights @ shape) ** 2, axis=1) / np.maximum(usual, 1e-300) / expected)
-        )
-
     def scatter_left(self) -> float:
         """Standard deviation around the best hinge over that without one, at most 1."""
         left = 1 - float(self.explained(self.residuals[None])[0].max())
         return min(math.sqrt(left * self.dof / max(self.dof - 2, 1)), 1.0)
 
-    def possible_places(self, quantile: float) -> list[tuple[float, float]]:
-        """Where a hinge leaves no significantly larger Σ r² than at the best place, as in a profile.
+    # --- intervals -----------------------------------------------------------------------------------
 
-        With each, the standard errors that are left of the quantile there.
-        """
+    def averaged(self, correlated: bool, uneven: bool, bent: bool = False) -> NoiseAverage:
+        """The linearised fit, of the form or of the form with a bend, averaged over noise."""
+        designs = _with(self.design, self.bends(self.logs)) if bent else self.design[None]
+        # as likely a sharp bend as one that goes on
+        share = np.r_[np.full(TRIED_PLACES, 0.5 / TRIED_PLACES), 0.5] if bent else np.ones(1)
+        return average_over_noise(
+            designs,
+            -self.residuals,
+            self.logs,
+            correlated=correlated,
+            uneven=uneven,
+            robust=self.robust,
+            share=share,
+        )  # fmt: skip  (residuals are law − measured)
+
+    def bends(self, log_x: np.ndarray) -> np.ndarray:
+        """(bends, n) hinges at the tried places, and a parabola in ln x: the bend that goes on."""
+        hinges = np.maximum(log_x - self.tried_places[:, None], 0.0)
+        middle, span = float(self.logs.mean()), max(float(np.ptp(self.logs)), 1e-12)
+        return np.concatenate([hinges, ((log_x - middle) / span)[None] ** 2])
+
+    @cached_property
+    def tried_places(self) -> np.ndarray:
+        """`TRIED_PLACES` of ln x, evenly over those of a hinge that the points do not exclude."""
         left = 1 - self.explained(self.residuals[None])[0]
-        reach = quantile**2 - (left / max(left.min(), 1e-300) - 1) * max(self.dof - 2, 1)
-        chosen = np.flatnonzero(reach >= 0)
-        return [(float(np.exp(self.places[k])), float(np.sqrt(reach[k]))) for k in chosen]
+        worse = (left / max(float(left.min()), 1e-300) - 1) * max(self.dof - 2, 1)
+        possible = self.places[worse <= 2 * stats.f.ppf(0.99, 2, max(self.dof - 2, 1))]
+        half = float(np.ptp(self.places)) / max(len(self.places) - 1, 1) / 2
+        return np.linspace(possible.min() - half, possible.max() + half, TRIED_PLACES)
 
-    def hinged(self, at: np.ndarray, place: float) -> tuple[np.ndarray, np.ndarray]:
-        """(at,) by how much ln law changes with a hinge at `place`, and the standard error there."""
-        hinge = np.maximum(self.logs - np.log(place), 0.0)
-        design = np.column_stack([self.jacobian / self.scale, hinge])
-        # residuals are law − measured: the coefficients move the law towards the points
-        inverse = np.linalg.pinv(design)
-        moved = -(inverse @ self.residuals)
-        rest = self.residuals + design @ moved
-        variance = rest @ rest / max(self.dof - 2, 1)
-        row = np.column_stack([self.gradient(at), np.maximum(np.log(at / place), 0.0)])
-        return row @ moved, np.sqrt(variance * np.sum((row @ inverse) ** 2, axis=1))
+    def usual(
+        self, rows: np.ndarray, level: float, log_x: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(quantities,) the middle of the interval of the linearised fit as it is, and half of it."""
+        low, high = self.averaged(correlated=False, uneven=False).ends(rows[None], level, log_x)
+        return (low + high) / 2, np.maximum((high - low) / 2, 1e-300)
+
+    def gradient(self, at: np.ndarray) -> np.ndarray:
+        """(at, p) of ln law with respect to the scaled coordinates."""
+        return self._slopes(lambda values: np.log(self.law.form.function(at, *values)), len(at))
+
+    def parameter_rows(self) -> dict[str, tuple[float, np.ndarray, bool]]:
+        """By name of a free parameter, and of `exponent`: value, gradient, and whether of its logarithm."""
+        law = self.law
+        logs, indices = law.problem.logs, np.flatnonzero(self.free)
+        found = {}
+        for k, j in enumerate(indices):
+            row = np.eye(len(indices))[k] / self.scale[k]
+            found[law.form.names[j]] = float(law.coordinates[j]), row, bool(logs[j])
+        if law.form.exponent is None or isinstance(law.form.exponent, float):
+            return found
+
+        def exponent(values: np.ndarray) -> np.ndarray:
+            named = dict(zip(law.form.names, values, strict=True))
+            return np.atleast_1d(np.asarray(law.form.get_exponent(law.form.expand(named)), float))
+
+        found["exponent"] = float(exponent(law.values)[0]), self._slopes(exponent, 1)[0], False
+        return found
+
+    def _slopes(self, quantity: Callable[[np.ndarray], np.ndarray], count: int) -> np.ndarray:
+        """(count, p) of quantities of the parameters, by central differences."""
+        problem, z, step = self.law.problem, self.law.coordinates, 1e-5
+        columns = np.zeros((count, len(self.scale)))
+        for k, j in enumerate(np.flatnonzero(self.free)):
+            ends = []
+            for sign in (1, -1):
+                moved = z.copy()
+                moved[j] += sign * step
+                ends.append(quantity(problem.to_parameters(moved[None])[0]))
+            columns[:, k] = (ends[0] - ends[1]) / (2 * step * self.scale[k])
+        return columns
+
+
+def _with(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """(designs, n, p + 1): the rows (n, p) with each of the columns (designs, n) added."""
+    several = np.broadcast_to(rows, (len(columns), *rows.shape))
+    return np.concatenate([several, columns[..., None]], axis=-1)
+
+
+def _of_two_parameters(level: float, dof: int) -> float:
+    """The level of one parameter at which two have `level` together: slope and place of a hinge.
+
+    The place was searched for, which an average over places at `level` would not count.
+    """
+    return float(2 * stats.t.cdf(math.sqrt(2 * stats.f.ppf(level, 2, dof)), dof) - 1)
+
+
+def _independent(jacobian: np.ndarray) -> np.ndarray:
+    """(p,) whether each column adds a direction to those before it that the points see."""
+    size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
+    diagonal = np.abs(np.diag(np.linalg.qr(jacobian / size, mode="r")))
+    return np.asarray(diagonal > LEAST_DIRECTION)
+
+
+def _in_blocks(values: np.ndarray, most: int) -> np.ndarray:
+    """(n, …) values, neighbours averaged where n is more than `most`."""
+    if len(values) <= most:
+        return values
+    return np.array([block.mean(axis=0) for block in np.array_split(values, most)])
 
 
 def _p(value: float) -> str:

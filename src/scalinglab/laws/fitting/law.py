@@ -50,8 +50,8 @@ class Law(Solution, Shown):
         Args:
             level: of confidence.
             method: "profile" (likelihood, points independent), "bootstrap" (over runs), or "auto": the
-                bootstrap where runs have several points each, the profile otherwise, widened where the
-                residuals are not what the fit assumes (`diagnosis`).
+                bootstrap where runs have several points each, the profile otherwise, averaged over noise
+                that depends on size or is correlated along the curve (`diagnosis`).
             of: "law" (where the curve is) or "measurement" (where one more point would fall).
         """
         return uncertainty.interval(self, x, level, method, of, **options)
@@ -63,8 +63,8 @@ class Law(Solution, Shown):
 
     @cached_property
     def parameter_intervals(self) -> dict[str, Interval]:
-        """95 % profile interval of every parameter and of `exponent`; infinite ends are not determined."""
-        return uncertainty.parameter_profile(self)
+        """95 % interval of every parameter and of `exponent`; infinite ends are not determined."""
+        return uncertainty.parameter_intervals(self)
 
     @cached_property
     def identified(self) -> dict[str, bool]:

@@ -1,9 +1,11 @@
-"""The few statistics that fits need: quantiles, a robust scale, and a test of the residuals."""
+"""The statistics that fits need: quantiles, a robust scale, a test of residuals, an average over noise."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from scalinglab.errors import BadInput
 
@@ -50,3 +52,182 @@ def lack_of_fit(x: np.ndarray, r: np.ndarray, parameters: int, rounding: float) 
     means = means * np.sqrt(counts)
     ratio = float(np.sum(np.diff(means) ** 2) / np.sum((means - means.mean()) ** 2))
     return float(stats.norm.sf((1 - ratio / 2) * np.sqrt((n**2 - 1) / (n - 2))))
+
+
+# --- noise that is neither independent nor of one size --------------------------------------------------
+
+CORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)  # between neighbours; half of the prior is on the first
+STEEPEST_NOISE = 0.4  # prior standard deviation of γ in noise ∝ x^γ; noise of a mean over x examples has −1/2
+MOST_UNEVEN = 3.0  # … and at most of the logarithm of the ratio of the noise at the two ends
+NOISE_EXPONENTS = np.linspace(-2.5, 2.5, 11)  # in prior standard deviations
+HUBER = 1.345  # threshold of a robust fit, in standard deviations
+ROUNDS = 20  # of reweighting
+NEGLIGIBLE = 1e-4  # share of the average below which a noise model is left out
+
+
+@dataclass(frozen=True)
+class NoiseAverage:
+    """A linear model y = Jβ + ε, averaged over what its noise may be.
+
+    ε_i = σ x_i^γ u_i with u autoregressive along the curve, correlation ρ between neighbours. At every (ρ, γ)
+    generalised least squares gives β a Student distribution with n − p degrees of freedom (flat prior of β,
+    1/σ of σ), and the points the marginal likelihood
+
+        |Ω|^(−1/2) |JᵀΩ⁻¹J|^(−1/2) S^(−(n−p)/2),    S = rᵀΩ⁻¹r at the optimum,
+
+    the restricted likelihood of Patterson and Thompson (1971), by which the distributions are averaged. So an
+    interval holds when few points cannot tell how the noise behaves: nothing is chosen and then trusted.
+    Where the fit is robust, Huber's estimates of β and of σ² = S/(n−p) take the place of least squares.
+
+    Attributes:
+        shift: (k, p) the estimate of β at each noise model.
+        root: (k, p, p), the covariance of β is root · rootᵀ.
+        sigma: (k,) σ of each.
+        weight: (k,) of each, summing to 1.
+        design: (k,) which of the designs each belongs to.
+        correlation, noise_exponent: (k,) ρ and γ of each.
+        dof: n − p.
+        centre: mean of ln x, where the noise is σ.
+    """
+
+    shift: np.ndarray
+    root: np.ndarray
+    sigma: np.ndarray
+    weight: np.ndarray
+    design: np.ndarray
+    correlation: np.ndarray
+    noise_exponent: np.ndarray
+    dof: int
+    centre: float
+
+    @property
+    def mean_correlation(self) -> float:
+        """ρ, averaged."""
+        return float(self.weight @ self.correlation)
+
+    @property
+    def mean_noise_exponent(self) -> float:
+        """γ, averaged."""
+        return float(self.weight @ self.noise_exponent)
+
+    def ends(
+        self, gradient: np.ndarray, level: float, log_x: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The interval of each g·β, or of a measurement of it.
+
+        Args:
+            gradient: (designs, quantities, p) each g.
+            log_x: (quantities,) ln x of the measurement; by default β's own uncertainty alone counts.
+        """
+        rows = gradient[self.design]  # (k, quantities, p)
+        middle = np.einsum("kqp,kp->kq", rows, self.shift)
+        variance = np.sum((rows @ self.root) ** 2, axis=-1)
+        if log_x is not None:
+            noise = np.exp(self.noise_exponent[:, None] * (log_x - self.centre))
+            variance = variance + (self.sigma[:, None] * noise) ** 2
+        spread = np.maximum(np.sqrt(variance), 1e-300)
+        return tuple(self._quantile(middle, spread, p) for p in (0.5 - level / 2, 0.5 + level / 2))  # type: ignore[return-value]
+
+    def _quantile(self, middle: np.ndarray, spread: np.ndarray, share: float) -> np.ndarray:
+        """(quantities,) of the average of Student distributions, by bisection."""
+        each = middle + spread * special.stdtrit(self.dof, share)
+        low, high = each.min(axis=0), each.max(axis=0)
+        for _ in range(50):
+            half = (low + high) / 2
+            below = self.weight @ special.stdtr(self.dof, (half - middle) / spread) < share
+            low, high = np.where(below, half, low), np.where(below, high, half)
+        return np.asarray((low + high) / 2)
+
+
+def average_over_noise(
+    designs: np.ndarray,
+    y: np.ndarray,
+    log_x: np.ndarray,
+    *,
+    correlated: bool,
+    uneven: bool,
+    robust: bool = False,
+    share: np.ndarray | None = None,
+) -> NoiseAverage:
+    """Fit a linear model under every noise model, and with every one of several designs.
+
+    Args:
+        designs: (designs, n, p) each J, of full rank; with several the average runs over these, too.
+        y: (n,).
+        log_x: (n,) ascending.
+        correlated: whether neighbours may be correlated.
+        uneven: whether the noise may depend on x.
+        robust: whether large residuals count linearly, as in a fit with Huber's loss.
+        share: (designs,) prior of each design; equal by default.
+    """
+    centre, span = float(log_x.mean()), max(float(np.ptp(log_x)), 1e-12)
+    n, p = designs.shape[1:]
+    sizes = min(STEEPEST_NOISE, MOST_UNEVEN / span) * NOISE_EXPONENTS if uneven else np.zeros(1)
+    rhos = np.array(CORRELATIONS if correlated else (0.0,))
+    which, rho, gamma = (v.ravel() for v in np.meshgrid(np.arange(len(designs)), rhos, sizes, indexing="ij"))
+    prior = np.where(rho == 0, 0.5, 0.5 / max(len(rhos) - 1, 1))
+    if share is not None:
+        prior = prior * share[which]
+    if uneven:
+        prior = prior * np.exp(-0.5 * NOISE_EXPONENTS**2)[np.searchsorted(sizes, gamma)]
+    noise = np.exp(gamma[:, None] * (log_x - centre))  # (k, n)
+    white = _whitened(designs[which] / noise[..., None], rho)
+    target = _whitened((y / noise)[..., None], rho)[..., 0]
+    shift, sigma, variance = _huber(white, target, HUBER if robust else np.inf)
+    r = np.linalg.qr(white, mode="r")
+    dof = n - p
+    likelihood = (
+        np.log(prior)
+        - np.log(np.abs(np.einsum("kpp->kp", r))).sum(axis=1)
+        - np.log(noise).sum(axis=1)
+        - (n - 1) / 2 * np.log(1 - rho**2)
+        - dof * np.log(sigma)
+    )
+    weight = np.exp(likelihood - likelihood.max())
+    weight = weight / weight.sum()
+    kept = weight > NEGLIGIBLE / len(weight)
+    root = np.linalg.inv(r) * np.sqrt(variance)[:, None, None]
+    parts = (shift, root, sigma, weight / weight[kept].sum(), which, rho, gamma)
+    return NoiseAverage(*(part[kept] for part in parts), dof=dof, centre=centre)
+
+
+def _huber(design: np.ndarray, y: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Least squares, or Huber's estimate with its scale (his Proposal 2), of many linear models at once.
+
+    Args:
+        design: (k, n, p).
+        y: (k, n).
+        threshold: in standard deviations.
+
+    Returns:
+        β (k, p), σ (k,), and (k,) what (JᵀJ)⁻¹ is multiplied by in the covariance of β.
+    """
+    n, p = design.shape[1:]
+    weight = np.ones_like(y)
+    for _ in range(ROUNDS if np.isfinite(threshold) else 1):
+        root = np.sqrt(weight)
+        q, r = np.linalg.qr(design * root[..., None])
+        beta = np.linalg.solve(r, np.einsum("knp,kn->kp", q, y * root)[..., None])[..., 0]
+        rest = y - np.einsum("knp,kp->kn", design, beta)
+        sigma = np.sqrt(np.sum((weight * rest) ** 2, axis=1) / (n - p) / _mean_square(threshold))
+        sigma = np.maximum(sigma, 1e-150)
+        ratio = np.abs(rest) / sigma[:, None]
+        weight = np.minimum(1.0, threshold / np.maximum(ratio, 1e-300))
+    within = np.maximum(np.mean(ratio <= threshold, axis=1), 0.5)
+    clipped = np.sum(np.minimum(ratio, threshold) ** 2, axis=1) / (n - p)
+    return beta, sigma, sigma**2 * clipped / within**2
+
+
+def _mean_square(threshold: float) -> float:
+    """E ψ(z)² of a standard normal z, ψ cutting at ± threshold."""
+    if not np.isfinite(threshold):
+        return 1.0
+    tail = float(stats.norm.sf(threshold))
+    return 1 - 2 * tail - 2 * threshold * float(stats.norm.pdf(threshold)) + 2 * threshold**2 * tail
+
+
+def _whitened(values: np.ndarray, rho: np.ndarray) -> np.ndarray:
+    """(k, n, …) values without the correlation ρ^|i−j| of their rows."""
+    r = rho[:, None, None]
+    later = (values[:, 1:] - r * values[:, :-1]) / np.sqrt(1 - r**2)
+    return np.concatenate([values[:, :1], later], axis=1)

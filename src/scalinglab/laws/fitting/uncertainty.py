@@ -1,7 +1,8 @@
 """How sure a fitted law is: profile likelihood, bootstrap over runs, MINOS.
 
-- `interval`: what `Law.interval` calls; profile where points are independent, widened by what the residuals
-  show (`diagnostics`), else bootstrap over runs.
+- `interval`: what `Law.interval` calls; profile where points are independent, averaged over what the noise
+  may be (`diagnostics`), else bootstrap over runs.
+- `parameter_intervals`: the same of the parameters and of the exponent.
 - `parameter_profile`: profile intervals of the parameters and of the exponent.
 - `minos`: the same parameters' intervals by iminuit, an independent implementation.
 - `bootstrap`: refits on resampled runs (whole runs, never single points of a run).
@@ -21,6 +22,8 @@ from scalinglab.laws.fitting.diagnostics import diagnose
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Interval, Solution, check_sizes
 from scalinglab.laws.fitting.statistics import level_quantile
 
+FEWEST_RUNS = 3  # to resample
+
 
 def interval(
     law: Solution, x: Any, level: float = 0.95, method: str = "auto", of: str = "law", **options: Any
@@ -33,14 +36,14 @@ def interval(
         method = "bootstrap" if law.points.blocked else "profile"
     if method == "profile":
         low, high = _profile_at(law, x, level)
-        if automatic:
-            low, high = diagnose(law).widened(x, low, high, level)
     elif method == "bootstrap":
         low, high = bootstrap(law, **options).interval(x, level)
     else:
         raise BadInput(f"method={method!r} must be 'auto', 'profile' or 'bootstrap'")
     if of == "measurement":
         low, high = _widen(law, x, low, high, level)
+    if automatic and method == "profile":
+        low, high = diagnose(law).adapted(x, low, high, level, of)
     return Interval(low, high)
 
 
@@ -83,6 +86,20 @@ def _widen(law: Solution, x: Any, low: Any, high: Any, level: float) -> tuple[An
             down, up = np.log(centre) - np.log(low), np.log(high) - np.log(centre)
         return centre * np.exp(-np.hypot(down, noise)), centre * np.exp(np.hypot(up, noise))
     return centre - np.hypot(centre - low, noise), centre + np.hypot(high - centre, noise)
+
+
+def parameter_intervals(law: Solution, level: float = 0.95) -> dict[str, Interval]:
+    """Intervals of every free parameter, and of `exponent`; an infinite end is not determined.
+
+    The profile, averaged over what the noise may be; where runs have several points each, the bootstrap over
+    runs, from three runs on.
+    """
+    profiled = parameter_profile(law, level)
+    if law.points.blocked and len(np.unique(law.points.runs)) >= FEWEST_RUNS:
+        drawn = bootstrap(law).parameter_intervals(level)
+        # what the profile leaves open, resampled points cannot close
+        return {n: ends if np.isinf(ends).any() else drawn.get(n, ends) for n, ends in profiled.items()}
+    return diagnose(law).adapted_parameters(profiled, level)
 
 
 def parameter_profile(law: Solution, level: float = 0.95) -> dict[str, Interval]:
@@ -229,8 +246,10 @@ def bootstrap(law: Solution, draws: int = 1000, seed: int = 0, scheme: str = "au
     labels, which = np.unique(data.runs, return_inverse=True)
     if draws < 2:
         raise BadInput(f"draws={draws} must be at least 2")
-    if len(labels) < 3:
-        raise BadInput(f"a bootstrap over runs needs at least 3 runs, these points come from {len(labels)}")
+    if len(labels) < FEWEST_RUNS:
+        raise BadInput(
+            f"a bootstrap over runs needs at least {FEWEST_RUNS} runs, these points come from {len(labels)}"
+        )
     if scheme == "auto":
         many = len(labels) >= 10 * len(law.form.parameters)
         scheme = "resample" if many or _cover_sizes(data.x, which) else "wild"

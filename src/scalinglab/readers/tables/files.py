@@ -11,7 +11,8 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +20,7 @@ import pandas as pd
 
 from scalinglab.curves.files import frame_of, frame_of_rows, read_table, with_integers
 from scalinglab.errors import BadInput, require
+from scalinglab.support.progress import opened
 
 MOST_BYTES = 8 << 30  # of a table once it is unpacked
 MOST_RATIO = 300.0  # of unpacked to packed bytes; logs reach 50, a bomb 1000
@@ -64,9 +66,9 @@ def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
 class _Bounded(io.RawIOBase):
     """The bytes of a gzip file, refused once they are many more than a table has."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, file: io.BufferedReader) -> None:
         self._path, self._packed = path, path.stat().st_size
-        self._file, self._count = gzip.open(path), 0  # noqa: SIM115  (closed in close)
+        self._file, self._count = gzip.GzipFile(fileobj=file), 0
 
     def readable(self) -> bool:
         return True
@@ -88,9 +90,11 @@ class _Bounded(io.RawIOBase):
         super().close()
 
 
-def _text(path: Path, packed: bool) -> IO[str]:
-    raw = io.BufferedReader(_Bounded(path), 1 << 20) if packed else path.open("rb")
-    return io.TextIOWrapper(raw, encoding="utf-8-sig")
+@contextmanager
+def _text(path: Path, packed: bool) -> Iterator[IO[str]]:
+    with opened(path) as file:
+        raw = io.BufferedReader(_Bounded(path, file), 1 << 20) if packed else file
+        yield io.TextIOWrapper(raw, encoding="utf-8-sig")
 
 
 def _separator(sample: str, path: Path) -> str:

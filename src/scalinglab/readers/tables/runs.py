@@ -123,7 +123,7 @@ def _by_setting(
 
 
 def _named(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    frame = frame.copy()
+    frame = frame.copy(deep=False)
     frame.insert(0, "run", run_names(frame, keys))
     return frame
 
