@@ -90,7 +90,7 @@ def test_a_surface_that_bends_is_told_apart_from_one_that_does_not():
     bent["val_loss"] *= np.exp(0.01 * u**2)
     p = [bend_pvalue(surface.fit(t.params, t.tokens, t.val_loss)) for t in (straight, bent)]
     assert p[0] > 0.01 > p[1]
-    assert sl.answer(bent)["power law"].startswith("Not quite")
+    assert sl.answer(bent)["power law"].startswith("A power law? Not quite")
 
 
 @pytest.mark.slow
@@ -198,3 +198,27 @@ def test_a_notebook_shows_answers_as_html_and_figures():
     assert "image/png" in outputs[1]
     for output in outputs[2:]:
         assert "<table" in output["text/html"]
+
+
+def test_an_unknown_measurement_is_asked_for_instead_of_guessed():
+    table = pd.DataFrame(
+        {"params": ["19M", "70M", "160M", "410M"], "seen": [1, 2, 3, 4], "L": [4, 3, 2.5, 2]}
+    )
+    with pytest.raises(BadInput, match="measured: seen, L.*--column test_loss=THEIRS"):
+        sl.answer(table)
+    assert sl.answer(table, test_loss="L").y == "test_loss"
+
+
+def test_sizes_are_spoken_of_in_their_units():
+    compute = np.geomspace(1e17, 1e20, 9)
+    found = sl.answer(pd.DataFrame({"flops": compute, "eval_loss": 1.7 + 40 * compute**-0.09}))
+    assert "1e+17 to 1e+20 FLOPs" in found["read"]
+    assert "1e+21 FLOPs" in found["ten times"]
+    assert "towards a floor of 1.7." in found["exponent"]
+
+
+def test_answers_take_the_measurement_that_fits_take():
+    x = np.geomspace(1e3, 1e5, 6)
+    table = pd.DataFrame({"n_train": x, "val_loss": 0.2 + 30 * x**-0.6, "test acc (%)": 97 - 400 * x**-0.45})
+    assert sl.answer(table).y == "test_error"
+    assert sl.answer(table, y="val_loss").y == "test_loss"

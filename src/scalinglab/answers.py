@@ -185,7 +185,7 @@ def _of_surface(curves: Curves, y: str, compute: float | None, place: str) -> An
         said.append(Statement("exponent", f"Not determined: {_sentence(reason)}", more))
         return Answers(tuple(said), "n_params, n_data", y, notes=table.notes)
     said.append(Statement("exponent", _exponents(fitted, unit), more))
-    said.append(Statement("power law", _follows(fitted), f"scalinglab report {place}"))
+    said.append(Statement("power law", f"A power law? {_follows(fitted)}", f"scalinglab report {place}"))
     optimal, runs = None, None
     try:
         optimal = fitted.compute_optimal([float(spent.max()), FURTHER * float(spent.max()), target])
@@ -327,7 +327,8 @@ def _of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
             values, shown = 1 - values, f"1 - {y}"
         law = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
         said.append(Statement("exponent", _exponent(law, shown, x), f"scalinglab laws fit {asked}"))
-        said.append(Statement("power law", _straight(table, values), f"scalinglab plan bend {asked}"))
+        straight = f"A power law? {_straight(table, values)}"
+        said.append(Statement("power law", straight, f"scalinglab plan bend {asked}"))
         at = FURTHER * float(sizes.max())
         further = extrapolate(sizes, table.y, at=at)
         said.append(Statement(

@@ -28,9 +28,9 @@ def test_every_command_that_reads_a_table_takes_names_of_columns():
     reading = {
         " ".join(path): {parameter.name for parameter in command.params}
         for path, command in commands(get_command(app))
-        if {"file", "source"} & {parameter.name for parameter in command.params}
+        if {"file", "source", "files", "a"} & {parameter.name for parameter in command.params}
     }
-    assert {"read", "report", "laws fit", "laws surface", "plan optimal", "plan bend"} <= {*reading}
+    assert {"read", "report", "laws fit", "laws speedup", "laws schedule", "plan bend"} <= {*reading}
     assert [name for name, options in reading.items() if "column" not in options] == [
         "sweep"
     ]  # its file is a grid

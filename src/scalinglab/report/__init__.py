@@ -43,20 +43,20 @@ def build(
     if not len(curves):
         raise BadInput("there is nothing to report: these curves have no rows")
     with plots.counting(curves.data_unit):
-        found = _sections(curves)
+        found = _sections(curves, live=refresh is not None)
     subtitle = f"{sections.counted(curves)} · scalinglab {__version__}"
     first = [section.title for section in opening]
     found = [*opening, *(section for section in found if section.title not in first)]
     return page.render(title, subtitle, found, refresh)
 
 
-def _sections(curves: Curves) -> list[Section]:
-    """What the curves show: laws first, then the curves, then the runs."""
+def _sections(curves: Curves, live: bool) -> list[Section]:
+    """What the curves show: answers (not on a live page) and laws first, then the curves, then the runs."""
     from scalinglab.report import sections, surface_sections
 
     laws: Sequence[Section | None] = surface_sections.of_runs(curves) or sections.dynamical_laws(curves)
     found = [
-        *(laws or [sections.size_law(curves)]),
+        *(laws or [None if live else sections.answers(curves), sections.size_law(curves)]),
         sections.learning_curves(curves),
         sections.against_norm(curves),
         sections.runs(curves),

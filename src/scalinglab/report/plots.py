@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,10 +14,12 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from scalinglab.answers import count
 from scalinglab.curves import Curves
 from scalinglab.figures.style import INK, PALETTE, colors
 from scalinglab.report.size_law import also_varied
 
+SIZES = r"parameters|training (examples|tokens)"  # axes with ticks such as 20M
 DASHES = ("solid", "dash", "dot", "dashdot")
 DASH_NAMES = ("solid", "dashed", "dotted", "dash-dotted")
 LABELS = {
@@ -91,7 +94,8 @@ def finish(figure: go.Figure) -> go.Figure:
         known = np.concatenate([v[np.isfinite(v) & (v > 0)] for v in values]) if values else np.array([])
         if axis.type == "log" and known.size:
             ticks = _ticks(known.min(), known.max())
-            axis.update(tickvals=ticks, ticktext=[_tick(t) for t in ticks])
+            write = count if re.search(SIZES, axis.title.text or "") else _tick
+            axis.update(tickvals=ticks, ticktext=[write(t) for t in ticks])
     return figure
 
 

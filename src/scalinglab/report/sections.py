@@ -8,7 +8,7 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from scalinglab.curves import Curves
+from scalinglab.curves import Curves, is_seed
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.learning_curves.collapse_result import Collapse
@@ -80,10 +80,31 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
         said.append("The same in all: " + ", ".join(f"{k} {v}" for k, v in found.constant.items()) + ".")
     if len(found.table) > limit:
         said.append(f"The first {limit} are listed.")
-    names = {"diverged_at": "diverged at"}
+    names = {"diverged_at": "diverged at", "n_params": label("n_params"), "n_data": label("n_data")}
     if found.y is not None:
         names |= {"best": f"best {label(found.y)}", "last": f"last {label(found.y)}"}
-    return Section("Runs", said, tables=[("", found.table.rename(columns=names).head(limit))])
+    table = found.table.head(limit)
+    for seed in filter(is_seed, table.columns):
+        table = table.assign(**{seed: table[seed].astype(str)})  # a name, not an amount
+    return Section("Runs", said, tables=[("", table.rename(columns=names))])
+
+
+def answers(curves: Curves) -> Section | None:
+    """What runs of several sizes say, in sentences, and where the curve goes; None where they say nothing."""
+    found = numbers.answers_of(curves)
+    if found is None:
+        return None
+    said = [s.text for s in found.statements if s.topic != "compute-optimal"]
+    notes = [f"Note: {note}." for note in found.notes]
+    ahead = numbers.continued(found)
+    if ahead is None or ahead.points is None:
+        return Section("The answers", [*said, *notes])
+    figure = canvas(found.x, found.y)
+    points(figure, ahead.points.x, ahead.points.y, name="runs")
+    band(figure, ahead.at, ahead.low, ahead.high, PALETTE[1])
+    line(figure, ahead.at, ahead.mean, "predicted", PALETTE[1], dash="dash")
+    caption = f"{label(found.y)} to ten times the largest size; the band holds 95 % of single runs."
+    return Section("The answers", [*said, *notes], [Plot(finish(legend_above(figure)), caption.capitalize())])
 
 
 def size_law(curves: Curves) -> Section | None:

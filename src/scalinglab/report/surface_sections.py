@@ -14,7 +14,7 @@ from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures.style import INK, PALETTE, colors
 from scalinglab.laws.surface import Surface
 from scalinglab.report.page import Plot, Section
-from scalinglab.report.plots import _hex, band, canvas, finish, legend_above, line, points
+from scalinglab.report.plots import _hex, band, canvas, finish, label, legend_above, line, points
 from scalinglab.report.surface_numbers import (
     backtest,
     frontier,
@@ -99,13 +99,14 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
         line(figure, found.compute[inside], value[inside], "within the runs", color)
         line(figure, found.compute[~inside], value[~inside], "beyond them", color, dash="dash")
     points(loss, spent(fitted), fitted.law.points.y, name="runs", color="#9aa1ad")
+    rows = table.to_dict("records")
     shown = pd.DataFrame({
         "compute (FLOPs)": [f"{c:.0e}" for c in table["compute"]],
-        "times the largest run": [f"{b:.3g}" for b in table["times_beyond"]],
-        "parameters": [_range(r, "n_params") for r in table.to_dict("records")],
-        unit: [_range(r, "n_data") for r in table.to_dict("records")],
+        "× largest run": [f"{b:.3g}" for b in table["times_beyond"]],
+        "parameters": [_range(r, "n_params") for r in rows],
+        unit: [_range(r, "n_data") for r in rows],
         f"{unit} per parameter": [f"{v:.3g}" for v in table["data_per_param"]],
-        y: [f"{r['loss']:.4g} [{r['loss_low']:.4g}, {r['loss_high']:.4g}]" for r in table.to_dict("records")],
+        label(y): [f"{r['loss']:.4g} [{r['loss_low']:.4g}, {r['loss_high']:.4g}]" for r in rows],
     })  # fmt: skip
     said = (
         f"With k = 6 FLOPs per parameter and {unit.rstrip('s')}. Bands are 95 % intervals "

@@ -9,7 +9,7 @@ import typer
 
 from scalinglab.cli.shared import options as option
 from scalinglab.cli.shared.output import grid
-from scalinglab.cli.shared.tables import ask, finish, say
+from scalinglab.cli.shared.tables import ask, finish, renamed, say
 from scalinglab.errors import BadInput
 
 
@@ -30,6 +30,7 @@ def speedup(
             help="Exit with status 1 unless the low end of the interval reaches this factor, e.g. 1.2."
         ),
     ] = None,
+    column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
     as_json: option.Json = False,
@@ -46,7 +47,7 @@ def speedup(
     import scalinglab as sl
     from scalinglab.laws.fitting.data.from_curves import points_of
 
-    asked = [ask(file, x, y, where, reduce, as_json=as_json) for file in (a, b)]
+    asked = [ask(file, x, y, where, reduce, column=column, as_json=as_json) for file in (a, b)]
     sides = [(t.x, t.y, t.runs) for t in (points_of(q.frame, **q.points) for q in asked)]
     place = None if at is None else grid(at)
     found = sl.laws.speedup(*sides, at=place, parallel=place is None, form=form, level=level)
@@ -62,6 +63,25 @@ def speedup(
     finish(document, pd.DataFrame([{k: v for k, v in document.items() if k != "at"}]), as_json, out)
     if at_least is not None and not document["passed"]:
         raise typer.Exit(1)
+
+
+def _schedule_table(file: Path, wanted: dict[str, str], column: list[str] | None) -> Any:
+    """A table of any kind whose columns have the names wanted, found by the standard names they stand for."""
+    from scalinglab.curves.names import aliases
+    from scalinglab.curves.numbers import numbers
+    from scalinglab.readers.tables.files import read_file
+
+    frame, _ = read_file(file)
+    frame = frame.rename(columns={theirs: ours for ours, theirs in renamed(column).items()})
+    known = aliases(frame.columns)
+    for name, standard in wanted.items():
+        others = [*known.get(standard, ()), *known.get(standard.replace("train", "test"), ())]
+        if name not in frame and others:
+            frame = frame.rename(columns={others[0]: name})
+        if name in frame and frame[name].dtype.kind not in "iuf":
+            found = numbers(frame[name])
+            frame = frame if found is None else frame.assign(**{name: found[0]})
+    return frame
 
 
 def schedule(
@@ -81,6 +101,7 @@ def schedule(
     law: Annotated[str, typer.Option(help="Schedule law: multi_power or annealing.")] = "multi_power",
     rate: Annotated[str, typer.Option(help="The column of the learning rate, e.g. lr.")] = "lr",
     y: Annotated[str, typer.Option("--y", help="The column of the loss, e.g. loss.")] = "loss",
+    column: option.Columns = None,
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:
@@ -94,11 +115,12 @@ def schedule(
     from scalinglab.laws import schedule as schedules
 
     def read(file: Path) -> tuple[Any, pd.DataFrame]:
-        frame = pd.read_csv(file)
-        for column in ("step", rate):
-            if column not in frame:
+        frame = _schedule_table(file, {"step": "step", rate: "learning_rate", y: "train_loss"}, column)
+        for name in ("step", rate):
+            if name not in frame:
                 raise BadInput(
-                    f"{file} has no column {column!r}: it has {', '.join(map(str, frame.columns))}"
+                    f"{file} has no column {name!r}: it has {', '.join(map(str, frame.columns))}; "
+                    f"name it with --column {name}=THEIRS"
                 )
         return schedules.recorded(frame["step"], frame[rate], warmup), frame
 

@@ -103,7 +103,10 @@ def next_runs(
     ] = None,
     x: Annotated[
         str | None,
-        typer.Option("--x", help="Fit a law of this one column instead of a surface, e.g. n_data."),
+        typer.Option(
+            "--x",
+            help="Fit a law of this one column instead of a surface. Default: n_data, with one size in --at.",
+        ),
     ] = None,
     form: option.FormName = "power_law_offset",
     cost: Annotated[float, typer.Option(help="With --x: FLOPs per unit of x, e.g. 1e9.")] = 1.0,
@@ -119,6 +122,8 @@ def next_runs(
     from scalinglab.laws import plan
 
     target = None if at is None else grid(at)
+    if x is None and compute is None and target is not None and len(target) == 1:
+        x = "n_data"  # one size is that of a law of one variable
     asked = table.ask_surface() if x is None else table.ask(x, table.y)
     wanted: dict[str, Any] = {"compute": compute, "flops_per_param_example": table.flops_per_param_example}
     if x is not None:

@@ -187,8 +187,10 @@ def average_over_noise(
     weight = weight / weight.sum()
     kept = weight > NEGLIGIBLE / len(weight)
     root = np.linalg.inv(r) * np.sqrt(variance)[:, None, None]
-    parts = (shift, root, sigma, weight / weight[kept].sum(), which, rho, gamma)
-    return NoiseAverage(*(part[kept] for part in parts), dof=dof, centre=centre)
+    return NoiseAverage(
+        shift[kept], root[kept], sigma[kept], weight[kept] / weight[kept].sum(), which[kept], rho[kept],
+        gamma[kept], dof, centre,
+    )  # fmt: skip
 
 
 def _huber(design: np.ndarray, y: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
