@@ -204,7 +204,7 @@ def test_an_unknown_measurement_is_asked_for_instead_of_guessed():
     table = pd.DataFrame(
         {"params": ["19M", "70M", "160M", "410M"], "seen": [1, 2, 3, 4], "L": [4, 3, 2.5, 2]}
     )
-    with pytest.raises(BadInput, match="measured: seen, L.*--column test_loss=THEIRS"):
+    with pytest.raises(BadInput, match=r"measured: seen, L.*--column test_loss=THEIRS"):
         sl.answer(table)
     assert sl.answer(table, test_loss="L").y == "test_loss"
 

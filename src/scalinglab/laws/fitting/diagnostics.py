@@ -100,20 +100,42 @@ class Diagnosis:
             return low, high
         at = np.atleast_1d(np.asarray(x, float))
         measured = np.log(at) if of == "measurement" else None
-        rows = self.tests.gradient(at)
+        rows, bends = self.tests.gradient(at), self.tests.bends(np.log(at)) if self.bent else None
         with np.errstate(divide="ignore"):
             ends = np.log(np.atleast_1d(low)), np.log(np.atleast_1d(high))
         centre = np.log(np.atleast_1d(self.law.predict(at)))
-        if self.bent is None:
-            bottom, top = self._scaled(rows, centre, *ends, level, measured)
-        else:
-            left = self.tests.scatter_left()  # the scatter is that around the hinge
-            bottom, top = (centre + left * (end - centre) for end in ends)
-            both = _of_two_parameters(level, self.bent.dof)
-            below, above = self.bent.ends(_with(rows, self.tests.bends(np.log(at))), both, measured)
-            bottom, top = np.minimum(bottom, centre + below), np.maximum(top, centre + above)
-        found = np.exp(bottom), np.exp(top)
-        return found if np.ndim(x) else (float(found[0][0]), float(found[1][0]))
+        found = [np.exp(end) for end in self._joined(rows, bends, centre, ends, level, measured)]
+        return (found[0], found[1]) if np.ndim(x) else (float(found[0][0]), float(found[1][0]))
+
+    def adapted_ratio(self, both: np.ndarray, low: float, high: float, level: float) -> tuple[float, float]:
+        """The ends of the interval of the law at the second size over that at the first."""
+        if self.tests is None:
+            return low, high
+        rows = np.diff(self.tests.gradient(both), axis=0)
+        bends = np.diff(self.tests.bends(np.log(both)), axis=1) if self.bent else None
+        centre = np.diff(np.log(np.asarray(self.law.predict(both))))
+        with np.errstate(divide="ignore"):
+            ends = np.log(np.array([low])), np.log(np.array([high]))
+        bottom, top = self._joined(rows, bends, centre, ends, level, None)
+        return float(np.exp(bottom[0])), float(np.exp(top[0]))
+
+    def _joined(
+        self,
+        rows: np.ndarray,
+        bends: np.ndarray | None,
+        centre: np.ndarray,
+        ends: tuple[np.ndarray, np.ndarray],
+        level: float,
+        measured: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The ends with what the noise may be, joined with those of the form with a bend, if there is one."""
+        if self.bent is None or bends is None or self.tests is None:
+            return self._scaled(rows, centre, *ends, level, measured)
+        left = self.tests.scatter_left()  # the scatter is that around the bend
+        bottom, top = (centre + left * (end - centre) for end in ends)
+        both = _of_two_parameters(level, self.bent.dof)
+        below, above = self.bent.ends(_with(rows, bends), both, measured)
+        return np.minimum(bottom, centre + below), np.maximum(top, centre + above)
 
     def adapted_parameters(self, ends: dict[str, Interval], level: float) -> dict[str, Interval]:
         """The intervals of the parameters and of `exponent`, with what the noise may be."""
@@ -158,7 +180,10 @@ class Diagnosis:
 
 def diagnose(law: Solution) -> Diagnosis:
     """Test the residuals of a law of one variable, fitted to logarithms."""
-    if law.points.x.ndim > 1 or not law.log or law.dof < 1 or np.max(np.abs(law.residuals)) < ROUNDING:
+    nothing_free = len(law.certificate.at_bound) == len(law.form.names)
+    if law.points.x.ndim > 1 or not law.log or law.dof < 1 or nothing_free:
+        return Diagnosis(law)
+    if np.max(np.abs(law.residuals)) < ROUNDING:
         return Diagnosis(law)
     uneven = law.points.error is None  # where errors are given, they say how the noise depends on size
     plain = _Tests(law)
