@@ -115,8 +115,8 @@ def _table(caption: str, table: pd.DataFrame) -> str:
 
 def cell(value: Any) -> str:
     """A table cell formatted for display."""
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and abs(value) >= 10_000:
-        return f"{value:,}"
+    if isinstance(value, (int, np.integer)) and abs(int(value)) >= 10_000:
+        return f"{int(value):,}"
     if isinstance(value, float):
         if value.is_integer() and 1e3 <= abs(value) < 1e9:
             return f"{value:,.0f}"  # sizes, which tables hold as floats
