@@ -175,13 +175,15 @@ def prepare(settings: Sequence[Setting], device: str | None) -> None:
             import torch._dynamo
             import torch._inductor.compile_fx
     with phase("imports"):
-        from scalinglab.train import engine
+        import scalinglab.train.engine  # noqa: F401  (which `work` needs)
         from scalinglab.train.batches import dataset_of
         from scalinglab.train.jobs import resident_of
+        from scalinglab.train.kernels.compiling import hash_ahead
     with phase("device"):
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        assert engine.STACK
         torch.zeros(1, device=place)
+    if settings[0].get("compile"):
+        hash_ahead()
     with phase("data"):
         resident_of(dataset_of(_setting(settings[0])), place)
 

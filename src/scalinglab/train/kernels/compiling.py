@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -23,3 +25,19 @@ def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
     if hasattr(config, "autograd_cache_allow_custom_autograd_functions"):
         config.autograd_cache_allow_custom_autograd_functions = True
     return torch.compile(function, dynamic=False)
+
+
+def hash_ahead() -> None:
+    """Begin to hash PyTorch's and Triton's files, by which compiled code is found, in another thread.
+
+    The compiler does so when it first looks for code, and then waits for the disk.
+    """
+
+    def hash_files() -> None:
+        with contextlib.suppress(Exception):  # another version of PyTorch: the compiler does it itself
+            from torch._inductor.codecache import CacheBase, torch_key
+
+            torch_key()
+            CacheBase.get_system()
+
+    threading.Thread(target=hash_files, name="scalinglab-hash", daemon=True).start()
