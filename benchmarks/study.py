@@ -112,14 +112,19 @@ def main() -> None:
             print(f"--dry-run says {said['seconds']:.1f} s (and took {said['wall']:.1f} s)", flush=True)
         result["first"] = sweep(folder, "first", grid_of(options, gpu, 0))
         print(f"first: {result['first']['wall']:.1f} s", flush=True)
+        result |= steps_alone(options, gpu)
+        report(result, options.out)
         if options.again:
-            short = argparse.Namespace(**{**vars(options), "epochs": 1})
+            short = argparse.Namespace(**{**vars(options), "epochs": 1, "sizes": min(2, options.sizes)})
             result["second"] = sweep(folder, "second", grid_of(short, gpu, options.seeds))
-            print(f"second: first row after {result['second']['first_row']:.1f} s", flush=True)
-    result |= steps_alone(options, gpu)
+            report(result, options.out)
+
+
+def report(result: dict, out: Path | None) -> None:
+    """Print the table and write the numbers."""
     describe(result)
-    if options.out:
-        options.out.write_text(json.dumps(result, indent=1))
+    if out:
+        out.write_text(json.dumps(result, indent=1))
 
 
 def steps_alone(options: argparse.Namespace, gpu: bool) -> dict:
@@ -142,10 +147,10 @@ def describe(result: dict) -> None:
     """The table."""
     print(f"\n{result['steps']:,} steps at {result['ms_per_step']:.3f} ms: {result['steps_alone']:.1f} s")
     for name in (n for n in ("first", "second") if n in result):
-        found = result[name]
-        ratio = found["wall"] / result["steps_alone"] if name == "first" else math.nan
-        print(f"{name} sweep: {found['wall']:.1f} s, {ratio:.2f} times its steps; first row after "
-              f"{found['first_row']:.1f} s; {found.get('done', 0)} of {found['runs']} runs done")  # fmt: skip
+        found, first_row = result[name], result[name]["first_row"] or math.nan
+        ratio = f", {found['wall'] / result['steps_alone']:.2f} times its steps" if name == "first" else ""
+        print(f"{name} sweep: {found['wall']:.1f} s{ratio}; first row after {first_row:.1f} s; "
+              f"{found.get('done', 0)} of {found['runs']} runs done")  # fmt: skip
         for phase, seconds in sorted(found["phases"].items(), key=lambda item: -item[1]):
             print(f"    {phase:24s} {seconds:8.2f} s")
         rest = found["wall"] - sum(found["phases"].values())

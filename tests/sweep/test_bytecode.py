@@ -51,3 +51,16 @@ def test_an_environment_that_keeps_bytecode_stays_as_it_is(package, tmp_path) ->
 def test_a_folder_that_the_user_chose_is_used(package, tmp_path) -> None:
     own = environment_of(tmp_path, **{bytecode.FORBIDS: "1", bytecode.FOLDER: str(tmp_path / "own")})
     assert bytecode.keeping_bytecode(own, package.name) == own
+
+
+def test_a_process_keeps_what_it_loads_later(package, tmp_path) -> None:
+    code = (
+        "from scalinglab.sweep.pools import bytecode\n"
+        f"found = bytecode.keeping_bytecode\n"
+        f"bytecode.keeping_bytecode = lambda environment: found(environment, {package.name!r})\n"
+        f"bytecode.keep_bytecode_here(); import {package.name}"
+    )
+    path = os.pathsep.join([str(package.parent), *sys.path])
+    forbidden = environment_of(tmp_path, **{bytecode.FORBIDS: "1", "PYTHONPATH": path})
+    subprocess.run([sys.executable, "-c", code], check=True, env=forbidden)
+    assert list((tmp_path / "cache" / "scalinglab" / "bytecode").rglob("without_bytecode/*.pyc"))

@@ -67,6 +67,9 @@ def sweep(
 
     scalinglab sweep --from runs/ --store again/
     """
+    from scalinglab.sweep.pools.bytecode import keep_bytecode_here
+
+    keep_bytecode_here()
     from scalinglab.store import Store
     from scalinglab.sweep.driver import again, as_grid, execute
 

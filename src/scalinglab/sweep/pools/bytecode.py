@@ -7,6 +7,7 @@ two thousand modules anew, which takes longer than all else that a worker loads.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from importlib.util import cache_from_source, find_spec
 from pathlib import Path
@@ -31,3 +32,12 @@ def keeping_bytecode(environment: Mapping[str, str], package: str = "torch") -> 
     folder = Path(base).expanduser() / "scalinglab" / "bytecode"
     kept = {name: value for name, value in environment.items() if name != FORBIDS}
     return {**kept, FOLDER: str(folder)}
+
+
+def keep_bytecode_here() -> None:
+    """The same for this process and those that it starts, for modules that are not loaded yet."""
+    kept = keeping_bytecode(os.environ)
+    if kept.get(FOLDER) != os.environ.get(FOLDER):
+        sys.pycache_prefix, sys.dont_write_bytecode = kept[FOLDER], False
+        os.environ[FOLDER] = kept[FOLDER]
+        os.environ.pop(FORBIDS, None)
