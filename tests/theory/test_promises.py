@@ -1,0 +1,59 @@
+"""Promises of the theory that a small change of the code would break unseen."""
+
+import math
+
+import numpy as np
+import pytest
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.theory import bottlenecks, kernel, manifolds, perceptron
+
+SPECTRUM = sl.Spectrum.power_law(task_exponent=1.5, spectral_exponent=1.25, n_modes=200)
+
+
+def test_loads_are_solved_over_the_range_that_is_promised_and_refused_beyond():
+    found = perceptron.fixed_norm([1e-6, 1e12], 2.0)
+    assert np.all(found.residual < 1e-9)
+    for load in (0.9e-6, 1.1e12):
+        with pytest.raises(BadInput, match=r"must lie between 1e-06 and 1e\+12"):
+            perceptron.fixed_norm(load, 2.0)
+
+
+def test_the_summary_of_solutions_names_one_error_or_their_range():
+    one, two = perceptron.fixed_norm(5.0, 2.0), perceptron.fixed_norm([2.0, 5.0], 2.0)
+    assert f"1 points: error {float(one.error):.6g}, equations" in one.summary()
+    assert f"2 points: error {two.error[1]:.6g} to {two.error[0]:.6g}, equations" in two.summary()
+
+
+def test_losses_of_modes_are_refused_where_they_would_not_fit():
+    wide = sl.Spectrum.power_law(n_modes=10**6)
+    with pytest.raises(BadInput, match=r"6\.0e\+07 numbers"):
+        _ = kernel.learning_curve(wide, np.full(60, 10.0)).mode_loss
+
+
+def test_the_torus_becomes_circles_of_circumference_one_and_other_manifolds_stay():
+    points = np.random.default_rng(0).random((5, 3))
+    circles = manifolds.embed("torus", points)
+    assert circles.shape == (5, 6)
+    assert np.hypot(circles[:, :3], circles[:, 3:]) == pytest.approx(1 / (2 * math.pi))
+    assert np.array_equal(manifolds.embed("cube", points), points)
+
+
+def test_budgets_below_one_have_a_frontier_too():
+    found = bottlenecks.compute_optimal(SPECTRUM, [0.5])
+    assert found.n_params * found.time == pytest.approx([0.5])
+    with pytest.raises(BadInput, match="budgets must be positive"):
+        bottlenecks.compute_optimal(SPECTRUM, [0.0])
+
+
+@pytest.mark.parametrize(("log_ratio", "refused"), [(699.0, False), (700.5, True), (-700.5, True)])
+def test_an_optimum_that_doubles_cannot_hold_is_refused(log_ratio, refused):
+    half = math.exp(log_ratio / 2)
+    if refused:
+        with pytest.raises(BadInput, match="beyond 1e±300"):
+            bottlenecks.sum_of_powers(0.5, 0.5, 1 / half, half)
+    else:
+        assert math.log(bottlenecks.sum_of_powers(0.5, 0.5, 1 / half, half).params_at_one) == pytest.approx(
+            log_ratio
+        )
