@@ -198,3 +198,16 @@ def test_measuring_leaves_every_module_in_the_mode_it_had(name):
     arguments = {"norms": ((3, 8, 8),), "ntk": (x,)}.get(name, (x, y))
     getattr(measure, name)(model, *arguments)
     assert [module for module in model.modules() if not module.training] == [frozen]
+
+
+def test_two_classes_have_margins_and_one_output_has_none():
+    torch.manual_seed(0)
+    model, x = nn.Linear(3, 2, bias=False), torch.randn(5, 3)
+    found = measure.margins(model, x, torch.tensor([0, 1, 0, 1, 1]))
+    logits = model(x).detach().double()
+    signs = torch.tensor([1.0, -1.0, 1.0, -1.0, -1.0])
+    assert found.raw == pytest.approx((signs * (logits[:, 0] - logits[:, 1])).numpy())
+    with pytest.raises(BadInput, match="two classes or more"):
+        measure.margins(nn.Linear(3, 1), x, torch.zeros(5, dtype=torch.long))
+    with pytest.raises(BadInput, match="labels reach from 0 to 2, outputs have 2"):
+        measure.margins(model, x, torch.tensor([0, 1, 2, 1, 1]))
