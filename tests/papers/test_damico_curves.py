@@ -151,17 +151,21 @@ def test_an_unknown_part_is_named(tmp_path: Path):
 
 
 def margin_run(mean, minimum) -> pd.DataFrame:
-    columns = {"train_error": [0.9, 0.4, 0.1, 0.0], "step": [1, 2, 3, 4], "n_data": 10}
-    return pd.DataFrame({**columns, "margin_normalized_mean": mean, "margin_normalized_min": minimum})
+    """Four checkpoints of 100 examples, half of their margins in each half of the range."""
+    columns = {"train_error": [0.4, 0.9, 0.1, 0.0], "epoch": [0.5, 1.0, 2.0, 4.0], "step": [1, 2, 4, 8]}
+    margin = {"margin_normalized_mean": mean, "margin_normalized_min": minimum, "margin_normalized_max": 4.0}
+    return pd.DataFrame({**columns, **margin, "n_data": 100, "margin_bin_00": 0.5, "margin_bin_01": 0.5})
 
 
-def test_margins_are_followed_from_where_half_of_the_examples_are_right():
-    runs = [margin_run([9.0, 2.0, 1.5, 1.0], [-9.0, -2.0, -1.0, d]) for d in (0.0, 0.1)]
-    mean_row, minimum_row = margins.rows(runs)
-    assert mean_row.measured == pytest.approx(-0.5)  # from 2 to 1, in units of 2
-    assert mean_row.verdict == "agrees"
-    assert minimum_row.measured == pytest.approx((2.0 + 2.1) / 2 / 2)
-    assert minimum_row.verdict == "agrees"
+def test_margins_are_followed_after_the_first_epoch_where_half_of_the_examples_are_right():
+    runs = [margin_run([9.0, 5.0, 2.0, 1.0], [-9.0, -5.0, -4.0, d]) for d in (0.0, 0.1)]
+    first, second, smallest = margins.rows(runs)
+    assert first.measured == second.measured == pytest.approx(-0.5)  # from 2 to 1, in units of 2
+    # widths 8 and 4 in two bins: spreads 2 and 1, over the root of 100 examples, in units of 2
+    assert first.stderr == pytest.approx(np.hypot(0.2, 0.1) / 2)
+    assert first.verdict == "agrees"
+    assert smallest.measured == pytest.approx((4.0 + 4.1) / 2 / 2)
+    assert smallest.verdict == "agrees"
 
 
 def test_the_density_of_margins_integrates_to_one():
