@@ -92,3 +92,13 @@ def test_rows_that_are_measured_are_kept_one_by_one(tmp_path: Path):
     assert found["test_loss"].tolist() == [3.0, 3.0, 1.0]
     in_memory = trained.measured(settings[:2], "fig", measure)
     assert sorted(in_memory.runs) == sorted(found["run"][:2])
+
+
+def test_the_record_of_a_table_of_curves_names_the_gpu_that_trained_it(tmp_path: Path):
+    made = Reproduction(sl.Curves({"n_data": [1], "test_error": [0.5]}), None, ())
+    table = tmp_path / "gpu.parquet"
+    made.curves.write(table)
+    with trained.kept_in(table):
+        assert kept.trained_on(made) == ""
+        table.with_suffix(".toml").write_text('gpu = "NVIDIA H200"')
+        assert kept.trained_on(made) == " (runs: NVIDIA H200)"

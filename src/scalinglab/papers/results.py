@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -129,7 +130,14 @@ def _parts() -> str:
 
 
 def trained_on(made: Reproduction) -> str:
-    """The runs behind a reproduction, where they are kept, and what their training took; empty otherwise."""
+    """The runs behind a reproduction, where they are kept, and what their training took; empty otherwise.
+
+    Beside a table of curves may lie a TOML document of the same name that tells where they were trained.
+    """
+    store = trained.kept().store
+    if store is not None and store.is_file():
+        beside = store.with_suffix(".toml")
+        return f" (runs: {tomllib.loads(beside.read_text())['gpu']})" if beside.is_file() else ""
     found = trained.training(made.curves)
     if found is None:
         return ""
