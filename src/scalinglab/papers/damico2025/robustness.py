@@ -21,7 +21,7 @@ from scalinglab.figures.style import panels
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
 from scalinglab.papers import trained
 from scalinglab.papers.damico2025 import study
-from scalinglab.papers.damico2025.curves import early_spread, plain_curves
+from scalinglab.papers.damico2025.curves import early_spread, monotone, plain_curves
 from scalinglab.papers.damico2025.pairs import (
     AS_PUBLISHED,
     EQ2,
@@ -67,6 +67,7 @@ def _variant(scale: str, variant: str) -> Reproduction:
         before = [p for p in made if p.name == base and p.norm == pair.norm]
         if before:
             rows.append(_same_gamma(pair, before[0]))
+        rows.append(monotone(pair, "the paper asks whether it stays monotone; from the first epoch on"))
     return Reproduction(together(made), _curves_and_collapse(list(own)), tuple(rows))
 
 
