@@ -92,7 +92,9 @@ def test_a_language_model_gets_measured_slopes(tmp_path):
 
 def test_more_examples_than_kernel_inputs_are_named():
     setting = CLASSIFY | {"n_data": 60, "loss": "mse", "optimizer": "sgd", "steps": 2, "learning_rate": 0.01}
-    assert any("measured on 40 inputs" in words for words in sl.explain(setting, samples=40).outside)
+    found = sl.explain(setting | {"measure": ["kernel"]}, samples=40)
+    assert any("measured on 40 inputs" in words for words in found.outside)
+    assert "kernel: drift" in found.summary()
     assert not any("inputs and the run" in words for words in sl.explain(setting, samples=60).outside)
 
 

@@ -73,3 +73,28 @@ def test_tracker_reads_kernels_too(tmp_path):
     frame = tracker.finish().frame
     assert frame["kernel_drift"].tolist() == pytest.approx([0, 0], abs=1e-12)  # a linear model is always lazy
     assert set(sl.Store(tmp_path).arrays(tracker.writer.run)) == {1, 2}
+
+
+def test_setting_that_names_the_kernel_reads_it_and_counts_drift_from_the_initial_weights(tmp_path):
+    setting = SETTING | {"measure": ["kernel"], "steps": 10}
+    frame = sl.train.run(setting, store=tmp_path, progress=False).frame
+    digits = sl.data.load("digits")
+    x, y = torch.as_tensor(digits.inputs("test")[:250]), digits.test_y[:250]
+    model = sl.nets.build("mlp", (1, 8, 8), 10, hidden=16, seed=0)
+    start = sl.measure.ntk(model, x)
+    again: dict[str, list] = {"kernel_drift": [], "kernel_alignment": []}
+
+    def read(model):
+        now = sl.measure.ntk(model, x)
+        again["kernel_drift"].append(sl.measure.drift(now, start))
+        targets = np.eye(10)[y]
+        again["kernel_alignment"].append(sl.measure.alignment(now, targets - targets.mean(0)))
+        return {}
+
+    sl.train.run(SETTING | {"steps": 10}, extra=read, progress=False)
+    for name, values in again.items():
+        np.testing.assert_allclose(frame[name], values, rtol=1e-3, atol=1e-5)
+    assert frame["kernel_drift"].iloc[0] > 0  # the first checkpoint is after a step
+    assert set(sl.Store(tmp_path).arrays(frame["run"].iloc[0])[10]) == {
+        "kernel_eigenvalues", "kernel_target_power"
+    }  # fmt: skip

@@ -121,7 +121,7 @@ class Explanation:
             drift, fit = self.columns["kernel_drift"], self.columns["kernel_alignment"]
             lines.append(f"kernel: drift {drift[-1]:.2g}, alignment {fit[0]:.3f} to {fit[-1]:.3f}")
         else:
-            lines.append("kernel in training: not measured (extra = measure.KernelReading in training)")
+            lines.append('kernel in training: not measured (train with measure = ["kernel"])')
         lines.append(f"what holds the loss now: {WORDS[self.bottleneck]}" + self._never())
         for d in self.doublings:
             seen = f"; measured slope {d.measured:.2f}" if math.isfinite(d.measured) else ""

@@ -157,6 +157,10 @@ def _outside(s: Setting) -> list[str]:
         words.append("nesterov momentum is taken as the heavy ball")
     if s.schedule != "constant":
         words.append(f"no curve: schedule = {s.schedule}; the theory has a constant learning rate")
+    if s.complexity is not None:
+        words.append("no curve: complexity: weights are scaled in training, which is no gradient descent")
+    if s.dropout:
+        words.append(f"dropout = {s.dropout:g} is left out")
     if s.weight_decay:
         words.append(f"weight_decay = {s.weight_decay:g} is left out")
     if s.augment != "none" and not s.online:

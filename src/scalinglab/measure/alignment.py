@@ -38,7 +38,7 @@ def drift(kernel: ArrayLike, initial: ArrayLike) -> float:
 class KernelReading:
     """Reads the tangent kernel of one run's network: the `extra` of ``run`` and of the Tracker.
 
-    Every reading returns `kernel_alignment`, `kernel_drift` (from the first reading), `kernel_norm`, the
+    Every reading returns `kernel_alignment`, `kernel_drift` (from the start), `kernel_norm`, the
     exponents `kernel_spectral_exponent` (b) and `kernel_task_exponent` (a), `unexplained_k` (1 − C(k)) at
     k = 1 and 10, and the arrays `kernel_eigenvalues` and `kernel_target_power`, which a store keeps beside
     the curves.
@@ -47,11 +47,14 @@ class KernelReading:
         x: Inputs (n, …), best of the test set; a few hundred.
         y: Targets (n,) or (n, outputs); class numbers become one-hot vectors less their mean.
         outputs: As in `ntk`.
+        initial: The network before training, from which `kernel_drift` counts; default: the first that is
+            read.
     """
 
     x: Tensor
     y: ArrayLike
     outputs: str = "mean"
+    initial: nn.Module | None = None
     _first: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -60,9 +63,12 @@ class KernelReading:
             y = np.eye(int(y.max()) + 1)[y]
             y = y - y.mean(0)
         self.x, self.y = torch.as_tensor(self.x), y.astype(float)
+        if self.initial is not None:
+            self._first = ntk(self.initial, self.x, outputs=self.outputs)
+            self.initial = None  # its kernel is all that is kept
 
     def __call__(self, model: nn.Module) -> dict[str, float | np.ndarray]:
-        """The columns and arrays of a network as it is now; drift is from the first one."""
+        """The columns and arrays of a network as it is now."""
         kernel = ntk(model, self.x, outputs=self.outputs)
         if not np.isfinite(kernel).all():
             return {"kernel_alignment": np.nan, "kernel_drift": np.nan, "kernel_norm": np.nan}

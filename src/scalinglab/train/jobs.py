@@ -41,7 +41,7 @@ from scalinglab.train.variants.projection import EVERY, Projection
 
 QUEUED = 3  # turns of a group that a GPU may have before it: enough that it never waits for the host
 # what is measured on the network itself, which must wait until it has been looked at
-WITH_NETWORK = {*MARGINS, *READINGS}
+WITH_NETWORK = {*MARGINS, *READINGS, "kernel"}
 
 
 def size_of(s: Setting) -> int:

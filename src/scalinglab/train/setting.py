@@ -42,6 +42,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 MEASURES = (
     "norm", "norm_as_published", "norm_path", "margin", "margin_histogram", "fisher_rao", "gradient_noise",
+    "kernel",
 )  # fmt: skip
 POSITIVE = (
     "width", "depth", "learning_rate", "batch_size", "epochs", "steps", "min_epochs", "min_steps",
@@ -96,7 +97,7 @@ class Setting:
         measure: what else to read at checkpoints: "norm" (spectral complexity and the cheap norms),
             "norm_as_published" (what the code of damico2025 computes), "norm_path", "margin",
             "margin_histogram", "fisher_rao" and "gradient_noise" (on at most `evaluate_at_most` training
-            examples).
+            examples), "kernel" (the tangent kernel on 250 test inputs: alignment, drift, exponents, spectra).
         fail_below, fail_after: give up a run whose test accuracy is below `fail_below` at a checkpoint
             later than this fraction of its time (park2019: 0.2 and 0.2).
         precision, compile, graphs: full fp32 unless asked for; recorded with every run.

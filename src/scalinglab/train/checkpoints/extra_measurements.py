@@ -1,20 +1,23 @@
 """What is read off one run's network at a checkpoint, beside losses, norms and margins.
 
 A setting can name the measurements of `READINGS`, which need examples: they see the run's own training
-examples, at most `evaluate_at_most` of them. Anything else is a function of the network that `run` is given.
+examples, at most `evaluate_at_most` of them; and "kernel", the tangent kernel on held-out inputs. Anything
+else is a function of the network that `run` is given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from torch import Tensor, nn
 
-from scalinglab.measure import fisher_rao, gradient_noise
+from scalinglab.measure import KernelReading, fisher_rao, gradient_noise
 from scalinglab.measure.functional import evaluating
 from scalinglab.train.replicas import Group
+from scalinglab.train.training_step import network
 
 Reading = Callable[[nn.Module], Mapping[str, Any]]
 
@@ -33,6 +36,20 @@ def _gradient_noise(model: nn.Module, x: Tensor, y: Tensor, loss: str) -> dict[s
 
 
 READINGS = {"fisher_rao": _fisher_rao, "gradient_noise": _gradient_noise}
+KERNEL_INPUTS = 250  # test inputs on which kernels are read
+_KERNELS: WeakKeyDictionary[Group, dict[str, KernelReading]] = WeakKeyDictionary()
+
+
+def kernel_reading(group: Group, row: int) -> KernelReading:
+    """What reads the kernels of one run; its drift counts from the initial weights, also after a resume."""
+    held, setting = _KERNELS.setdefault(group, {}), group.settings[row]
+    if setting.run not in held:
+        data = group.resident
+        part = data.test_index([group.stream.subsets[row]])
+        index = slice(KERNEL_INPUTS) if part is None else part[0, :KERNEL_INPUTS]
+        x, y = data.inputs(data.test_x[index]), data.test_y[index].cpu().numpy()
+        held[setting.run] = KernelReading(x, y, initial=network(setting, data).to(data.device))
+    return held[setting.run]
 
 
 def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, Any]:
@@ -41,14 +58,16 @@ def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, Any]
     Args:
         group: The runs.
         row: Which of them.
-        also: Called with the run's network, in evaluation mode.
+        extra: Called with the run's network, in evaluation mode.
     """
     setting = group.setting
     named = [READINGS[name] for name in setting.measure if name in READINGS]
-    if not named and extra is None:
+    if not named and extra is None and "kernel" not in setting.measure:
         return {}
     model = group.module(row)
     found: dict[str, Any] = {}
+    if "kernel" in setting.measure:
+        found |= kernel_reading(group, row)(model)
     if named:
         index = group.stream.subsets[row][: setting.evaluate_at_most]
         stored, y = group.resident.batch(index[None])
