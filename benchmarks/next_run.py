@@ -1,6 +1,7 @@
 """The next run per FLOP: what choosing experiments buys, on the public benchmark of Li et al. 2026.
 
-    python benchmarks/next_run.py [--quick] [--task lr_bsz] [--out docs/benchmarks/next-run.md]
+    python benchmarks/next_run.py [--quick] [--task lr_bsz] [--forms 0:3] [--out rows.csv]
+    python benchmarks/next_run.py --join rows1.csv rows2.csv     # the table of several parts
 
 Four tasks of "Spend Less, Fit Better" (arXiv 2604.22753, CC BY 4.0): a pool of experiments with costs and a
 costly target region. Score: R² in the target, clipped to [−1, 1], all groups and outputs together. For each
@@ -44,19 +45,76 @@ class Task:
 
 
 LOW = (0.01, 0.05, 0.1)
+
+
+def held(**values: float) -> dict[str, tuple[float, float]]:
+    """Bounds that hold parameters at values."""
+    return {name: (value, value) for name, value in values.items()}
+
+
+# ten forms a task: the whole form, and it with terms left out, held or tied
+RATE_BATCH: dict[str, dict[str, Any]] = {
+    "learning_rate_batch": {},
+    "learning_rate_batch, no N x D": {"bounds": held(both=0.0)},
+    "learning_rate_batch, alpha = beta": {"tie": {"beta": "alpha"}},
+    "learning_rate_batch, no rate x batch": {"bounds": held(bend_both=0.0)},
+    "learning_rate_batch, rate of N": {"bounds": held(rate_data=0.0)},
+    "learning_rate_batch, rate of D": {"bounds": held(rate_params=0.0)},
+    "learning_rate_batch, one batch": {"bounds": held(batch_data=0.0)},
+    "learning_rate_batch, step law": {"bounds": held(rate_params=-0.713, rate_data=0.307, batch_data=0.571)},
+    "learning_rate_batch, sum alone": {"bounds": held(both=0.0, bend_both=0.0)},
+    "learning_rate_batch, no floor": {"bounds": held(E=0.0)},
+}
+MIXTURES: dict[str, dict[str, Any]] = {
+    "data_mixing_5": {},
+    "data_mixing_5, no floor": {"bounds": held(c=0.0)},
+    "data_mixing_5, floor 1": {"bounds": held(c=1.0)},
+    "data_mixing_5, gentle": {"priors": {f"t_{i}": (0.0, 1.0) for i in range(1, 5)}},
+    "data_mixing_5, free": {"priors": {f"t_{i}": (0.0, 10.0) for i in range(1, 5)}},
+    "mixture_power_5": {},
+    "mixture_power_5, no floor": {"bounds": held(c=0.0)},
+    "mixture_power_5, floor 1": {"bounds": held(c=1.0)},
+    "mixture_power_5, gamma 0.1": {"bounds": held(gamma=0.1)},
+    "mixture_power_5, gamma 0.3": {"bounds": held(gamma=0.3)},
+}
+RAW: dict[str, Any] = {"space": "raw"}
+VOCABULARIES: dict[str, dict[str, Any]] = {
+    "vocabulary_size": RAW,
+    "vocabulary_size, no V x D": {**RAW, "bounds": held(both=0.0)},
+    "vocabulary_size, no V alone": {**RAW, "bounds": held(A_vocab=0.0)},
+    "vocabulary_size, alpha = beta": {**RAW, "tie": {"beta": "alpha"}},
+    "vocabulary_size, one exponent": {**RAW, "tie": {"beta": "alpha", "alpha_vocab": "alpha"}},
+    "vocabulary_size, D alone": {**RAW, "bounds": held(A=0.0)},
+    "vocabulary_size, alpha 1/2": {**RAW, "bounds": held(alpha=0.5)},
+    "vocabulary_size, beta 1/2": {**RAW, "bounds": held(beta=0.5)},
+    "vocabulary_size, no N, no V x D": {**RAW, "bounds": held(A=0.0, both=0.0)},
+    "vocabulary_size, tied, no V x D": {**RAW, "tie": {"beta": "alpha"}, "bounds": held(both=0.0)},
+}
+REPEATS: dict[str, dict[str, Any]] = {
+    "data_constrained": {},
+    "data_constrained, alpha = beta": {"tie": {"beta": "alpha"}},
+    "data_constrained, R_N free of cost": {"bounds": held(repeat_params=1e4)},
+    "data_constrained, R_D = R_N": {"tie": {"repeat_params": "repeat_data"}},
+    "data_constrained, R_D = 15": {"bounds": held(repeat_data=15.0)},
+    "data_constrained, R_D = 30": {"bounds": held(repeat_data=30.0)},
+    "data_constrained, R_D = 60": {"bounds": held(repeat_data=60.0)},
+    "data_constrained, tied, R_D = R_N": {"tie": {"beta": "alpha", "repeat_params": "repeat_data"}},
+    "data_constrained, tied, R_N free": {"tie": {"beta": "alpha"}, "bounds": held(repeat_params=1e4)},
+    "data_constrained, no floor": {"bounds": held(E=0.0)},
+}
 TASKS = {
     task.name: task
     for task in (
         Task("lr_bsz", ["lr", "bsz", "non_embedding_param_size", "data_size"], ["lm_loss"],
-             ["non_embedding_param_size", "data_size"], LOW, {"learning_rate_batch": {}},
+             ["non_embedding_param_size", "data_size"], LOW, RATE_BATCH,
              (-0.65, -0.45, -0.33), (-0.65, 0.00, 0.22), 0.04),
         Task("domain_mixture", SHARES, [f"loss_domain_{i}" for i in range(1, 6)], [], (0.2, 0.35, 0.5),
-             {"data_mixing_5": {}, "mixture_power_5": {}}, (-0.36, 0.41, 0.70), (0.64, 0.91, 0.95), 0.81),
+             MIXTURES, (-0.36, 0.41, 0.70), (0.64, 0.91, 0.95), 0.81),
         Task("vocab", ["non_vocab_parameters", "vocab_size", "num_characters"], ["unigram_normalized_loss"],
-             ["non_vocab_parameters", "num_characters"], LOW, {"vocabulary_size": {"space": "raw"}},
+             ["non_vocab_parameters", "num_characters"], LOW, VOCABULARIES,
              (0.54, 0.53, 0.59), (0.96, 0.98, 0.98), 0.93),
         Task("data_constrained", ["params", "tokens", "unique_tokens"], ["loss"], ["params", "tokens"], LOW,
-             {"data_constrained": {}, "data_constrained, alpha = beta": {"tie": {"beta": "alpha"}}},
+             REPEATS,
              (-0.74, -0.36, 0.12), (0.73, 0.85, 0.86), 0.79),
     )
 }  # fmt: skip
@@ -127,11 +185,11 @@ def judged(task: Task, form: str, budget: float, data: list[Group], orders: list
     return score([g.truth for g in data], predicted)
 
 
-def run(task: Task, draws: int) -> pd.DataFrame:
+def run(task: Task, draws: int, which: slice) -> pd.DataFrame:
     """R² by form, strategy and budget."""
     data = groups(task)
     rows = []
-    for form, options in task.forms.items():
+    for form, options in list(task.forms.items())[which]:
         truth = [g.truth for g in data]
         whole = score(truth, [predictions(form, options, g, np.arange(len(g.x))) for g in data])
         ours: list[Any] = [None] * len(data)
@@ -172,8 +230,8 @@ def run(task: Task, draws: int) -> pd.DataFrame:
 def table(results: pd.DataFrame) -> str:
     """Markdown: one row a task and budget, means over forms, beside the published means."""
     lines = [
-        "| task | budget | random | cheapest | ours | all | published: random | best | all | verdict |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| task | forms | budget | random | cheapest | ours | all | their random | best | all | verdict |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, part in results.groupby("task", sort=False):
         task = TASKS[str(name)]
@@ -182,8 +240,8 @@ def table(results: pd.DataFrame) -> str:
             verdict = "holds" if round(mean["ours"], 2) >= task.best[place] else "does not hold"
             cells = " | ".join(f"{v:.2f}" for v in mean)
             lines.append(
-                f"| {name} | {budget:.0%} | {cells} | {task.random[place]:.2f} | {task.best[place]:.2f} "
-                f"| {task.everything:.2f} | {verdict} |"
+                f"| {name} | {part['form'].nunique()} | {budget:.0%} | {cells} "
+                f"| {task.random[place]:.2f} | {task.best[place]:.2f} | {task.everything:.2f} | {verdict} |"
             )
     return "\n".join(lines)
 
@@ -195,9 +253,15 @@ def main() -> None:
     )
     parser.add_argument("--task", choices=list(TASKS), action="append")
     parser.add_argument("--quick", action="store_true", help="one random draw")
+    parser.add_argument("--forms", default="0:10", help="which of the ten forms a task, as in 0:3")
+    parser.add_argument("--join", nargs="+", type=Path, help="rows of earlier runs, instead of a run")
     parser.add_argument("--out", type=Path, help="write the rows here (.csv)")
     asked = parser.parse_args()
-    results = pd.concat([run(TASKS[name], 1 if asked.quick else 5) for name in asked.task or TASKS])
+    if asked.join:
+        print(table(pd.concat([pd.read_csv(path) for path in asked.join])))
+        return
+    which, draws = slice(*map(int, asked.forms.split(":"))), 1 if asked.quick else 5
+    results = pd.concat([run(TASKS[name], draws, which) for name in asked.task or TASKS])
     print(table(results))
     if asked.out:
         results.to_csv(asked.out, index=False)

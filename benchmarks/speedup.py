@@ -1,6 +1,6 @@
 """How often the intervals of `laws.speedup` hold: identity and shifted laws, four points a curve.
 
-    python benchmarks/speedup.py [--sets 400]
+    python benchmarks/speedup.py [--sets 400] [--form auto]
 
 Losses E + 2 (C/1e18)^-0.12 at four computes from 1e18 to 1e21 with noise of 0.5 %; recipe A is B with a
 factor of compute. Printed: the share of 90 % intervals that hold the factor (goal 88–92 %), and their width.
@@ -16,6 +16,7 @@ import scalinglab as sl
 
 COMPUTE = np.geomspace(1e18, 1e21, 4)
 NOISE = 0.005
+LAWS = ((0.0, "power_law"), (1.5, "power_law_offset"), (1.5, "auto"))
 
 
 def recipe(factor: float, offset: float, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -28,9 +29,13 @@ def main() -> None:
     """Print one row a law and factor."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sets", type=int, default=400)
-    sets = parser.parse_args().sets
+    parser.add_argument("--form", choices=[form for _, form in LAWS], action="append")
+    asked = parser.parse_args()
+    sets = asked.sets
     print("| law | factor | 90 % intervals hold | median high/low |\n| --- | --- | --- | --- |")
-    for offset, form in ((0.0, "power_law"), (1.5, "power_law_offset"), (1.5, "auto")):
+    for offset, form in LAWS:
+        if asked.form and form not in asked.form:
+            continue
         for factor in (1.0, 1.3):
             hits, widths = [], []
             for seed in range(sets):
@@ -39,7 +44,9 @@ def main() -> None:
                 found = sl.laws.speedup(a, b, form=form, draws=399, seed=seed)
                 hits.append(found.low <= factor <= found.high)
                 widths.append(found.high / found.low)
-            print(f"| {form}, E = {offset:g} | {factor:g} | {np.mean(hits):.3f} | {np.median(widths):.3f} |")
+            error = np.sqrt(np.mean(hits) * (1 - np.mean(hits)) / sets)
+            share = f"{np.mean(hits):.3f} ± {error:.3f}"
+            print(f"| {form}, E = {offset:g} | {factor:g} | {share} | {np.median(widths):.3f} |", flush=True)
 
 
 if __name__ == "__main__":

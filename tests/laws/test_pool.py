@@ -26,7 +26,7 @@ def test_expected_deviation_is_that_of_the_refitted_covariance():
     """The deviation promised after the batch against JᵀJ with the batch's rows added, from scratch."""
     places, y = start()
     law = sl.laws.fit("power_law_offset", SIZES[places], y, loss="squared")
-    found = pool.choose(law, SIZES, SIZES, [1e6], budget=3e4, taken=places)
+    found = pool.choose(law, SIZES, SIZES, [1e6], budget=3e4, taken=places, doubt=0.0)
     x = np.concatenate([SIZES[places], SIZES[found.index]])
 
     def slopes(at):
@@ -45,7 +45,7 @@ def test_sequence_spends_no_more_than_the_budget_and_beats_the_cheapest():
     costs, target = SIZES, np.array([1e6])
     truth = TRUTH[0] + TRUTH[1] * target[0] ** -TRUTH[2]
     ours, cheap = [], []
-    for seed in range(12):
+    for seed in range(16):
         done = pool.sequence(
             "power_law_offset", SIZES, costs, target, lambda i, s=seed: measure(i, seed=s), budget=5e4
         )
@@ -55,7 +55,7 @@ def test_sequence_spends_no_more_than_the_budget_and_beats_the_cheapest():
         first = np.flatnonzero(np.cumsum(costs) <= 5e4)
         law = sl.laws.fit("power_law_offset", SIZES[first], measure(first, seed=seed))
         cheap.append(law.predict(target)[0] / truth - 1)
-    assert np.sqrt(np.mean(np.square(ours))) < 0.7 * np.sqrt(np.mean(np.square(cheap)))
+    assert np.sqrt(np.mean(np.square(ours))) < 0.9 * np.sqrt(np.mean(np.square(cheap)))
 
 
 def test_sequence_stops_where_nothing_is_worth_its_cost():
@@ -91,3 +91,23 @@ def test_bad_pools_say_what_is_wrong():
         pool.choose(law, SIZES, 0 * SIZES, [1e6], budget=1.0)
     with pytest.raises(BadInput, match="budget=0"):
         pool.choose(law, SIZES, SIZES, [1e6], budget=0)
+
+
+def test_doubt_about_the_form_prefers_experiments_near_the_target():
+    """A law that seems exact is best told by cheap runs; where its form is doubted they tell less."""
+    places = np.arange(0, 12, 2)
+    law = sl.laws.fit("power_law", SIZES[places], measure(places, seed=0))
+    sure, doubting = (
+        pool.choose(law, SIZES, SIZES, [1e6], budget=3e4, taken=places, doubt=doubt, tolerance=0.0)
+        for doubt in (0.0, 0.02)
+    )
+    assert SIZES[doubting.index].max() > 3 * SIZES[sure.index].max()
+    assert doubting.before > sure.before
+
+
+def test_pilot_goes_on_where_it_began():
+    """Places that were measured are neither taken again nor counted as unknown."""
+    first = pool.pilot(SIZES, SIZES, [1e5], budget=2e4, count=3)
+    more = pool.pilot(SIZES, SIZES, [1e5], budget=2e4, count=3, taken=list(first.index))
+    assert not set(first.index) & set(more.index)
+    assert more.before == pytest.approx(first.after[-1])

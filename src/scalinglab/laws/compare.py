@@ -4,7 +4,8 @@ Both recipes follow one law, that of A reached with e^s times less compute: L_B(
 with s constant, or s = s₀ + s₁ ln(C/C₀) where the factor may change with compute. f is a power law with or
 without an offset. One joint fit gives s. Its interval comes from resampling runs: the residuals of whole
 runs, corrected for leverage, are drawn again, the law is refitted and s is studentised (a bootstrap-t), since
-with four points a curve percentiles alone are too narrow.
+with four points a curve percentiles alone are too narrow. Fewer than 24 runs of one point each have too few
+residuals to draw from: there the noise is drawn from a Gaussian of their size.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from scalinglab.laws.forms.base import Form, Parameter
 
 EXPONENTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
 FEWEST = 3  # points a curve
+FEWEST_RESIDUALS = 24  # runs from which residuals themselves are resampled
 
 
 def _law(x: Any, offset: Any, amplitude: Any, exponent: Any, shift: Any, drift: Any) -> Any:
@@ -220,7 +222,11 @@ def _studentised(law: Law, weights: np.ndarray, value: float, draws: int, seed: 
     random = np.random.default_rng(seed)
     labels, which = np.unique(law.points.runs, return_inverse=True)
     corrected = law.residuals / np.sqrt(np.maximum(1 - leverage(law), 0.05))
-    if len(labels) == len(which):
+    if len(labels) == len(which) < FEWEST_RESIDUALS:
+        # a handful of residuals has no tails to draw from: noise of their size, which makes Student's t
+        scale = np.sqrt(float(law.residuals @ law.residuals) / law.dof)
+        noise = scale * random.standard_normal((draws, len(labels)))
+    elif len(labels) == len(which):
         noise = (corrected - corrected.mean())[random.integers(len(labels), size=(draws, len(labels)))]
     else:
         noise = random.choice([-1.0, 1.0], size=(draws, len(labels)))[:, which] * corrected

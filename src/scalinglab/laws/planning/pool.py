@@ -2,9 +2,15 @@
 
 Given fitted laws, a pool of experiments that could be run, what each costs and the region whose prediction
 matters, experiments are taken greedily by how much they reduce the mean variance of the predictions in the
-target (V-optimality of the linearised fit, `next_runs` has the algebra), by variance saved per cost and by
-variance saved alone; the better of the two plans is kept. Before a first fit is possible (`pilot`), the
-variance is that of a Gaussian process on the logarithms of the variables, which knows no form.
+target, by variance saved per cost and by variance saved alone; the better of the two plans is kept. The
+covariance of predictions at x and x' is that of the linearised fit plus that of a doubt about the form,
+
+    j(x)ᵀ M⁻¹ j(x') + τ² k(x, x'),   τ = DOUBT times the spread of the measured values,
+
+with j the derivatives by the parameters and k a Gaussian process on the logarithms of the variables, given
+what was measured. Without the doubt many cheap experiments far from the target look as good as one near it;
+in truth no form is exact, and a fit to cheap runs carries its error into the target. Before a first fit is
+possible (`pilot`), the process alone decides, with a plane added.
 
 `sequence` does both in turn: a pilot, then batches, each after a refit, until the budget is spent or no
 affordable experiment would reduce the standard deviation in the target by `tolerance`.
@@ -13,10 +19,11 @@ affordable experiment would reduce the standard deviation in the target by `tole
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import forms
@@ -30,6 +37,7 @@ SHARE = 0.25  # of the budget that is left, spent between two refits
 PILOT_SHARE = 0.5  # of the budget, at most, before the first fit
 TOLERANCE = 0.01  # of the standard deviation in the target: an experiment that saves less is not worth it
 NUGGET = 1e-2  # variance of a measurement in units of the Gaussian process
+DOUBT = 0.02  # standard deviation of the doubt about a form, in units of the spread of the measured values
 
 
 @dataclass(frozen=True)
@@ -90,6 +98,7 @@ def choose(
     taken: Sequence[int] = (),
     most: int | None = None,
     tolerance: float = TOLERANCE,
+    doubt: float = DOUBT,
 ) -> Chosen:
     """The experiments of the pool that, within the budget, most reduce the error in the target.
 
@@ -102,26 +111,31 @@ def choose(
         taken: experiments that were run already.
         most: how many at most.
         tolerance: stop where the best experiment reduces the standard deviation by less than this share.
+        doubt: about the form, as a part of the spread of the measured values; 0 takes the form for exact.
     """
     several = [laws] if isinstance(laws, Law) else list(laws)
     pool, costs, target = _checked(pool, costs, target, len(several[0].form.variables), budget)
-    states = [_state(law, pool, target) for law in several]
+    states = [_fitted(law, pool, target, doubt) for law in several]
     allowed = np.ones(len(pool), bool)
     allowed[list(taken)] = False
     return _best_plan(states, costs, budget, allowed, len(pool) if most is None else most, tolerance)
 
 
-def pilot(pool: Any, costs: Any, target: Any, *, budget: float, count: int, zeros: bool = False) -> Chosen:
+def pilot(
+    pool: Any, costs: Any, target: Any, *, budget: float, count: int, zeros: bool = False,
+    taken: Sequence[int] = (),
+) -> Chosen:  # fmt: skip
     """Experiments to run before anything is known, by a Gaussian process on ln x (on x with `zeros`)."""
     pool, costs, target = _checked(
         pool, costs, target, 1 if np.ndim(pool) == 1 else np.shape(pool)[1], budget
     )
-    both = np.vstack([pool, target])
-    inputs = both if zeros else np.log(np.maximum(both, 1e-300))
-    spread = np.std(inputs, axis=0)
-    inputs = (inputs - inputs.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    state = _Process(inputs[: len(pool)], inputs[len(pool) :])
-    modest = costs <= max(2 * budget / count, costs.min())  # so that none uses up what the others need
+    allowed = np.ones(len(pool), bool)
+    allowed[list(taken)] = False
+    state = _unfitted(pool, target, zeros)
+    for place in taken:
+        state = state.take(int(place))
+    # so that none uses up what the others need
+    modest = allowed & (costs <= max(2 * budget / count, costs[allowed].min(initial=np.inf)))
     return _best_plan([state], costs, budget, modest, count, 0.0)
 
 
@@ -162,9 +176,18 @@ def sequence(
         index.extend(int(i) for i in places)
         left -= float(costs[places].sum())
 
-    if not index:
-        count, zeros = len(chosen_form.parameters) + 1, bool(chosen_form.zeros)
-        run(pilot(pool, costs, target, budget=PILOT_SHARE * budget, count=count, zeros=zeros).index)
+    wanted, zeros = len(chosen_form.parameters) + 1, bool(chosen_form.zeros)
+    share = PILOT_SHARE
+    while len(index) < wanted and left >= _cheapest(costs, index):
+        found = pilot(
+            pool, costs, target, budget=max(left - (1 - share) * budget, _cheapest(costs, index)),
+            count=wanted - len(index), zeros=zeros, taken=index,
+        )  # fmt: skip
+        if len(found.index):
+            run(found.index)
+        elif share == 1.0:
+            break
+        share = 1.0  # what half of the budget does not pay for is paid for by the rest
     stopped = ""
     laws: tuple[Law, ...] = ()
     while not stopped:
@@ -174,7 +197,8 @@ def sequence(
         if not len(free):
             stopped = "the budget is spent"
         elif not laws:  # too few sizes for a fit yet
-            run(free[np.argsort(costs[free])[:1]])
+            found = pilot(pool, costs, target, budget=left, count=1, zeros=zeros, taken=index)
+            run(found.index if len(found.index) else free[np.argsort(costs[free])[:1]])
         else:
             spend = max(SHARE * left, float(costs[free].min()))
             found = choose(laws, pool, costs, target, budget=spend, taken=index, tolerance=tolerance)
@@ -187,6 +211,10 @@ def sequence(
             else:
                 stopped = f"no affordable experiment saves {tolerance:.0%} of the error in the target"
     return SequenceResult(np.array(index), values, budget - left, laws, stopped)
+
+
+def _cheapest(costs: np.ndarray, taken: Sequence[int]) -> float:
+    return float(np.delete(costs, list(taken)).min(initial=np.inf))
 
 
 def _fits(form: Form, x: np.ndarray, values: np.ndarray, options: Mapping[str, Any]) -> tuple[Law, ...]:
@@ -214,62 +242,91 @@ def _checked(pool: Any, costs: Any, target: Any, count: int, budget: float) -> t
 # --- what an experiment saves --------------------------------------------------------------------------
 
 
-class _Fitted:
-    """Variance of the predictions in the target under a linearised fit."""
+@dataclass(frozen=True)
+class _Belief:
+    """What is known of the outputs at n places of the pool and m of the target, as a Gaussian.
 
-    def __init__(self, inverse: np.ndarray, rows: np.ndarray, target: np.ndarray, noise: float) -> None:
-        self.inverse, self.rows, self.target, self.noise = inverse, rows, target, noise
+    Attributes:
+        column: place -> (n + m,), its prior covariance with every place.
+        cross: (n, m) covariance of pool and target now.
+        own: (n + m,) variances now.
+        noise: variance of one measurement.
+        factors: (n + m,) each, what measurements took: the covariance now is the prior less Σ f fᵀ.
+    """
 
-    def variance(self) -> float:
-        return float(np.mean(np.sum(self.target @ self.inverse * self.target, axis=1)))
-
-    def saved(self) -> np.ndarray:
-        carried = self.rows @ self.inverse
-        own = self.noise + np.sum(carried * self.rows, axis=1)
-        return np.mean((carried @ self.target.T) ** 2, axis=1) / own
-
-    def take(self, place: int) -> _Fitted:
-        carried = self.inverse @ self.rows[place]
-        own = self.noise + self.rows[place] @ carried
-        return _Fitted(self.inverse - np.outer(carried, carried) / own, self.rows, self.target, self.noise)
-
-
-class _Process:
-    """The same under a Gaussian process: a plane plus a smooth part, before any measurement."""
-
-    def __init__(self, pool: np.ndarray, target: np.ndarray) -> None:
-        both = np.vstack([pool, target])
-        count = both.shape[1]
-        apart = np.sum((both[:, None] - both[None]) ** 2, axis=2)
-        kernel = 1 + both @ both.T / count + np.exp(-apart / (2 * count))
-        self.cross, self.own = kernel[: len(pool), len(pool) :], np.diag(kernel)[: len(pool)]
-        self.pool, self.total = kernel[: len(pool), : len(pool)], np.diag(kernel)[len(pool) :]
+    column: Callable[[int], np.ndarray]
+    cross: np.ndarray
+    own: np.ndarray
+    noise: float
+    factors: tuple[np.ndarray, ...] = ()
 
     def variance(self) -> float:
-        return float(np.mean(self.total))
+        """Mean over the target."""
+        return float(np.mean(self.own[len(self.cross) :]))
 
     def saved(self) -> np.ndarray:
-        return np.asarray(np.mean(self.cross**2, axis=1) / (self.own + NUGGET))
+        """(n,) by how much a measurement at each place reduces the mean variance in the target."""
+        own = np.maximum(self.own[: len(self.cross)], 0.0) + self.noise
+        return np.asarray(np.mean(self.cross**2, axis=1) / own)
 
-    def take(self, place: int) -> _Process:
-        after = object.__new__(_Process)
-        gain = self.pool[:, place] / (self.own[place] + NUGGET)
-        seen = self.cross[place]
-        after.cross = self.cross - np.outer(gain, seen)
-        after.own = self.own - gain * self.pool[:, place]
-        after.pool = self.pool - np.outer(gain, self.pool[place])
-        after.total = self.total - seen**2 / (self.own[place] + NUGGET)
-        return after
+    def take(self, place: int) -> _Belief:
+        """The belief after a measurement there."""
+        count = len(self.cross)
+        covariance = self.column(place) - sum((f[place] * f for f in self.factors), np.zeros(1))
+        factor = covariance / np.sqrt(max(self.own[place], 0.0) + self.noise)
+        cross = self.cross - np.outer(factor[:count], factor[count:])
+        return replace(self, cross=cross, own=self.own - factor**2, factors=(*self.factors, factor))
 
 
-def _state(law: Law, pool: np.ndarray, target: np.ndarray) -> _Fitted:
-    rows = rows_of(law, np.vstack([pool, target]))
+def _inputs(*parts: np.ndarray, zeros: bool) -> list[np.ndarray]:
+    """Places in the units of the Gaussian process: logarithms, divided by the spread of pool and target."""
+    logs = [part if zeros else np.log(np.maximum(part, 1e-300)) for part in parts]
+    both = np.vstack(logs[:2])
+    spread = np.std(both, axis=0)
+    return [(part - both.mean(axis=0)) / np.where(spread > 0, spread, 1.0) for part in logs]
+
+
+def _near(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(a, b) the kernel of the process: 1 at no distance, fading over about one spread in every variable."""
+    apart = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1) - 2 * a @ b.T
+    return np.asarray(np.exp(-np.maximum(apart, 0.0) / (2 * a.shape[1])))
+
+
+def _unfitted(pool: np.ndarray, target: np.ndarray, zeros: bool) -> _Belief:
+    """Before any fit: a plane plus a smooth part."""
+    places, wanted = _inputs(pool, target, zeros=zeros)
+    both, count = np.vstack([places, wanted]), places.shape[1]
+
+    def covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.asarray(1 + a @ b.T / count + _near(a, b))
+
+    own = 2 + np.sum(both**2, axis=1) / count
+    return _Belief(lambda i: covariance(both, both[i : i + 1])[:, 0], covariance(places, wanted), own, NUGGET)
+
+
+def _fitted(law: Law, pool: np.ndarray, target: np.ndarray, doubt: float) -> _Belief:
+    """After a fit: its linearised covariance, and the doubt about its form, given what was measured."""
     noise = max(law.variance, LEAST_VARIANCE * law.unit**2)
-    return _Fitted(inverse_information(law), rows[: len(pool)], rows[len(pool) :], noise)
+    inverse, rows = inverse_information(law), rows_of(law, np.vstack([pool, target]))
+    measured = np.atleast_2d(law.points.x).T
+    places, wanted, known = _inputs(pool, target, measured, zeros=bool(law.form.zeros))
+    both, count = np.vstack([places, wanted]), len(pool)
+    doubt = (doubt * float(np.std(np.log(law.points.y) if law.log else law.points.y))) ** 2
+    root = np.linalg.cholesky(doubt * _near(known, known) + noise * np.eye(len(known)))
+    seen = solve_triangular(root, doubt * _near(known, both), lower=True)
+
+    def column(i: int) -> np.ndarray:
+        form = rows @ (inverse @ rows[i])
+        return np.asarray(form + doubt * _near(both, both[i : i + 1])[:, 0] - seen.T @ seen[:, i])
+
+    carried = rows @ inverse
+    cross = carried[:count] @ rows[count:].T + doubt * _near(places, wanted)
+    own = np.sum(carried * rows, axis=1) + doubt - np.sum(seen**2, axis=0)
+    return _Belief(column, cross - seen[:, :count].T @ seen[:, count:], own, noise)
 
 
 def _best_plan(
-    states: list[Any], costs: np.ndarray, budget: float, allowed: np.ndarray, most: int, tolerance: float
+    states: list[_Belief], costs: np.ndarray, budget: float, allowed: np.ndarray, most: int, tolerance: float
 ) -> Chosen:
     plans = [_greedy(states, costs, budget, allowed, most, tolerance, per_cost) for per_cost in (True, False)]
     index, variances = min(plans, key=lambda plan: plan[1][-1])
@@ -278,7 +335,7 @@ def _best_plan(
 
 
 def _greedy(
-    states: list[Any], costs: np.ndarray, budget: float, allowed: np.ndarray, most: int, tolerance: float,
+    states: list[_Belief], costs: np.ndarray, budget: float, allowed: np.ndarray, most: int, tolerance: float,
     per_cost: bool,
 ) -> tuple[list[int], list[float]]:  # fmt: skip
     allowed, left = allowed.copy(), budget
