@@ -152,7 +152,8 @@ def start_early(task: Task) -> subprocess.Popen[str] | None:
 
     Both the driver of a sweep and its worker take seconds to load PyTorch: they do so at the same time.
     """
-    if not Path("/proc/driver/nvidia/version").exists():
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES") == ""
+    if hidden or not Path("/proc/driver/nvidia/version").exists():
         return None
     process = start_worker(_cores())
     assert process.stdin is not None
