@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import scalinglab as sl
 from scalinglab.laws import forms, plan
-from scalinglab.laws.planning import sensitivity
+from scalinglab.laws.fitting import statistics
+from scalinglab.laws.planning import hoffmann, sensitivity
 
 
 def test_the_best_tokens_per_parameter_are_where_the_overtrained_law_is_lowest():
@@ -66,3 +68,57 @@ def test_intervals_of_the_optimum_split_the_same_compute():
     assert np.all((low < best.loss) & (best.loss < high) & (high < 1.1 * best.loss))
     assert best.method == "profile"
     assert fitted.compute_optimal(1e22, intervals=False).method == ""
+
+
+def test_lack_of_fit_compares_sizes_with_their_repeats_from_three_repeats_on():
+    x, r = np.repeat([1.0, 2.0, 4.0], 2), np.array([0.3, 0.1, -0.4, -0.2, 0.15, 0.05])
+    sizes, repeats = np.array([0.2, -0.3, 0.1]), 3  # the means of the residuals
+    within = 2 * (0.1**2 + 0.1**2 + 0.05**2)
+    for parameters in (1, 2):
+        ratio = np.sum(2 * sizes**2) / (3 - parameters) / (within / repeats)
+        expected = stats.f.sf(ratio, 3 - parameters, repeats)
+        assert statistics.lack_of_fit(x, r, parameters, 1e-12) == pytest.approx(expected)
+        assert statistics.lack_of_fit(x[::-1], r[::-1], parameters, 1e-12) == pytest.approx(expected)
+    assert np.isnan(statistics.lack_of_fit(x[:5], r[:5], 1, 1e-12)), "two repeats at fewer than eight sizes"
+    assert np.isnan(statistics.lack_of_fit(x, r, 3, 1e-12)), "no size is left over"
+    assert np.isnan(statistics.lack_of_fit(x, 1e-13 * r, 1, 1e-12)), "nothing but rounding"
+
+
+def test_lack_of_fit_without_repeats_is_von_neumanns_ratio_from_eight_sizes_on():
+    r = np.array([0.1, 0.3, 0.2, -0.1, -0.3, -0.2, 0.1, 0.2])
+    ratio = np.sum(np.diff(r) ** 2) / np.sum((r - r.mean()) ** 2)
+    expected = stats.norm.sf((1 - ratio / 2) / np.sqrt((8 - 2) / (8**2 - 1)))
+    assert statistics.lack_of_fit(np.arange(1.0, 9), r, 2, 1e-12) == pytest.approx(expected)
+    assert np.isnan(statistics.lack_of_fit(np.arange(1.0, 8), r[:7], 2, 1e-12))
+    order = np.random.default_rng(0).permutation(8)
+    assert statistics.lack_of_fit(np.arange(1.0, 9)[order], r[order], 2, 1e-12) == pytest.approx(expected)
+
+
+def test_robust_scale_is_a_corrected_median_and_at_least_half_the_standard_deviation():
+    r = np.array([-3.0, -1.0, 1.0, 2.0, 4.0])
+    assert statistics.robust_scale(r, 2) == pytest.approx(1.4826 * 2.0 * np.sqrt(5 / 3))
+    lonely = np.array([0.0, 0.0, 0.0, 0.0, 10.0])
+    assert statistics.robust_scale(lonely, 1) == pytest.approx(0.5 * np.sqrt(20) * np.sqrt(5 / 4))
+    assert statistics.robust_scale(r[:2], 5) == pytest.approx(1.4826 * 2.0 * np.sqrt(2))
+
+
+def test_isoflop_profiles_take_sizes_between_their_own_points_or_near_one():
+    n = np.repeat([1e6, 1e7, 1e8], 2)
+    compute = np.array([1.0, 100.0, 10.0, 1000.0, 1e4, 1e5])
+    loss = np.array([4.0, 2.0, 3.0, 1.0, 5.0, 0.5])
+    ((sizes, found), (late, last)) = hoffmann.isoflop(n, compute, loss, np.array([10.0, 1030.0]))
+    assert sizes.tolist() == [1e6, 1e7]
+    assert found == pytest.approx([np.sqrt(4.0 * 2.0), 3.0])  # a power law between two points
+    assert late.tolist() == [1e7]
+    assert last == pytest.approx([1.0])  # 3 % beyond its last point
+    ((sizes, _),) = hoffmann.isoflop(n, compute, loss, np.array([1100.0]))
+    assert sizes.size == 0  # 10 % beyond
+
+
+def test_budgets_are_those_of_the_design_where_they_are_repeated():
+    design = np.repeat([1e18, 1e19, 1e20], 4) * np.tile([0.99, 1.0, 1.0, 1.01], 3)
+    assert hoffmann.default_budgets(design) == pytest.approx([1e18, 1e19, 1e20], rel=1e-3)
+    few = np.repeat([1e18, 1e19, 1e20], 3)
+    spread = hoffmann.default_budgets(few)
+    assert len(spread) == 12
+    assert (spread[0], spread[-1]) == pytest.approx(tuple(np.exp(np.quantile(np.log(few), [0.1, 0.9]))))
