@@ -100,7 +100,7 @@ def dense(y, rho, gamma):
 
 def test_average_over_noise_is_that_of_dense_generalised_least_squares():
     y = np.random.default_rng(4).standard_normal(12)
-    found = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=True, uneven=True)
+    found = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=True, steepest=0.4)
     picked = np.argsort(-found.weight)[:15]
     likelihoods = []
     for k in picked:
@@ -117,7 +117,7 @@ def test_average_over_noise_is_that_of_dense_generalised_least_squares():
 def test_ends_are_quantiles_of_draws_from_the_average():
     rng = np.random.default_rng(5)
     found = statistics.average_over_noise(
-        DESIGN[None], rng.standard_normal(12), LOGS, correlated=True, uneven=True
+        DESIGN[None], rng.standard_normal(12), LOGS, correlated=True, steepest=0.4
     )
     k = rng.choice(len(found.weight), 100_000, p=found.weight)
     spread = np.linalg.norm(ROW[0] @ found.root[k], axis=1)
@@ -137,7 +137,9 @@ def test_average_holds_whether_noise_falls_or_grows(slope):
     for _ in range(300):
         y, new = scale * rng.standard_normal(12), scale[-1] * rng.standard_normal()
         for kept, uneven in ((held, True), (usual, False)):
-            found = statistics.average_over_noise(design[None], y, LOGS, correlated=False, uneven=uneven)
+            found = statistics.average_over_noise(
+                design[None], y, LOGS, correlated=False, steepest=0.4 * uneven
+            )
             low, high = found.ends(np.array([[[1.0, at[0] - 8]]]), 0.95, at)
             kept.append(low[0] <= new <= high[0])
     assert 0.90 <= np.mean(held) <= 0.985
@@ -147,9 +149,9 @@ def test_average_holds_whether_noise_falls_or_grows(slope):
 
 def test_robust_average_ignores_an_outlier():
     y = 0.01 * np.random.default_rng(7).standard_normal(12)
-    plain = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=False, uneven=True, robust=True)
+    plain = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=False, steepest=0.4, robust=True)
     y[5] += 100
-    found = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=False, uneven=True, robust=True)
+    found = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=False, steepest=0.4, robust=True)
     assert abs(found.weight @ found.shift[:, 0]) < 0.1
     assert found.ends(ROW[None], 0.95)[1][0] < 10 * plain.ends(ROW[None], 0.95)[1][0] + 0.1
 

@@ -34,6 +34,8 @@ FEWEST_SIZES = 8  # below, a test of residuals has no power
 DRAWS = 1000
 MOST_POINTS = 500  # beyond, neighbours are averaged into this many
 TRIED_PLACES = 12  # of a hinge, over which an interval is averaged
+STEEPEST_NOISE = 0.4  # prior standard deviation of γ in noise ∝ x^γ; noise of a mean over x examples has −1/2
+UNSEEN_NOISE = 0.25  # the same for few sizes, each measured once, which show nothing of it
 REJECTED = 0.05  # p-value below which a sentence says so
 SUSPECTED = 0.2  # below which an interval counts with correlation: one that few points do not show costs more
 LEAST_DIRECTION = 1e-6  # part of a column of the Jacobian that is not in the span of the others
@@ -185,10 +187,9 @@ def diagnose(law: Solution) -> Diagnosis:
         return Diagnosis(law)
     if np.max(np.abs(law.residuals)) < ROUNDING:
         return Diagnosis(law)
-    uneven = law.points.error is None  # where errors are given, they say how the noise depends on size
     plain = _Tests(law)
     if law.points.sizes < max(FEWEST_SIZES, len(law.form.parameters) + 4):
-        return Diagnosis(law, average=plain.averaged(correlated=False, uneven=uneven), tests=plain)
+        return Diagnosis(law, average=plain.averaged(correlated=False), tests=plain)
     tests, place = plain, math.nan
     break_pvalue = plain.break_pvalue()
     if break_pvalue < REJECTED:
@@ -206,8 +207,8 @@ def diagnose(law: Solution) -> Diagnosis:
         break_pvalue,
         noise_pvalue,
         place,
-        average=plain.averaged(correlated, uneven),
-        bent=plain.averaged(correlated, uneven, bent=True) if math.isfinite(place) else None,
+        average=plain.averaged(correlated),
+        bent=plain.averaged(correlated, bent=True) if math.isfinite(place) else None,
         tests=plain,
     )
 
@@ -274,7 +275,7 @@ class _Tests:
         independent = float(np.mean(self.bent(drawn) >= seen))
         if independent >= REJECTED or np.mean(self.alike(drawn) >= alike) >= REJECTED:
             return independent
-        correlated = self.projected(self.averaged(correlated=True, uneven=False).mean_correlation)
+        correlated = self.projected(self.averaged(correlated=True, even=True).mean_correlation)
         return float(np.mean(self.bent(correlated) >= seen))
 
     def noise_trend(self, r: np.ndarray) -> np.ndarray:
@@ -291,7 +292,7 @@ class _Tests:
 
     # --- intervals -----------------------------------------------------------------------------------
 
-    def averaged(self, correlated: bool, uneven: bool, bent: bool = False) -> NoiseAverage:
+    def averaged(self, correlated: bool, *, even: bool = False, bent: bool = False) -> NoiseAverage:
         """The linearised fit, of the form or of the form with a bend, averaged over noise."""
         designs = _with(self.design, self.bends(self.logs)) if bent else self.design[None]
         # as likely a sharp bend as one that goes on
@@ -301,10 +302,18 @@ class _Tests:
             -self.residuals,
             self.logs,
             correlated=correlated,
-            uneven=uneven,
+            steepest=0.0 if even else self.steepest_noise,
             robust=self.robust,
             share=share,
         )  # fmt: skip  (residuals are law − measured)
+
+    @property
+    def steepest_noise(self) -> float:
+        """The prior standard deviation of γ in noise ∝ x^γ; 0 where errors are given, which say it."""
+        data = self.law.points
+        if data.error is not None:
+            return 0.0
+        return STEEPEST_NOISE if data.sizes >= FEWEST_SIZES or len(data.y) > data.sizes else UNSEEN_NOISE
 
     def bends(self, log_x: np.ndarray) -> np.ndarray:
         """(bends, n) hinges at the tried places, and a parabola in ln x: the bend that goes on."""
@@ -325,7 +334,7 @@ class _Tests:
         self, rows: np.ndarray, level: float, log_x: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """(quantities,) the middle of the interval of the linearised fit as it is, and half of it."""
-        low, high = self.averaged(correlated=False, uneven=False).ends(rows[None], level, log_x)
+        low, high = self.averaged(correlated=False, even=True).ends(rows[None], level, log_x)
         return (low + high) / 2, np.maximum((high - low) / 2, 1e-300)
 
     def gradient(self, at: np.ndarray) -> np.ndarray:

@@ -57,8 +57,7 @@ def lack_of_fit(x: np.ndarray, r: np.ndarray, parameters: int, rounding: float) 
 # --- noise that is neither independent nor of one size --------------------------------------------------
 
 CORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)  # between neighbours; half of the prior is on the first
-STEEPEST_NOISE = 0.4  # prior standard deviation of γ in noise ∝ x^γ; noise of a mean over x examples has −1/2
-MOST_UNEVEN = 3.0  # … and at most of the logarithm of the ratio of the noise at the two ends
+MOST_UNEVEN = 3.0  # prior standard deviation of the logarithm of the ratio of the noise at the two ends
 NOISE_EXPONENTS = np.linspace(-2.5, 2.5, 11)  # in prior standard deviations
 HUBER = 1.345  # threshold of a robust fit, in standard deviations
 ROUNDS = 20  # of reweighting
@@ -145,7 +144,7 @@ def average_over_noise(
     log_x: np.ndarray,
     *,
     correlated: bool,
-    uneven: bool,
+    steepest: float,
     robust: bool = False,
     share: np.ndarray | None = None,
 ) -> NoiseAverage:
@@ -156,19 +155,19 @@ def average_over_noise(
         y: (n,).
         log_x: (n,) ascending.
         correlated: whether neighbours may be correlated.
-        uneven: whether the noise may depend on x.
+        steepest: prior standard deviation of γ; 0 where the noise does not depend on x.
         robust: whether large residuals count linearly, as in a fit with Huber's loss.
         share: (designs,) prior of each design; equal by default.
     """
     centre, span = float(log_x.mean()), max(float(np.ptp(log_x)), 1e-12)
     n, p = designs.shape[1:]
-    sizes = min(STEEPEST_NOISE, MOST_UNEVEN / span) * NOISE_EXPONENTS if uneven else np.zeros(1)
+    sizes = min(steepest, MOST_UNEVEN / span) * NOISE_EXPONENTS if steepest else np.zeros(1)
     rhos = np.array(CORRELATIONS if correlated else (0.0,))
     which, rho, gamma = (v.ravel() for v in np.meshgrid(np.arange(len(designs)), rhos, sizes, indexing="ij"))
     prior = np.where(rho == 0, 0.5, 0.5 / max(len(rhos) - 1, 1))
     if share is not None:
         prior = prior * share[which]
-    if uneven:
+    if steepest:
         prior = prior * np.exp(-0.5 * NOISE_EXPONENTS**2)[np.searchsorted(sizes, gamma)]
     noise = np.exp(gamma[:, None] * (log_x - centre))  # (k, n)
     white = _whitened(designs[which] / noise[..., None], rho)
