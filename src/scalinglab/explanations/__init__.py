@@ -271,6 +271,8 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
     found: list[Doubling] = []
     never, bottleneck = math.nan, "unknown"
     slopes = measured.slopes(case, curves, setting)
+    if "data" in slopes and setting is not None and setting.epochs is not None:
+        case = case.with_outside("the measured slope in examples is at equal epochs: steps grow with them")
     if not any(words.startswith("no curve") for words in case.outside):
         solved = theory.solve(case, kernel, case.steps, case.n_data)
         found, never = (

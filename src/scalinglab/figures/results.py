@@ -146,7 +146,9 @@ def explanation(axes: Axes, found: Any) -> None:
         ratio = f"solved from the initial kernel; measured/solved {found.ratio[good][-1]:.2f} at the end"
         axes.plot(found.steps[good], found.theory[good], color=INK, lw=1.5, label=ratio)
     else:
-        axes.plot([], [], " ", label="no solved curve: " + found.outside[0].removeprefix("no curve: ")[:60])
+        reason = next(words for words in found.outside if words.startswith("no curve: "))
+        reason = reason.removeprefix("no curve: ").split(";")[0]
+        axes.set_title(f"{found.n_data} examples; no solved curve: {reason}", fontsize="medium", wrap=True)
     axes.legend()
 
 
