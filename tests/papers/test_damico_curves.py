@@ -190,3 +190,18 @@ def test_our_curves_are_compared_with_the_published_at_equal_norm_and_size():
     one = pairs.analysed("CNN MNIST", pairs.OURS, pairs.AS_PUBLISHED, table)
     other = pairs.analysed("CNN MNIST", pairs.PUBLISHED, pairs.AS_PUBLISHED, above)
     np.testing.assert_allclose(curves.distances(one, other), 0.01, rtol=1e-6)
+
+
+def test_curves_are_compared_at_the_sizes_and_norms_that_both_have():
+    pair = planted_pair()
+    frame = pair.curves.frame
+    sizes = sorted(frame["n_data"].unique())[:4]
+    part = frame[frame["n_data"].isin(sizes)].groupby("n_data").head(30)
+    other = pairs.analysed("CNN MNIST", pairs.PUBLISHED, pairs.AS_PUBLISHED, part)
+    common = tables.in_common(pair, other)
+    assert common is not None
+    kept = common.curves.frame
+    assert sorted(kept["n_data"].unique()) == sizes
+    assert kept.groupby("n_data")["norm"].max().to_dict() == part.groupby("n_data")["norm"].max().to_dict()
+    two = part[part["n_data"].isin(sizes[:2])]
+    assert tables.in_common(pair, pairs.analysed("CNN MNIST", "published", "as published", two)) is None

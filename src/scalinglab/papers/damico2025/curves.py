@@ -44,7 +44,10 @@ def analysed(scale: str) -> tuple[Pair, ...]:
 
 def _sheet(made: tuple[Pair, ...], draw: Callable[[Axes, Pair], None]) -> Figure:
     """One row a pair, one column for each origin and norm that occurs; empty where there is no such pair."""
-    names = list(dict.fromkeys(pair.name for pair in made))
+    names = sorted(
+        dict.fromkeys(pair.name for pair in made),
+        key=lambda name: study.PAIRS.index(name) if name in study.PAIRS else -1,
+    )
     kinds = list(dict.fromkeys((pair.origin, pair.norm) for pair in made))
     figure, axes = panels(len(names), len(kinds), size=(3.5, 2.9))
     for row, name in enumerate(names):
@@ -81,7 +84,7 @@ def fig3(scale: str) -> Reproduction:
             axis.set_title(title)
         else:
             draw_curves(axis, pair.found, pair.runs, title=title)
-        sizes_legend(axis, [run.size for run in pair.runs], "P", loc="lower left")
+        sizes_legend(axis, [run.size for run in pair.runs], "P", loc="best")
         plain_ticks(axis, "y")
 
     rows = []
