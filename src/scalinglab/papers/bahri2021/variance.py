@@ -110,7 +110,14 @@ def fig1_top_left(scale: str) -> Reproduction:
     figure, axes = style.panels(size=(5.4, 4.2))
     axis = style.loglog(axes[0, 0], "D/(1 − D/N)", "L(D) − L(N)", "variance-limited in data: slope −1")
     rows, frames = [], []
-    tasks = [task for task in s.tasks if task.dataset == "teacher_student" or trained.usable(task.dataset)]
+    only = set(trained.kept().only)
+    tasks = [
+        task for task in s.tasks
+        if (not only or {task.name, task.dataset} & only)
+        and (task.dataset == "teacher_student" or trained.usable(task.dataset))
+    ]  # fmt: skip
+    if not tasks:
+        raise BadInput(f"none of {', '.join(task.name for task in s.tasks)} is asked for and on this machine")
     for task, color in zip(tasks, style.PALETTE):
         sizes, excess, frame = excess_loss(task, s)
         few = int(np.searchsorted(frame["n_data"].unique(), frame["n_params"].iloc[0]))
