@@ -71,3 +71,17 @@ def test_sizes_whose_difference_is_lost_in_noise_hardly_count():
         errors.append(found.stderr)
     assert covered >= 34
     assert np.median(errors) < 0.02  # 0.13 with equal weights
+
+
+def test_a_straight_curve_passes_the_test_of_fit_as_often_as_it_says():
+    draws = [noisy(SIZES**-0.6, 3, 0.02, seed=k) for k in range(200)]
+    left = [np.log(d) - np.polynomial.Polynomial.fit(np.log(SIZES), np.log(d).mean(0), 1)(np.log(SIZES))
+            for d in draws]  # fmt: skip
+    assert 3 <= sum(exponents.lacks_fit(one, 2) for one in left) <= 19  # 10 expected
+
+
+def test_three_seeds_do_not_hide_a_bend():
+    x = np.log(SIZES / SIZES[0])
+    bent = np.exp(-0.12 * x - 0.012 * x**2)  # local exponents from 0.12 to 0.24
+    found = [exponents.of_losses(SIZES, noisy(bent, 3, 0.01, seed=k)) for k in range(20)]
+    assert sum(one.last - one.first + 1 == len(SIZES) for one in found) <= 2

@@ -5,8 +5,10 @@ size, of the optimizer). The rule: take the longest range of neighbouring sizes 
 several of one length the simpler form and then the larger sizes. A range follows A x^−α if ln loss is
 straight in ln size: the mean over seeds of the quadratic coefficient of each seed's own curve has 0 inside
 its 95 % interval. It follows E + A x^−α if the quadratic and the cubic coefficient of what is left of each
-seed's curve have. A range has at least four sizes, with a floor five. Where none follows a form, A x^−α is
-fitted to the four largest sizes, and `follows` is False.
+seed's curve have. Few seeds tell little about the spread of a coefficient, so that the mean curve must pass
+an F test at 5 % too: its distances from the law against the scatter of the seeds at all sizes. A range has at
+least four sizes, with a floor five. Where none follows a form, A x^−α is fitted to the four largest sizes,
+and `follows` is False.
 
 The error comes from refits on resampled seeds (`scalinglab.laws.bootstrap`): the sizes of one seed share
 their network and their examples, seeds do not. Differences of losses, which may be negative for one seed, are
@@ -146,7 +148,25 @@ def _fitted(sizes: np.ndarray, losses: np.ndarray, part: slice, form: tuple[str,
     law = _law(sizes, losses, part, form)
     left = np.log(losses[:, part]) - np.log(law.predict(x))
     tested = [np.polyfit(np.log(x), left.T, k)[0] for k in range(2, degree + 1)]
-    return law if all(map(is_zero, tested)) else None
+    return law if all(map(is_zero, tested)) and not lacks_fit(left, degree) else None
+
+
+def lacks_fit(left: np.ndarray, parameters: int) -> bool:
+    """Whether what is left of ln loss, (seeds, sizes), is more than scatter by the F test at 5 %.
+
+    Levels of seeds do not count. A law of as many parameters as sizes cannot lack fit.
+    """
+    from scipy.stats import f
+
+    seeds, sizes = left.shape
+    free = sizes - parameters
+    if free < 1:
+        return False
+    mean_curve = left.mean(0)
+    scatter = left - mean_curve - left.mean(1, keepdims=True) + left.mean()
+    noise = np.sum(scatter**2) / ((seeds - 1) * (sizes - 1))
+    distance = seeds * np.sum((mean_curve - mean_curve.mean()) ** 2) / free
+    return bool(distance > f.ppf(0.95, free, (seeds - 1) * (sizes - 1)) * noise)
 
 
 def _stderr(law: Any, sizes: np.ndarray, losses: np.ndarray) -> float:
