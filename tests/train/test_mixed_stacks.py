@@ -209,6 +209,18 @@ def test_on_a_gpu_batch_sizes_share_a_stack_where_there_are_kernels(monkeypatch)
     assert fused_mlp.bracket(64) == fused_mlp.bracket(4) != fused_mlp.bracket(65)
 
 
+def test_stacks_of_wide_networks_are_bounded_by_memory(monkeypatch) -> None:
+    """Weights and momenta, 8 bytes a parameter, within 2 GB."""
+    monkeypatch.setattr(fused_mlp, "available", lambda device: True)
+    gpu = torch.device("cuda")
+    narrow, wide = (
+        engine.stack_size(Setting.from_dict({**MLP, "depth": 2, "width": width, "graphs": True}), gpu)
+        for width in (1.0, 16.0)
+    )
+    assert narrow == fused_mlp.STACK
+    assert wide == pytest.approx(2e9 / (8 * (64 * 2048 + 2048**2 + 2048 * 10)), rel=0.05)
+
+
 # --- the kernels ---------------------------------------------------------------------------------
 
 GPU = torch.cuda.is_available()
