@@ -80,6 +80,10 @@ def laws_noise(
     times: Annotated[
         bool, typer.Option("--times", help="Also the optimum at shares of the training time.")
     ] = False,
+    rise: Annotated[
+        float | None,
+        typer.Option(help="Also the noise at which the error is this share above its best, e.g. 0.25."),
+    ] = None,
 ) -> None:
     """Find the optimal SGD noise of every width, and whether it grows in proportion to width.
 
@@ -112,10 +116,16 @@ def laws_noise(
         rows.say(found.summary())
         document = summary_of(found)
         wanted = {"\n": (curves, document)}
-    for heading, (part, into) in wanted.items() if times else ():
-        along = noise.over_time(part, **asked)
-        rows.say(heading + along.summary())
-        into["times"] = times_of(along)
+    for heading, (part, into) in wanted.items():
+        if times:
+            along = noise.over_time(part, **asked)
+            rows.say(heading + along.summary())
+            into["times"] = times_of(along)
+        if rise is not None:
+            most = noise.tolerance(part, rise=rise, **asked)
+            rows.say(heading + most.summary())
+            into["tolerance"] = {"rise": rise, "noise": most.noise, "interval": most.interval,
+                                 "exponent": asdict(most.exponent)}  # fmt: skip
 
     def figure() -> Any:
         from scalinglab.figures import noise as figures

@@ -5,9 +5,10 @@ from scalinglab.laws.noise.runs import assume
 from scalinglab.laws.noise.searches import Compared, compare, compare_searches, searches
 from scalinglab.laws.noise.selection import best_interval
 from scalinglab.laws.noise.stability import Stability, stability
+from scalinglab.laws.noise.tolerance import Tolerance, tolerance
 from scalinglab.laws.noise.training_time import OverTime, over_time
 
 __all__ = [
-    "Compared", "OptimalNoise", "OverTime", "Stability", "assume", "best_interval", "compare",
-    "compare_searches", "optimal_noise", "over_time", "searches", "stability",
+    "Compared", "OptimalNoise", "OverTime", "Stability", "Tolerance", "assume", "best_interval", "compare",
+    "compare_searches", "optimal_noise", "over_time", "searches", "stability", "tolerance",
 ]  # fmt: skip

@@ -266,7 +266,7 @@ def _verdict(p: Estimate, claim: float, closed: int, repeated: bool) -> tuple[st
     if not np.isfinite(claim):
         return (
             CANNOT_TELL,
-            "the paper claims no power of it, or another one in each parameterization (standard, ntk)",
+            "which power the paper claims depends on the parameterization (standard or ntk)",
         )
     if closed < ENOUGH_WIDTHS:
         return CANNOT_TELL, (

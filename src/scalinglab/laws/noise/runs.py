@@ -65,13 +65,16 @@ class Ends:
         return np.unique(self.width)
 
     def claim(self) -> float:
-        """The paper's power of the optimum in w; NaN where it has none, or none for runs of both schemes."""
+        """The paper's power of the optimum in w; NaN where it depends on a scheme that is not known.
+
+        A column of another name counts as a normalized noise scale.
+        """
         own = (
             self.frame["parameterization"].unique()
             if "parameterization" in self.frame
             else CLAIMS[NORMALIZED]
         )
-        told = {CLAIMS.get(self.x, {}).get(str(scheme), float("nan")) for scheme in own}
+        told = {CLAIMS.get(self.x, CLAIMS[NORMALIZED]).get(str(scheme), float("nan")) for scheme in own}
         return told.pop() if len(told) == 1 else float("nan")
 
     def multiple(self) -> np.ndarray:
