@@ -122,3 +122,14 @@ def test_a_run_is_done_also_where_the_index_is_lost_or_damaged(tmp_path, damage)
         run.append(step=1, test_loss=0.5)
     fresh.compact()
     assert not any(f.problem for f in fresh.verify())
+
+
+@pytest.mark.parametrize("lowest", [0, 2**64 - 1 - RUNS])
+def test_runs_are_found_where_all_hashes_lie_at_one_end(lowest, monkeypatch):
+    """The search starts at the wrong end and has to walk over all blocks, to the first or to the last."""
+    monkeypatch.setattr(indexes, "_key", lambda run: np.uint64(lowest + int(run.removeprefix("run-"))))
+    records = {name: Record(name, status=SEALED[k % 3]) for k, name in enumerate(NAMES)}
+    index = indexes.index_of(parquet.Footer(records, ()), 3)
+    assert [index.ended(name) for name in NAMES[::97]] == [SEALED[k % 3] for k in range(0, RUNS, 97)]
+    for place in (0, RUNS - 1):
+        assert index.ended(NAMES[place]) == SEALED[place % 3]
