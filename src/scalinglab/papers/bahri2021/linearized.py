@@ -178,7 +178,9 @@ def tangent_kernel(model: Network, weights: Named, x: Tensor, n_seen: int) -> tu
         signals = back.flatten(1, 2) @ back[:, :n_seen].flatten(1, 2).mT
         kernel += signals.view(kernel.shape) * inner[:, :, None, :, None]
         if slopes:
-            back = module.multiplier * (back @ own[:, None]) * slopes.pop()[:, :, None]
+            # not back @ own[:, None], which would copy the weights for every input
+            signals = module.multiplier * (back.flatten(1, 2) @ own)
+            back = signals.unflatten(1, (len(x), classes)) * slopes.pop()[:, :, None]
     return kernel.view(count, len(x) * classes, n_seen * classes), outputs
 
 
