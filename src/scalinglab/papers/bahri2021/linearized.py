@@ -180,7 +180,7 @@ def tangent_kernel(model: Network, weights: Named, x: Tensor, n_seen: int) -> tu
         if slopes:
             # not back @ own[:, None], which would copy the weights for every input
             signals = module.multiplier * (back.flatten(1, 2) @ own)
-            back = signals.unflatten(1, (len(x), classes)) * slopes.pop()[:, :, None]
+            back = signals.view(count, len(x), classes, -1) * slopes.pop()[:, :, None]
     return kernel.view(count, len(x) * classes, n_seen * classes), outputs
 
 

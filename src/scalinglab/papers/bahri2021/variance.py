@@ -203,11 +203,11 @@ class WidthScale:
 
 
 HALF_OCTAVES = tuple(int(64 * 2 ** (k / 2)) for k in range(16))  # 64 … 11,585
-KINDS = (("erf", "cross_entropy"), ("relu", "cross_entropy"), ("relu", "mse"), ("erf", "mse"))
+KINDS = (("relu", "cross_entropy"), ("erf", "cross_entropy"), ("relu", "mse"), ("erf", "mse"))
 WIDTH_SCALES = {
     "smoke": WidthScale("digits", 1, (32, 64, 128), 5, (("erf", "mse"),), 10, 10, 20),
     "laptop": WidthScale("digits", 1, (32, 64, 128, 256, 512), 20, KINDS[2:], 20, 50, 40),
-    "gpu": WidthScale("mnist", 2, HALF_OCTAVES[::3], 50, KINDS),
+    "gpu": WidthScale("fashion-mnist", 2, HALF_OCTAVES[::3], 50, KINDS, test_size=100),
     "paper": WidthScale("mnist", 1, HALF_OCTAVES, 50, KINDS, test_size=1000, steps=500),
 }
 
