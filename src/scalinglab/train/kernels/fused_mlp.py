@@ -47,22 +47,38 @@ def bracket(batch: int) -> str:
     return "small" if batch <= SMALL else "large"
 
 
-def tiles(most: int) -> dict[str, dict[str, int]]:
-    """What one program of each kernel takes, for batches of at most so many examples.
+# What one program of each kernel takes, by the largest batch of a stack (benchmarks/training.py, part tiles).
+# 64 units are what four warps multiply in one instruction, which waits for what was written before it; 32
+# take more instructions and do not wait. Weights are split wherever they are read, so a program takes many
+# examples; but not as many as units, for the compiler would read tiles of one shape alike, weights as bytes.
+# EARLY: weights are read before their gradient is known.
+TILES: dict[int, dict[str, dict[str, int]]] = {
+    16: {
+        "forward": {"ROWS": 16, "UNITS": 64, "FEATURES": 64, "num_warps": 4},
+        "output": {"ROWS": 16, "UNITS": 32, "num_warps": 4},
+        "hidden_gradient": {"ROWS": 16, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
+        "update": {"ROWS": 16, "UNITS": 64, "FEATURES": 64, "num_warps": 4, "EARLY": True},
+    },
+    SMALL: {
+        "forward": {"ROWS": 32, "UNITS": 64, "FEATURES": 64, "num_warps": 4},
+        "output": {"ROWS": 32, "UNITS": 32, "num_warps": 4},
+        "hidden_gradient": {"ROWS": 32, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
+        "update": {"ROWS": 32, "UNITS": 64, "FEATURES": 64, "num_warps": 4, "EARLY": True},
+    },
+    1 << 30: {
+        "forward": {"ROWS": 128, "UNITS": 64, "FEATURES": 32, "num_warps": 4},
+        "output": {"ROWS": 32, "UNITS": 32, "num_warps": 4},
+        "hidden_gradient": {"ROWS": 128, "UNITS": 16, "FEATURES": 64, "num_warps": 4},
+        "update": {"ROWS": 32, "UNITS": 64, "FEATURES": 128, "num_warps": 4, "EARLY": False},
+    },
+}
 
-    64 units are what four warps multiply at once. Weights are split wherever they are read, which takes
-    longer than the products, so a program takes many examples; but not as many as units, for the compiler
-    would read tiles of one shape alike, weights as if they were bytes. Most were chosen by
-    benchmarks/training.py, part tiles.
-    """
-    rows = 16 if most <= 16 else 32 if most <= SMALL else 128
-    return {
-        "forward": {"ROWS": rows, "UNITS": 64, "FEATURES": 32 if rows > 64 else 64, "num_warps": 4},
-        "output": {"ROWS": min(rows, 32), "UNITS": 32, "num_warps": 4},
-        "hidden_gradient": {"ROWS": rows, "UNITS": 16 if rows > 64 else 32, "FEATURES": 64, "num_warps": 4},
-        "update": {"ROWS": min(rows, 32), "UNITS": 64, "FEATURES": 128 if rows > 64 else 64, "num_warps": 4,
-                   "EARLY": rows <= 64},
-    }  # fmt: skip
+
+def tiles(most: int) -> dict[str, dict[str, int]]:
+    """What one program of each kernel takes, for batches of at most so many examples."""
+    found = TILES[min(limit for limit in TILES if most <= limit)]
+    # pieces of a batch are those of the forward pass
+    return {**found, "hidden_gradient": {**found["hidden_gradient"], "ROWS": found["forward"]["ROWS"]}}
 
 
 class FusedSteps:
