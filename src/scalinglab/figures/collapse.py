@@ -138,10 +138,14 @@ def dynamical(
 
 
 def draw_predicted(axis: Axes, found: Dynamical) -> None:
-    """The power law of the height of the optimum that γ₁ and γ₂ predict."""
-    law = through_middle(found.table["size"], found.table["y_optimum"], -found.gamma_predicted.value)
-    axis.plot(found.table["size"], law, color=PALETTE[1], linewidth=1.2, linestyle="--",
-              label=f"γ₁γ₂ = {found.gamma_predicted}")  # fmt: skip
+    """The power laws of the height of the optimum that γ₁ and both γ₂ predict."""
+    for name, gamma, color, style in (
+        ("optima", found.gamma_predicted_optimum, PALETTE[2], ":"),
+        ("collapse", found.gamma_predicted, PALETTE[1], "--"),
+    ):
+        law = through_middle(found.table["size"], found.table["y_optimum"], -gamma.value)
+        axis.plot(found.table["size"], law, color=color, linewidth=1.2, linestyle=style,
+                  label=f"γ₁γ₂ = {gamma}, {name}")  # fmt: skip
 
 
 def collapse(found: Collapse, x: str = "norm", y: str = "test error", size: str = "size") -> Figure:

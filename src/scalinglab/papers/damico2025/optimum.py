@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from matplotlib.ticker import NullFormatter
 
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
@@ -41,7 +42,8 @@ def in_time(scale: str) -> Reproduction:
                 left.plot(
                     some["time"], some["x_optimum"], "o", color=shade, markerfacecolor=fill, markersize=4
                 )
-        sizes_legend(left, sizes, "P; filled: passed", loc="upper left")
+        left.yaxis.set_minor_formatter(NullFormatter())
+        sizes_legend(left, sizes, "P; filled: passed", loc="best")
         right.set(xscale="log", xlabel="epochs trained", ylabel="γ₂ of the optima")
         for name, color, label in (
             ("gamma_2", PALETTE[0], "all sizes"), ("gamma_2_counted", PALETTE[1], "sizes that have passed")
@@ -50,7 +52,9 @@ def in_time(scale: str) -> Reproduction:
                            color=color, label=label, markersize=4, linewidth=1)  # fmt: skip
         for axis in (left, right):
             plain_ticks(axis, "x")
-        right.legend()
+        low, high = right.get_ylim()
+        right.set_ylim(low, high + 0.3 * (high - low))  # for the legend
+        right.legend(loc="upper left")
     rows = [row for pair, one in zip(made, found, strict=True) for row in _rows(pair, one)]
     return Reproduction(together(made), figure, tuple(rows))
 
