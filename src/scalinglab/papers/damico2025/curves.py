@@ -58,7 +58,8 @@ def _sheet(made: tuple[Pair, ...], draw: Callable[[Axes, Pair], None]) -> Figure
                 draw(axis, found[0])
             else:
                 axis.set_axis_off()
-                axis.text(0.5, 0.5, f"{name}:\nnot {kind[0]}" if kind[0] != OURS else f"{name}:\nnot trained",
+                why = "not trained" if kind[0] == OURS else "published curves\nnot at hand"
+                axis.text(0.5, 0.5, f"{name}:\n{why}",
                           ha="center", va="center", color=MUTED, transform=axis.transAxes)  # fmt: skip
     return figure
 

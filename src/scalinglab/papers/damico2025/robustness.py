@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
 from scalinglab.curves import Curves
@@ -150,17 +151,19 @@ def _relative(pair: Pair, by: str) -> Row:
 
 
 def precision(scale: str) -> Reproduction:
-    """Exponents and norms of bf16 runs against tf32 runs of the same seeds."""
+    """Exponents and norms of bf16 runs against tf32 runs of the same seeds, at the checkpoints of both.
+
+    The learning rate is constant, so that a run that was cut off is a shorter run.
+    """
     base, name = base_of(scale), f"{base_of(scale)}, tf32"
     kept = trained.kept()
     study.train(scale, kept, [base, name])
-    fast, exact = (study.trained(scale, kept, part) for part in (base, name))
+    fast, exact = (study.trained(scale, kept, part, finished=False) for part in (base, name))
     if fast is None or exact is None:
         raise BadInput(f"no runs of {name!r} and {base!r} at scale {scale!r}: train them, or give --store")
-    common = ["n_data", "seed"]
-    keys = set(map(tuple, fast.frame[common].to_numpy())) & set(map(tuple, exact.frame[common].to_numpy()))
-    end = min(float(curves.frame["epoch"].max()) for curves in (fast, exact))
-    fast, exact = (_of_keys(curves, common, keys, end) for curves in (fast, exact))
+    keys = ["n_data", "seed", "step"]
+    common = fast.frame[keys].merge(exact.frame[keys])
+    fast, exact = (_at_rows(curves, common) for curves in (fast, exact))
     rows, made = [], []
     for norm in (EQ2, AS_PUBLISHED):
         low = analysed(f"{base}, bf16", OURS, norm, with_norm(fast, norm))
@@ -168,14 +171,23 @@ def precision(scale: str) -> Reproduction:
         made += [low, high]
         rows += _exponents(low, high, norm)
         rows.append(_shift(low, high, norm))
+    rows.append(_error_shift(fast, exact))
     return Reproduction(together(made), _curves_and_collapse(made), tuple(rows))
 
 
-def _of_keys(curves: Curves, names: list[str], keys: set[tuple[float, ...]], end: float) -> Curves:
-    """The runs of these sizes and seeds up to an epoch."""
-    frame = curves.frame
-    keep = [tuple(row) in keys for row in frame[names].to_numpy()] & (frame["epoch"] <= end).to_numpy()
-    return Curves(frame[keep], settings=curves.settings)
+def _at_rows(curves: Curves, rows: pd.DataFrame) -> Curves:
+    """The checkpoints of these sizes, seeds and steps, from the first epoch on."""
+    frame = curves.frame.merge(rows)
+    return Curves(frame[frame["epoch"] >= 1 - 1e-6].reset_index(drop=True), settings=curves.setting_columns)
+
+
+def _error_shift(fast: Curves, exact: Curves) -> Row:
+    """ln of the test error of bf16 over that of tf32, mean over the checkpoints of a run."""
+    keys = ["n_data", "seed", "step"]
+    one, two = (curves.frame.set_index(keys)["test_error"] for curves in (fast, exact))
+    found = mean(np.log(one / two).groupby(["n_data", "seed"]).mean().to_numpy())
+    return Row("ln of the test error, bf16 less tf32, mean over checkpoints", found.value, found.stderr,
+               found.n, expected=0.0, resolution=0.02, note="over pairs of runs of one seed")  # fmt: skip
 
 
 def _exponents(low: Pair, high: Pair, norm: str) -> list[Row]:

@@ -143,7 +143,7 @@ def _gpu() -> dict[str, Grid]:
         for pair, (sizes, epochs, seeds) in GPU.items()
     }  # fmt: skip
     epochs = {"SGD": 40, "weight decay": 40, "tf32": 20, "margins": 20}
-    sizes = dict.fromkeys(VARIANTS, VARIED) | {"tf32": VARIED[:-1], "margins": [1800, 14400, 57600]}
+    sizes = dict.fromkeys(VARIANTS, VARIED) | {"margins": [1800, 14400, 57600]}
     return made | _variants(FAST, epochs, sizes, 2)
 
 
@@ -221,15 +221,15 @@ def _in_memory(name: str) -> Curves:
 # --- reading ---------------------------------------------------------------------------------------------
 
 
-def trained(scale: str, kept: Kept, name: str) -> Curves | None:
-    """The finished runs of a part; None where there are none."""
+def trained(scale: str, kept: Kept, name: str, finished: bool = True) -> Curves | None:
+    """The runs of a part, only finished ones by default; None where there are none."""
     grids = parts(scale)
     if name not in grids:
         return None
     if kept.store is None:
         return _in_memory(name) if scale == "smoke" else None
     curves = _all(kept.store)
-    return None if curves is None else matching(curves, grids[name])
+    return None if curves is None else matching(curves, grids[name], finished)
 
 
 def _all(store: Path) -> Curves | None:
@@ -241,11 +241,11 @@ def _all(store: Path) -> Curves | None:
     return Store(store).curves() if store.is_dir() else None
 
 
-def matching(curves: Curves, grid: Grid) -> Curves | None:
-    """The finished runs whose settings are those of a grid, by what the grid names."""
+def matching(curves: Curves, grid: Grid, finished: bool = True) -> Curves | None:
+    """The runs whose settings are those of a grid, by what the grid names; only finished ones by default."""
     frame = curves.frame
     keep = np.ones(len(frame), bool)
-    if "status" in frame:
+    if finished and "status" in frame:
         keep &= (frame["status"] == "done").to_numpy(bool)
     settings = grid.settings()
     for name in (
