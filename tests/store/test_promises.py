@@ -226,3 +226,23 @@ def test_failed_runs_are_left_out_of_the_table_and_kept_on_request(tmp_path):
         broken()
     assert set(store.curves()["number"]) == {1}
     assert set(store.curves(failed=True)["number"]) == {1, 2}
+
+
+def test_discarding_a_run_rewrites_the_pack_that_holds_it_and_no_other(tmp_path):
+    store = Store(tmp_path)
+    fill(store, 1, 2)
+    store.compact()
+    (first,) = (tmp_path / "sealed").glob("pack-*.parquet")
+    fill(store, 3, 4)
+    store._sealed.compact(lambda run: False, 1)  # into a pack of their own
+    (second,) = {*(tmp_path / "sealed").glob("pack-*.parquet")} - {first}
+    store.discard(run_name({"number": 3}))
+    assert first.exists()
+    assert not second.exists()
+    first.write_bytes(b"damaged")
+    store = Store(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StoreWarning)
+        store.discard(run_name({"number": 4}))
+        assert len(store.curves()) == 0
+    assert first.exists(), "a pack that cannot be read is left alone"
