@@ -246,3 +246,17 @@ def test_discarding_a_run_rewrites_the_pack_that_holds_it_and_no_other(tmp_path)
         store.discard(run_name({"number": 4}))
         assert len(store.curves()) == 0
     assert first.exists(), "a pack that cannot be read is left alone"
+
+
+def test_verify_names_a_grid_that_is_not_the_one_its_file_is_named_by(tmp_path):
+    store = Store(tmp_path)
+    fill(store, 1)
+    grid = {"base": {"model": "mlp"}, "seeds": 2}
+    path = tmp_path / "grids" / f"{run_name({'grid': json.dumps(grid, sort_keys=True)})}.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"grid": grid}))
+    (found,) = [f for f in store.verify() if f.kind == "grid"]
+    assert (found.path, found.problem, found.runs) == (path, None, 0)
+    path.write_text(json.dumps({"grid": grid | {"seeds": 3}}))
+    (found,) = [f for f in store.verify() if f.kind == "grid"]
+    assert "not the one that it is named by" in found.problem

@@ -99,6 +99,8 @@ def test_ranges_are_spaced_in_the_log(values, expected):
         ({"axes": {"n": {"from": 9, "to": 0, "points": 3}}}, "needs from > 0, to > 0"),
         ({"axes": {"n": {"from": 9, "to": 9, "points": 2}}}, "from ≠ to"),
         ({"axes": {"n": {"from": 1, "to": 9, "points": 1}}}, "two points or more"),
+        ({"axes": {"n": {"from": 1, "to": 9, "points": 2.5}}}, "points and count are whole numbers"),
+        ({"axes": {"n": {"largest": 9, "ratio": 2, "count": 1.5}}}, "points and count are whole numbers"),
         ({"axes": {"n": {"from": 1, "to": 3, "points": 9}}}, "not all different"),
         ({"axes": {"n": [1]}, "when": [{"match": {"m": 1}, "skip": True}]}, "'m', which no run has"),
         ({"axes": {"n": [1]}, "when": [{"match": {"n": 2}, "skip": True}]}, "matches no run"),

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from scalinglab.sweep import Task, timing, training
+from scalinglab.errors import BadInput
+from scalinglab.sweep import Plan, Task, timing, training
 from scalinglab.sweep.driver import interruptible
 from scalinglab.sweep.plan import part, split
 from scalinglab.sweep.pools import engines
@@ -94,3 +95,34 @@ def test_there_is_one_worker_a_gpu_or_one_a_processor(monkeypatch):
     assert engines.default_workers(["cuda:0", "cuda:1"]) == 2
     assert engines.default_workers(["cpu"]) == 6
     assert engines.default_workers([None]) == 6
+
+
+def test_what_cannot_be_built_for_data_of_unknown_shape_is_estimated_and_else_refused():
+    pytest.importorskip("torch")
+    impossible = '{"patch": 5}'  # 32 pixels are no multiple of 5
+    assert training._sizes("vit", 1.0, None, "a set of one's own", None, impossible) == (10**6, 10**6)
+    with pytest.raises(BadInput):
+        training._sizes("vit", 1.0, None, "cifar10", None, impossible)
+
+
+def test_the_cause_of_a_dead_worker_names_its_signal_or_status():
+    assert engines._cause(-9) == "the worker was killed by signal 9 (out of memory?)"
+    assert engines._cause(-15) == "the worker was killed by signal 15"
+    assert engines._cause(3) == "the worker ended with status 3"
+
+
+def test_an_estimate_is_the_start_and_the_longer_of_all_work_shared_and_the_longest_task():
+    timed = []
+    runner = SimpleNamespace(
+        probe=lambda settings: timed.extend(settings) or {"seconds": 2.0, "flops": 5.0},
+        start_up=lambda setting, device: 3.0,
+    )
+    tasks = tuple(Task(({"seed": k},), cost=1.0, memory=0.0) for k in range(10))
+    plan = Plan({}, (), (), tasks, 4, runner, ())
+    found = plan.estimate()
+    assert found == {"flops": 50.0, "seconds": pytest.approx(3 + 10 * 2 / 4), "start_up": 3.0, "timed": 6}
+    assert [setting["seed"] for setting in timed] == [0, 2, 4, 5, 7, 9], (
+        "six tasks from the first to the last"
+    )
+    many = Plan({}, (), (), tasks, 100, runner, ()).estimate()
+    assert many["seconds"] == pytest.approx(3 + 2.0), "one task is not shared"
