@@ -393,28 +393,44 @@ def verdict(case: Case, coverage: np.ndarray) -> str:
 POINTS = 10  # of each curve that are predicted
 
 
-def public_curves(count: int = 6) -> None:
-    """Few sizes of each public image curve, whose first half is smoothed, against its raw second half."""
+SMOOTHED = 0.05  # in ln x to either side: about the spacing of the smoothed half
+
+
+def public_curves(count: int) -> None:
+    """Few sizes of each public image curve, whose first half is smoothed, against its second half.
+
+    The second half is raw. An interval takes the scatter of its points for that of the next one, so the next
+    one is of the same kind where the second half is smoothed, too; beside it stands the share of raw points.
+    """
     table = points("alabdulmohsin2022", "curves.csv")
     chosen = table[table["domain"] == "IC"].groupby(["task", "model"])
     for name, reach in (("the last decade", 10.0), ("the whole range", np.inf)):
-        held = []
+        held: dict[str, list[float]] = {"smoothed": [], "raw": []}
         for _, curve in chosen:
             mean = curve.groupby(["is_train", "n_data"])["loss"].mean()
             seen, later = mean[1], mean[0]
             ends = max(seen.index.min(), seen.index.max() / reach), seen.index.max()
             near = [int(np.argmin(np.abs(np.log(seen.index / size)))) for size in np.geomspace(*ends, count)]
             x = seen.index.to_numpy(float)[np.unique(near)]
-            at = later.index[later.index <= 10 * ends[1]].to_numpy(float)
+            sizes, raw = later.index.to_numpy(float), later.to_numpy()
+            at = sizes[sizes <= 10 * ends[1]]
             at = at[np.unique(np.linspace(0, len(at) - 1, POINTS).round().astype(int))]
             try:
                 found = sl.laws.extrapolate(x, seen.loc[x].to_numpy(), at=at)
             except NotDetermined:
                 continue
-            held.append(np.mean((found.low <= later.loc[at]) & (later.loc[at] <= found.high)))
+            near_by = np.abs(np.log(sizes / at[:, None])) <= SMOOTHED
+            means = np.exp(near_by @ np.log(raw) / near_by.sum(axis=1))
+            for kind, values in (("smoothed", means), ("raw", later.loc[at].to_numpy())):
+                held[kind].append(float(np.mean((found.low <= values) & (values <= found.high))))
+        shares = ", ".join(
+            f"{100 * np.mean(v):.1f} ± {100 * np.std(v) / np.sqrt(len(v)):.1f} % of {kind} points"
+            for kind, v in held.items()
+        )
         print(
-            f"{count} sizes over {name} of {len(chosen)} image curves: {len(chosen) - len(held)} refused, "
-            f"the others hold {100 * np.mean(held):.1f} ± {100 * np.std(held) / np.sqrt(len(held)):.1f} %"
+            f"{count} sizes over {name} of {len(chosen)} image curves: {len(chosen) - len(held['raw'])} "
+            f"refused, the others hold {shares}",
+            flush=True,
         )
 
 
@@ -430,7 +446,8 @@ def main() -> None:
     parser.add_argument("--curves", action="store_true", help="instead: few sizes of public image curves")
     arguments = parser.parse_args()
     if arguments.curves:
-        public_curves()
+        for count in (5, 6, 7):
+            public_curves(count)
         return
     error = 100 * np.sqrt(0.95 * 0.05 / arguments.sets)
     print(f"{arguments.sets} data sets a case; one standard error of a coverage of 95 % is {error:.1f} %")

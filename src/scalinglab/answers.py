@@ -333,7 +333,7 @@ def _of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
         further = extrapolate(sizes, table.y, at=at)
         said.append(Statement(
             "ten times",
-            f"Ten times as much, {count(at)} {unit}: {y} = {further.mean[0]:.4g} (95 % of single runs: "
+            f"Ten times as much, {count(at)} {unit}: {y} = {further.mean[0]:.4g} (95 % of runs like these: "
             f"{further.low[0]:.4g} to {further.high[0]:.4g}).",
             f"scalinglab laws extrapolate {asked} --at {at:.3g}",
         ))  # fmt: skip

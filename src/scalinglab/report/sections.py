@@ -103,7 +103,7 @@ def answers(curves: Curves) -> Section | None:
     points(figure, ahead.points.x, ahead.points.y, name="runs")
     band(figure, ahead.at, ahead.low, ahead.high, PALETTE[1])
     line(figure, ahead.at, ahead.mean, "predicted", PALETTE[1], dash="dash")
-    caption = f"{label(found.y)} to ten times the largest size; the band holds 95 % of single runs."
+    caption = f"{label(found.y)} to ten times the largest size; the band holds 95 % of runs like these."
     return Section("The answers", [*said, *notes], [Plot(finish(legend_above(figure)), caption.capitalize())])
 
 
