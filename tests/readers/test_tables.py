@@ -139,6 +139,7 @@ def test_percent_are_fractions_with_and_without_the_sign():
 
 def test_d_counts_tokens_where_it_is_large_and_examples_where_it_is_small():
     assert sl.read({"N": [1e6, 1e7], "D": [1e9, 1e10], "loss": [3, 2]}).data_unit == "tokens"
+    assert sl.read({"n_params": [1e8, 1e9], "n_data": [2e9, 3e11], "loss": [3, 2]}).data_unit == "tokens"
     images = sl.read({"N": [1e6, 1e7], "D": [1000, 50_000], "loss": [3, 2]})
     assert images.data_unit == "examples"
     assert images["n_data"].tolist() == [1000, 50_000]
