@@ -137,6 +137,16 @@ def test_percent_are_fractions_with_and_without_the_sign():
         np.testing.assert_allclose(sl.read(table, **named)["test_error"], [0.4, 0.3, 0.005], rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("name", "ours"), [("error rate", "test_error"), ("err", "test_error"), ("nll", "loss")]
+)
+def test_an_error_or_loss_of_no_split_is_the_measurement_where_it_is_the_only_one(name, ours):
+    assert sl.read({"n_data": [100, 200], name: [0.3, 0.2]})[ours].tolist() == [0.3, 0.2]
+    beside = sl.read({"n_data": [100, 200], "val_loss": [2.0, 1.5], name: [0.3, 0.2]})
+    assert ours not in beside.frame
+    assert beside[name].tolist() == [0.3, 0.2]
+
+
 def test_d_counts_tokens_where_it_is_large_and_examples_where_it_is_small():
     assert sl.read({"N": [1e6, 1e7], "D": [1e9, 1e10], "loss": [3, 2]}).data_unit == "tokens"
     assert sl.read({"n_params": [1e8, 1e9], "n_data": [2e9, 3e11], "loss": [3, 2]}).data_unit == "tokens"

@@ -7,8 +7,8 @@ import re
 import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, rename
-from scalinglab.curves.columns import IDENTITY, is_numeric, is_seed, tidy
-from scalinglab.curves.names import aliases, bare
+from scalinglab.curves.columns import ACCURACIES, IDENTITY, MEASURES, is_numeric, is_seed, tidy
+from scalinglab.curves.names import ERROR, LOSS, aliases, bare
 from scalinglab.curves.numbers import SUFFIXES, has_decimal_comma, numbers
 
 TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
@@ -72,9 +72,23 @@ class Naming:
                 if self._fits(name, theirs):
                     self._rename(theirs, name)
                     break
+        self._read_only_measurement(asked)
         both = {"loss", "test_loss"} <= {*self.frame.columns}
         if both and "loss" not in asked and "train_loss" not in self.frame:
             self._rename("loss", "train_loss")
+
+    def _read_only_measurement(self, asked: set[str]) -> None:
+        """An error or a loss of no named split is that of the test, where nothing else was measured.
+
+        Beside another measurement a column `error` may be that one's standard error.
+        """
+        if any(name in self.frame for name in (*MEASURES, *ACCURACIES, "test_accuracy", "train_accuracy")):
+            return
+        for ours, words in (("test_error", ERROR), ("loss", LOSS)):
+            found = [c for c in self.frame.columns if c not in asked and bare(c) in words]
+            if len(found) == 1 and self._numbers(found[0]) is not None:
+                self._rename(found[0], ours)
+                return
 
     def _rename(self, theirs: str, ours: str) -> None:
         self.frame = self.frame.rename(columns={theirs: ours})
