@@ -55,13 +55,13 @@ def row(name: str, n_data: int, steps: int | None = None) -> dict:
     result = {
         "network": name, "n_data": n_data, "steps": setting["steps"], "end": float(found.ratio[-1]),
         "low": float(np.min(ratio)), "high": float(np.max(ratio)), "regime": found.regime,
-        "bottleneck": found.bottleneck, "loss": float(found.measured[-1]),
+        "bottleneck": found.bottleneck, "scatter": found.scatter, "loss": float(found.measured[-1]),
         "doublings": {d.resource: d.factor for d in found.doublings}, "outside": list(found.outside),
     }  # fmt: skip
     print(
         f"{name:10s} P = {n_data:5d}: {result['end']:.2f} ({result['low']:.2f} to {result['high']:.2f}), "
-        f"{found.regime}, held by {found.bottleneck}, {time.perf_counter() - start:.0f} s "
-        + "; ".join(found.outside),
+        f"± {found.scatter:.2f}, {found.regime}, held by {found.bottleneck}, "
+        f"{time.perf_counter() - start:.0f} s " + "; ".join(found.outside),
         flush=True,
     )
     return result

@@ -112,9 +112,68 @@ def parted(ratio: list[float]) -> str:
     [
         ([1.0, 1.05, 0.95], "lazy"),
         ([1.0, 0.8, 0.95], "lazy, 20% from it at step 10"),
-        ([0.8, 1.0, 0.85, 0.7], "rich, apart by more than 10 % from step 100 on"),
-        ([1.3, 1.2], "worse, apart by more than 10 % from step 1 on"),
+        ([0.8, 1.0, 0.85, 0.7], "rich, apart by more than 10% from step 100 on"),
+        ([1.3, 1.2], "worse, apart by more than 10% from step 1 on"),
     ],
 )
 def test_when_a_run_parts_from_its_kernel(ratio, words):
     assert parted(ratio) == words
+
+
+def case_of_one_output(n_data: int):
+    """A network of one output on the teacher's inputs, and its kernel."""
+    from scalinglab.explanations import case as cases
+    from scalinglab.explanations import theory
+
+    data = sl.data.teacher_student(dimension=3, n_data=120, n_test=10)
+    model = sl.nets.build("mlp", (3,), 1, hidden=24, depth=1, parameterization="ntk", seed=0)
+    curves = sl.Curves({"step": [1.0, 20.0], "test_loss": [1.0, 0.5]})
+    found = cases.of_parts(
+        curves, model, (torch.as_tensor(data.train_x), data.train_y), 0.5, n_data, 0.3, None, 120
+    )
+    return found, theory.kernel_of(found), theory
+
+
+def test_kernel_descent_on_chosen_inputs_is_that_of_the_linearised_network():
+    case, kernel, theory = case_of_one_output(20)
+    chosen = np.arange(20) * 5
+    left = np.setdiff1d(np.arange(120), chosen)
+    exact = sl.train.solve_linearized(
+        case.model, (case.x[chosen], case.y[chosen]), (case.x[left], case.y[left]), steps=[20],
+        learning_rate=0.5, momentum=0.3,
+    )  # fmt: skip
+    assert theory.descended(case, kernel, chosen, 20.0) == pytest.approx(
+        exact.frame["test_loss"].iloc[0], rel=1e-6
+    )
+
+
+def test_scatter_is_that_of_draws_and_shrinks_with_their_size():
+    few, kernel, theory = case_of_one_output(6)
+    found = theory.scatter(few, kernel, 20.0)
+    rng = np.random.default_rng(5)
+    other = [theory.descended(few, kernel, rng.permutation(120)[:6], 20.0) for _ in range(200)]
+    assert found == pytest.approx(np.std(np.log(other)), rel=0.6)
+    many, kernel, _ = case_of_one_output(60)
+    assert theory.scatter(many, kernel, 20.0) < 0.7 * found
+    assert np.isnan(theory.scatter(case_of_one_output(61)[0], kernel, 20.0))
+
+
+def test_a_deviation_within_the_scatter_of_draws_is_no_feature_learning():
+    ones = np.ones(2)
+    for scatter, regime in ((np.nan, "rich"), (0.02, "rich"), (0.15, "lazy")):
+        found = Explanation(
+            "run",
+            np.array([1.0, 10.0]),
+            np.array([1.0, 0.8]),
+            ones,
+            8,
+            None,
+            "time",
+            (),
+            0.0,
+            {},
+            (),
+            {},
+            scatter,
+        )
+        assert found.regime == regime

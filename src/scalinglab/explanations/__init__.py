@@ -57,6 +57,7 @@ class Explanation:
         kernel: spectrum and exponents; None where the network has no kernel of this kind.
         bottleneck: "time", "data", "params" or "noise": what holds the loss at the last checkpoint.
         doublings: what doubling each would buy there.
+        scatter: standard deviation of ln L over draws of the examples, by the kernel; nan where not known.
         slopes: measured ∂ ln L/∂ ln of "time", "data" and "params", where curves or other runs give one.
         never_learnt: the share of the loss there that no time, data or width removes.
         columns: kernel_drift and kernel_alignment along training, where they were measured.
@@ -75,6 +76,7 @@ class Explanation:
     columns: Mapping[str, np.ndarray]
     outside: tuple[str, ...]
     slopes: Mapping[str, float] = field(default_factory=dict)
+    scatter: float = math.nan
 
     @property
     def ratio(self) -> np.ndarray:
@@ -82,12 +84,17 @@ class Explanation:
         return self.measured / self.theory
 
     @property
+    def close(self) -> float:
+        """The deviation from the kernel's loss that counts: 10 %, or twice the scatter of one draw."""
+        return max(CLOSE, 2 * self.scatter) if math.isfinite(self.scatter) else CLOSE
+
+    @property
     def regime(self) -> str:
-        """ "lazy" within 10 % of the kernel to the end, "rich" below it, "worse" above it, "unknown"."""
+        """ "lazy" near its kernel at the end (`close`), "rich" below it, "worse" above it, "unknown"."""
         last = self.ratio[-1]
         if not math.isfinite(last):
             return "unknown"
-        return "rich" if last < 1 - CLOSE else "worse" if last > 1 + CLOSE else "lazy"
+        return "rich" if last < 1 - self.close else "worse" if last > 1 + self.close else "lazy"
 
     def table(self) -> pd.DataFrame:
         """Step, measured and solved loss, their ratio."""
@@ -97,7 +104,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Everything that `summary` says, as plain values."""
         return {
-            "run": self.name, "n_data": self.n_data, "regime": self.regime,
+            "run": self.name, "n_data": self.n_data, "regime": self.regime, "scatter": self.scatter,
             "bottleneck": self.bottleneck, "never_learnt": self.never_learnt, "outside": list(self.outside),
             "doublings": [vars(d) for d in self.doublings], "measured_slopes": dict(self.slopes),
             "table": self.table().to_dict("list"),
@@ -116,7 +123,11 @@ class Explanation:
             f"measured over solved test loss: {ratio.min():.2f} to {ratio.max():.2f}, {ratio[-1]:.2f} at the "
             f"end ({self.measured[-1]:.4g} and {self.theory[-1]:.4g})"
         )
-        lines.append(_REGIME[self.regime] + self._parting())
+        lines.append(_REGIME[self.regime].format(f"{self.close:.0%}") + self._parting())
+        if math.isfinite(self.scatter):
+            lines.append(
+                f"another draw of {self.n_data} examples changes the loss by about {self.scatter:.0%}"
+            )
         if "kernel_drift" in self.columns:
             drift, fit = self.columns["kernel_drift"], self.columns["kernel_alignment"]
             lines.append(f"kernel: drift {drift[-1]:.2g}, alignment {fit[0]:.3f} to {fit[-1]:.3f}")
@@ -147,14 +158,14 @@ class Explanation:
     def _parting(self) -> str:
         """Since when the run has been apart from its kernel; or how far it was before it came back."""
         distance = np.abs(np.log(self.ratio))
-        apart = distance > math.log(1 + CLOSE)
+        apart = distance > math.log(1 + self.close)
         if not apart.any():
             return ""
         if self.regime == "lazy":
             farthest = int(np.nanargmax(distance))
             return f", {abs(self.ratio[farthest] - 1):.0%} from it at step {self.steps[farthest]:g}"
         since = np.flatnonzero(~apart)[-1] + 1 if not apart.all() else 0
-        return f", apart by more than 10 % from step {self.steps[since]:g} on"
+        return f", apart by more than {self.close:.0%} from step {self.steps[since]:g} on"
 
     def _never(self) -> str:
         return (
@@ -171,7 +182,7 @@ class Explanation:
 
 
 _REGIME = {
-    "lazy": "lazy: within 10 % of its kernel at the end",
+    "lazy": "lazy: within {} of its kernel at the end",
     "rich": "rich: below its kernel at the end, features are learnt",
     "worse": "worse than its kernel at the end",
     "unknown": "no curve to compare with",
@@ -269,7 +280,7 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
         )
     solved = np.full(len(case.steps), math.nan)
     found: list[Doubling] = []
-    never, bottleneck = math.nan, "unknown"
+    never, bottleneck, scatter = math.nan, "unknown", math.nan
     slopes = measured.slopes(case, curves, setting)
     if "data" in slopes and setting is not None and setting.epochs is not None:
         case = case.with_outside("the measured slope in examples is at equal epochs: steps grow with them")
@@ -279,11 +290,12 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
             theory.doublings(case, kernel, float(case.steps[-1])),
             theory.never_learnt(case, kernel, solved[-1]),
         )
+        scatter = theory.scatter(case, kernel, float(case.steps[-1]))
         found = [replace(d, measured=slopes.get(d.resource, math.nan)) for d in found]
         sure = [d for d in found if d.factor < 1 - 2 * d.error] or found
         bottleneck = min(sure, key=lambda d: d.factor).resource if never < 0.5 else "noise"
     columns = {k: v[good] for k, v in case.columns.items() if k.startswith("kernel_") and len(v) == len(good)}
     return Explanation(
         case.name, case.steps, case.test_loss, solved, case.n_data, kernel, bottleneck,
-        tuple(found), never, columns, case.outside, slopes,
+        tuple(found), never, columns, case.outside, slopes, scatter,
     )  # fmt: skip

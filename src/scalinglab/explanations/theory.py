@@ -22,6 +22,7 @@ from scalinglab.measure import ntk
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 from scalinglab.theory import dmft
 
+DRAWS = 12  # sets of examples whose losses are compared
 REDRAWS = 3  # initialisations at each of the two widths
 FEW = 500  # inputs on which their kernels are measured
 
@@ -33,18 +34,23 @@ class Kernel:
     Attributes:
         measured: its spectrum on the sample, exponents with intervals.
         spectrum: of the population, with completed tails.
+        matrix: on the sample, (n, n).
+        residual: y − f before training there, (n, outputs).
     """
 
     measured: MeasuredSpectrum
     spectrum: Spectrum
+    matrix: np.ndarray
+    residual: np.ndarray
 
 
 def kernel_of(case: Case) -> Kernel:
     """Measure the kernel of a case, on a GPU where there is one."""
     if torch.cuda.is_available():
         case.model.to("cuda")
-    measured = Spectrum.from_kernel(ntk(case.model, case.x), case.residual())
-    return Kernel(measured, measured.completed())
+    matrix, residual = ntk(case.model, case.x), case.residual()
+    measured = Spectrum.from_kernel(matrix, residual)
+    return Kernel(measured, measured.completed(), matrix, residual)
 
 
 def fastest(case: Case, kernel: Kernel) -> float:
@@ -65,6 +71,31 @@ def solve(case: Case, kernel: Kernel, steps: np.ndarray, n_data: float) -> np.nd
     if not found.stable:
         return np.full(len(steps), math.inf)
     return np.asarray(found.test_loss) / case.n_outputs
+
+
+def scatter(case: Case, kernel: Kernel, step: float) -> float:
+    """Standard deviation of ln L over draws of P examples: kernel descent on subsets of the sample.
+
+    nan where the sample is smaller than twice the examples, and online, where every batch is another draw.
+    """
+    n = len(kernel.matrix)
+    if case.online or 2 * case.n_data > n:
+        return math.nan
+    rng = np.random.default_rng(0)
+    losses = [descended(case, kernel, np.sort(rng.permutation(n)[: case.n_data]), step) for _ in range(DRAWS)]
+    return float(np.std(np.log(losses), ddof=1))
+
+
+def descended(case: Case, kernel: Kernel, chosen: np.ndarray, step: float) -> float:
+    """Loss, a mean over outputs, on all other inputs after gradient descent with the kernel on the chosen."""
+    left = np.setdiff1d(np.arange(len(kernel.matrix)), chosen)
+    values, vectors = np.linalg.eigh(kernel.matrix[np.ix_(chosen, chosen)] / len(chosen))
+    values = np.maximum(values, values[-1] * len(values) * np.finfo(float).eps)
+    rule = dmft.GradientDescent(2 * case.learning_rate / case.n_outputs, case.momentum)
+    kept = np.real(rule.filter(-values + 0j, np.array([step])))[0]
+    weights = vectors @ (((1 - kept) / values)[:, None] * (vectors.T @ kernel.residual[chosen]))
+    learnt = kernel.matrix[np.ix_(left, chosen)] @ weights / len(chosen)
+    return float(np.mean((kernel.residual[left] - learnt) ** 2))
 
 
 @dataclass(frozen=True)
