@@ -59,12 +59,7 @@ MLP_WIDTHS, MLP_BATCHES = (64, 128, 256, 512), (8, 16, 32, 64, 128, 256, 512)
 MLP_RATES = (1.25, 2.5, 5.0, 10.0, 20.0, 40.0)  # at batch 64: the noise of batches 512 to 16 at rate 10
 GPU = {
     "mnist 1LP ntk": Reduced(
-        1 / 4,
-        MLP_WIDTHS,
-        (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384),
-        128,
-        (2.5, 5.0, 10.0, 14.0, 20.0, 28.0, 40.0, 56.0, 80.0),
-        seeds=6,
+        1 / 8, MLP_WIDTHS, (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512), 64, MLP_RATES[1:]
     ),
     "mnist 2LP ntk": Reduced(1 / 12, MLP_WIDTHS, MLP_BATCHES, 64, MLP_RATES),
     "mnist 1LP standard": Reduced(1 / 12, MLP_WIDTHS, (2, 4, 8, 16, 32, 64, 128)),
