@@ -9,7 +9,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.papers import entry
-from scalinglab.papers.damico2025 import beyond, curves, margins, pairs, study, tables
+from scalinglab.papers.damico2025 import beyond, curves, margins, pairs, robustness, study, tables
 from scalinglab.papers.trained import Kept, kept_in
 
 
@@ -205,3 +205,9 @@ def test_curves_are_compared_at_the_sizes_and_norms_that_both_have():
     assert kept.groupby("n_data")["norm"].max().to_dict() == part.groupby("n_data")["norm"].max().to_dict()
     two = part[part["n_data"].isin(sizes[:2])]
     assert tables.in_common(pair, pairs.analysed("CNN MNIST", "published", "as published", two)) is None
+
+
+def test_leaving_out_one_value_gives_the_standard_error_of_a_mean():
+    values = np.random.default_rng(0).standard_normal(12)
+    left_out = [float(np.delete(values, k).mean()) for k in range(len(values))]
+    assert robustness.jackknife(left_out) == pytest.approx(values.std(ddof=1) / np.sqrt(12))

@@ -190,25 +190,47 @@ def _error_shift(fast: Curves, exact: Curves) -> Row:
                found.n, expected=0.0, resolution=0.02, note="over pairs of runs of one seed")  # fmt: skip
 
 
+EXPONENTS = {
+    "γ₁": "gamma_1", "γ₂ of the optima": "gamma_2_optimum", "γ₂ of the collapse": "gamma_2",
+    "γ": "gamma_measured",
+}  # fmt: skip
+
+
 def _exponents(low: Pair, high: Pair, norm: str) -> list[Row]:
-    """Each exponent of bf16 less that of tf32."""
+    """Each exponent of bf16 less that of tf32; errors by leaving out one training size at a time.
+
+    Both see the same seeds, subsets and order, so that their own errors are not those of the difference.
+    """
+    sizes = [run.size for run in low.runs]
+    without = [(at_sizes(low, set(sizes) - {one}), at_sizes(high, set(sizes) - {one})) for one in sizes]
     rows = []
-    for symbol, attribute in (
-        ("γ₁", "gamma_1"), ("γ₂ of the optima", "gamma_2_optimum"), ("γ₂ of the collapse", "gamma_2"),
-        ("γ", "gamma_measured"),
-    ):  # fmt: skip
+    for symbol, attribute in EXPONENTS.items():
         name = f"{norm}: {symbol}, bf16 less tf32"
-        if low.found is None or high.found is None:
+        change, exact = _change(low, high, attribute), high.found
+        left_out = [_change(*some, attribute) for some in without]
+        if change is None or exact is None:
             rows.append(Row(name, None, expected=0.0, note=low.why or high.why))
             continue
-        one: Estimate = getattr(low.found, attribute)
-        two: Estimate = getattr(high.found, attribute)
+        own: Estimate = getattr(exact, attribute)
+        known = [value for value in left_out if value is not None]
+        error = jackknife(known) if len(known) == len(sizes) else math.sqrt(2) * own.stderr
         rows.append(
-            Row(name, one.value - two.value, math.hypot(one.stderr, two.stderr), len(low.runs) - 1,
-                expected=0.0, resolution=RESOLUTION * abs(two.value),
-                note=f"{high.name}: {two}; the same seeds and subsets, so the errors overestimate")
+            Row(name, change, error, len(sizes), expected=0.0, resolution=RESOLUTION * abs(own.value),
+                note=f"{high.name}: {own}; error by leaving out one of {len(sizes)} sizes")
         )  # fmt: skip
     return rows
+
+
+def _change(low: Pair, high: Pair, attribute: str) -> float | None:
+    if low.found is None or high.found is None:
+        return None
+    return float(getattr(low.found, attribute).value - getattr(high.found, attribute).value)
+
+
+def jackknife(values: list[float]) -> float:
+    """Standard error from values that each leave out one of n members: √((n − 1)/n Σ (v − v̄)²)."""
+    n = len(values)
+    return math.sqrt((n - 1) / n * float(np.sum((np.array(values) - np.mean(values)) ** 2)))
 
 
 def _shift(low: Pair, high: Pair, norm: str) -> Row:
