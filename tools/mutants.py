@@ -14,6 +14,7 @@ could see are listed, with the reason, in `tools/equivalent_mutants.toml`, and a
 from __future__ import annotations
 
 import argparse
+import ast
 import compileall
 import hashlib
 import importlib
@@ -146,11 +147,12 @@ class Covering:
                         self.lines[file][int(line)].update(tests)
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Of a line that runs at import: the tests that execute any other line of that file."""
+        """Of a default value: the tests of its function; of another line that runs at import: of the file."""
         lines = self.lines[mutant.file]
         names = lines[mutant.line]
         if "" in names:
-            names = set().union(*lines.values())
+            body = body_of(ROOT / mutant.file, mutant.line)
+            names = set().union(*(tests for line, tests in lines.items() if body is None or line in body))
         chosen, spent = [], 0.0
         for test in sorted(names & self.seconds.keys(), key=lambda name: self.seconds[name]):
             spent += self.seconds[test]
@@ -158,6 +160,21 @@ class Covering:
                 break
             chosen.append(test)
         return chosen
+
+
+def body_of(path: Path, line: int) -> range | None:
+    """The lines of the function in whose signature a line stands; None where it stands in none."""
+    for node in functions(path):
+        if node.lineno <= line < node.body[0].lineno:
+            return range(node.body[0].lineno, (node.end_lineno or line) + 1)
+    return None
+
+
+@cache
+def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions of a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
 
 
 # --- running ------------------------------------------------------------------------------------
