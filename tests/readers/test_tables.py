@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from scalinglab.curves.names import aliases
 from scalinglab.curves.numbers import number
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables import files
+from scalinglab.support import progress
 
 TABLE = "params,tokens,val_loss\n19M,1B,3.5\n125M,2B,3.1\n1.3B,26B,2.3\n"
 
@@ -298,3 +301,24 @@ def test_bombs_and_depths_are_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "gibberish.json").write_text('{"a": 3, "b": "x"}')
     with pytest.raises(BadInput, match="holds no table"):
         sl.read(tmp_path / "gibberish.json")
+
+
+@pytest.mark.parametrize("name", ["large.csv", "large.tsv", "large.jsonl", "large.csv.gz", "large.jsonl.gz"])
+def test_a_large_table_shows_how_much_of_it_was_read(tmp_path: Path, monkeypatch, name: str):
+    table = pd.DataFrame({"n_data": np.arange(1, 4001), "test_error": 1 / np.arange(2, 4002)})
+    if "json" in name:
+        table.to_json(tmp_path / name, orient="records", lines=True)
+    else:
+        table.to_csv(tmp_path / name, index=False, sep="\t" if "tsv" in name else ",")
+    shown: list[int] = []
+
+    @contextmanager
+    def reading(description: str, total: int):
+        assert (description, total) == (name, (tmp_path / name).stat().st_size)
+        yield shown.append
+
+    monkeypatch.setattr(progress, "LARGE", 1000)
+    monkeypatch.setattr(progress, "reading", reading)
+    monkeypatch.setattr("sys.stderr", type("Terminal", (io.StringIO,), {"isatty": lambda self: True})())
+    assert len(sl.read(tmp_path / name)) == 4000
+    assert sum(shown) >= (tmp_path / name).stat().st_size
