@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import scalinglab as sl
-from scalinglab.answers import Answers, bend_pvalue
+from scalinglab.answers import Answers
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
@@ -88,9 +88,17 @@ def test_a_surface_that_bends_is_told_apart_from_one_that_does_not():
     straight, bent = runs(seed=3), runs(seed=3)
     u = np.log(bent.params / 1e9)
     bent["val_loss"] *= np.exp(0.01 * u**2)
-    p = [bend_pvalue(surface.fit(t.params, t.tokens, t.val_loss)) for t in (straight, bent)]
+    fits = [surface.fit(t.params, t.tokens, t.val_loss) for t in (straight, bent)]
+    p = [fitted.bend_pvalue for fitted in fits]
     assert p[0] > 0.01 > p[1]
     assert sl.answer(bent)["power law"].startswith("A power law? Not quite")
+    assert "(95 % if the form held: " in sl.answer(bent)["ten times"]
+    assert "(95 %: " in sl.answer(straight)["ten times"]
+    # said wherever intervals beyond the runs are printed
+    shown = [f"{fitted.summary()}\n{fitted.compute_optimal(1e24).summary()}" for fitted in fits]
+    assert [text.count("residuals bend with size") for text in shown] == [0, 2]
+    within = fits[1].compute_optimal(1e20)
+    assert "residuals bend" not in within.summary()
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
 
 from scalinglab import readers
 from scalinglab.curves import Curves
@@ -30,6 +29,7 @@ from scalinglab.laws.planning import questions
 from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
+from scalinglab.laws.surface_bend import BENT, FEWEST_TO_SHOW_A_BEND
 from scalinglab.support.notebook import Shown
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
 UNITS = {"compute": "FLOPs", "n_params": "parameters"}
 SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
 FURTHER = 10.0  # how many times beyond the data the answers look
-FEWEST_TO_SHOW_A_BEND = 16  # runs from which on residuals of a surface are tested for a bend
 
 
 @dataclass(frozen=True)
@@ -224,44 +223,16 @@ def _exponents(fitted: Surface, unit: str) -> str:
     return f"The loss falls {' and '.join(parts)}, towards a floor of {floor}."
 
 
-def bend_pvalue(fitted: Surface) -> float:
-    """How likely residuals of a surface that holds would bend with sizes as much as these.
-
-    The score test of adding (ln n_params)², ln n_params · ln n_data and (ln n_data)² to the surface, on
-    Huber's residuals, which are orthogonal to the fitted parameters and do not take an outlier for a bend.
-    NaN for few runs, and for several points of one run, which move together.
-    """
-    data = fitted.law.points
-    if len(np.unique(data.runs)) < FEWEST_TO_SHOW_A_BEND or data.blocked:
-        return float("nan")
-    law = fitting.fit_points(fitted.law.form, data, log=fitted.law.log)
-    r = np.clip(law.residuals, -law.delta, law.delta)
-    if np.max(np.abs(r)) < 1e-12:
-        return float("nan")
-    u, v = (np.log(s / np.exp(np.log(s).mean())) for s in data.x[:2])
-    used, _ = np.linalg.qr(_unit(law.problem.jacobian(law.coordinates[None])[0]))
-    added = np.column_stack([u * u, u * v, v * v])
-    added, _ = np.linalg.qr(_unit(added - used @ (used.T @ added)))
-    spare = len(r) - used.shape[1] - added.shape[1]
-    explained = float(np.sum((added.T @ r) ** 2))
-    ratio = explained / added.shape[1] / ((r @ r - explained) / spare)
-    return float(stats.f.sf(ratio, added.shape[1], spare))
-
-
-def _unit(columns: np.ndarray) -> np.ndarray:
-    return np.asarray(columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-300))
-
-
 def _follows(fitted: Surface) -> str:
     scatter = 100 * fitted.law.residual_std
-    p = bend_pvalue(fitted)
+    p = fitted.bend_pvalue
     if np.isnan(p):
         return (
             f"The runs scatter by {scatter:.2g} % around a sum of two power laws; "
             f"fewer than {FEWEST_TO_SHOW_A_BEND} runs, or checkpoints that move together, do not show "
             "whether it bends."
         )
-    if p < 0.01:
+    if p < BENT:
         return (
             f"Not quite: residuals of {scatter:.2g} % bend with size (p = {p:.1g}), so the intervals here, "
             "which assume a sum of two power laws, are too narrow."
@@ -281,8 +252,13 @@ def _ten_times(best: Optimal, y: str) -> str:
     low, high = (end[1] for end in best.loss_interval)
     return (
         f"Ten times the largest run ({best.compute[1]:.2g} FLOPs) takes the best {y} from "
-        f"{best.loss[0]:.4g} to {best.loss[1]:.4g} (95 %: {low:.4g} to {high:.4g})."
+        f"{best.loss[0]:.4g} to {best.loss[1]:.4g} ({_level(best, 1)}: {low:.4g} to {high:.4g})."
     )
+
+
+def _level(best: Optimal, i: int) -> str:
+    """What an interval claims: less where the form is contradicted and the place lies beyond the runs."""
+    return "95 % if the form held" if best.caution and best.beyond[i] > 1 else "95 %"
 
 
 def _optimal(best: Optimal, i: int, unit: str) -> str:
@@ -297,8 +273,8 @@ def _optimal(best: Optimal, i: int, unit: str) -> str:
         return f"{start}{count(n_low)} to {count(n_high)} parameters; these runs do not say more."
     per = f"{unit} per parameter"
     return (
-        f"{start}{count(n)} parameters (95 %: {count(n_low)} to {count(n_high)}) on {count(d)} {unit} "
-        f"({count(d_low)} to {count(d_high)}), {d / n:.3g} {per} "
+        f"{start}{count(n)} parameters ({_level(best, i)}: {count(n_low)} to {count(n_high)}) on {count(d)} "
+        f"{unit} ({count(d_low)} to {count(d_high)}), {d / n:.3g} {per} "
         f"({d_low / n_high:.2g} to {d_high / n_low:.2g})."
     )
 

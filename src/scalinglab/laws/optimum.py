@@ -39,6 +39,7 @@ class Optimal(Shown):
         level: of the intervals.
         method: "profile" or "bootstrap"; empty without intervals.
         beyond: `compute` over the largest compute of the runs behind the surface.
+        caution: why intervals beyond the largest run are too narrow; empty where nothing shows it.
     """
 
     compute: Any
@@ -52,6 +53,7 @@ class Optimal(Shown):
     level: float
     method: str = ""
     beyond: Any = np.nan
+    caution: str = ""
 
     @property
     def tokens_per_param(self) -> Any:
@@ -93,6 +95,8 @@ class Optimal(Shown):
                 lines.append(f"{f'{100 * self.level:g} %':>10}" + "".join(cells))
             if row["times_beyond"] > 1:
                 lines.append(f"{'':>10}{row['times_beyond']:.3g} times the largest compute measured")
+        if self.caution and np.max(self.beyond) > 1:
+            lines.append(f"note: {self.caution}")
         return "\n".join(lines)
 
 

@@ -33,6 +33,7 @@ from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, REACH, Optimal, best_split
+from scalinglab.laws.surface_bend import bend_pvalue, caution
 from scalinglab.support.deprecation import renamed_arguments, renamed_names
 from scalinglab.support.notebook import Shown
 
@@ -79,6 +80,11 @@ class Surface(Shown):
         return self.law.predict(_pair(self.law.form, variables))
 
     # --- how sure it is --------------------------------------------------------------------------
+
+    @cached_property
+    def bend_pvalue(self) -> float:
+        """Of residuals that bend with size in a way that the form lacks (`surface_bend`)."""
+        return bend_pvalue(self.law)
 
     @property
     def method(self) -> str:
@@ -185,7 +191,7 @@ class Surface(Shown):
         )
         return Optimal(
             _like(total, flat), n_params, n_data, loss, ends[0], ends[1], ends[2], exponent, level,
-            self.method if intervals else "", beyond,
+            self.method if intervals else "", beyond, caution(self.bend_pvalue) if intervals else "",
         )  # fmt: skip
 
     def allocation_exponent(self, level: float = 0.95) -> tuple[float, Interval]:
@@ -286,6 +292,8 @@ class Surface(Shown):
         lines.append(f"  convergence    {c.summary()}")
         if c.at_bound:
             lines.append(f"  at a bound     {', '.join(c.at_bound)}: not determined by these data")
+        if said := caution(self.bend_pvalue):
+            lines.append(f"  Lack of fit: {said}")
         return "\n".join([*lines, *(f"  note: {note}" for note in law.points.notes)])
 
 
