@@ -27,23 +27,45 @@ FEWEST = 3  # points a curve
 FEWEST_RESIDUALS = 24  # runs from which residuals themselves are resampled
 
 
-def _law(x: Any, offset: Any, amplitude: Any, exponent: Any, shift: Any, drift: Any) -> Any:
-    compute, faster, place = x
-    speed = faster * (shift + drift * place)
-    return offset + amplitude * np.exp(-exponent * (np.log(compute) + speed))
+SHIFT = Parameter("shift", -20.0, 20.0, start=(-0.7, 0.0, 0.7))
+DRIFT = Parameter("drift", -5.0, 5.0, start=(0.0,))
 
 
-_OFFSET = Parameter("offset", 0.0, linear=True)
-_OTHERS = (
-    Parameter("amplitude", 0.0, linear=True, log=True),
-    Parameter("exponent", 0.0, 20.0, start=EXPONENTS),
-    Parameter("shift", -20.0, 20.0, start=(-0.7, 0.0, 0.7)),
-    Parameter("drift", -5.0, 5.0, start=(0.0,)),
-)
-JOINT = Form(
-    "speedup", "E + A (C e^(shift + drift ln(C/C0)))^-c", (_OFFSET, *_OTHERS), _law,
-    variables=("compute", "faster", "place"), zeros=("faster", "place"),
-)  # fmt: skip
+def _joint(with_offset: bool, with_drift: bool) -> Form:
+    """One law for both recipes; `place` is ln(C/C0), `faster` is 1 for A and 0 for B."""
+    parameters = (
+        *((Parameter("offset", 0.0, linear=True),) if with_offset else ()),
+        Parameter("amplitude", 0.0, linear=True, log=True),
+        Parameter("exponent", 0.0, 20.0, start=EXPONENTS),
+        SHIFT,
+        *((DRIFT,) if with_drift else ()),
+    )
+
+    def split(values: tuple[Any, ...]) -> tuple[Any, Any, Any, Any, Any]:
+        offset, rest = (values[0], values[1:]) if with_offset else (0.0, values)
+        return offset, *rest[:3], rest[3] if with_drift else 0.0
+
+    def function(x: Any, *values: Any) -> Any:
+        offset, amplitude, exponent, shift, drift = split(values)
+        speed = x[1] * (shift + drift * x[2])
+        return offset + amplitude * np.exp(-exponent * (np.log(x[0]) + speed))
+
+    def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
+        _, amplitude, exponent, shift, drift = split(values)
+        reach = np.log(x[0]) + x[1] * (shift + drift * x[2])
+        power = np.exp(-exponent * reach)
+        slope = -amplitude * exponent * power * x[1]
+        parts = (power, -amplitude * power * reach, slope)
+        return (
+            *((np.ones_like(power),) if with_offset else ()), *parts, *((slope * x[2],) if with_drift else ())
+        )  # fmt: skip
+
+    equation = ("E + " if with_offset else "") + "A (C e^(shift" + (
+        " + drift ln(C/C0)" if with_drift else "") + "))^-c"  # fmt: skip
+    return Form(
+        "speedup", equation, parameters, function, gradient=gradient,
+        variables=("compute", "faster", "place"), zeros=("faster", "place"),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -181,15 +203,13 @@ def _fit(sides: list[Any], form: str, parallel: bool) -> Law:
         np.zeros(len(compute)) if parallel else np.maximum(np.log(compute) - _start(sides), 0.0),
     )
     loss = np.concatenate([side[1] for side in sides])
-    bounds = {"drift": (0.0, 0.0)} if parallel else {}
-    known = {"power_law": {**bounds, "offset": (0.0, 0.0)}, "power_law_offset": bounds}
+    known = {"power_law": _joint(False, not parallel), "power_law_offset": _joint(True, not parallel)}
     if form not in (*known, "auto"):
         raise BadInput(f"form={form!r} must be 'auto', 'power_law' or 'power_law_offset'")
     options: dict[str, Any] = {"loss": "squared", "runs": runs}
     if form == "auto":
-        judged = {n: scores([JOINT], inputs, loss, bounds=v, **options)[JOINT.name] for n, v in known.items()}
-        form = best(judged)
-    return fit(JOINT, inputs, loss, bounds=known[form], **options)
+        form = best({name: scores([law], inputs, loss, **options)[law.name] for name, law in known.items()})
+    return fit(known[form], inputs, loss, **options)
 
 
 def _shifts(law: Law, values: np.ndarray) -> np.ndarray:
