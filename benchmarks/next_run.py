@@ -185,7 +185,7 @@ def judged(task: Task, form: str, budget: float, data: list[Group], orders: list
     return score([g.truth for g in data], predicted)
 
 
-def run(task: Task, draws: int, which: slice) -> pd.DataFrame:
+def run(task: Task, draws: int, which: slice, only: tuple[float, ...] | None) -> pd.DataFrame:
     """R² by form, strategy and budget."""
     data = groups(task)
     rows = []
@@ -193,7 +193,7 @@ def run(task: Task, draws: int, which: slice) -> pd.DataFrame:
         truth = [g.truth for g in data]
         whole = score(truth, [predictions(form, options, g, np.arange(len(g.x))) for g in data])
         ours: list[Any] = [None] * len(data)
-        for budget in task.budgets:
+        for budget in only or task.budgets:
             started = time.perf_counter()
             for place, g in enumerate(data):
                 before = ours[place]
@@ -236,6 +236,8 @@ def table(results: pd.DataFrame) -> str:
     for name, part in results.groupby("task", sort=False):
         task = TASKS[str(name)]
         for place, budget in enumerate(task.budgets):
+            if budget not in part["budget"].to_numpy():
+                continue
             mean = part[part["budget"] == budget][["random", "cheapest", "ours", "all"]].mean()
             verdict = "holds" if round(mean["ours"], 2) >= task.best[place] else "does not hold"
             cells = " | ".join(f"{v:.2f}" for v in mean)
@@ -254,6 +256,7 @@ def main() -> None:
     parser.add_argument("--task", choices=list(TASKS), action="append")
     parser.add_argument("--quick", action="store_true", help="one random draw")
     parser.add_argument("--forms", default="0:10", help="which of the ten forms a task, as in 0:3")
+    parser.add_argument("--budgets", help="only these shares, as in 0.35,0.5")
     parser.add_argument("--join", nargs="+", type=Path, help="rows of earlier runs, instead of a run")
     parser.add_argument("--out", type=Path, help="write the rows here (.csv)")
     asked = parser.parse_args()
@@ -261,7 +264,8 @@ def main() -> None:
         print(table(pd.concat([pd.read_csv(path) for path in asked.join])))
         return
     which, draws = slice(*map(int, asked.forms.split(":"))), 1 if asked.quick else 5
-    results = pd.concat([run(TASKS[name], draws, which) for name in asked.task or TASKS])
+    only = None if asked.budgets is None else tuple(map(float, asked.budgets.split(",")))
+    results = pd.concat([run(TASKS[name], draws, which, only) for name in asked.task or TASKS])
     print(table(results))
     if asked.out:
         results.to_csv(asked.out, index=False)

@@ -1,0 +1,128 @@
+"""Loss under schedules that were not fitted: the published runs of 25 M and 100 M parameters.
+
+    SCALINGLAB_DATA=… python benchmarks/schedules.py [--size 25] [--choices]
+
+Runs of Luo et al. 2025 (MIT). Fitted on cosine_24000, constant_24000 and wsdcon_9, scored on the other six:
+mean absolute error of the loss, and the share of checkpoints inside the 95 % band. Published fits of the
+multi-power law: 0.00376 at 25 M and 0.00435 at 100 M. ``--choices`` scores other constants of the fit
+(Huber's threshold, the noise against which priors count, priors or none) and takes for each size those that
+are best at the *other* size, so that no number rests on a choice made on its own runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.data.sources import search_path
+from scalinglab.laws import schedule
+from scalinglab.laws.forms import schedules
+
+FITTED = ("cosine_24000", "constant_24000", "wsdcon_9")
+PUBLISHED = {25: 0.00376, 100: 0.00435}
+PEAK, WARMUP, STABLE = 3e-4, 2160, 8000
+CHOICES = tuple(itertools.product((2.5e-4, 5e-4, 1e-3), (5e-3,), (True, False)))  # delta, noise, priors
+
+
+def folder() -> Path:
+    """Where the runs lie."""
+    places = [p / "learning-curves" / "mpl2025" for p in search_path()]
+    found = next((p for p in places if p.is_dir()), None)
+    if found is None:
+        sys.exit("set SCALINGLAB_DATA to the folder that holds learning-curves/mpl2025")
+    return found
+
+
+def runs(size: int) -> dict[str, pd.DataFrame]:
+    """The losses by the name of the schedule."""
+    return {p.stem: pd.read_csv(p) for p in sorted((folder() / str(size)).glob("*.csv"))}
+
+
+@contextmanager
+def constants(delta: float, noise: float, priors: bool) -> Iterator[None]:
+    """Other constants of the fit, for as long as the block lasts."""
+    before = schedule.DELTA, schedule.NOISE, dict(schedules.KERNELS)
+    schedule.DELTA, schedule.NOISE = delta, noise
+    if not priors:
+        for name, kernel in before[2].items():
+            free = tuple(replace(p, prior=None) for p in kernel.parameters)
+            schedules.KERNELS[name] = replace(kernel, parameters=free)
+    try:
+        yield
+    finally:
+        schedule.DELTA, schedule.NOISE = before[:2]
+        schedules.KERNELS.update(before[2])
+
+
+def scored(size: int, law: str = "multi_power") -> pd.DataFrame:
+    """Mean absolute error and share inside the band, one row a schedule that was not fitted."""
+    files = runs(size)
+    plans = {name: plan(name) for name in files}
+    fitted = schedule.fit([(plans[n], files[n].step, files[n].loss) for n in FITTED], law=law)
+    rows = []
+    for name in (n for n in files if n not in FITTED):
+        steps, loss = files[name].step.to_numpy(), files[name].loss.to_numpy()
+        low, high = fitted.interval(plans[name], steps)
+        rows.append({
+            "schedule": name, "error": np.mean(np.abs(fitted.predict(plans[name], steps) - loss)),
+            "inside": np.mean((loss >= low) & (loss <= high)),
+        })  # fmt: skip
+    return pd.DataFrame(rows).set_index("schedule")
+
+
+def plan(name: str) -> schedule.Schedule:
+    """The schedule that a run's name says."""
+    kind, *numbers = name.split("_")
+    total = float(numbers[-1])
+    if kind == "cosine":
+        return schedule.cosine(PEAK, total, WARMUP, PEAK / 10)
+    if kind == "constant":
+        return schedule.constant(PEAK, total, WARMUP)
+    if kind == "wsdcon":
+        return schedule.drop(PEAK, 2 * STABLE, STABLE, total * 1e-5, WARMUP)
+    shape = "linear" if kind == "wsdld" else "exponential"
+    return schedule.wsd(PEAK, total, float(numbers[0]), WARMUP, PEAK / 10, shape)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--size", type=int, choices=list(PUBLISHED), action="append")
+    parser.add_argument("--choices", action="store_true")
+    asked = parser.parse_args()
+    if asked.choices:
+        choices()
+        return
+    for size, law in itertools.product(asked.size or PUBLISHED, schedules.KERNELS):
+        table = scored(size, law)
+        print(f"{size} M, {law}: mean error {table['error'].mean():.5f} (published {PUBLISHED[size]:.5f}), "
+              f"95 % band holds {table['inside'].mean():.3f}")  # fmt: skip
+        print(table.to_string(float_format="%.4f"), flush=True)
+
+
+def choices() -> None:
+    """Errors under every choice, and under the choice made at the other size."""
+    found: dict[int, dict[tuple[float, float, bool], float]] = {size: {} for size in PUBLISHED}
+    print("| delta | noise | priors | 25 M | 100 M |\n| --- | --- | --- | --- | --- |")
+    for choice in CHOICES:
+        for size in PUBLISHED:
+            with constants(*choice):
+                found[size][choice] = float(scored(size)["error"].mean())
+        cells = " | ".join(f"{found[size][choice]:.5f}" for size in PUBLISHED)
+        print(f"| {choice[0]:g} | {choice[1]:g} | {choice[2]} | {cells} |", flush=True)
+    for size, other in ((25, 100), (100, 25)):
+        best = min(CHOICES, key=lambda c: found[other][c])
+        error = found[size][best]
+        print(f"{size} M, chosen at {other} M: {error:.5f} (published {PUBLISHED[size]:.5f})")
+
+
+if __name__ == "__main__":
+    main()
