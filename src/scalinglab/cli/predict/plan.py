@@ -113,6 +113,8 @@ def next_runs(
 ) -> None:
     """Find the runs, within a budget, that shrink the interval of a target prediction most.
 
+    Any registered form, with a list of possible runs and their costs: scalinglab plan pool.
+
     scalinglab plan next chinchilla.csv --budget 1e22 --compute 5.76e23
 
     scalinglab plan next curves.csv --x n_data --y test_error --at 1e6 --budget 5e5

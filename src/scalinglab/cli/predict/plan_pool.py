@@ -23,11 +23,20 @@ def pool(
     variable: option.Variables = None,
     column: option.Columns = None,
     space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
-    most: Annotated[int | None, typer.Option(help="How many experiments at most.")] = None,
+    most: Annotated[int | None, typer.Option(help="How many experiments at most: the next batch.")] = None,
+    tolerance: Annotated[
+        float,
+        typer.Option(help="Stop where an experiment reduces the error in the target by less than this."),
+    ] = 0.01,
+    doubt: Annotated[
+        float, typer.Option(help="Doubt about the form, in units of the spread of y; 0 takes it for exact.")
+    ] = 0.02,
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:
-    """Which experiments of a pool most reduce the error in a target region, within a budget.
+    """Which experiments of a pool most reduce the error in a target region, within a budget; for any form.
+
+    Run the batch, add its results to the runs, and ask again, until none is worth its cost.
 
     scalinglab plan pool runs.csv --pool pool.csv --target target.csv --budget 1e21 --form data_constrained
     """
@@ -52,7 +61,8 @@ def pool(
         raise BadInput(f"the pool has no column {cost!r}: name that of the costs with --cost")
     given = tuple(runs.T) if len(chosen.variables) > 1 else runs[:, 0]
     law = fit(chosen, given, tables[0].frame[tables[0].resolve(y)].to_numpy(float), space=space)
-    found = choose(law, could, tables[1].frame[price].to_numpy(float), wanted, budget=budget, most=most)
+    prices = tables[1].frame[price].to_numpy(float)
+    found = choose(law, could, prices, wanted, budget=budget, most=most, tolerance=tolerance, doubt=doubt)
     say(found.summary(), as_json)
     table = tables[1].frame.iloc[found.index].assign(deviation_after=found.after)
     document = {"before": found.before, "after": found.after, "rows": found.index, "cost": found.cost}

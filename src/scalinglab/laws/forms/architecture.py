@@ -2,7 +2,7 @@
 
 | name | equation | from |
 | --- | --- | --- |
-| `routed_experts` | ln L = a ln N + b ln Ê + c ln N ln Ê + d | Clark et al. 2022, eq. 6 and 7 |
+| `routed_experts` | ln L = a ln N + b ln Ê + c ln N ln Ê + d | Clark et al. 2022, eq. 1 |
 | `fine_grained_experts` | E + (A + g G^-γ) N^-α + B D^-β | Krajewski et al. 2024, eq. 8 |
 | `precision` | E + A N'^-α + B D^-β, N' = N (1 - e^(-P/γ)) | Kumar et al. 2024, eq. 3 |
 | `quantized_after_training` | C D^γ_D N^-γ_N e^(-P/γ) | Kumar et al. 2024, eq. 2 |
@@ -97,7 +97,7 @@ register_form(Form(
      Parameter("e_start", 1.0, 1e3, log=True, start=(1.2, 2.0, 4.0)),
      Parameter("e_max", 1.0, 1e6, log=True, start=(100.0, 300.0, 1000.0))),
     _routed, complete=_routed_linear, variables=("n_params", "n_experts"),
-    doc="Clark et al. 2022, eq. 6 and 7",
+    doc="Clark et al. 2022, eq. 1",
 ))  # fmt: skip
 register_form(Form(
     "fine_grained_experts", "E + (A + g G^-gamma) N^-alpha + B D^-beta",
