@@ -84,3 +84,13 @@ def test_three_seeds_do_not_hide_sizes_off_the_line():
     off = SIZES**-0.2 * np.exp([0, 0, 0, 0.06, -0.06, 0, 0, 0])  # no curvature on the whole
     found = [exponents.of_losses(SIZES, noisy(off, 3, 0.01, seed=k)) for k in range(20)]
     assert sum(one.last == len(SIZES) - 1 and one.first == 0 for one in found) <= 3
+
+
+def test_differences_that_are_lost_in_noise_have_no_exponent():
+    noise = np.random.default_rng(0).standard_normal((20, 5))
+    assert exponents.of_differences(SIZES[:5], 1e-3 / SIZES[:5] + noise) is None
+    row = exponents.difference_row("α", None, 20, "a note", paper=1.0)
+    assert (row.measured, row.verdict) == (None, "cannot tell")
+    found = exponents.of_differences(SIZES[:5], 1 / SIZES[:5] + [0, 0, 0, 0, 1] * noise)
+    assert found is not None
+    assert found.last == 3  # 0.0039 ± 0.22 at the last size

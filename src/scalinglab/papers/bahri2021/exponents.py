@@ -13,7 +13,8 @@ and `follows` is False.
 The error comes from refits on resampled seeds (`scalinglab.laws.bootstrap`): the sizes of one seed share
 their network and their examples, seeds do not. Differences of losses, which may be negative for one seed, are
 averaged before the logarithm is taken, with the same rule for A x^−α and the same resampling. Their relative
-errors grow with size, unlike those of losses, so that each size has the weight of its own error.
+errors grow with size, unlike those of losses, so that each size has the weight of its own error, and sizes
+from the first on whose mean is below two errors do not count. With fewer than three there is no exponent.
 """
 
 from __future__ import annotations
@@ -176,8 +177,15 @@ def _stderr(law: Any, sizes: np.ndarray, losses: np.ndarray) -> float:
     return float(few * laws.bootstrap(law, draws=400).errors()["exponent"])
 
 
-def of_differences(sizes: np.ndarray, differences: np.ndarray) -> Exponent:
-    """The exponent of the mean of differences (seeds, sizes), each of which may be negative."""
+def of_differences(sizes: np.ndarray, differences: np.ndarray) -> Exponent | None:
+    """The exponent of the mean of differences (seeds, sizes), each of which may be negative.
+
+    None where they are lost in noise.
+    """
+    every, seen = sizes, _seen(differences)
+    if seen < 3:
+        return None
+    sizes, differences = sizes[:seen], differences[:, :seen]
     weights = _weights(differences)
 
     def straight(part: slice) -> bool | None:
@@ -192,9 +200,24 @@ def of_differences(sizes: np.ndarray, differences: np.ndarray) -> Exponent:
     centre, logs = differences[:, part].mean(0), np.log(sizes[part])
     level = np.average(np.log(np.abs(centre)) + found.value * logs, weights=weights[part] ** 2)
     return Exponent(
-        found.value, found.stderr, len(differences), part.start, part.stop - 1, sizes, bool(best.length),
+        found.value, found.stderr, len(differences), part.start, part.stop - 1, every, bool(best.length),
         float(np.exp(level)),
     )  # fmt: skip
+
+
+def difference_row(quantity: str, found: Exponent | None, n: int, note: str, **reference: float) -> Row:
+    """A row of the table for an exponent of differences, against ``paper=`` where there is one."""
+    if found is not None:
+        return found.row(quantity, note, **reference)
+    lost = f"{note}; the differences are lost in noise"
+    return Row(quantity, None, None, n, note=lost, **reference)  # type: ignore[arg-type]
+
+
+def _seen(differences: np.ndarray) -> int:
+    """Sizes up to the first whose mean is below two standard errors."""
+    error = differences.std(0, ddof=1) / np.sqrt(len(differences))
+    lost = np.flatnonzero(differences.mean(0) < 2 * error)
+    return int(lost[0]) if len(lost) else differences.shape[1]
 
 
 def _weights(differences: np.ndarray) -> np.ndarray:

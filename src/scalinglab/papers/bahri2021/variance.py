@@ -35,7 +35,7 @@ from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.papers import trained
 from scalinglab.papers.bahri2021 import exponents
-from scalinglab.papers.bahri2021.exponents import Exponent
+from scalinglab.papers.bahri2021.exponents import difference_row
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row, mean
 
@@ -124,17 +124,16 @@ def fig1_top_left(scale: str) -> Reproduction:
         under = slice(min(few, len(sizes) - 2), None)  # D below P is another regime
         alpha = exponents.of_differences(sizes[under], excess[:, under])
         frames.append(frame)
-        draw(axis, sizes, excess, alpha, color, f"{task.name}: {alpha}")
+        draw(axis, sizes, excess, color, f"{task.name}: {alpha or 'lost in noise'}")
         note = f"N = {s.population}, P = {frame['n_params'].iloc[0]:.0f}, sizes D > P"
         rows += [
-            alpha.row(f"{task.name}: α_D", note, paper=1.0),
+            difference_row(f"{task.name}: α_D", alpha, len(excess), note, paper=1.0),
             _second_order(task.name, sizes[under], excess[:, under]),
         ]
         if few:
             every = exponents.of_differences(sizes, excess)
-            rows.append(
-                every.row(f"{task.name}: α_D with the sizes D < P", "not judged: the claim is for D ≫ P")
-            )
+            name = f"{task.name}: α_D with the sizes D < P"
+            rows.append(difference_row(name, every, len(excess), "not judged: the claim is for D ≫ P"))
     style.legend(axis, fontsize=7)
     curves = Curves(pd.concat(frames, ignore_index=True), settings=["task"], source="train")
     return Reproduction(curves, figure, tuple(rows))
@@ -174,7 +173,7 @@ def _second_order(name: str, sizes: np.ndarray, excess: np.ndarray) -> Row:
     )  # fmt: skip
 
 
-def draw(axis: Any, sizes: np.ndarray, values: np.ndarray, alpha: Exponent, color: Any, label: str) -> None:
+def draw(axis: Any, sizes: np.ndarray, values: np.ndarray, color: Any, label: str) -> None:
     """Means with their errors, and the line of slope −1 with the weight that each size has in the fit."""
     centre, error = values.mean(0), values.std(0, ddof=1) / np.sqrt(len(values))
     shown = centre > 0
@@ -225,9 +224,12 @@ def fig1_bottom_right(scale: str) -> Reproduction:
         widths, excess, frame = width_excess(s, activation, loss)
         sign = float(np.sign(excess.mean()))
         alpha = exponents.of_differences(widths, sign * excess)
-        draw(axis, widths, sign * excess, alpha, color, f"{name}: {alpha}")
+        draw(axis, widths, sign * excess, color, f"{name}: {alpha or 'lost in noise'}")
         note = f"{s.n_data} examples, {s.steps} steps, the network lies {'above' if sign > 0 else 'below'}"
-        rows += [alpha.row(f"{name}: α_W", note, paper=1.0), _second_order_width(name, widths, excess)]
+        rows += [
+            difference_row(f"{name}: α_W", alpha, len(excess), note, paper=1.0),
+            _second_order_width(name, widths, excess),
+        ]
         frames.append(frame)
     style.legend(axis)
     curves = Curves(
