@@ -274,7 +274,7 @@ class PowerLaw(Spectrum):
         while first <= self._n_modes:
             last = min(max(math.ceil(first * ratio) - 1, first), self._n_modes)
             k, count = uniform_gauss(last - first + 1, order)
-            yield first + k, count
+            yield float(first) + k, count  # NumPy 1 has no integers beyond 64 bits
             first = last + 1
 
     def __repr__(self) -> str:
