@@ -190,20 +190,26 @@ def fig7(scale: str) -> Reproduction:
     made = ours(scale, trained.kept(), names, from_epoch=0.0, laws=False)
     if not made:
         raise BadInput("figure 7 is about time, which the published curves leave out: train or give --store")
-    figure, axes = panels(len(made), 2, size=(3.8, 2.9))
-    rows = []
-    for (left, right), pair in zip(axes, made, strict=True):
-        frame = pair.curves.frame
-        loglog(left, "epoch", "test error", pair.label)
-        loglog(right, "epoch", "norm λ(t)")
-        sizes = np.sort(frame["n_data"].unique())
-        for shade, size in zip(colors(sizes), sizes, strict=True):
-            for _, run in frame[frame["n_data"] == size].groupby("run"):
-                left.plot(run["epoch"], run["test_error"], color=shade, linewidth=0.8)
-                right.plot(run["epoch"], run["norm"], color=shade, linewidth=0.8)
-        sizes_legend(left, sizes, "P", loc="lower left")
-        rows.append(monotone(pair, "the paper: always monotone"))
+    by_name = {name: [pair for pair in made if pair.name == name] for name in (pair.name for pair in made)}
+    figure, axes = panels(len(by_name), 1 + max(map(len, by_name.values())), size=(3.5, 2.7))
+    for (left, *others), (name, norms) in zip(axes, by_name.items(), strict=True):
+        loglog(left, "epoch", "test error", name)
+        _draw_runs(left, norms[0], "test_error")
+        sizes_legend(left, np.sort(norms[0].curves.frame["n_data"].unique()), "P", loc="lower left")
+        for axis, pair in zip(others, norms, strict=False):
+            loglog(axis, "epoch", "norm λ(t)", f"norm {pair.norm}")
+            _draw_runs(axis, pair, "norm")
+    rows = [monotone(pair, "the paper: always monotone") for pair in made]
     return Reproduction(together(made), figure, tuple(rows))
+
+
+def _draw_runs(axis: Axes, pair: Pair, column: str) -> None:
+    """One thin line a run against epochs, coloured by training size."""
+    frame = pair.curves.frame
+    sizes = np.sort(frame["n_data"].unique())
+    for shade, size in zip(colors(sizes), sizes, strict=True):
+        for _, run in frame[frame["n_data"] == size].groupby("run"):
+            axis.plot(run["epoch"], run[column], color=shade, linewidth=0.8)
 
 
 def monotone(pair: Pair, note: str) -> Row:

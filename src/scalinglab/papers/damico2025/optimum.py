@@ -30,8 +30,9 @@ def in_time(scale: str) -> Reproduction:
         analysed(scale)  # says what is missing where there is nothing at all
         raise BadInput("the published curves leave out the time: train, or give a store with --store")
     found = [optimum_in_time(pair.curves) for pair in made]
-    figure, axes = panels(len(made), 2, size=(3.8, 2.9))
-    for (left, right), pair, one in zip(axes, made, found, strict=True):
+    across = 2 if all(a.name == b.name for a, b in zip(made[::2], made[1::2], strict=False)) else 1
+    figure, axes = panels(-(-len(made) // across), 2 * across, size=(3.5, 2.7))
+    for (left, right), pair, one in zip(axes.reshape(-1, 2), made, found, strict=True):
         loglog(left, "epochs trained", "norm at the optimum", pair.label)
         sizes = np.sort(one.table["size"].unique())
         for shade, size in zip(colors(sizes), sizes, strict=True):
