@@ -241,8 +241,10 @@ def _determined(scale: str) -> list[Pair]:
 def fig8(scale: str) -> Reproduction:
     """What the exponents are read off: curves with their power-law windows; optima against size."""
     made = _determined(scale)
-    figure, axes = panels(len(made), 2, size=(3.8, 2.9))
-    for (left, right), pair in zip(axes, made, strict=True):
+    figure, axes = panels(-(-len(made) // 2), 4, size=(3.6, 2.8))
+    for spare in axes.reshape(-1, 2)[len(made) :].ravel():
+        spare.set_axis_off()
+    for (left, right), pair in zip(axes.reshape(-1, 2), made, strict=False):
         found = pair.found
         assert found is not None
         table = found.table
