@@ -158,3 +158,19 @@ def test_figures_of_networks_say_what_stands_in_for_what(key):
     assert all("stand-in" in row.note for row in made.table)
     assert all(row.stderr is not None for row in made.table)
     assert {"test_loss", "step"} <= set(made.curves.frame)
+
+
+def test_an_exponent_at_the_bound_of_its_fit_is_no_number():
+    from scalinglab.laws import surface
+
+    step = np.geomspace(10, 1000, 8)
+    sizes, times = (part.ravel() for part in np.meshgrid([100.0, 400.0, 1600.0, 6400.0], step))
+    rng = np.random.default_rng(0)
+    known = [surface.fit(sizes, times, times**-0.5 + 3 * sizes**-0.4 + 0.1) for _ in range(2)]
+    flat = [surface.fit(sizes, times, times**-0.5 * np.exp(0.01 * rng.standard_normal(32)) + 50 * sizes**-5.0)
+            for _ in range(2)]  # fmt: skip
+    assert width_scans._exponent_row("β", known, "alpha", "stand-in").measured == pytest.approx(0.4, abs=1e-3)
+    row = width_scans._exponent_row("β", flat, "alpha", "stand-in")
+    assert max(fit.alpha for fit in flat) > 4.9
+    assert row.measured is None
+    assert "not determined" in row.note

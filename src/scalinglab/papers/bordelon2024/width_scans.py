@@ -32,6 +32,8 @@ from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from scalinglab.laws.surface import Surface
+
 BUDGETS = 25  # values of compute at which widths are compared
 CLOSE = 0.05  # deviation, in the log of the loss, of a fit that describes the curves well
 OPTIMIZER = {"optimizer": "sgd", "online": True, "measure": [], "checkpoints_per_decade": 5}
@@ -179,14 +181,13 @@ def fig1a(scale: str) -> Reproduction:
         label = "fit L0 + A t^-α + B N^-β" if not place else None
         axis.plot(steps, fitted, ":", color=style.INK, label=label)
     style.legend(axis, fontsize=7)
-    alpha, beta = (verdict.mean([getattr(fit, name) for fit in fits]) for name in ("beta", "alpha"))
     rows = [
         _judged(
             "deviation of L0 + A t^-α + B N^-β from the curves, root mean square in ln L",
             verdict.mean(deviations), "<", CLOSE, f"one fit a seed; {s.stand_in}; the paper: well described",
         ),
-        Row("time exponent α", alpha.value, alpha.stderr, alpha.n, note=f"{s.stand_in}; no number printed"),
-        Row("width exponent β", beta.value, beta.stderr, beta.n, note=f"{s.stand_in}; no number printed"),
+        _exponent_row("time exponent α", fits, "beta", s.stand_in),
+        _exponent_row("width exponent β", fits, "alpha", s.stand_in),
         _judged(
             "final test loss, widest over narrowest network", _ends_of(curves, s.widths[-1], s.widths[0]),
             "<", 1.0, f"{s.stand_in}; the paper: wider is better online",
@@ -194,6 +195,16 @@ def fig1a(scale: str) -> Reproduction:
         _ensemble_row(s, curves, outputs),
     ]  # fmt: skip
     return Reproduction(curves, figure, tuple(rows))
+
+
+def _exponent_row(quantity: str, fits: list[Surface], name: str, stand_in: str) -> Row:
+    """The mean exponent of the fits; no number where a fit ends at the bound of what is allowed."""
+    bound = next(p.high for p in fits[0].law.form.parameters if p.name == name)
+    values = [getattr(fit, name) for fit in fits]
+    if max(values) > 0.98 * bound:
+        return Row(quantity, None, note=f"not determined by these curves; {stand_in}; no number printed")
+    found = verdict.mean(values)
+    return Row(quantity, found.value, found.stderr, found.n, note=f"{stand_in}; no number printed")
 
 
 def _judged(quantity: str, found: Number, relation: str, bound: float, note: str) -> Row:
