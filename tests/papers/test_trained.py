@@ -14,6 +14,7 @@ from scalinglab.curves import Curves
 from scalinglab.papers import Entry, Reproduction, Row, trained
 from scalinglab.papers import results as kept
 from scalinglab.store import Store
+from scalinglab.store.record import Record
 
 SETTING = {
     "model": "mlp", "dataset": "digits", "n_data": 32, "steps": 3, "model_options": {"hidden": 4},
@@ -102,3 +103,14 @@ def test_the_record_of_a_table_of_curves_names_the_gpu_that_trained_it(tmp_path:
         assert kept.trained_on(made) == ""
         table.with_suffix(".toml").write_text('gpu = "NVIDIA H200"')
         assert kept.trained_on(made) == " (runs: NVIDIA H200)"
+
+
+def test_a_run_that_lay_still_does_not_count_into_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    spans = [(10.0 * k, 10.0 * k + 10) for k in range(9)] + [(0.0, 4000.0), (30.0, 75.0)]
+    records = {str(k): Record(str(k), started=1 + a, finished=1 + b) for k, (a, b) in enumerate(spans)}
+    monkeypatch.setattr(Store, "records", lambda self: records)
+    frame = pd.DataFrame({"run": list(records), "model": "mlp", "test_loss": 1.0})
+    with trained.kept_in(tmp_path):
+        found = trained.training(Curves(frame, source="train"))
+    assert found is not None
+    assert (found.runs, found.seconds) == (11, 90.0)

@@ -96,8 +96,8 @@ class Training:
 
     Attributes:
         runs: how many.
-        seconds: during which at least one of them was trained; without runs that lay still for a while,
-            which took ten times as long as most.
+        seconds: during which at least one of them was trained; without runs that were interrupted,
+            from whose start to whose end it took ten times as long as for nine in ten of all.
         gpus: that trained them, by name; none: a CPU.
     """
 
@@ -121,7 +121,7 @@ def training(figure: Curves) -> Training | None:
         return None
     spans = sorted((r.started, r.finished) for r in records if r.started and r.finished)
     lengths = sorted(end - start for start, end in spans)
-    usual = lengths[len(lengths) // 2] if lengths else 0.0
+    usual = lengths[int(0.9 * len(lengths))] if lengths else 0.0
     spans = [(start, end) for start, end in spans if end - start <= 10 * usual]
     seconds, until = 0.0, 0.0
     for start, end in spans:
