@@ -59,7 +59,7 @@ def lack_of_fit(x: np.ndarray, r: np.ndarray, parameters: int, rounding: float) 
 CORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)  # between neighbours; half of the prior is on the first
 MOST_UNEVEN = 3.0  # prior standard deviation of the logarithm of the ratio of the noise at the two ends
 NOISE_EXPONENTS = np.linspace(-2.5, 2.5, 11)  # in prior standard deviations
-HUBER = 1.345  # threshold of a robust fit, in standard deviations
+HUBER = 2.0  # threshold in standard deviations: outliers are held back, Gaussian noise hardly
 ROUNDS = 20  # of reweighting
 NEGLIGIBLE = 1e-4  # share of the average below which a noise model is left out
 
