@@ -22,7 +22,7 @@ from scalinglab.laws.noise.selection import Search, resampled
 DRAWS = 2000
 RISE = 0.25  # of the error above its best
 FEWEST = 3  # runs a level
-SHARP = 6.0  # standard errors of a level's mean in the rise, at least: else its best is mostly chance
+SHARP = 6.0  # standard errors of a level, their median, in the rise at least: else its best is mostly chance
 BETWEEN = 0.15  # of a step of the search: what interpolation between two levels may miss
 
 
@@ -92,7 +92,7 @@ def _of_width(found: Ends, one: Search, rise: float, seed: tuple[int, int]) -> t
     means = np.vstack([one.mean, resampled(one, DRAWS, seed)[0]])
     errors = -means if found.is_loss else 1 - means
     runs = min(len(scores) for scores, ok in zip(one.scores, one.usable, strict=True) if ok)
-    if runs < FEWEST or not rise * errors[0].min() >= SHARP * one.pooled_deviation / np.sqrt(runs):
+    if runs < FEWEST or not rise * errors[0].min() >= SHARP * np.median(one.stderr[one.usable]):
         return float("nan"), np.full(DRAWS, np.nan)
     missed = np.random.default_rng((*seed, 1)).uniform(-BETWEEN, BETWEEN, len(errors))
     missed[0] = 0.0
