@@ -11,7 +11,7 @@ from scalinglab.errors import BadInput
 from scalinglab.sweep import Plan, Task, timing, training
 from scalinglab.sweep.driver import interruptible
 from scalinglab.sweep.plan import part, split
-from scalinglab.sweep.pools import engines
+from scalinglab.sweep.pools import engines, ray_engine
 from scalinglab.sweep.runner import Runner
 
 
@@ -126,3 +126,34 @@ def test_an_estimate_is_the_start_and_the_longer_of_all_work_shared_and_the_long
     )
     many = Plan({}, (), (), tasks, 100, runner, ()).estimate()
     assert many["seconds"] == pytest.approx(3 + 2.0), "one task is not shared"
+
+
+def test_activations_are_counted_once_at_the_layers_themselves():
+    pytest.importorskip("torch")
+    _, activations = training._sizes("mlp", 1.0, 1, "digits", None, '{"hidden": 40}')
+    # outputs of: flatten (64), one hidden layer and its activation function (40 each), the last layer (10)
+    assert activations == 64 + 40 + 40 + 10
+
+
+def test_the_summary_of_a_plan_counts_runs_tasks_and_memory():
+    tasks = tuple(Task(({"seed": k}, {"seed": k + 9}), cost=1.0, memory=2e6 * (k + 1)) for k in range(3))
+    runs = {f"r{k}": {"seed": k} for k in range(8)}
+    plan = Plan(runs, ("r6",), ("r7",), tasks, 2, None, ())
+    assert plan.summary().split("\n") == [
+        "8 runs: 1 done, 1 failed before, 6 to do",
+        "3 tasks of up to 2 runs on 2 workers, each within about 6 MB",
+        "runs that failed before are left alone; retry_failed does them again",
+    ]
+    assert (
+        Plan(runs, tuple(runs), (), (), 2, None, ()).summary() == "8 runs: 8 done, 0 failed before, 0 to do"
+    )
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_a_part_of_a_gpu_is_a_part_of_its_memory(here, monkeypatch):
+    torch = pytest.importorskip("torch")
+    kept = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: here)
+    monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", kept.append)
+    ray_engine._keep_to(0.5)
+    assert kept == ([0.5] if here else [])
