@@ -7,12 +7,11 @@ A file holds one pickled dictionary. Read here are
 - ``mean_val_error_arr`` (P, x): test error, averaged over seeds; NaN at norms that no run of a size reaches,
 - ``seed_arr``: the seeds.
 
-A pickle can run any code when it is loaded, so nothing but arrays and plain values is let through.
+A pickle can run any code when it is loaded, so it is never loaded: `pickled_arrays` reads what it holds.
 """
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +19,11 @@ import numpy as np
 import pandas as pd
 from numpy.lib import format as npy
 
+from scalinglab.data import pickled_arrays
 from scalinglab.errors import BadInput
 
 NEEDED = ("P_arr", "log_x_grid", "mean_val_error_arr", "seed_arr")
 PERCENT = 0.01
-HARMLESS = {
-    (module, name)
-    for module in ("numpy.core.multiarray", "numpy._core.multiarray")
-    for name in ("_reconstruct", "scalar")
-} | {("numpy", "ndarray"), ("numpy", "dtype")}
-
-
-class _Arrays(pickle.Unpickler):
-    """Loads arrays and plain values, and refuses everything else."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in HARMLESS:
-            raise pickle.UnpicklingError(f"it holds {module}.{name}")
-        return super().find_class(module, name)
 
 
 def read_arrays(path: Path) -> pd.DataFrame:
@@ -78,8 +64,8 @@ def _dictionary(path: Path) -> dict[str, Any]:
             header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             if not header(file)[2].hasobject:
                 raise BadInput(f"{path} holds a plain array, not a dictionary of them")
-            held = _Arrays(file).load()
-    except (ValueError, EOFError, pickle.UnpicklingError, AttributeError, ImportError) as error:
+            held = pickled_arrays.read(file)
+    except (ValueError, EOFError, LookupError, AttributeError, TypeError) as error:
         raise BadInput(f"{path} is no NumPy file with a dictionary of arrays: {error}") from error
     held = held.item() if isinstance(held, np.ndarray) and held.size == 1 else held
     if not isinstance(held, dict):
