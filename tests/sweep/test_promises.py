@@ -1,5 +1,6 @@
 """Promises of sweeps that a small change of the code would break unseen."""
 
+import inspect
 import signal
 import threading
 from pathlib import Path
@@ -8,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from scalinglab.errors import BadInput
-from scalinglab.sweep import Plan, Task, timing, training
+from scalinglab.sweep import Plan, Task, execute, timing, training
 from scalinglab.sweep.driver import interruptible
 from scalinglab.sweep.plan import part, split
 from scalinglab.sweep.pools import engines, ray_engine
@@ -157,3 +158,8 @@ def test_a_part_of_a_gpu_is_a_part_of_its_memory(here, monkeypatch):
     monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", kept.append)
     ray_engine._keep_to(0.5)
     assert kept == ([0.5] if here else [])
+
+
+def test_a_task_needs_one_processor_and_no_gpu_by_default():
+    defaults = {name: p.default for name, p in inspect.signature(execute).parameters.items()}
+    assert (defaults["cpus"], defaults["gpus"], defaults["engine"]) == (1, 0, "local")
