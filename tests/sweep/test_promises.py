@@ -66,6 +66,9 @@ def test_steps_of_the_longer_trial_take_two_and_a_half_seconds():
 
 def test_a_task_on_a_cpu_holds_sixteen_runs_and_its_share_of_the_memory(monkeypatch):
     assert training.capacity("cpu") == 16
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "_cuda", lambda device: True)
+        assert training.capacity("cuda") == 256, "docs/cluster.md"
     monkeypatch.setattr(Path, "read_text", lambda self: "MemTotal: 9 kB\nMemAvailable:   1000 kB\n")
     assert training.memory_limit("cpu", 1) == pytest.approx(0.7 * 1000 * 1024)
     assert training.memory_limit("cpu", 4) == pytest.approx(0.7 * 1000 * 1024 / 4)
