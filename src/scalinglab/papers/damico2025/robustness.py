@@ -68,7 +68,8 @@ def _variant(scale: str, variant: str) -> Reproduction:
         before = [p for p in made if p.name == base and p.norm == pair.norm]
         if before:
             rows.append(_same_gamma(pair, before[0]))
-        rows.append(monotone(pair, "the paper asks whether it stays monotone; from the first epoch on"))
+        if variant == "weight decay":
+            rows.append(monotone(pair, "the paper asks whether it stays monotone; from the first epoch on"))
     return Reproduction(together(made), _curves_and_collapse(list(own)), tuple(rows))
 
 
