@@ -145,7 +145,8 @@ def speedup(
     value = float(weights @ _shifts(law, law.values[None])[0])
     spread = _spread(law, law.coordinates[None], weights)[0]
     t = _studentised(law, weights, value, draws, seed)
-    tails = np.quantile(t, [0.5 + level / 2, 0.5 - level / 2])
+    # the k-th of n draws has k/(n + 1) below it on average
+    tails = np.quantile(t, [0.5 + level / 2, 0.5 - level / 2], method="weibull")
     low, high = value - tails * spread
     return Speedup(
         float(np.exp(value)), float(np.exp(low)), float(np.exp(high)), level, place, law, draws, parallel
