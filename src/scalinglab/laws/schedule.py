@@ -30,6 +30,7 @@ from scalinglab.laws.forms.schedules import Run
 DELTA = 5e-4  # Huber's threshold of ln loss: absolute errors, which a few odd stretches do not move
 # of ln loss, against which priors count: more than a checkpoint's, since a run is wrong as a whole
 NOISE = 5e-3
+CHANGE = 0.1  # part by which the slope of ln loss against ln S may change beyond what was fitted
 WARM_CELLS, DECAY_CELLS = 24, 160  # pieces into which a rise and a fall of the rate are cut
 
 
@@ -172,7 +173,8 @@ class ScheduleLaw:
         """The band in which a new run under this schedule is expected.
 
         Its width joins what the fit leaves open, with checkpoints that are wrong together counted as such
-        (`NOISE`), the misfit of the runs that were fitted, and the difference to the rival law.
+        (`NOISE`), the misfit of the runs that were fitted, the difference to the rival law, and beyond the
+        largest sum of rates that was fitted a change of the slope there (`CHANGE`).
         """
         form, where = self._form(plan, steps, group)
         values = self._values(form)
@@ -184,10 +186,20 @@ class ScheduleLaw:
         places = [self.law.form.names.index(p.name) for p in form.parameters]
         covariance = self._covariance()[np.ix_(places, places)]
         variance = np.sum(slopes @ covariance * slopes, axis=1) + self.misfit**2
+        variance = variance + self._further(form, where, plan, np.atleast_1d(np.asarray(steps, float))) ** 2
         if self.rival is not None:
             variance = variance + np.log(self.rival.predict(plan, steps, group=group) / loss) ** 2
         reach = level_quantile(level, 10**6) * np.sqrt(variance)
         return Interval(loss * np.exp(-reach), loss * np.exp(reach))
+
+    def _further(self, form: Form, where: np.ndarray, plan: Schedule, steps: np.ndarray) -> np.ndarray:
+        """How far the slope of ln loss against ln S may lead astray beyond the largest S that was fitted."""
+        beyond = np.log(np.maximum(plan.area(steps) / max(run.area.max() for run in self.runs), 1.0))
+        values = dict(zip(form.names, self._values(form), strict=True))
+        group = next(name for name in form.names if name.startswith("alpha"))[len("alpha") :]
+        falling = values[f"A{group}"] * np.exp(-values[f"alpha{group}"] * np.log(plan.area(steps)))
+        slope = values[f"alpha{group}"] * falling / np.asarray(form.function(where, *self._values(form)))
+        return np.asarray(CHANGE * slope * beyond)
 
     @property
     def misfit(self) -> float:

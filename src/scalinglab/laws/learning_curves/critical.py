@@ -29,6 +29,7 @@ GOOD = 3.0  # the quality above which the smallest size is set aside
 LEAST_NOISE = (
     0.3  # of the rms error of a curve: a point where all runs agree by chance is no better than that
 )
+SHARED = 20.0  # points' worth of the median noise of all curves, where sizes were not repeated
 WIDTHS = (-0.3, -0.6, -1.0, -1.6)  # starts of a
 HEIGHTS = (-0.3, 0.0, 0.3, 0.8)  # starts of b
 PLACES = 9  # starts of x_c
@@ -74,6 +75,7 @@ def _points(
     rows: list[np.ndarray] = []
     kept: list[float] = []
     short: list[float] = []
+    single = True
     for value, part in table[good].groupby(size, sort=True):
         own = part.groupby(x, sort=True)[y].agg(["mean", "std", "count"])
         if len(own) < FEWEST_POINTS:
@@ -84,6 +86,7 @@ def _points(
             np.full(len(own), len(kept)), np.full(len(own), np.log(value)), at, mean, _noise(own, at, mean)
         ]))  # fmt: skip
         kept.append(float(value))
+        single &= bool((own["count"] < 3).any())
     if len(kept) < FEWEST:
         raise BadInput(
             f"{len(kept)} sizes have {FEWEST_POINTS} values of {x} or more: a critical point needs {FEWEST}; "
@@ -96,8 +99,18 @@ def _points(
         )
     if lost := int((~good).sum()):
         notes.append(f"{lost} points left out: {x} or {y} is missing")
-    which, log_size, at, mean, noise = np.concatenate(rows).T
+    which, log_size, at, mean, noise = np.concatenate(_pooled(rows, single)).T
     return np.array(kept), Points(which, log_size, at, mean, noise, critical=True), tuple(notes)
+
+
+def _pooled(rows: list[np.ndarray], single: bool) -> list[np.ndarray]:
+    """Noise that a few points of one curve tell badly is drawn towards the median of all curves."""
+    if not single:
+        return rows
+    typical = np.median([part[0, 4] for part in rows]) ** 2
+    for part in rows:
+        part[:, 4] = np.sqrt((len(part) * part[:, 4] ** 2 + SHARED * typical) / (len(part) + SHARED))
+    return rows
 
 
 def _noise(own: pd.DataFrame, x: np.ndarray, y: np.ndarray) -> np.ndarray:
