@@ -10,7 +10,7 @@ several short sittings: `Kept` restricts what is trained now.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,10 +160,12 @@ def measured(
         return Curves(frame.assign(experiment=experiment), settings=list(names), source="train")
     store = Store(place)
     todo = [one for one in settings if not store.done(one)]
-    for one, row in zip(todo, measure(todo), strict=True):
-        writer, _ = store.resume(one, experiment=experiment)
-        writer.append(dict(row))
-        writer.seal("done")
+    rows = iter(measure(todo))
+    for one in todo:
+        writer, _ = store.resume(one, experiment=experiment)  # first: a run's time is from here to its end
+        with closing(writer):
+            writer.append(dict(next(rows)))
+            writer.seal("done")
     runs = [run_name(one) for one in settings]
     _ask(runs)
     return store.curves().select(run=runs)
