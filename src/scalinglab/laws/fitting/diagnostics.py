@@ -28,7 +28,7 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.laws.fitting.solution import Interval, Solution
-from scalinglab.laws.fitting.statistics import NoiseAverage, average_over_noise
+from scalinglab.laws.fitting.statistics import NoiseAverage, average_over_noise, level_quantile
 
 FEWEST_SIZES = 8  # below, a test of residuals has no power
 DRAWS = 1000
@@ -171,10 +171,12 @@ class Diagnosis:
         """The ends, scaled on each side by the average's interval over the usual one."""
         assert self.tests is not None
         assert self.average is not None
+        if len(self.average.weight) == 1:  # one noise model: that of the fit
+            return bottom, top
         below, above = self.average.ends(rows[None], level, log_x)
-        middle, half = self.tests.usual(rows, level, log_x)
+        half = self.tests.usual(rows, level, log_x is not None)
         # the fitted value stays inside
-        down, up = np.maximum((middle - below) / half, 0.0), np.maximum((above - middle) / half, 0.0)
+        down, up = np.maximum(-below / half, 0.0), np.maximum(above / half, 0.0)
         with np.errstate(invalid="ignore"):
             low, high = centre - down * (centre - bottom), centre + up * (top - centre)
         return np.where(np.isfinite(bottom), low, bottom), np.where(np.isfinite(top), high, top)
@@ -237,7 +239,8 @@ class _Tests:
             fitted = np.column_stack([fitted, np.maximum(self.logs - math.log(place), 0.0)])
         self.q, self.r = np.linalg.qr(fitted)
         self.dof = len(self.logs) - self.q.shape[1]
-        self.residuals = raw[:, 0] - self.q @ (self.q.T @ raw[:, 0])
+        self.raw = raw[:, 0]
+        self.residuals = self.raw - self.q @ (self.q.T @ raw[:, 0])
         self.left = 1 - np.sum(self.q**2, axis=1)  # diagonal of 1 − H
         self.places = np.unique(self.logs)[2:-2]
         hinges = np.maximum(self.logs[None] - self.places[:, None], 0.0)
@@ -299,7 +302,7 @@ class _Tests:
         share = np.r_[np.full(TRIED_PLACES, 0.5 / TRIED_PLACES), 0.5] if bent else np.ones(1)
         return average_over_noise(
             designs,
-            -self.residuals,
+            -self.raw,
             self.logs,
             correlated=correlated,
             steepest=0.0 if even else self.steepest_noise,
@@ -330,12 +333,13 @@ class _Tests:
         half = float(np.ptp(self.places)) / max(len(self.places) - 1, 1) / 2
         return np.linspace(possible.min() - half, possible.max() + half, TRIED_PLACES)
 
-    def usual(
-        self, rows: np.ndarray, level: float, log_x: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """(quantities,) the middle of the interval of the linearised fit as it is, and half of it."""
-        low, high = self.averaged(correlated=False, even=True).ends(rows[None], level, log_x)
-        return (low + high) / 2, np.maximum((high - low) / 2, 1e-300)
+    def usual(self, rows: np.ndarray, level: float, measured: bool) -> np.ndarray:
+        """(quantities,) half the interval of the linearised fit with the scale of the law."""
+        law = self.law
+        variance = law.variance * len(self.logs) / len(law.points.y)  # of a mean, where points are in blocks
+        variance = variance * np.sum(np.linalg.solve(self.r.T, rows.T) ** 2, axis=0)
+        noise = law.residual_std**2 if measured else 0.0
+        return np.asarray(np.maximum(level_quantile(level, law.dof) * np.sqrt(variance + noise), 1e-300))
 
     def gradient(self, at: np.ndarray) -> np.ndarray:
         """(at, p) of ln law with respect to the scaled coordinates."""
