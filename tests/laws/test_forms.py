@@ -48,6 +48,18 @@ def test_gradients_agree_with_differences(name: str):
         assert np.max(np.abs(exact[j] - difference) / scale) < 1e-7
 
 
+@pytest.mark.parametrize("name", [n for n in TRUTH if forms.get(n).exponent])
+def test_the_exponent_is_the_slope_at_large_x(name: str):
+    """−d ln(y − E)/d ln x far out, with γ2 = 1.5 in equation 6, where γ1 γ2 is not γ1."""
+    form, values = forms.get(name), dict(zip(forms.get(name).names, TRUTH[name]))
+    changed = {"damico": {"gamma_2": 1.5}, "m3": {form.names[-1]: 1e-30}}  # m3 ends at x = 1/γ
+    values |= {"offset": 0.0} if "offset" in values else {}
+    values |= changed.get(name, {})
+    x = np.array([1e13, 1e14])
+    y = form(x, *(values[n] for n in form.names))
+    assert -np.diff(np.log(y)) / np.log(10) == pytest.approx(float(form.get_exponent(values)), rel=1e-3)
+
+
 def test_m4_solves_its_implicit_equation_from_floor_to_ceiling():
     offset, span, amplitude, exponent = 0.05, 0.9, 3.0, 0.4
     for shape in (0.1, 1.0, 5.0):
