@@ -157,7 +157,7 @@ def test_seeds_count_as_runs_however_the_column_is_spelt(tmp_path: Path, name: s
     ]  # fmt: skip
     pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
     said = run("laws", "fit", tmp_path / "logs.csv", "--x", "Train Size", "--y", "err", "--no-figure")
-    assert "the lowest err of each run: 12 of 48 rows" in said
+    assert "the lowest test_error of each run: 12 of 48 rows" in " ".join(said.split())
     assert f"runs identified by n_data, {'seed' if name == 'Seed #' else name}" in " ".join(said.split())
 
 

@@ -183,7 +183,8 @@ def test_next_runs_shrink_the_interval_as_promised():
     found = plan.next_runs(fitted, budget=6e5, at=1e6)
     assert found.cost.sum() <= 6e5
     assert np.all(np.diff([found.before, *found.after]) < 0)
-    # measure what it proposes, many times: intervals shrink by the factor that was promised
+    # measure what it proposes, many times: intervals shrink at least by the factor that was promised, and by
+    # more, since more runs also tell more about how noise changes with size, which the promise leaves out
     x = np.r_[X, np.repeat(found.runs[:, 0], found.seeds)]
     widths = []
     for seed in range(12):
@@ -192,7 +193,7 @@ def test_next_runs_shrink_the_interval_as_promised():
         both = [sl.laws.fit("power_law_offset", x[:n], y[:n]).interval(1e6) for n in (X.size, x.size)]
         widths.append([np.log(high / low) for low, high in both])
     before, after = np.mean(widths, axis=0)
-    assert after / before == pytest.approx(found.after[-1] / found.before, rel=0.3)
+    assert 0.5 < (after / before) / (found.after[-1] / found.before) < 1.1
 
 
 def test_next_runs_for_a_surface_respect_the_budget_and_the_shapes_tried(fitted):
