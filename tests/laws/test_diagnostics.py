@@ -50,6 +50,7 @@ def test_correlated_noise_is_said_and_covered():
     assert said > 0.6
 
 
+@pytest.mark.slow
 def test_a_break_that_the_form_lacks_is_placed_said_and_covered():
     rng = np.random.default_rng(2)
 

@@ -41,6 +41,7 @@ def test_expected_deviation_is_that_of_the_refitted_covariance():
     assert len(set(found.index) & set(places)) == 0
 
 
+@pytest.mark.slow
 def test_sequence_spends_no_more_than_the_budget_and_beats_the_cheapest():
     costs, target = SIZES, np.array([1e6])
     truth = TRUTH[0] + TRUTH[1] * target[0] ** -TRUTH[2]

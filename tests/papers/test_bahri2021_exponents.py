@@ -23,6 +23,7 @@ def test_a_power_law_keeps_all_sizes_and_its_exponent():
     assert found.row("α", paper=0.6).verdict == "agrees"
 
 
+@pytest.mark.slow
 def test_the_error_holds_the_truth_as_often_as_it_says():
     rows = [exponents.of_losses(SIZES, noisy(SIZES**-0.6, 8, seed=k)).row("α", paper=0.6) for k in range(60)]
     assert sum(row.verdict == "disagrees" for row in rows) <= 7  # 3 expected
@@ -80,6 +81,7 @@ def test_a_straight_curve_passes_the_test_of_fit_as_often_as_it_says():
     assert 3 <= sum(exponents.lacks_fit(one, 2) for one in left) <= 19  # 10 expected
 
 
+@pytest.mark.slow
 def test_three_seeds_do_not_hide_sizes_off_the_line():
     off = SIZES**-0.2 * np.exp([0, 0, 0, 0.06, -0.06, 0, 0, 0])  # no curvature on the whole
     found = [exponents.of_losses(SIZES, noisy(off, 3, 0.01, seed=k)) for k in range(20)]
