@@ -24,6 +24,7 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
+from scalinglab.laws.noise.power import powers
 from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
 from scalinglab.laws.noise.selection import Search, interval_of, middles, open_ended, resampled, select
 
@@ -200,7 +201,7 @@ def from_ends(
     widths = found.widths
     repeated = all(one.repeated for one in searches)
     through = (widths[used], middle[used], drawn[:, used], repeated)
-    a, p = _estimate(_proportionality, *through), _estimate(_power, *through)
+    a, p = _estimate(_proportionality, *through), _estimate(powers, *through)
     claim = found.claim() if claim is None else claim
     verdict, reason = _verdict(p, claim, int(closed.sum()), repeated)
     failed = np.array([1 - sum(map(len, one.scores)) / one.tried.sum() for one in searches])
@@ -233,14 +234,6 @@ def _resample(
 def _proportionality(width: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """a of noise = a · width by least squares, as in the paper, for each row of noise."""
     return np.asarray(noise @ width / (width @ width))
-
-
-def _power(width: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """p of noise ∝ width^p by least squares in logs, for each row of noise; NaN for one width."""
-    if len(width) < 2:
-        return np.full(len(noise), np.nan)
-    centred = np.log(width) - np.log(width).mean()
-    return np.asarray(np.log(noise) @ centred / (centred @ centred))
 
 
 def _estimate(

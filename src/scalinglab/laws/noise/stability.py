@@ -16,6 +16,7 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
+from scalinglab.laws.noise.power import power
 from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
 
 HALF = 0.5
@@ -98,7 +99,7 @@ def stability(
     known = np.isfinite(largest)
     for k in np.flatnonzero(known).tolist():
         interval[:, k] = np.nanquantile(drawn[:, k], (0.025, 0.975))
-    exponent = _exponent(widths[known], largest[known], drawn[:, known])
+    exponent = power(widths[known], largest[known], drawn[:, known])
     return Stability(widths, found.width_column, rates, share, largest, interval, exponent)
 
 
@@ -122,14 +123,3 @@ def _crossing(rates: np.ndarray, share: np.ndarray, shift: float) -> float:
     low, high = np.log(rates[k]), np.log(rates[k + 1])
     fraction = (HALF - share[k]) / (share[k + 1] - share[k])
     return float(np.exp(low + (high - low) * (fraction + shift)))
-
-
-def _exponent(width: np.ndarray, largest: np.ndarray, drawn: np.ndarray) -> Estimate:
-    """c of largest ∝ width^c by least squares in logs."""
-    if len(width) < 2:
-        return Estimate(float("nan"))
-    centred = np.log(width) - np.log(width).mean()
-    weights = centred / (centred @ centred)
-    values = np.log(drawn) @ weights
-    values = values[np.isfinite(values)]
-    return Estimate.from_draws(float(np.log(largest) @ weights), values)

@@ -16,6 +16,7 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
+from scalinglab.laws.noise.power import power
 from scalinglab.laws.noise.runs import Ends, ends
 from scalinglab.laws.noise.selection import Search, resampled
 
@@ -83,7 +84,7 @@ def tolerance(curves: Curves, *, rise: float = RISE, seed: int = 0, **options: A
     interval = np.full((2, len(noise)), np.nan)
     missing = np.where(np.isnan(drawn), np.inf, drawn)[:, known]
     interval[:, known] = np.quantile(missing, (0.025, 0.975), axis=0, method="nearest")
-    exponent = _exponent(found.widths[known], noise[known], drawn[:, known])
+    exponent = power(found.widths[known], noise[known], drawn[:, known])
     return Tolerance(found.widths, found.width_column, noise, interval, exponent, rise, found.x)
 
 
@@ -120,13 +121,3 @@ def _crossings(log_level: np.ndarray, errors: np.ndarray, rise: float, missed: n
     fraction = np.where(np.isfinite(logs[rows, first]) & np.isfinite(fraction), fraction, 0.5)
     found = log_level[before] + (fraction + missed) * (log_level[first] - log_level[before])
     return np.where(there, np.exp(found), np.nan)
-
-
-def _exponent(width: np.ndarray, noise: np.ndarray, drawn: np.ndarray) -> Estimate:
-    """q of noise ∝ width^q by least squares in logs."""
-    if len(width) < 2:
-        return Estimate(float("nan"))
-    centred = np.log(width) - np.log(width).mean()
-    weights = centred / (centred @ centred)
-    values = np.log(drawn) @ weights
-    return Estimate.from_draws(float(np.log(noise) @ weights), values[np.isfinite(values)])

@@ -19,6 +19,7 @@ from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.laws.noise import OptimalNoise
 from scalinglab.laws.noise.optimum import from_ends
+from scalinglab.laws.noise.power import powers
 from scalinglab.laws.noise.runs import Ends, ends
 from scalinglab.laws.noise.selection import resampled
 
@@ -159,11 +160,10 @@ def _units(found: OptimalNoise) -> float:
 
 def _lines(found: OptimalNoise) -> tuple[np.ndarray, np.ndarray]:
     """ln A and p of A w^p through the used optima: the measured ones first, then resampled ones."""
-    log = np.log(found.width[found.used])
-    centred = log - log.mean()
-    noise = np.log(np.vstack([found.noise[found.used], found.draws[:, found.used]]))
-    power = noise @ centred / (centred @ centred)
-    return noise.mean(axis=1) - power * log.mean(), power
+    width = found.width[found.used]
+    noise = np.vstack([found.noise[found.used], found.draws[:, found.used]])
+    power = powers(width, noise)
+    return np.log(noise).mean(axis=1) - power * np.log(width).mean(), power
 
 
 def _power_law(scale: np.ndarray, power: np.ndarray, w: float) -> Estimate:
