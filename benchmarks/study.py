@@ -108,8 +108,13 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if options.dry_run:
             said = sweep(folder, "dry", grid_of(options, gpu, 0), "--dry-run")
-            result["dry_run"] = said["seconds"]
-            print(f"--dry-run says {said['seconds']:.1f} s (and took {said['wall']:.1f} s)", flush=True)
+            result["dry_run"], result["dry_run_itself"] = said["seconds"], said
+            print(f"--dry-run says {said['seconds']:.1f} s (and took {said['wall']:.1f} s)")
+            trials = ", ".join(f"{seconds:.1f}" for seconds in said["trials"])
+            print(
+                f"    trials {trials} s; start of a worker {said['start_up']:.1f} s; {said['phases']}",
+                flush=True,
+            )
         result["first"] = sweep(folder, "first", grid_of(options, gpu, 0))
         print(f"first: {result['first']['wall']:.1f} s", flush=True)
         result |= steps_alone(options, gpu)

@@ -103,7 +103,7 @@ def test_norms_are_the_same_where_they_are_replayed(name, monkeypatch):
             move(model.parameters(), 1e-5)
         (reader,) = replayed.readers.made.values()
         assert [plain for name, plain in reader.replays.calls if name == "read"] == [True, *[False] * 3]
-    assert set(reader.replays.made) == {"read", "more", "room"}
+    assert set(reader.replays.made) == {"read", "more", "enter"}
 
 
 def three_networks():

@@ -124,7 +124,13 @@ def test_an_estimate_is_the_start_and_the_longer_of_all_work_shared_and_the_long
     tasks = tuple(Task(({"seed": k},), cost=1.0, memory=0.0) for k in range(10))
     plan = Plan({}, (), (), tasks, 4, runner, ())
     found = plan.estimate()
-    assert found == {"flops": 50.0, "seconds": pytest.approx(3 + 10 * 2 / 4), "start_up": 3.0, "timed": 6}
+    assert found == {
+        "flops": 50.0,
+        "seconds": pytest.approx(3 + 10 * 2 / 4),
+        "start_up": 3.0,
+        "timed": 6,
+        "trials": [],
+    }
     assert [setting["seed"] for setting in timed] == [0, 2, 4, 5, 7, 9], (
         "six tasks from the first to the last"
     )

@@ -116,13 +116,15 @@ class Plan:
         """
         runner = self.runner
         if not self.tasks:
-            return {"flops": 0.0, "seconds": 0.0, "start_up": 0.0, "timed": 0}
+            return {"flops": 0.0, "seconds": 0.0, "start_up": 0.0, "timed": 0, "trials": []}
         chosen = sorted({round(k * (len(self.tasks) - 1) / (PROBES - 1)) for k in range(PROBES)})
         seconds = flops = cost = 0.0
+        trials: list[float] = []
         for number in chosen:
             probe = runner.probe(list(self.tasks[number].settings))
             seconds, flops = seconds + probe["seconds"], flops + probe["flops"]
             cost += self.tasks[number].cost
+            trials += probe.get("trials", ())
         scale = sum(task.cost for task in self.tasks) / cost
         longest = max(task.cost for task in self.tasks) / cost * seconds
         start = runner.start_up(self.tasks[0].settings[0], device)
@@ -131,6 +133,7 @@ class Plan:
             "seconds": start + max(seconds * scale / self.workers, longest),
             "start_up": start,
             "timed": len(chosen),
+            "trials": trials,
         }
 
 

@@ -62,8 +62,8 @@ class Runner:
         """The devices of this machine; None is the runner's choice."""
         return list(self.module.devices())
 
-    def probe(self, settings: Sequence[Setting]) -> dict[str, float]:
-        """`seconds` and `flops` of a task, from a short trial."""
+    def probe(self, settings: Sequence[Setting]) -> dict[str, Any]:
+        """`seconds` and `flops` of a task, from short trials, and maybe the seconds of these, `trials`."""
         return dict(self.module.probe(settings))
 
     def check_here(self, settings: Sequence[Setting], device: str | None) -> None:

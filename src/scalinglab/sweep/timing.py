@@ -27,8 +27,8 @@ LONG = 2.5  # seconds that the steps of the longer trainings should take togethe
 Trial = tuple[float, list[float]]  # seconds, and how many runs, steps and checkpoints
 
 
-def probe(settings: Sequence[Setting], device: str) -> dict[str, float]:
-    """Seconds and FLOPs of a task, and the seconds that a worker takes to start."""
+def probe(settings: Sequence[Setting], device: str) -> dict[str, Any]:
+    """Seconds and FLOPs of a task, and the seconds that each short training took."""
     import torch
 
     from scalinglab.train.engine import as_setting, mixes, run_many
@@ -36,12 +36,14 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, float]:
     mixed = device == "cuda" and all(mixes(as_setting(s), torch.device(device)) for s in settings)
     sample = _spread(settings, SAMPLE) if device == "cuda" and not mixed else list(settings)
     flops: dict[tuple[Any, Any], float] = {}  # of a step, by width and batch size
+    trials: list[float] = []  # seconds of each, the first with what is loaded and compiled once
 
     def timed(steps: int, per_decade: int) -> Trial:
         short = [_shortened(s, steps, per_decade) for s in sample]
         start = time.perf_counter()
         curves = run_many(short, progress=False, device=device)
         took = time.perf_counter() - start
+        trials.append(round(took, 3))
         compute = curves.frame.groupby(["width", "batch_size"], dropna=False)["compute"].max() / steps
         flops.update(compute.to_dict())
         return took, [len(sample), *_work(short)]
@@ -57,7 +59,7 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, float]:
     whole = np.array([len(settings), steps, checkpoints])
     largest = max(flops.values())
     total = sum(flops.get((s["width"], s.get("batch_size")), largest) * _work([s])[0] for s in settings)
-    return {"seconds": float(each @ whole), "flops": total}
+    return {"seconds": float(each @ whole), "flops": total, "trials": trials}
 
 
 def enough_steps(short: Trial, longer: Trial) -> int:

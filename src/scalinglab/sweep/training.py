@@ -152,8 +152,8 @@ def _cuda(device: str | None) -> bool:
     return bool(torch.cuda.is_available()) and (device is None or device.startswith("cuda"))
 
 
-def probe(settings: Sequence[Setting]) -> dict[str, float]:
-    """Seconds and FLOPs of a task, and the seconds that a worker takes to start, from short trainings."""
+def probe(settings: Sequence[Setting]) -> dict[str, Any]:
+    """Seconds and FLOPs of a task from short trainings, and how long these took."""
     from scalinglab.sweep import timing
 
     return timing.probe(settings, "cuda" if _cuda(None) else "cpu")

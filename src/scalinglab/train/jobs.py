@@ -114,8 +114,8 @@ class Job:
         while self.group.settings:
             if self.pending is not None and self.pending.ready():
                 yield self._take()
-            if not self._has_room():
-                yield self._has_room
+            if not self._may_queue():
+                yield self._may_queue
             if not self.group.settings:
                 break
             due = min(self._next(s) for s in self.group.settings)
@@ -145,7 +145,7 @@ class Job:
         schedule = self.schedules[s.run]
         return schedule[bisect_right(schedule, self.group.step)]
 
-    def _has_room(self) -> bool:
+    def _may_queue(self) -> bool:
         """Whether another block of steps may be queued on the GPU; bounds how far the host runs ahead."""
         while self.turns and self.turns[0].query():  # type: ignore[no-untyped-call]
             self.turns.popleft()

@@ -105,6 +105,7 @@ def _dry_run(
     retry_failed: bool, quiet: bool,
 ) -> dict[str, object]:  # fmt: skip
     from scalinglab.store import Store
+    from scalinglab.support.phases import SECONDS
     from scalinglab.support.words import counted
     from scalinglab.sweep import Grid, make_plan
     from scalinglab.sweep.display import clock
@@ -138,4 +139,5 @@ def _dry_run(
     return {
         "runs": len(plan.runs), "done": len(plan.done), "failed": len(plan.failed),
         "missing": len(plan.missing), "tasks": len(plan.tasks), **estimate,
+        "phases": {name: round(seconds, 3) for name, seconds in SECONDS.items()},
     }  # fmt: skip

@@ -29,9 +29,9 @@ from scalinglab.measure.network_norms.cuda_graphs import (
 )
 from scalinglab.measure.network_norms.graph import Graph, Layer, Stack, layer_weight, raw_weight
 from scalinglab.measure.network_norms.lanczos import (
+    CAPTURED_STEPS,
     FIRST,
     LOOK,
-    ROOM,
     Floats,
     Krylov,
     Ritz,
@@ -213,9 +213,9 @@ class Reader:
         self.arriving: Arriving | None = None
         self.unfinished: Callable[[], object] | None = None  # ends the reading that was launched last
         if self.replays.captures:
-            self._make_room(stacked)
+            self._allocate(stacked)
 
-    def _make_room(self, stacked: Stack) -> None:
+    def _allocate(self, stacked: Stack) -> None:
         self.weights = {k: torch.empty_like(v) for k, v in stacked.items() if v.is_floating_point()}
         for form in self.iterated:
             dtype = stacked[form.layers[0].weight].dtype
@@ -321,11 +321,11 @@ class Reader:
 
     def more(self, wanted: dict[int, int]) -> dict[int, Floats]:
         """So many more steps for some of the iterated forms, by number; all their entries so far."""
-        within = [k for k, steps in wanted.items() if self._has_room(k, steps)]
+        within = [k for k, steps in wanted.items() if self._can_replay(k, steps)]
         found: dict[int, Floats] = {}
         if within:
             if not self.inside:
-                self.replays("room", self._enter)
+                self.replays("enter", self._enter)
                 self.inside = True
             # all forms go on, whichever need it: one graph serves, and takes as long as its longest branch
             flat, places = self.replays("more", self._go_on)
@@ -342,8 +342,8 @@ class Reader:
                 found[k] = self.krylovs[k].entries.double().cpu().numpy()
         return found
 
-    def _has_room(self, k: int, steps: int) -> bool:
-        return self.replays.captures and steps == LOOK and self.krylovs[k].steps + LOOK <= ROOM
+    def _can_replay(self, k: int, steps: int) -> bool:
+        return self.replays.captures and steps == LOOK and self.krylovs[k].steps + LOOK <= CAPTURED_STEPS
 
     def _enter(self) -> None:
         if not self.spaces:

@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 FIRST = 12  # steps before the first look: fewer could not find a singular vector that has overtaken the start
 LOOK = 4  # steps between two later looks
 MAX_STEPS = 400
-ROOM = 64  # steps that a captured iteration can take
+CAPTURED_STEPS = 64  # the most that an iteration takes by captured graphs
 _SMALL = 48  # up to this smaller side a dense matrix is diagonalised instead of iterated on
 _MIXED = 0.1  # the random part of a warm start
 FAILURE = 1e-4  # probability, over random starts, that a proven bound does not hold
@@ -205,13 +205,13 @@ def extend(krylov: Krylov, steps: int) -> Krylov:
 
 @dataclass(frozen=True)
 class Space:
-    """Preallocated memory for `ROOM` steps at a fixed address, zero where no vector is stored yet.
+    """Preallocated memory for `CAPTURED_STEPS` steps at a fixed address, zero where no vector is stored yet.
 
     Every step in it is the same sequence of operations, wherever the iteration stands, so that one captured
     graph serves all blocks: a start from random vectors takes ten of them.
 
     Attributes:
-        basis, entries: As those of `Krylov`, with `ROOM` steps.
+        basis, entries: As those of `Krylov`, with `CAPTURED_STEPS` steps.
         position: Of the last vector, (1,).
     """
 
@@ -223,9 +223,9 @@ class Space:
     def like(krylov: Krylov) -> Space:
         """For a basis of this size."""
         stack, _, size = krylov.basis.shape
-        basis = krylov.basis.new_zeros(stack, ROOM + 1, size)
+        basis = krylov.basis.new_zeros(stack, CAPTURED_STEPS + 1, size)
         position = torch.zeros(1, dtype=torch.int64, device=basis.device)
-        return Space(basis, basis.new_zeros(stack, ROOM, 2), position)
+        return Space(basis, basis.new_zeros(stack, CAPTURED_STEPS, 2), position)
 
     def take(self, krylov: Krylov) -> None:
         """Put its steps here."""
