@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from scalinglab import nets
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.measure.functional import batches, evaluating
+from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.setting import Setting
 

@@ -9,9 +9,9 @@ require("torch", "train", "measuring networks")
 
 from scalinglab.measure.alignment import KernelReading, alignment, drift  # noqa: E402
 from scalinglab.measure.cost import Flops, flops  # noqa: E402
-from scalinglab.measure.functional import fisher_rao  # noqa: E402
 from scalinglab.measure.intrinsic import Dimension, dimension  # noqa: E402
 from scalinglab.measure.margin import Margins, margins  # noqa: E402
+from scalinglab.measure.network_norms.functional import fisher_rao  # noqa: E402
 from scalinglab.measure.network_norms.lanczos import Spectral, spectral_norm  # noqa: E402
 from scalinglab.measure.network_norms.operators import ConvGeometry  # noqa: E402
 from scalinglab.measure.network_norms.report import Report, norms, norms_batched, spectral_complexity  # noqa: E402

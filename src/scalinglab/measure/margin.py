@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.functional import batches, evaluating
+from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.measure.network_norms.report import spectral_complexity
 
 

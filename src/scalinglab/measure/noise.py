@@ -15,7 +15,7 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.functional import batches, evaluating
+from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.sgd_noise import noise_scale, normalized_noise_scale
 
 __all__ = [

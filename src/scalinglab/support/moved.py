@@ -27,7 +27,7 @@ MOVED: dict[str, str] = {  # below scalinglab
     **_into("laws.fitting", "laws", "law profile uncertainty"),
     **_into("laws.fitting.data", "laws.fitting", "from_curves points rising"),
     **_into("laws.learning_curves", "laws", "shape smoothing"),
-    **_into("measure.network_norms", "measure", "graph operators rules tracing"),
+    **_into("measure.network_norms", "measure", "functional graph operators rules tracing"),
     **_into("store.sealed_runs", "store", "pack_index parquet sealed_folder"),
     **_into("sweep.pools", "sweep", "engines pool preflight ray_engine worker"),
     **_into("theory.dmft.solver", "theory.dmft", "contour correlation problem response"),

@@ -14,7 +14,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from scalinglab.measure.functional import evaluating
+from scalinglab.measure.evaluation import evaluating
 from scalinglab.measure.network_norms.cuda_graphs import Arriving, Replays
 from scalinglab.train.batches import Resident, Ring, Stream
 from scalinglab.train.setting import Setting

@@ -23,7 +23,7 @@ from scalinglab import sgd_noise
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset
 from scalinglab.errors import BadInput
-from scalinglab.measure.functional import paths_exist
+from scalinglab.measure.network_norms.functional import paths_exist
 from scalinglab.store import Store, StoreError
 from scalinglab.store.live import RunWriter
 from scalinglab.store.record import flatten

@@ -33,7 +33,7 @@ from scalinglab.curves.columns import SETTING
 from scalinglab.curves.names import ACCURACY, bare, measurement
 from scalinglab.errors import BadInput, require
 from scalinglab.measure import NormTracker, flops
-from scalinglab.measure.functional import evaluating
+from scalinglab.measure.evaluation import evaluating
 from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.store import Store
 from scalinglab.support.deprecation import renamed_attribute

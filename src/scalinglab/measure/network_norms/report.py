@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from scalinglab.measure.functional import fisher_rao
 from scalinglab.measure.network_norms.device_reads import Starts
+from scalinglab.measure.network_norms.functional import fisher_rao
 from scalinglab.measure.network_norms.graph import Layer, Stack
 from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.measure.network_norms.tracker import NAMES, NormTracker, own_state

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, fx, nn
 
 from scalinglab.errors import BadInput
-from scalinglab.measure.functional import evaluating
+from scalinglab.measure.evaluation import evaluating
 from scalinglab.measure.network_norms.graph import Graph
 from scalinglab.measure.network_norms.layers import (
     BATCH,

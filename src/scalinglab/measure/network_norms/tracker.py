@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.functional import path_norm, paths_exist
 from scalinglab.measure.network_norms.cuda_graphs import follow, turn
 from scalinglab.measure.network_norms.device_reads import Plan, Reader, Readers, Starts
+from scalinglab.measure.network_norms.functional import path_norm, paths_exist
 from scalinglab.measure.network_norms.graph import Graph, Stack
 from scalinglab.measure.network_norms.lanczos import Floats, Ritz, look, root_of_gram
 from scalinglab.measure.network_norms.operators import full_precision

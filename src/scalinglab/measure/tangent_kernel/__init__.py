@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.measure.functional import evaluating
+from scalinglab.measure.evaluation import evaluating
 from scalinglab.measure.tangent_kernel.layers import Anatomy, find
 from scalinglab.measure.tangent_kernel.products import Held, Piece, Rest, fill_rest, mirrored, passes, pieces
 

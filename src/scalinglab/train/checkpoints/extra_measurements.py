@@ -15,7 +15,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from scalinglab.measure import KernelReading, fisher_rao, gradient_noise
-from scalinglab.measure.functional import evaluating
+from scalinglab.measure.evaluation import evaluating
 from scalinglab.train.replicas import Group
 from scalinglab.train.training_step import network
 

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.measure import ntk
-from scalinglab.measure.functional import batches, evaluating
+from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.nets import Linearized
 from scalinglab.theory.dmft import GradientDescent
 

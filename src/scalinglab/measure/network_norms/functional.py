@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -14,27 +13,9 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.measure.network_norms.graph import Graph, Stack, batch_norm_scale, layer_weight
 from scalinglab.measure.network_norms.layers import is_attention
-
-
-@contextlib.contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """The model in evaluation mode; afterwards every module of it is as it was, frozen ones too."""
-    before = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, training in before.items():
-            module.training = training
-
-
-def batches(size: int, *tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """Tensors of equal length in pieces of `size`."""
-    for start in range(0, len(tensors[0]), size):
-        yield tuple(tensor[start : start + size] for tensor in tensors)
-
 
 # what is not positively homogeneous: f(2x) = 2 f(x)
 BARRED = (
