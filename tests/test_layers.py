@@ -4,6 +4,7 @@ Imports inside functions and for type checkers count too. The order of packages 
 import-linter's to check (pyproject.toml).
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,15 @@ def test_every_folder_can_be_read_at_a_glance():
     files = {folder.relative_to(source).as_posix(): len(list(folder.glob("*.py"))) for folder in folders}
     assert len(files) > 30
     assert {folder: n for folder, n in files.items() if n > 12} == {}
+
+
+def test_the_tree_of_the_architecture_is_that_of_the_code():
+    source = Path(scalinglab.__file__).parent
+    page = Path(__file__).parents[1] / "docs" / "architecture.md"
+    tree = page.read_text(encoding="utf-8").partition("src/scalinglab/\n")[2].partition("```")[0]
+    shown = set(re.findall(r"(?<![\w/])([a-z_]+)/", tree))
+    folders = {path.name for path in source.iterdir() if (path / "__init__.py").exists()}
+    assert folders <= shown
+    assert {name for name in shown if not list(source.rglob(f"{name}/__init__.py"))} == set()
+    modules = {path.stem for path in source.glob("*.py")} - {"__init__", "__main__", "_version"}
+    assert modules <= set(re.findall(r"[a-z_]+", tree.strip().splitlines()[-1]))
