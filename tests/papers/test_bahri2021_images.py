@@ -94,6 +94,25 @@ def test_superclasses_are_groups_of_equal_size():
     assert np.bincount(distributions.COARSE).tolist() == [5] * 20
 
 
+def test_superclasses_leave_the_network_but_for_its_last_layer():
+    from scalinglab import nets
+
+    base = images.SCALES["gpu"].base
+
+    def shapes(groups: int) -> list[tuple[int, ...]]:
+        options = (base | distributions.grouped(base, "cifar100", 100, groups))["model_options"]
+        model = nets.build("cnn", (3, 32, 32), groups, **options)
+        return [tuple(p.shape) for p in model.parameters()][:-2]
+
+    assert shapes(5) == shapes(20) == shapes(100)
+
+
+def test_an_aspect_that_is_asked_for_alone_is_compared_with_nothing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
+    with trained.kept_in(None, only=["digits, WRN-10-0.25"]):
+        assert list(verdicts(distributions.fig_s5("smoke"))) == ["digits, WRN-10-0.25: α_D"]
+
+
 def test_sets_that_are_not_here_are_left_out(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("scalinglab.data.available", lambda name: name == "digits")
     assert images.usable(["svhn", "digits"]) == ["digits"]

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import torch
 from torch.func import functional_call, jvp
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
@@ -82,6 +84,31 @@ def test_the_kernel_of_a_stack_is_that_of_each_network():
         full = sl.measure.ntk(model, x, x[:3], outputs="full")
         assert kernel.numpy() == pytest.approx(full.reshape(20, 12), rel=1e-4, abs=1e-5)
         assert output.detach().numpy() == pytest.approx(model(x).detach().numpy(), rel=1e-4, abs=1e-5)
+
+
+class Largest(TorchDispatchMode):
+    """The largest storage that an operation returned, in bytes."""
+
+    bytes = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        found = func(*args, **(kwargs or {}))
+        for one in tree_leaves(found):
+            if isinstance(one, torch.Tensor):
+                self.bytes = max(self.bytes, one.untyped_storage().nbytes())
+        return found
+
+
+def test_the_kernel_of_a_stack_needs_no_copy_of_the_weights_for_every_input():
+    stacked, n, hidden, classes, double = 2, 40, 64, 3, 8
+    model = sl.nets.build("mlp", (4,), classes, hidden=hidden, parameterization="ntk", activation="relu")
+    weights = {
+        name: p.detach().expand(stacked, *p.shape).clone() for name, p in model.named_parameters()
+    }  # fmt: skip
+    with Largest() as largest:
+        tangent_kernel(model, weights, torch.randn(n, 4), 5)
+    assert largest.bytes <= stacked * n * classes * hidden * double  # δ_a(x) of all inputs
+    assert largest.bytes < stacked * n * hidden**2 * double / 4
 
 
 def test_widths_that_are_in_the_store_are_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

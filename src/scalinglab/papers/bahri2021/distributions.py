@@ -51,17 +51,23 @@ def superclasses(dataset: str, n_classes: int, groups: int) -> Any:
     return [k * groups // n_classes for k in range(n_classes)]
 
 
+def grouped(base: images.Setting, dataset: str, n_classes: int, groups: int) -> images.Setting:
+    """What superclasses change in a setting: the labels, and the last layer of the network only."""
+    if groups == n_classes:
+        return {}
+    own = {"superclass": superclasses(dataset, n_classes, groups)}
+    if dataset == "cifar100" and base.get("model_options") == {"variant": "bahri2021"}:
+        own["model_options"] = {"variant": "bahri2021-cifar100"}  # which 100 classes have by default
+    return own
+
+
 def fig5_left(scale: str) -> Reproduction:
     """The exponent for several numbers of superclasses."""
     s = images.scale_of(scale)
     (dataset,) = images.usable([s.superclassed])
     finest = 100 if dataset == "cifar100" else 10
     base = {**s.base, "dataset": dataset}
-    named = {
-        f"{groups} classes": base | ({} if groups == finest else
-                                     {"superclass": superclasses(dataset, finest, groups)})
-        for groups in s.groupings
-    }  # fmt: skip
+    named = {f"{groups} classes": base | grouped(s.base, dataset, finest, groups) for groups in s.groupings}
     found, curves = images.scans(named, images.in_data(s.sizes), s.seeds, "n_data", "superclasses")
     network = images.network_name(s.base)
     figure, alphas = images.draw(found, f"superclasses of {dataset}: {network}", "examples D")
@@ -104,18 +110,21 @@ def fig_s5(scale: str) -> Reproduction:
     (dataset,) = images.usable([s.noisy])
     found, curves = images.residual_scans(scale, s.aspects)
     figure, alphas = images.draw(found, f"Wide ResNets on {dataset}", "examples D")
-    by_aspect = dict(zip(s.aspects, alphas))
+    by_name = {scan.name: alpha for scan, alpha in zip(found, alphas)}
+    names = dict(zip(s.aspects, images.residual_settings(scale, s.aspects)))
+    by_aspect = {aspect: by_name[name] for aspect, name in names.items() if name in by_name}
     rows = [alpha.row(f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
-    depth, width = s.aspects[0]
-    widest = max(k for d, k in s.aspects if d == depth)
-    deepest = max(d for d, k in s.aspects if k == width)
-    rows.append(
-        images.difference(
-            f"{dataset}: α_D of WRN-{depth}-{widest:g} less that of WRN-{depth}-{width:g}",
-            by_aspect[depth, widest], by_aspect[depth, width],
-            "the paper: the exponent grows with width up to a critical width", relation=">",
-        )
-    )  # fmt: skip
+    depth, width = next(iter(by_aspect))
+    widest = max(k for d, k in by_aspect if d == depth)
+    deepest = max(d for d, k in by_aspect if k == width)
+    if widest > width:
+        rows.append(
+            images.difference(
+                f"{dataset}: α_D of WRN-{depth}-{widest:g} less that of WRN-{depth}-{width:g}",
+                by_aspect[depth, widest], by_aspect[depth, width],
+                "the paper: the exponent grows with width up to a critical width", relation=">",
+            )
+        )  # fmt: skip
     if deepest > depth:
         rows.append(
             images.difference(

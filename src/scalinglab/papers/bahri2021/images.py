@@ -108,7 +108,7 @@ SCALES = {
     "gpu": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist"), "cifar100", "cifar10",
         {**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6},
-        PAPER_SIZES, (0.0625, 0.125, 0.25, 0.5, 1.0), 12_500, ("cifar10", "mnist"), 3,
+        PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 50_000, ("cifar10", "mnist"), 3,
         (100, 20, 5), (0.0, 1.0, 2.0),
         ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[2:6],
         {**RESIDUAL, "steps": 1500, "checkpoints_per_decade": 8},
