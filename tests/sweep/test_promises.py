@@ -3,6 +3,7 @@
 import inspect
 import signal
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -119,7 +120,7 @@ def test_an_estimate_is_the_start_and_the_longer_of_all_work_shared_and_the_long
     timed = []
     runner = SimpleNamespace(
         probe=lambda settings: timed.extend(settings) or {"seconds": 2.0, "flops": 5.0},
-        start_up=lambda setting, device: 3.0,
+        starting=lambda setting, device: nullcontext(lambda: 3.0),
     )
     tasks = tuple(Task(({"seed": k},), cost=1.0, memory=0.0) for k in range(10))
     plan = Plan({}, (), (), tasks, 4, runner, ())
@@ -172,3 +173,17 @@ def test_a_part_of_a_gpu_is_a_part_of_its_memory(here, monkeypatch):
 def test_a_task_needs_one_processor_and_no_gpu_by_default():
     defaults = {name: p.default for name, p in inspect.signature(execute).parameters.items()}
     assert (defaults["cpus"], defaults["gpus"], defaults["engine"]) == (1, 0, "local")
+
+
+@pytest.mark.parametrize(
+    ("workers", "devices", "service", "turns"),
+    [(2, ["cuda:0"], False, True), (2, ["cuda:0"], True, False), (1, ["cuda:0"], False, False),
+     (2, ["cuda:0", "cuda:1"], False, False), (4, [None], False, False), (4, ["cpu"], False, False)],
+)  # fmt: skip
+def test_workers_take_turns_where_they_share_a_gpu_without_mps(
+    workers, devices, service, turns, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
+    if service:
+        (tmp_path / "control").touch()
+    assert engines.take_turns(workers, devices) == turns

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
 
 from scalinglab.curves import Curves
 from scalinglab.sweep import timing
+from scalinglab.sweep.pools import engines
 from scalinglab.train import engine
 from scalinglab.train.setting import Setting
 
@@ -58,3 +61,41 @@ def test_an_estimate_on_a_gpu_holds_where_trainings_vary_by_a_tenth_of_a_second(
 def test_trials_of_a_slow_network_stay_short() -> None:
     short, longer = (1.0, [8, 8 * 16, 24]), (1.0 + 0.002 * 8 * 80, [8, 8 * 96, 32])  # 2 ms a step
     assert timing.enough_steps(short, longer) == int(timing.LONG / (8 * 0.002))
+
+
+@pytest.mark.parametrize(
+    ("ready", "expected"), [(4.0, 4.0 + 3.0), (62.0, 60.0 + 3.0)], ids=["beside the trials", "after them"]
+)
+def test_a_start_beside_the_trials_does_not_count_them(monkeypatch, ready, expected) -> None:
+    assert _start("cuda:0", ready, monkeypatch) == pytest.approx(expected)
+
+
+def test_a_start_after_the_trials_counts_from_there(monkeypatch) -> None:
+    assert _start("cpu", None, monkeypatch) == pytest.approx(3.0)
+
+
+def _start(device: str, ready: float | None, monkeypatch) -> float:
+    """Seconds of a start, of a worker whose task takes 3, with trials of 60 before it is asked for."""
+    clock = SimpleNamespace(now=1000.0, closed=False)
+
+    class Workers:
+        def __init__(self, workers, devices, started=None):
+            assert (started == "a worker") == device.startswith("cuda")
+
+        def submit(self, task):
+            clock.now += 3.0
+
+        def wait(self, seconds):
+            return [{"ok": True} if ready is None else {"ok": True, "ready": 1000.0 + ready}]
+
+        def close(self):
+            clock.closed = True
+
+    monkeypatch.setattr(engines, "LocalPool", Workers)
+    monkeypatch.setattr(engines, "start_early", lambda task: "a worker")
+    monkeypatch.setattr(timing.time, "time", lambda: clock.now)
+    with timing.starting(GRID[0], device) as seconds:
+        clock.now += 60.0
+        found = seconds()
+    assert clock.closed
+    return found

@@ -38,7 +38,7 @@ from scalinglab.sweep.plan import (
     remaining,
     split,
 )
-from scalinglab.sweep.pools.engines import open_pool, start_early
+from scalinglab.sweep.pools.engines import open_pool, start_early, take_turns
 from scalinglab.sweep.pools.pool import DIED, Answer, Pool
 from scalinglab.sweep.runner import load
 
@@ -177,6 +177,13 @@ def execute(
         warnings.warn(f"{reason}; moved to {path}; lost runs are done again", SweepWarning, stacklevel=2)
     with interruptible() as wish:
         pool = open_pool(engine, workers, address, devices, cpus, gpus, early)
+        if engine == "local" and take_turns(pool.slots, devices):
+            warnings.warn(
+                f"{pool.slots} workers on {counted(len(devices), 'GPU')} compute in turns: start CUDA's MPS "
+                "(nvidia-cuda-mps-control -d) before the sweep, and they compute at the same time",
+                SweepWarning,
+                stacklevel=2,
+            )
         try:
             kept = False
             while not kept:  # until no other sweep of this grid has kept its groups meanwhile

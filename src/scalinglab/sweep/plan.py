@@ -120,14 +120,15 @@ class Plan:
         chosen = sorted({round(k * (len(self.tasks) - 1) / (PROBES - 1)) for k in range(PROBES)})
         seconds = flops = cost = 0.0
         trials: list[float] = []
-        for number in chosen:
-            probe = runner.probe(list(self.tasks[number].settings))
-            seconds, flops = seconds + probe["seconds"], flops + probe["flops"]
-            cost += self.tasks[number].cost
-            trials += probe.get("trials", ())
+        with runner.starting(self.tasks[0].settings[0], device) as started:
+            for number in chosen:
+                probe = runner.probe(list(self.tasks[number].settings))
+                seconds, flops = seconds + probe["seconds"], flops + probe["flops"]
+                cost += self.tasks[number].cost
+                trials += probe.get("trials", ())
+            start = started()  # after the trials: what they compiled is on disk
         scale = sum(task.cost for task in self.tasks) / cost
         longest = max(task.cost for task in self.tasks) / cost * seconds
-        start = runner.start_up(self.tasks[0].settings[0], device)
         return {
             "flops": flops * scale,
             "seconds": start + max(seconds * scale / self.workers, longest),

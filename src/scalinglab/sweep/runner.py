@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ class Runner:
     """A module that executes runs; `load` resolves it once per sweep.
 
     The module has the functions of `NEEDED`, with the arguments of the methods here. `check_here`, `prepare`
-    and `start_up` may be missing, and `work` may lack the parameter `group`.
+    and `starting` may be missing, and `work` may lack the parameter `group`.
 
     Attributes:
         name: by which workers find it too.
@@ -76,9 +77,10 @@ class Runner:
         if hasattr(self.module, "prepare"):
             self.module.prepare(settings, device)
 
-    def start_up(self, setting: Setting, device: str | None) -> float:
-        """Seconds that a worker takes before its first result."""
-        return float(self.module.start_up(setting, device)) if hasattr(self.module, "start_up") else 0.0
+    def starting(self, setting: Setting, device: str | None) -> AbstractContextManager[Callable[[], float]]:
+        """A context in which a worker may start; gives what tells the seconds that it takes to its result."""
+        found: AbstractContextManager[Callable[[], float]] = nullcontext(float)
+        return self.module.starting(setting, device) if hasattr(self.module, "starting") else found
 
     def work(
         self, settings: Sequence[Setting], store: Store, *, group: Sequence[Setting], **options: Any

@@ -4,14 +4,16 @@ A training takes t = c + s · (steps of all runs) + e · (checkpoints of all run
 evaluations. Three short trainings of the same runs, which differ in steps and in checkpoints, tell the three
 apart. On a GPU they are as long as it takes to measure a step beside what varies from one training to the
 next, and the ten checkpoints a decade of the last one are spaced as those of a study are. What a worker needs
-before its first step (Python, PyTorch, data, compiled code that is on disk) is measured by starting one.
+before its first step (Python, PyTorch, data, compiled code that is on disk) is measured by starting one, on a
+GPU beside the short trainings.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -69,22 +71,35 @@ def enough_steps(short: Trial, longer: Trial) -> int:
     return int(LONG / (each * longer[1][0]))
 
 
-def start_up(setting: Setting, device: str | None) -> float:
-    """Seconds from the start of a worker to its first result, with what is compiled already on disk."""
-    from scalinglab.sweep.pools.engines import LocalPool
+@contextmanager
+def starting(setting: Setting, device: str | None) -> Iterator[Callable[[], float]]:
+    """Gives what tells the seconds that a worker takes to its first result, compiled code being on disk.
 
-    with tempfile.TemporaryDirectory() as folder:
-        start = time.perf_counter()
-        pool = LocalPool(1, [device])
-        try:
-            short = [_shortened(setting, 1, 1)]
+    Where there is a GPU the worker loads what it needs during the trials: it then only does a step more.
+    """
+    from scalinglab.sweep.pools.engines import LocalPool, start_early
+
+    short = [_shortened(setting, 1, 1)]
+    begun, early = time.time(), None
+    if device is not None and device.startswith("cuda"):
+        early = start_early({"runner": "train", "settings": short})
+    pool = LocalPool(1, [device], started=early)
+
+    def seconds() -> float:
+        with tempfile.TemporaryDirectory() as folder:
             task = {"runner": "train", "settings": short, "group": short, "store": folder}
+            sent = time.time()
             pool.submit({"task": 1, "experiment": None, "device": device, **task})
-            while not pool.wait(1.0):
+            while not (answers := pool.wait(1.0)):
                 pass
-        finally:
-            pool.close()
-        return time.perf_counter() - start
+            took = time.time() - sent
+            ready = answers[0].get("ready")  # when it had loaded everything, if it did so before
+            return took if ready is None else took + min(ready, sent) - begun
+
+    try:
+        yield seconds
+    finally:
+        pool.close()
 
 
 def _shortened(setting: Mapping[str, Any], steps: int, per_decade: int) -> Setting:

@@ -4,7 +4,7 @@ Any module with these functions is a runner: `identity` (a checked, complete set
 can go together), `cost` and `memory` of a run, `capacity` (runs a task), `memory_limit` (bytes a task),
 `devices` (of this machine), `probe` (time a few steps), `work` (do runs into a store). If they are there,
 `check_here` refuses what this machine lacks for runs, `prepare` loads what runs need while the sweep is being
-planned, and `start_up` tells how long a worker takes to start. Where `work` has a parameter `group` it is
+planned, and `starting` tells how long a worker takes to start. Where `work` has a parameter `group` it is
 given all runs that were planned together, those that are done included. Workers import it by its dotted name.
 """
 
@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -159,11 +160,11 @@ def probe(settings: Sequence[Setting]) -> dict[str, Any]:
     return timing.probe(settings, "cuda" if _cuda(None) else "cpu")
 
 
-def start_up(setting: Setting, device: str | None) -> float:
-    """Seconds that a worker takes before its first result."""
+def starting(setting: Setting, device: str | None) -> AbstractContextManager[Callable[[], float]]:
+    """A context in which a worker may start; gives what tells the seconds to its first result."""
     from scalinglab.sweep import timing
 
-    return timing.start_up(setting, device)
+    return timing.starting(setting, device)
 
 
 def prepare(settings: Sequence[Setting], device: str | None) -> None:

@@ -194,5 +194,12 @@ def default_workers(devices: Sequence[str | None]) -> int:
     return len(devices) if devices[0] and devices[0] != "cpu" else _cores()
 
 
+def take_turns(workers: int, devices: Sequence[str | None]) -> bool:
+    """Whether workers would share a GPU by time slices, one at a time, for want of CUDA's MPS."""
+    gpus = {device for device in devices if (device or "").startswith("cuda")}
+    pipes = Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY") or "/tmp/nvidia-mps")
+    return bool(gpus) and workers > len(gpus) and not (pipes / "control").exists()
+
+
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -11,6 +11,7 @@ import os
 import queue
 import sys
 import threading
+import time
 import traceback
 from typing import Any
 
@@ -71,6 +72,7 @@ def main() -> None:
         os._exit(0)  # the driver is gone: what is half-done can be resumed
 
     threading.Thread(target=listen, daemon=True).start()
+    ready: dict[str, float] = {}
     while True:
         task = tasks.get()
         if "task" not in task:  # to get ready, while the driver makes its plan
@@ -80,8 +82,9 @@ def main() -> None:
 
                     runner = load(task["runner"])
                 runner.prepare(task["settings"], task["device"])
+                ready["ready"] = time.time()
             continue
-        answers.write(json.dumps({"task": task["task"], **execute(task)}) + "\n")
+        answers.write(json.dumps({"task": task["task"], **execute(task), **ready}) + "\n")
 
 
 if __name__ == "__main__":
