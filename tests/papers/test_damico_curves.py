@@ -124,10 +124,12 @@ def own_table() -> sl.Curves:
 
 def test_runs_of_a_part_are_found_in_a_table_by_their_settings(tmp_path: Path):
     whole = own_table()
+    whole = sl.Curves(whole.frame.assign(learning_rate=1e-3), source="train")
     other = whole.frame.assign(precision="tf32", run=whole.frame["run"] + "x")
+    faster = whole.frame.assign(learning_rate=1e-2, run=whole.frame["run"] + "z")
     unfinished = whole.frame.assign(status="running", seed=9, run=whole.frame["run"] + "y")
     path = tmp_path / "curves.parquet"
-    sl.Curves(pd.concat([whole.frame, other, unfinished])).write(path)
+    sl.Curves(pd.concat([whole.frame, other, unfinished, faster])).write(path)
     found = study.trained("gpu", Kept(path), "CNN MNIST")
     assert found is not None
     assert sorted(found.runs) == sorted(whole.runs)

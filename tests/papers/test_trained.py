@@ -11,6 +11,7 @@ pytest.importorskip("torch")
 
 import scalinglab as sl
 from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
 from scalinglab.papers import Entry, Reproduction, Row, trained
 from scalinglab.papers import results as kept
 from scalinglab.store import Store
@@ -41,6 +42,19 @@ def test_without_a_store_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     assert len(trained.runs([SETTING], "fig").runs) == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_runs_are_read_from_a_table_of_curves_or_named_as_missing(tmp_path: Path):
+    settings = [{**SETTING, "seed": seed} for seed in (0, 1)]
+    table = tmp_path / "curves.parquet"
+    whole = trained.runs(settings, "fig")
+    whole.write(table)
+    with trained.kept_in(table):
+        one = trained.runs(settings[1:], "fig")
+        with pytest.raises(BadInput, match="2 of the 3 runs"):
+            trained.runs([*settings, {**SETTING, "seed": 2}], "fig")
+    assert one.frame["seed"].unique().tolist() == [1]
+    assert one.frame["test_loss"].to_list() == whole.select(seed=1).frame["test_loss"].to_list()
 
 
 def test_reproduce_keeps_runs_beside_the_figures_of_a_paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

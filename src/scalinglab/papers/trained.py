@@ -17,6 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from scalinglab.errors import BadInput
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -29,8 +31,7 @@ class Kept:
     """Where runs are kept, and which of them to train now.
 
     Attributes:
-        store: a folder of runs, which is continued; for studies of many parts also a table of curves, which
-            is read. None keeps nothing.
+        store: a folder of runs, which is continued, or a table of curves, which is read. None keeps nothing.
         only: parts of a study to train, by name; all by default.
         minutes: after which no other part begins; no bound by default.
     """
@@ -78,11 +79,27 @@ def runs(
     """
     from scalinglab.train import run_many  # loads torch
 
-    curves = run_many(
-        settings, store=kept().store, experiment=experiment, max_stacked=max_stacked, extra=extra
-    )
+    store = kept().store
+    if store is not None and store.is_file():
+        return _tabulated(settings, store)
+    curves = run_many(settings, store=store, experiment=experiment, max_stacked=max_stacked, extra=extra)
     _ask(curves.runs)
     return curves
+
+
+def _tabulated(settings: Sequence[Mapping[str, Any]], table: Path) -> Curves:
+    """The runs of these settings in a table of curves, or an error that says how many are missing."""
+    from scalinglab.curves import Curves
+    from scalinglab.train.engine import as_setting
+
+    curves = Curves.read(table)
+    names = list(dict.fromkeys(as_setting(setting).run for setting in settings))
+    if missing := len(set(names) - set(curves.runs)):
+        raise BadInput(
+            f"{table} has {len(names) - missing} of the {len(names)} runs of this figure: "
+            "give a store (a folder) with --store to train the others"
+        )
+    return curves.select(run=names)
 
 
 def _ask(runs: Iterable[str]) -> None:

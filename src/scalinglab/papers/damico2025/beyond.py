@@ -31,8 +31,9 @@ SCALES = {
               "width": 0.0625, "checkpoints_per_decade": 5, "evaluate_at_most": 160},
     "laptop": {"dataset": "mnist", "n_data": 750, "epochs": 60, "batch_size": 128, "learning_rate": 1e-3,
                "width": 0.125, "checkpoints_per_decade": 6, "test_size": 2000},
-    "gpu": {"dataset": "cifar10", "n_data": 8000, "epochs": 30, "batch_size": 128, "learning_rate": 1e-3,
-            "width": 1.0, "precision": "bf16", "graphs": True, "compile": True},
+    "gpu": {"dataset": "cifar10", "n_data": 8000, "epochs": 20, "batch_size": 128, "learning_rate": 1e-3,
+            "width": 1.0, "precision": "bf16", "graphs": True, "checkpoints_from": 1.0,
+            "evaluate_at_most": 2000},
 }  # fmt: skip
 TARGETS = {"smoke": 2, "laptop": 4, "gpu": 5}  # complexities
 SEEDS = {"smoke": 2, "laptop": 2, "gpu": 3}
