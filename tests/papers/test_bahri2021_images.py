@@ -10,7 +10,7 @@ import pytest
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.papers import trained
-from scalinglab.papers.bahri2021 import distributions, images
+from scalinglab.papers.bahri2021 import distributions, images, students
 from scalinglab.train import Setting
 
 SIZES = (128, 256, 512, 1024, 2048)
@@ -111,6 +111,23 @@ def test_an_aspect_that_is_asked_for_alone_is_compared_with_nothing(monkeypatch:
     monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
     with trained.kept_in(None, only=["digits, WRN-10-0.25"]):
         assert list(verdicts(distributions.fig_s5("smoke"))) == ["digits, WRN-10-0.25: α_D"]
+
+
+def test_a_student_is_compared_with_the_teacher_of_its_own_data(monkeypatch: pytest.MonkeyPatch):
+    import torch
+
+    from scalinglab.data.teacher import random_teacher
+
+    def runs(settings: list[dict[str, Any]], experiment: str, extra: Any) -> Curves:
+        (one,) = settings
+        options = one["data_options"]
+        seen = random_teacher(2, width=options["width"], seed=one["seed"] % options["teachers"])
+        found = extra(lambda x: torch.as_tensor(seen(x.numpy())))
+        return Curves(pd.DataFrame([{"run": "a", "step": 1, **found}]), source="train")
+
+    monkeypatch.setattr(trained, "runs", runs)
+    monkeypatch.setitem(students.BOUNDS, "smoke", (((16, 8), (20, 4)), 5, 1))
+    assert (students.theorems_network("smoke").curves["error"] < 1e-5).all()
 
 
 def test_sets_that_are_not_here_are_left_out(monkeypatch: pytest.MonkeyPatch):
