@@ -299,7 +299,7 @@ def theorems_network(scale: str) -> Reproduction:
     axis = style.loglog(axes[0, 0], "examples D", "mean |f − F|", "students and the bounds of the theorems")
     widest = table["hidden"] == models[0][1]
     for part, words, form in ((widest, "P ≫ D", "o-"), (~widest, "P ≈ D", "s--")):
-        by_size = table[part].groupby("n_data")[["error", "bound"]]
+        by_size = table[part].groupby("n_data")
         for name, color in zip(("error", "bound"), style.PALETTE):
             centre, spread = by_size[name].mean(), by_size[name].std() / np.sqrt(seeds)
             style.points(axis, centre.index, centre, spread, color=color, label=f"{name}, {words}", fmt=form)
