@@ -44,7 +44,7 @@ def test_wide_network_follows_its_kernel_and_is_data_limited_at_the_end(stored):
     assert by_resource["data"].factor < by_resource["time"].factor < 1
     assert by_resource["time"].measured == pytest.approx(by_resource["time"].slope, abs=0.1)
     text = found.summary()
-    assert "what holds the loss now: examples" in text
+    assert "what limits the loss now: examples" in text
     assert "b, λ_k ~ k^-b" in text
 
 

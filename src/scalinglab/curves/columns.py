@@ -146,6 +146,12 @@ def varying_columns(frame: pd.DataFrame, columns: Iterable[str]) -> list[str]:
     return [name for name in columns if frame[name].nunique(dropna=False) > 1]
 
 
+def varying_within(frame: pd.DataFrame, by: str, columns: Iterable[str]) -> list[str]:
+    """Those of the columns in which rows with the same value of `by` differ; missing is no value."""
+    within = frame.groupby(by)
+    return [name for name in columns if name != by and (within[name].nunique() > 1).any()]
+
+
 def is_numeric(column: pd.Series) -> bool:
     """Whether a column holds numbers (or true and false)."""
     return bool(pd.api.types.is_numeric_dtype(column))

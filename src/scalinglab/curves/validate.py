@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves.columns import NUMBERS, is_numeric, no_number
+from scalinglab.curves.columns import NUMBERS, is_numeric, no_number, varying_columns
 from scalinglab.errors import BadInput
 
 
@@ -80,7 +80,7 @@ def _validate_distinct(frame: pd.DataFrame, roles: Roles) -> None:
         row = placed.loc[second].dropna().to_dict()
         checkpoint = placed.groupby(keys, dropna=False).ngroup()
         pair = frame.loc[[(checkpoint == checkpoint[second]).idxmax(), second]]
-        differing = [str(c) for c in pair if pair[c].nunique(dropna=False) > 1]
+        differing = list(map(str, varying_columns(pair, pair)))
         way_out = (
             f"they differ in {', '.join(differing)}: declare the setting that distinguishes them "
             "(settings=['its name'], or sl.read(file, seed='its name'))"

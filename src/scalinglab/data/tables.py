@@ -20,7 +20,7 @@ from scalinglab.data.author_arrays import read_arrays
 from scalinglab.data.fetch import Progress, download
 from scalinglab.data.sources import folder, search_path
 from scalinglab.errors import BadInput, ScalinglabError
-from scalinglab.support.whole_files import write_whole
+from scalinglab.support.whole_files import write_text_whole
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def get_tables(name: str, origin: str | Path | None = None, progress: Progress |
 
 
 def _write(path: Path, table: pd.DataFrame) -> None:
-    write_whole(path, lambda partial: partial.write_text(table.to_csv(index=False)))
+    write_text_whole(path, table.to_csv(index=False))
 
 
 def _fetched(known: TableSet, progress: Progress | None) -> dict[str, pd.DataFrame]:

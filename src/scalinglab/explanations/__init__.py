@@ -55,7 +55,7 @@ class Explanation:
         theory: the solved test loss there; nan where the theory gives no curve.
         n_data: P, training examples.
         kernel: spectrum and exponents; None where the network has no kernel of this kind.
-        bottleneck: "time", "data", "params" or "noise": what holds the loss at the last checkpoint.
+        bottleneck: "time", "data", "params" or "noise": what limits the loss at the last checkpoint.
         doublings: what doubling each would buy there.
         scatter: standard deviation of ln L over draws of the examples, by the kernel; nan where not known.
         slopes: measured ∂ ln L/∂ ln of "time", "data" and "params", where curves or other runs give one.
@@ -133,7 +133,7 @@ class Explanation:
             lines.append(f"kernel: drift {drift[-1]:.2g}, alignment {fit[0]:.3f} to {fit[-1]:.3f}")
         else:
             lines.append('kernel in training: not measured (train with measure = ["kernel"])')
-        lines.append(f"what holds the loss now: {WORDS[self.bottleneck]}" + self._never())
+        lines.append(f"what limits the loss now: {WORDS[self.bottleneck]}" + self._never())
         for d in self.doublings:
             seen = f"; measured slope {d.measured:.2f}" if math.isfinite(d.measured) else ""
             error = f" ± {d.error:.3f}" if d.error else ""

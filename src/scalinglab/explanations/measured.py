@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from scalinglab.curves import Curves
+from scalinglab.estimate import slope
 from scalinglab.explanations.case import Case
 from scalinglab.train.setting import Setting
 
@@ -37,6 +38,4 @@ def _slope(resource: str, case: Case, curves: Curves, setting: Setting | None) -
     last = last[last["test_loss"] > 0]
     if last[column].nunique() < 2:
         return math.nan
-    return float(
-        np.polyfit(np.log(last[column].astype(float)), np.log(last["test_loss"].astype(float)), 1)[0]
-    )
+    return slope(np.log(last[column].astype(float)), np.log(last["test_loss"].astype(float))).value

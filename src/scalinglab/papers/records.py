@@ -20,6 +20,7 @@ from scalinglab.errors import BadInput
 from scalinglab.papers.registry import PAPERS, Entry, entries
 from scalinglab.papers.results import record, run
 from scalinglab.papers.verdict import Row, from_record
+from scalinglab.support.whole_files import write_text_whole
 
 RECORDS = Path(__file__).parent / "smoke"
 SCALE = "smoke"
@@ -64,8 +65,7 @@ def check(paper: str | None = None, write: bool = False, records: Path = RECORDS
             found = () if write else differences(known.get(entry.key), made.table)
             yield Checked(entry.key, len(made.table), seconds, found)
         if write and fresh:
-            records.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(fresh, indent=1) + "\n")
+            write_text_whole(path, json.dumps(fresh, indent=1) + "\n")
 
 
 def runnable(paper: str) -> list[Entry]:

@@ -27,6 +27,7 @@ from scalinglab.papers import trained
 from scalinglab.papers.registry import SCALES, Reproduction, entry
 from scalinglab.papers.verdict import Row
 from scalinglab.store import Store
+from scalinglab.support.whole_files import write_text_whole
 
 COLUMNS = ("quantity", "paper", "measured", "n", "verdict")
 
@@ -76,9 +77,9 @@ def keep(
     if made.figure is not None:
         for ending in ("png", "pdf"):
             made.figure.savefig(folder / f"figure.{ending}", dpi=150)
-    (folder / "table.md").write_text(markdown(made.table))
-    made_by = record(made, key, scale, seconds, store)
-    (folder / "record.json").write_text(json.dumps(made_by, indent=1) + "\n")
+    made_by = json.dumps(record(made, key, scale, seconds, store), indent=1) + "\n"
+    for name, text in {"table.md": markdown(made.table), "record.json": made_by}.items():
+        write_text_whole(folder / name, text)
     return folder
 
 

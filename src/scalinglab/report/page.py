@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.errors import BadInput, require
-from scalinglab.support.whole_files import write_whole
+from scalinglab.support.whole_files import write_text_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ def write(page: str, path: str | Path) -> Path:
     path = Path(path)
     if path.is_dir():
         raise BadInput(f"{path} is a folder: name a file, such as {path / 'report.html'}")
-    return write_whole(path, lambda partial: partial.write_text(page, encoding="utf-8"))
+    return write_text_whole(path, page)
 
 
 def _section(section: Section, figures: list[str]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves, is_seed
-from scalinglab.curves.columns import MEASURES
+from scalinglab.curves.columns import MEASURES, varying_within
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.fit import automatic, fit
 from scalinglab.laws.fitting.law import Law
@@ -64,9 +64,8 @@ def size_column(curves: Curves) -> str | None:
 
 def also_varied(curves: Curves, by: str) -> list[str]:
     """Settings other than seeds in which runs of one size differ."""
-    settings = [c for c in curves.setting_columns if c not in (by, *curves.seed_columns)]
-    within = curves.frame.groupby(by)[settings].nunique()
-    return [c for c in settings if (within[c] > 1).any()]
+    settings = [c for c in curves.setting_columns if c not in curves.seed_columns]
+    return varying_within(curves.frame, by, settings)
 
 
 def size_law_of(curves: Curves) -> SizeLaw | None:

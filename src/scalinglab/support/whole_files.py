@@ -35,6 +35,11 @@ def write_whole(path: Path, write: Callable[[Path], object], *, sync: bool = Fal
     return path
 
 
+def write_text_whole(path: Path, text: str) -> Path:
+    """Write text (UTF-8) as a whole file."""
+    return write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames in a folder last through a power cut, where the system can."""
     with contextlib.suppress(OSError):  # not every file system, nor Windows, lets a folder be opened

@@ -16,9 +16,11 @@ def explain(
         str, typer.Argument(help="A run of the store, its name or the beginning of it; or a setting in TOML.")
     ],
     store: Annotated[
-        Path | None, typer.Option("--store", help="The store that has the run, or will keep it.")
+        Path | None, typer.Option("--store", help="The store (folder) with the run, or to save it in.")
     ] = None,
-    samples: Annotated[int, typer.Option(help="Inputs on which the kernel is measured.")] = 1000,
+    samples: Annotated[
+        int, typer.Option(help="Number of inputs on which the kernel is measured, e.g. 500.")
+    ] = 1000,
     report: Annotated[
         Path | None, typer.Option("--report", help="Write an HTML report that begins with the explanation.")
     ] = None,
@@ -26,7 +28,7 @@ def explain(
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:
-    """Theory over a run: the solved curve, what holds the loss, what doubling buys, lazy or rich.
+    """Theory over a run: the solved curve, what limits the loss, the gain from doubling, lazy or rich.
 
     scalinglab explain 3f2a --store runs/
 

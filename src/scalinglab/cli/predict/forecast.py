@@ -18,7 +18,7 @@ app = typer.Typer(help="Seal a forecast in a file, and score it later.", no_args
 @takes(table=Table)
 def make(
     table: Table,
-    at: Annotated[float, typer.Option(help="The size to predict at.")],
+    at: Annotated[float, typer.Option(help="The size at which to predict, e.g. 1e6.")],
     seal: Annotated[Path, typer.Option(help="The file to write, such as forecast.json; never overwritten.")],
     x: option.X = "n_data",
     y: option.Y = None,
@@ -43,8 +43,10 @@ def make(
 @app.command()
 def score(
     forecast: Annotated[Path, typer.Argument(help="A sealed forecast.", exists=True, dir_okay=False)],
-    measured: Annotated[float, typer.Option(help="The value that came out.")],
-    tally: Annotated[Path, typer.Option(help="Where scores are kept, a line each.")] = Path("tally.jsonl"),
+    measured: Annotated[float, typer.Option(help="The measured value, e.g. 0.0312.")],
+    tally: Annotated[Path, typer.Option(help="File of the scores, one line each, e.g. tally.jsonl.")] = Path(
+        "tally.jsonl"
+    ),
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:

@@ -169,7 +169,10 @@ def surface(
     bounds: option.Bounds = None,
     prior: option.Priors = None,
     tie: option.Tie = None,
-    compute: Annotated[str | None, typer.Option(help="FLOPs at which the best use is wanted.")] = None,
+    compute: Annotated[
+        str | None,
+        typer.Option(help="Compute in FLOPs at which to find the best n_params and n_data, e.g. 5.76e23."),
+    ] = None,
 ) -> None:
     """Fit the loss as a surface over parameters and data, or over the variables of another form.
 

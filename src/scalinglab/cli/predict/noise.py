@@ -78,11 +78,13 @@ def laws_noise(
     width_column: WidthColumn = None,
     search: Kind = "all",
     times: Annotated[
-        bool, typer.Option("--times", help="Also the optimum at shares of the training time.")
+        bool, typer.Option("--times", help="Also find the optimum at fractions of the training time.")
     ] = False,
     rise: Annotated[
         float | None,
-        typer.Option(help="Also the noise at which the error is this share above its best, e.g. 0.25."),
+        typer.Option(
+            help="Also find the noise at which the error is this fraction above its best, e.g. 0.25."
+        ),
     ] = None,
 ) -> None:
     """Find the optimal SGD noise of every width, and whether it grows in proportion to width.

@@ -14,22 +14,27 @@ from scalinglab.errors import BadInput
 
 def pool(
     file: Annotated[Path, typer.Argument(help="The runs at hand: a table, a store or logs.")],
-    candidates: Annotated[Path, typer.Option("--pool", help="Experiments that could be run, one a row.")],
-    target: Annotated[Path, typer.Option(help="Where the prediction matters, one point a row.")],
-    budget: Annotated[float, typer.Option(help="What may be spent, in the unit of the cost.")],
+    candidates: Annotated[
+        Path, typer.Option("--pool", help="Table of possible experiments, one per row, e.g. pool.csv.")
+    ],
+    target: Annotated[
+        Path, typer.Option(help="Table of the points to predict, one per row, e.g. target.csv.")
+    ],
+    budget: Annotated[float, typer.Option(help="Budget, in the unit of the cost, e.g. 1e21.")],
     form: option.FormName = "chinchilla",
     cost: Annotated[str, typer.Option(help="The column of costs in the pool.")] = "cost",
-    y: Annotated[str, typer.Option("--y", help="The column of what was measured.")] = "loss",
+    y: Annotated[str, typer.Option("--y", help="The measured column, e.g. loss.")] = "loss",
     variable: option.Variables = None,
     column: option.Columns = None,
-    space: Annotated[str, typer.Option(help="Residuals of log or raw values.")] = "log",
-    most: Annotated[int | None, typer.Option(help="How many experiments at most: the next batch.")] = None,
+    space: Annotated[str, typer.Option(help="Take residuals of 'log' or 'raw' values.")] = "log",
+    most: Annotated[int | None, typer.Option(help="Largest number of experiments to choose, e.g. 4.")] = None,
     tolerance: Annotated[
         float,
         typer.Option(help="Stop where an experiment reduces the error in the target by less than this."),
     ] = 0.01,
     doubt: Annotated[
-        float, typer.Option(help="Doubt about the form, in units of the spread of y; 0 takes it for exact.")
+        float,
+        typer.Option(help="Assumed error of the form, in standard deviations of y; 0 for an exact form."),
     ] = 0.02,
     as_json: option.Json = False,
     out: option.Out = None,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from scalinglab.errors import BadInput
+from scalinglab.support.whole_files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,8 +62,7 @@ def write(document: Mapping[str, Any], table: pd.DataFrame, out: Path) -> None:
     }
     if out.suffix not in writers:
         raise BadInput(f"--out {out}: unknown ending {out.suffix!r}; use one of {', '.join(writers)}")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    writers[out.suffix](out)
+    write_whole(out, writers[out.suffix])
 
 
 def show(document: Mapping[str, Any], table: pd.DataFrame, title: str = "", rows: int = 50) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.extrapolation.stacking import Extrapolation
+from scalinglab.support.whole_files import write_text_whole
 
 FORMAT = 1
 
@@ -50,7 +51,7 @@ def make(found: Extrapolation, path: str | Path, what: str = "y") -> dict[str, A
         "notes": list(found.notes),
     }
     document = {**content, "sha256": _digest(content)}
-    target.write_text(json.dumps(document, indent=1) + "\n")
+    write_text_whole(target, json.dumps(document, indent=1) + "\n")
     return document
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.curves.columns import is_numeric, no_number
+from scalinglab.curves.columns import is_numeric, no_number, varying_within
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.learning_curves.smoothing import Smooth, smooth
 
@@ -99,14 +99,13 @@ def left_out(
 
 def _one_experiment(table: Curves, size: str) -> None:
     """A law is about one model on one data set: raise where the table holds several."""
-    repeats = (size, *table.seed_columns)
-    for column in (c for c in table.setting_columns if c not in repeats):
-        if (table.frame.groupby(size)[column].nunique() > 1).any():
-            found = ", ".join(map(str, list(table.frame[column].unique())[:5]))
-            raise BadInput(
-                f"the curves differ in {column!r} ({found}) at the same {size}: "
-                f"select one, as in curves.select({column}=…) or --where {column}=…"
-            )
+    settings = [c for c in table.setting_columns if c not in table.seed_columns]
+    for column in varying_within(table.frame, size, settings):
+        found = ", ".join(map(str, list(table.frame[column].unique())[:5]))
+        raise BadInput(
+            f"the curves differ in {column!r} ({found}) at the same {size}: "
+            f"select one, as in curves.select({column}=…) or --where {column}=…"
+        )
 
 
 def _mean_curve(size: float, rows: pd.DataFrame, x: str, y: str) -> SizeCurve | None:

@@ -28,6 +28,7 @@ from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.notebook import Shown
+from scalinglab.support.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,8 +203,7 @@ def _target(
     target = np.atleast_1d(np.asarray(at, float)).ravel()
     if len(target) != len(names):
         given = ", ".join(f"{v:g}" for v in target)
-        plural = "s" if len(names) > 1 else ""
-        raise BadInput(f"at={given} must hold {len(names)} value{plural}: {', '.join(names)}")
+        raise BadInput(f"at={given} must hold {counted(len(names), 'value')}: {', '.join(names)}")
     positive(at=target)
     return target
 

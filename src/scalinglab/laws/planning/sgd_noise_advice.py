@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.curves import Curves
+from scalinglab.curves.columns import varying_columns
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.laws.noise import OptimalNoise
@@ -145,10 +146,10 @@ def noise(
 
 def _one_kind(runs: Ends) -> None:
     """Advice is for one family on one data set in one scheme."""
-    for column in ("model", "dataset", "parameterization", "depth", "batch_norm", "n_data"):
-        if column in runs.frame and runs.frame[column].nunique(dropna=False) > 1:
-            values = ", ".join(map(str, runs.frame[column].unique()[:4]))
-            raise BadInput(f"the runs mix values of {column} ({values}): choose one with --where {column}=…")
+    kinds = ("model", "dataset", "parameterization", "depth", "batch_norm", "n_data")
+    for column in varying_columns(runs.frame, runs.frame.columns.intersection(kinds, sort=False)):
+        values = ", ".join(map(str, runs.frame[column].unique()[:4]))
+        raise BadInput(f"the runs mix values of {column} ({values}): choose one with --where {column}=…")
 
 
 def _units(found: OptimalNoise) -> float:

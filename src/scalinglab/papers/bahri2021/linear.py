@@ -8,7 +8,7 @@ import numpy as np
 
 from scalinglab.data import load
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
+from scalinglab.estimate import Estimate, slope
 from scalinglab.papers.verdict import Row
 from scalinglab.spectrum import Spectrum
 from scalinglab.theory import kernel as theory
@@ -115,7 +115,7 @@ def expected_exponent(
     loss = theory.learning_curve(Spectrum(values, power), sizes).loss
     if unseen:
         loss = loss * len(values) / (len(values) - sizes)
-    return float(-np.polyfit(np.log(sizes), np.log(loss), 1)[0])
+    return -slope(np.log(sizes), np.log(loss)).value
 
 
 def exponent_row(quantity: str, found: Estimate, draws: int, note: str, **reference: float) -> Row:

@@ -20,6 +20,7 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset, load
 from scalinglab.errors import BadInput
+from scalinglab.estimate import slope
 from scalinglab.figures import style
 from scalinglab.papers import trained, verdict
 from scalinglab.papers.registry import Reproduction
@@ -236,7 +237,7 @@ def fig9c(scale: str) -> Reproduction:
     observed, predicted = [], []
     for _, part in frame.groupby("seed"):
         late = part[part["step"] >= s.steps / 10]
-        observed.append(-np.polyfit(np.log(late["step"]), np.log(late["test_loss"]), 1)[0])
+        observed.append(-slope(np.log(late["step"]), np.log(late["test_loss"])).value)
         last = part.iloc[-1]
         predicted.append((last["kernel_task_exponent"] - 1) / last["kernel_spectral_exponent"])
     figure, axes = style.panels(size=(5.2, 4.0))

@@ -22,6 +22,7 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
+from scalinglab.estimate import slope
 from scalinglab.figures import style
 from scalinglab.papers import trained, verdict
 from scalinglab.papers.bordelon2024.networks import ANIMATE
@@ -270,8 +271,8 @@ class Frontier:
 
     def exponent(self, of: str) -> float:
         """Slope of the log of "loss" or "n_params" against that of compute."""
-        slope = np.polyfit(np.log(self.budgets), np.log(getattr(self, of)), 1)[0]
-        return float(np.round(slope, 9))  # a size that stays is an exponent of zero, without rounding
+        found = slope(np.log(self.budgets), np.log(getattr(self, of))).value
+        return float(np.round(found, 9))  # a size that stays is an exponent of zero, without rounding
 
 
 def frontier(frame: pd.DataFrame, after: float = 1.0) -> Frontier:
