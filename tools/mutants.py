@@ -3,12 +3,13 @@
     python tools/mutants.py [PACKAGE …] [--number 60] [--seed 0] [--jobs 1] [--slow]
 
 A mutant changes one constant, comparison, arithmetic or boolean operator, or removes one guard. It is
-applied to a copy of the repository and run against those quick tests of its package that execute the changed
-line, known from one recorded run of each file of tests. Recordings and outcomes are kept in `.mutants/` and
-renewed where code or tests changed. With `--slow`, what the quick tests do not notice is tried against the
-slow tests of the same files too. Tests run in a child that is forked after the heavy packages were imported,
-so that a mutant costs seconds. What no test notices is printed as a table. Mutants that change nothing a user
-could see are listed, with the reason, in `tools/equivalent_mutants.toml`, and are not sampled.
+applied to a copy of the repository and run against those quick tests of its package, and of the commands
+over it, that execute the changed line, known from one recorded run of each file of tests. Recordings and
+outcomes are kept in `.mutants/` and renewed where code or tests changed. With `--slow`, what the quick
+tests do not notice is tried against the slow tests of the same files too. Tests run in a child that is
+forked after the heavy packages were imported, so that a mutant costs seconds. What no test notices is
+printed as a table. Mutants that change nothing a user could see are listed, with the reason, in
+`tools/equivalent_mutants.toml`, and are not sampled.
 """
 
 from __future__ import annotations
@@ -40,6 +41,14 @@ from mutations import ROOT, Mutant, mutants_of
 RECORD = ROOT / ".mutants"
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.toml"
 PACKAGES = ("curves", "store", "laws", "sweep", "theory", "measure")
+COMMANDS = {  # tests of the commands over a package, below tests/
+    "laws": (
+        "test_answer.py", "cli/test_columns.py", "cli/test_laws_cli.py", "cli/test_laws_dynamics.py",
+        "cli/test_plan_pool.py", "cli/test_same_numbers.py",
+    ),
+    "store": ("cli/test_store_cli.py",),
+    "theory": ("cli/test_dynamics.py", "cli/test_perceptron.py", "cli/test_theory_kernel.py"),
+}  # fmt: skip
 HEAVY = (
     "numpy", "scipy.optimize", "scipy.stats", "scipy.special", "pandas", "pyarrow.parquet", "torch",
     "sklearn.neighbors", "pytest", "matplotlib.pyplot", "typer.testing", "iminuit",
@@ -59,7 +68,9 @@ def sources(package: str) -> list[Path]:
 
 def units(package: str) -> list[Path]:
     """What is recorded at once: each file of tests of a package, and the examples in its docstrings."""
-    return [*sorted((ROOT / "tests" / package).rglob("test_*.py")), ROOT / "src" / "scalinglab" / package]
+    commands = [ROOT / "tests" / name for name in COMMANDS.get(package, ())]
+    own = sorted((ROOT / "tests" / package).rglob("test_*.py"))
+    return [*own, *commands, ROOT / "src" / "scalinglab" / package]
 
 
 def fingerprint(package: str, unit: Path) -> str:
@@ -298,7 +309,8 @@ def _sources_digest(package: str) -> str:
 
 @cache
 def _all_digest(package: str) -> str:
-    return digest([*sources(package), *(ROOT / "tests" / package).rglob("*.py")])
+    tests = [path for unit in units(package) for path in ([unit] if unit.is_file() else unit.rglob("*.py"))]
+    return digest([*tests, *(ROOT / "tests" / package).rglob("*.py")])
 
 
 def judge(job: tuple[list[tuple[Mutant, list[str], float]], Path, bool]) -> list[tuple[Mutant, str]]:

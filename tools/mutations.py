@@ -13,6 +13,11 @@ UNSEEN = {  # arguments whose value no result depends on
     "stacklevel": "the line that a warning names",
     "strict": "a second guard against lengths that were checked, or are equal by construction",
     "buffering": "how a file is read",
+    "start": "where a search begins, not where it ends",
+}
+UNSEEN_CALLS = {
+    "time.sleep": "how long a loop waits",
+    "_positive": "a parameter of a form with the values from which its search begins",
 }
 
 COMPARISONS = {
@@ -74,7 +79,7 @@ def mutants_of(path: Path) -> list[Mutant]:
 def executed(node: ast.AST) -> Iterator[ast.AST]:
     """Nodes that run and whose places are known: no annotations, no texts, no messages of errors.
 
-    Neither how long a loop sleeps nor the arguments of `UNSEEN`, which change no result.
+    Neither the arguments of `UNSEEN` nor the calls of `UNSEEN_CALLS`, which change no result.
     """
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "type_comment", "decorator_list"):
@@ -84,7 +89,7 @@ def executed(node: ast.AST) -> Iterator[ast.AST]:
                 continue
             if isinstance(child, ast.keyword) and child.arg in UNSEEN:
                 continue
-            if isinstance(child, ast.Call) and ast.unparse(child.func) == "time.sleep":
+            if isinstance(child, ast.Call) and ast.unparse(child.func) in UNSEEN_CALLS:
                 continue
             if isinstance(child, ast.If) and ast.unparse(child.test) in (
                 "TYPE_CHECKING",

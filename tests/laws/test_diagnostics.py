@@ -1,10 +1,14 @@
 """Residuals that are not what a fit assumes: seen, said, and covered."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import integrate, stats
 
 import scalinglab as sl
 from scalinglab.laws.fitting import diagnostics, statistics
+from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.uncertainty import _profile_at, parameter_profile
 
 X = np.geomspace(100, 1e5, 32)
@@ -197,3 +201,205 @@ def test_many_points_are_judged_in_blocks():
     low, high = law.interval(1e6)
     ratio = np.log(high / low) / np.ptp(np.log(_profile_at(law, 1e6, 0.95)))
     assert ratio == pytest.approx(1, abs=0.25)
+
+
+# --- the linearised fit, against regressions written out ------------------------------------------------
+
+RNG = np.random.default_rng(11)
+NOISE = 0.05 * RNG.standard_normal(12)
+LINE = sl.laws.fit("power_law", np.exp(LOGS), 3 * np.exp(-0.4 * LOGS) * np.exp(NOISE), loss="squared")
+FULL = np.column_stack([np.ones(12), -LOGS])  # ln y = ln A − c ln x
+LOG_Y = np.log(LINE.points.y)
+
+
+def squares_left(*columns):
+    design = np.column_stack([FULL, *columns])
+    rest = LOG_Y - design @ np.linalg.lstsq(design, LOG_Y, rcond=None)[0]
+    return rest @ rest
+
+
+def test_statistics_of_residuals_are_those_of_a_regression_in_logs():
+    tests = diagnostics._Tests(LINE)
+    hat = FULL @ np.linalg.inv(FULL.T @ FULL) @ FULL.T
+    rest = LOG_Y - hat @ LOG_Y
+    np.testing.assert_allclose(tests.residuals, -rest, atol=1e-9)  # law − measured
+    np.testing.assert_allclose(tests.left, 1 - np.diag(hat), atol=1e-9)
+    assert tests.dof == 10
+    durbin_watson = np.sum(np.diff(rest) ** 2) / np.sum(rest**2)
+    ends = (rest[0] ** 2 + rest[-1] ** 2) / np.sum(rest**2)
+    assert tests.alike(tests.residuals[None])[0] == pytest.approx((2 - ends - durbin_watson) / 2, rel=1e-8)
+    np.testing.assert_allclose(tests.places, LOGS[2:-2])
+    expected = [1 - squares_left(np.maximum(LOGS - at, 0)) / squares_left() for at in LOGS[2:-2]]
+    np.testing.assert_allclose(tests.explained(tests.residuals[None])[0], expected, atol=1e-7)
+    assert tests.bent(tests.residuals[None])[0] == pytest.approx(max(expected))
+    assert tests.break_place() == LOGS[2:-2][np.argmax(expected)]
+    left = np.sqrt((1 - max(expected)) * 10 / 8)
+    assert tests.scatter_left() == pytest.approx(min(left, 1), abs=1e-7)
+    student = rest**2 / (1 - np.diag(hat))
+    trend = np.cov(student, LOGS, bias=True)[0, 1] * 12 / np.sqrt(12 * LOGS.var()) / student.mean()
+    assert tests.noise_trend(tests.residuals[None])[0] == pytest.approx(trend, rel=1e-6)
+
+
+def test_with_a_hinge_the_residuals_are_those_around_it():
+    place = float(np.exp(LOGS[5]))
+    tests = diagnostics._Tests(LINE, place)
+    assert tests.residuals @ tests.residuals == pytest.approx(squares_left(np.maximum(LOGS - LOGS[5], 0)))
+    assert tests.dof == 9
+
+
+def test_drawn_residuals_have_the_covariance_of_a_fit_to_correlated_noise():
+    tests = diagnostics._Tests(LINE)
+    for rho in (0.0, 0.7):
+        drawn = tests.projected(rho)
+        assert drawn.shape == (diagnostics.DRAWS, 12)
+        rest = np.eye(12) - tests.q @ tests.q.T
+        covariance = rest @ (rho ** np.abs(np.subtract.outer(np.arange(12), np.arange(12)))) @ rest
+        spread = np.sqrt((np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2) / 1000)
+        assert np.max(np.abs(drawn.T @ drawn / 1000 - covariance) / spread) < 4
+
+
+def test_usual_interval_is_that_of_a_line_through_points():
+    tests, at = diagnostics._Tests(LINE), np.array([4.0, 8.0, 13.0])
+    rows = tests.gradient(np.exp(at))
+    np.testing.assert_allclose(rows * tests.scale, np.column_stack([np.ones(3), -at]), rtol=1e-8)
+    deviation = np.sqrt(squares_left() / 10)
+    away = 1 / 12 + (at - LOGS.mean()) ** 2 / np.sum((LOGS - LOGS.mean()) ** 2)
+    student = stats.t.ppf(0.95, 10)
+    np.testing.assert_allclose(tests.usual(rows, 0.9, False), student * deviation * np.sqrt(away), rtol=1e-5)
+    measured = student * deviation * np.sqrt(away + 1)
+    np.testing.assert_allclose(tests.usual(rows, 0.9, True), measured, rtol=1e-5)
+    found = tests.parameter_rows()
+    assert {name: log for name, (_, _, log) in found.items()} == {"amplitude": True, "exponent": False}
+    assert found["exponent"][0] == pytest.approx(LINE.exponent)
+    np.testing.assert_allclose(found["exponent"][1] * tests.scale, [0, 1], atol=1e-9)
+    assert np.exp(found["amplitude"][0]) == pytest.approx(LINE.parameters["amplitude"])
+
+
+def test_bends_are_hinges_over_the_possible_places_and_a_parabola():
+    tests = diagnostics._Tests(LINE)
+    places, at = tests.tried_places, np.array([4.0, 8.0, 13.0])
+    assert len(places) == diagnostics.TRIED_PLACES
+    np.testing.assert_allclose(np.diff(places), places[1] - places[0])
+    left = np.array([squares_left(np.maximum(LOGS - at, 0)) for at in LOGS[2:-2]])
+    excluded = (left / left.min() - 1) * 8 > 2 * stats.f.ppf(0.99, 2, 8)
+    kept, half = LOGS[2:-2][~excluded], (LOGS[1] - LOGS[0]) / 2
+    assert (places[0], places[-1]) == pytest.approx((kept[0] - half, kept[-1] + half))
+    found = tests.bends(at)
+    np.testing.assert_allclose(found[:-1], np.clip(at - places[:, None], 0, None))
+    np.testing.assert_allclose(found[-1], ((at - LOGS.mean()) / 6) ** 2)
+
+
+def test_level_of_a_hinge_is_that_of_two_parameters_at_once():
+    inside = np.sqrt(stats.chi2.ppf(0.9, 2))  # of a Gaussian, from the origin in two dimensions
+    assert diagnostics._of_two_parameters(0.9, 10**7) == pytest.approx(2 * stats.norm.cdf(inside) - 1)
+    assert diagnostics._of_two_parameters(0.9, 3) > 0.9
+
+
+def test_noise_of_given_errors_few_and_many_sizes():
+    x, y = LINE.points.x, LINE.points.y
+
+    def steepest(count, repeats=1, **options):
+        law = sl.laws.fit(
+            "power_law", np.repeat(x[:count], repeats), np.repeat(y[:count], repeats), **options
+        )
+        return diagnostics._Tests(law).steepest_noise
+
+    assert steepest(12, error=0.05 * y) == 0
+    assert steepest(8) == diagnostics.STEEPEST_NOISE
+    assert steepest(7) == diagnostics.UNSEEN_NOISE
+    assert steepest(7, repeats=2) == diagnostics.STEEPEST_NOISE
+
+
+def test_sentences_name_what_was_rejected_and_nothing_else():
+    average = statistics.average_over_noise(FULL[None], NOISE, LOGS, correlated=True, steepest=0.4)
+    found = diagnostics.Diagnosis(LINE, 0.0004, 0.03, 0.01, break_at=1234.0, average=average)
+    bend, alike, noise = found.sentences
+    assert "near x = 1.23e+03 (p = 0.03)" in bend
+    assert f"(p < 0.001); intervals are widened for a correlation of {found.correlation:.2g}" in alike
+    assert found.correlation == pytest.approx(average.weight @ average.correlation)
+    assert f"Noise {'grows' if found.noise_exponent > 0 else 'falls'} with size" in noise
+    for name, one in (("break_pvalue", bend), ("correlation_pvalue", alike), ("noise_pvalue", noise)):
+        at_limit = replace(found, **{name: diagnostics.REJECTED})
+        assert len(at_limit.sentences) == 2
+        assert one not in at_limit.sentences
+    flipped = replace(average, noise_exponent=-average.noise_exponent)
+    other = "falls" if found.noise_exponent > 0 else "grows"
+    assert f"Noise {other}" in replace(found, average=flipped).sentences[2]
+
+
+def test_hubers_estimate_solves_both_of_its_equations():
+    """Σ ψ(r/σ) J = 0 and Σ ψ(r/σ)² = (n − p) E ψ(z)²: his Proposal 2."""
+    y = np.random.default_rng(12).standard_t(2, 12)
+    (beta,), (sigma,), (variance,) = statistics._huber(DESIGN[None], y[None], 1.5)
+    ratio = (y - DESIGN @ beta) / sigma
+    cut = np.clip(ratio, -1.5, 1.5)
+    assert np.any(np.abs(ratio) > 1.5)
+    mean_square, _ = integrate.quad(
+        lambda z: np.clip(z, -1.5, 1.5) ** 2 * stats.norm.pdf(z), -12, 12, points=[-1.5, 1.5]
+    )
+    assert statistics._mean_square(1.5) == pytest.approx(mean_square)
+    assert DESIGN.T @ cut == pytest.approx(np.zeros(3), abs=0.02)
+    assert cut @ cut / 9 == pytest.approx(mean_square, rel=0.02)
+    within = np.mean(np.abs(ratio) <= 1.5)
+    assert variance == pytest.approx(sigma**2 * (cut @ cut) / 9 / within**2)
+
+
+def test_blocks_are_means_of_neighbours():
+    values = np.arange(10.0)[:, None]
+    assert diagnostics._in_blocks(values, 10) is values
+    assert diagnostics._in_blocks(values, 5)[:, 0].tolist() == [0.5, 2.5, 4.5, 6.5, 8.5]
+    assert diagnostics._in_blocks(values, 9).shape == (9, 1)
+
+
+def test_a_direction_that_is_in_the_span_of_the_others_is_not_free():
+    columns = np.column_stack([np.ones(5), np.arange(5.0), 2 - 3 * np.arange(5.0), np.arange(5.0) ** 2])
+    assert diagnostics._independent(columns).tolist() == [True, True, False, True]
+    columns[0, 2] += 1e-4
+    assert diagnostics._independent(columns)[2]
+
+
+def test_adapted_ends_of_the_usual_interval_are_those_of_the_average():
+    """Whatever the interval, it is scaled by average over usual: so the usual one becomes the average's."""
+    found = LINE.diagnosis
+    tests, at = found.tests, np.exp(np.array([4.0, 13.0]))
+    rows, centre = tests.gradient(at), np.log(LINE.predict(at))
+    for of, log_x in (("law", None), ("measurement", np.log(at))):
+        half = tests.usual(rows, 0.9, of == "measurement")
+        below, above = found.average.ends(rows[None], 0.9, log_x)
+        low, high = found.adapted(at, np.exp(centre - half), np.exp(centre + half), 0.9, of)
+        np.testing.assert_allclose(np.log(low) - centre, np.minimum(below, 0), rtol=1e-8)
+        np.testing.assert_allclose(np.log(high) - centre, np.maximum(above, 0), rtol=1e-8)
+        one = found.adapted(at[1], np.exp(centre - half)[1], np.exp(centre + half)[1], 0.9, of)
+        assert one == pytest.approx((low[1], high[1]))
+        assert found.adapted(at[1], 0.0, np.inf, 0.9, of) == (0.0, np.inf)
+    row, step = rows[1] - rows[0], centre[1] - centre[0]
+    half = tests.usual(row[None], 0.9, False)[0]
+    below, above = found.average.ends(row[None, None], 0.9)
+    low, high = found.adapted_ratio(at, np.exp(step - half), np.exp(step + half), 0.9)
+    assert (np.log(low), np.log(high)) == pytest.approx((step + below[0], step + above[0]))
+    ends = {}
+    for name, (value, row, log) in tests.parameter_rows().items():
+        half = tests.usual(row[None], 0.9, False)[0]
+        ends[name] = Interval(
+            *(np.exp([value - half, value + half]) if log else (value - half, value + half))
+        )
+    adapted = found.adapted_parameters(ends, 0.9)
+    for name, (value, row, log) in tests.parameter_rows().items():
+        below, above = found.average.ends(row[None, None], 0.9)
+        expected = value + below[0], value + above[0]
+        assert adapted[name] == pytest.approx(tuple(np.exp(expected)) if log else expected)
+
+
+def test_with_a_bend_the_interval_holds_both_continuations():
+    y = np.exp(-0.4 * np.minimum(LOGS, 8) - 0.1 * np.maximum(LOGS - 8, 0) + 0.004 * RNG.standard_normal(12))
+    found = sl.laws.fit("power_law", np.exp(LOGS), y, loss="squared").diagnosis
+    assert found.bent is not None
+    at, rows = np.exp(np.array([13.0])), found.tests.gradient(np.exp(np.array([13.0])))
+    centre, half = np.log(found.law.predict(at)), found.tests.usual(rows, 0.9, False)
+    low, high = (np.log(v) for v in found.adapted(at, *np.exp([centre - half, centre + half]), 0.9, "law"))
+    straight = found.tests.scatter_left() * half
+    design = diagnostics._with(rows, found.tests.bends(np.array([13.0])))
+    below, above = found.bent.ends(design, diagnostics._of_two_parameters(0.9, found.bent.dof))
+    assert low[0] == pytest.approx(min(centre - straight, centre + below)[0])
+    assert high[0] == pytest.approx(max(centre + straight, centre + above)[0])
+    assert low[0] < -0.4 * 8 - 0.1 * 5 < high[0]

@@ -1,0 +1,265 @@
+"""What results say: summaries and tables, of numbers put in by hand or known from the data."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.laws import surface
+from scalinglab.laws.fitting.solution import Interval
+from scalinglab.laws.fitting.uncertainty_budget import Sources
+from scalinglab.laws.optimum import Optimal
+from scalinglab.laws.planning.next_runs import NextRuns
+
+
+def optimal(low=1e9, beyond=4.0, caution="it bends"):
+    ends = {
+        "n_params_interval": Interval(np.array([low]), np.array([1e11])),
+        "n_data_interval": Interval(np.array([2e10]), np.array([4e10])),
+        "loss_interval": Interval(np.array([2.0]), np.array([2.2])),
+    }
+    return Optimal(
+        np.array([1e21]), np.array([5e9]), np.array([3.3e10]), np.array([2.1]), **ends,
+        exponent=np.array([0.5]), level=0.9, beyond=np.array([beyond]), caution=caution,
+    )  # fmt: skip
+
+
+def test_an_optimum_is_told_with_its_intervals_and_how_far_it_lies():
+    head, values, ends, far, note = optimal().summary().splitlines()
+    assert head.split() == ["compute", "n_params", "n_data", "loss"]
+    assert values.split() == ["1e+21", "5e+09", "3.3e+10", "2.1"], "known within a factor of 100"
+    assert ends.split()[:2] == ["90", "%"]
+    assert [c.strip().split(" … ") for c in ends[10:].split("   ") if "…" in c] == [
+        ["1e+09", "1e+11"], ["2e+10", "4e+10"], ["2", "2.2"]
+    ]  # fmt: skip
+    assert far.strip() == "4 times the largest compute measured"
+    assert note == "note: it bends"
+    assert "only a range:" in optimal(low=0.99e9).summary()
+    assert len(optimal(beyond=1.0).summary().splitlines()) == 3, "inside: neither distance nor caution"
+    assert len(optimal(caution="").summary().splitlines()) == 4
+    open_ended = replace(optimal(), loss_interval=Interval(np.array([2.0]), np.array([np.inf])))
+    assert "…" not in open_ended.summary()
+
+
+PLAN = NextRuns(
+    ("n_params", "n_data"), np.array([[1e8, 2e9], [3e8, 5e9]]), np.array([1, 3]), np.array([1.2e18, 9e18]),
+    np.array([1e10, 2e11]), 2.5, 0.02, np.array([0.018, 0.015]), 2e19,
+)  # fmt: skip
+
+
+def test_next_runs_are_told_in_order_with_what_they_cost_and_narrow():
+    first, head, *runs, spent, verdict = PLAN.summary().splitlines()
+    assert first == "prediction at n_params = 1e+10, n_data = 2e+11: 2.5 ± 2 % (95 %)"
+    assert head.split() == ["n_params", "n_data", "seeds", "cost", "then", "±"]
+    assert runs[0].split() == ["1e+08", "2e+09", "1", "1.2e+18", "1.8", "%"]
+    assert runs[1].split() == ["3e+08", "5e+09", "3", "9e+18", "1.5", "%"]
+    assert spent.startswith("1.02e+19 of 2e+19 FLOPs")
+    assert verdict == "worth it: 1.02e+19 FLOPs narrow the prediction from ± 2 % to ± 1.5 %"
+    table = PLAN.notebook_table()
+    assert table.columns.tolist() == ["n_params", "n_data", "seeds", "cost", "half_width"]
+    assert table.iloc[1].tolist() == [3e8, 5e9, 3, 9e18, 0.015]
+
+
+def test_a_plan_is_worth_it_from_a_fifth_and_a_thousandth_on():
+    def worth(before, after):
+        return replace(PLAN, before=before, after=np.array([after])).worth_it
+
+    assert worth(0.02, 0.0159)
+    assert not worth(0.02, 0.0161)
+    assert worth(0.004, 0.0029)
+    assert not worth(0.004, 0.0031), "less than 0.1 % of the prediction"
+    none = replace(PLAN, runs=np.zeros((0, 2)), seeds=np.zeros(0), cost=np.zeros(0), after=np.zeros(0))
+    assert not none.worth_it
+    assert none.verdict == "not worth it: no run within 2e+19 FLOPs narrows the prediction"
+    assert none.summary().splitlines()[1] == "no run fits into 2e+19 FLOPs, or none would help"
+    assert none.notebook_table().shape == (0, 5)
+
+
+def test_sources_of_uncertainty_that_were_not_separated_say_why():
+    found = Sources(
+        1e6, 0.25, seed=0.012, evaluation=None, fit=0.034, form=0.05, weights={"m1": 0.7, "m2": 0.3},
+        reasons={"evaluation": "give n_test"},
+    )  # fmt: skip
+    assert [line.split(None, 1) for line in found.summary().splitlines()[1:]] == [
+        ["seed", "1.2 %"], ["evaluation", "not separated: give n_test"], ["fit", "3.4 %"], ["form", "5 %"],
+        ["forms", "m1 0.70, m2 0.30"],
+    ]  # fmt: skip
+
+
+# --- surfaces ---------------------------------------------------------------------------------------------
+
+
+def grid(params, data, noise=0.003, repeats=1):
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 3e9, params), np.geomspace(2e9, 6e10, data)))
+    n, d = np.repeat(n, repeats), np.repeat(d, repeats)
+    loss = 1.8 + 480 * n**-0.35 + 2100 * d**-0.37
+    return n, d, loss * np.exp(noise * np.random.default_rng(0).standard_normal(n.size))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return surface.fit(*grid(4, 4))
+
+
+def test_a_surface_tells_its_parameters_with_errors_and_intervals(fitted):
+    lines = fitted.summary().splitlines()
+    assert lines[0] == "chinchilla: L = E + A N^-alpha + B D^-beta   (n_params, n_data)"
+    assert lines[1].strip() == "16 points at 16 sizes"
+    ends, errors = fitted.parameter_intervals(), fitted.errors
+    for line, (name, value) in zip(lines[2:7], fitted.parameters.items(), strict=True):
+        (low, high), error = ends[name], errors[name]
+        assert line.split()[:2] == [name, f"{value:.6g}"]
+        assert f"± {error:<10.3g} 95 % [{low:.4g}, {high:.4g}]" in line
+        assert low < value < high
+        # half of an interval of Student's with 11 degrees of freedom
+        assert (high - low) / 2 == pytest.approx(error * stats.t.ppf(0.975, 11))
+    assert lines[7].split(None, 1) == ["intervals", "profile likelihood"]
+    assert lines[9].split()[0] == "convergence"
+    table = fitted.notebook_table()
+    assert table["determined"].tolist() == ["yes"] * 5
+    assert table["value"].tolist() == list(fitted.parameters.values())
+    narrow = fitted.parameter_intervals(0.5)
+    assert all(ends[n].low < low < high < ends[n].high for n, (low, high) in narrow.items())
+
+
+def test_an_interval_of_a_surface_is_that_of_its_profile(fitted):
+    low, high = fitted.interval(1e9, 1e10)
+    assert low < fitted.predict(1e9, 1e10) < high
+    assert fitted.interval(1e9, 1e10, method="profile") == pytest.approx((low, high), rel=1e-6)
+    inner = fitted.interval(1e9, 1e10, level=0.5)
+    assert low < inner.low < inner.high < high
+
+
+def test_held_tied_and_open_parameters_are_told_apart():
+    n, d, loss = grid(4, 4)
+    held = surface.fit(n, d, loss, bounds={"alpha": (0.35, 0.35)}, tie={"beta": "alpha"}).summary()
+    assert "alpha          0.35         held" in held
+    assert "beta           0.35         tied to alpha" in held
+    open_ended = surface.fit(n, d, loss, bounds={"alpha": (0.0, 0.36)})
+    assert "alpha" in open_ended.undetermined
+    said = next(line for line in open_ended.summary().splitlines() if line.split()[0] == "alpha")
+    assert said.split(None, 1)[1].startswith("not determined by these runs; 95 % at least 0.31")
+    row = open_ended.notebook_table().set_index("parameter").loc["alpha"]
+    assert row["determined"] == "no"
+    assert np.isnan(row["value"])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(-np.inf, np.inf, "any value"), (-np.inf, 2.0, "at most 2"), (0.5, np.inf, "at least 0.5")],
+)
+def test_ranges_that_are_open(low, high, said):
+    assert surface._range(low, high) == said
+
+
+def test_an_end_at_a_bound_is_open_but_for_a_natural_zero():
+    from scalinglab.laws import Parameter
+
+    exponent, floor, factor = Parameter("a", 0.0, 5.0), Parameter("E", 0.0), Parameter("A", 0.0, log=True)
+    assert surface._closed(exponent, 0.0, 3.0) == (-np.inf, 3.0)
+    assert surface._closed(exponent, 1.0, 5.0) == (1.0, np.inf)
+    assert surface._closed(exponent, 1e-4, 4.999) == (1e-4, 4.999)
+    assert surface._closed(floor, 0.0, 3.0) == (0.0, 3.0)
+    assert surface._closed(factor, 0.0, 3.0) == (-np.inf, 3.0)
+
+
+def test_intervals_come_from_resampled_runs_from_ten_runs_a_parameter_on():
+    n, d, loss = grid(7, 7)
+    few, many = surface.fit(n, d, loss), surface.fit(*(np.append(v, v[0] * 1.01) for v in (n, d, loss)))
+    assert (few.method, many.method) == ("profile", "bootstrap")
+    low, high = many.interval(1e9, 1e10)
+    assert low < many.predict(1e9, 1e10) < high
+    assert many.errors == many.bootstrap.errors()
+    assert many.parameter_intervals(0.9) == many.bootstrap.parameter_intervals(0.9)
+    assert many.bootstrap.values.shape == (400, 5)
+    assert "bootstrap over runs" in many.summary()
+
+
+def test_points_of_one_run_are_not_independent():
+    """Sixteen sizes three times, as runs of their own or as runs of three: the second know less."""
+    n, d, loss = (np.tile(v, 3) for v in grid(4, 4))
+    loss = loss * np.exp(0.001 * np.random.default_rng(1).standard_normal(48))
+    alone, runs = surface.fit(n, d, loss), surface.fit(n, d, loss, runs=np.tile(np.arange(16), 3))
+    law = runs.profiled
+    assert (alone.profiled.dof, law.dof) == (48 - 5, 16 - 5)
+    rest = np.clip(law.residuals, -law.delta, law.delta)
+    sums = pd.Series(rest).groupby(law.points.runs).sum()
+    effect = (sums**2).sum() / (rest**2).sum()
+    assert effect > 2
+    assert law.scale == pytest.approx(alone.profiled.scale * effect, rel=1e-6)
+
+
+# --- rows of a table ---------------------------------------------------------------------------------------
+
+ROWS = pd.DataFrame(
+    {
+        "n_data": np.repeat([100, 200, 400, 800, 1600], 4),
+        "seed": np.tile([0, 0, 1, 1], 5),
+        "step": np.tile([10, 20], 10),
+        "test_error": np.repeat([0.5, 0.4, 0.32, 0.26, 0.21], 4) * np.tile([1.0, 1.2, 1.1, 0.9], 5),
+    }
+)
+
+
+def points(frame=ROWS, **options):
+    return sl.laws.fit("power_law", frame, x="n_data", y="test_error", **options).points
+
+
+def test_the_best_the_last_or_all_rows_of_a_run():
+    at_100 = {}
+    for reduce in ("best", "last", "all"):
+        found = points(reduce=reduce)
+        at_100[reduce] = sorted(found.y[found.x == 100].round(6))
+    assert at_100 == {"best": [0.45, 0.5], "last": [0.45, 0.6], "all": [0.45, 0.5, 0.55, 0.6]}
+    shuffled = ROWS.sample(frac=1, random_state=0)
+    found = points(shuffled, reduce="last")
+    assert sorted(found.y[found.x == 100].round(6)) == [0.45, 0.6], "by the step, not by the order of rows"
+    assert any("the last row of each run: 10 of 20 rows" in note for note in points(reduce="last").notes)
+    assert any("the lowest test_error of each run: 10 of 20" in note for note in points().notes)
+    unmeasured = ROWS.assign(test_error=ROWS["test_error"].where((ROWS["n_data"] > 100) | (ROWS["seed"] > 0)))
+    assert any("1 without any test_error are left out" in note for note in points(unmeasured).notes)
+
+
+def test_standard_errors_count_where_every_row_has_one():
+    frame = ROWS.iloc[::4].assign(test_error_stderr=[0.05, 0.01, 0.01, 0.01, 0.01])
+    assert points(frame, error="test_error_stderr").error.tolist() == [0.05, 0.01, 0.01, 0.01, 0.01]
+
+
+def test_conditions_compare_numbers_words_and_truth_values():
+    frame = ROWS.assign(
+        model="cnn", augmented=ROWS["seed"] == 1, decay=np.where(ROWS["seed"] == 1, 1e-9, 0.0)
+    )
+    assert len(points(frame, where={"augmented": "True"}, reduce="all").y) == 10
+    assert set(points(frame, where={"decay": "1e-9"}, reduce="all").y) == set(
+        ROWS.loc[ROWS["seed"] == 1, "test_error"]
+    )
+    with pytest.raises(BadInput, match="column 'decay' holds numbers: 'much' is not one"):
+        points(frame, where={"decay": "much"})
+    with pytest.raises(BadInput, match="no column 'modle' to select by"):
+        points(frame, where={"modle": "cnn"})
+
+
+def test_an_error_above_one_is_taken_for_percent_only_between_0_and_100():
+    def y(values):
+        frame = pd.DataFrame({"n_data": [1e2, 1e3, 1e4, 1e5], "test_error": values})
+        return sl.laws.fit("power_law", frame, x="n_data", y="test_error").points.y.tolist()
+
+    assert y([100.0, 40.0, 20.0, 10.0]) == [1.0, 0.4, 0.2, 0.1]
+    assert y([1.0, 0.4, 0.2, 0.1]) == [1.0, 0.4, 0.2, 0.1]
+
+
+def test_points_that_differ_in_a_setting_and_diverged_runs_are_mentioned():
+    frame = ROWS.assign(
+        learning_rate=np.where(ROWS["seed"] == 1, 0.1, 0.2), run=np.repeat(np.arange(10), 2).astype(str),
+        status=np.where(ROWS["n_data"] == 100, "diverged", "done"),
+    )  # fmt: skip
+    notes = "\n".join(points(frame).notes)
+    assert (
+        "points of one size differ in learning_rate (0.1, 0.2): --where learning_rate=0.1 takes one" in notes
+    )
+    assert "diverged runs count too (2): --where status=done leaves them out" in notes
+    assert "diverged" not in "\n".join(points(frame, where={"status": "done"}).notes)
