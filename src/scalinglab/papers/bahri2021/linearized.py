@@ -31,7 +31,7 @@ from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.training_step import Named, drawn, network, objective, precision
 
 STACKED = 3e8  # parameters in a stack, of all its networks
-AHEAD = 4  # stacks whose weights are drawn while others train
+AHEAD = 8  # stacks whose weights are drawn while others train
 
 
 @dataclass(frozen=True)
