@@ -1,14 +1,22 @@
 """Published learning curves: fetched, read from the authors' files or tables of a folder, and verified."""
 
+import functools
+import http.server
+import json
 import os
 import pickle
+import shutil
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from scalinglab.cli import app
 from scalinglab.data import tables
 from scalinglab.data.author_arrays import read_arrays
 from scalinglab.errors import BadInput, ScalinglabError
@@ -95,6 +103,62 @@ def test_curves_are_fetched_and_read(own: Path, tmp_path: Path) -> None:
     assert place == tmp_path / "data" / "learning-curves" / "damico2025"
     assert [table["model"].iloc[0] for table in tables.tables_of(NAME)] == ["CNN", "ViT"]
     assert tables.get_tables(NAME) == place
+
+
+@pytest.fixture
+def served(own: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, list[str]]]:
+    """A web server with the two pairs at two commits, and what was asked of it with its answers."""
+    base, asked = own / "web", []
+    for commit in ("two", "one"):
+        shutil.copytree(own / "analysis", base / commit / "analysis")
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_request(self, code: object = "-", size: object = "-") -> None:
+            asked.append(f"{self.path} {int(code)}")  # type: ignore[call-overload]
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    handler = functools.partial(Handler, directory=str(base))
+    httpd = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=httpd.serve_forever, args=(0.02,), daemon=True).start()
+    raw = f"http://127.0.0.1:{httpd.server_port}/{{commit}}/analysis/{{pair}}.npy"
+    monkeypatch.setitem(tables.TABLES, NAME, replace(tables.TABLES[NAME], raw=raw))
+    yield base, asked
+    httpd.shutdown()
+    httpd.server_close()
+
+
+def test_the_command_fetches_over_http_from_the_latest_commit_that_has_a_file(
+    served: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    base, asked = served
+    (base / "one" / "analysis" / "CNN_MNIST.npy").unlink()
+    said = CliRunner().invoke(app, ["data", "get", NAME, "--json"], catch_exceptions=False)
+    answers = ["/one/analysis/CNN_MNIST.npy 404", "/two/analysis/CNN_MNIST.npy 200"]
+    assert asked == [*answers, "/one/analysis/ViT_MNIST.npy 200"]
+    assert [table["model"].iloc[0] for table in tables.tables_of(NAME)] == ["CNN", "ViT"]
+    holds = json.loads(said.stdout)["holds"]
+    assert "verified by sums: CNN MNIST" in holds
+    assert "github.com/Francill99/deep_norm" in holds
+
+
+@pytest.mark.parametrize("damage", ["changed", "cut", "page"])
+def test_what_comes_over_http_and_is_not_the_published_file_is_refused(
+    served: tuple[Path, list[str]], tmp_path: Path, damage: str
+) -> None:
+    base, asked = served
+    for commit in ("one", "two"):
+        file = base / commit / "analysis" / "CNN_MNIST.npy"
+        if damage == "changed":
+            np.save(file, arrays(mean_val_error_arr=ERRORS + 1e-8))
+        else:
+            file.write_bytes(file.read_bytes()[:-40] if damage == "cut" else b"<html>sign in</html>")
+    message = "published curves" if damage == "changed" else "no NumPy file with a dictionary of arrays"
+    with pytest.raises(ScalinglabError, match=message):
+        tables.get_tables(NAME)
+    assert [line[-3:] for line in asked[:2]] == ["200", "200"]
+    assert not list((tmp_path / "data").glob("**/*.csv"))
 
 
 def test_what_has_no_known_sum_may_be_missing(own: Path) -> None:
