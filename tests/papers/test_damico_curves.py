@@ -186,6 +186,40 @@ def test_stopping_at_the_optimum_costs_nothing_and_elsewhere_something():
     assert beyond.regret(largest, best / 10) > 0.3
 
 
+def test_a_larger_size_is_predicted_from_a_third_of_it_where_three_sizes_are_that_small():
+    runs = planted_pair().runs
+    assert [run.size for run in beyond.smaller_sizes(runs)] == [1000, 2000, 4000, 8000, 16000]
+    assert beyond.smaller_sizes(runs[:4]) == runs[:3]
+    assert beyond.smaller_sizes([runs[0], runs[1], runs[1]]) == [runs[0], runs[1]]
+
+
+def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    grid = study.parts("gpu")["ResNet CIFAR10, rate"]
+    epochs = np.array([1.0, 2.0, 4.0, 6.0])
+    rows = [
+        {**{name: s[name] for name in ("n_data", "seed", "learning_rate", "precision", "augment", "epochs")},
+         "model": "resnet", "dataset": "cifar10", "status": "done", "step": int(10 * epoch), "epoch": epoch,
+         "norm_as_published": s["learning_rate"] * epoch * s["n_data"],
+         "test_error": 1 / (s["learning_rate"] * epoch * s["n_data"])}
+        for s in grid.settings()
+        for epoch in epochs
+    ]  # fmt: skip
+    sl.Curves(pd.DataFrame(rows), source="train").write(tmp_path / "curves.parquet")
+    theirs = pd.DataFrame([  # what a rate of 0.005 gives
+        {"model": "ResNet", "dataset": "CIFAR10", "n_data": n, "norm": x, "test_error": 1 / x}
+        for n in (6000, 11000, 21000) for x in np.geomspace(1, 40, 30) * 0.005 * n
+    ])  # fmt: skip
+    pair = pairs.analysed("ResNet CIFAR10", pairs.PUBLISHED, pairs.AS_PUBLISHED, theirs)
+    monkeypatch.setattr(robustness, "published", lambda: (pair,))
+    with kept_in(tmp_path / "curves.parquet"):
+        made = robustness.resnet_rate("gpu")
+    found = {row.quantity: row.measured for row in made.table}
+    for rate in study.RATES:
+        first = found[f"rate {rate:g}: ln of the norm after one epoch, ours over published"]
+        assert first == pytest.approx(np.log(rate / 0.005), abs=1e-9)
+    assert found["rate 0.005: our test error less the published one at equal norm, rms over the curve"] < 1e-3
+
+
 def test_our_curves_are_compared_with_the_published_at_equal_norm_and_size():
     table = pairs.planted()
     above = table.assign(test_error=table["test_error"] + 0.01)

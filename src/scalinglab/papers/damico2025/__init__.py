@@ -171,6 +171,12 @@ ENTRIES = (
         gpu_hours=6.2,
     ),
     Entry(
+        "damico2025/resnet-rate",
+        "the norm of a ResNet after one epoch, and its curve, at several learning rates",
+        scales=("gpu",),
+        make="scalinglab.papers.damico2025.robustness:resnet_rate",
+    ),
+    Entry(
         "damico2025/fixed-complexity",
         "beyond the paper: networks trained at a fixed complexity",
         scales=("smoke", "laptop", "gpu"),

@@ -3,7 +3,8 @@
 - `fixed_complexity`: a network held at the complexity R (`train.variants.projection`) is what the perceptron
   at fixed norm is. Does it reach the error that free training has when it passes R, and the optimum at R_opt?
 - `width`: at fixed data, do the curves of networks of several widths fall on one master curve?
-- `stop_by_norm`: is the optimal norm, extrapolated from smaller sizes, where the largest size should stop?
+- `stop_by_norm`: is the optimal norm, extrapolated from sizes up to a third of the largest, where the largest
+  should stop?
 """
 
 from __future__ import annotations
@@ -141,10 +142,7 @@ def stop_by_norm(scale: str) -> Reproduction:
     for spare in axes.ravel()[len(made) :]:
         spare.set_axis_off()
     for axis, pair in zip(axes.ravel(), made, strict=False):
-        last = pair.runs[-1]
-        smaller = [run for run in pair.runs if run.size <= 0.75 * last.size]
-        if len(smaller) < 3:
-            smaller = pair.runs[:-1]
+        last, smaller = pair.runs[-1], smaller_sizes(pair.runs)
         predicted = stopping_point(smaller, last.size)
         loglog(axis, "norm", "test error", f"{pair.label}\nP = {last.size:,.6g}")
         axis.plot(np.exp(last.x), np.exp(last.y), ".-", color=PALETTE[0], linewidth=0.8, markersize=3)
@@ -158,12 +156,22 @@ def stop_by_norm(scale: str) -> Reproduction:
             Row(
                 f"{pair.label}: excess error when P = {last.size:,.6g} stops at the predicted norm", cost,
                 max(error, 1e-4), expected=SAME, relation="<",
-                note=f"relative; from {len(smaller)} smaller sizes: {predicted.value:.3g} "
-                f"[{predicted.low:.2g}, {predicted.high:.2g}]; to train to the end costs "
-                f"{regret(last, float(np.exp(last.x[-1]))):.2g}; error: from the ends of the interval",
+                note=f"relative; from {len(smaller)} sizes up to {smaller[-1].size:,.6g}: "
+                f"{predicted.value:.3g} [{predicted.low:.2g}, {predicted.high:.2g}]; "
+                f"to train to the end costs {regret(last, float(np.exp(last.x[-1]))):.2g}; "
+                "error: from the ends of the interval",
             )
         )  # fmt: skip
     return Reproduction(together(made), figure, tuple(rows))
+
+
+def smaller_sizes(runs: list[SizeCurve]) -> list[SizeCurve]:
+    """The sizes to extrapolate from: up to a third of the largest, or, where these are not three, more."""
+    for share in (1 / 3, 3 / 4):
+        smaller = [run for run in runs if run.size <= share * runs[-1].size]
+        if len(smaller) >= 3:
+            return smaller
+    return runs[:-1]
 
 
 def regret(curve: SizeCurve, norm: float) -> float:

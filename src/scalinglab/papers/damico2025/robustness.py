@@ -1,4 +1,4 @@
-"""The talk's robustness checks: weight decay, SGD, other norms; and bf16 against tf32.
+"""The talk's robustness checks: weight decay, SGD, other norms; bf16 against tf32; rates of the ResNet.
 
 The talk gives results without numbers: the picture is the same in all cases; with weight decay and SGD γ₁γ₂
 is compatible with γ, which is the same as before; under the norms ℓ1, ℓ2, G₂,₁ and spectral it is not, so
@@ -18,11 +18,11 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.figures.collapse import draw_collapse, draw_curves, plain_ticks, sizes_legend
-from scalinglab.figures.style import panels
+from scalinglab.figures.style import INK, colors, loglog, panels
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
 from scalinglab.papers import trained
 from scalinglab.papers.damico2025 import study
-from scalinglab.papers.damico2025.curves import early_spread, monotone, plain_curves
+from scalinglab.papers.damico2025.curves import SAME_CURVE, early_spread, monotone, plain_curves
 from scalinglab.papers.damico2025.pairs import (
     AS_PUBLISHED,
     EQ2,
@@ -31,6 +31,7 @@ from scalinglab.papers.damico2025.pairs import (
     Pair,
     analysed,
     ours,
+    published,
     together,
     with_norm,
 )
@@ -38,6 +39,7 @@ from scalinglab.papers.damico2025.tables import differences
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row, mean
 
+GRID = math.log(1.3)  # between two norms of a published curve
 SPECIAL = (EQ2, AS_PUBLISHED, "eq. 2, average over columns")
 
 
@@ -242,3 +244,72 @@ def _shift(low: Pair, high: Pair, norm: str) -> Row:
     found = mean(ratio.groupby(["n_data", "seed"])["norm"].last().to_numpy())
     return Row(f"{norm}: ln of the last norm, bf16 less tf32", found.value, found.stderr, found.n,
                expected=0.0, resolution=0.02, note="mean over pairs of runs of one seed")  # fmt: skip
+
+
+# --- the rate of the ResNet ------------------------------------------------------------------------------
+
+
+def resnet_rate(scale: str) -> Reproduction:
+    """The ResNet on CIFAR-10 at several learning rates beside the published curves.
+
+    What the authors' code computes of a ResNet is ‖W‖_σ ‖W‖_{2,1} of its last layer W, drawn with deviation
+    0.01: 4.05 before training, whatever the rate. A published curve begins after one epoch.
+    """
+    name = "ResNet CIFAR10"
+    study.train(scale, trained.kept(), [f"{name}, rate"])
+    runs = study.trained(scale, trained.kept(), f"{name}, rate")
+    theirs = [pair for pair in published() if pair.name == name]
+    if runs is None or not theirs:
+        raise BadInput(
+            f"this needs runs of '{name}, rate' (train them, or give --store) and the published curves "
+            "(scalinglab data get damico2025-curves)"
+        )
+    frame = runs.frame.assign(norm=runs.frame["norm_as_published"])
+    rows: list[Row] = []
+    for rate, part in frame.groupby("learning_rate"):
+        beside = [_beside(run, theirs[0]) for _, run in part.groupby("run")]
+        first, gaps = mean([ratio for ratio, _ in beside]), [gap for _, gap in beside if gap is not None]
+        value, error = (mean(gaps).value, mean(gaps).stderr) if len(gaps) > 1 else (None, None)
+        rows += [
+            Row(f"rate {rate:g}: ln of the norm after one epoch, ours over published", first.value,
+                first.stderr, first.n, expected=0.0, resolution=GRID,
+                note="published norms are known to a step of 1.3 between them; n counts runs"),
+            Row(f"rate {rate:g}: our test error less the published one at equal norm, rms over the curve",
+                value, error, len(gaps), expected=SAME_CURVE, relation="<",
+                note="at norms that both reach; n counts runs; absolute"),
+        ]  # fmt: skip
+    return Reproduction(Curves(frame), _rates_figure(frame, theirs[0]), tuple(rows))
+
+
+def _beside(run: pd.DataFrame, theirs: Pair) -> tuple[float, float | None]:
+    """A run beside the published curve of its size: ln of first norms' ratio, rms difference of test errors.
+
+    The second is None where the norms do not overlap.
+    """
+    run = run.sort_values("step")
+    curve = next(curve for curve in theirs.runs if curve.size == run["n_data"].iloc[0])
+    norms = np.log(run["norm"].to_numpy(float))
+    ratio, low, high = float(norms[0] - curve.x[0]), max(norms[0], curve.x[0]), min(norms[-1], curve.x[-1])
+    if low >= high:
+        return ratio, None
+    grid = np.linspace(low, high, 50)
+    gap = np.interp(grid, norms, run["test_error"]) - np.interp(grid, curve.x, np.exp(curve.y))
+    return ratio, float(np.sqrt(np.mean(gap**2)))
+
+
+def _rates_figure(frame: pd.DataFrame, theirs: Pair) -> Figure:
+    """One panel a size: published curve in ink, our runs coloured by rate."""
+    sizes, rates = sorted(frame["n_data"].unique()), sorted(frame["learning_rate"].unique())
+    figure, axes = panels(1, len(sizes), size=(4.2, 3.4))
+    for axis, size in zip(axes[0], sizes, strict=True):
+        loglog(axis, "norm as published", "test error", f"ResNet CIFAR10, P = {size:,}")
+        for curve in (curve for curve in theirs.runs if curve.size == size):
+            axis.plot(np.exp(curve.x), np.exp(curve.y), "-", color=INK, linewidth=1.5, label="published")
+        for shade, rate in zip(colors(rates), rates, strict=True):
+            some = frame[(frame["n_data"] == size) & (frame["learning_rate"] == rate)]
+            for place, (_, run) in enumerate(some.groupby("run")):
+                label = f"rate {rate:g}" if place == 0 else None
+                axis.plot(run["norm"], run["test_error"], ".-", color=shade, linewidth=0.8, label=label)
+        axis.legend(loc="lower left")
+        plain_ticks(axis, "y")
+    return figure
