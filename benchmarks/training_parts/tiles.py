@@ -15,7 +15,7 @@ from training_parts.results import Results
 from training_parts.search import WIDTHS
 
 BATCHES = {16: (8, 16), 64: (8, 16, 32, 64), 1 << 30: (128, 256, 512)}  # by the limits of TILES
-CANDIDATES = {  # ROWS, UNITS, FEATURES (0: none), num_warps, EARLY
+CANDIDATES = {  # ROWS, UNITS, FEATURES (0: none), num_warps, EARLY; of a whole step in one launch see WHOLE
     (16, "forward"): [(16, 64, 64, 4), (16, 32, 64, 4), (16, 32, 128, 4), (16, 16, 128, 2)],
     (16, "output"): [(16, 32, 0, 4), (16, 64, 0, 4), (16, 16, 0, 4)],
     (16, "update"): [(16, 64, 64, 4, True), (16, 32, 64, 4, True), (16, 32, 128, 4, True),
@@ -29,12 +29,29 @@ CANDIDATES = {  # ROWS, UNITS, FEATURES (0: none), num_warps, EARLY
     (1 << 30, "update"): [(32, 64, 128, 4, False), (64, 64, 64, 4, False), (32, 32, 128, 4, False),
                           (64, 32, 128, 4, False), (32, 64, 64, 4, False)],
 }  # fmt: skip
+WHOLE = [  # ROWS, UNITS, TOGETHER, num_warps, EARLY, maxnreg
+    (16, 8, 8, 8, True, 128), (16, 8, 8, 8, False, 128), (16, 8, 16, 8, True, None),
+    (16, 8, 16, 16, True, None), (16, 16, 16, 8, False, None), (16, 16, 16, 16, True, None),
+]  # fmt: skip
 LAUNCHES, REPEATS = 20, 5
 
 
 def tiles_part(part: str, results: Results) -> None:
     from scalinglab.train.kernels import fused_mlp
 
+    whole = []
+    for shape in WHOLE:
+        times = [
+            results.add(
+                part, f"batches {BATCHES[at]} step {shape}", lambda a=at, s=shape: measured(a, "step", s)
+            )
+            for at in (16, 64)
+        ]
+        if all("ms" in row for row in times):
+            whole.append((sum(row["ms"] for row in times), shape))
+    if whole:
+        results.add(part, "best step", lambda: {"whole": whole_of(min(whole)[1])})
+        print("WHOLE_STEP = " + pformat(whole_of(min(whole)[1]), sort_dicts=False, width=108))
     best = {limit: dict(usual) for limit, usual in fused_mlp.TILES.items()}
     for (limit, kernel), shapes in CANDIDATES.items():
         rows = []
@@ -55,6 +72,12 @@ def tile_of(shape: tuple) -> dict:
     return tile | {"num_warps": warps} | ({"EARLY": early[0]} if early else {})
 
 
+def whole_of(shape: tuple) -> dict:
+    """A tile of the kernel of whole steps."""
+    names = ("ROWS", "UNITS", "TOGETHER", "num_warps", "EARLY", "maxnreg")
+    return {**dict(zip(names, shape, strict=True)), "num_stages": 1}
+
+
 _STACKS: dict = {}  # by batches and width
 
 
@@ -67,7 +90,11 @@ def measured(limit: int, kernel: str, shape: tuple) -> float:
 
     usual, device = fused_mlp.tiles, torch.device("cuda")
     graphs, sides = [], streams(device, len(WIDTHS))
-    with mock.patch.object(fused_mlp, "tiles", lambda most: {**usual(most), kernel: tile_of(shape)}):
+    if kernel == "step":
+        changed = mock.patch.object(fused_mlp, "WHOLE_STEP", whole_of(shape))
+    else:
+        changed = mock.patch.object(fused_mlp, "tiles", lambda most: {**usual(most), kernel: tile_of(shape)})
+    with changed:
         for width, side in zip(WIDTHS, sides, strict=True):
             key = (limit, width)
             if key not in _STACKS:
@@ -97,13 +124,14 @@ def captured(group, kernel: str, side):
 
     fused = group.fused
     group.stream.fill(0, 16)
-    fused.examples = group.stream.index(group.clock.counter, 1)
+    fused.examples = group.stream.index(group.clock.counter, 2)
     launch = {
+        "step": lambda: fused._whole_step(0, 2),
         "forward": lambda: fused._forward(0, 0, True),
         "output": lambda: fused._output(0, 0),
         "update": lambda: fused._update(0, 0),
     }
-    launch["forward"]()
+    fused._whole_step(-1, 2) if kernel == "step" else launch["forward"]()
     launch[kernel]()
     torch.cuda.synchronize()
     with torch.cuda.stream(side):

@@ -42,6 +42,7 @@ class Reduced:
         widths: w of the paper.
         batches: levels of the batch search.
         batch, rates: batch size and levels of the rate search; none without rates.
+        near: range of w B in which batch sizes are searched, and rates by the batch size of equal noise.
         seeds: repetitions.
         precision: of products; convolutions take a third of the time in TF32.
     """
@@ -51,17 +52,30 @@ class Reduced:
     batches: tuple[int, ...]
     batch: int = 16
     rates: tuple[float, ...] = ()
+    near: tuple[float, float] = (0.0, math.inf)
     seeds: int = SEEDS["gpu"]
     precision: str = "fp32"
 
+    def batches_of(self, w: float) -> tuple[int, ...]:
+        """Levels of the batch search for one width."""
+        low, high = self.near
+        return tuple(b for b in self.batches if low <= w * b <= high)
 
-MLP_WIDTHS, MLP_BATCHES = (64, 128, 256, 512), (8, 16, 32, 64, 128, 256, 512)
-MLP_RATES = (1.25, 2.5, 5.0, 10.0, 20.0, 40.0)  # at batch 64: the noise of batches 512 to 16 at rate 10
+    def rates_of(self, w: float, rate: float) -> tuple[float, ...]:
+        """Levels of the rate search, next to a batch search at the given rate."""
+        low, high = self.near
+        return tuple(own for own in self.rates if low <= w * self.batch * rate / own <= high)
+
+
+MLP_WIDTHS, MLP_BATCHES = (64, 128, 256, 512), (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768,
+                                                1024, 1536, 2048)  # fmt: skip
+MLP_RATES = tuple(640 / batch for batch in MLP_BATCHES)  # at batch 64: the noise of those batches at rate 10
 GPU = {
+    # shorter searches over all levels, an eighth of the time, had their optima near w B = 18,000
     "mnist 1LP ntk": Reduced(
-        1 / 8, MLP_WIDTHS, (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512), 64, MLP_RATES[1:]
+        1 / 2, (*MLP_WIDTHS, 1024), MLP_BATCHES, 64, MLP_RATES, near=(8_000, 80_000), seeds=8
     ),
-    "mnist 2LP ntk": Reduced(1 / 12, MLP_WIDTHS, MLP_BATCHES, 64, MLP_RATES),
+    "mnist 2LP ntk": Reduced(1 / 4, MLP_WIDTHS, MLP_BATCHES, 64, MLP_RATES, near=(12_000, 131_072), seeds=8),
     "mnist 1LP standard": Reduced(1 / 12, MLP_WIDTHS, (2, 4, 8, 16, 32, 64, 128)),
     "fashion-mnist CNN ntk": Reduced(
         1 / 60, (2, 4, 8), (32, 64, 128, 256, 512, 1024), seeds=6, precision="tf32"
@@ -164,15 +178,17 @@ def batch_search(key: str, scale: str) -> Settings:
     experiment = EXPERIMENTS[key]
     if scale in SMALL:
         return _small_batch_search(experiment, scale)
-    share, widths, batches, seeds = 1.0, experiment.widths, experiment.batches, SEEDS[scale]
+    share, seeds = 1.0, SEEDS[scale]
+    levels = dict.fromkeys(experiment.widths, experiment.batches)
     if scale == "gpu":
         reduced = _reduced(key)
-        share, widths, batches, seeds = reduced.share, reduced.widths, reduced.batches, reduced.seeds
+        share, seeds = reduced.share, reduced.seeds
+        levels = {w: reduced.batches_of(w) for w in reduced.widths}
     own = _own(experiment, scale, key) | {"learning_rate": experiment.rate}
     own |= {"min_epochs": share * experiment.min_epochs, "min_steps": round(share * experiment.min_steps)}
     return [
         {**own, "width": width_of(experiment, w), "batch_size": batch, "seed": seed}
-        for w in widths
+        for w, batches in levels.items()
         for batch in batches
         for seed in range(seeds)
     ]
@@ -187,19 +203,19 @@ def rate_search(key: str, scale: str) -> Settings:
         return _small_rate_search(experiment, scale)
     assert experiment.reference_rate is not None
     assert experiment.reference_steps is not None
-    rate0, widths, batch = experiment.reference_rate, experiment.widths, experiment.batch
-    seeds = SEEDS[scale]
-    rates = tuple(rate0 * 2.0 ** (k / 2) for k in range(-4, 5))
+    rate0, batch, seeds = experiment.reference_rate, experiment.batch, SEEDS[scale]
+    levels = dict.fromkeys(experiment.widths, tuple(rate0 * 2.0 ** (k / 2) for k in range(-4, 5)))
     steps = experiment.reference_steps
     if scale == "gpu":
         reduced = _reduced(key)
-        widths, batch, rates, seeds = reduced.widths, reduced.batch, reduced.rates, reduced.seeds
+        batch, seeds = reduced.batch, reduced.seeds
+        levels = {w: reduced.rates_of(w, experiment.rate) for w in reduced.widths}
         steps = reduced.share * max(experiment.min_steps, experiment.min_epochs * experiment.n_data / batch)
     own = _own(experiment, scale, key) | {"batch_size": batch}
     return [
         {**own, "width": width_of(experiment, w), "learning_rate": rate, "seed": seed,
          "steps": math.ceil(steps * max(1.0, rate0 / rate))}
-        for w in widths
+        for w, rates in levels.items()
         for rate in rates
         for seed in range(seeds)
     ]  # fmt: skip

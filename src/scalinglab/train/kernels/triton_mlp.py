@@ -98,7 +98,9 @@ def _updated(
         u = momentum * u + change
         tl.store(momenta + place, u, mask=mask)
         change = change + momentum * u if NESTEROV else u
-    tl.store(weight + place, w - rate * change, mask=mask)
+    w -= rate * change
+    tl.store(weight + place, w, mask=mask)
+    return w
 
 
 @triton.jit(do_not_specialize=GENERAL)
@@ -147,6 +149,17 @@ def forward(
         tl.store(partial + of_share + label[None, :], share, mask=live[:, None])
 
 
+@triton.jit
+def _loss(logits, y, label, real, classes, smoothing):
+    """Gradient of the cross-entropy by the logits, (rows, classes), and the cross-entropy of each row."""
+    largest = tl.max(tl.where(real[None, :], logits, float("-inf")), 1)
+    shifted = tl.where(real[None, :], logits - largest[:, None], 0.0)
+    each = tl.where(real[None, :], tl.exp(shifted), 0.0)
+    total = tl.sum(each, 1)
+    wanted = tl.where(label[None, :] == y[:, None], 1.0 - smoothing, 0.0) + smoothing / classes
+    return each / total[:, None] - wanted, tl.log(total) - tl.sum(wanted * shifted, 1)
+
+
 @triton.jit(do_not_specialize=GENERAL)
 def output(
     targets, examples, counter, ahead, order, hidden, delta, partial, weight, bias, momenta, bias_momenta,
@@ -175,15 +188,9 @@ def output(
             place += most * CLASSES
         number = tl.load(examples + (ahead * runs + run) * most + rows, mask=live, other=0)
         y = tl.load(targets + number, mask=live, other=0)
-        largest = tl.max(tl.where(real[None, :], logits, float("-inf")), 1)
-        shifted = tl.where(real[None, :], logits - largest[:, None], 0.0)
-        each = tl.where(real[None, :], tl.exp(shifted), 0.0)
-        total = tl.sum(each, 1)
-        wanted = tl.where(label[None, :] == y[:, None], 1.0 - smoothing, 0.0) + smoothing / classes
-        loss = tl.log(total) - tl.sum(wanted * shifted, 1)
+        d, loss = _loss(logits, y, label, real, classes, smoothing)
         failed += tl.sum(tl.where(live & ~(tl.abs(loss) < float("inf")), 1, 0), 0)
-        d = (each / total[:, None] - wanted) / size
-        d = tl.where(live[:, None] & real[None, :], d, 0.0)
+        d = tl.where(live[:, None] & real[None, :], d / size, 0.0)
         place = (run * most + rows)[:, None] * units + unit[None, :]
         inside = live[:, None] & mine[None, :]
         h = tl.load(hidden + place, mask=inside, other=0.0)
