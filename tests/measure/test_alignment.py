@@ -98,3 +98,28 @@ def test_setting_that_names_the_kernel_reads_it_and_counts_drift_from_the_initia
     assert set(sl.Store(tmp_path).arrays(frame["run"].iloc[0])[10]) == {
         "kernel_eigenvalues", "kernel_target_power"
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("device", [None, "cpu"])
+def test_eigenvectors_rebuild_the_matrix_and_values_rise(device):
+    root = np.random.default_rng(0).standard_normal((40, 40))
+    matrix = (root @ root.T).astype(np.float32)
+    values, vectors = sl.measure.eigh(matrix, device)
+    assert values.dtype == vectors.dtype == np.float64
+    assert (np.diff(values) > 0).all()
+    np.testing.assert_allclose((vectors * values) @ vectors.T, matrix, atol=1e-9 * values[-1])
+
+
+def test_spectrum_of_a_kernel_takes_another_solver():
+    called = []
+
+    def solver(matrix):
+        called.append(matrix.shape)
+        return sl.measure.eigh(matrix, "cpu")
+
+    root = np.random.default_rng(1).standard_normal((30, 60))
+    y = root[:, 0]
+    plain, other = (sl.Spectrum.from_kernel(root @ root.T, y, *which) for which in ((), (solver,)))
+    assert called == [(30, 30)]
+    np.testing.assert_allclose(other.eigenvalues, plain.eigenvalues, rtol=1e-10)
+    np.testing.assert_allclose(other.target_power, plain.target_power, rtol=1e-6, atol=1e-12)

@@ -211,3 +211,12 @@ def test_a_group_that_trains_is_measured_by_replays(options, stream) -> None:
                 assert row["norm"] == pytest.approx(exact["spectral_complexity"], rel=1e-2), (turn, r)
                 assert row["norm_l2"] == pytest.approx(exact["l2"], rel=1e-5)
             assert "read" in captured(measuring.norms[0][0])
+
+
+def test_kernels_are_diagonalised_on_the_gpu():
+    root = torch.randn(300, 400, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    matrix = (root @ root.T).numpy()
+    torch.cuda.reset_peak_memory_stats()
+    values, vectors = measure.eigh(matrix)
+    assert torch.cuda.max_memory_allocated() > matrix.nbytes
+    assert abs((vectors * values) @ vectors.T - matrix).max() < 1e-9 * values[-1]

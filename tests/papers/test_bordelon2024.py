@@ -174,3 +174,31 @@ def test_an_exponent_at_the_bound_of_its_fit_is_no_number():
     assert max(fit.alpha for fit in flat) > 4.9
     assert row.measured is None
     assert "not determined" in row.note
+
+
+def probe(rate, width, losses, steps=(10, 50, 75, 100)):
+    return pd.DataFrame({"learning_rate": rate, "width": width, "step": steps, "train_loss": losses})
+
+
+def test_learning_rate_has_the_lowest_late_training_loss_over_both_widths():
+    frame = pd.concat(
+        [
+            probe(0.3, 1.0, [0.1, 0.9, 0.9, 0.9]),  # lowest early, which does not count
+            probe(0.3, 8.0, [0.1, 0.9, 0.9, 0.9]),
+            probe(0.1, 1.0, [0.9, 0.5, 0.4, 0.3]),
+            probe(0.1, 8.0, [0.9, 0.5, 0.4, 0.3]),
+            probe(0.03, 1.0, [0.9, 0.6, 0.5, 0.2]),  # lowest at the end alone
+            probe(0.03, 8.0, [0.9, 0.6, 0.5, 0.3]),
+        ]
+    )
+    assert width_scans.lowest_loss(frame, 100) == 0.1
+
+
+def test_learning_rate_at_which_one_width_diverges_is_out():
+    kept = [probe(0.1, width, [0.9, 0.8, 0.8, 0.8]) for width in (1.0, 8.0)]
+    bad = [probe(0.3, 1.0, [0.9, 0.1, 0.1, 0.1]), probe(0.3, 8.0, [0.9, 0.1, np.nan, np.nan])]
+    assert width_scans.lowest_loss(pd.concat(kept + bad), 100) == 0.1
+    with pytest.raises(BadInput, match=r"diverges at all rates, 0\.3"):
+        width_scans.lowest_loss(pd.concat(bad), 100)
+    cut = [probe(0.3, 1.0, [0.9, 0.1, 0.1, 0.1]), probe(0.3, 8.0, [0.9], steps=(10,))]  # one stopped early
+    assert width_scans.lowest_loss(pd.concat(kept + cut), 100) == 0.1

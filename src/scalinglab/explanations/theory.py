@@ -18,11 +18,13 @@ import numpy as np
 import torch
 
 from scalinglab.explanations.case import Case
-from scalinglab.measure import ntk
+from scalinglab.measure import eigh, ntk
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 from scalinglab.theory import dmft
 
 DRAWS = 12  # sets of examples whose losses are compared
+FEWER_DRAWS = 5  # of more than MANY examples, whose kernels take seconds each
+MANY = 1000
 REDRAWS = 3  # initialisations at each of the two widths
 FEW = 500  # inputs on which their kernels are measured
 
@@ -49,7 +51,7 @@ def kernel_of(case: Case) -> Kernel:
     if torch.cuda.is_available():
         case.model.to("cuda")
     matrix, residual = ntk(case.model, case.x), case.residual()
-    measured = Spectrum.from_kernel(matrix, residual)
+    measured = Spectrum.from_kernel(matrix, residual, eigh)
     return Kernel(measured, measured.completed(), matrix, residual)
 
 
@@ -82,14 +84,15 @@ def scatter(case: Case, kernel: Kernel, step: float) -> float:
     if case.online or 2 * case.n_data > n:
         return math.nan
     rng = np.random.default_rng(0)
-    losses = [descended(case, kernel, np.sort(rng.permutation(n)[: case.n_data]), step) for _ in range(DRAWS)]
+    draws = DRAWS if case.n_data <= MANY else FEWER_DRAWS
+    losses = [descended(case, kernel, np.sort(rng.permutation(n)[: case.n_data]), step) for _ in range(draws)]
     return float(np.std(np.log(losses), ddof=1))
 
 
 def descended(case: Case, kernel: Kernel, chosen: np.ndarray, step: float) -> float:
     """Loss, a mean over outputs, on all other inputs after gradient descent with the kernel on the chosen."""
     left = np.setdiff1d(np.arange(len(kernel.matrix)), chosen)
-    values, vectors = np.linalg.eigh(kernel.matrix[np.ix_(chosen, chosen)] / len(chosen))
+    values, vectors = eigh(kernel.matrix[np.ix_(chosen, chosen)] / len(chosen))
     values = np.maximum(values, values[-1] * len(values) * np.finfo(float).eps)
     rule = dmft.GradientDescent(2 * case.learning_rate / case.n_outputs, case.momentum)
     kept = np.real(rule.filter(-values + 0j, np.array([step])))[0]

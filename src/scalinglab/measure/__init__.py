@@ -9,6 +9,7 @@ require("torch", "train", "measuring networks")
 
 from scalinglab.measure.alignment import KernelReading, alignment, drift  # noqa: E402
 from scalinglab.measure.cost import Flops, flops  # noqa: E402
+from scalinglab.measure.eigen import eigh  # noqa: E402
 from scalinglab.measure.intrinsic import Dimension, dimension  # noqa: E402
 from scalinglab.measure.margin import Margins, margins  # noqa: E402
 from scalinglab.measure.network_norms.functional import fisher_rao  # noqa: E402
@@ -27,9 +28,9 @@ from scalinglab.measure.tangent_kernel import ntk  # noqa: E402
 
 __all__ = [
     "Complexity", "ConvGeometry", "Dimension", "Flops", "GradientNoise", "KernelReading", "Margins",
-    "NormTracker", "Report", "Spectral", "alignment", "dimension", "drift", "fisher_rao", "flops",
-    "gradient_noise", "margins", "noise_from_two_batches", "noise_scale", "normalized_noise_scale", "norms",
-    "norms_batched", "ntk", "spectral_complexity", "spectral_norm",
+    "NormTracker", "Report", "Spectral", "alignment", "dimension", "drift", "eigh", "fisher_rao",
+    "flops", "gradient_noise", "margins", "noise_from_two_batches", "noise_scale", "normalized_noise_scale",
+    "norms", "norms_batched", "ntk", "spectral_complexity", "spectral_norm",
 ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from scalinglab.errors import BadInput
+from scalinglab.measure.eigen import eigh
 from scalinglab.measure.tangent_kernel import ntk
 from scalinglab.spectrum import Spectrum
 
@@ -73,7 +74,7 @@ class KernelReading:
         if not np.isfinite(kernel).all():
             return {"kernel_alignment": np.nan, "kernel_drift": np.nan, "kernel_norm": np.nan}
         self._first = kernel if self._first is None else self._first
-        spectrum = Spectrum.from_kernel(kernel, np.asarray(self.y))
+        spectrum = Spectrum.from_kernel(kernel, np.asarray(self.y), eigh)
         found: dict[str, float | np.ndarray] = {
             "kernel_alignment": alignment(kernel, self.y),
             "kernel_drift": drift(kernel, self._first),

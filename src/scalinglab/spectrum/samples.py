@@ -26,6 +26,8 @@ from scipy.optimize import brentq
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 
+Eigh = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
 STRETCHES = 6  # of a tail whose slopes are compared
 RESOLVED = 8  # n inputs resolve n/8 modes well enough for corrections of first order in k/n
 
@@ -87,7 +89,7 @@ def root(function: Callable[[float], float], low: float, high: float) -> float:
 
 
 def modes_of(
-    matrix: np.ndarray, targets: np.ndarray
+    matrix: np.ndarray, targets: np.ndarray, eigh: Eigh = np.linalg.eigh
 ) -> tuple[np.ndarray, np.ndarray, int, float, float, float]:
     """Modes of a kernel matrix (n, n) and of targets (n, ...), the largest first; see `MeasuredSpectrum`.
 
@@ -103,7 +105,7 @@ def modes_of(
         raise BadInput("the kernel matrix is not symmetric; give (K + K.T)/2 if that is meant")
     n = len(kernel)
     y = y.reshape(n, -1)
-    values, vectors = np.linalg.eigh(kernel / n)
+    values, vectors = eigh(kernel / n)
     coefficients = vectors.T @ y
     power = np.sum(coefficients**2, axis=1) / n
     kept = np.flatnonzero(values > n * np.finfo(float).eps * values[-1])[::-1]

@@ -27,6 +27,7 @@ from scalinglab.spectrum.nodes import (
 )
 from scalinglab.spectrum.samples import (
     STRETCHES,
+    Eigh,
     TailExponent,
     local_slopes,
     modes_of,
@@ -182,7 +183,7 @@ class Spectrum:
         return Spectrum(np.full(n_modes, float(eigenvalue)), np.full(n_modes, float(target_power)))
 
     @staticmethod
-    def from_kernel(matrix: np.ndarray, targets: np.ndarray) -> MeasuredSpectrum:
+    def from_kernel(matrix: np.ndarray, targets: np.ndarray, eigh: Eigh = np.linalg.eigh) -> MeasuredSpectrum:
         """The spectrum of a measured kernel matrix, and of the targets in its eigenvectors.
 
         With K(X, X)/n = Σ λ_k u_k u_kᵀ over n inputs, the target power of a mode is (u_k·y)²/n, summed over
@@ -193,12 +194,13 @@ class Spectrum:
         Args:
             matrix: K(x_i, x_j), symmetric, shape (n, n).
             targets: y, shape (n,) or (n, outputs).
+            eigh: What diagonalises; `measure.eigh` uses a GPU where there is one.
 
         Returns:
             Modes in the order of falling eigenvalues. Theories take them for up to n/4 examples;
             `completed()` continues them by tails for more, `tail_exponent` gives exponents with intervals.
         """
-        return MeasuredSpectrum.of(matrix, targets)
+        return MeasuredSpectrum(*modes_of(matrix, targets, eigh))
 
     def trusted(self, n_data: float) -> None:
         """Raise where the spectrum does not determine so many examples; measured ones do."""
@@ -301,11 +303,6 @@ class MeasuredSpectrum(Spectrum):
         super().__init__(eigenvalues, target_power)
         self.n_samples, self.mean_square = n_samples, mean_square
         self.unresolved_eigenvalue, self.left_out_loss = unresolved_eigenvalue, left_out_loss
-
-    @staticmethod
-    def of(matrix: np.ndarray, targets: np.ndarray) -> MeasuredSpectrum:
-        """See `Spectrum.from_kernel`."""
-        return MeasuredSpectrum(*modes_of(matrix, targets))
 
     def trusted(self, n_data: float) -> None:
         """Raise for more examples than the sample determines: n/4."""

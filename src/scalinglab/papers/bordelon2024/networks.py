@@ -113,7 +113,7 @@ def initial_spectra(scale: str) -> dict[tuple[float, int], MeasuredSpectrum]:
         for seed in range(s.seeds):
             model = nets.build("myrtle", x.shape[1:], 2, width=width, seed=seed)
             model = model.to("cuda" if trained.on_gpu() else "cpu")
-            found[width, seed] = Spectrum.from_kernel(measure.ntk(model, torch.as_tensor(x)), y)
+            found[width, seed] = Spectrum.from_kernel(measure.ntk(model, torch.as_tensor(x)), y, measure.eigh)
     return found
 
 

@@ -7,7 +7,8 @@ the paper's numbers are noted beside ours, and claims about direction are judged
 
 Rich networks have the maximal-update parameterization, in which features are learnt alike at all widths. Lazy
 ones are linearised at their initial weights, in NTK parameterization. Compute is C = N t, parameters times
-steps, as in the paper.
+steps, as in the paper. Where a scale names several learning rates, `rate` chooses one by the training loss of
+networks that are in no figure.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from scalinglab.laws.surface import Surface
 
+APART = 1000  # seed of the networks on which learning rates are compared
 BUDGETS = 25  # values of compute at which widths are compared
 CLOSE = 0.05  # deviation, in the log of the loss, of a fit that describes the curves well
 OPTIMIZER = {"optimizer": "sgd", "online": True, "measure": [], "checkpoints_per_decade": 5}
@@ -55,7 +57,7 @@ class Scan:
         widths: factors on the network's width.
         seeds: independent networks of each width; the members of an ensemble.
         inputs: on which kernels are measured.
-        rates: learning rate of each kind of training.
+        rates: learning rates of each kind of training, of which `rate` chooses one.
         gpu: precision and captured steps, where a GPU trains.
     """
 
@@ -64,7 +66,7 @@ class Scan:
     widths: tuple[float, ...]
     seeds: int
     inputs: int
-    rates: Mapping[str, float]
+    rates: Mapping[str, tuple[float, ...]]
     gpu: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -73,22 +75,23 @@ IMAGES = {
     "test_size": 2000, "evaluate_at_most": 500,
 }  # fmt: skip
 CNNS = "stand-in: CNNs of 5 layers on CIFAR-10 under random crops and flips, animate against inanimate"
+RATES = {"classify": (0.3, 0.1, 0.03), "rich": (0.15, 0.05, 0.015), "lazy": (0.6, 0.2)}
 SCANS = {
     "smoke": Scan(
         "stand-in: perceptrons of one hidden layer on fresh data of a teacher in 4 dimensions, 2 classes",
         {"model": "mlp", "depth": 1, "model_options": {"hidden": 8}, "dataset": "teacher_student",
          "data_options": {"dimension": 4, "classes": True, "outputs": 2, "n_test": 1000},
          "batch_size": 64, "steps": 80, "evaluate_at_most": 100},
-        (1.0, 2.0, 4.0), 3, 400, {"classify": 0.5, "rich": 0.3, "lazy": 1.0},
+        (1.0, 2.0, 4.0), 3, 400, {"classify": (0.5,), "rich": (0.3,), "lazy": (1.0,)},
     ),
     "laptop": Scan(
         CNNS + ", averaged to 16 × 16 pixels",
         IMAGES | {"pool": 2, "batch_size": 64, "steps": 600, "model_options": {"channels": 4}},
-        (1.0, 2.0, 4.0), 3, 1000, {"classify": 0.3, "rich": 0.15, "lazy": 0.2},
+        (1.0, 2.0, 4.0), 3, 1000, RATES,
     ),
     "gpu": Scan(
         CNNS, IMAGES | {"batch_size": 128, "steps": 1000},
-        (1.0, 2.0, 4.0, 8.0), 4, 2000, {"classify": 0.3, "rich": 0.15, "lazy": 0.2},
+        (1.0, 2.0, 4.0, 8.0), 4, 2000, RATES,
         {"precision": "tf32", "graphs": True},
     ),
 }  # fmt: skip
@@ -101,11 +104,49 @@ def scan(scale: str) -> Scan:
     return SCANS[scale]
 
 
+def _shared(s: Scan, kind: str) -> dict[str, Any]:
+    return {**s.setting, **OPTIMIZER, **KINDS[kind], **(s.gpu if trained.on_gpu() else {})}
+
+
+@lru_cache(maxsize=8)
+def rate(scale: str, kind: str) -> float:
+    """The learning rate of one kind of training; of several, the one with the lowest training loss.
+
+    They are compared on one network each of the narrowest and the widest width, with a seed that is in no
+    figure: the mean of the log of their training loss over the second half of the steps. A rate at which one
+    of the two diverges is out.
+    """
+    s = scan(scale)
+    if len(s.rates[kind]) == 1:
+        return s.rates[kind][0]
+    chosen = [
+        {**_shared(s, kind), "learning_rate": eta, "width": width, "seed": APART}
+        for eta in s.rates[kind]
+        for width in (s.widths[0], s.widths[-1])
+    ]
+    return lowest_loss(trained.runs(chosen, "rates").frame, s.setting["steps"])
+
+
+def lowest_loss(frame: pd.DataFrame, steps: int) -> float:
+    """The learning rate with the lowest mean log training loss over the second half of `steps`."""
+    loss = frame["train_loss"].where(frame["train_loss"] > 0).astype(float)
+    late = frame.assign(log_loss=np.log(loss))[frame["step"] >= steps / 2]
+    means = {
+        eta: part["log_loss"].mean(skipna=False)  # nan where one is
+        for eta, part in late.groupby("learning_rate")
+        if (part["step"] == steps).sum() == frame["width"].nunique()  # all came to the end
+    }
+    finite = {eta: mean for eta, mean in means.items() if np.isfinite(mean)}
+    if not finite:
+        rates = ", ".join(f"{eta:g}" for eta in sorted(frame["learning_rate"].unique()))
+        raise BadInput(f"training diverges at all rates, {rates}")
+    return float(min(finite, key=finite.__getitem__))  # type: ignore[arg-type]
+
+
 def settings(scale: str, kind: str) -> list[dict[str, Any]]:
     """The runs of one kind of training: "classify", "rich" or "lazy"."""
     s = scan(scale)
-    gpu = s.gpu if trained.on_gpu() else {}
-    shared = {**s.setting, **OPTIMIZER, **KINDS[kind], **gpu, "learning_rate": s.rates[kind]}
+    shared = {**_shared(s, kind), "learning_rate": rate(scale, kind)}
     return [{**shared, "width": width, "seed": seed} for width in s.widths for seed in range(s.seeds)]
 
 
@@ -183,6 +224,7 @@ def fig1a(scale: str) -> Reproduction:
         axis.plot(steps, fitted, ":", color=style.INK, label=label)
     style.legend(axis, fontsize=7)
     rows = [
+        *_rate_rows(scale, "classify"),
         _judged(
             "deviation of L0 + A t^-α + B N^-β from the curves, root mean square in ln L",
             verdict.mean(deviations), "<", CLOSE, f"one fit a seed; {s.stand_in}; the paper: well described",
@@ -196,6 +238,18 @@ def fig1a(scale: str) -> Reproduction:
         _ensemble_row(s, curves, outputs),
     ]  # fmt: skip
     return Reproduction(curves, figure, tuple(rows))
+
+
+def _rate_rows(scale: str, *kinds: str) -> list[Row]:
+    """The learning rates that were chosen among several."""
+    rates = {kind: scan(scale).rates[kind] for kind in kinds}
+    return [
+        Row(
+            f"learning rate ({kind})", rate(scale, kind), note="the one with the lowest training loss on "
+            f"networks apart, of {', '.join(f'{x:g}' for x in among)}",
+        )
+        for kind, among in rates.items() if len(among) > 1
+    ]  # fmt: skip
 
 
 def _exponent_row(quantity: str, fits: list[Surface], name: str, stand_in: str) -> Row:
@@ -342,7 +396,7 @@ def lazy_spectra(scale: str) -> list[MeasuredSpectrum]:
             one.model, data.input_shape, 2, width=one.width, depth=one.depth, parameterization="ntk",
             seed=one.seed, **one.model_options,
         ).to(device)  # fmt: skip
-        found.append(Spectrum.from_kernel(measure.ntk(model, x), y - y.mean(0)))
+        found.append(Spectrum.from_kernel(measure.ntk(model, x), y - y.mean(0), measure.eigh))
     return found
 
 
@@ -369,6 +423,7 @@ def fig6c(scale: str) -> Reproduction:
     means = {name: verdict.mean(values) for name, values in (*slopes.items(), ("kernel", predicted))}
     note = f"{s.stand_in}; the paper, wide ResNets on CIFAR-5M: 0.05"
     rows = (
+        *_rate_rows(scale, "rich", "lazy"),
         Row(
             "(a − 1)/(1 + b) of the kernel before training", means["kernel"].value, means["kernel"].stderr,
             means["kernel"].n, note=note,

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.measure import ntk
+from scalinglab.measure import eigh, ntk
 from scalinglab.measure.evaluation import batches, evaluating
 from scalinglab.nets import Linearized
 from scalinglab.theory.dmft import GradientDescent
@@ -73,7 +73,7 @@ def solve_linearized(
             f"{len(x)} examples of {n_outputs} outputs: a kernel of {size} rows is too large to diagonalise; "
             f"up to {LARGEST} are solved, train with linearized = true in the engine for more"
         )
-    values, vectors = np.linalg.eigh(ntk(model, x, outputs="full").reshape(size, size))
+    values, vectors = eigh(ntk(model, x, outputs="full").reshape(size, size))
     cross = ntk(model, test_x, x, outputs="full").reshape(test_y.size, size)
     left, right = (_outputs(model, a) - b for a, b in ((x, y), (test_x, test_y)))
     return _descend(values, vectors, cross, left, right, np.asarray(steps), learning_rate, momentum)
