@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -168,25 +169,37 @@ def starting(setting: Setting, device: str | None) -> AbstractContextManager[Cal
 
 
 def prepare(settings: Sequence[Setting], device: str | None) -> None:
-    """Load what runs need, so that it is there when they begin: modules, the device, their data."""
+    """Load what runs need, so that it is there when they begin: modules, the device, their data.
+
+    Data are read and unpacked in a thread beside the imports of the compiler.
+    """
     with phase("importing PyTorch"):
         import torch
-    if settings[0].get("compile"):
-        with phase("importing the compiler"):
-            import torch._dynamo
-            import torch._inductor.compile_fx
     with phase("imports"):
         import scalinglab.train.engine  # noqa: F401  (which `work` needs)
         from scalinglab.train.batches import dataset_of
         from scalinglab.train.jobs import resident_of
         from scalinglab.train.kernels.compiling import hash_ahead
+    setting = _setting(settings[0])
+    reading = threading.Thread(target=_quietly, args=(dataset_of, setting), name="scalinglab-data")
+    reading.start()
+    if setting.compile:
+        with phase("importing the compiler"):
+            import torch._dynamo
+            import torch._inductor.compile_fx
+        hash_ahead()
     with phase("device"):
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         torch.zeros(1, device=place)
-    if settings[0].get("compile"):
-        hash_ahead()
     with phase("data"):
-        resident_of(dataset_of(_setting(settings[0])), place)
+        reading.join()
+        resident_of(dataset_of(setting), place)
+
+
+def _quietly(function: Callable[..., object], *arguments: object) -> None:
+    """Call a function for what it keeps; its error is raised where it is called again."""
+    with suppress(Exception):
+        function(*arguments)
 
 
 def work(

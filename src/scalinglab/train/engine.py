@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -233,10 +234,12 @@ def step_flops(setting: Setting) -> float:
     """Operations of one training step of a setting's network."""
     dataset = dataset_of(setting)
     options = dict(setting.model_options) | ({} if setting.dropout is None else {"dropout": setting.dropout})
-    model = nets.build(
-        setting.model, dataset.input_shape, dataset.n_outputs, width=setting.width, depth=setting.depth,
-        batch_norm=setting.batch_norm, **options,
-    )  # fmt: skip
+    # no weights are drawn, with what the compiler loads anyway and otherwise takes longer than they do
+    with torch.device("meta") if setting.compile else nullcontext():
+        model = nets.build(
+            setting.model, dataset.input_shape, dataset.n_outputs, width=setting.width, depth=setting.depth,
+            batch_norm=setting.batch_norm, **options,
+        )  # fmt: skip
     return float(flops(model, dataset.input_shape, setting.batch(size_of(setting))).step)
 
 

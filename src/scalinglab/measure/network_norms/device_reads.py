@@ -48,6 +48,7 @@ from scalinglab.measure.network_norms.lanczos import (
 from scalinglab.measure.network_norms.operators import ConvGeometry, rows_norm
 
 TRIAL = 2  # steps of the iteration that is not kept, before the one that is captured
+AHEAD = 4  # blocks that follow the first one unasked where an iteration starts from random vectors
 KINDS = 4  # shapes of stacks, of one network, whose graphs are kept
 # bytes of weights from which nothing is captured: there launching costs little and a copy costs much
 LARGEST = 1 << 30
@@ -205,6 +206,8 @@ class Reader:
         self.warm: list[bool] = []
         self.spaces: list[Space] = []
         self.inside = False  # whether the iterations have been put into `spaces`
+        self.ahead = 0  # steps that they have done there, and their entries on the host
+        self.entries: dict[str, Floats] = {}
         self.weights: Stack = {}  # the copies
         self.starts: list[Tensor] = []  # for each iterated form, (layers · replicas, size)
         self.start_of: Starts = {}  # the same by layers
@@ -326,21 +329,30 @@ class Reader:
         if within:
             if not self.inside:
                 self.replays("enter", self._enter)
-                self.inside = True
-            # all forms go on, whichever need it: one graph serves, and takes as long as its longest branch
-            flat, places = self.replays("more", self._go_on)
-            entries = _by_name(flat.cpu(), places)
+                self.inside, self.ahead, self.entries = True, self.krylovs[within[0]].steps, {}
+            if self.krylovs[within[0]].steps == self.ahead:
+                self._go_ahead(1 if all(self.warm) else AHEAD)
             for k in within:
                 space, steps = self.spaces[k], self.krylovs[k].steps + LOOK
                 self.krylovs[k] = replace(
                     self.krylovs[k], basis=space.basis, entries=space.entries[:, :steps]
                 )
-                found[k] = entries[str(k)][:, :steps]
+                found[k] = self.entries[str(k)][:, :steps]
         for k, steps in wanted.items():
             if k not in found:
                 self.krylovs[k] = extend(self.krylovs[k], steps)
                 found[k] = self.krylovs[k].entries.double().cpu().numpy()
         return found
+
+    def _go_ahead(self, blocks: int) -> None:
+        """So many blocks, or as many as there is memory for; the host waits once for all of them.
+
+        All forms go on, whichever need it: one graph serves, and takes as long as its longest branch.
+        """
+        for _ in range(min(blocks, (CAPTURED_STEPS - self.ahead) // LOOK)):
+            flat, places = self.replays("more", self._go_on)
+            self.ahead += LOOK
+        self.entries = _by_name(flat.cpu(), places)
 
     def _can_replay(self, k: int, steps: int) -> bool:
         return self.replays.captures and steps == LOOK and self.krylovs[k].steps + LOOK <= CAPTURED_STEPS
