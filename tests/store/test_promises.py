@@ -1,12 +1,15 @@
 """Promises of the store that a small change of the code would break unseen."""
 
 import json
+import sys
 import warnings
 import zlib
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +17,8 @@ import pytest
 
 from scalinglab.curves import run_name
 from scalinglab.errors import BadInput
-from scalinglab.store import Record, Store, StoreWarning
+from scalinglab.store import Record, Store, StoreError, StoreWarning, record
+from scalinglab.store.sealed_runs import parquet
 
 
 def fill(store: Store, *numbers: int) -> None:
@@ -260,3 +264,61 @@ def test_verify_names_a_grid_that_is_not_the_one_its_file_is_named_by(tmp_path):
     path.write_text(json.dumps({"grid": grid | {"seeds": 3}}))
     (found,) = [f for f in store.verify() if f.kind == "grid"]
     assert "not the one that it is named by" in found.problem
+
+
+def test_a_known_footer_stands_for_the_file_it_was_read_from_and_no_other(tmp_path):
+    store = Store(tmp_path)
+    fill(store, 1, 2)
+    one, two = (tmp_path / "sealed" / f"{run_name({'number': number})}.parquet" for number in (1, 2))
+    footer, _ = parquet.read(one)
+    assert parquet.read(one, footer)[0] is footer
+    assert list(parquet.read(two, footer)[0].records) == [two.stem]
+
+
+def test_footers_are_kept_of_files_that_are_there(tmp_path):
+    store = Store(tmp_path)
+    fill(store, 1, 2, 3)
+    store.records()
+    assert {name for name, *_ in store._sealed._footers} == {p.name for p in (tmp_path / "sealed").iterdir()}
+    store.compact()
+    store.records()
+    assert {name for name, *_ in store._sealed._footers} == {p.name for p in (tmp_path / "sealed").iterdir()}
+    assert len(store._sealed._footers) == 1
+
+
+def test_a_store_shows_how_many_runs_ended_how(tmp_path):
+    store = Store(tmp_path)
+    assert repr(store) == f"Store {tmp_path}: no runs yet"
+    fill(store, 1, 2, 3)
+    run = store.start({"number": 4})
+    run.append(step=1, test_loss=1.0)
+    run.seal("diverged", diverged_at=1)
+    assert repr(store) == f"Store {tmp_path}: 1 diverged, 3 done"
+
+
+def test_arrays_come_back_by_step_and_a_damaged_file_is_named(tmp_path):
+    store = Store(tmp_path)
+    for step in (100, 20):
+        store.keep_arrays("abc", step, {"kernel": np.full((2, 2), step), "trace": np.array(1.5)})
+    found = store.arrays("abc")
+    assert list(found) == [20, 100], "in order of steps, not of names"
+    assert found[20]["kernel"].tolist() == [[20, 20], [20, 20]]
+    assert found[100]["trace"] == 1.5
+    assert store.arrays("another") == {}
+    (tmp_path / "arrays" / "abc" / "20.npz").write_bytes(b"PK")
+    with pytest.raises(StoreError, match=r"20\.npz cannot be read"):
+        store.arrays("abc")
+
+
+def test_a_record_names_the_first_gpu_and_never_fails_for_want_of_one(monkeypatch):
+    def torch(available, name=lambda number: ("first", "second")[number]):
+        return SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: available, get_device_name=name))
+
+    def broken(number):
+        raise RuntimeError("driver")
+
+    for module, expected in (
+        (torch(True), "first"), (torch(False), None), (torch(True, broken), None), (None, None)
+    ):  # fmt: skip
+        monkeypatch.setitem(sys.modules, "torch", module)
+        assert record._gpu() == expected

@@ -32,8 +32,8 @@ class Finding:
 
     path: Path
     kind: str
-    runs: int = 0
-    problem: str | None = None
+    runs: int
+    problem: str | None
     old: bool = False
 
 
