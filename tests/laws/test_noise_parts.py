@@ -1,0 +1,310 @@
+"""The parts of a search for the optimal noise, against formulas and cases written out."""
+
+from importlib import import_module
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.estimate import Estimate
+from scalinglab.laws.noise import optimum, power, runs, selection, training_time
+
+stability, tolerance = (import_module(f"scalinglab.laws.noise.{name}") for name in ("stability", "tolerance"))
+
+LEVELS = np.array([1.0, 2.0, 4.0, 8.0])
+SEARCH = selection.Search(
+    LEVELS,
+    tuple(np.array(s) for s in ([0.8, 0.9], [0.95, 0.97, 0.96], [0.94], [0.5])),
+    np.array([2, 3, 1, 3]),
+)
+
+
+def test_a_level_counts_where_three_quarters_of_its_runs_trained():
+    assert SEARCH.usable.tolist() == [True, True, True, False]
+    assert SEARCH.mean.tolist() == pytest.approx([0.85, 0.96, 0.94, -np.inf])
+    pooled = np.sqrt((0.005 + 2 * 0.0001) / 3)  # variances 0.005 and 0.0001 with 1 and 2 degrees of freedom
+    assert SEARCH.pooled_deviation == pytest.approx(pooled)
+    spread = [np.sqrt(0.005 / 2), 0.01 / np.sqrt(3), pooled, pooled]
+    assert SEARCH.stderr == pytest.approx(spread)
+    assert SEARCH.repeated
+    ones = selection.Search(LEVELS[:2], (np.array([0.5]), np.array([0.7])), np.array([1, 1]))
+    assert not ones.repeated
+    assert ones.pooled_deviation == 0
+    three = selection.Search(LEVELS[:1], (np.array([0.5] * 3),), np.array([4]))
+    assert three.usable.tolist() == [True]
+
+
+def test_runs_are_grouped_by_level_and_rounding_does_not_split_one():
+    found = selection.search(
+        np.array([2.0, 2.0 * (1 + 1e-12), 4.0, 2.0]),
+        np.array([0.1, 0.2, 0.3, 0.4]),
+        np.array([True, True, True, False]),
+    )
+    assert found.level == pytest.approx([2.0, 4.0])
+    assert [s.tolist() for s in found.scores] == [[0.1, 0.2], [0.3]]
+    assert found.tried.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("mean", "stderr", "ends"),
+    [
+        ([1.0, 3.0, 5.0, 3.9, 4.5], [1.0, 1.0, 0.5, 1.0, 1.0], (2, 2)),  # 4.5 is not next to the best
+        ([1.0, 4.0, 5.0, 4.2, 4.5], [9.0, 9.0, 0.5, 9.0, 9.0], (1, 4)),
+        ([5.0, 4.9, 1.0, 5.0, 0.0], [0.1] * 5, (0, 1)),
+    ],
+)
+def test_the_best_interval_holds_neighbours_within_standard_errors_of_the_best(mean, stderr, ends):
+    low, high = selection.select(np.array([mean, mean[::-1]]), np.array([stderr, stderr[::-1]]), 2.0)
+    assert (low[0], high[0]) == ends
+    if ends != (0, 1):  # where two are equally good the first is taken
+        assert (4 - high[1], 4 - low[1]) == ends
+
+
+def test_resampled_means_have_the_spread_of_the_runs():
+    found = selection.Search(
+        LEVELS[:3], (np.array([1.0, 2.0, 6.0]), np.array([4.0]), np.array([])), np.array([3, 1, 2])
+    )
+    means, stderrs = selection.resampled(found, 20_000, (0, 1))
+    variance = np.var([1.0, 2.0, 6.0], ddof=1)
+    assert means[:, 0].mean() == pytest.approx(3.0, abs=0.05)
+    assert means[:, 0].var() == pytest.approx(variance / 3, rel=0.03), (
+        "not the smaller one of a plain bootstrap"
+    )
+    assert (stderrs[:, 0] ** 2).mean() == pytest.approx(variance / 3, rel=0.05)
+    assert means[:, 1].mean() == pytest.approx(4.0, abs=0.06)
+    assert means[:, 1].std() == pytest.approx(np.sqrt(variance), rel=0.03)
+    assert stderrs[0, 1] == pytest.approx(np.sqrt(variance))
+    assert np.isinf(means[:, 2]).all()
+    assert (stderrs[:, 2] == 0).all()
+
+
+def test_optima_are_drawn_within_half_a_step_of_the_search():
+    random = np.random.default_rng(0)
+    low, high = np.full(20_000, 1), np.full(20_000, 2)
+    found = selection.middles(LEVELS, low, high, random)
+    assert found.min() == pytest.approx((np.sqrt(2) + 2 * np.sqrt(2)) / 2, rel=0.02)
+    assert found.max() == pytest.approx((2 * np.sqrt(2) + 4 * np.sqrt(2)) / 2, rel=0.02)
+    one = selection.middles(LEVELS, low, low, random)
+    assert (one.min(), one.max()) == pytest.approx((np.sqrt(2), 2 * np.sqrt(2)), rel=0.01)
+    assert np.log(one).mean() == pytest.approx(np.log(2), abs=0.01), "evenly in the log"
+    edge = selection.middles(LEVELS, np.zeros(20_000, int), np.zeros(20_000, int), random)
+    assert (edge.min(), edge.max()) == pytest.approx((1 / np.sqrt(2), np.sqrt(2)), rel=0.01)
+    assert selection.middles(LEVELS[:1], low[:3], low[:3], random).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_an_interval_is_open_where_it_ends_with_the_search():
+    low, high = np.array([0, 1, 1]), np.array([2, 2, 3])
+    assert selection.open_ended(SEARCH, low, high).tolist() == [True, False, True]
+    first, last, best, stderr, edge = selection.interval_of(SEARCH, 2.0)
+    assert (first, last, best) == (2.0, 2.0, pytest.approx(0.96))
+    assert stderr == pytest.approx(0.01 / np.sqrt(3))
+    assert not edge
+    assert selection.interval_of(SEARCH, 4.0)[:2] == (2.0, 4.0)
+    with pytest.raises(BadInput, match="0 noise scales and 0 scores"):
+        selection.best_interval([], [])
+
+
+# --- laws of the width ------------------------------------------------------------
+
+
+def test_power_and_proportionality_are_least_squares():
+    width, noise = np.array([1.0, 2.0, 4.0, 8.0]), np.array([[1.1, 1.8, 4.4, 7.9], [1.0, 1.0, 1.0, 1.0]])
+    assert power.powers(width, noise)[0] == pytest.approx(np.polyfit(np.log(width), np.log(noise[0]), 1)[0])
+    assert power.powers(width, noise)[1] == pytest.approx(0.0, abs=1e-12)
+    assert np.isnan(power.powers(width[:1], noise[:, :1])).all()
+    assert np.isnan(power.power(width[:1], noise[0, :1], noise[:, :1]).value)
+    slope = np.linalg.lstsq(width[:, None], noise[0], rcond=None)[0][0]
+    assert optimum._proportionality(width, noise)[0] == pytest.approx(slope)
+    rest = noise[0] - slope * width
+    expected = 1 - np.sum(rest**2) / np.sum((noise[0] - noise[0].mean()) ** 2)
+    assert optimum._r_squared(width, noise[0], slope) == pytest.approx(expected)
+    assert np.isnan(optimum._r_squared(width, noise[1], 1.0))
+
+
+def estimate(low, high):
+    return Estimate((low + high) / 2, (high - low) / 4, low, high)
+
+
+@pytest.mark.parametrize(
+    ("interval", "claim", "closed", "repeated", "verdict", "said"),
+    [
+        ((0.5, 1.5), 1.0, 3, True, "holds", "[0.5, 1.5], holds 1 and excludes 0"),
+        ((0.5, 0.9), 1.0, 3, True, "fails", "excludes 1"),
+        ((1.1, 1.9), 1.0, 3, True, "fails", "excludes 1"),
+        ((-0.1, 1.5), 1.0, 3, True, "cannot tell", "holds 1, and 0 as well: no dependence on width"),
+        ((-0.5, 0.5), 0.0, 3, True, "holds", "holds 0 and excludes -1 and 1"),
+        ((-0.5, 1.5), 0.0, 3, True, "cannot tell", "holds 0, and 1 as well"),
+        ((-1.5, 0.5), 0.0, 3, True, "cannot tell", "holds 0, and -1 as well"),
+        ((-1.5, -0.5), -1.0, 3, True, "holds", "holds -1 and excludes 0"),
+        ((0.5, 1.5), 1.0, 2, True, "cannot tell", "inside the search for 2 widths, and 3 are needed"),
+        ((0.5, 1.5), 1.0, 3, False, "cannot tell", "every setting was run once"),
+        ((0.5, 1.5), np.nan, 3, True, "cannot tell", "depends on the parameterization"),
+        ((np.nan, np.nan), 1.0, 3, True, "cannot tell", "there is one width only"),
+    ],
+)
+def test_verdicts_on_a_power(interval, claim, closed, repeated, verdict, said):
+    found = optimum._verdict(estimate(*interval), claim, closed, repeated)
+    assert found[0] == verdict
+    assert said in found[1]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "bounded", "verdict"),
+    [
+        ((0.8, 1.3), (True, True), "settled"),
+        ((0.4, 1.3), (True, True), "cannot tell"),
+        ((0.8, 2.1), (True, True), "cannot tell"),
+        ((1.1, 1.3), (True, True), "still moving"),
+        ((0.6, 0.9), (True, True), "still moving"),
+        ((0.8, 1.3), (True, False), "cannot tell"),
+        ((0.8, 1.3), (False, True), "cannot tell"),
+        ((np.nan, np.nan), (True, True), "cannot tell"),
+    ],
+)
+def test_verdicts_on_time(ratio, bounded, verdict):
+    half, last = (SimpleNamespace(bounded=b) for b in bounded)
+    assert training_time._verdict(estimate(*ratio), half, last) == verdict
+
+
+def test_ratio_of_optima_is_a_geometric_mean_over_the_widths_that_both_use():
+    def found(noise, used, draws):
+        return SimpleNamespace(
+            width=np.array([1.0, 2.0, 4.0]),
+            used=np.array(used),
+            noise=np.array(noise),
+            draws=np.array(draws),
+            noise_interval=np.ones((2, 3)),
+        )
+
+    one = found([1.0, 2.0, 3.0], [True, True, False], [[1.0, 2.0, 3.0], [2.0, 2.0, 3.0]])
+    last = found([2.0, 2.0, 9.0], [True, True, True], [[2.0, 2.0, 9.0], [2.0, 8.0, 9.0]])
+    ratio = training_time._ratio(one, last)
+    assert ratio.value == pytest.approx(np.sqrt(0.5))
+    drawn = [np.sqrt(0.5), np.sqrt(0.25)]
+    assert ratio.low == pytest.approx(np.quantile(drawn, 0.025))
+    none = found([1.0, 2.0, 3.0], [False, False, False], [[1.0, 2.0, 3.0]])
+    assert np.isnan(training_time._ratio(none, last).value)
+    one.noise_interval = np.full((2, 3), np.nan)
+    assert np.isnan(training_time._ratio(one, last).low)
+
+
+# --- tolerance and stability ------------------------------------------------------------
+
+
+def test_tolerated_noise_is_interpolated_in_logs():
+    log_level = np.log(LEVELS)
+    errors = np.array(
+        [[0.2, 0.1, 0.12, 0.2], [0.1, 0.1, 0.11, 0.12], [0.3, 0.1, 0.11, np.nan], [0.1, 0.2, 0.1, 0.1]]
+    )
+    found = tolerance._crossings(log_level, errors, 0.25, np.zeros(4))
+    share = np.log(0.125 / 0.12) / np.log(0.2 / 0.12)
+    assert found[0] == pytest.approx(4 * 2**share)
+    assert np.isnan(found[1])
+    assert np.isnan(found[2])
+    assert found[3] == pytest.approx(2 ** (np.log(1.25) / np.log(2)))
+    moved = tolerance._crossings(log_level, errors[:1], 0.25, np.array([0.1]))
+    assert moved[0] == pytest.approx(found[0] * 2**0.1)
+    untrained = tolerance._crossings(log_level, np.array([[0.2, 0.1, 0.11, np.inf]]), 0.25, np.zeros(1))
+    assert untrained[0] == pytest.approx(4 * np.sqrt(2)), (
+        "somewhere between the last that trained and the next"
+    )
+
+
+def test_a_tolerance_is_told_for_each_width():
+    found = tolerance.Tolerance(
+        np.array([1.0, 2.0]),
+        "width",
+        np.array([3.0, np.nan]),
+        np.array([[2.0, np.nan], [4.0, np.nan]]),
+        Estimate(1.1, 0.1, 0.9, 1.3),
+        0.25,
+        "noise_scale",
+    )
+    head, first, second, last = found.summary().splitlines()
+    assert head == "noise_scale at which the error is 25 % above its best"
+    assert first.split(None, 1) == ["1", "3 [2, 4]"]
+    assert "not within the search" in second
+    assert last == "∝ w^q: q = 1.1, 95 % [0.9, 1.3]"
+    for wrong in (0.0, np.inf, -1.0):
+        with pytest.raises(BadInput, match="a share of the best error"):
+            tolerance.tolerance(None, rise=wrong)  # type: ignore[arg-type]
+
+
+def test_largest_stable_rate_is_where_half_of_the_runs_fail_for_good():
+    rates = np.array([1.0, 2.0, 4.0, 8.0])
+    assert stability._crossing(rates, np.array([0.0, 0.25, 0.75, 1.0]), 0.0) == pytest.approx(2 * np.sqrt(2))
+    assert stability._crossing(rates, np.array([0.0, 0.25, 0.75, 1.0]), 0.5) == pytest.approx(4)
+    assert stability._crossing(rates, np.array([0.6, 0.0, 0.5, 1.0]), 0.0) == pytest.approx(4), (
+        "0.5 is no success"
+    )
+    assert np.isnan(stability._crossing(rates, np.array([0.5, 0.6, 1.0, 1.0]), 0.0)), "below the search"
+    assert np.isnan(stability._crossing(rates, np.array([0.0, 0.6, 1.0, 0.4]), 0.0)), "above the search"
+    assert stability._smoothed(np.array([0.0, 5.0]), np.array([5.0, 5.0])) == pytest.approx(
+        [0.5 / 6, 5.5 / 6]
+    )
+
+
+# --- ends of runs ------------------------------------------------------------
+
+
+def curves(**columns):
+    rows = {
+        "run": np.repeat(list("abcd"), 3),
+        "step": np.tile([10, 20, 40], 4),
+        "width": np.repeat([1.0, 2.0], 6),
+        "batch_size": np.repeat([8, 16, 8, 16], 3),
+        "test_error": np.tile([0.95, 0.5, 0.2], 4),
+    }
+    return Curves(pd.DataFrame(rows | columns), settings=["width", "batch_size"])
+
+
+def test_the_end_of_a_run_is_its_last_checkpoint_within_a_share_of_its_time():
+    found = runs.ends(curves(), "batch_size")
+    assert found.score.tolist() == pytest.approx([0.8] * 4)
+    assert found.trained.all()
+    assert runs.ends(curves(), "batch_size", share=0.5).score == pytest.approx([0.5] * 4)
+    assert runs.ends(curves(), "batch_size", share=0.49).score == pytest.approx([0.05] * 4)
+    assert not runs.ends(curves(), "batch_size", share=0.49).trained.any(), "no better than chance"
+    assert runs.ends(curves(), "batch_size", share=0.49, trained_above=0.04).trained.all()
+    with pytest.raises(BadInput, match=r"no run has a checkpoint within 0\.2"):
+        runs.ends(curves(), "batch_size", share=0.2)
+    for wrong in (0.0, 1.1):
+        with pytest.raises(BadInput, match="more than 0 and at most 1"):
+            runs.ends(curves(), "batch_size", share=wrong)
+    with pytest.raises(BadInput, match="batch_size has the value 0"):
+        runs.ends(curves(batch_size=np.repeat([0, 16, 8, 16], 3)), "batch_size")
+    with pytest.raises(BadInput, match="width has the value -1"):
+        runs.ends(curves(width=np.repeat([-1.0, 2.0], 6)), "batch_size")
+
+
+def test_scores_are_larger_where_runs_are_better():
+    loss = runs.ends(curves(test_loss=np.tile([3.0, 2.0, 1.5], 4)), "batch_size", "test_loss")
+    assert loss.score == pytest.approx([-1.5] * 4)
+    assert loss.is_loss
+    assert loss.trained.all(), "a loss is not compared with chance"
+    accuracy = runs.ends(curves(test_accuracy=np.tile([0.1, 0.5, 0.9], 4)), "batch_size")
+    assert accuracy.y == "test_accuracy"
+    assert accuracy.score == pytest.approx([0.9] * 4)
+    assert not accuracy.is_loss
+    assert accuracy.widths.tolist() == [1.0, 2.0]
+    assert accuracy.multiple().tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("x", "scheme", "claim"),
+    [
+        ("batch_size", ["ntk"] * 4, -1.0),
+        ("batch_size", ["standard"] * 4, 0.0),
+        ("learning_rate", ["ntk"] * 4, 1.0),
+        ("noise_scale", ["standard"] * 4, 0.0),
+        ("anything", ["ntk", "standard"] * 2, 1.0),
+        ("batch_size", ["ntk", "standard"] * 2, np.nan),
+        ("batch_size", ["mup"] * 4, np.nan),
+    ],
+)
+def test_claims_of_the_paper_by_what_was_searched_and_scheme(x, scheme, claim):
+    ends = runs.Ends(pd.DataFrame({"parameterization": scheme}), *[np.ones(4)] * 4, x, "test_error", "width")
+    assert ends.claim() == pytest.approx(claim, nan_ok=True)
