@@ -78,7 +78,7 @@ GPU = {
     "mnist 2LP ntk": Reduced(1 / 4, MLP_WIDTHS, MLP_BATCHES, 64, MLP_RATES, near=(12_000, 131_072), seeds=8),
     "mnist 1LP standard": Reduced(1 / 12, MLP_WIDTHS, (2, 4, 8, 16, 32, 64, 128)),
     "fashion-mnist CNN ntk": Reduced(
-        1 / 60, (2, 4, 8), (32, 64, 128, 256, 512, 1024), seeds=6, precision="tf32"
+        1 / 20, (2, 4, 8), (32, 64, 128, 256, 512, 1024), near=(256, 2048), seeds=3, precision="tf32"
     ),
     "fashion-mnist CNN ntk bn": Reduced(
         1 / 240, (2, 4, 8), (32, 64, 128, 256, 512), 192, (2.5, 5.0, 10.0, 20.0, 40.0)
@@ -242,9 +242,10 @@ STABILITY_BASE = 512  # units of 2LP at w = 1
 # scale gpu: units of 2LP, rates, seeds, steps. Networks that diverge do so at once: those of 430 steps that
 # were run before had all diverged by step 30
 STABILITY_GPU = (1024, 2048, 4096, 8192)
+# powers of two, and between them where networks from 2,048 units on begin to fail
 STABILITY_GPU_RATES = {
-    "ntk": tuple(2.0**k for k in range(6, 14)),
-    "standard": tuple(2.0**k for k in range(-6, 4)),
+    "ntk": tuple(2.0**k for k in (*range(6, 14), 8.25, 8.5, 8.75, 9.5)),
+    "standard": tuple(2.0**k for k in (*range(-6, 4), -4.5, -3.5, -2.5, -1.5)),
 }
 STABILITY_GPU_SEEDS, STABILITY_GPU_STEPS = 6, 100
 
