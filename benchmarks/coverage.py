@@ -137,6 +137,63 @@ def surface_case(
     return one
 
 
+Truth = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def power_of_a_sum(rng: np.random.Generator) -> Truth:
+    """E + (A N^-a + B D^-b)^g, the form of Kaplan et al. (2020, eq. 1.5) with a floor."""
+    g, floor, (big, many) = rng.uniform(0.3, 0.9), rng.uniform(1.2, 2), rng.uniform(0.5, 2, 2)
+    a, b = rng.uniform(0.25, 0.5, 2) / g
+    return lambda n, d: floor + (big * (n / 1e8) ** -a + many * (d / 2e9) ** -b) ** g
+
+
+def with_interaction(rng: np.random.Generator) -> Truth:
+    """A third power, of the compute."""
+    floor, (a, b), c = rng.uniform(1.2, 2), rng.uniform(0.25, 0.45, 2), rng.uniform(0.2, 0.3)
+    big, many, both = rng.uniform([0.3, 0.3, 0.2], [1, 1, 0.6])
+    return lambda n, d: floor + big * (n / 1e8) ** -a + many * (d / 2e9) ** -b + both * (n * d / 2e17) ** -c
+
+
+def broken_in_both(rng: np.random.Generator) -> Truth:
+    """Each power changes by up to 0.15 somewhere, for N between 3e8 and 1e10, for D between 3e9 and 3e11."""
+    floor, (a, b), change = rng.uniform(1.2, 2), rng.uniform(0.25, 0.45, 2), rng.uniform(-0.15, 0.15, 2)
+    big, many = rng.uniform(0.4, 1.2, 2)
+    at = 10 ** rng.uniform([8.5, 9.5], [10, 11.5])
+
+    def power(x, unit, exponent, place, more):
+        return (x / unit) ** -exponent * (1 + (x / place) ** 2) ** (-more / 2)
+
+    return lambda n, d: (
+        floor + big * power(n, 1e8, a, at[0], change[0]) + many * power(d, 2e9, b, at[1], change[1])
+    )
+
+
+SQUARE = tuple(np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 5)))
+
+
+def other_surface_case(
+    drawn: Callable[[np.random.Generator], Truth], design: tuple[np.ndarray, np.ndarray]
+) -> Callable:
+    """As `surface_case`, of surfaces that the fitted form does not have."""
+    n, d = (v.ravel() for v in design)
+    product = np.max(n * d) * np.array([1.0, 10.0])
+    sizes = np.geomspace(1e-3, 1e3, 4001)[:, None] * np.sqrt(product / 20)
+
+    def one(rng: np.random.Generator) -> Ends:
+        truth = drawn(rng)
+        fitted = surface.fit(n, d, truth(n, d) * gaussian(rng, n.size, 0.004), seed=int(rng.integers(2**31)))
+        best = fitted.compute_optimal(6 * product)
+        losses = truth(sizes, product / sizes)
+        exact = np.array([*losses.min(axis=0), sizes[losses[:, 1].argmin(), 1]])
+        low, high = (
+            np.array([*getattr(best.loss_interval, end), getattr(best.n_params_interval, end)[1]])
+            for end in ("low", "high")
+        )
+        return low, high, exact, np.array([*best.loss, best.n_params[1]])
+
+    return one
+
+
 def small_surface_case(sizes: int, data: int, noise: float = 0.005) -> Callable:
     """Loss and n_params at ten times the largest compute, and beta, from a grid of sizes × data runs."""
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, sizes), np.geomspace(2e9, 2e11, data)))
@@ -279,6 +336,16 @@ CASES = (
     Case("surface, squares", surface_case(delta=np.inf)),
     Case("surface, grid of 22 × 8 runs, 1 % noise", surface_case(*GRID, noise=0.01)),
     Case("surface, grid of 22 × 8 runs, squares", surface_case(*GRID, noise=0.01, delta=np.inf)),
+    *(
+        # runs before a break do not show it
+        Case(f"surface, {name}, {runs}", other_surface_case(truth, design), name != "breaks", SMALL)
+        for name, truth in (
+            ("power of a sum", power_of_a_sum),
+            ("interaction", with_interaction),
+            ("breaks", broken_in_both),
+        )
+        for runs, design in (("80 runs", (ISOFLOP[0], ISOFLOP[1] / (6 * ISOFLOP[0]))), ("5 × 5", SQUARE))
+    ),
     Case("surface, 3 × 2 runs", small_surface_case(3, 2), wanted=SMALL),
     Case("surface, 2 × 3 runs", small_surface_case(2, 3), wanted=SMALL),
     Case("surface, 3 × 3 runs: loss, n_params, beta", small_surface_case(3, 3), wanted=SMALL),

@@ -234,8 +234,8 @@ def _follows(fitted: Surface) -> str:
         )
     if p < BENT:
         return (
-            f"Not quite: residuals of {scatter:.2g} % bend with size (p = {p:.1g}), so the intervals here, "
-            "which assume a sum of two power laws, are too narrow."
+            f"Not quite: residuals of {scatter:.2g} % bend with size (p = {p:.1g}), which a sum of two power "
+            "laws does not; the intervals of loss and sizes below are widened for it."
         )
     if p < 0.05:
         return (
@@ -252,13 +252,8 @@ def _ten_times(best: Optimal, y: str) -> str:
     low, high = (end[1] for end in best.loss_interval)
     return (
         f"Ten times the largest run ({best.compute[1]:.2g} FLOPs) takes the best {y} from "
-        f"{best.loss[0]:.4g} to {best.loss[1]:.4g} ({_level(best, 1)}: {low:.4g} to {high:.4g})."
+        f"{best.loss[0]:.4g} to {best.loss[1]:.4g} (95 %: {low:.4g} to {high:.4g})."
     )
-
-
-def _level(best: Optimal, i: int) -> str:
-    """What an interval claims: less where the form is contradicted and the place lies beyond the runs."""
-    return "95 % if the form held" if best.caution and best.beyond[i] > 1 else "95 %"
 
 
 def _optimal(best: Optimal, i: int, unit: str) -> str:
@@ -273,7 +268,7 @@ def _optimal(best: Optimal, i: int, unit: str) -> str:
         return f"{start}{count(n_low)} to {count(n_high)} parameters; these runs do not say more."
     per = f"{unit} per parameter"
     return (
-        f"{start}{count(n)} parameters ({_level(best, i)}: {count(n_low)} to {count(n_high)}) on {count(d)} "
+        f"{start}{count(n)} parameters (95 %: {count(n_low)} to {count(n_high)}) on {count(d)} "
         f"{unit} ({count(d_low)} to {count(d_high)}), {d / n:.3g} {per} "
         f"({d_low / n_high:.2g} to {d_high / n_low:.2g})."
     )

@@ -38,7 +38,7 @@ def test_profile_interval_of_the_optimum_agrees_with_a_scan_by_another_optimiser
     n, d = design(4, 4)
     y = measured(n, d, 3)
     fitted = surface.fit(n, d, y, delta=np.inf)
-    best = fitted.compute_optimal(COMPUTE)
+    best = fitted.compute_optimal(COMPUTE, assume_form=True)
 
     def squares(logs: np.ndarray, log_n: float | None) -> np.ndarray:
         floor, log_b, alpha, beta = logs[:4]

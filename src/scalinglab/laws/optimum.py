@@ -39,7 +39,7 @@ class Optimal(Shown):
         level: of the intervals.
         method: "profile" or "bootstrap"; empty without intervals.
         beyond: `compute` over the largest compute of the runs behind the surface.
-        caution: why intervals beyond the largest run are too narrow; empty where nothing shows it.
+        caution: what the form is seen to miss, for which intervals are widened; empty where nothing is.
     """
 
     compute: Any
@@ -76,10 +76,13 @@ class Optimal(Shown):
         """`table`."""
         return self.table()
 
-    def summary(self) -> str:
+    def summary(self, *, caution: bool = True) -> str:
         """A table in lines, the intervals below their values.
 
         A size that is known only within a factor of 100 is shown as its interval alone.
+
+        Args:
+            caution: False leaves it out, below the summary of the surface, which has said it.
         """
         names = ("n_params", "n_data", "loss")
         lines = [f"{'compute':>10}" + "".join(f"{name:>23}" for name in names)]
@@ -95,7 +98,7 @@ class Optimal(Shown):
                 lines.append(f"{f'{100 * self.level:g} %':>10}" + "".join(cells))
             if row["times_beyond"] > 1:
                 lines.append(f"{'':>10}{row['times_beyond']:.3g} times the largest compute measured")
-        if self.caution and np.max(self.beyond) > 1:
+        if caution and self.caution and np.max(self.beyond) > 1:
             lines.append(f"note: {self.caution}")
         return "\n".join(lines)
 

@@ -6,7 +6,9 @@ the others, `scalinglab.laws.optimum` has the best use of compute.
 Intervals come from profile likelihood with Student's quantile below `MANY` runs a parameter and from a
 bootstrap over runs from there on. On small designs resampling loses whole sizes, and wild residuals of a fit
 that nearly interpolates are far too small; the profile holds there, also where a parameter is at its bound
-or barely determined (`benchmarks/coverage.py`). What the runs do not determine raises `NotDetermined`.
+or barely determined (`benchmarks/coverage.py`). Intervals of the loss and of the optimum are then widened for
+what the form may miss (`form_error`); those of the parameters assume the form. What the runs do not determine
+raises `NotDetermined`.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.fitting.uncertainty import Bootstrap
+from scalinglab.laws.form_error import FormError, Quantities
 from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
@@ -92,14 +95,33 @@ class Surface(Shown):
         enough = MANY * len(self.law.form.parameters)
         return "bootstrap" if len(np.unique(self.law.points.runs)) >= enough else "profile"
 
-    def interval(self, *variables: Any, level: float = 0.95, **options: Any) -> Interval:
-        """The interval of the surface at (n_params, n_data, …), by `method` as in `Law.interval`."""
+    @cached_property
+    def form_error(self) -> FormError:
+        """What the form may miss, by how the residuals move together."""
+        return FormError(fit_points(self.law.form, self.law.points, log=self.law.log))
+
+    def interval(
+        self, *variables: Any, level: float = 0.95, of: str = "law", assume_form: bool = False, **options: Any
+    ) -> Interval:
+        """The interval of the loss at (n_params, n_data, …).
+
+        Args:
+            of: "law", or "measurement" for where one more run would fall.
+            assume_form: leave out what the form may miss.
+            options: `method` and others of `Law.interval`, instead of the surface's own `method`.
+        """
         x = _pair(self.law.form, variables)
-        if options:
-            return self.law.interval(x, level, **options)
-        if self.method == "bootstrap":
-            return self.bootstrap.interval(x, level)
-        return uncertainty.interval(self.profiled, x, level, "profile")
+        if options or of != "law":
+            ends = self.law.interval(x, level, of=of, **options)
+        elif self.method == "bootstrap":
+            ends = self.bootstrap.interval(x, level)
+        else:
+            ends = uncertainty.interval(self.profiled, x, level, "profile")
+        if assume_form:
+            return ends
+        places = np.array(np.broadcast_arrays(*(np.asarray(v, float) for v in x)))
+        asked = Quantities.values(places.reshape(len(places), -1))
+        return self.form_error.widened(asked, self.predict(*x), ends, level, measured=of == "measurement")
 
     @cached_property
     def bootstrap(self) -> Bootstrap:
@@ -155,6 +177,7 @@ class Surface(Shown):
         flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE,
         level: float = 0.95,
         intervals: bool = True,
+        assume_form: bool = False,
     ) -> Optimal:
         """The n_params and n_data that reach the lowest loss with a compute, k · n_params · n_data.
 
@@ -163,6 +186,7 @@ class Surface(Shown):
             flops_per_param_example: k, the FLOPs of a run divided by n_params · n_data.
             level: of the intervals.
             intervals: False saves the profiles or refits and gives NaN.
+            assume_form: leave out of the intervals what the form may miss.
 
         Raises:
             NotDetermined: the runs do not fix an exponent, or a 95 % interval of the optimum is open.
@@ -182,6 +206,8 @@ class Surface(Shown):
         if intervals:
             self._require_exponents()
             low, high = self._optimum_ends(flat / flops_per_param_example, level)
+        if intervals and not assume_form:
+            low, high = self._with_form_error(best, low, high, level)
         shaped = [_like(total, v) for v in (*best, *low, *high)]
         exponent = _like(total, np.log(nearby[0] / best[0]) / np.log(1.01))
         ends = [Interval(shaped[3 + i], shaped[6 + i]) for i in range(3)]
@@ -256,6 +282,15 @@ class Surface(Shown):
                 "add runs at more sizes around the optimum"
             )
         return np.stack([low[0], product / high[0], low[1]]), np.stack([high[0], product / low[0], high[1]])
+
+    def _with_form_error(
+        self, best: np.ndarray, low: np.ndarray, high: np.ndarray, level: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The ends, each (3, computes), of n_params, n_data and loss, with what the form may miss."""
+        error, product = self.form_error, best[0] * best[1]
+        n = error.widened(error.splits(best[:2]), best[0], Interval(low[0], high[0]), level)
+        loss = error.widened(Quantities.values(best[:2]), best[2], Interval(low[2], high[2]), level)
+        return np.stack([n.low, product / n.high, loss.low]), np.stack([n.high, product / n.low, loss.high])
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a free parameter; no value where the runs determine none."""

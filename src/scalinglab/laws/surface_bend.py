@@ -1,4 +1,4 @@
-"""Does a surface bend with size in a way that its form lacks? A score test, and the caution it asks for."""
+"""Does a surface bend with size in a way that its form lacks? A score test, and what to say about it."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def bend_pvalue(law: Law) -> float:
 
 
 def caution(pvalue: float) -> str:
-    """What a reader of intervals beyond the largest run should know; empty where no bend is seen."""
+    """What a reader of the intervals should know; empty where no bend is seen."""
     if not pvalue < BENT:
         return ""
     return (
-        f"residuals bend with size (p = {pvalue:.1g}): beyond the largest run the intervals, which assume "
-        "the form, are too narrow"
+        f"residuals bend with size (p = {pvalue:.1g}), which the form does not; intervals of the loss and of "
+        "the optimum are widened for it, those of the parameters assume the form"
     )
 
 

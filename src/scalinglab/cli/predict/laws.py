@@ -217,7 +217,7 @@ def surface(
     ])  # fmt: skip
     if budgets is not None:
         optimal = fitted.compute_optimal(budgets, flops_per_param_example=table.flops_per_param_example)
-        table.say("\n" + optimal.summary())
+        table.say("\n" + optimal.summary(caution=False))
         best = optimal.table()
         document["compute_optimal"] = best.to_dict("records")
 

@@ -226,7 +226,7 @@ class _Tests:
         often = np.sqrt(problem.count[0])[:, None]
         jacobian = problem.jacobian(z[None])[0][:count] * often
         at_bound = np.isin(law.form.names, law.certificate.at_bound)
-        self.free = _independent(np.where(at_bound, 0.0, jacobian))
+        self.free = independent(np.where(at_bound, 0.0, jacobian))
         jacobian = jacobian[:, self.free]
         raw = problem.residuals(z[None])[0, :count, None] * often
         jacobian, raw, logs = (
@@ -391,7 +391,7 @@ def _of_two_parameters(level: float, dof: int) -> float:
     return float(2 * stats.t.cdf(math.sqrt(2 * stats.f.ppf(level, 2, dof)), dof) - 1)
 
 
-def _independent(jacobian: np.ndarray) -> np.ndarray:
+def independent(jacobian: np.ndarray) -> np.ndarray:
     """(p,) whether each column adds a direction to those before it that the points see."""
     size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
     diagonal = np.abs(np.diag(np.linalg.qr(jacobian / size, mode="r")))

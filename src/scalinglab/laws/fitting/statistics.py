@@ -125,17 +125,22 @@ class NoiseAverage:
             noise = np.exp(self.noise_exponent[:, None] * (log_x - self.centre))
             variance = variance + (self.sigma[:, None] * noise) ** 2
         spread = np.maximum(np.sqrt(variance), 1e-300)
-        return tuple(self._quantile(middle, spread, p) for p in (0.5 - level / 2, 0.5 + level / 2))  # type: ignore[return-value]
+        shares = (0.5 - level / 2, 0.5 + level / 2)
+        low, high = (mixture_quantile(middle, spread, self.weight, self.dof, share) for share in shares)
+        return low, high
 
-    def _quantile(self, middle: np.ndarray, spread: np.ndarray, share: float) -> np.ndarray:
-        """(quantities,) of the average of Student distributions, by bisection."""
-        each = middle + spread * special.stdtrit(self.dof, share)
-        low, high = each.min(axis=0), each.max(axis=0)
-        for _ in range(50):
-            half = (low + high) / 2
-            below = self.weight @ special.stdtr(self.dof, (half - middle) / spread) < share
-            low, high = np.where(below, half, low), np.where(below, high, half)
-        return np.asarray((low + high) / 2)
+
+def mixture_quantile(
+    middle: np.ndarray, spread: np.ndarray, weight: np.ndarray, dof: int, share: float
+) -> np.ndarray:
+    """(quantities,) of averages of Student distributions (k, quantities) with weights (k,), by bisection."""
+    each = middle + spread * special.stdtrit(dof, share)
+    low, high = each.min(axis=0), each.max(axis=0)
+    for _ in range(50):
+        half = (low + high) / 2
+        below = weight @ special.stdtr(dof, (half - middle) / spread) < share
+        low, high = np.where(below, half, low), np.where(below, high, half)
+    return np.asarray((low + high) / 2)
 
 
 def average_over_noise(

@@ -112,7 +112,7 @@ def _rows(fitted: Surface, found: Any, again: dict[str, float]) -> tuple[Row, ..
         rows.append(Row(f"{name}, as first published", fitted.parameters[name], errors[name], n,
                         paper=PUBLISHED[name], paper_stderr=rounded(0.01),
                         note="error by bootstrap over points"))  # fmt: skip
-    best = fitted.compute_optimal(COMPUTE)
+    best = fitted.compute_optimal(COMPUTE, assume_form=True)  # as the published errors do
     low, high = best.n_params_interval
     rows.append(Row("n_params at 5.76e23 FLOPs", float(best.n_params), float(high - low) / 3.92, n,
                     paper=70e9, note="the paper: Chinchilla's own size"))  # fmt: skip

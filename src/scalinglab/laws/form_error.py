@@ -1,0 +1,246 @@
+"""What a surface may miss: a smooth error of its form, learned from how its residuals move together.
+
+Measured runs follow ln L = ln f(x; θ) + δ(x) + ε with f the form, ε noise and δ the error of the form: a
+Gaussian field over the logarithms of the sizes (Matérn, ν = 5/2, range ℓ), as in Kennedy and O'Hagan (2001).
+Its size is ρ, the standard deviation of the slope of δ over the local slope of ln f: how much of a local
+exponent is the form's mistake. Linearised in θ this is universal kriging: for every (ℓ, ρ) a quantity of the
+surface has a Student distribution, and these are averaged by the restricted likelihood of the residuals
+(Patterson and Thompson 1971). ρ = 0, a form that holds, is one of them.
+
+Within the runs δ is known as well as the noise allows. Beyond them it continues with the slopes it may have,
+so intervals grow with the distance; those of a surface that follows its form hardly change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scalinglab.laws.fitting.diagnostics import independent
+from scalinglab.laws.fitting.solution import Interval, Solution
+from scalinglab.laws.fitting.statistics import level_quantile, mixture_quantile
+
+RANGES = (2.0, 4.0, 8.0)  # ℓ in ln size: one to three and a half decades
+SLOPE_ERRORS = np.array([0.02, 0.04, 0.08, 0.16, 0.32])  # ρ beside 0, all six as likely at first
+MOST_POINTS = 300  # beyond, every second, third … in order of size
+FEWEST_SPARE = 3  # points beyond the parameters, below which residuals show nothing
+ROUNDING = 1e-12  # residuals of ln y that are no noise
+STEP = 0.05  # of ln size: for slopes
+MATERN_SLOPE = np.sqrt(5 / 3)  # sd of the slope of a field of unit variance and ℓ = 1
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """Sums of ln L over places: each quantity is Σ_m weight · ln L(place m).
+
+    Attributes:
+        places: (variables, quantities, m) sizes.
+        weight: (quantities, m).
+    """
+
+    places: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def values(cls, x: np.ndarray) -> Quantities:
+        """ln L itself at x (variables, n)."""
+        return cls(x[..., None], np.ones((x.shape[1], 1)))
+
+
+@dataclass(frozen=True)
+class Field:
+    """δ of one range: its covariance at the runs, and the axes along which it moves the contrasts.
+
+    Attributes:
+        range: ℓ.
+        covariance: (n, n) for unit variance.
+        variance: (contrasts,) along each axis.
+        axes: (contrasts, contrasts), in columns.
+        ratio: (k,) variances of δ that are tried, over that of the noise.
+        noise: (k,) standard deviation of the noise with each.
+        weight: (k,) of each in the average, over all fields summing to 1.
+    """
+
+    range: float
+    covariance: np.ndarray
+    variance: np.ndarray
+    axes: np.ndarray
+    ratio: np.ndarray
+    noise: np.ndarray
+    weight: np.ndarray
+
+
+class FormError:
+    """The average over errors of the form of one surface, fitted to logarithms by Huber's loss or squares.
+
+    Of several points of a run, which move together, the one of the largest sizes counts.
+    """
+
+    def __init__(self, law: Solution) -> None:
+        self.law = law
+        data = law.points
+        order = np.argsort(np.sum(np.log(np.maximum(data.x, 1e-300)), axis=0), kind="stable")
+        _, last = np.unique(data.runs[order][::-1], return_index=True)
+        rows = order[np.sort(len(order) - 1 - last)]
+        rows = rows[:: -(-len(rows) // MOST_POINTS)]
+        self.varied = np.array([v.min() > 0 and np.ptp(v) > 0 for v in data.x])
+        self.logs = np.log(data.x[self.varied][:, rows])
+        problem, z = law.problem, law.coordinates[None]
+        # δ in units of the noise at each point, for one unit of ρ ℓ
+        self.unit = problem.weight[0][rows] * self.slope(data.x[:, rows])
+        jacobian = problem.jacobian(z)[0][rows]
+        self.free = independent(jacobian)
+        self.size = np.linalg.norm(jacobian[:, self.free], axis=0)
+        basis, triangle = np.linalg.qr(jacobian[:, self.free] / self.size, mode="complete")
+        p = int(self.free.sum())
+        self.trend, self.contrasts, self.triangle = basis[:, :p], basis[:, p:], triangle[:p]
+        residuals = np.clip(-problem.residuals(z)[0][rows], -law.delta, law.delta)  # measured − law
+        self.seen = self.contrasts.T @ residuals
+        self.dof = len(rows) - p
+
+    @property
+    def shows(self) -> bool:
+        """Whether there are residuals of logarithms to learn from."""
+        enough = self.law.log and self.dof >= FEWEST_SPARE
+        return bool(enough and np.max(np.abs(self.seen)) > ROUNDING)
+
+    @property
+    def chance(self) -> float:
+        """The probability that the form errs."""
+        return 1 - float(self.fields[0].weight[0]) if self.shows else 0.0
+
+    @cached_property
+    def noise(self) -> float:
+        """Standard deviation of a residual where the form holds."""
+        return float(np.sqrt(np.sum(self.seen**2) / self.dof))
+
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        """(…) root mean square over variables of the slopes of ln f against ln size, at x (variables, …)."""
+        found = []
+        for j in np.flatnonzero(self.varied):
+            step = np.ones((len(x), *(1,) * (x.ndim - 1)))
+            step[j] = np.exp(STEP)
+            found.append(np.log(self.law.predict(x * step) / self.law.predict(x / step)) / (2 * STEP))
+        return np.asarray(np.sqrt(np.mean(np.square(found), axis=0)))
+
+    @cached_property
+    def fields(self) -> list[Field]:
+        """δ of every range; ρ = 0, which has none, is the first of the first field."""
+        tried, likelihood = [], []
+        for i, reach in enumerate(RANGES):
+            covariance = _matern(self.logs, self.logs, reach) * np.outer(self.unit, self.unit)
+            variance, axes = np.linalg.eigh(self.contrasts.T @ covariance @ self.contrasts)
+            variance = np.maximum(variance, 0.0)
+            spread = SLOPE_ERRORS * reach / MATERN_SLOPE
+            ratio = np.r_[[0.0] if i == 0 else [], (spread / self.noise) ** 2]
+            total = 1 + ratio[:, None] * variance
+            squares = np.sum((axes.T @ self.seen) ** 2 / total, axis=1)
+            prior = np.where(ratio == 0, np.log(len(RANGES)), 0.0)
+            likelihood.append(prior - 0.5 * np.sum(np.log(total), axis=1) - self.dof / 2 * np.log(squares))
+            tried.append((reach, covariance, variance, axes, ratio, np.sqrt(squares / self.dof)))
+        top = max(each.max() for each in likelihood)
+        weights = [np.exp(each - top) for each in likelihood]
+        whole = sum(w.sum() for w in weights)
+        return [Field(*field, w / whole) for field, w in zip(tried, weights, strict=True)]
+
+    # --- intervals -----------------------------------------------------------------------------------
+
+    def widened(
+        self, asked: Quantities, centre: Any, ends: Interval, level: float, *, measured: bool = False
+    ) -> Interval:
+        """The ends of intervals that assume the form, of exp(quantity) around `centre`, moved outwards.
+
+        What the form may miss is added in quadrature, in logarithms. It comes from the linearised fit: where
+        that is less certain than the interval, it is reduced in the same proportion.
+
+        Args:
+            measured: whether the intervals are those of one more run, its noise included.
+        """
+        usual, *added = (v.reshape(np.shape(centre)) for v in self.added(asked, level, measured))
+        found = []
+        for side, end, more in zip((-1, 1), ends, added, strict=True):
+            with np.errstate(divide="ignore"):
+                half = np.abs(np.log(np.asarray(end, float) / centre))
+            found.append(centre * np.exp(side * np.hypot(half, more * np.minimum(half / usual, 1.0))))
+        return Interval(*(float(v) if np.ndim(v) == 0 else v for v in found))
+
+    def splits(self, best: np.ndarray) -> Quantities:
+        """ln n_params of the least loss under n_params · n_data = constant, near best (2, computes).
+
+        With t = ln n_params along that line the minimum moves by −(dδ/dt)/(d² ln f/dt²).
+        """
+        step = np.exp(STEP * np.array([-1.0, 0.0, 1.0]))
+        places = np.array([best[0][:, None] * step, best[1][:, None] / step])
+        values = np.log(self.law.predict(tuple(places)))
+        bend = np.maximum(values[:, 0] - 2 * values[:, 1] + values[:, 2], 1e-12) / STEP**2
+        return Quantities(places[..., ::2], np.array([1.0, -1.0]) / (2 * STEP * bend[:, None]))
+
+    def added(
+        self, asked: Quantities, level: float, measured: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(quantities,) half the usual interval of the linearised fit, and what joins it below and above.
+
+        The ends of the average are hypot(usual, joined) away from the fitted quantity, or nearer.
+        """
+        if not self.shows:
+            return np.ones(len(asked.weight)), *np.zeros((2, len(asked.weight)))
+        shares, own = self._shares(asked), float(measured)
+        usual = level_quantile(level, self.dof) * self.noise * np.sqrt(np.sum(shares**2, axis=1) + own)
+        parts = [self._predicted(asked, shares, field, own) for field in self.fields]
+        middle, spread = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        weight = np.concatenate([field.weight for field in self.fields])
+        low, high = (
+            mixture_quantile(middle, spread, weight, self.dof, share)
+            for share in (0.5 - level / 2, 0.5 + level / 2)
+        )
+        joined = (np.sqrt(np.maximum(end**2 - usual**2, 0.0)) * (end > 0) for end in (-low, high))
+        return np.maximum(usual, 1e-300), *joined
+
+    def _predicted(
+        self, asked: Quantities, shares: np.ndarray, field: Field, own: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(k, quantities) mean and standard deviation of quantity − fitted quantity.
+
+        That is δ at the places of the quantity less what the fit took over of δ and of the noise at the runs.
+        """
+        logs = np.log(asked.places[self.varied])
+        weight = asked.weight * self.slope(asked.places)
+        at_runs = _matern(logs.reshape(len(logs), -1), self.logs, field.range) * self.unit
+        at_runs = np.einsum("qm,qmn->qn", weight, at_runs.reshape(*weight.shape, -1))
+        at_places = np.array([
+            w @ _matern(logs[:, q], logs[:, q], field.range) @ w for q, w in enumerate(weight)
+        ])  # fmt: skip
+        taken = shares @ field.covariance
+        alone = at_places - 2 * np.sum(at_runs * shares, axis=1) + np.sum(taken * shares, axis=1)
+        seen = (at_runs - taken) @ self.contrasts @ field.axes  # covariance with the contrasts
+        ratio = field.ratio[:, None]
+        shrunk = seen[None] / (1 + ratio * field.variance)[:, None]  # (k, quantities, contrasts)
+        middle = ratio * (shrunk @ (field.axes.T @ self.seen))
+        variance = np.sum(shares**2, axis=1) + own + ratio * alone - ratio**2 * np.sum(shrunk * seen, axis=-1)
+        return middle, field.noise[:, None] * np.sqrt(np.maximum(variance, 1e-300))
+
+    def _shares(self, asked: Quantities) -> np.ndarray:
+        """(quantities, runs) what the fitted quantity takes over of each run's residual."""
+        problem, z, step = self.law.problem, self.law.coordinates, 1e-5
+        columns = []
+        for j in np.flatnonzero(self.free):
+            moved = np.array([z, z])
+            moved[:, j] += [step, -step]
+            up, down = (self._at(values, asked) for values in problem.to_parameters(moved))
+            columns.append((up - down) / (2 * step))
+        gradient = np.array(columns).T / self.size
+        return np.asarray(np.linalg.solve(self.triangle.T, gradient.T).T @ self.trend.T)
+
+    def _at(self, values: np.ndarray, asked: Quantities) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            found = np.log(self.law.form.function(asked.places, *values))
+        return np.asarray(np.sum(np.broadcast_to(found, asked.weight.shape) * asked.weight, axis=1))
+
+
+def _matern(a: np.ndarray, b: np.ndarray, reach: float) -> np.ndarray:
+    """(n, m) covariance of a field of unit variance at a (variables, n) and b (variables, m)."""
+    distance = np.sqrt(5 * np.sum((a[:, :, None] - b[:, None]) ** 2, axis=0)) / reach
+    return np.asarray((1 + distance + distance**2 / 3) * np.exp(-distance))
