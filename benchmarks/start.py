@@ -1,6 +1,7 @@
 """How long a worker's imports take, with bytecode on disk and without.
 
     python benchmarks/start.py
+    python benchmarks/start.py --out benchmarks/results/start.json
 
 Three fresh processes import what a worker of a compiled study needs, in its order: without bytecode, once
 more while it is written to an empty folder, and with what was written. Containers often have a PyTorch
@@ -9,12 +10,14 @@ without bytecode and forbid Python to write it; `scalinglab sweep` keeps it ther
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 PACKAGES = {
     "pandas": "pandas, pyarrow.parquet",
@@ -46,6 +49,9 @@ def imports(environment: dict[str, str]) -> dict[str, float]:
 
 def main() -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, help="write the numbers to this JSON file")
+    out = parser.parse_args().out
     names = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
     plain = {name: value for name, value in os.environ.items() if name not in names}
     with tempfile.TemporaryDirectory() as folder:
@@ -53,6 +59,8 @@ def main() -> None:
         kept = {**plain, "PYTHONPYCACHEPREFIX": folder}
         cases = {"without bytecode": nowhere, "written meanwhile": kept, "with bytecode": kept}
         found = {name: imports(environment) for name, environment in cases.items()}
+    if out:
+        out.write_text(json.dumps(found, indent=1))
     print(
         f"seconds to import, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
     )

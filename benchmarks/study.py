@@ -74,6 +74,7 @@ def sweep(folder: Path, name: str, grid: str, *more: str) -> dict:
             time.sleep(0.05)
         assert process.stdout is not None
         said = json.loads(process.stdout.read())
+    said.pop("store", None)
     return {"wall": time.perf_counter() - start, "first_row": first, **said}
 
 
@@ -99,8 +100,11 @@ def main() -> None:
     options.dataset = options.dataset or ("cifar100" if gpu else "digits")
     options.epochs = options.epochs or (60 if gpu else 20)
     options.width = options.width or (1.0 if gpu else 0.125)
+    sizes = f"{options.sizes} sizes × {options.seeds} seeds × {options.epochs} epochs"
     result = {
-        "command": " ".join(sys.argv), "torch": torch.__version__, "system": platform.machine(),
+        "study": f"{options.model} on {options.dataset}, {sizes}", "command": command(),
+        "commit": commit(), "date": time.strftime("%Y-%m-%d %H:%M"),
+        "torch": torch.__version__, "system": platform.machine(),
         "gpu": torch.cuda.get_device_name(0) if gpu else None, "cores": os.cpu_count(),
     }  # fmt: skip
     with tempfile.TemporaryDirectory() as scratch:
@@ -123,6 +127,22 @@ def main() -> None:
             short = argparse.Namespace(**{**vars(options), "epochs": 1, "sizes": min(2, options.sizes)})
             result["second"] = sweep(folder, "second", grid_of(short, gpu, options.seeds))
             report(result, options.out)
+
+
+def command() -> str:
+    """What was typed, without the places on this machine that it names."""
+    words, places = ["python", "benchmarks/study.py"], ("--keep", "--out")
+    words += [
+        word for before, word in zip(sys.argv, sys.argv[1:]) if word not in places and before not in places
+    ]
+    return " ".join(words)
+
+
+def commit() -> str | None:
+    """That of the code, where it is a clone."""
+    words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    found = subprocess.run(words, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or None
 
 
 def report(result: dict, out: Path | None) -> None:

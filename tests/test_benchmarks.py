@@ -36,3 +36,10 @@ def is_there(module: str, name: str) -> bool:
 def test_what_a_benchmark_imports_exists(path: Path) -> None:
     missing = [f"{module}.{name}" for module, name in imported(path) if not is_there(module, name)]
     assert not missing
+
+
+def test_tables_of_studies_are_those_of_the_numbers_that_were_measured(monkeypatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    tables = importlib.import_module("study_tables")
+    here = tables.PAGE.read_text()
+    assert tables.page(here) == here, "run python benchmarks/study_tables.py"
