@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import subprocess
-import sys
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -219,63 +215,3 @@ def test_stacks_of_wide_networks_are_bounded_by_memory(monkeypatch) -> None:
     )
     assert narrow == fused_mlp.STACK
     assert wide == pytest.approx(2e9 / (8 * (64 * 2048 + 2048**2 + 2048 * 10)), rel=0.05)
-
-
-# --- the kernels ---------------------------------------------------------------------------------
-
-GPU = torch.cuda.is_available()
-
-if find_spec("triton") is None:
-    pass
-elif not GPU and not os.environ.get("TRITON_INTERPRET"):
-
-    def test_interpreted_kernels() -> None:  # Triton decides at its import
-        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "kernels", __file__]
-        done = subprocess.run(
-            words, env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stdout
-
-else:
-    DEVICE = torch.device("cuda" if GPU else "cpu")
-
-    @pytest.mark.parametrize(
-        ("depth", "extra"),
-        [
-            (1, {}),
-            (3, {"label_smoothing": 0.2}),
-            (1, {"optimizer": "sgd", "weight_decay": 1e-3}),
-            (2, {"optimizer": "sgd", "momentum": 0.5, "batch_size": 40}),
-            (1, {"batch_size": 130}),
-            (2, {"parameterization": "mup", "learning_rate": 0.05, "width": 0.4}),
-        ],
-    )
-    def test_the_kernels_take_the_steps_of_single_runs(depth: int, extra: dict, monkeypatch) -> None:
-        settings = [{**s, "graphs": True, "depth": depth, **extra} for s in SEARCH]
-        settings[1] |= {"learning_rate": 0.1, "n_data": 50}
-        monkeypatch.setattr(fused_mlp, "available", lambda device: True)
-        fused = group(*settings, device=DEVICE)
-        assert fused.fused is not None
-        fused.fused.uniform &= depth < 3  # as if every pixel had its own scale
-        fused.advance(4)
-        assert int(fused.clock.counter) == 4
-        monkeypatch.setattr(fused_mlp, "available", lambda device: False)
-        for r, setting in enumerate(settings):
-            alone = group(setting, device=DEVICE)
-            assert alone.fused is None
-            alone.advance(4)
-            for name, value in alone.parameters.items():
-                assert torch.allclose(value[0], fused.parameters[name][r], rtol=1e-4, atol=1e-5), (r, name)
-
-    @pytest.mark.filterwarnings("ignore:invalid value")  # of the interpreter, at what is not a number
-    def test_the_kernels_see_divergence_and_spare_the_neighbours(monkeypatch) -> None:
-        monkeypatch.setattr(fused_mlp, "available", lambda device: True)
-        fused = group(*({**s, "graphs": True} for s in SEARCH[:2]), device=DEVICE)
-        with torch.no_grad():
-            fused.parameters["body.1.weight"][1, 0, 0] = float("nan")
-        fused.advance(3)
-        assert fused.clock.diverged_at.tolist() == [-1, 0]
-        assert all(bool(torch.isfinite(value[0]).all()) for value in fused.parameters.values())
-        fused.keep([0])
-        fused.advance(2)
-        assert int(fused.clock.counter) == 5

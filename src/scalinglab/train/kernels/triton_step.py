@@ -171,7 +171,7 @@ def step(
     if AHEAD:
         of_shift = tl.zeros([UNITS], tl.float32)
         if UNIFORM:
-            of_shift = tl.sum(tl.sum(w, 1), 0) * tl.load(offset)
+            of_shift = tl.sum(tl.sum(tl.where(inside, w, 0.0), 1), 0) * tl.load(offset)
         elif BYTES:
             of_shift = tl.sum(tl.sum(w * tl.load(offset + k, mask=k < features, other=0.0)[:, :, None], 1), 0)
             w *= tl.load(scale + k, mask=k < features, other=0.0)[:, :, None]

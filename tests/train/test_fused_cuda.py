@@ -1,0 +1,116 @@
+"""The kernels of stacked perceptrons: the steps of single runs, on a GPU or interpreted by Triton."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+import torch
+
+from scalinglab.train import jobs, replicas
+from scalinglab.train.kernels import fused_mlp
+from scalinglab.train.setting import Setting
+
+GPU = torch.cuda.is_available()
+DEVICE = torch.device("cuda" if GPU else "cpu")
+MLP = {
+    "model": "mlp", "depth": 1, "dataset": "digits", "width": 0.25, "n_data": 200, "steps": 25,
+    "parameterization": "ntk", "optimizer": "nesterov", "learning_rate": 0.5, "graphs": True, "measure": [],
+}  # fmt: skip
+SEARCH = [{**MLP, "batch_size": batch, "seed": seed} for batch, seed in ((8, 0), (20, 1), (33, 2), (64, 3))]
+
+
+def group(*settings: dict) -> replicas.Group:
+    return jobs.build([Setting.from_dict(s) for s in settings], DEVICE)
+
+
+if find_spec("triton") is None:
+    pass
+elif not GPU and not os.environ.get("TRITON_INTERPRET"):
+
+    def test_interpreted_kernels() -> None:  # Triton decides at its import
+        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+        done = subprocess.run(
+            words, env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout
+
+else:
+
+    @pytest.mark.parametrize(
+        ("depth", "is_whole", "extra"),
+        [
+            (1, True, {}),
+            (
+                1,
+                True,
+                {"width": 0.3, "label_smoothing": 0.2, "pixels": "apart"},
+            ),  # 38 units: not all blocks full
+            (1, True, {"optimizer": "sgd", "weight_decay": 1e-3}),
+            (1, True, {"precision": "tf32"}),
+            (1, False, {"optimizer": "sgd", "weight_decay": 1e-3}),
+            (1, False, {"batch_size": 130}),
+            (2, False, {"optimizer": "sgd", "momentum": 0.5, "batch_size": 40}),
+            (2, False, {"parameterization": "mup", "learning_rate": 0.05, "width": 0.4}),
+            (3, False, {"label_smoothing": 0.2, "pixels": "apart"}),
+        ],
+    )
+    def test_the_kernels_take_the_steps_of_single_runs(
+        depth: int, is_whole: bool, extra: dict, monkeypatch
+    ) -> None:
+        pixels = extra.get("pixels")
+        extra = {k: v for k, v in extra.items() if k != "pixels"}
+        settings = [{**s, "depth": depth, **extra} for s in SEARCH]
+        settings[1] |= {"learning_rate": 0.1, "n_data": 50}
+        monkeypatch.setattr(fused_mlp, "available", lambda device: True)
+        monkeypatch.setattr(fused_mlp, "WHOLE_FEATURES", 1024 if is_whole else 0)
+        fused = group(*settings)
+        assert fused.fused is not None
+        assert fused.fused.is_whole is is_whole
+        fused.fused.uniform &= pixels != "apart"  # as if every pixel had its own scale
+        steps = 4
+        if is_whole:  # two launches that begin and end a sequence of steps
+            fused.stream.fill(0, steps)
+            fused._steps(3)
+            fused._steps(1)
+        else:
+            fused.advance(steps)
+        assert int(fused.clock.counter) == steps
+        monkeypatch.setattr(fused_mlp, "available", lambda device: False)
+        close = {"rtol": 1e-4, "atol": 1e-5}
+        if GPU and extra.get("precision") == "tf32":
+            close = {"rtol": 1e-2, "atol": 1e-2}
+        for r, setting in enumerate(settings):
+            alone = group(setting)
+            assert alone.fused is None
+            alone.advance(steps)
+            for name, value in alone.parameters.items():
+                assert torch.allclose(value[0], fused.parameters[name][r], **close), (r, name)
+
+    @pytest.mark.filterwarnings("ignore:invalid value")  # of the interpreter, at what is not a number
+    @pytest.mark.parametrize("is_whole", [True, False])
+    def test_the_kernels_see_divergence_and_spare_the_neighbours(is_whole: bool, monkeypatch) -> None:
+        monkeypatch.setattr(fused_mlp, "available", lambda device: True)
+        monkeypatch.setattr(fused_mlp, "WHOLE_FEATURES", 1024 if is_whole else 0)
+        fused = group(*SEARCH[:2])
+        with torch.no_grad():
+            fused.parameters["body.1.weight"][1, 0, 0] = float("nan")
+        fused.advance(3)
+        assert fused.clock.diverged_at.tolist() == [-1, 0]
+        assert all(bool(torch.isfinite(value[0]).all()) for value in fused.parameters.values())
+        fused.keep([0])
+        fused.advance(2)
+        assert int(fused.clock.counter) == 5
+
+    @pytest.mark.skipif(not GPU, reason="a GPU runs programs side by side")
+    @pytest.mark.parametrize("depth", [1, 2])
+    def test_the_kernels_repeat_their_bits(depth: int, monkeypatch) -> None:
+        monkeypatch.setattr(fused_mlp, "WHOLE_FEATURES", 1024)
+        one, other = (group(*({**s, "depth": depth, "width": 2.0} for s in SEARCH)) for _ in range(2))
+        for some in (one, other):
+            some.advance(40)
+        for name, value in one.parameters.items():
+            assert torch.equal(value, other.parameters[name]), name
