@@ -97,6 +97,32 @@ def test_where_theory_does_not_apply_it_says_so_in_place_of_a_number(change, wor
     assert found.doublings == ()
     assert any(words in reason for reason in found.outside)
     assert "no solved curve" in found.summary()
+    assert len([reason for reason in found.outside if reason.startswith("no curve")]) == 1
+    assert ("learning_rate below" in found.summary()) != ("batch_norm" in change)
+
+
+def test_the_largest_rate_that_is_named_is_where_descent_on_the_kernel_becomes_unstable():
+    found = sl.explain(SETTING | {"steps": 2, "learning_rate": 500.0}, samples=64)
+    matrix, n = found.kernel.matrix, len(found.kernel.matrix)
+    for factor, grows in ((0.98, False), (1.02, True)):
+        rate = factor * found.largest_rate
+        residual = found.kernel.residual.copy()
+        for _ in range(400):  # f ← f − (2 η/(O n)) Θ (f − y) on the sample itself
+            residual -= 2 * rate / residual.shape[1] / n * matrix @ residual
+        assert (np.abs(residual).max() > np.abs(found.kernel.residual).max()) == grows
+
+
+def test_a_rate_that_is_unstable_at_twice_the_width_is_said_in_words():
+    wide = SETTING | {"parameterization": "standard", "steps": 2, "learning_rate": 1e-3}
+    largest = sl.explain(wide, samples=64).largest_rate  # falls as one over the width
+    few = sl.explain(wide | {"learning_rate": 0.95 * largest}, samples=64)
+    assert np.isnan(few.theory).all()
+    assert any("descent on 48 examples is unstable" in reason for reason in few.outside)
+    found = sl.explain(wide | {"learning_rate": 0.6 * largest}, samples=64)
+    assert np.isfinite(found.theory).all()
+    assert found.doublings[-1].factor == np.inf
+    assert "twice the width: descent on the kernel is unstable there" in found.summary()
+    assert found.bottleneck in ("time", "data")
 
 
 def parted(ratio: list[float]) -> str:

@@ -69,6 +69,19 @@ def test_names_that_do_not_match_get_those_that_are_there(store):
         sl.explain("", store=store)
 
 
+def test_what_cannot_be_read_is_refused_with_the_value_and_the_rule(tmp_path):
+    with pytest.raises(BadInput, match="there are no runs in"):
+        sl.explain("zz", store=tmp_path)
+    with pytest.raises(BadInput, match="samples = 5: a kernel needs at least 16 inputs"):
+        sl.explain(CLASSIFY | {"n_data": 60}, samples=5)
+    bad = tmp_path / "bad.toml"
+    for text, words in (("model =", "not valid TOML"), ('modle = "mlp"', "did you mean 'model'")):
+        bad.write_text(text)
+        done = CliRunner().invoke(app, ["explain", str(bad)])
+        assert isinstance(done.exception, BadInput)
+        assert words in str(done.exception)
+
+
 def test_runs_of_other_programs_are_refused_with_the_way_out(tmp_path):
     tracker = sl.Tracker(torch.nn.Linear(2, 1), n_data=4, store=tmp_path, seed=0, measure=())
     tracker(1, loss=torch.tensor(1.0))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 SAMPLES = 1000  # inputs on which the kernel is measured
+FEWEST = 16  # inputs of a kernel that has a spectrum to speak of
 CLOSE = 0.1  # a network within 10 % of its kernel is lazy
 WORDS = {
     "unknown": "unknown",
@@ -62,6 +63,8 @@ class Explanation:
         never_learnt: the share of the loss there that no time, data or width removes.
         columns: kernel_drift and kernel_alignment along training, where they were measured.
         outside: where the theory does not apply.
+        largest_rate: below which gradient descent on the kernel is stable; nan where there is no kernel.
+        subject: what was trained, in words.
     """
 
     name: str
@@ -77,6 +80,8 @@ class Explanation:
     outside: tuple[str, ...]
     slopes: Mapping[str, float] = field(default_factory=dict)
     scatter: float = math.nan
+    largest_rate: float = math.nan
+    subject: str = ""
 
     @property
     def ratio(self) -> np.ndarray:
@@ -104,20 +109,22 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Everything that `summary` says, as plain values."""
         return {
-            "run": self.name, "n_data": self.n_data, "regime": self.regime, "scatter": self.scatter,
-            "bottleneck": self.bottleneck, "never_learnt": self.never_learnt, "outside": list(self.outside),
+            "run": self.name, "subject": self.subject, "n_data": self.n_data, "regime": self.regime,
+            "scatter": self.scatter, "largest_rate": self.largest_rate, "bottleneck": self.bottleneck,
+            "never_learnt": self.never_learnt, "outside": list(self.outside),
             "doublings": [vars(d) for d in self.doublings], "measured_slopes": dict(self.slopes),
             "table": self.table().to_dict("list"),
         }  # fmt: skip
 
     def summary(self) -> str:
         """The explanation in sentences."""
-        lines = [f"{self.name}: {self.n_data} examples, {self.steps[-1]:g} steps"]
+        of = f"{self.subject}, " if self.subject else ""
+        lines = [f"{self.name}: {of}{self.n_data} examples, {self.steps[-1]:g} steps"]
         if self.kernel is not None:
             lines.append(self.kernel.measured.summary())
         lines += [f"outside the theory: {words}" for words in self.outside]
         if not np.isfinite(self.theory).any():
-            return "\n".join([*lines, "no solved curve for this run", *self._measured_only()])
+            return "\n".join([*lines, *self._way_out(), *self._measured_only()])
         ratio = self.ratio[np.isfinite(self.ratio)]
         lines.append(
             f"measured over solved test loss: {ratio.min():.2f} to {ratio.max():.2f}, {ratio[-1]:.2f} at the "
@@ -135,11 +142,17 @@ class Explanation:
             lines.append('kernel in training: not measured (train with measure = ["kernel"])')
         lines.append(f"what limits the loss now: {WORDS[self.bottleneck]}" + self._never())
         for d in self.doublings:
-            seen = f"; measured slope {d.measured:.2f}" if math.isfinite(d.measured) else ""
-            error = f" ± {d.error:.3f}" if d.error else ""
-            effect = f"loss × {d.factor:.3f}{error} (slope {d.slope:.2f}{seen})"
-            lines.append(f"  twice the {WORDS[d.resource]}: {effect}")
+            lines.append(f"  twice the {WORDS[d.resource]}: {_effect(d)}")
         return "\n".join(lines)
+
+    def _way_out(self) -> list[str]:
+        """That there is no curve, and which training has one."""
+        if not math.isfinite(self.largest_rate):
+            return ["no solved curve for this run"]
+        return [
+            "no solved curve for this run; this network has one when trained with loss = mse, "
+            f"optimizer = sgd and a constant learning_rate below {self.largest_rate:.3g}"
+        ]
 
     def _measured_only(self) -> list[str]:
         """What the measured losses say by themselves."""
@@ -181,6 +194,15 @@ class Explanation:
         return results.draw(self, axes)
 
 
+def _effect(d: Doubling) -> str:
+    """What a doubling does to the loss, in words."""
+    seen = f"; measured slope {d.measured:.2f}" if math.isfinite(d.measured) else ""
+    if not math.isfinite(d.factor):
+        return f"descent on the kernel is unstable there at this learning rate{seen}"
+    error = f" ± {d.error:.3f}" if d.error else ""
+    return f"loss × {d.factor:.3f}{error} (slope {d.slope:.2f}{seen})"
+
+
 _REGIME = {
     "lazy": "lazy: within {} of its kernel at the end",
     "rich": "rich: below its kernel at the end, features are learnt",
@@ -213,6 +235,10 @@ def explain(
             examples and outputs. n_data is the number of inputs of `data` by default.
         samples: Inputs on which the kernel is measured; best four times the examples or more.
     """
+    if samples < FEWEST:
+        raise BadInput(
+            f"samples = {samples}: a kernel needs at least {FEWEST} inputs, best four times the examples"
+        )
     if isinstance(run, Curves):
         if model is None or data is None or learning_rate is None:
             raise BadInput(
@@ -237,6 +263,8 @@ def _stored(name: str, store: Store | None) -> tuple[Setting, Curves]:
     if store is None:
         raise BadInput(f"run {name!r}: say in which store it is, store=… (--store)")
     records = store.records()
+    if not records:
+        raise BadInput(f"run {name!r}: there are no runs in {store.path}")
     found = [run for run in records if run.startswith(name)]
     if len(found) != 1:
         shown = ", ".join(list(found or records)[:5])
@@ -264,7 +292,7 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
         nothing = np.full(len(case.steps), math.nan)
         return Explanation(
             case.name, case.steps, case.test_loss, nothing, case.n_data, None, "unknown", (), math.nan, {},
-            case.outside, slopes,
+            case.outside, slopes, subject=_subject(setting),
         )  # fmt: skip
     kernel = theory.kernel_of(case)
     if len(case.x) < case.n_data:
@@ -273,10 +301,11 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
             f"sample does not resolve is extrapolated; samples={case.n_data} measures it, where there are so "
             "many inputs"
         )
-    if (speed := theory.fastest(case, kernel)) >= 2 * (1 + case.momentum):
+    largest = theory.largest_rate(case, kernel)
+    if case.learning_rate >= largest and not _without_curve(case):
         case = case.with_outside(
-            f"no curve: large steps, {speed:.3g} times the inverse of the largest eigenvalue; descent on the "
-            f"kernel is stable below {2 * (1 + case.momentum):g}"
+            f"no curve: large steps, learning_rate = {case.learning_rate:g}; descent on the kernel is stable "
+            f"below {largest:.3g}"
         )
     solved = np.full(len(case.steps), math.nan)
     found: list[Doubling] = []
@@ -284,8 +313,15 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
     slopes = measured.slopes(case, curves, setting)
     if "data" in slopes and setting is not None and setting.epochs is not None:
         case = case.with_outside("the measured slope in examples is at equal epochs: steps grow with them")
-    if not any(words.startswith("no curve") for words in case.outside):
+    if not _without_curve(case):
         solved = theory.solve(case, kernel, case.steps, case.n_data)
+    if np.isinf(solved).any():  # the largest eigenvalue of few examples exceeds that of many
+        solved = np.full(len(case.steps), math.nan)
+        case = case.with_outside(
+            f"no curve: large steps, learning_rate = {case.learning_rate:g}; descent on {case.n_data} "
+            f"examples is unstable, and on many stable below {largest:.3g}"
+        )
+    if not _without_curve(case):
         found, never = (
             theory.doublings(case, kernel, float(case.steps[-1])),
             theory.never_learnt(case, kernel, solved[-1]),
@@ -298,4 +334,13 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
     return Explanation(
         case.name, case.steps, case.test_loss, solved, case.n_data, kernel, bottleneck,
         tuple(found), never, columns, case.outside, slopes, scatter,
+        math.nan if case.normalized_by_batch else largest, _subject(setting),
     )  # fmt: skip
+
+
+def _without_curve(case: cases.Case) -> bool:
+    return any(words.startswith("no curve") for words in case.outside)
+
+
+def _subject(setting: Setting | None) -> str:
+    return "" if setting is None else f"{setting.model} of width {setting.width:g} on {setting.dataset}"

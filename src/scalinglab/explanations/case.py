@@ -58,6 +58,11 @@ class Case:
         """Outputs of the network."""
         return self.y.shape[1]
 
+    @property
+    def normalized_by_batch(self) -> bool:
+        """Whether the network has batch normalisation, of which there is no theory at any rate."""
+        return any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in self.model.modules())
+
     def residual(self) -> np.ndarray:
         """y − f before training, (n, outputs)."""
         return self.y - outputs(self.model, self.x)

@@ -55,9 +55,12 @@ def kernel_of(case: Case) -> Kernel:
     return Kernel(measured, measured.completed(), matrix, residual)
 
 
-def fastest(case: Case, kernel: Kernel) -> float:
-    """The largest eigenvalue times the rate of a step; descent is stable below 2 (1 + μ)."""
-    return 2 * case.learning_rate / case.n_outputs * float(kernel.measured.eigenvalues[0])
+def largest_rate(case: Case, kernel: Kernel) -> float:
+    """The learning rate below which descent on the kernel is stable: 2 (1 + μ) over its largest eigenvalue.
+
+    In units of the engine, whose loss is a mean over outputs: see the module's equation.
+    """
+    return (1 + case.momentum) * case.n_outputs / float(kernel.measured.eigenvalues[0])
 
 
 def solve(case: Case, kernel: Kernel, steps: np.ndarray, n_data: float) -> np.ndarray:
@@ -107,8 +110,8 @@ class Doubling:
 
     Attributes:
         resource: "time", "data" or "params".
-        factor: loss after over loss before.
-        slope: ∂ ln L/∂ ln resource of the theory.
+        factor: loss after over loss before; infinite where descent with the run's rate is unstable then.
+        slope: ∂ ln L/∂ ln resource of the theory; nan there.
         error: of the factor, from other draws of the network; 0 where none is drawn.
         measured: the slope of measured curves; nan where there is none.
     """
@@ -133,12 +136,17 @@ def doublings(case: Case, kernel: Kernel, step: float) -> list[Doubling]:
 
 
 def _wider(case: Case, step: float) -> Doubling:
-    """Loss at twice the width over that at this width, each the mean over draws of the network."""
+    """Loss at twice the width over that at this width, each the mean over draws of the network.
+
+    In standard parameterization the kernel grows with width, and a rate that is stable here may not be there.
+    """
     losses = []
     for factor in (1.0, 2.0):
         for seed in range(REDRAWS):
             other = replace(case, model=case.redraw(10_000 + seed, factor), x=case.x[:FEW], y=case.y[:FEW])
             losses.append(solve(other, kernel_of(other), np.array([step]), case.n_data)[0])
+    if not np.isfinite(losses).all():
+        return Doubling("params", math.inf, math.nan)
     table = np.log(np.reshape(losses, (2, REDRAWS)))
     change = float(np.diff(table.mean(1))[0])
     error = math.sqrt(float(np.sum(table.var(1, ddof=1))) / REDRAWS)

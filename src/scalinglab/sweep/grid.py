@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +35,7 @@ from typing import Any
 
 from scalinglab.curves import plain
 from scalinglab.errors import BadInput, nearest
+from scalinglab.support import toml
 
 Setting = dict[str, Any]
 _KEYS = ("setting", "axes", "zip", "when", "parts", "seeds", "experiment", "runner")
@@ -77,14 +77,9 @@ class Grid:
     @staticmethod
     def read(path: str | Path) -> Grid:
         """A grid from a TOML file."""
-        path = Path(path)
-        if not path.is_file():
-            wrong = "is a folder" if path.is_dir() else "does not exist"
-            raise BadInput(f"{path} {wrong}; a grid is a TOML file")
+        values = toml.read(path, "a grid")
         try:
-            return Grid.from_dict(tomllib.loads(path.read_text(encoding="utf-8")))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise BadInput(f"{path} is not valid TOML: {error}") from error
+            return Grid.from_dict(values)
         except BadInput as error:
             raise BadInput(f"{path}: {error}") from error
 

@@ -34,12 +34,11 @@ def explain(
 
     scalinglab explain run.toml --figure explained.png
     """
-    import tomllib
-
     from scalinglab import explanations
+    from scalinglab.support import toml
 
     path = Path(run)
-    setting = tomllib.loads(path.read_text()) if path.suffix == ".toml" else run
+    setting = toml.read(path, "a setting") if path.suffix == ".toml" else run
     found = explanations.explain(setting, store=store, samples=samples)
     say(found.summary(), as_json)
     document = found.to_dict()
