@@ -14,6 +14,7 @@ UNSEEN = {  # arguments whose value no result depends on
     "strict": "a second guard against lengths that were checked, or are equal by construction",
     "buffering": "how a file is read",
     "start": "where a search begins, not where it ends",
+    "complete": "the same, of parameters that follow from others",
 }
 UNSEEN_CALLS = {
     "time.sleep": "how long a loop waits",
@@ -65,7 +66,8 @@ def mutants_of(path: Path) -> list[Mutant]:
         return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
     found = []
-    for node in executed(ast.parse(text)):
+    tree = ast.parse(text)
+    for node in executed(tree, unseen_names(tree)):
         for first, last, now in changes(node):
             start = place(first.lineno, first.col_offset) if isinstance(first, ast.AST) else place(*first)
             end = place(last.end_lineno, last.end_col_offset) if isinstance(last, ast.AST) else place(*last)
@@ -76,7 +78,13 @@ def mutants_of(path: Path) -> list[Mutant]:
     return found
 
 
-def executed(node: ast.AST) -> Iterator[ast.AST]:
+def unseen_names(tree: ast.AST) -> frozenset[str]:
+    """Functions and constants of a file that are given to such arguments as `start`."""
+    given = (node.value for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg in UNSEEN)
+    return frozenset(node.id for value in given for node in ast.walk(value) if isinstance(node, ast.Name))
+
+
+def executed(node: ast.AST, unseen: frozenset[str] = frozenset()) -> Iterator[ast.AST]:
     """Nodes that run and whose places are known: no annotations, no texts, no messages of errors.
 
     Neither the arguments of `UNSEEN` nor the calls of `UNSEEN_CALLS`, which change no result.
@@ -91,6 +99,10 @@ def executed(node: ast.AST) -> Iterator[ast.AST]:
                 ast.unparse, child.decorator_list
             ):
                 continue  # never called
+            if isinstance(child, ast.FunctionDef) and child.name in unseen:
+                continue
+            if isinstance(child, ast.Assign) and {ast.unparse(place) for place in child.targets} <= unseen:
+                continue
             if isinstance(child, ast.keyword) and child.arg in UNSEEN:
                 continue
             if isinstance(child, ast.Call) and ast.unparse(child.func) in UNSEEN_CALLS:
@@ -101,7 +113,7 @@ def executed(node: ast.AST) -> Iterator[ast.AST]:
             ):
                 continue
             yield child
-            yield from executed(child)
+            yield from executed(child, unseen)
 
 
 def changes(node: ast.AST) -> Iterator[tuple]:

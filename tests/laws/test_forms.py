@@ -275,3 +275,187 @@ def test_complex_numbers_are_refused():
             sl.laws.fit("power_law", *given)
         with pytest.raises(BadInput, match="complex"):
             sl.laws.extrapolate(*given, at=1e5)
+
+
+# --- every form, as its paper writes it ------------------------------------------------------------------
+
+
+def smooth_break(x, A, c, breaks):
+    for change, place, width in breaks:
+        A = A * (1 + (x / place) ** (1 / width)) ** (-change * width)
+    return A * x**-c
+
+
+def repeated(n, d, unique, E, A, B, alpha, beta, repeats_d, repeats_n):
+    """Muennighoff et al. 2023, eqs. 5 and 6."""
+    needed = min(n, (alpha * A / (beta * B) * unique**beta) ** (1 / alpha))
+    more_d, more_n = max(d / unique - 1, 0), max(n / needed - 1, 0)
+    worth_d = unique + unique * repeats_d * (1 - np.exp(-more_d / repeats_d))
+    worth_n = needed + needed * repeats_n * (1 - np.exp(-more_n / repeats_n))
+    return E + A * worth_n**-alpha + B * worth_d**-beta
+
+
+def experts(e, start, most):
+    """Clark et al. 2022, eq. 8: 1/Ê = 1/(E − 1 + (1/E_start − 1/E_max)^-1) + 1/E_max."""
+    return 1 / (1 / (e - 1 + 1 / (1 / start - 1 / most)) + 1 / most)
+
+
+def bowl(lr, bs, n, d, E, A, B, a, b, both, rate, rate_n, rate_d, batch, batch_d, hr, hb, rho):
+    n, d = n / 1e9, d / 1e11
+    u, v = np.log(lr / (rate * n**rate_n * d**rate_d)), np.log(bs / (batch * d**batch_d))
+    return (E + A * n**-a + B * n**both * d**-b) * (
+        1 + hr * u**2 + hb * v**2 + 2 * rho * np.sqrt(hr * hb) * u * v
+    )
+
+
+def student(n, d, t, c0, c1, d1, f1, A, B, a, b, g, Es, As, Bs, als, bes, gs):
+    """Busbridge et al. 2025, eq. 8."""
+    alone = Es + (As * n**-als + Bs * d**-bes) ** gs
+    return t + t**-c0 * (1 + (t / (d1 * alone)) ** (1 / f1)) ** (-c1 * f1) * (A * n**-a + B * d**-b) ** g
+
+
+FORMULAS = {
+    "power_law": (lambda x, A, c: A * x**-c, [50], [3, 0.4]),
+    "power_law_offset": (lambda x, E, A, c: E + A * x**-c, [50], [0.1, 3, 0.4]),
+    "shifted_power_law": (lambda x, E, A, c, x0: E + A * (x + x0) ** -c, [50], [0.1, 3, 0.4, 20]),
+    "m3": (lambda x, E, A, c, s: E + A * (1 / x + s) ** c, [50], [0.1, 3, 0.4, 0.02]),
+    "exponential": (lambda x, E, A, tau: E + A * np.exp(-x / tau), [50], [0.1, 3, 30]),
+    "damico": (lambda x, E, A, g1, g2, p: E + A * (x**g2 + p**g2) ** -g1, [50], [0.1, 3, 0.6, 1.3, 20]),
+    "broken_power_law": (
+        lambda x, E, A, c, *b: E + smooth_break(x, A, c, [b]), [50], [0.1, 3, 0.2, 0.3, 40, 0.5],
+    ),
+    "broken_power_law_2": (
+        lambda x, E, A, c, *b: E + smooth_break(x, A, c, [b[:3], b[3:]]), [50],
+        [0.1, 3, 0.2, 0.3, 40, 0.5, -0.1, 90, 0.4],
+    ),
+    "chinchilla": (lambda n, d, E, A, B, a, b: E + A * n**-a + B * d**-b, [1e3, 2e4], [1.5, 9, 30, 0.3, 0.4]),
+    "rosenfeld": (
+        lambda n, d, E, A, B, a, b, g: (e := E + A * n**-a + B * d**-b) / np.sqrt(1 + (e / g) ** 2),
+        [1e3, 2e4], [1.5, 9, 30, 0.3, 0.4, 5],
+    ),
+    "kaplan": (
+        lambda n, d, nc, dc, a, b: ((nc / n) ** (a / b) + dc / d) ** b, [1e3, 2e4], [2e5, 3e5, 0.3, 0.4],
+    ),
+    "kaplan_time": (lambda n, s, A, B, a, b: A * n**-a + B * s**-b, [1e3, 2e4], [9, 30, 0.3, 0.4]),
+    "with_time": (
+        lambda n, d, t, E, A, B, C, a, b, g: E + A * n**-a + B * d**-b + C * t**-g,
+        [1e3, 2e4, 500], [1.5, 9, 30, 4, 0.3, 0.4, 0.5],
+    ),
+    "data_constrained": (repeated, [1e8, 9e8, 2e8], [1.5, 300, 900, 0.34, 0.3, 15, 5]),
+    "overtrained": (
+        lambda C, M, E, a, b, eta: E + (a * M**eta + b * M**-eta) * C**-eta, [1e18, 40], [1.5, 30, 700, 0.16],
+    ),
+    "optimal_learning_rate": (lambda n, d, c, p, q: c * n**p * d**q, [1e3, 2e4], [1.8, -0.7, 0.3]),
+    "optimal_batch_size": (lambda d, c, q: c * d**q, [2e4], [0.6, 0.57]),
+    "learning_rate_batch": (
+        bowl, [2e-3, 700, 2e9, 3e11],
+        [1.8, 0.4, 0.3, 0.3, 0.35, 0.1, 1e-3, -0.7, 0.3, 600, 0.5, 0.02, 0.01, -0.4],
+    ),
+    "data_transferred": (lambda d, n, k, a, b: k * d**a * n**b, [2e4, 1e3], [5, 0.18, 0.38]),
+    "distillation": (
+        student, [1e3, 2e4, 2.2],
+        [2.5, 20, 1.3, 0.1, 9, 30, 0.3, 0.4, 0.7, 1.2, 8, 25, 0.33, 0.38, 0.9],
+    ),
+    "routed_experts": (
+        lambda n, e, a, b, c, d, s, m: np.exp(
+            a * np.log(n) + b * np.log(experts(e, s, m)) + c * np.log(n) * np.log(experts(e, s, m)) + d
+        ),
+        [1e6, 32], [-0.08, -0.1, 0.005, 2.0, 1.8, 300],
+    ),
+    "fine_grained_experts": (
+        lambda n, d, G, E, A, g, B, a, b, c: E + (A + g * G**-c) * n**-a + B * d**-b,
+        [1e3, 2e4, 8], [1.5, 9, 4, 30, 0.3, 0.4, 0.6],
+    ),
+    "precision": (
+        lambda n, d, P, E, A, B, a, b, g: E + A * (n * (1 - np.exp(-P / g))) ** -a + B * d**-b,
+        [1e3, 2e4, 4], [1.5, 9, 30, 0.3, 0.4, 2.5],
+    ),
+    "quantized_after_training": (
+        lambda n, d, P, C, gd, gn, g: C * d**gd * n**-gn * np.exp(-P / g),
+        [1e3, 2e4, 4], [0.02, 0.5, 0.4, 2.5],
+    ),
+    "vocabulary": (
+        lambda n, v, d, E, A, Av, B, a, av, b: E + A * n**-a + Av * v**-av + B * d**-b,
+        [1e3, 50, 2e4], [-2.0, 9, 3, 30, 0.3, 0.25, 0.4],
+    ),
+    "vocabulary_size": (
+        lambda n, v, d, E, A, Av, B, a, av, b, k: (
+            E + A * (n / 1e8) ** -a + Av * (v / 3e4) ** -av + B * (v / 3e4) ** k * (d / 1e10) ** -b
+        ),
+        [2e8, 5e4, 3e10], [-2.0, 0.4, 0.3, 0.5, 0.3, 0.25, 0.4, 0.1],
+    ),
+    "parallel_streams": (
+        lambda n, S, E, A, a, k: E + A * (n * (k * np.log(S) + 1)) ** -a, [1e3, 8], [1.5, 9, 0.3, 0.4],
+    ),
+    "data_mixing_5": (
+        lambda *v: v[5] + v[6] * np.exp(sum(r * t for r, t in zip(v[:4], v[7:], strict=True))),
+        [0.1, 0.2, 0.3, 0.15, 0.25], [1.5, 2, -1, -2, 0.5, 0.3],
+    ),
+    "mixture_power_3": (
+        lambda a, b, c, E, A, g, s, t: E + A * (a + s * b + t * c) ** -g,
+        [0.2, 0.5, 0.3], [1.5, 2, 0.2, 0.1, 0.4],
+    ),
+    "error_from_loss": (lambda L, top, k, g: top - k * np.exp(-g * L), [2.5], [0.9, 1.2, 0.7]),
+    "score_from_loss": (
+        lambda L, low, span, s, m: low + span / (1 + np.exp(s * (L - m))), [2.5], [0.25, 0.6, 3.0, 2.4],
+    ),
+    "transfer": (
+        lambda n, d, p, nc, dc, a, b, k, kd, kn: (
+            ((nc / n) ** (a / b) + dc / (d + (p > 0) * k * d**kd * n**kn)) ** b
+        ),
+        [1e3, 2e4, 1], [2e5, 3e5, 0.3, 0.4, 5, 0.2, 0.4],
+    ),
+}  # fmt: skip
+
+
+def test_every_form_has_its_formula_here():
+    names = {form.name for form in forms.FORMS.values()}
+    assert names - FORMULAS.keys() == {"m4"}, "which is implicit and has tests of its own"
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_form_is_the_formula_of_its_paper(name: str):
+    formula, place, values = FORMULAS[name]
+    form = forms.get(name)
+    for factor in (1.0, 1.07):
+        at, parameters = (np.asarray(v, float) * factor for v in (place, values))
+        x = tuple(at) if len(at) > 1 else at[0]
+        assert form(x, *parameters) == pytest.approx(formula(*at, *parameters), rel=1e-9)
+
+
+def test_a_transfer_from_scratch_has_no_data_transferred():
+    form, kaplan = forms.get("transfer"), forms.get("kaplan")
+    _, place, values = FORMULAS["transfer"]
+    assert form((*place[:2], 0.0), *values) == pytest.approx(kaplan(tuple(place[:2]), *values[:4]), rel=1e-9)
+
+
+def test_numbers_that_follow_from_parameters():
+    derived = forms.get("damico").derived(
+        {"offset": 0.01, "amplitude": 3.0, "gamma_1": 0.6, "gamma_2": 1.3, "p_minus": 20.0}
+    )
+    assert 3.0 * derived["p_plus"] ** (-0.6 * 1.3) == pytest.approx(0.01), "where both parts are as large"
+    assert forms.get("m4").derived({"offset": 0.1, "span": 0.7})["ceiling"] == pytest.approx(0.8)
+    assert forms.get("score_from_loss").derived({"low": 0.25, "span": 0.6}) == pytest.approx(
+        {"chance": 0.25, "ceiling": 0.85}
+    )
+
+
+@pytest.mark.parametrize("name", ["m4", "damico", "broken_power_law", "broken_power_law_2"])
+def test_a_form_in_other_units_is_the_same_curve(name: str):
+    form = forms.get(name)
+    values = dict(
+        zip(form.names, FORMULAS[name][2] if name != "m4" else [0.1, 0.8, 1.4, 3.0, 0.5], strict=True)
+    )
+    x = np.geomspace(1, 1e3, 7)
+    there = form.rescale(values, 50.0, 0.3)
+    assert form(50 * x, **there) == pytest.approx(0.3 * form(x, **values), rel=1e-9)
+
+
+def test_how_many_breaks_and_domains_a_form_may_have():
+    assert len(forms.get("broken_power_law_8").names) == 3 + 24
+    assert forms.get("broken_power_law_0").exponent == "first_exponent"
+    for wrong in ("broken_power_law_9", "data_mixing_1", "data_mixing_31"):
+        with pytest.raises(BadInput, match=r"must be between 0 and 8|give 2 to 30"):
+            forms.get(wrong)
+    assert len(forms.get("data_mixing_2").variables) == 2
+    assert len(forms.get("data_mixing_30").variables) == 30
