@@ -10,6 +10,7 @@ from scipy import stats
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
+from scalinglab.laws.fitting.data import from_curves
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.uncertainty_budget import Sources
 from scalinglab.laws.optimum import Optimal
@@ -250,6 +251,13 @@ def test_an_error_above_one_is_taken_for_percent_only_between_0_and_100():
 
     assert y([100.0, 40.0, 20.0, 10.0]) == [1.0, 0.4, 0.2, 0.1]
     assert y([1.0, 0.4, 0.2, 0.1]) == [1.0, 0.4, 0.2, 0.1]
+    percent = from_curves._in_percent
+    assert percent("val_acc", np.array([0.0, 50.0, np.nan]))
+    assert not percent("val_acc", np.array([-0.1, 50.0]))
+    assert not percent("val_acc", np.array([0.5, 100.1]))
+    assert not percent("val_acc", np.array([0.5, 1.0]))
+    assert not percent("accident", np.array([0.0, 50.0])), "the word itself"
+    assert not percent("val_acc", np.array([np.nan]))
 
 
 def test_points_that_differ_in_a_setting_and_diverged_runs_are_mentioned():

@@ -1,6 +1,7 @@
 """Laws of learning-rate schedules: areas and drops, prediction of other schedules, the best schedule."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -147,3 +148,84 @@ def test_held_out_schedules_are_predicted_no_worse_than_published(size, publishe
     ]
     assert len(errors) == 6
     assert np.mean(errors) <= published
+
+
+# --- the parts, written out -----------------------------------------------------------------------------
+
+
+def test_a_schedule_is_linear_between_its_knots_and_jumps_where_two_meet():
+    plan = schedule.Schedule([0, 10, 20, 20, 40], [0, 1.0, 1.0, 0.25, 0.5])
+    assert plan([0, 5, 10, 19.9, 20, 30, 40, 50]) == pytest.approx([0, 0.5, 1, 1, 0.25, 0.375, 0.5, 0.5])
+    assert plan.total == 40
+    steps = np.array([0.0, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0])
+    fine = np.linspace(0, 40, 400_001)
+    sums = np.concatenate([[0], np.cumsum((plan(fine)[1:] + plan(fine)[:-1]) / 2 * np.diff(fine))])
+    assert plan.area(steps) == pytest.approx(np.interp(steps, fine, sums), abs=1e-4)
+    middle, drops, after = plan.cells()
+    assert middle == pytest.approx([5, 20, 30])
+    assert drops == pytest.approx([-1, 0.75, -0.25])
+    assert after == pytest.approx([0.5, 0.25, 0.375]), "after a jump the rate there, else the mean"
+
+
+def test_schedules_have_the_rates_of_their_names():
+    warm, total, steps = 100, 1000, np.array([50.0, 100.0, 400.0, 550.0, 800.0, 1000.0])
+    ramp = np.minimum(steps / warm, 1)
+    share = np.clip((steps - warm) / (total - warm), 0, 1)
+    cosine = np.where(steps < warm, ramp, 0.1 + 0.9 * (1 + np.cos(np.pi * share)) / 2)
+    assert schedule.cosine(1.0, total, warm, 0.1)(steps) == pytest.approx(cosine, abs=1e-4)
+    assert schedule.constant(2.0, total, warm)(steps) == pytest.approx(2 * ramp)
+    fall = np.clip((steps - 500) / 500, 0, 1)
+    assert schedule.wsd(1.0, total, 500, warm, 0.1)(steps) == pytest.approx(ramp * 0.1**fall, abs=1e-4)
+    linear = schedule.wsd(1.0, total, 500, warm, 0.1, "linear")
+    assert linear(steps) == pytest.approx(ramp * (1 - 0.9 * fall))
+    assert schedule.drop(1.0, total, 500, 0.3, warm)(steps) == pytest.approx(
+        np.where(steps >= 500, 0.3, ramp)
+    )
+    assert schedule.constant(2.0, total)(np.array([0.0, 1.0])) == pytest.approx([2.0, 2.0])
+    with pytest.raises(BadInput, match="must be 'exponential' or 'linear'"):
+        schedule.wsd(1.0, total, 500, warm, 0.1, "square")
+    logged = schedule.recorded([200, 300, 400], [1.0, 0.5, 0.2], warmup=100)
+    assert logged([50, 100, 200, 250, 400]) == pytest.approx([0.5, 1.0, 1.0, 0.75, 0.2])
+    assert schedule.recorded([80, 300], [1.0, 0.5], warmup=100)([40, 80]) == pytest.approx([0.5, 1.0])
+    for step, rate in (([0], [1.0]), ([-1, 5], [1.0, 1.0]), ([0, 5], [0.0, 0.0]), ([0, 5, 6], [1.0, 1.0])):
+        with pytest.raises(BadInput):
+            schedule.Schedule(step, rate)
+
+
+def test_a_run_counts_drops_and_what_was_trained_since():
+    plan = schedule.drop(2.0, 100, 40, 1.0)
+    run = schedule.prepare(plan, np.array([20.0, 60.0]), "a", peak=4.0)
+    assert run.area == pytest.approx([40, 100])
+    assert run.drop[-1] == pytest.approx(1.0)
+    assert run.passed[:, -1] == pytest.approx([0, 20]), "the sum of rates since the drop"
+    assert run.lag[:, -1] == pytest.approx([0, 20])
+    assert run.rate[-1] == pytest.approx(0.25)
+    assert (run.peak, run.group) == (4.0, "a")
+    for wrong in (0.0, 101.0):
+        with pytest.raises(BadInput, match=r"steps must lie in \(0, 100\]"):
+            schedule.prepare(plan, np.array([wrong]))
+
+
+def test_a_band_joins_the_fit_its_misfit_its_rival_and_what_lies_beyond(fitted):
+    assert fitted.misfit == pytest.approx(np.sqrt(np.mean(fitted.law.residuals**2)))
+    assert f"misfit         {fitted.misfit:.3g} of ln loss" in fitted.summary()
+    assert f"{len(fitted.law.points.y)} points of 3 runs" in fitted.summary()
+    plan, steps = named("wsdcon_9"), np.array([9000.0, 15000.0])
+    loss = fitted.predict(plan, steps)
+    low, high = fitted.interval(plan, steps, level=0.9)
+    z = 1.6448536  # of a Gaussian, 90 %
+    assert np.log(high / loss) == pytest.approx(np.log(loss / low))
+    variance = (np.log(high / loss) / z) ** 2
+    alone = (np.log(replace(fitted, rival=None).interval(plan, steps, level=0.9).high / loss) / z) ** 2
+    assert variance - alone == pytest.approx(np.log(fitted.rival.predict(plan, steps) / loss) ** 2, abs=1e-9)
+    assert (alone > fitted.misfit**2).all()
+    longer = schedule.constant(PEAK, 64000, WARM)
+    form, where = fitted._form(longer, np.array([10000.0, 60000.0]), None)
+    beyond = fitted._further(form, where, longer, np.array([10000.0, 60000.0]))
+    largest = max(run.area.max() for run in fitted.runs)
+    parameters, area = fitted.parameters, longer.area(60000.0)
+    falls = parameters["alpha"] * parameters["A"] * area ** -parameters["alpha"]
+    expected = 0.1 * falls / fitted.predict(longer, [60000.0])[0] * np.log(area / largest)
+    assert beyond == pytest.approx([0.0, expected])
+    with pytest.raises(BadInput, match="group='large' must be one of"):
+        fitted.predict(plan, steps, group="large")
