@@ -1,14 +1,19 @@
 """Batch size and learning rate for another width."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
+from scalinglab.estimate import Estimate
+from scalinglab.laws.noise.selection import Search
+from scalinglab.laws.planning import sgd_noise_advice as advice
 
 WIDTHS = (1.0, 2.0, 4.0)
 KAPPA = 55_000 / 0.1 / 2  # N / ((1 − m) σ0²), NTK
@@ -109,3 +114,110 @@ def test_the_command_line_gives_the_same_numbers(tmp_path):
     assert (tmp_path / "a.png").stat().st_size > 10_000
     with pytest.raises(BadInput, match="no advice for width 1000"):
         CliRunner().invoke(app, [*words[:4], "1000"], catch_exceptions=False)
+
+
+# --- the parts, written out -----------------------------------------------------------------------------
+
+
+def optima(**changes):
+    searches = (
+        Search(
+            np.array([1.0, 2.0, 4.0]),
+            tuple(np.array(s) for s in ([0.8, 0.9], [0.9, 0.94], [0.7, 0.8])),
+            np.full(3, 2),
+        ),
+    )
+    given = {
+        "width": np.array([128.0, 256.0, 512.0]),
+        "multiple": np.array([1.0, 2.0, 4.0]),
+        "searches": searches,
+        "width_column": "widening_factor",
+        "noise": np.array([1.0, 2.2, 3.6]),
+        "used": np.array([True] * 3),
+        "draws": np.array([[1.1, 2.0, 4.0], [0.9, 2.4, 3.3]]),
+        "accuracy": np.array([0.8, 0.85, 0.9]),
+        "best_draws": np.array([[0.79, 0.86, 0.91], [0.81, 0.84, 0.88]]),
+        "y": "test_error",
+        "verdict": "holds",
+        "reason": "because",
+    }
+    return SimpleNamespace(**(given | changes))
+
+
+def test_a_line_through_optima_is_least_squares_in_logs_for_the_measured_and_every_draw():
+    found = optima()
+    scale, power = advice._lines(found)
+    for row, level, slope in zip(np.vstack([found.noise, found.draws]), scale, power, strict=True):
+        assert (slope, level) == pytest.approx(tuple(np.polyfit(np.log(found.width), np.log(row), 1)))
+    there = advice._power_law(scale, power, 1024.0)
+    assert there.value == pytest.approx(np.exp(scale[0] + power[0] * np.log(1024)))
+    assert there.low < there.value < there.high
+    assert advice._units(found) == 128
+    assert advice._units(optima(width_column="width")) == 1
+    assert advice._units(optima(multiple=np.array([1.0, 2.0, np.nan]))) == 1
+
+
+def test_expected_error_is_a_power_law_of_the_best_errors():
+    found = optima()
+    error, gain = advice._error(found, 1024.0)
+    slope, level = np.polyfit(np.log(found.width), np.log(1 - found.accuracy), 1)
+    assert error.value == pytest.approx(np.exp(level + slope * np.log(1024)))
+    assert gain.value == pytest.approx(0.1 - error.value)
+    as_loss = optima(y="test_loss", accuracy=np.array([0.2, 0.15, 0.1]), best_draws=found.best_draws - 1)
+    assert advice._error(as_loss, 1024.0)[0].value == pytest.approx(error.value)
+    assert advice._error(as_loss, 1024.0)[0].low == pytest.approx(error.low)
+
+
+def test_what_is_lost_is_interpolated_on_the_search_of_the_widest():
+    found = optima()
+    scale, power = np.log(np.array([4.0, 4.0, 4.0]) / 512), np.ones(3)  # the optimum is w/128
+    lost = advice._retuning(found, 1024.0, "standard", scale, power)
+    # at 512 the best is 4, kept in proportion: 3.6/4 off, so the widest search is read at 3.6 instead of 4
+    at = np.interp(np.log(3.6), np.log([1, 2, 4]), [0.85, 0.92, 0.75])
+    assert lost.value == pytest.approx(0.92 - at)
+    ntk = advice._retuning(found, 700.0, "ntk", scale, power)
+    at = np.interp(np.log(4 * 3.6 / (700 / 128)), np.log([1, 2, 4]), [0.85, 0.92, 0.75])
+    assert ntk.value == pytest.approx(0.92 - at)
+    assert advice._retuning(found, 1e5, "ntk", scale, power) is None, "beyond the search"
+
+
+def test_critical_width_is_where_the_optimum_takes_batch_one():
+    ends = SimpleNamespace(
+        frame=pd.DataFrame({"batch_size": [10, 20, 40]}),
+        level=np.array([5.0, 4.0, 9.0]),
+        trained=np.array([True, True, False]),
+    )
+    scale, power = np.log([2.0, 2.0, 4.0]), np.array([1.0, 1.0, 1.0])
+    found, failed = advice._critical(ends, scale, power)
+    assert found.value == pytest.approx(80 / 2)
+    assert (found.low, found.high) == pytest.approx((20.0, 40.0))
+    assert failed, "9 · 40 did not train"
+    ends.trained[2] = True
+    assert advice._critical(ends, scale, power)[1] is False
+    assert advice._critical(ends, scale, np.array([0.0, 1.0, 1.0]))[0].value == np.inf
+    halved = advice._divided(found, 2.0)
+    assert (halved.value, halved.low, halved.high) == pytest.approx((20.0, 10.0, 20.0))
+
+
+def test_advice_is_told_with_open_ends_and_notes():
+    assert advice._said(Estimate(2.0, 0.1, 1.5, 3.0)) == "2, 95 % [1.5, 3]"
+    assert advice._said(Estimate(2.0, 0.1, 1.5, np.inf)) == "2, 95 % from 1.5 on"
+    frame = pd.DataFrame({"batch_norm": [False, True]})
+    notes = advice._notes(SimpleNamespace(frame=frame), Estimate(0.9), optima(verdict="fails"))
+    assert len(notes) == 3
+    assert notes[1] == "p = 1 fails: because; the power of the runs is used"
+    assert advice._notes(SimpleNamespace(frame=frame[:1]), Estimate(1.0), optima()) == ()
+
+
+def test_noise_becomes_hyperparameters_by_the_scheme():
+    frame = pd.DataFrame({"learning_rate": [0.1, 0.1, 0.2], "batch_size": [10, 20, 20]})
+    width = np.array([1.0, 2.0, 4.0])
+    ratio = frame["learning_rate"].to_numpy() / frame["batch_size"].to_numpy()
+    ntk = SimpleNamespace(frame=frame, level=7 * ratio, width=width)
+    assert advice._kappa(ntk, 8.0) == ("ntk", pytest.approx(7.0))
+    standard = SimpleNamespace(frame=frame, level=7 * width * ratio, width=width)
+    assert advice._kappa(standard, 8.0) == ("standard", pytest.approx(56.0))
+    told = SimpleNamespace(frame=frame.assign(parameterization="ntk"), level=7 * width * ratio, width=width)
+    assert advice._kappa(told, 8.0) == ("ntk", pytest.approx(14.0))
+    with pytest.raises(BadInput, match="no column batch_size"):
+        advice._kappa(SimpleNamespace(frame=frame.drop(columns="batch_size")), 8.0)
