@@ -165,23 +165,36 @@ def test_kernel_descent_on_chosen_inputs_is_that_of_the_linearised_network():
     chosen = np.arange(20) * 5
     left = np.setdiff1d(np.arange(120), chosen)
     exact = sl.train.solve_linearized(
-        case.model, (case.x[chosen], case.y[chosen]), (case.x[left], case.y[left]), steps=[20],
+        case.model, (case.x[chosen], case.y[chosen]), (case.x[left], case.y[left]), steps=[3, 20],
         learning_rate=0.5, momentum=0.3,
     )  # fmt: skip
-    assert theory.descended(case, kernel, chosen, 20.0) == pytest.approx(
-        exact.frame["test_loss"].iloc[0], rel=1e-6
+    np.testing.assert_allclose(
+        theory.descended(case, kernel, chosen, np.array([3.0, 20.0])), exact.frame["test_loss"], rtol=1e-6
     )
 
 
 def test_scatter_is_that_of_draws_and_shrinks_with_their_size():
     few, kernel, theory = case_of_one_output(6)
-    found = theory.scatter(few, kernel, 20.0)
+    steps = np.array([1.0, 20.0])
     rng = np.random.default_rng(5)
-    other = [theory.descended(few, kernel, rng.permutation(120)[:6], 20.0) for _ in range(200)]
-    assert found == pytest.approx(np.std(np.log(other)), rel=0.6)
+    other = np.array([theory.descended(few, kernel, rng.permutation(120)[:6], steps) for _ in range(200)])
+    found = theory.redrawn(few, kernel, steps)
+    assert np.std(np.log(found[:, 1])) == pytest.approx(np.std(np.log(other[:, 1])), rel=0.6)
+    np.testing.assert_allclose(found.mean(0), other.mean(0), atol=4 * other.std(0).max() / 12**0.5)
     many, kernel, _ = case_of_one_output(60)
-    assert theory.scatter(many, kernel, 20.0) < 0.7 * found
-    assert np.isnan(theory.scatter(case_of_one_output(61)[0], kernel, 20.0))
+    assert np.std(np.log(theory.redrawn(many, kernel, steps)[:, 1])) < 0.7 * np.std(np.log(found[:, 1]))
+    assert theory.redrawn(case_of_one_output(61)[0], kernel, steps).shape == (0, 2)
+
+
+def test_a_network_is_judged_by_descent_with_its_kernel_where_that_is_known():
+    ones, steps = np.ones(2), np.array([1.0, 10.0])
+    for redrawn, regime in ((None, "worse"), (1.3 * ones, "lazy"), (1.6 * ones, "rich")):
+        found = Explanation(
+            "run", steps, 1.3 * ones, ones, 8, None, "time", (), 0.0, {}, (), scatter=0.01, redrawn=redrawn
+        )
+        assert found.regime == regime
+        assert ("the theory's own error" in found.summary()) == (redrawn is not None)
+        assert found.ratio[-1] == 1.3
 
 
 def test_a_deviation_within_the_scatter_of_draws_is_no_feature_learning():

@@ -58,13 +58,16 @@ class Explanation:
         kernel: spectrum and exponents; None where the network has no kernel of this kind.
         bottleneck: "time", "data", "params" or "noise": what limits the loss at the last checkpoint.
         doublings: what doubling each would buy there.
-        scatter: standard deviation of ln L over draws of the examples, by the kernel; nan where not known.
+        scatter: standard deviation of ln L at the end over draws of the examples, by descent with the kernel;
+            nan where not known.
         slopes: measured ∂ ln L/∂ ln of "time", "data" and "params", where curves or other runs give one.
         never_learnt: the share of the loss there that no time, data or width removes.
         columns: kernel_drift and kernel_alignment along training, where they were measured.
         outside: where the theory does not apply.
         largest_rate: below which gradient descent on the kernel is stable; nan where there is no kernel.
         subject: what was trained, in words.
+        redrawn: test loss at the checkpoints by descent with the kernel, without theory, the mean over other
+            draws of the examples; None where the sample is smaller than twice the examples.
     """
 
     name: str
@@ -82,11 +85,17 @@ class Explanation:
     scatter: float = math.nan
     largest_rate: float = math.nan
     subject: str = ""
+    redrawn: np.ndarray | None = None
 
     @property
     def ratio(self) -> np.ndarray:
         """Measured loss over theory at every checkpoint."""
         return self.measured / self.theory
+
+    @property
+    def over_kernel(self) -> np.ndarray:
+        """Measured loss over that of descent with the kernel: on other draws where known, else solved."""
+        return self.ratio if self.redrawn is None else self.measured / self.redrawn
 
     @property
     def close(self) -> float:
@@ -96,7 +105,7 @@ class Explanation:
     @property
     def regime(self) -> str:
         """ "lazy" near its kernel at the end (`close`), "rich" below it, "worse" above it, "unknown"."""
-        last = self.ratio[-1]
+        last = self.over_kernel[-1]
         if not math.isfinite(last):
             return "unknown"
         return "rich" if last < 1 - self.close else "worse" if last > 1 + self.close else "lazy"
@@ -104,6 +113,8 @@ class Explanation:
     def table(self) -> pd.DataFrame:
         """Step, measured and solved loss, their ratio."""
         found = {"step": self.steps, "measured": self.measured, "theory": self.theory, "ratio": self.ratio}
+        if self.redrawn is not None:
+            found["redrawn"] = self.redrawn
         return pd.DataFrame(found | {k: v for k, v in self.columns.items() if k.startswith("kernel_")})
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,9 +142,12 @@ class Explanation:
             f"end ({self.measured[-1]:.4g} and {self.theory[-1]:.4g})"
         )
         lines.append(_REGIME[self.regime].format(f"{self.close:.0%}") + self._parting())
-        if math.isfinite(self.scatter):
+        if self.redrawn is not None:
+            own = self.redrawn[-1] / self.theory[-1]
             lines.append(
-                f"another draw of {self.n_data} examples changes the loss by about {self.scatter:.0%}"
+                f"descent with this kernel on other draws of {self.n_data} examples: {self.redrawn[-1]:.4g} "
+                f"at the end ± {self.scatter:.0%} by the draw, {own:.2f} times "
+                "the solved loss (the theory's own error)"
             )
         if "kernel_drift" in self.columns:
             drift, fit = self.columns["kernel_drift"], self.columns["kernel_alignment"]
@@ -170,13 +184,14 @@ class Explanation:
 
     def _parting(self) -> str:
         """Since when the run has been apart from its kernel; or how far it was before it came back."""
-        distance = np.abs(np.log(self.ratio))
+        ratio = self.over_kernel
+        distance = np.abs(np.log(ratio))
         apart = distance > math.log(1 + self.close)
         if not apart.any():
             return ""
         if self.regime == "lazy":
             farthest = int(np.nanargmax(distance))
-            return f", {abs(self.ratio[farthest] - 1):.0%} from it at step {self.steps[farthest]:g}"
+            return f", {abs(ratio[farthest] - 1):.0%} from it at step {self.steps[farthest]:g}"
         since = np.flatnonzero(~apart)[-1] + 1 if not apart.all() else 0
         return f", apart by more than {self.close:.0%} from step {self.steps[since]:g} on"
 
@@ -309,7 +324,7 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
         )
     solved = np.full(len(case.steps), math.nan)
     found: list[Doubling] = []
-    never, bottleneck, scatter = math.nan, "unknown", math.nan
+    never, bottleneck, scatter, mean = math.nan, "unknown", math.nan, None
     slopes = measured.slopes(case, curves, setting)
     if "data" in slopes and setting is not None and setting.epochs is not None:
         case = case.with_outside("the measured slope in examples is at equal epochs: steps grow with them")
@@ -326,7 +341,8 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
             theory.doublings(case, kernel, float(case.steps[-1])),
             theory.never_learnt(case, kernel, solved[-1]),
         )
-        scatter = theory.scatter(case, kernel, float(case.steps[-1]))
+        if len(losses := theory.redrawn(case, kernel, case.steps)):
+            mean, scatter = losses.mean(0), float(np.std(np.log(losses[:, -1]), ddof=1))
         found = [replace(d, measured=slopes.get(d.resource, math.nan)) for d in found]
         sure = [d for d in found if d.factor < 1 - 2 * d.error] or found
         bottleneck = min(sure, key=lambda d: d.factor).resource if never < 0.5 else "noise"
@@ -334,7 +350,7 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
     return Explanation(
         case.name, case.steps, case.test_loss, solved, case.n_data, kernel, bottleneck,
         tuple(found), never, columns, case.outside, slopes, scatter,
-        math.nan if case.normalized_by_batch else largest, _subject(setting),
+        math.nan if case.normalized_by_batch else largest, _subject(setting), mean,
     )  # fmt: skip
 
 

@@ -78,30 +78,34 @@ def solve(case: Case, kernel: Kernel, steps: np.ndarray, n_data: float) -> np.nd
     return np.asarray(found.test_loss) / case.n_outputs
 
 
-def scatter(case: Case, kernel: Kernel, step: float) -> float:
-    """Standard deviation of ln L over draws of P examples: kernel descent on subsets of the sample.
+def redrawn(case: Case, kernel: Kernel, steps: np.ndarray) -> np.ndarray:
+    """Losses (draws, steps) of descent with the kernel on draws of P examples from the sample.
 
-    nan where the sample is smaller than twice the examples, and online, where every batch is another draw.
+    No theory is in them, so their mean beside the solved loss is the theory's own error, and their scatter is
+    that of one draw. No draws where the sample is smaller than twice the examples, nor online, where every
+    batch is another draw.
     """
     n = len(kernel.matrix)
     if case.online or 2 * case.n_data > n:
-        return math.nan
+        return np.empty((0, len(steps)))
     rng = np.random.default_rng(0)
     draws = DRAWS if case.n_data <= MANY else FEWER_DRAWS
-    losses = [descended(case, kernel, np.sort(rng.permutation(n)[: case.n_data]), step) for _ in range(draws)]
-    return float(np.std(np.log(losses), ddof=1))
+    chosen = [np.sort(rng.permutation(n)[: case.n_data]) for _ in range(draws)]
+    return np.array([descended(case, kernel, one, steps) for one in chosen])
 
 
-def descended(case: Case, kernel: Kernel, chosen: np.ndarray, step: float) -> float:
-    """Loss, a mean over outputs, on all other inputs after gradient descent with the kernel on the chosen."""
+def descended(case: Case, kernel: Kernel, chosen: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Losses (steps,), means over outputs, on all other inputs, of descent with the kernel on the chosen."""
     left = np.setdiff1d(np.arange(len(kernel.matrix)), chosen)
     values, vectors = eigh(kernel.matrix[np.ix_(chosen, chosen)] / len(chosen))
     values = np.maximum(values, values[-1] * len(values) * np.finfo(float).eps)
     rule = dmft.GradientDescent(2 * case.learning_rate / case.n_outputs, case.momentum)
-    kept = np.real(rule.filter(-values + 0j, np.array([step])))[0]
-    weights = vectors @ (((1 - kept) / values)[:, None] * (vectors.T @ kernel.residual[chosen]))
+    kept = np.real(rule.filter(-values + 0j, np.round(steps)))  # (steps, modes)
+    target = vectors.T @ kernel.residual[chosen]  # (modes, outputs)
+    weights = vectors @ np.concatenate([((1 - one) / values)[:, None] * target for one in kept], axis=1)
     learnt = kernel.matrix[np.ix_(left, chosen)] @ weights / len(chosen)
-    return float(np.mean((kernel.residual[left] - learnt) ** 2))
+    learnt = learnt.reshape(len(left), len(kept), -1)
+    return np.asarray(np.mean((kernel.residual[left][:, None] - learnt) ** 2, axis=(0, 2)))
 
 
 @dataclass(frozen=True)

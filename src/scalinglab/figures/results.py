@@ -145,6 +145,9 @@ def explanation(axes: Axes, found: Any) -> None:
     if good.any():
         ratio = f"solved from the initial kernel; measured/solved {found.ratio[good][-1]:.2f} at the end"
         axes.plot(found.steps[good], found.theory[good], color=INK, lw=1.5, label=ratio)
+        if found.redrawn is not None:
+            label = "descent with the kernel on other draws of the examples"
+            axes.plot(found.steps, found.redrawn, "--", color=INK, lw=1.0, label=label)
     else:
         reason = next(words for words in found.outside if words.startswith("no curve: "))
         reason = reason.removeprefix("no curve: ").split(";")[0]

@@ -23,6 +23,8 @@ def section(found: Explanation) -> Section:
     good = np.isfinite(found.theory)
     if good.any():
         line(figure, found.steps[good], found.theory[good], "solved from the initial kernel")
+        if found.redrawn is not None:
+            line(figure, found.steps, found.redrawn, "descent with the kernel on other draws", dash="dot")
     caption = "Measured test loss and the loss solved from the network's kernel before training."
     plots = [Plot(finish(legend_above(figure)), caption)]
     table = ("Measured and solved loss", found.table())
