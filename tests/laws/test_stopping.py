@@ -43,6 +43,15 @@ def test_before_the_optimum_gamma_2_measures_how_long_was_trained():
     assert not np.isfinite(found.last(counted=True).value)
 
 
+def test_a_size_with_six_points_in_all_leaves_one_time_and_counts_every_size_once():
+    frame = valleys(60.0).frame
+    few = frame[frame["n_data"] == 1000].iloc[[0, 8, 16, 24, 32, 39]]
+    found = optimum_in_time(sl.Curves(pd.concat([few, frame[frame["n_data"] > 1000]]), source="train"))
+    assert found.slopes["time"].tolist() == [pytest.approx(60.0)]
+    assert found.slopes["sizes"].tolist() == [4]
+    assert np.isnan(found.drift().value)
+
+
 def test_a_table_without_time_is_refused():
     table = sl.Curves(valleys(5.0).frame.drop(columns="epoch"))
     with pytest.raises(BadInput, match="no column 'epoch'"):

@@ -106,7 +106,7 @@ def optimum_in_time(
     first = float(frame.groupby(size)[time].apply(lambda t: np.sort(t.unique())[:6][-1]).max())
     generator = np.random.default_rng(seed)
     rows: list[dict[str, float]] = []
-    for cut in np.geomspace(min(first, end), end, times):
+    for cut in np.geomspace(first, end, times) if first < end else [end]:
         part = Curves(frame[frame[time] <= cut * (1 + 1e-9)], settings=curves.settings)
         try:
             found = size_curves(part, x, y, size, fewest_sizes=1)

@@ -28,8 +28,8 @@ from scalinglab.papers.verdict import Row, mean
 SETTING = {"model": "cnn", "initialization": "damico2025", "measure": ["norm"]}
 # data, training set, epochs, batch, rate, width, seeds
 SCALES = {
-    "smoke": {"dataset": "digits", "n_data": 160, "epochs": 8, "batch_size": 32, "learning_rate": 1e-2,
-              "width": 0.0625, "checkpoints_per_decade": 5, "evaluate_at_most": 160},
+    "smoke": {"dataset": "digits", "n_data": 160, "epochs": 8, "batch_size": 64, "learning_rate": 1e-2,
+              "width": 0.0625, "checkpoints_per_decade": 5, "evaluate_at_most": 160, "test_size": 200},
     "laptop": {"dataset": "mnist", "n_data": 750, "epochs": 60, "batch_size": 128, "learning_rate": 1e-3,
                "width": 0.125, "checkpoints_per_decade": 6, "test_size": 2000},
     "gpu": {"dataset": "cifar10", "n_data": 8000, "epochs": 20, "batch_size": 128, "learning_rate": 1e-3,

@@ -21,6 +21,7 @@ from scalinglab.theory import perceptron as theory
 LOAD = 5.0
 RULES = {"hebb": "Hebb", "gibbs": "Gibbs", "max_stability": "maximal stability", "bayes": "Bayes"}
 SHARPNESSES = np.geomspace(0.02, 200, 161)
+SMALL = 200  # weights up to which all seeds are solved at once
 
 
 def device(scale: str) -> str:
@@ -68,10 +69,11 @@ def fig1(scale: str) -> Reproduction:
 def one_by_one(
     load: float, size: tuple[int, int], where: str, labels: str = "teacher"
 ) -> Iterator[simulate.Problem]:
-    """The problems of a size, one seed after another: at N = 10,000 each fills gigabytes."""
+    """The problems of a size: small ones at once, others one seed after another (gigabytes at N = 10,000)."""
     n_params, seeds = size
-    for seed in range(seeds):
-        yield simulate.draw(load, n_params, [seed], labels=labels, device=where)
+    groups = [list(range(seeds))] if n_params <= SMALL else [[seed] for seed in range(seeds)]
+    for group in groups:
+        yield simulate.draw(load, n_params, group, labels=labels, device=where)
 
 
 def fixed_students(load: float, size: tuple[int, int], sharpnesses: np.ndarray, where: str) -> Curves:

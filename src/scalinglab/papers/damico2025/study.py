@@ -118,16 +118,18 @@ def _variants(
 def _smoke() -> dict[str, Grid]:
     own = {
         "dataset": "digits", "epochs": 8, "batch_size": 32, "learning_rate": 1e-2,
-        "checkpoints_per_decade": 6, "evaluate_at_most": 160,
+        "checkpoints_per_decade": 7, "evaluate_at_most": 80, "test_size": 200,
     }  # fmt: skip
     sizes = [40, 80, 160, 320]
     made = {"CNN digits": _grid({**own, **SMALL["CNN"]}, sizes, 2)}
     for model in ("ResNet", "ViT"):  # for the course of their norms only
-        made[f"{model} digits"] = _grid({**own, **SMALL[model], "epochs": 4}, sizes[1::2], 2)
+        made[f"{model} digits"] = _grid(
+            {**own, **SMALL[model], "batch_size": 64, "epochs": 4}, sizes[1::2], 2
+        )
     cnn = {**own, **SMALL["CNN"]}
     decay, margins = (VARIANTS[name][1] for name in ("weight decay", "margins"))
     made["CNN digits, weight decay"] = _grid({**cnn, **decay}, sizes, 2)
-    made["CNN digits, margins"] = _grid({**cnn, **margins}, sizes[-2:], 1)
+    made["CNN digits, margins"] = _grid({**cnn, **margins, "evaluate_at_most": 160}, sizes[-2:], 1)
     return made
 
 
