@@ -254,6 +254,12 @@ def along(rng, shape, correlation=0.8, size=0.03):
     return np.exp(size * np.array(drawn))
 
 
+def one_run_case(rng: np.random.Generator) -> Ends:
+    """12 points along one run, which the fit knows: correlation counts, though so few do not show it."""
+    law = sl.laws.fit("power_law_offset", X, offset(X) * along(rng, X.size), runs=np.zeros(X.size))
+    return *law.interval(AT), offset(AT), law.predict(AT)
+
+
 def with_break(x):
     """A power law that turns steeper at ten thousand, which the form of few sizes does not have."""
     return 3 * np.asarray(x, float) ** -0.2 * (1 + (np.asarray(x, float) / 1e4) ** 2) ** -0.1
@@ -389,6 +395,7 @@ CASES = (
         fit_case("power_law_offset", offset, noise=along),
         asked=False,
     ),
+    Case("offset, 12 sizes of one run, AR(1)", one_run_case, wanted=SMALL),
     Case("offset, 24 sizes, AR(1)", fit_case("power_law_offset", offset, x=MANY, noise=along), wanted=SMALL),
     Case("offset, 12 sizes, a break", fit_case("power_law_offset", with_break), wanted=SMALL),
     # six slopes and Student's factor: wider than need be, never narrower

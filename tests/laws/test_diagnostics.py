@@ -353,9 +353,9 @@ def test_blocks_are_means_of_neighbours():
 
 def test_a_direction_that_is_in_the_span_of_the_others_is_not_free():
     columns = np.column_stack([np.ones(5), np.arange(5.0), 2 - 3 * np.arange(5.0), np.arange(5.0) ** 2])
-    assert diagnostics._independent(columns).tolist() == [True, True, False, True]
+    assert diagnostics.independent(columns).tolist() == [True, True, False, True]
     columns[0, 2] += 1e-4
-    assert diagnostics._independent(columns)[2]
+    assert diagnostics.independent(columns)[2]
 
 
 def test_adapted_ends_of_the_usual_interval_are_those_of_the_average():
@@ -403,3 +403,18 @@ def test_with_a_bend_the_interval_holds_both_continuations():
     assert low[0] == pytest.approx(min(centre - straight, centre + below)[0])
     assert high[0] == pytest.approx(max(centre + straight, centre + above)[0])
     assert low[0] < -0.4 * 8 - 0.1 * 5 < high[0]
+
+
+def test_points_of_one_run_count_with_correlation_that_twelve_do_not_show():
+    x, held = np.geomspace(100, 1e5, 12), np.zeros(2, int)
+    for seed in range(30):
+        rng = np.random.default_rng([21, seed])
+        noise = rng.standard_normal(12)
+        for i in range(1, 12):
+            noise[i] = 0.8 * noise[i - 1] + 0.6 * noise[i]
+        y = (0.05 + 3 * x**-0.4) * np.exp(0.03 * noise)
+        for k, runs in enumerate((None, np.zeros(12))):
+            low, high = sl.laws.fit("power_law_offset", x, y, runs=runs).interval(1e3)
+            held[k] += low <= 0.05 + 3 * 1e3**-0.4 <= high
+    assert held[0] < 24  # as of separate runs: about 70 %
+    assert held[1] >= 26  # P(fewer | 95 %) < 0.02

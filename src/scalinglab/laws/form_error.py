@@ -1,4 +1,4 @@
-"""What a surface may miss: a smooth error of its form, learned from how its residuals move together.
+"""What a law may miss: a smooth error of its form, learned from how its residuals move together.
 
 Measured runs follow ln L = ln f(x; θ) + δ(x) + ε with f the form, ε noise and δ the error of the form: a
 Gaussian field over the logarithms of the sizes (Matérn, ν = 5/2, range ℓ), as in Kennedy and O'Hagan (2001).
@@ -8,7 +8,8 @@ surface has a Student distribution, and these are averaged by the restricted lik
 (Patterson and Thompson 1971). ρ = 0, a form that holds, is one of them.
 
 Within the runs δ is known as well as the noise allows. Beyond them it continues with the slopes it may have,
-so intervals grow with the distance; those of a surface that follows its form hardly change.
+so intervals grow with the distance; those of a surface that follows its form hardly change. The few sizes of
+a curve in one variable show little of δ: there the prior counts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from scalinglab.laws.fitting.statistics import level_quantile, mixture_quantile
 RANGES = (2.0, 4.0, 8.0)  # ℓ in ln size: one to three and a half decades
 SLOPE_ERRORS = np.array([0.02, 0.04, 0.08, 0.16, 0.32])  # ρ beside 0, all six as likely at first
 MOST_POINTS = 300  # beyond, every second, third … in order of size
-FEWEST_SPARE = 3  # points beyond the parameters, below which residuals show nothing
+FEWEST_SPARE = 1  # points beyond the parameters, below which residuals show nothing
 ROUNDING = 1e-12  # residuals of ln y that are no noise
 STEP = 0.05  # of ln size: for slopes
 MATERN_SLOPE = np.sqrt(5 / 3)  # sd of the slope of a field of unit variance and ℓ = 1
@@ -74,7 +75,7 @@ class Field:
 
 
 class FormError:
-    """The average over errors of the form of one surface, fitted to logarithms by Huber's loss or squares.
+    """The average over errors of the form of one law, fitted to logarithms by Huber's loss or squares.
 
     Of several points of a run, which move together, the one of the largest sizes counts.
     """
@@ -82,15 +83,16 @@ class FormError:
     def __init__(self, law: Solution) -> None:
         self.law = law
         data = law.points
-        order = np.argsort(np.sum(np.log(np.maximum(data.x, 1e-300)), axis=0), kind="stable")
+        sizes = np.atleast_2d(data.x)
+        order = np.argsort(np.sum(np.log(np.maximum(sizes, 1e-300)), axis=0), kind="stable")
         _, last = np.unique(data.runs[order][::-1], return_index=True)
         rows = order[np.sort(len(order) - 1 - last)]
         rows = rows[:: -(-len(rows) // MOST_POINTS)]
-        self.varied = np.array([v.min() > 0 and np.ptp(v) > 0 for v in data.x])
-        self.logs = np.log(data.x[self.varied][:, rows])
+        self.varied = np.array([v.min() > 0 and np.ptp(v) > 0 for v in sizes])
+        self.logs = np.log(sizes[self.varied][:, rows])
         problem, z = law.problem, law.coordinates[None]
         # δ in units of the noise at each point, for one unit of ρ ℓ
-        self.unit = problem.weight[0][rows] * self.slope(data.x[:, rows])
+        self.unit = problem.weight[0][rows] * self.slope(sizes[:, rows])
         jacobian = problem.jacobian(z)[0][rows]
         self.free = independent(jacobian)
         self.size = np.linalg.norm(jacobian[:, self.free], axis=0)
@@ -123,7 +125,7 @@ class FormError:
         for j in np.flatnonzero(self.varied):
             step = np.ones((len(x), *(1,) * (x.ndim - 1)))
             step[j] = np.exp(STEP)
-            found.append(np.log(self.law.predict(x * step) / self.law.predict(x / step)) / (2 * STEP))
+            found.append((self._log_law(x * step) - self._log_law(x / step)) / (2 * STEP))
         return np.asarray(np.sqrt(np.mean(np.square(found), axis=0)))
 
     @cached_property
@@ -174,7 +176,7 @@ class FormError:
         """
         step = np.exp(STEP * np.array([-1.0, 0.0, 1.0]))
         places = np.array([best[0][:, None] * step, best[1][:, None] / step])
-        values = np.log(self.law.predict(tuple(places)))
+        values = self._log_law(places)
         bend = np.maximum(values[:, 0] - 2 * values[:, 1] + values[:, 2], 1e-12) / STEP**2
         return Quantities(places[..., ::2], np.array([1.0, -1.0]) / (2 * STEP * bend[:, None]))
 
@@ -235,9 +237,14 @@ class FormError:
         return np.asarray(np.linalg.solve(self.triangle.T, gradient.T).T @ self.trend.T)
 
     def _at(self, values: np.ndarray, asked: Quantities) -> np.ndarray:
+        return np.asarray(np.sum(self._log_law(asked.places, values) * asked.weight, axis=1))
+
+    def _log_law(self, x: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
+        """(…) ln f at x (variables, …), with the fitted or with other parameters."""
+        form = self.law.form
         with np.errstate(all="ignore"):
-            found = np.log(self.law.form.function(asked.places, *values))
-        return np.asarray(np.sum(np.broadcast_to(found, asked.weight.shape) * asked.weight, axis=1))
+            found = form.function(x if len(x) > 1 else x[0], *(self.law.values if values is None else values))
+            return np.broadcast_to(np.log(found), x.shape[1:])
 
 
 def _matern(a: np.ndarray, b: np.ndarray, reach: float) -> np.ndarray:

@@ -2,8 +2,10 @@
 
 Backtests need points to spare. With four to seven sizes the prediction is that of y = E + A x^-c, E ≥ 0, of
 which the pure power law is the case E = 0: its profile interval runs over both forms, so that nothing is
-chosen by a criterion that few points cannot feed. Intervals that stay open are refused, and so is a curve
-that still steepens on log axes where more than three times its largest size is asked for.
+chosen by a criterion that few points cannot feed, and is widened for what the form may miss (`form_error`).
+Intervals that stay open are refused. More than three times the largest size is refused where the curve still
+steepens on log axes, and where the way beyond it is longer, in ln x, than one and a half times the range of
+the sizes.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from scalinglab.errors import NotDetermined
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.fit import AUTO, FEWEST_FOR_AN_OFFSET, fit_points
 from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.form_error import FormError, Quantities
 from scalinglab.laws.forms import registry
 
 MOST_SCATTER = 0.05  # of ln y; larger scatter at few sizes may be a bend that the form lacks
@@ -22,6 +25,7 @@ WIDEST = 100.0  # ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO
 SURPRISE = 0.02  # probability below which a bend is taken for one
 FAR = 3.0  # times the largest size, beyond which few points need a caution
+MOST_AHEAD = 1.5  # how far beyond the largest size, in ranges of the sizes in ln x
 
 
 def law_of(data: Points) -> Law:
@@ -50,8 +54,16 @@ def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
     """The law at `at` and the ends of the interval of one more run, each (at,); open ends 0 and infinity."""
     law = law_of(data)
     _refuse_steepening(data, at)
-    low, high = law.interval(at, level, of="measurement")
-    return np.asarray(law.predict(at)), np.asarray(low), np.asarray(high)
+    assumed, mean = law.interval(at, level, of="measurement"), np.asarray(law.predict(at))
+    low, high = FormError(law).widened(Quantities.values(at[None]), mean, assumed, level, measured=True)
+    told = at <= furthest(data)
+    return mean, np.where(told, low, 0.0), np.where(told, high, np.inf)
+
+
+def furthest(data: Points) -> float:
+    """The largest size for which these few sizes can tell anything."""
+    largest = float(data.x.max())
+    return largest * max(FAR, (largest / float(data.x.min())) ** MOST_AHEAD)
 
 
 def _refuse_steepening(data: Points, at: np.ndarray) -> None:
@@ -84,8 +96,15 @@ def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.
     """`ends`, refused where an interval is too wide to be of use.
 
     Raises:
-        NotDetermined: an interval that is open, or as wide as a factor of 100.
+        NotDetermined: an interval that is open, or as wide as a factor of 100; a size too far beyond.
     """
+    if data.sizes >= FEWEST_FOR_AN_OFFSET and at.max() > furthest(data):
+        largest = data.x.max()
+        raise NotDetermined(
+            f"the {data.sizes} sizes cover a factor of {largest / data.x.min():.2g}: how the curve goes on "
+            f"{at.max() / largest:.3g} times beyond the largest cannot be told; measure smaller sizes, too, "
+            f"or ask for at most {furthest(data) / largest:.2g} times it"
+        )
     mean, low, high = ends(data, at, level)
     ratio = np.divide(high, low, out=np.full_like(high, np.inf), where=low > 0)
     if not (ratio < WIDEST).all():

@@ -11,9 +11,10 @@ assumption drawn, not approximated:
 
 Intervals do not wait for a test to reject. They are scaled by the ratio of two intervals of the linearised
 fit: the one averaged over noise that grows or falls with size (`statistics.NoiseAverage`), and the usual one.
-Correlation joins the average where it is suspected; from fewer than 20 sizes it cannot be told, and points
-count as those of separate runs. Where a break is found, the interval is joined with that of the form plus a
-bend, averaged over hinges at all places and a parabola in ln x: a bend is neither noise nor correlation.
+Correlation joins the average where it is suspected, and always for the points of one or two runs; from fewer
+than 20 sizes it cannot be seen, and points count as those of separate runs unless `runs` says otherwise.
+Where a break is found, the interval is joined with that of the form plus a bend, averaged over hinges at all
+places and a parabola in ln x: a bend is neither noise nor correlation.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ def diagnose(law: Solution) -> Diagnosis:
         return Diagnosis(law)
     plain = _Tests(law)
     if law.points.sizes < max(FEWEST_SIZES, len(law.form.parameters) + 4):
-        return Diagnosis(law, average=plain.averaged(correlated=False), tests=plain)
+        return Diagnosis(law, average=plain.averaged(law.points.along_runs), tests=plain)
     tests, place = plain, math.nan
     break_pvalue = plain.break_pvalue()
     if break_pvalue < REJECTED:
@@ -202,7 +203,7 @@ def diagnose(law: Solution) -> Diagnosis:
         float(np.mean(statistic(drawn) >= statistic(tests.residuals[None])[0]))
         for statistic in (tests.alike, lambda r: np.abs(tests.noise_trend(r)))
     )
-    correlated = correlation_pvalue < SUSPECTED
+    correlated = correlation_pvalue < SUSPECTED or law.points.along_runs
     return Diagnosis(
         law,
         correlation_pvalue,

@@ -18,11 +18,10 @@ from scipy import stats
 
 from scalinglab.errors import BadInput, require
 from scalinglab.laws.fitting import least_squares, profile
+from scalinglab.laws.fitting.data.points import FEWEST_RUNS
 from scalinglab.laws.fitting.diagnostics import diagnose
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Interval, Solution, check_sizes
 from scalinglab.laws.fitting.statistics import level_quantile
-
-FEWEST_RUNS = 3  # to resample
 
 
 def interval(
@@ -33,7 +32,7 @@ def interval(
         raise BadInput(f"of={of!r} must be 'law' or 'measurement'")
     automatic = method == "auto"
     if automatic:
-        method = "bootstrap" if law.points.blocked else "profile"
+        method = "bootstrap" if law.points.resampled else "profile"
     if method == "profile":
         low, high = _profile_at(law, x, level)
     elif method == "bootstrap":
@@ -95,7 +94,7 @@ def parameter_intervals(law: Solution, level: float = 0.95) -> dict[str, Interva
     runs, from three runs on.
     """
     profiled = parameter_profile(law, level)
-    if law.points.blocked and len(np.unique(law.points.runs)) >= FEWEST_RUNS:
+    if law.points.resampled:
         drawn = bootstrap(law).parameter_intervals(level)
         # what the profile leaves open, resampled points cannot close
         return {n: ends if np.isinf(ends).any() else drawn.get(n, ends) for n, ends in profiled.items()}

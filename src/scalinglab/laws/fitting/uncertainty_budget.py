@@ -83,7 +83,7 @@ def sources(
     best = laws[max(weights, key=lambda name: weights[name])]
     spread, reasons["fit"] = None, "the interval of the best form is open"
     try:
-        low, high = best.interval(at, 0.6827, "bootstrap" if best.points.blocked else "profile")
+        low, high = best.interval(at, 0.6827, "bootstrap" if best.points.resampled else "profile")
         if low > 0 and np.isfinite(high):
             spread = np.log(high / low) / 2
     except BadInput as error:  # points of fewer than three runs

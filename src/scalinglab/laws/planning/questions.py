@@ -203,7 +203,7 @@ def _ratio(law: Law, both: np.ndarray, level: float) -> tuple[float, float]:
             curve = law.form.function(both, *(parameters[:, j, None] for j in range(parameters.shape[1])))
             return np.log(curve[:, 1]) - np.log(curve[:, 0])
 
-    if law.points.blocked:
+    if law.points.resampled:
         draws = uncertainty.bootstrap(law)
         curves = draws.predict(both)
         low, high = np.quantile(curves[:, 1] / curves[:, 0], draws.tails(level))

@@ -11,6 +11,8 @@ from scalinglab.errors import BadInput
 from scalinglab.support.numbers_given import real_array
 from scalinglab.support.words import counted
 
+FEWEST_RUNS = 3  # to resample
+
 
 @dataclass(frozen=True)
 class Points:
@@ -41,6 +43,16 @@ class Points:
     def blocked(self) -> bool:
         """Whether some run has more than one point."""
         return len(np.unique(self.runs)) < len(self.runs)
+
+    @property
+    def resampled(self) -> bool:
+        """Whether some run has more than one point, and there are enough runs to resample them."""
+        return self.blocked and len(np.unique(self.runs)) >= FEWEST_RUNS
+
+    @property
+    def along_runs(self) -> bool:
+        """Whether some run has more than one point, in too few runs: neighbours share their noise."""
+        return self.blocked and not self.resampled
 
 
 def check(
