@@ -214,10 +214,11 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
     with kept_in(tmp_path / "curves.parquet"):
         made = robustness.resnet_rate("gpu")
     found = {row.quantity: row.measured for row in made.table}
-    for rate in study.RATES:
-        first = found[f"rate {rate:g}: ln of the norm after one epoch, ours over published"]
+    for rate in study.RATES["ResNet CIFAR10"][2]:
+        first = found[f"ResNet CIFAR10, rate {rate:g}: ln of the norm after one epoch, ours over published"]
         assert first == pytest.approx(np.log(rate / 0.005), abs=1e-9)
-    assert found["rate 0.005: our test error less the published one at equal norm, rms over the curve"] < 1e-3
+    same = "our test error less the published one at equal norm, rms over the curve"
+    assert found[f"ResNet CIFAR10, rate 0.005: {same}"] < 1e-3
 
 
 def test_our_curves_are_compared_with_the_published_at_equal_norm_and_size():

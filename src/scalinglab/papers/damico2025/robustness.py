@@ -250,35 +250,43 @@ def _shift(low: Pair, high: Pair, norm: str) -> Row:
 
 
 def resnet_rate(scale: str) -> Reproduction:
-    """The ResNet on CIFAR-10 at several learning rates beside the published curves.
+    """ResNets at several learning rates beside the published curves.
 
     What the authors' code computes of a ResNet is ‖W‖_σ ‖W‖_{2,1} of its last layer W, drawn with deviation
-    0.01: 4.05 before training, whatever the rate. A published curve begins after one epoch.
+    0.01: on CIFAR-10 4.05 before training, whatever the rate. A published curve begins after one epoch.
     """
-    name = "ResNet CIFAR10"
-    study.train(scale, trained.kept(), [f"{name}, rate"])
-    runs = study.trained(scale, trained.kept(), f"{name}, rate")
-    theirs = [pair for pair in published() if pair.name == name]
-    if runs is None or not theirs:
+    names = [f"{pair}, rate" for pair in study.RATES]
+    study.train(scale, trained.kept(), names)
+    frames, rows = [], []
+    for name, pair in zip(names, study.RATES, strict=True):
+        runs = study.trained(scale, trained.kept(), name)
+        theirs = next((one for one in published() if one.name == pair), None)
+        if runs is not None and theirs is not None:
+            frame = runs.frame.assign(norm=runs.frame["norm_as_published"], experiment=name)
+            frames.append((frame, theirs))
+            for rate, part in frame.groupby("learning_rate"):
+                rows += _rate_rows(f"{pair}, rate {rate:g}", part, theirs)
+    if not frames:
         raise BadInput(
-            f"this needs runs of '{name}, rate' (train them, or give --store) and the published curves "
+            f"this needs runs of '{names[0]}' (train them, or give --store) and the published curves "
             "(scalinglab data get damico2025-curves)"
         )
-    frame = runs.frame.assign(norm=runs.frame["norm_as_published"])
-    rows: list[Row] = []
-    for rate, part in frame.groupby("learning_rate"):
-        beside = [_beside(run, theirs[0]) for _, run in part.groupby("run")]
-        first, gaps = mean([ratio for ratio, _ in beside]), [gap for _, gap in beside if gap is not None]
-        value, error = (mean(gaps).value, mean(gaps).stderr) if len(gaps) > 1 else (None, None)
-        rows += [
-            Row(f"rate {rate:g}: ln of the norm after one epoch, ours over published", first.value,
-                first.stderr, first.n, expected=0.0, resolution=GRID,
-                note="published norms are known to a step of 1.3 between them; n counts runs"),
-            Row(f"rate {rate:g}: our test error less the published one at equal norm, rms over the curve",
-                value, error, len(gaps), expected=SAME_CURVE, relation="<",
-                note="at norms that both reach; n counts runs; absolute"),
-        ]  # fmt: skip
-    return Reproduction(Curves(frame), _rates_figure(frame, theirs[0]), tuple(rows))
+    together = Curves(pd.concat([frame for frame, _ in frames], ignore_index=True))
+    return Reproduction(together, _rates_figure(frames), tuple(rows))
+
+
+def _rate_rows(label: str, part: pd.DataFrame, theirs: Pair) -> list[Row]:
+    beside = [_beside(run, theirs) for _, run in part.groupby("run")]
+    first, gaps = mean([ratio for ratio, _ in beside]), [gap for _, gap in beside if gap is not None]
+    value, error = (mean(gaps).value, mean(gaps).stderr) if len(gaps) > 1 else (None, None)
+    return [
+        Row(f"{label}: ln of the norm after one epoch, ours over published", first.value,
+            first.stderr, first.n, expected=0.0, resolution=GRID,
+            note="published norms are known to a step of 1.3 between them; n counts runs"),
+        Row(f"{label}: our test error less the published one at equal norm, rms over the curve",
+            value, error, len(gaps), expected=SAME_CURVE, relation="<",
+            note="at norms that both reach; n counts runs; absolute"),
+    ]  # fmt: skip
 
 
 def _beside(run: pd.DataFrame, theirs: Pair) -> tuple[float, float | None]:
@@ -297,19 +305,20 @@ def _beside(run: pd.DataFrame, theirs: Pair) -> tuple[float, float | None]:
     return ratio, float(np.sqrt(np.mean(gap**2)))
 
 
-def _rates_figure(frame: pd.DataFrame, theirs: Pair) -> Figure:
-    """One panel a size: published curve in ink, our runs coloured by rate."""
-    sizes, rates = sorted(frame["n_data"].unique()), sorted(frame["learning_rate"].unique())
-    figure, axes = panels(1, len(sizes), size=(4.2, 3.4))
-    for axis, size in zip(axes[0], sizes, strict=True):
-        loglog(axis, "norm as published", "test error", f"ResNet CIFAR10, P = {size:,}")
-        for curve in (curve for curve in theirs.runs if curve.size == size):
-            axis.plot(np.exp(curve.x), np.exp(curve.y), "-", color=INK, linewidth=1.5, label="published")
-        for shade, rate in zip(colors(rates), rates, strict=True):
-            some = frame[(frame["n_data"] == size) & (frame["learning_rate"] == rate)]
-            for place, (_, run) in enumerate(some.groupby("run")):
-                label = f"rate {rate:g}" if place == 0 else None
-                axis.plot(run["norm"], run["test_error"], ".-", color=shade, linewidth=0.8, label=label)
-        axis.legend(loc="lower left")
-        plain_ticks(axis, "y")
+def _rates_figure(frames: list[tuple[pd.DataFrame, Pair]]) -> Figure:
+    """One row of panels a pair, one panel a size: published curve in ink, our runs coloured by rate."""
+    figure, axes = panels(len(frames), 2, size=(4.2, 3.4))
+    for row, (frame, theirs) in zip(axes, frames, strict=True):
+        rates = sorted(frame["learning_rate"].unique())
+        for axis, (size, of_size) in zip(row, frame.groupby("n_data"), strict=True):
+            loglog(axis, "norm as published", "test error", f"{theirs.name}, P = {size:,}")
+            for curve in (curve for curve in theirs.runs if curve.size == size):
+                axis.plot(np.exp(curve.x), np.exp(curve.y), "-", color=INK, linewidth=1.5, label="published")
+            for shade, rate in zip(colors(rates), rates, strict=True):
+                some = of_size[of_size["learning_rate"] == rate]
+                for place, (_, run) in enumerate(some.groupby("run")):
+                    label = f"rate {rate:g}" if place == 0 else None
+                    axis.plot(run["norm"], run["test_error"], ".-", color=shade, linewidth=0.8, label=label)
+            axis.legend(loc="lower left")
+            plain_ticks(axis, "y")
     return figure
