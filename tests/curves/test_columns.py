@@ -188,6 +188,9 @@ def test_a_run_has_diverged_by_its_status_or_by_the_step():
     assert Curves(rows).has_diverged.tolist() == [False] * 3
     both = Curves({**rows, "status": ["diverged", "done", "done"], "diverged_at": [np.nan, 4.0, np.nan]})
     assert both.has_diverged.tolist() == [True, True, False]
+    old = pd.DataFrame({"run": ["a", "a", "b"], "step": [1, 2, 1], "diverged": [False, True, False]})
+    assert columns.outcome(old)["status"].tolist() == ["diverged", "diverged", "done"], "the whole run"
+    assert columns.outcome(old.drop(columns="run"))["status"].tolist() == ["done", "diverged", "done"]
     assert repr(both).splitlines()[0] == "Curves: 3 runs, 3 rows (2 done, 1 diverged)"
 
 

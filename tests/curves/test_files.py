@@ -91,6 +91,8 @@ def test_unreadable_files_are_named_with_the_reason(tmp_path, name, content, mes
 def test_missing_files_and_folders_that_are_no_store_are_named(tmp_path):
     with pytest.raises(BadInput, match=r"nowhere\.csv does not exist"):
         sl.read(tmp_path / "nowhere.csv")
+    with pytest.raises(BadInput, match=r"nowhere\.csv does not exist"):
+        sl.Curves.read(tmp_path / "nowhere.csv")
     with pytest.raises(BadInput, match="holds neither a store nor logs nor tables"):
         sl.read(tmp_path)
 

@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pandas as pd
 
-SUFFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
+POWERS = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12}  # of ten, by suffix
 _NUMBER = re.compile(
     r"(?P<sign>[-+−]?)\s*"
     r"(?P<digits>(?:\d{1,3}(?:[,'_ \u00a0\u202f]\d{3})+|\d+)(?:\.\d*)?|\.\d+)"
@@ -49,7 +49,7 @@ def number(text: str, *, decimal_comma: bool = False) -> float | None:
     digits = re.sub(r"[,'_ \u00a0\u202f]", "", match["digits"])
     # one reading of all digits: 1.3 times 1e9 may differ from 1300000000 in the last of them
     power = int(match["power"][1:]) if match["power"] else 0
-    power += round(np.log10(SUFFIXES[match["suffix"].lower()])) - (2 if match["percent"] else 0)
+    power += POWERS[match["suffix"].lower()] - (2 if match["percent"] else 0)
     return float(f"{'-' if match['sign'] in ('-', '−') else ''}{digits}e{power}")
 
 

@@ -138,11 +138,12 @@ def list_forms(as_json: option.Json = False, out: option.Out = None) -> None:
 
     rows = [
         {"form": name, "variables": ", ".join(f.variables), "equation": f.equation, "from": f.doc}
-        for name, f in forms.FORMS.items()
+        for name, f in sorted(forms.FORMS.items(), key=lambda item: len(item[1].variables) > 1)
     ]
+    wide = max(len(row["form"]) for row in rows)
     for row in rows:
         of = "" if row["variables"] == "x" else f"of {row['variables']}; "
-        say(f"{row['form']:<19} {row['equation']}\n{'':<19} {of}{row['from']}", as_json)
+        say(f"{row['form']:<{wide}} {row['equation']}\n{'':<{wide}} {of}{row['from']}", as_json)
     finish({"forms": rows}, pd.DataFrame(rows), as_json, out)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from scalinglab.curves import PROGRESS, SETTING, rename
 from scalinglab.curves.columns import ACCURACIES, IDENTITY, MEASURES, is_numeric, is_seed, tidy
 from scalinglab.curves.names import ERROR, LOSS, aliases, bare
-from scalinglab.curves.numbers import SUFFIXES, has_decimal_comma, numbers
+from scalinglab.curves.numbers import POWERS, has_decimal_comma, numbers
 
 TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
 FEWEST_TOKENS = 1e7  # a D below this counts examples
@@ -56,7 +56,7 @@ class Naming:
             values = self._numbers(column) if found else None
             if found is None or values is None or (short := column[: found.start()]) in self.frame:
                 continue
-            scale = 0.01 if found[1] == "%" else SUFFIXES[found[1].lower()]
+            scale = 0.01 if found[1] == "%" else 10.0 ** POWERS[found[1].lower()]
             self.frame[column] = values * scale
             self._rename(column, short)
             self.notes.append(f"{column} times {scale:g}")
