@@ -35,3 +35,45 @@ def test_snippets_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Path):
 
 def test_printed_output_stands_below_the_code_of_the_first_page():
     assert len(blocks(ROOT / "docs" / "first-steps.md", "```\n\n```text")) == 3
+
+
+EVERY_PAGE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.slow
+def test_names_on_the_pages_exist():
+    """`sl.laws.fit` and so on, wherever a page mentions one."""
+    import scalinglab as sl
+
+    wrong = []
+    for page in EVERY_PAGE:
+        for name in set(re.findall(r"\bsl((?:\.[a-zA-Z_]\w*)+)", page.read_text(encoding="utf-8"))):
+            found = sl
+            for part in name[1:].split("."):
+                if (found := getattr(found, part, None)) is None:
+                    wrong.append(f"{page.relative_to(ROOT)}: sl{name}")
+                    break
+    assert wrong == []
+
+
+def test_commands_on_the_pages_exist_and_take_their_options():
+    from typer.main import get_command
+
+    from scalinglab.cli import app
+
+    root, wrong, seen = get_command(app), [], 0
+    for page in EVERY_PAGE:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        lines = re.findall(r"(?:^|`|\$ )scalinglab ([a-z][^`\n#]*)", text, re.MULTILINE)
+        for line in lines:
+            command, words = root, line.split()
+            while words and words[0] in getattr(command, "commands", {}):
+                command = command.commands[words.pop(0)]
+            known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+            options = [word.partition("=")[0] for word in words if word.startswith("--") and word != "--"]
+            bad = [option for option in options if option not in known]
+            if command is root or bad:
+                wrong.append(f"{page.relative_to(ROOT)}: scalinglab {line} {bad}")
+            seen += 1
+    assert seen > 60
+    assert wrong == []
