@@ -1,6 +1,7 @@
 """Plans and comparisons, each against a second way to the same number."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import optimize, stats
 
@@ -8,7 +9,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws import compare, plan
 from scalinglab.laws.compare import Speedup
-from scalinglab.laws.planning import hoffmann, next_runs, pool, questions
+from scalinglab.laws.planning import candidates, hoffmann, next_runs, pool, questions
 
 RNG = np.random.default_rng(0)
 X = np.geomspace(100, 1e5, 10)
@@ -265,6 +266,45 @@ def test_what_next_runs_promise_is_the_variance_of_the_fit_with_them():
     assert found.runs.min() >= 100 * (1 - 1e-9)
     assert found.unit == "units of x"
     assert found.prediction == pytest.approx(LAW.predict(1e7))
+
+
+def test_next_runs_of_any_form_promise_the_variance_of_the_fit_with_them():
+    """Three variables, of which bits are no size: tried values at sizes up to four times beyond."""
+    grid = np.meshgrid(np.geomspace(1e7, 1e9, 4), np.geomspace(1e9, 1e11, 4), [3.0, 4.0, 6.0, 16.0])
+    n, d, bits = (v.ravel() for v in grid)
+    loss = 1.8 + 480 * (n * (1 - np.exp(-bits / 2))) ** -0.35 + 2100 * d**-0.37
+    y = loss * np.exp(0.003 * np.random.default_rng(1).standard_normal(n.size))
+    table = pd.DataFrame({"n_params": n, "n_data": d, "bits": bits, "loss": y})
+    at = (1e10, 1e12, 5.0)
+    found = plan.next_runs(table, form="precision", budget=1e21, at=at, most=3)
+    law = sl.laws.surface.fit(table, form="precision").law
+    assert found.variables == ("n_params", "n_data", "bits")
+    assert set(found.runs[:, 2]) <= {3.0, 4.0, 6.0, 16.0}
+    assert found.cost == pytest.approx(6 * found.runs[:, 0] * found.runs[:, 1] * found.seeds)
+    made = np.vstack([np.repeat(found.runs, found.seeds, axis=0), at])
+    rows = next_runs.rows_of(law, made)
+    jacobian = law.problem.jacobian(law.coordinates[None])[0]
+    left = np.linalg.inv(jacobian.T @ jacobian + rows[:-1].T @ rows[:-1])
+    half = stats.t.ppf(0.975, law.dof) * np.sqrt(law.variance * rows[-1] @ left @ rows[-1])
+    assert found.after[-1] == pytest.approx(half, rel=1e-3)
+    with pytest.raises(BadInput, match="must hold 3 values: n_params, n_data, bits"):
+        plan.next_runs(table, form="precision", budget=1e21, at=1e10)
+
+
+def test_candidates_stay_within_what_a_setting_allows():
+    unique = np.array([1e8, 1e9, 1e9, 1e9, 1e10, 1e10])
+    x = np.array([np.geomspace(1e7, 1e9, 6), unique * [1, 1, 4, 10, 1, 3], unique])
+    found = candidates._at_tried_settings(x, [0, 1])
+    assert (found[:, 2] <= found[:, 1] * (1 + 1e-6)).all(), "no more unique tokens than tokens"
+    assert found[:, :2].max(axis=0) == pytest.approx(4 * x[:2].max(axis=1))
+    shares = np.array([[0.2, 0.5, 0.9], [0.8, 0.5, 0.1]])
+    mixed = candidates._at_tried_settings(shares, [])
+    assert mixed.sum(axis=1) == pytest.approx(np.ones(6))
+    assert candidates.price_of(("share_1", "share_2"), 6.0)[1] == "runs"
+    cost, unit = candidates.price_of(("learning_rate", "batch_size", "n_params", "n_data"), 6.0)
+    assert (cost(0.1, 32.0, 1e9, 1e10), unit) == (6e19, "FLOPs")
+    cost, unit = candidates.price_of(("compute", "tokens_per_param"), 6.0)
+    assert (cost(1e20, 20.0), unit) == (1e20, "FLOPs")
 
 
 def test_next_runs_are_the_best_of_what_is_affordable():

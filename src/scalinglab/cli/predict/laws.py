@@ -192,12 +192,8 @@ def surface(
     budgets = None if compute is None else grid(compute)
     positive(compute=budgets if budgets is not None else 1)
     chosen = forms.get(form)
-    named = pairing("--var", variable, "VARIABLE=COLUMN, as in --var n_experts=E")
-    if wrong := [n for n in named if n not in chosen.variables]:
-        raise BadInput(f"--var {wrong[0]}: {chosen.name} has {', '.join(chosen.variables)}")
-    usual = {"n_params": table.n_params, "n_data": table.n_data}
-    usual |= {chosen.variables[2]: third} if third else {}
-    asked = table.ask_surface({v: named.get(v, usual.get(v, v)) for v in chosen.variables})
+    columns = table.columns_of(chosen, variable, {chosen.variables[2]: third} if third else {})
+    asked = table.ask_surface(columns)
     fitted = surfaces.fit(
         asked.frame, form=chosen, delta="auto" if delta is None else delta, space=space,
         bounds=limits(bounds), priors=beliefs(prior), tie=pairing("--tie", tie, TIE), **asked.points,

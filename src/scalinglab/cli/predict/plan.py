@@ -99,7 +99,10 @@ def next_runs(
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option(help="Target: predict at this size, e.g. 1e6; for a surface 'n_params,n_data'."),
+        typer.Option(
+            help="Target: predict at this size, e.g. 1e6; for a surface a value of each variable of the "
+            "form, e.g. 'n_params,n_data'."
+        ),
     ] = None,
     x: Annotated[
         str | None,
@@ -108,28 +111,40 @@ def next_runs(
             help="Fit a law of this one column instead of a surface. Default: n_data, with one size in --at.",
         ),
     ] = None,
-    form: option.FormName = "power_law_offset",
+    form: Annotated[
+        str | None,
+        typer.Option(
+            help="Any form of 'scalinglab laws forms'. Default: chinchilla; power_law_offset with --x."
+        ),
+    ] = None,
+    variable: option.Variables = None,
     cost: Annotated[float, typer.Option(help="With --x: FLOPs per unit of x, e.g. 1e9.")] = 1.0,
 ) -> None:
     """Find the runs, within a budget, that shrink the interval of a target prediction most.
 
-    Any registered form, with a list of possible runs and their costs: scalinglab plan pool.
+    With a list of possible runs, their costs and a whole region to predict: scalinglab plan pool.
 
     scalinglab plan next chinchilla.csv --budget 1e22 --compute 5.76e23
 
     scalinglab plan next curves.csv --x n_data --y test_error --at 1e6 --budget 5e5
+
+    scalinglab plan next runs.csv --form precision --var bits=P --at 1e9,1e11,4 --budget 1e21
     """
     import pandas as pd
 
-    from scalinglab.laws import plan
+    from scalinglab.laws import forms, plan
 
     target = None if at is None else grid(at)
-    if x is None and compute is None and target is not None and len(target) == 1:
+    if form is None and x is None and compute is None and target is not None and len(target) == 1:
         x = "n_data"  # one size is that of a law of one variable
-    asked = table.ask_surface() if x is None else table.ask(x, table.y)
-    wanted: dict[str, Any] = {"compute": compute, "flops_per_param_example": table.flops_per_param_example}
-    if x is not None:
-        wanted = {"form": form, "cost": lambda size: cost * size}
+    chosen = forms.get(form or ("chinchilla" if x is None else "power_law_offset"))
+    wanted: dict[str, Any] = {"form": chosen}
+    if len(chosen.variables) == 1:
+        asked = table.ask(x or "n_data", table.y)
+        wanted["cost"] = lambda size: cost * size
+    else:
+        asked = table.ask_surface(table.columns_of(chosen, variable))
+        wanted |= {"compute": compute, "flops_per_param_example": table.flops_per_param_example}
     found = plan.next_runs(asked.frame, budget=budget, at=target, **wanted, **asked.points)
     _tell(table, found.summary(), found.notes)
     rows = pd.DataFrame(found.runs, columns=list(found.variables)).assign(

@@ -15,12 +15,14 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from scalinglab.cli.shared import options as option
-from scalinglab.cli.shared.tables import Asked, ask, draw, finish, read_curves, say
+from scalinglab.cli.shared.tables import Asked, ask, draw, finish, pairing, read_curves, say
+from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from scalinglab.curves import Curves
+    from scalinglab.laws.forms.base import Form
 
 
 def takes(**sets: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -118,6 +120,16 @@ class Surface(Table):
     y: option.Loss = "loss"
     drop_highest: option.DropHighest = 0
     flops_per_param_example: option.FlopsPerParamExample = 6.0
+
+    def columns_of(
+        self, form: Form, given: list[str] | None, more: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
+        """The columns of a form's variables: those of --var, else --n-params and --n-data, else its names."""
+        named = pairing("--var", given, "VARIABLE=COLUMN, as in --var n_experts=E")
+        if wrong := [n for n in named if n not in form.variables]:
+            raise BadInput(f"--var {wrong[0]}: {form.name} has {', '.join(form.variables)}")
+        usual = {"n_params": self.n_params, "n_data": self.n_data, **(more or {})}
+        return {v: named.get(v, usual.get(v, v)) for v in form.variables}
 
     def ask_surface(self, variables: Mapping[str, str] | None = None, more: Sequence[str] = ()) -> Asked:
         """The table and the arguments with which a surface is fitted to it.

@@ -7,23 +7,25 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from scalinglab.errors import BadInput
-from scalinglab.laws import surface
+from scalinglab.laws import forms, surface
 from scalinglab.laws.extrapolation.continuation import Continuation, continuation
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.fit import fit
 from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.forms.base import Form
 from scalinglab.laws.surface import Surface
 
 
 def law_or_surface(
-    given: Any, x: str | Sequence[str] | None, y: str | None, form: str, reduce: str, **rows: Unpack[Rows]
-) -> Law | Surface:
-    """A law or surface as it is, or that of a table: of one column x a law, of several a surface.
+    given: Any, x: str | Sequence[str] | None, y: str | None, form: str | Form | None, reduce: str,
+    **rows: Unpack[Rows],
+) -> Law | Surface:  # fmt: skip
+    """A law or surface as it is, or that of a table: a law where x is one column, else a surface.
 
     Args:
         given: a `Law`, a `Surface`, or a table of curves.
         x, y, reduce, rows: columns of the table and which rows of it count.
-        form: of the law; a surface has the form "chinchilla".
+        form: of the law or surface; by default "power_law_offset" of one column x, else "chinchilla".
     """
     if not is_table(given):
         _no_columns(x, y, rows)
@@ -32,9 +34,14 @@ def law_or_surface(
                 f"a {type(given).__name__} is not a law: give a Law (laws.fit) or a table of curves"
             )
         return given
-    if x is None or isinstance(x, str):
-        return fit(form, given, x=x, y=y, reduce=reduce, **_of_one(rows))
-    return surface.fit(given, x=x, y=y, reduce=reduce, **rows)
+    chosen = forms.get(form or ("power_law_offset" if isinstance(x, str) else "chinchilla"))
+    if len(chosen.variables) == 1:
+        if x is not None and not isinstance(x, str):
+            raise BadInput(f"{chosen.name} is a law of one variable, and x= names {len(x)}: give one")
+        return fit(chosen, given, x=x, y=y, reduce=reduce, **_of_one(rows))
+    if isinstance(x, str):
+        raise BadInput(f"{chosen.name} is a surface over {', '.join(chosen.variables)}: x= names one, {x}")
+    return surface.fit(given, x=x or chosen.variables, y=y, form=chosen, reduce=reduce, **rows)
 
 
 def law_or_continuation(

@@ -17,13 +17,12 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
-from scalinglab.laws.fitting.data.from_curves import Rows, is_table
-from scalinglab.laws.fitting.data.points import positive
+from scalinglab.laws.fitting.data.from_curves import Rows
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.solution import LEAST_VARIANCE
+from scalinglab.laws.fitting.solution import LEAST_VARIANCE, check_sizes
 from scalinglab.laws.fitting.statistics import level_quantile
-from scalinglab.laws.forms.surfaces import NAMES
-from scalinglab.laws.optimum import best_split
+from scalinglab.laws.forms.base import Form
+from scalinglab.laws.planning.candidates import affordable, price_of, sane_runs
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.support.deprecation import renamed_arguments
@@ -33,9 +32,9 @@ from scalinglab.support.words import counted
 if TYPE_CHECKING:
     import pandas as pd
 
+NO_EFFECT = 1e-100  # of a parameter on every point at hand
 NARROWER = 0.9  # by which factor a more expensive plan has to narrow the interval
 WORTH, NOTICEABLE = 0.8, 1e-3  # a plan is worth it that narrows the interval so much, and by so much of y
-SANE = 10.0  # candidates lie within this factor of the n_params that is best for their compute
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ def next_runs(
     x: str | Sequence[str] | None = None,
     y: str | None = None,
     reduce: str = "auto",
-    form: str = "power_law_offset",
+    form: str | Form | None = None,
     cost: Callable[..., Any] | None = None,
     candidates: Any = None,
     flops_per_param_example: float = FLOPS_PER_PARAM_EXAMPLE,
@@ -133,21 +132,24 @@ def next_runs(
         given: a `Law`, a `Surface`, or a table of curves, to which one is fitted: a law of the column x, a
             surface of several.
         budget: FLOPs to spend, in the unit of `cost`.
-        at: where the prediction matters: a size, or (n_params, n_data) for a surface.
+        at: where the prediction matters: a size, or the values of the form's variables, in their order.
         compute: instead of `at`, for a surface: its compute-optimal point for these FLOPs.
         cost: FLOPs of a run, a function of its variables; by default
-            flops_per_param_example · n_params · n_data for a surface, and x for a law of one variable.
+            flops_per_param_example · n_params · n_data for a surface, and x for a law of one variable
+            (`candidates.price_of`).
         candidates: sizes to choose from, (n, variables); by default a grid in the log around the points at
             hand, up to four times beyond the largest, and for a surface with as many examples per parameter
             as were tried, within a factor of two, and n_params within a factor of ten of the best for their
-            compute: nobody trains 65 B parameters on 2 B tokens to fit a law.
+            compute: nobody trains 65 B parameters on 2 B tokens to fit a law. Variables that are no sizes
+            take the values that were tried.
         most: how many runs at most.
         seeds: how many runs at most of one size.
         x, y, reduce, rows: columns of a table and which rows of it count, as in `scalinglab.laws.fit`.
-        form: of a law of one column.
+        form: any registered form, or a `Form`; by default "power_law_offset" of one column x, else
+            "chinchilla".
     """
-    named = "power_law_offset" if form == "auto" else form  # a plan needs one form's derivatives
-    fitted = law_or_surface(given, NAMES if x is None and is_table(given) else x, y, named, reduce, **rows)
+    named = None if form == "auto" else form  # a plan needs one form's derivatives
+    fitted = law_or_surface(given, x, y, named, reduce, **rows)
     law = fitted.law if isinstance(fitted, Surface) else fitted
     names = law.form.variables
     if law.dof < 1:
@@ -157,11 +159,12 @@ def next_runs(
         )
     if not budget > 0:
         raise BadInput(f"budget={budget!r} must be a positive cost")
-    target = _target(fitted, names, at, compute, flops_per_param_example)
-    price = cost or ((lambda *v: flops_per_param_example * v[0] * v[1]) if len(names) > 1 else (lambda x: x))
-    unit = "of that cost" if cost else "FLOPs" if len(names) > 1 else f"units of {names[0]}"
-    grid = _candidates(fitted) if candidates is None else np.atleast_2d(np.asarray(candidates, float))
-    grid, prices = _affordable(grid.reshape(-1, len(names)), price, budget, unit)
+    target = _target(fitted, law.form, at, compute, flops_per_param_example)
+    price, unit = (cost, "of that cost") if cost else price_of(names, flops_per_param_example)
+    grid = np.asarray(candidates, float)
+    if candidates is None:
+        grid = sane_runs(law, optimum=isinstance(fitted, Surface))
+    grid, prices = affordable(grid.reshape(-1, len(names)), price, budget, unit)
     slopes = rows_of(law, np.vstack([grid, target]))
     g, slopes = slopes[-1], slopes[:-1]
     inverse = inverse_information(law)
@@ -185,7 +188,7 @@ def next_runs(
 
 def _target(
     fitted: Law | Surface,
-    names: tuple[str, ...],
+    form: Form,
     at: Any,
     compute: float | None,
     flops_per_param_example: float,
@@ -200,24 +203,12 @@ def _target(
         at = (best.n_params, best.n_data)
     if at is None:
         raise BadInput("give at= (--at), where the prediction matters, or compute= (--compute) for a surface")
-    target = np.atleast_1d(np.asarray(at, float)).ravel()
+    target, names = np.atleast_1d(np.asarray(at, float)).ravel(), form.variables
     if len(target) != len(names):
         given = ", ".join(f"{v:g}" for v in target)
         raise BadInput(f"at={given} must hold {counted(len(names), 'value')}: {', '.join(names)}")
-    positive(at=target)
+    check_sizes(tuple(target) if len(names) > 1 else target, form)
     return target
-
-
-def _affordable(
-    grid: np.ndarray, price: Callable[..., Any], budget: float, unit: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """The candidates that the budget allows, (n, variables), and what each costs."""
-    prices = np.array([float(price(*row)) for row in grid])
-    affordable = (prices <= budget) & (prices > 0)
-    if not affordable.any():
-        cheapest = f"; the cheapest candidate costs {prices.min():.3g}" if len(prices) else ""
-        raise BadInput(f"no candidate costs {budget:.3g} {unit} or less{cheapest}")
-    return grid[affordable], prices[affordable]
 
 
 def _reached(
@@ -273,25 +264,9 @@ def inverse_information(law: Law) -> np.ndarray:
     """M⁻¹ of the points at hand; what they do not determine at all is given a large, finite variance."""
     problem = law.problem
     jacobian = problem.jacobian(law.coordinates[None])[0] * np.sqrt(problem.counts[0])[:, None]
-    size = np.maximum(np.linalg.norm(jacobian, axis=0), least_squares.TINY)
+    size = np.linalg.norm(jacobian, axis=0)
+    size = np.where(size > NO_EFFECT, size, 1.0)
     values, vectors = np.linalg.eigh((jacobian / size).T @ (jacobian / size))
     values = np.maximum(values, 1e-10)
     scaled = vectors / values @ vectors.T
     return np.asarray(max(law.variance, LEAST_VARIANCE * law.unit**2) * scaled / size / size[:, None])
-
-
-def _candidates(fitted: Law | Surface) -> np.ndarray:
-    law = fitted.law if isinstance(fitted, Surface) else fitted
-    x = np.atleast_2d(law.points.x)
-    axes = [np.geomspace(v.min(), v.max() * 4, 25 if len(x) > 1 else 60) for v in x]
-    grid = np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
-    if len(x) < 2:
-        return grid
-    # far outside the shapes that were tried the form itself is in doubt, not only its parameters
-    tried, ratio = x[1] / x[0], grid[:, 1] / grid[:, 0]
-    grid = grid[(ratio >= tried.min() / 2) & (ratio <= tried.max() * 2)]
-    if len(x) > 2 or not isinstance(fitted, Surface):
-        return grid
-    best = best_split(law.form, law.values[None], grid[:, 0] * grid[:, 1])[0, 0]
-    sane = np.abs(np.log(grid[:, 0] / best)) <= np.log(SANE)
-    return grid[sane] if sane.any() else grid
