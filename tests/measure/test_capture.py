@@ -10,7 +10,7 @@ from torch import nn
 
 from scalinglab import measure, nets
 from scalinglab.errors import NotConverged
-from scalinglab.measure.network_norms import cuda_graphs, device_reads
+from scalinglab.measure.network_norms import cuda_graphs, device_reads, lanczos
 from scalinglab.measure.network_norms.cuda_graphs import Replays, aside, follow, side_by_side, turn
 from scalinglab.measure.network_norms.tracker import own_state
 
@@ -274,3 +274,19 @@ def test_a_measurement_runs_beside_the_streams_that_it_serves(streams):
         "other waits for the event of trunk", "copies on other", "trunk waits for other", "reads on trunk",
         "trains on one", "vectors on trunk", "one waits for the event of trunk",
     ]  # fmt: skip
+
+
+def test_blocks_after_a_random_start_are_made_four_at_a_time_and_given_out_one_by_one(recalled):
+    model = nets.build("mlp", (64,), 5, width=64, depth=1, seed=0).double()
+    reader = device_reads.Reader(measure.NormTracker(model, (64,)).readers.plan, own_state(model))
+    plain = device_reads.Reader(reader.plan, own_state(model), capture=False)
+    plain.replays.captures = False
+    for each in (reader, plain):
+        each.launch(own_state(model), {})
+    waits = []
+    for block in range(1, 7):
+        found, expected = reader.more({0: lanczos.LOOK})[0], plain.more({0: lanczos.LOOK})[0]
+        assert found.shape[1] == lanczos.FIRST + block * lanczos.LOOK
+        assert found == pytest.approx(expected, rel=1e-6)
+        waits.append(sum(name == "more" for name, _ in reader.replays.calls))
+    assert waits == [4, 4, 4, 4, 8, 8]

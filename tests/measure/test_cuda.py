@@ -63,9 +63,14 @@ def test_replayed_norms_are_those_of_the_weights_as_they_are_now(name, replicas,
     models = [nets.build(name, SHAPE, 5, seed=seed, **OPTIONS[name]) for seed in range(replicas)]
     there = {key: value.cuda() for key, value in stacked(models).items()}
     tracker = measure.NormTracker(models[0].cuda(), SHAPE, definition, tolerance=1e-5)
+    plainly = measure.NormTracker(models[0], SHAPE, definition, tolerance=1e-5, capture=False)
     for turn in range(4):
         move(there, 0.05)
-        check(tracker.measure(there), there, models[0], definition, f"turn {turn}")
+        found = tracker.measure(there)
+        for key, value in plainly.measure(there).items():
+            torch.testing.assert_close(found[key], value, rtol=1e-3, atol=1e-6, msg=f"{key} in turn {turn}")
+        # the product of a ResNet's 20 norms, each of which may be late; in a turn it grows by a half
+        check(found, there, models[0], definition, f"turn {turn}", rtol=0.05 if name == "resnet" else 5e-3)
         assert "read" in captured(tracker)
 
 
