@@ -120,13 +120,13 @@ def main() -> None:
                 flush=True,
             )
         result["first"] = sweep(folder, "first", grid_of(options, gpu, 0))
-        print(f"first: {result['first']['wall']:.1f} s", flush=True)
-        result |= steps_alone(options, gpu)
         report(result, options.out)
         if options.again:
             short = argparse.Namespace(**{**vars(options), "epochs": 1, "sizes": min(2, options.sizes)})
             result["second"] = sweep(folder, "second", grid_of(short, gpu, options.seeds))
             report(result, options.out)
+        result |= steps_alone(options, gpu)
+        report(result, options.out)
 
 
 def command() -> str:
@@ -169,20 +169,24 @@ def steps_alone(options: argparse.Namespace, gpu: bool) -> dict:
 
 
 def describe(result: dict) -> None:
-    """The table."""
-    print(f"\n{result['steps']:,} steps at {result['ms_per_step']:.3f} ms: {result['steps_alone']:.1f} s")
+    """The table, as far as it is measured."""
+    print()
+    if "steps" in result:
+        print(f"{result['steps']:,} steps at {result['ms_per_step']:.3f} ms: {result['steps_alone']:.1f} s")
     for name in (n for n in ("first", "second") if n in result):
         found, first_row = result[name], result[name]["first_row"] or math.nan
-        ratio = f", {found['wall'] / result['steps_alone']:.2f} times its steps" if name == "first" else ""
+        alone = result.get("steps_alone") if name == "first" else None
+        ratio = f", {found['wall'] / alone:.2f} times its steps" if alone else ""
         print(f"{name} sweep: {found['wall']:.1f} s{ratio}; first row after {first_row:.1f} s; "
               f"{found.get('done', 0)} of {found['runs']} runs done")  # fmt: skip
         for phase, seconds in sorted(found["phases"].items(), key=lambda item: -item[1]):
             print(f"    {phase:24s} {seconds:8.2f} s")
         rest = found["wall"] - sum(found["phases"].values())
-        print(f"    {'outside of the worker':24s} {rest:8.2f} s")
+        print(f"    {'outside of the worker':24s} {rest:8.2f} s", flush=True)
     if "dry_run" in result:
         print(
-            f"--dry-run: {result['dry_run']:.1f} s, {result['dry_run'] / result['first']['wall']:.2f} of it"
+            f"--dry-run: {result['dry_run']:.1f} s, {result['dry_run'] / result['first']['wall']:.2f} of it",
+            flush=True,
         )
 
 
