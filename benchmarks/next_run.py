@@ -185,8 +185,10 @@ def judged(task: Task, form: str, budget: float, data: list[Group], orders: list
     return score([g.truth for g in data], predicted)
 
 
-def run(task: Task, draws: int, which: slice, only: tuple[float, ...] | None) -> pd.DataFrame:
-    """R² by form, strategy and budget."""
+def run(
+    task: Task, draws: int, which: slice, only: tuple[float, ...] | None, out: Path | None
+) -> pd.DataFrame:
+    """R² by form, strategy and budget; every row is added to `out` as soon as it is known."""
     data = groups(task)
     rows = []
     for form, options in list(task.forms.items())[which]:
@@ -224,6 +226,8 @@ def run(task: Task, draws: int, which: slice, only: tuple[float, ...] | None) ->
                 "runs": int(sum(len(s.index) for s in ours)), "stopped": ours[0].stopped, "s": seconds,
             })  # fmt: skip
             print(rows[-1], flush=True)
+            if out is not None:
+                pd.DataFrame(rows[-1:]).to_csv(out, mode="a", header=not out.exists(), index=False)
     return pd.DataFrame(rows)
 
 
@@ -258,17 +262,15 @@ def main() -> None:
     parser.add_argument("--forms", default="0:10", help="which of the ten forms a task, as in 0:3")
     parser.add_argument("--budgets", help="only these shares, as in 0.35,0.5")
     parser.add_argument("--join", nargs="+", type=Path, help="rows of earlier runs, instead of a run")
-    parser.add_argument("--out", type=Path, help="write the rows here (.csv)")
+    parser.add_argument("--out", type=Path, help="add the rows to this file (.csv)")
     asked = parser.parse_args()
     if asked.join:
         print(table(pd.concat([pd.read_csv(path) for path in asked.join])))
         return
     which, draws = slice(*map(int, asked.forms.split(":"))), 1 if asked.quick else 5
     only = None if asked.budgets is None else tuple(map(float, asked.budgets.split(",")))
-    results = pd.concat([run(TASKS[name], draws, which, only) for name in asked.task or TASKS])
+    results = pd.concat([run(TASKS[name], draws, which, only, asked.out) for name in asked.task or TASKS])
     print(table(results))
-    if asked.out:
-        results.to_csv(asked.out, index=False)
 
 
 if __name__ == "__main__":
