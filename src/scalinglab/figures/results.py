@@ -139,7 +139,8 @@ def answers(axes: Axes, found: Any) -> None:
 
 def explanation(axes: Axes, found: Any) -> None:
     """Measured test loss as points over the solved curve, the ratio at the end written at the line."""
-    loglog(axes, "step", "test loss", f"{found.n_data} examples")
+    title = f"{found.subject}, {found.n_data} examples" if found.subject else f"{found.n_data} examples"
+    loglog(axes, "step", "test loss", title)
     points(axes, found.steps, found.measured, color=PALETTE[0], label="measured")
     good = np.isfinite(found.theory)
     if good.any():
@@ -151,7 +152,7 @@ def explanation(axes: Axes, found: Any) -> None:
     else:
         reason = next(words for words in found.outside if words.startswith("no curve: "))
         reason = reason.removeprefix("no curve: ").split(";")[0]
-        axes.set_title(f"{found.n_data} examples; no solved curve: {reason}", fontsize="medium", wrap=True)
+        axes.set_title(f"{title}; no solved curve: {reason}", fontsize="medium", wrap=True)
     axes.legend()
 
 
