@@ -370,8 +370,8 @@ class MeasuredSpectrum(Spectrum):
     def summary(self) -> str:
         """Sizes and exponents in words."""
         lines = [
-            f"kernel on {self.n_samples} inputs: {len(self.population()[0])} modes resolved, left-out loss "
-            f"{self.left_out_loss / self.mean_square:.3g} of the target's power"
+            f"kernel on {self.n_samples} inputs: {len(self.population()[0])} modes resolved; predicting each "
+            f"input from the others leaves {self.left_out_loss / self.mean_square:.3g} of the target's power"
         ]
         for name, of in (("b, λ_k ~ k^-b", "eigenvalues"), ("a, λ_k w_k² ~ k^-a", "target_power")):
             try:
