@@ -9,8 +9,8 @@ after the second. "kernel descent" is the loss of descent with the same kernel o
 over the solved loss: the theory's own error, without any network. All train with squared loss and gradient
 descent on all examples. *lazy* is the linearised network, for which the theory is exact but for its draw of
 examples; *rich* is a narrow network in standard parameterization, which learns features; *cnn* is a network
-of 5 layers and 16 channels on CIFAR-10. The kernel is measured on 1,000 inputs, or on twice the examples
-where those are more than 1,000.
+of 5 layers and 16 channels on CIFAR-10. The kernel is measured on 1,024 inputs, or on twice the
+examples where that is more.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def row(name: str, n_data: int, steps: int | None = None) -> dict:
     """Train one network at one size, explain it, print and return what was found."""
     setting = COMMON | NETWORKS[name][0] | {"n_data": n_data} | ({"steps": steps} if steps else {})
     start = time.perf_counter()
-    found = sl.explain(setting, samples=1000 if n_data <= 1000 else 2 * n_data)
+    found = sl.explain(setting, samples=max(1024, 2 * n_data))
     ratio = found.ratio[2:]
     own = float("nan") if found.redrawn is None else float(found.redrawn[-1] / found.theory[-1])
     result = {

@@ -177,10 +177,11 @@ def test_an_exponent_at_the_bound_of_its_fit_is_no_number():
 
 
 def probe(rate, width, losses, steps=(10, 50, 75, 100)):
-    return pd.DataFrame({"learning_rate": rate, "width": width, "step": steps, "train_loss": losses})
+    run = f"{rate} {width}"
+    return pd.DataFrame({"run": run, "learning_rate": rate, "step": steps, "train_loss": losses})
 
 
-def test_learning_rate_has_the_lowest_late_training_loss_over_both_widths():
+def test_learning_rate_has_the_lowest_late_training_loss_over_all_runs():
     frame = pd.concat(
         [
             probe(0.3, 1.0, [0.1, 0.9, 0.9, 0.9]),  # lowest early, which does not count
@@ -191,14 +192,24 @@ def test_learning_rate_has_the_lowest_late_training_loss_over_both_widths():
             probe(0.03, 8.0, [0.9, 0.6, 0.5, 0.3]),
         ]
     )
-    assert width_scans.lowest_loss(frame, 100) == 0.1
+    assert networks.lowest_loss(Curves(frame), 100) == 0.1
 
 
-def test_learning_rate_at_which_one_width_diverges_is_out():
+def test_learning_rate_at_which_one_run_diverges_is_out():
     kept = [probe(0.1, width, [0.9, 0.8, 0.8, 0.8]) for width in (1.0, 8.0)]
     bad = [probe(0.3, 1.0, [0.9, 0.1, 0.1, 0.1]), probe(0.3, 8.0, [0.9, 0.1, np.nan, np.nan])]
-    assert width_scans.lowest_loss(pd.concat(kept + bad), 100) == 0.1
+    assert networks.lowest_loss(Curves(pd.concat(kept + bad)), 100) == 0.1
     with pytest.raises(BadInput, match=r"diverges at all rates, 0\.3"):
-        width_scans.lowest_loss(pd.concat(bad), 100)
+        networks.lowest_loss(Curves(pd.concat(bad)), 100)
     cut = [probe(0.3, 1.0, [0.9, 0.1, 0.1, 0.1]), probe(0.3, 8.0, [0.9], steps=(10,))]  # one stopped early
-    assert width_scans.lowest_loss(pd.concat(kept + cut), 100) == 0.1
+    assert networks.lowest_loss(Curves(pd.concat(kept + cut)), 100) == 0.1
+
+
+def test_kernels_along_training_are_those_of_runs_that_came_to_the_end():
+    ended = [probe(0.1, width, [1.0] * 4).assign(test_loss=[1.0] * 4) for width in (1.0, 2.0)]
+    nan = probe(0.1, 3.0, [1.0] * 4).assign(test_loss=[1.0, 1.0, 1.0, np.nan])
+    cut = probe(0.1, 4.0, [1.0], steps=(10,)).assign(test_loss=1.0)
+    kept = networks.whole(Curves(pd.concat([*ended, nan, cut])), 100)
+    assert set(kept.frame["run"]) == {"0.1 1.0", "0.1 2.0"}
+    with pytest.raises(BadInput, match="1 of 3 runs did not diverge"):
+        networks.whole(Curves(pd.concat([ended[0], nan, cut])), 100)

@@ -27,6 +27,7 @@ from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 
+APART = 1000  # seed of the networks on which learning rates are compared
 # 1 for each class of CIFAR-10 that is animate: bird, cat, deer, dog, frog, horse
 ANIMATE = (0, 0, 1, 1, 1, 1, 1, 1, 0, 0)
 
@@ -39,11 +40,13 @@ class Scale:
         dataset: images, in two classes.
         widths: factors on the network's channels.
         inputs: test images on which kernels are measured before training.
-        seeds: independent networks.
+        seeds: independent networks before training.
+        trained: independent networks that are trained.
         steps: of training.
         along: test images on which kernels are measured along training.
         pool: side of the squares that are averaged to a pixel.
         training: what else a training takes.
+        rates: learning rates, of which `rate` chooses one.
     """
 
     dataset: str
@@ -54,13 +57,15 @@ class Scale:
     along: int
     pool: int = 1
     training: Mapping[str, Any] = field(default_factory=dict)
+    rates: tuple[float, ...] = (0.05, 0.015, 0.005)
+    trained: int = 3
 
 
 ONLINE = {"online": True, "augment": "crop_flip"}
 SCALES = {
-    "smoke": Scale("digits", (0.5, 1.0, 2.0), 160, 3, 60, 160),
+    "smoke": Scale("digits", (0.5, 1.0, 2.0), 160, 3, 60, 160, rates=(0.05,)),
     "laptop": Scale("cifar10", (0.5, 1.0, 2.0), 1000, 3, 600, 500, 2, ONLINE),
-    "gpu": Scale("cifar10", (2.0, 4.0, 8.0), 2000, 3, 1000, 1000, 1, ONLINE | {"batch_size": 128}),
+    "gpu": Scale("cifar10", (2.0, 4.0, 8.0), 2000, 3, 1000, 1000, 1, ONLINE | {"batch_size": 128}, trained=5),
 }
 
 
@@ -86,15 +91,15 @@ def examples(scale: str) -> tuple[np.ndarray, np.ndarray]:
     return data.inputs("test")[: s.inputs], y - y.mean()
 
 
-def network_setting(scale: str, width: float, seed: int) -> dict[str, Any]:
+def network_setting(scale: str, width: float, seed: int, learning_rate: float) -> dict[str, Any]:
     """A run: squared loss on two classes, momentum, no normalisation layers."""
     s = settings(scale)
     data = load(s.dataset)
     return {
         "model": "myrtle", "dataset": s.dataset, "superclass": grouping(data).tolist(), "width": width,
-        "loss": "mse", "optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.05, "batch_size": 64,
-        "steps": s.steps, "checkpoints_per_decade": 3, "measure": [], "seed": seed, "test_size": s.inputs,
-        "evaluate_at_most": 500, "pool": s.pool, **s.training,
+        "loss": "mse", "optimizer": "sgd", "momentum": 0.9, "learning_rate": learning_rate,
+        "batch_size": 64, "steps": s.steps, "checkpoints_per_decade": 3, "measure": [], "seed": seed,
+        "test_size": s.inputs, "evaluate_at_most": 500, "pool": s.pool, **s.training,
         **({"graphs": True, "precision": "tf32"} if trained.on_gpu() else {}),
     }  # fmt: skip
 
@@ -174,7 +179,48 @@ def fig6b(scale: str) -> Reproduction:
     return _spectra_figure(scale, "target_power")
 
 
+# --- learning rates ----------------------------------------------------------------------------------------
+
+
+def lowest_loss(curves: Curves, steps: int) -> float:
+    """The learning rate with the lowest mean log training loss over the second half of `steps`.
+
+    A rate at which a run diverges is out.
+    """
+    frame = curves.frame
+    loss = frame["train_loss"].where(frame["train_loss"] > 0).astype(float)
+    late = frame.assign(log_loss=np.log(loss))[frame["step"] >= steps / 2]
+    runs = frame.groupby("learning_rate")["run"].nunique()
+    means = {
+        eta: part["log_loss"].mean(skipna=False)  # nan where one is
+        for eta, part in late.groupby("learning_rate")
+        if (part["step"] == steps).sum() == runs[eta]  # all came to the end
+    }
+    finite = {eta: mean for eta, mean in means.items() if np.isfinite(mean)}
+    if not finite:
+        raise BadInput(f"training diverges at all rates, {', '.join(f'{eta:g}' for eta in runs.index)}")
+    return float(min(finite, key=finite.__getitem__))  # type: ignore[arg-type]
+
+
+def rate_rows(kind: str, among: tuple[float, ...], chosen: float) -> list[Row]:
+    """A row on the learning rate, where it was chosen among several."""
+    if len(among) == 1:
+        return []
+    note = f"the one with the lowest training loss on networks apart, of {', '.join(f'{x:g}' for x in among)}"
+    return [Row(f"learning rate ({kind})", chosen, note=note)]
+
+
 # --- Figure 9: along training ------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def rate(scale: str) -> float:
+    """The learning rate of figure 9; of several, that with the lowest training loss on two networks apart."""
+    s = settings(scale)
+    if len(s.rates) == 1:
+        return s.rates[0]
+    chosen = [network_setting(scale, s.widths[1], APART + k, eta) for eta in s.rates for k in range(2)]
+    return lowest_loss(trained.runs(chosen, "rates"), s.steps)
 
 
 @lru_cache(maxsize=2)
@@ -185,10 +231,21 @@ def after_kernels(scale: str) -> Curves:
     s = settings(scale)
     x, y = examples(scale)
     parts = []
-    for seed in range(s.seeds):
+    for seed in range(s.trained):
         reading = measure.KernelReading(x[: s.along], y[: s.along])  # type: ignore[arg-type]
-        parts.append(trained.runs([network_setting(scale, s.widths[1], seed)], "fig9", extra=reading))
-    return Curves.concat(parts)
+        parts.append(
+            trained.runs([network_setting(scale, s.widths[1], seed, rate(scale))], "fig9", extra=reading)
+        )
+    return whole(Curves.concat(parts), s.steps)
+
+
+def whole(curves: Curves, steps: int) -> Curves:
+    """The runs that came to the end; those that diverged have no kernel there."""
+    ended = curves.frame.loc[curves.frame["step"] == steps]
+    runs = ended.loc[np.isfinite(ended["test_loss"].astype(float)), "run"]
+    if len(runs) < 2:
+        raise BadInput(f"{len(runs)} of {curves.frame['run'].nunique()} runs did not diverge: lower the rate")
+    return Curves(curves.frame[curves.frame["run"].isin(runs)])
 
 
 def _ends(curves: Curves, column: str) -> tuple[np.ndarray, np.ndarray]:
@@ -211,7 +268,15 @@ def _along(scale: str, column: str, label: str, relation: str, claim: str, note:
         f"{claim}: end less start", change.value, change.stderr, change.n, expected=0.0, relation=relation,
         note=f"stand-in: {s.dataset}; {first.mean():.3g} to {last.mean():.3g}; {note}",
     )  # fmt: skip
-    return Reproduction(curves, figure, (row,))
+    return Reproduction(curves, figure, (*_rate_rows(s, curves, scale), row))
+
+
+def _rate_rows(s: Scale, curves: Curves, scale: str) -> list[Row]:
+    """The learning rate, and the runs that diverged at it."""
+    rows = rate_rows("mse", s.rates, rate(scale))
+    if lost := s.trained - curves.frame["seed"].nunique():
+        rows.append(Row("runs that diverged and are left out", lost, n=s.trained))
+    return rows
 
 
 def fig9a(scale: str) -> Reproduction:
@@ -254,7 +319,7 @@ def fig9c(scale: str) -> Reproduction:
             label=f"{name}: t^-{exponent:.2f}",
         )  # fmt: skip
     style.legend(axis)
-    rows = []
+    rows = _rate_rows(s, curves, scale)
     for name, slopes in (("observed exponent of the test loss in time", observed),
                          ("(a − 1)/b of the kernel after training", predicted)):  # fmt: skip
         mean = verdict.mean(slopes)

@@ -26,7 +26,7 @@ from scalinglab.errors import BadInput
 from scalinglab.estimate import slope
 from scalinglab.figures import style
 from scalinglab.papers import trained, verdict
-from scalinglab.papers.bordelon2024.networks import ANIMATE
+from scalinglab.papers.bordelon2024.networks import ANIMATE, APART, lowest_loss, rate_rows
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Number, Row
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from scalinglab.laws.surface import Surface
 
-APART = 1000  # seed of the networks on which learning rates are compared
 BUDGETS = 25  # values of compute at which widths are compared
 CLOSE = 0.05  # deviation, in the log of the loss, of a fit that describes the curves well
 OPTIMIZER = {"optimizer": "sgd", "online": True, "measure": [], "checkpoints_per_decade": 5}
@@ -124,23 +123,7 @@ def rate(scale: str, kind: str) -> float:
         for eta in s.rates[kind]
         for width in (s.widths[0], s.widths[-1])
     ]
-    return lowest_loss(trained.runs(chosen, "rates").frame, s.setting["steps"])
-
-
-def lowest_loss(frame: pd.DataFrame, steps: int) -> float:
-    """The learning rate with the lowest mean log training loss over the second half of `steps`."""
-    loss = frame["train_loss"].where(frame["train_loss"] > 0).astype(float)
-    late = frame.assign(log_loss=np.log(loss))[frame["step"] >= steps / 2]
-    means = {
-        eta: part["log_loss"].mean(skipna=False)  # nan where one is
-        for eta, part in late.groupby("learning_rate")
-        if (part["step"] == steps).sum() == frame["width"].nunique()  # all came to the end
-    }
-    finite = {eta: mean for eta, mean in means.items() if np.isfinite(mean)}
-    if not finite:
-        rates = ", ".join(f"{eta:g}" for eta in sorted(frame["learning_rate"].unique()))
-        raise BadInput(f"training diverges at all rates, {rates}")
-    return float(min(finite, key=finite.__getitem__))  # type: ignore[arg-type]
+    return lowest_loss(trained.runs(chosen, "rates"), s.setting["steps"])
 
 
 def settings(scale: str, kind: str) -> list[dict[str, Any]]:
@@ -242,14 +225,7 @@ def fig1a(scale: str) -> Reproduction:
 
 def _rate_rows(scale: str, *kinds: str) -> list[Row]:
     """The learning rates that were chosen among several."""
-    rates = {kind: scan(scale).rates[kind] for kind in kinds}
-    return [
-        Row(
-            f"learning rate ({kind})", rate(scale, kind), note="the one with the lowest training loss on "
-            f"networks apart, of {', '.join(f'{x:g}' for x in among)}",
-        )
-        for kind, among in rates.items() if len(among) > 1
-    ]  # fmt: skip
+    return [row for kind in kinds for row in rate_rows(kind, scan(scale).rates[kind], rate(scale, kind))]
 
 
 def _exponent_row(quantity: str, fits: list[Surface], name: str, stand_in: str) -> Row:
