@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.papers import trained
-from scalinglab.papers.bahri2021 import variance
+from scalinglab.papers.bahri2021 import linearized, variance
 from scalinglab.papers.bahri2021.linearized import final_losses, tangent_kernel
 from scalinglab.store import Store
 from scalinglab.train import Setting, run
@@ -114,12 +114,30 @@ def test_the_kernel_of_a_stack_needs_no_copy_of_the_weights_for_every_input():
 def test_widths_that_are_in_the_store_are_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     small = variance.WidthScale("digits", 1, (8, 16), 3, (("erf", "mse"),), 6, 6, 3)
     with trained.kept_in(tmp_path):
-        _, first, _ = variance.width_excess(replace(small, widths=(8,)), "erf", "mse")
-        _, both, _ = variance.width_excess(small, "erf", "mse")
+        _, first = variance.width_excess(variance.width_table(replace(small, widths=(8,))), "erf", "mse")
+        _, both = variance.width_excess(variance.width_table(small), "erf", "mse")
         monkeypatch.setattr(variance, "_losses", lambda settings: iter(()) if not settings else 1 / 0)
-        _, again, _ = variance.width_excess(small, "erf", "mse")
+        _, again = variance.width_excess(variance.width_table(small), "erf", "mse")
     assert (first[:, 0] == both[:, 0]).all()
     assert (again == both).all()
+
+
+def test_networks_that_share_their_initial_weights_are_those_trained_alone(monkeypatch: pytest.MonkeyPatch):
+    drawn = linearized.drawn
+    count: list[int] = []
+    monkeypatch.setattr(linearized, "STACKED", 2 * 4000)  # two networks a stack
+    monkeypatch.setattr(linearized, "drawn", lambda some, m: count.append(len(some)) or drawn(some, m))
+    kinds = [("relu", "mse", 0.3), ("erf", "cross_entropy", 0.5), ("erf", "mse", 0.4)]
+    settings = [
+        replace(WIDE, seed=seed, loss=loss, learning_rate=rate, steps=5,
+                model_options={"hidden": 32, "activation": activation})
+        for seed in (0, 1, 2) for activation, loss, rate in kinds
+    ]  # fmt: skip
+    together = list(final_losses(settings))
+    assert count == [2, 1]  # one draw for three kinds of network
+    for one, found in zip(settings, together):
+        assert found == pytest.approx(next(iter(final_losses([one]))), rel=1e-6)
+    assert len(set(together)) == len(settings)
 
 
 def test_wide_networks_approach_their_linearisation():

@@ -50,8 +50,8 @@ class Scale:
         squared: sets of Fig. 1 top-right that are trained with MSE as well.
         widths, width_data: factors on the network, at D = `width_data`.
         width_datasets: of Fig. 1 bottom-left; `datasets` by default.
-        residual_widths, residual_data: factors on Wide ResNets of depth 10 that are shown beside the network
-            of `base`, and their D.
+        residual_widths, residual_data, residual_steps: factors on Wide ResNets of depth 10 that are shown
+            beside the network of `base`, their D and steps.
         seeds: each with its own network, order and examples.
         groupings: superclasses of Fig. 5 left by their number; None is the finest labels.
         noises: standard deviations of Fig. 5 right.
@@ -77,6 +77,7 @@ class Scale:
     width_datasets: tuple[str, ...] = ()
     residual_widths: tuple[float, ...] = ()
     residual_data: int = 0
+    residual_steps: int = 0
 
 
 SHARED: Setting = {
@@ -108,11 +109,11 @@ SCALES = {
     "gpu": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist"), "cifar100", "cifar10",
         {**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6},
-        PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 50_000, ("cifar10", "mnist"), 3,
+        PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 25_000, ("cifar10", "mnist"), 3,
         (100, 20, 5), (0.0, 1.0, 2.0),
         ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[2:6],
-        {**RESIDUAL, "steps": 1500, "checkpoints_per_decade": 8},
-        ("fashion-mnist",), (0.25, 0.5, 1.0, 2.0, 4.0), 50_000,
+        {**RESIDUAL, "steps": 400, "checkpoints_per_decade": 8},
+        ("fashion-mnist",), (0.25, 0.5, 1.0, 2.0), 50_000, 1500,
     ),
     "paper": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist", "svhn"), "cifar100", "cifar10", WIDE, PAPER_SIZES,
@@ -324,7 +325,8 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     parts = [(named, s.widths)]
     if s.residual_widths:
         (dataset,) = usable([s.noisy])
-        residual = {**s.aspect_base, "depth": 10, "dataset": dataset, "n_data": s.residual_data}
+        residual = {**s.aspect_base, "depth": 10, "dataset": dataset}
+        residual |= {"n_data": s.residual_data, "steps": s.residual_steps}
         parts.append(({f"{dataset}, WRN-10-k": residual}, s.residual_widths))
     found, curves = joined(
         *(

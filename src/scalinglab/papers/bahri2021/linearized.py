@@ -7,7 +7,9 @@ same steps in function space,
 
 on training and test inputs at once, with the tangent kernel Θ (outputs × outputs) of the network as it was
 drawn. That is the same map as a step of gradient descent on the parameters of the linearised network, without
-rounding of a million parameters. Initialisations are stacked, as many as fit.
+rounding of a million parameters. Initialisations are stacked, as many as fit. Neighbouring settings that
+start from the same weights (other losses, rates, activations) share their draw, which takes longer than the
+training of a wide network.
 """
 
 from __future__ import annotations
@@ -36,15 +38,22 @@ AHEAD = 8  # stacks whose weights are drawn while others train
 
 @dataclass(frozen=True)
 class Stack:
-    """Settings that differ in their initial weights only, their data, and a network for layers and scales.
+    """Settings that differ in their initial weights only, their data, and a network for layers and scales."""
+
+    settings: list[Setting]
+    resident: Resident
+    model: Network
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Stacks that start from the same weights.
 
     Attributes:
         weights: that are being drawn, by name, (networks, …).
     """
 
-    settings: list[Setting]
-    resident: Resident
-    model: Network
+    stacks: list[Stack]
     weights: Future[Named]
 
 
@@ -53,13 +62,21 @@ def final_losses(settings: Sequence[Setting]) -> Iterator[tuple[float, float]]:
     for setting in settings:
         _check(setting)
     with ThreadPoolExecutor(AHEAD, thread_name_prefix="scalinglab-draw") as drawing:
-        queue: deque[Stack] = deque()
-        for stack in _stacks(settings, drawing):
-            queue.append(stack)
+        queue: deque[Drawn] = deque()
+        for one in _drawn(settings, drawing):
+            queue.append(one)
             if len(queue) > AHEAD:
-                yield from stack_losses(queue.popleft())
+                yield from _losses(queue.popleft())
         while queue:
-            yield from stack_losses(queue.popleft())
+            yield from _losses(queue.popleft())
+
+
+def _losses(one: Drawn) -> Iterator[tuple[float, float]]:
+    """The losses of all stacks, initialisation by initialisation."""
+    device = one.stacks[0].resident.device
+    weights = {name: value.to(device) for name, value in one.weights.result().items()}
+    for same_weights in zip(*(stack_losses(stack, weights) for stack in one.stacks)):
+        yield from same_weights
 
 
 def _check(setting: Setting) -> None:
@@ -74,32 +91,45 @@ def _check(setting: Setting) -> None:
         )
 
 
-def _stacks(settings: Sequence[Setting], drawing: ThreadPoolExecutor) -> Iterator[Stack]:
-    """Neighbours that differ in their seeds only, as many as fit."""
+def _drawn(settings: Sequence[Setting], drawing: ThreadPoolExecutor) -> Iterator[Drawn]:
+    """Neighbours that differ in their seeds, or in what the initial weights do not depend on, in stacks."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     models: dict[str, Network] = {}  # drawing a large network takes a second, and losses share it
-    for _, same in groupby(settings, lambda s: replace(s, seed=0, init_seed=None).run):
-        members = list(same)
-        first = members[0]
-        dataset = dataset_of(first)
-        resident = Resident(dataset.subset(first.n_data or dataset.n_data, first.seed_of("data")), device)
-        shape = replace(first, seed=0, init_seed=None, loss="mse").run
-        if shape not in models:
-            models[shape] = network(first, resident).eval()
-        model = models[shape]
-        size = max(1, int(STACKED // sum(p.numel() for p in model.parameters())))
-        for start in range(0, len(members), size):
-            some = members[start : start + size]
-            yield Stack(some, resident, model, drawing.submit(drawn, some, model))
+    starts = [list(same) for _, same in groupby(settings, _start)]
+    for _, alike in groupby(starts, lambda same: [replace(s, seed=0, init_seed=None).run for s in same]):
+        members = list(alike)
+        empty = [_empty(setting, device, models) for setting in members[0]]
+        size = max(1, int(STACKED // sum(p.numel() for p in empty[0].model.parameters())))
+        for place in range(0, len(members), size):
+            some = members[place : place + size]
+            stacks = [replace(one, settings=[same[k] for same in some]) for k, one in enumerate(empty)]
+            yield Drawn(stacks, drawing.submit(drawn, stacks[0].settings, stacks[0].model))
 
 
-def stack_losses(stack: Stack) -> list[tuple[float, float]]:
-    """The test losses of the networks of a stack and of their linearisations."""
-    setting, resident = stack.settings[0], stack.resident
-    weights = {name: value.to(resident.device) for name, value in stack.weights.result().items()}
-    with precision(setting, resident.device):
+def _start(setting: Setting) -> str:
+    """The same for settings whose networks start from the same weights, whatever their activation."""
+    options = {name: own for name, own in setting.model_options.items() if name != "activation"}
+    own = setting.seed_of("init")
+    return replace(
+        setting, seed=0, init_seed=own, loss="mse", learning_rate=1.0, model_options=options
+    ).run  # fmt: skip
+
+
+def _empty(setting: Setting, device: torch.device, models: dict[str, Network]) -> Stack:
+    """A stack of no settings: their data, and a network, which settings of several losses share."""
+    dataset = dataset_of(setting)
+    resident = Resident(dataset.subset(setting.n_data or dataset.n_data, setting.seed_of("data")), device)
+    shape = replace(setting, seed=0, init_seed=None, loss="mse", learning_rate=1.0).run
+    if shape not in models:
+        models[shape] = network(setting, resident).eval()
+    return Stack([], resident, models[shape])
+
+
+def stack_losses(stack: Stack, weights: Named) -> list[tuple[float, float]]:
+    """The test losses of the networks of a stack and of their linearisations; weights are not changed."""
+    with precision(stack.settings[0], stack.resident.device):
         linear = _linearized(stack, weights)
-        plain = _trained(stack, weights)
+        plain = _trained(stack, {name: value.clone() for name, value in weights.items()})
     return list(zip(plain.tolist(), linear.tolist()))
 
 

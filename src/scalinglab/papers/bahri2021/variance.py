@@ -229,10 +229,10 @@ def fig1_bottom_right(scale: str) -> Reproduction:
     axis = style.loglog(
         axes[0, 0], "width w", "|L(w) − L of its linearisation|", "variance-limited in width: slope −1"
     )
-    rows, frames = [], []
+    rows, table = [], width_table(s)
     for (activation, loss), color in zip(s.kinds, style.PALETTE):
         name = f"{s.dataset}, {activation}, {loss.replace('_', '-')}"
-        widths, excess, frame = width_excess(s, activation, loss)
+        widths, excess = width_excess(table, activation, loss)
         sign = float(np.sign(excess.mean()))
         alpha = exponents.of_differences(widths, sign * excess)
         draw(axis, widths, sign * excess, color, f"{name}: {alpha or 'lost in noise'}")
@@ -242,16 +242,13 @@ def fig1_bottom_right(scale: str) -> Reproduction:
             difference_row(f"{name}: α_W", alpha, len(excess), note, paper=1.0),
             _second_order_width(name, widths, excess),
         ]
-        frames.append(frame)
     style.legend(axis)
-    curves = Curves(
-        pd.concat(frames, ignore_index=True), settings=["activation", "objective"], source="train"
-    )
+    curves = Curves(table, settings=["activation", "objective"], source="train")
     return Reproduction(curves, figure, tuple(rows))
 
 
-def width_excess(s: WidthScale, activation: str, loss: str) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
-    """Widths (n,), differences of test losses (initialisations, n), and the table behind them."""
+def width_table(s: WidthScale) -> pd.DataFrame:
+    """The losses of every width, initialisation and kind of network, and of its linearisation."""
     from scalinglab.train import Setting
 
     settings = [
@@ -262,19 +259,25 @@ def width_excess(s: WidthScale, activation: str, loss: str) -> tuple[np.ndarray,
             "learning_rate": s.learning_rates[activation], "full_batch": True, "steps": s.steps,
             "measure": (), "checkpoints_per_decade": 1, "data_seed": 0, "order_seed": 0, "seed": seed,
         }
-        for w in s.widths for seed in range(s.initializations)
+        for w in s.widths for seed in range(s.initializations) for activation, loss in s.kinds
     ]  # fmt: skip
     found = trained.measured(
         [{**Setting.from_dict(one).identity(), "beside": "its linearisation"} for one in settings],
         "variance-limited in width", _losses,
     ).frame  # fmt: skip
-    hidden = found["model_options"].map(lambda options: json.loads(options)["hidden"])
-    columns = ["run", "seed", "step", "test_loss", "linearized_test_loss"]
-    table = found[columns].assign(width=hidden).sort_values(["width", "seed"])
-    table["excess_loss"] = table["test_loss"] - table["linearized_test_loss"]
-    wide = table.pivot_table(index="seed", columns="width", values="excess_loss")
-    told = table.assign(dataset=s.dataset, activation=activation, objective=loss)
-    return wide.columns.to_numpy(float), wide.to_numpy(), told
+    options = found["model_options"].map(json.loads)
+    table = found[["run", "dataset", "seed", "step", "test_loss", "linearized_test_loss"]].assign(
+        width=options.map(lambda own: own["hidden"]), activation=options.map(lambda own: own["activation"]),
+        objective=found["loss"], excess_loss=found["test_loss"] - found["linearized_test_loss"],
+    )  # fmt: skip
+    return table.sort_values(["activation", "objective", "width", "seed"], ignore_index=True)
+
+
+def width_excess(table: pd.DataFrame, activation: str, loss: str) -> tuple[np.ndarray, np.ndarray]:
+    """Widths (n,), and differences of test losses (initialisations, n), of one kind of network."""
+    own = table[(table["activation"] == activation) & (table["objective"] == loss)]
+    wide = own.pivot_table(index="seed", columns="width", values="excess_loss")
+    return wide.columns.to_numpy(float), wide.to_numpy()
 
 
 def _losses(settings: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, float]]:
