@@ -15,43 +15,32 @@ from training_parts.results import Results
 from training_parts.search import WIDTHS
 
 BATCHES = {16: (8, 16), 64: (8, 16, 32, 64), 1 << 30: (128, 256, 512)}  # by the limits of TILES
-CANDIDATES = {  # ROWS, UNITS, FEATURES (0: none), num_warps, EARLY; of a whole step in one launch see WHOLE
-    (16, "forward"): [(16, 64, 64, 4), (16, 32, 64, 4), (16, 32, 128, 4), (16, 16, 128, 2)],
-    (16, "output"): [(16, 32, 0, 4), (16, 64, 0, 4), (16, 16, 0, 4)],
-    (16, "update"): [(16, 64, 64, 4, True), (16, 32, 64, 4, True), (16, 32, 128, 4, True),
-                     (16, 32, 128, 4, False)],
-    (64, "forward"): [(32, 64, 64, 4), (32, 32, 64, 4), (32, 32, 128, 4), (64, 32, 64, 4)],
-    (64, "output"): [(32, 32, 0, 4), (16, 32, 0, 4), (32, 16, 0, 4)],
-    (64, "update"): [(32, 64, 64, 4, True), (32, 32, 64, 4, True), (32, 32, 128, 4, True),
-                     (32, 32, 128, 4, False), (32, 64, 128, 4, False)],
-    (1 << 30, "forward"): [(128, 64, 32, 4), (128, 64, 64, 4), (64, 32, 64, 4), (128, 32, 64, 4)],
-    (1 << 30, "output"): [(32, 32, 0, 4), (64, 32, 0, 8), (64, 16, 0, 4), (32, 16, 0, 4)],
-    (1 << 30, "update"): [(32, 64, 128, 4, False), (64, 64, 64, 4, False), (32, 32, 128, 4, False),
-                          (64, 32, 128, 4, False), (32, 64, 64, 4, False)],
+CANDIDATES = {  # ROWS, UNITS, FEATURES (0: none), num_warps, num_stages, EARLY
+    (16, "forward"): [(16, 32, 64, 4, n) for n in (2, 3, 4, 5)] + [(16, 32, 128, 8, 3), (16, 64, 64, 4, 4)],
+    (16, "output"): [(16, 64, 0, 4, n) for n in (1, 2, 3)] + [(16, 64, 0, 2, 2), (16, 32, 0, 2, 2)],
+    (16, "update"): [(16, 32, 64, 4, n, True) for n in (1, 3)] + [(16, 32, 64, 2, 1, True),
+                     (16, 16, 128, 4, 1, True), (16, 32, 128, 8, 1, True), (16, 16, 64, 2, 1, True)],
+    (64, "forward"): [(64, 32, 64, 4, n) for n in (2, 3, 4)] + [(64, 32, 32, 4, 4), (64, 32, 128, 4, 2),
+                      (64, 64, 64, 4, 3), (64, 64, 32, 4, 4), (64, 16, 64, 2, 3)],
+    (64, "output"): [(32, 32, 0, 4, n) for n in (1, 2, 3)] + [(32, 64, 0, 4, 2), (64, 32, 0, 4, 1)],
+    (64, "update"): [(32, 64, 128, 4, n, False) for n in (1, 2, 3)] + [(64, 64, 128, 8, 1, False),
+                     (64, 32, 128, 4, 1, False), (32, 32, 64, 4, 1, True), (32, 64, 64, 8, 1, True),
+                     (16, 32, 64, 4, 1, True), (16, 64, 128, 8, 1, True)],
+    (1 << 30, "forward"): [(128, 64, 32, 4, n) for n in (2, 3, 4, 5)] + [(64, 64, 32, 4, 4),
+                           (64, 64, 64, 4, 3), (256, 64, 32, 8, 3), (128, 128, 32, 8, 3)],
+    (1 << 30, "output"): [(32, 32, 0, 4, n) for n in (1, 2, 4)] + [(32, 64, 0, 4, 3), (32, 64, 0, 8, 3),
+                          (16, 32, 0, 4, 3), (32, 32, 0, 8, 3)],
+    (1 << 30, "update"): [(64, 32, 128, 4, n, False) for n in (1, 2, 3, 4)] + [(128, 32, 128, 4, 2, False),
+                          (64, 32, 64, 4, 3, False), (32, 64, 128, 4, 2, False), (64, 64, 128, 8, 2, False),
+                          (128, 64, 128, 8, 2, False), (128, 64, 64, 4, 2, False), (64, 32, 256, 8, 2, False),
+                          (64, 16, 128, 4, 3, False), (128, 32, 64, 4, 2, False)],
 }  # fmt: skip
-WHOLE = [  # ROWS, UNITS, TOGETHER, num_warps, EARLY, maxnreg
-    (16, 8, 8, 8, True, 128), (16, 8, 8, 8, False, 128), (16, 8, 16, 8, True, None),
-    (16, 8, 16, 16, True, None), (16, 16, 16, 8, False, None), (16, 16, 16, 16, True, None),
-]  # fmt: skip
 LAUNCHES, REPEATS = 20, 5
 
 
 def tiles_part(part: str, results: Results) -> None:
     from scalinglab.train.kernels import fused_mlp
 
-    whole = []
-    for shape in WHOLE:
-        times = [
-            results.add(
-                part, f"batches {BATCHES[at]} step {shape}", lambda a=at, s=shape: measured(a, "step", s)
-            )
-            for at in (16, 64)
-        ]
-        if all("ms" in row for row in times):
-            whole.append((sum(row["ms"] for row in times), shape))
-    if whole:
-        results.add(part, "best step", lambda: {"whole": whole_of(min(whole)[1])})
-        print("WHOLE_STEP = " + pformat(whole_of(min(whole)[1]), sort_dicts=False, width=108))
     best = {limit: dict(usual) for limit, usual in fused_mlp.TILES.items()}
     for (limit, kernel), shapes in CANDIDATES.items():
         rows = []
@@ -67,15 +56,9 @@ def tiles_part(part: str, results: Results) -> None:
 
 def tile_of(shape: tuple) -> dict:
     """A tile by the names of the kernels' arguments."""
-    rows, units, features, warps, *early = shape
+    rows, units, features, warps, stages, *early = shape
     tile = {"ROWS": rows, "UNITS": units} | ({"FEATURES": features} if features else {})
-    return tile | {"num_warps": warps} | ({"EARLY": early[0]} if early else {})
-
-
-def whole_of(shape: tuple) -> dict:
-    """A tile of the kernel of whole steps."""
-    names = ("ROWS", "UNITS", "TOGETHER", "num_warps", "EARLY", "maxnreg")
-    return {**dict(zip(names, shape, strict=True)), "num_stages": 1}
+    return tile | {"num_warps": warps, "num_stages": stages} | ({"EARLY": early[0]} if early else {})
 
 
 _STACKS: dict = {}  # by batches and width
@@ -90,11 +73,7 @@ def measured(limit: int, kernel: str, shape: tuple) -> float:
 
     usual, device = fused_mlp.tiles, torch.device("cuda")
     graphs, sides = [], streams(device, len(WIDTHS))
-    if kernel == "step":
-        changed = mock.patch.object(fused_mlp, "WHOLE_STEP", whole_of(shape))
-    else:
-        changed = mock.patch.object(fused_mlp, "tiles", lambda most: {**usual(most), kernel: tile_of(shape)})
-    with changed:
+    with mock.patch.object(fused_mlp, "tiles", lambda most: {**usual(most), kernel: tile_of(shape)}):
         for width, side in zip(WIDTHS, sides, strict=True):
             key = (limit, width)
             if key not in _STACKS:
@@ -124,14 +103,13 @@ def captured(group, kernel: str, side):
 
     fused = group.fused
     group.stream.fill(0, 16)
-    fused.examples = group.stream.index(group.clock.counter, 2)
+    fused.examples = group.stream.index(group.clock.counter, 1)
     launch = {
-        "step": lambda: fused._whole_step(0, 2),
         "forward": lambda: fused._forward(0, 0, True),
         "output": lambda: fused._output(0, 0),
         "update": lambda: fused._update(0, 0),
     }
-    fused._whole_step(-1, 2) if kernel == "step" else launch["forward"]()
+    launch["forward"]()
     launch[kernel]()
     torch.cuda.synchronize()
     with torch.cuda.stream(side):

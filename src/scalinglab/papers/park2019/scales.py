@@ -43,7 +43,7 @@ class Reduced:
         batches: levels of the batch search.
         batch, rates: batch size and levels of the rate search; none without rates.
         near: range of w B in which batch sizes are searched, and rates by the batch size of equal noise.
-        seeds: repetitions.
+        seeds, rate_seeds: repetitions of the batch search and of the rate search.
         precision: of products; convolutions take a third of the time in TF32.
     """
 
@@ -54,6 +54,7 @@ class Reduced:
     rates: tuple[float, ...] = ()
     near: tuple[float, float] = (0.0, math.inf)
     seeds: int = SEEDS["gpu"]
+    rate_seeds: int = SEEDS["gpu"]
     precision: str = "fp32"
 
     def batches_of(self, w: float) -> tuple[int, ...]:
@@ -67,18 +68,26 @@ class Reduced:
         return tuple(own for own in self.rates if low <= w * self.batch * rate / own <= high)
 
 
-MLP_WIDTHS, MLP_BATCHES = (64, 128, 256, 512), (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768,
-                                                1024, 1536, 2048)  # fmt: skip
+MLP_WIDTHS = (64, 128, 256, 512)
+MLP_BATCHES = (6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 MLP_RATES = tuple(640 / batch for batch in MLP_BATCHES)  # at batch 64: the noise of those batches at rate 10
 GPU = {
-    # shorter searches over all levels, an eighth of the time, had their optima near w B = 18,000
     "mnist 1LP ntk": Reduced(
-        1 / 2, (*MLP_WIDTHS, 1024), MLP_BATCHES, 64, MLP_RATES, near=(8_000, 80_000), seeds=8
+        1 / 2, (*MLP_WIDTHS, 1024), MLP_BATCHES, 64, MLP_RATES, near=(2048, 65_536), seeds=8, rate_seeds=4
     ),
-    "mnist 2LP ntk": Reduced(1 / 4, MLP_WIDTHS, MLP_BATCHES, 64, MLP_RATES, near=(12_000, 131_072), seeds=8),
+    "mnist 2LP ntk": Reduced(
+        1 / 4,
+        MLP_WIDTHS,
+        (8, 16, 32, 64, 128, 256, 512, 1024),
+        64,
+        (80.0, 40.0, 20.0, 10.0, 5.0, 2.5, 1.25, 0.625),
+        near=(4096, 65_536),
+        seeds=4,
+        rate_seeds=4,
+    ),
     "mnist 1LP standard": Reduced(1 / 12, MLP_WIDTHS, (2, 4, 8, 16, 32, 64, 128)),
     "fashion-mnist CNN ntk": Reduced(
-        1 / 20, (2, 4, 8), (32, 64, 128, 256, 512, 1024), near=(256, 2048), seeds=3, precision="tf32"
+        1 / 60, (2, 4, 8), (32, 64, 128, 256, 512, 1024), near=(0, 2048), seeds=6, precision="tf32"
     ),
     "fashion-mnist CNN ntk bn": Reduced(
         1 / 240, (2, 4, 8), (32, 64, 128, 256, 512), 192, (2.5, 5.0, 10.0, 20.0, 40.0)
@@ -209,7 +218,7 @@ def rate_search(key: str, scale: str) -> Settings:
     steps = experiment.reference_steps
     if scale == "gpu":
         reduced = _reduced(key)
-        batch, seeds = reduced.batch, reduced.seeds
+        batch, seeds = reduced.batch, reduced.rate_seeds
         levels = {w: reduced.rates_of(w, experiment.rate) for w in reduced.widths}
         steps = reduced.share * max(experiment.min_steps, experiment.min_epochs * experiment.n_data / batch)
     own = _own(experiment, scale, key) | {"batch_size": batch}

@@ -1,8 +1,7 @@
 """Steps of stacked multi-layer perceptrons by kernels of our own, all runs of a stack in a few launches.
 
 The runs of a stack share the network and may differ in batch size, learning rate, seeds, training set and
-length. A step of d hidden layers is 3d launches (`scalinglab.train.kernels.triton_mlp`) for any batches; one
-hidden layer, batches of up to 64 and few enough features take one (`scalinglab.train.kernels.triton_step`).
+length. A step of d hidden layers is 3d launches (`scalinglab.train.kernels.triton_mlp`) for any batches.
 """
 
 from __future__ import annotations
@@ -50,34 +49,28 @@ def bracket(batch: int) -> str:
 
 # What one program of each kernel takes, by the largest batch of a stack (benchmarks/training.py, part tiles).
 # 64 units are what four warps multiply in one instruction, which waits for what was written before it; 32
-# take more instructions and do not wait. Weights are split wherever they are read, so a program takes many
-# examples; but not as many as units, for the compiler would read tiles of one shape alike, weights as bytes.
+# take more instructions and do not wait, which is faster except where a forward pass has large batches.
 # EARLY: weights are read before their gradient is known.
 TILES: dict[int, dict[str, dict[str, int]]] = {
     16: {
-        "forward": {"ROWS": 16, "UNITS": 64, "FEATURES": 64, "num_warps": 4},
-        "output": {"ROWS": 16, "UNITS": 32, "num_warps": 4},
+        "forward": {"ROWS": 16, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
+        "output": {"ROWS": 16, "UNITS": 64, "num_warps": 4},
         "hidden_gradient": {"ROWS": 16, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
-        "update": {"ROWS": 16, "UNITS": 64, "FEATURES": 64, "num_warps": 4, "EARLY": True},
+        "update": {"ROWS": 16, "UNITS": 32, "FEATURES": 64, "num_warps": 4, "EARLY": True},
     },
     SMALL: {
-        "forward": {"ROWS": 32, "UNITS": 64, "FEATURES": 64, "num_warps": 4},
+        "forward": {"ROWS": 64, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
         "output": {"ROWS": 32, "UNITS": 32, "num_warps": 4},
         "hidden_gradient": {"ROWS": 32, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
-        "update": {"ROWS": 32, "UNITS": 64, "FEATURES": 64, "num_warps": 4, "EARLY": True},
+        "update": {"ROWS": 32, "UNITS": 64, "FEATURES": 128, "num_warps": 4, "EARLY": False},
     },
     1 << 30: {
         "forward": {"ROWS": 128, "UNITS": 64, "FEATURES": 32, "num_warps": 4},
         "output": {"ROWS": 32, "UNITS": 32, "num_warps": 4},
         "hidden_gradient": {"ROWS": 128, "UNITS": 16, "FEATURES": 64, "num_warps": 4},
-        "update": {"ROWS": 32, "UNITS": 64, "FEATURES": 128, "num_warps": 4, "EARLY": False},
+        "update": {"ROWS": 64, "UNITS": 32, "FEATURES": 128, "num_warps": 4, "EARLY": False},
     },
 }
-# one launch a step: bounds, and what one program takes; features are shared out to its warps
-WHOLE_FEATURES, WHOLE_UNITS = 0, 1024  # off until it was seen on a GPU: 1024 features
-WHOLE_STEP: dict[str, int] = {
-    "ROWS": 16, "UNITS": 8, "TOGETHER": 8, "EARLY": True, "num_warps": 8, "num_stages": 1, "maxnreg": 128
-}  # fmt: skip
 
 
 def tiles(most: int) -> dict[str, dict[str, int]]:
@@ -102,9 +95,9 @@ class FusedSteps:
         self, setting: Setting, model: nn.Module, rule: Rule, resident: Resident, stream: Ring,
         parameters: dict[str, Tensor], moments: Moments, counter: Tensor, diverged_at: Tensor,
     ) -> None:  # fmt: skip
-        from scalinglab.train.kernels import triton_mlp, triton_step
+        from scalinglab.train.kernels import triton_mlp
 
-        self.kernels, self.whole_step = triton_mlp, triton_step.step
+        self.kernels = triton_mlp
         self.layers = [(name, layer) for name, layer in model.named_modules() if isinstance(layer, Dense)]
         values = {name: value.detach() for name, value in parameters.items()}
         momenta = dict(zip(values, moments.slots[0])) if moments.slots else values
@@ -144,44 +137,16 @@ class FusedSteps:
             [torch.empty((runs, most, n), device=device) for n in hidden] for _ in range(2)
         )
         self.sizes = (runs, most)
-        features = self.layers[0][1].in_features
-        is_narrow = features <= WHOLE_FEATURES and hidden[0] <= WHOLE_UNITS
-        self.is_whole = len(hidden) == 1 and most <= SMALL and is_narrow
-        tile = WHOLE_STEP if self.is_whole else self.tiles["forward"]
-        self.shares = math.ceil(hidden[-1] / tile["UNITS"])
+        self.shares = math.ceil(hidden[-1] / self.tiles["forward"]["UNITS"])
         self.partial = torch.empty((runs, self.shares, most, self.classes), device=device)
-        if self.is_whole:
-            wide = max(16, 1 << math.ceil(math.log2(features / tile["num_warps"])))
-            parts = {"PARTS": tile["num_warps"], "WIDE": wide, "CLASSES": self.classes}
-            self.whole_tile = {**tile, **parts, "PRECISION": PRODUCTS[precision]}
-            # what one step leaves for the next, in turn
-            self.between = [(self.hidden[0], self.partial)]
-            self.between += [(torch.empty_like(self.hidden[0]), torch.empty_like(self.partial))]
 
     def steps(self, count: int) -> None:
         """Launch so many steps."""
         self.examples = self.stream.index(self.counter, count)
-        if self.is_whole:
-            for ahead in range(-1, count):
-                self._whole_step(ahead, count)
-        else:
-            for ahead in range(count):
-                self._step(ahead)
+        for ahead in range(count):
+            self._step(ahead)
         self.counter += count
         self.moments.steps += count
-
-    def _whole_step(self, ahead: int, count: int) -> None:
-        """Launch a step and the forward pass of the next: before the first the one, at the last the other."""
-        (_, layer), (_, readout) = self.layers
-        below, above = self.tensors
-        self.whole_step[(self.shares, len(self.order))](
-            *self._inputs(0), self.targets, self.examples, self.counter, ahead, self.order,
-            self.moments.rates, self.diverged_at, *below[:4], *above[:4], *self.between[ahead % 2],
-            *self.between[(ahead + 1) % 2], self.shares, layer.in_features, layer.out_features,
-            readout.out_features, *self.sizes, layer.multiplier, layer.bias_multiplier, *below[4:],
-            readout.multiplier, readout.bias_multiplier, *above[4:], *self.optimizer, self.smoothing,
-            LEARN=ahead >= 0, AHEAD=ahead < count - 1, **self._bytes(0), **self.form, **self.whole_tile,
-        )  # fmt: skip
 
     def _step(self, ahead: int) -> None:
         """Launch the step that is `ahead` of the counter."""
@@ -240,8 +205,5 @@ class FusedSteps:
 
     def _kind(self, level: int) -> dict[str, bool]:
         """Whether a layer reads the data, whether these are bytes, and all normalised alike."""
-        return {"FIRST": level == 0, **self._bytes(level)}
-
-    def _bytes(self, level: int) -> dict[str, bool]:
         in_bytes = level == 0 and self.data.dtype == torch.uint8
-        return {"BYTES": in_bytes, "UNIFORM": in_bytes and self.uniform}
+        return {"FIRST": level == 0, "BYTES": in_bytes, "UNIFORM": in_bytes and self.uniform}

@@ -98,9 +98,7 @@ def _updated(
         u = momentum * u + change
         tl.store(momenta + place, u, mask=mask)
         change = change + momentum * u if NESTEROV else u
-    w -= rate * change
-    tl.store(weight + place, w, mask=mask)
-    return w
+    tl.store(weight + place, w - rate * change, mask=mask)
 
 
 @triton.jit(do_not_specialize=GENERAL)
