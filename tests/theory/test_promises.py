@@ -4,10 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy import integrate, stats
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.theory import bottlenecks, kernel, manifolds, perceptron
+from scalinglab.theory.dmft import OnePassSGD, sgd
+from scalinglab.theory.perceptron import rules
 
 SPECTRUM = sl.Spectrum.power_law(task_exponent=1.5, spectral_exponent=1.25, n_modes=200)
 
@@ -57,3 +60,40 @@ def test_an_optimum_that_doubles_cannot_hold_is_refused(log_ratio, refused):
         assert math.log(bottlenecks.sum_of_powers(0.5, 0.5, 1 / half, half).params_at_one) == pytest.approx(
             log_ratio
         )
+
+
+@pytest.mark.parametrize("n_params", [math.inf, 40.0])
+def test_one_pass_sgd_is_stable_up_to_the_batch_that_the_kernels_sum_gives(n_params):
+    """Σ_τ K(τ) = (1/B) Σ x/(2/η − x), over eigenvalues, those of drawn features at finite width."""
+    rate = 0.8
+    eigenvalues = np.arange(1, 201.0) ** -1.25
+    if n_params < math.inf:
+        draws = [np.random.default_rng(seed).standard_normal((40, 200)) for seed in range(40)]
+        eigenvalues = np.array([np.linalg.eigvalsh((a * eigenvalues) @ a.T / 40) for a in draws])
+    total = np.mean(np.sum(eigenvalues / (2 / rate - eigenvalues), axis=-1))
+    assert 1.2 < total < 5
+    for factor, stable in ((1.1, True), (0.9, False)):
+        found = sgd.losses(
+            SPECTRUM,
+            np.array([1.0, 3.0]),
+            n_params,
+            math.inf,
+            0.1,
+            OnePassSGD(rate, batch_size=factor * total),
+        )
+        assert bool(found[1]) is stable
+
+
+def test_the_kernel_of_gibbs_learning_and_its_derivative_are_integrals():
+    for overlap in (0.1, 0.5, 0.9):
+        value, slope = rules._gibbs_kernel(np.array(overlap))
+
+        def kernel_at(r):
+            def integrand(t):
+                return stats.norm.pdf(t) * math.exp(-r * t * t / 2) / stats.norm.sf(math.sqrt(r) * t)
+
+            return integrate.quad(integrand, -9, 9, epsabs=1e-12)[0]
+
+        assert float(value) == pytest.approx(kernel_at(overlap), rel=1e-8)
+        ahead, behind = (kernel_at(overlap + step) for step in (1e-4, -1e-4))
+        assert float(slope) == pytest.approx((ahead - behind) / 2e-4, rel=1e-5)
