@@ -277,7 +277,7 @@ def test_complex_numbers_are_refused():
             sl.laws.extrapolate(*given, at=1e5)
 
 
-# --- every form, as its paper writes it ------------------------------------------------------------------
+# --- every form, from its equation ------------------------------------------------------------------------
 
 
 def smooth_break(x, A, c, breaks):
@@ -414,7 +414,7 @@ def test_every_form_has_its_formula_here():
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_a_form_is_the_formula_of_its_paper(name: str):
+def test_a_form_is_its_equation_written_out(name: str):
     formula, place, values = FORMULAS[name]
     form = forms.get(name)
     for factor in (1.0, 1.07):
