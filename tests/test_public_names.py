@@ -113,7 +113,8 @@ def test_network_and_measurement_names():
 
 # the names of the design as users type them, with the arguments that they may give by name
 NAMES = {
-    "Curves": (), "Spectrum": ("eigenvalues", "target_power"), "read": (), "Store": (), "Tracker": ("model", "n_data", "store"),
+    "Curves": (), "Spectrum": ("eigenvalues", "target_power"), "read": (), "Store": (),
+    "Tracker": ("model", "n_data", "store"),
     "answer": ("table", "compute"), "explain": ("run", "model", "data"),
     "Spectrum.power_law": ("task_exponent", "spectral_exponent", "n_modes"),
     "theory.perceptron.fixed_norm": ("load", "sharpness"), "theory.perceptron.hebb": ("load",),
@@ -127,7 +128,8 @@ NAMES = {
     "theory.dmft.GradientFlow": ("momentum",), "theory.dmft.GradientDescent": ("learning_rate", "momentum"),
     "theory.dmft.OnePassSGD": ("learning_rate", "batch_size"),
     "theory.bottlenecks.exponents": ("task_exponent", "spectral_exponent"),
-    "laws.fit": ("form", "x", "y"), "laws.extrapolate": ("x", "y", "at"), "laws.surface.fit": ("n_params", "n_data", "loss"),
+    "laws.fit": ("form", "x", "y"), "laws.extrapolate": ("x", "y", "at"),
+    "laws.surface.fit": ("n_params", "n_data", "loss"),
     "laws.collapse": ("curves", "x", "y"), "laws.dynamical": ("curves", "x", "y"),
     "laws.optimal_noise": ("curves",), "laws.speedup": ("a", "b"), "laws.schedule": (), "laws.plan": (),
     "nets.build": ("input_shape", "n_classes", "width", "parameterization"), "data.load": (),
