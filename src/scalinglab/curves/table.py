@@ -1,4 +1,4 @@
-"""The table itself: what users hold in their hands."""
+"""Curves: the table that theory, simulation, training and readers write, and everything else reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much noise a network takes before it does harm.
+"""The SGD noise up to which a network generalises well, by width.
 
 Where less noise than the optimum costs nothing, the best interval is a plateau and its middle says little.
 Its upper end is sharp: from there on the error rises. The noise at which the error is a given share above its
