@@ -135,6 +135,23 @@ def test_wrong_input_is_told_in_one_line(
     assert "\n" not in str(told.value)
 
 
+def test_a_paper_goes_on_where_one_of_its_entries_cannot_run(monkeypatch: pytest.MonkeyPatch):
+    from scalinglab import papers
+    from scalinglab.curves import Curves
+
+    def reproduce(key: str, *_: object, **__: object) -> papers.Reproduction:
+        if key.endswith("fig1"):
+            raise BadInput("needs a CUDA device")
+        return papers.Reproduction(Curves(pd.DataFrame({"n_data": [1], "loss": [1.0]})), None, ())
+
+    monkeypatch.setattr(papers, "reproduce", reproduce)
+    result = CliRunner().invoke(app, ["reproduce", "damico2025", "--scale", "gpu", "--json"])
+    document = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert document["left_out"] == {"damico2025/fig1": "needs a CUDA device"}
+    assert "damico2025/table2" in document["tables"]
+
+
 def test_errors_of_the_machine_are_told_in_one_line():
     """No memory, no permission: status 1 and one line, as for every other failure."""
     result = scalinglab("simulate", "linear-models", "--n-data", "1e12")

@@ -195,7 +195,7 @@ def test_a_larger_size_is_predicted_from_a_third_of_it_where_three_sizes_are_tha
 
 def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     grid = study.parts("gpu")["ResNet CIFAR10, rate"]
-    epochs = np.array([1.0, 2.0, 4.0, 6.0])
+    epochs = np.array([1.25, 2.0, 4.0])
     rows = [
         {**{name: s[name] for name in ("n_data", "seed", "learning_rate", "precision", "augment", "epochs")},
          "model": "resnet", "dataset": "cifar10", "status": "done", "step": int(10 * epoch), "epoch": epoch,
@@ -218,7 +218,8 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
         first = found[f"ResNet CIFAR10, rate {rate:g}: ln of the norm after one epoch, ours over published"]
         assert first == pytest.approx(np.log(rate / 0.005), abs=1e-9)
     same = "our test error less the published one at equal norm, rms over the curve"
-    assert found[f"ResNet CIFAR10, rate 0.005: {same}"] < 1e-3
+    assert found[f"ResNet CIFAR10, rate 0.005: {same}"] < 5e-3
+    assert found[f"ResNet CIFAR10, rate 0.001: {same}"] is None  # its norms stay below the published ones
 
 
 def test_our_curves_are_compared_with_the_published_at_equal_norm_and_size():

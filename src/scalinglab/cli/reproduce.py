@@ -75,7 +75,7 @@ def reproduce(
     scalinglab reproduce damico2025/fig3 --scale gpu --store runs/ --only "CNN MNIST"
 
     A paper with a scale reproduces all its entries that are built at that scale, and continues where it was
-    interrupted; without a scale it lists them.
+    interrupted; entries that cannot run here are named, with exit status 1. Without a scale it lists them.
 
     'scalinglab reproduce check' reproduces every entry at scale smoke and compares it with its record.
     """
@@ -131,14 +131,21 @@ def _reproduce_all(
     chosen = [entry for entry in known if entry.built and scale in entry.scales]
     if not chosen:
         raise BadInput(f"no entry of {paper} that is built runs at scale {scale!r}")
-    lines, tables = [], {}
+    lines, tables, left_out = [], {}, {}
     for place, entry in enumerate(chosen, start=1):
         typer.echo(f"{place}/{len(chosen)} {entry.key}", err=True)
-        made = papers.reproduce(entry.key, scale, results, **training)
+        try:
+            made = papers.reproduce(entry.key, scale, results, **training)
+        except BadInput as error:  # what one entry lacks here, such as a GPU, others may not need
+            left_out[entry.key] = str(error)
+            typer.echo(f"    left out: {error}", err=True)
+            continue
         lines += [(entry.key, *cells(row)) for row in made.table]
         tables[entry.key] = [row.record() for row in made.table]
-    document = {"paper": paper, "scale": scale, "tables": tables}
+    document = {"paper": paper, "scale": scale, "tables": tables, "left_out": left_out}
     emit(document, pd.DataFrame(lines, columns=["key", *COLUMNS]), as_json=as_json, out=out)
+    if left_out:
+        raise typer.Exit(1)
 
 
 # --- list ------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
 from scalinglab.papers.damico2025 import study
-from scalinglab.papers.trained import NOWHERE, Kept
+from scalinglab.papers.trained import Kept
 
 STAND_IN = "planted γ₁ = 0.5, γ₂ = 1"
 PUBLISHED, OURS = "published", "ours"
@@ -100,28 +101,34 @@ def ours(
 
     Checkpoints before `from_epoch` are left out, but at scale smoke. Without `laws` curves are not fitted.
     """
-    pair = analysed if laws else _as_measured
     names = list(names)
     study.train(scale, kept, names)
     made = []
     for name in names:
-        curves = study.trained(scale, kept, name)
-        if curves is not None:
-            if scale != "smoke":
-                curves = curves.select(epoch=slice(from_epoch * (1 - 1e-6), None))
-            if laws and kept.store is None:
-                made += [_in_memory(name, norm) for norm in norms]
-            else:
-                made += [pair(name, OURS, norm, with_norm(curves, norm)) for norm in norms]
-    return tuple(made)
+        if laws and (kept.store is None or kept.store.is_file()):
+            changed = kept.store.stat().st_mtime_ns if kept.store is not None else 0
+            made += [_once(scale, kept.store, changed, name, norm, from_epoch) for norm in norms]
+        else:
+            made += [_pair(scale, kept, name, norm, from_epoch, laws) for norm in norms]
+    return tuple(pair for pair in made if pair is not None)
+
+
+def _pair(scale: str, kept: Kept, name: str, norm: str, from_epoch: float, laws: bool) -> Pair | None:
+    """One part under one norm; None where there are no runs of it."""
+    curves = study.trained(scale, kept, name)
+    if curves is None:
+        return None
+    if scale != "smoke":
+        curves = curves.select(epoch=slice(from_epoch * (1 - 1e-6), None))
+    return (analysed if laws else _as_measured)(name, OURS, norm, with_norm(curves, norm))
 
 
 @cache
-def _in_memory(name: str, norm: str) -> Pair:
-    """A part that was trained here and now, analysed once for all figures."""
-    curves = study.trained("smoke", NOWHERE, name)
-    assert curves is not None
-    return analysed(name, OURS, norm, with_norm(curves, norm))
+def _once(
+    scale: str, store: Path | None, changed: int, name: str, norm: str, from_epoch: float
+) -> Pair | None:
+    """A part of a table, as it was when it `changed`, or trained in memory: analysed once for all figures."""
+    return _pair(scale, Kept(store), name, norm, from_epoch, laws=True)
 
 
 def with_norm(curves: Curves, norm: str) -> pd.DataFrame:
