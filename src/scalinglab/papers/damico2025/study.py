@@ -71,7 +71,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 # ResNets at several learning rates, since at the paper's 0.001 they leave the published curves: sizes,
 # epochs, rates, and what is changed. Images of MNIST are shifted: the authors' code shifts and turns them
 RATES: dict[str, tuple[list[int], int, list[float], dict[str, Any]]] = {
-    "ResNet CIFAR10": ([6000, 21000], 6, [0.001, 0.003, 0.005, 0.01], {}),
+    "ResNet CIFAR10": ([6000, 21000], 6, [0.001, 0.003, 0.005, 0.007, 0.01], {}),
     "ResNet MNIST": ([12000, 24000], 10, [0.0003, 0.001], {"augment": "crop"}),
 }
 RATED = {"measure": ["norm_as_published"], "checkpoint_unit": "epoch", "checkpoints_per_decade": 8}
