@@ -4,9 +4,9 @@
 
 Runs of Luo et al. 2025 (MIT). Fitted on cosine_24000, constant_24000 and wsdcon_9, scored on the other six:
 mean absolute error of the loss, and the share of checkpoints inside the 95 % band. Published fits of the
-multi-power law: 0.00376 at 25 M and 0.00435 at 100 M. ``--choices`` scores other constants of the fit
-(Huber's threshold, the noise against which priors count, priors or none) and takes for each size those that
-are best at the *other* size, so that no number rests on a choice made on its own runs.
+multi-power law: 0.00376 at 25 M and 0.00435 at 100 M. ``--choices`` scores single thresholds of Huber's loss,
+with and without priors, over which the law averages, and takes for each size the one that is best at the
+*other* size, so that no number rests on a choice made on its own runs.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def runs(size: int) -> dict[str, pd.DataFrame]:
 @contextmanager
 def constants(delta: float, noise: float, priors: bool) -> Iterator[None]:
     """Other constants of the fit, for as long as the block lasts."""
-    before = schedule.DELTA, schedule.NOISE, dict(schedules.KERNELS)
-    schedule.DELTA, schedule.NOISE = delta, noise
+    before = schedule.THRESHOLDS, schedule.NOISE, dict(schedules.KERNELS)
+    schedule.THRESHOLDS, schedule.NOISE = (delta,), noise
     if not priors:
         for name, kernel in before[2].items():
             free = tuple(replace(p, prior=None) for p in kernel.parameters)
@@ -58,7 +58,7 @@ def constants(delta: float, noise: float, priors: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        schedule.DELTA, schedule.NOISE = before[:2]
+        schedule.THRESHOLDS, schedule.NOISE = before[:2]
         schedules.KERNELS.update(before[2])
 
 

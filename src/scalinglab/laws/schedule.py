@@ -12,7 +12,7 @@ schedule, and `best_schedule` for a budget of steps. The laws are in `scalinglab
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,12 @@ from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.schedules import Run
 
-DELTA = 5e-4  # Huber's threshold of ln loss: absolute errors, which a few odd stretches do not move
+# Huber's thresholds of ln loss: from absolute errors, which a few odd stretches do not move, towards squares.
+# No rule says which is best for the schedules to come: predictions are averaged over all, the first's printed
+THRESHOLDS = (5e-4, 2.5e-4, 1e-3)
 # of ln loss, against which priors count: more than a checkpoint's, since a run is wrong as a whole
 NOISE = 5e-3
-CHANGE = 0.1  # part by which the slope of ln loss against ln S may change beyond what was fitted
+CHANGE = 0.15  # part by which the slope of ln loss may change beyond what was fitted (as `bands.SLOPE`)
 WARM_CELLS, DECAY_CELLS = 24, 160  # pieces into which a rise and a fall of the rate are cut
 
 
@@ -150,12 +152,14 @@ class ScheduleLaw:
         runs: what was fitted.
         groups: names of the groups, in order.
         rival: the other law, fitted to the same runs; where the two disagree the band is wider.
+        others: the same law fitted with the other thresholds, over which predictions are averaged.
     """
 
     law: Law
     runs: tuple[Run, ...]
     groups: tuple[str, ...]
     rival: ScheduleLaw | None = None
+    others: tuple[Law, ...] = ()
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -165,7 +169,8 @@ class ScheduleLaw:
     def predict(self, plan: Schedule, steps: Any, *, group: str | None = None) -> np.ndarray:
         """The loss along a training under another schedule."""
         form, where = self._form(plan, steps, group)
-        return np.asarray(form.function(where, *self._values(form)))
+        each = [form.function(where, *_values(form, law)) for law in (self.law, *self.others)]
+        return np.asarray(np.exp(np.mean(np.log(each), axis=0)))
 
     def interval(
         self, plan: Schedule, steps: Any, *, group: str | None = None, level: float = 0.95
@@ -177,8 +182,7 @@ class ScheduleLaw:
         largest sum of rates that was fitted a change of the slope there (`CHANGE`).
         """
         form, where = self._form(plan, steps, group)
-        values = self._values(form)
-        loss = np.asarray(form.function(where, *values))
+        values, loss = _values(form, self.law), self.predict(plan, steps, group=group)
         assert form.gradient is not None
         slopes = np.stack(form.gradient(where, *values), axis=-1)
         logs = np.array([p.log for p in form.parameters])
@@ -195,10 +199,10 @@ class ScheduleLaw:
     def _further(self, form: Form, where: np.ndarray, plan: Schedule, steps: np.ndarray) -> np.ndarray:
         """How far the slope of ln loss against ln S may lead astray beyond the largest S that was fitted."""
         beyond = np.log(np.maximum(plan.area(steps) / max(run.area.max() for run in self.runs), 1.0))
-        values = dict(zip(form.names, self._values(form), strict=True))
+        values = dict(zip(form.names, _values(form, self.law), strict=True))
         group = next(name for name in form.names if name.startswith("alpha"))[len("alpha") :]
         falling = values[f"A{group}"] * np.exp(-values[f"alpha{group}"] * np.log(plan.area(steps)))
-        slope = values[f"alpha{group}"] * falling / np.asarray(form.function(where, *self._values(form)))
+        slope = values[f"alpha{group}"] * falling / np.asarray(form.function(where, *values.values()))
         return np.asarray(CHANGE * slope * beyond)
 
     @property
@@ -251,15 +255,16 @@ class ScheduleLaw:
         kernel = schedules.get(self.law.form.name)
         return schedules.bind(kernel, [run], shifts=False), np.arange(1, len(at) + 1)
 
-    def _values(self, form: Form) -> np.ndarray:
-        return np.array([self.parameters[name] for name in form.names])
-
     def _covariance(self) -> np.ndarray:
         problem = self.law.problem
         jacobian = problem.jacobian(self.law.coordinates[None])[0]
         size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
         inverse = np.linalg.pinv((jacobian / size).T @ (jacobian / size))
         return np.asarray(NOISE**2 * inverse / np.outer(size, size))
+
+
+def _values(form: Form, law: Law) -> np.ndarray:
+    return np.array([law.parameters[name] for name in form.names])
 
 
 def prepare(plan: Schedule, steps: np.ndarray, group: str = "", peak: float | None = None) -> Run:
@@ -303,25 +308,25 @@ def fit(
     y = np.concatenate(losses)
     data = points.check(np.arange(1, len(y) + 1), y, names=("point",), runs=labels)
     names = tuple(groups)
-    fitted = {
-        name: ScheduleLaw(_fit(name, prepared, data), tuple(prepared), names) for name in schedules.KERNELS
-    }
-    rival = next(name for name in fitted if name != schedules.get(law).name)
-    return replace(fitted[law], rival=fitted[rival])
+    own = schedules.get(law).name
+    rival = next(name for name in schedules.KERNELS if name != own)
+    other = ScheduleLaw(_fit(rival, prepared, data, THRESHOLDS[0]), tuple(prepared), names)
+    first, *others = (_fit(own, prepared, data, threshold) for threshold in THRESHOLDS)
+    return ScheduleLaw(first, tuple(prepared), names, other, tuple(others))
 
 
-def _fit(name: str, runs: Sequence[Run], data: points.Points) -> Law:
+def _fit(name: str, runs: Sequence[Run], data: points.Points, threshold: float) -> Law:
     """One law for all runs; several groups start from the fit of each alone."""
     form = schedules.bind(schedules.get(name), runs)
     groups = list(dict.fromkeys(run.group for run in runs))
     start = None
     if len(groups) > 1:
-        start = _joined(name, form, runs, data, groups)
-    return fit_points(form, data, delta=DELTA, starts=4, noise=NOISE, start=start)
+        start = _joined(name, form, runs, data, groups, threshold)
+    return fit_points(form, data, delta=threshold, starts=4, noise=NOISE, start=start)
 
 
 def _joined(
-    name: str, form: Form, runs: Sequence[Run], data: points.Points, groups: Sequence[str]
+    name: str, form: Form, runs: Sequence[Run], data: points.Points, groups: Sequence[str], threshold: float
 ) -> np.ndarray:
     """The parameters of each group alone, those that are shared averaged, as one start."""
     ends = np.cumsum([len(run.area) for run in runs])
@@ -330,7 +335,7 @@ def _joined(
         places = [i for i, run in enumerate(runs) if run.group == group]
         rows = np.concatenate([np.arange(ends[i] - len(runs[i].area), ends[i]) for i in places])
         part = points.check(np.arange(1, len(rows) + 1), data.y[rows], names=("point",), runs=data.runs[rows])
-        alone = _fit(name, [runs[i] for i in places], part)
+        alone = _fit(name, [runs[i] for i in places], part, threshold)
         for key, value in alone.parameters.items():
             own = f"shift_{places[int(key.split('_')[1]) - 1] + 1}" if key.startswith("shift_") else key
             values.setdefault(own, []).append(value)
