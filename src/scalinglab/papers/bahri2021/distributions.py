@@ -146,11 +146,11 @@ def fig2_right(scale: str) -> Reproduction:
         d: alpha for d, (_, _, alpha) in students.by_dimension(students.in_data(scale), "n_data").items()
     }
     s = images.scale_of(scale)
-    scans, curves = images.data_scans(scale)
+    scans, curves = images.data_scans(scale, squared=False)
     places = {
         scan.name.split(",")[0]: (scan.exponent(), data_dimensions(scan.name.split(",")[0], s, scale))
-        for scan in scans if "cross-entropy" in scan.name
-    }  # fmt: skip
+        for scan in scans
+    }
     figure, rows = against_dimension(found, places)
     return Reproduction(curves, figure, rows)
 

@@ -109,7 +109,7 @@ SCALES = {
     "gpu": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist"), "cifar100", "cifar10",
         {**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6},
-        PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 25_000, ("cifar10", "mnist"), 3,
+        PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 25_000, ("cifar10",), 3,
         (100, 20, 5), (0.0, 1.0, 2.0),
         ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[2:6],
         {**RESIDUAL, "steps": 400, "checkpoints_per_decade": 8},
@@ -253,22 +253,22 @@ def difference(quantity: str, a: Exponent, b: Exponent, note: str, relation: str
 # --- figures -----------------------------------------------------------------------------------------
 
 
-def data_scans(scale: str) -> tuple[list[Scan], Curves]:
-    """Every data set and loss against D."""
-    return _data_scans(scale, trained.kept())
+def data_scans(scale: str, squared: bool = True) -> tuple[list[Scan], Curves]:
+    """Every data set and loss against D; cross-entropy alone where `squared` is False."""
+    return _data_scans(scale, squared, trained.kept())
 
 
 @lru_cache(maxsize=2)
-def _data_scans(scale: str, kept: trained.Kept) -> tuple[list[Scan], Curves]:
+def _data_scans(scale: str, squared: bool, kept: trained.Kept) -> tuple[list[Scan], Curves]:
     s = scale_of(scale)
-    return scans(data_settings(scale), in_data(s.sizes), s.seeds, "n_data", "images in data")
+    return scans(data_settings(scale, squared), in_data(s.sizes), s.seeds, "n_data", "images in data")
 
 
-def data_settings(scale: str) -> dict[str, Setting]:
+def data_settings(scale: str, squared: bool = True) -> dict[str, Setting]:
     """Every data set and loss by name."""
     s = scale_of(scale)
     losses = [(name, "cross_entropy") for name in usable(s.datasets)]
-    losses += [(name, "mse") for name in s.squared if trained.usable(name)]
+    losses += [(name, "mse") for name in s.squared if squared and trained.usable(name)]
     return {
         f"{name}, {loss.replace('_', '-')}": {**s.base, "dataset": name, "loss": loss}
         for name, loss in losses
@@ -364,11 +364,10 @@ def fig_s1(scale: str) -> Reproduction:
 
 def fig_s3(scale: str) -> Reproduction:
     """Cross-entropy of the CNN against D, one line a data set."""
-    found, curves = data_scans(scale)
-    chosen = [scan for scan in found if "cross-entropy" in scan.name]
+    found, curves = data_scans(scale, squared=False)
     network = network_name(scale_of(scale).base)
-    figure, alphas = draw(chosen, f"cross-entropy of the {network}", "examples D")
-    rows = [alpha.row(f"{scan.name}: α_D", network) for scan, alpha in zip(chosen, alphas)]
+    figure, alphas = draw(found, f"cross-entropy of the {network}", "examples D")
+    rows = [alpha.row(f"{scan.name}: α_D", network) for scan, alpha in zip(found, alphas)]
     return Reproduction(curves, figure, tuple(rows))
 
 
