@@ -9,10 +9,14 @@ from scipy import stats
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws import surface
+from scalinglab.estimate import Estimate
+from scalinglab.laws import surface, surface_bend
+from scalinglab.laws.fitting import uncertainty_budget as budget
 from scalinglab.laws.fitting.data import from_curves
+from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.uncertainty_budget import Sources
+from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.planning.next_runs import NextRuns
 
@@ -271,3 +275,87 @@ def test_points_that_differ_in_a_setting_and_diverged_runs_are_mentioned():
     )
     assert "diverged runs count too (2): --where status=done leaves them out" in notes
     assert "diverged" not in "\n".join(points(frame, where={"status": "done"}).notes)
+
+
+# --- sources of uncertainty, bends of surfaces, collapses -------------------------------------------------
+
+
+def test_scatter_between_seeds_is_less_what_the_test_set_explains():
+    x = np.repeat([1.0, 2.0, 4.0], 3)
+    logs = np.array([0.1, -0.1, 0.0, 0.2, 0.0, -0.2, 0.05, -0.05, 0.0])
+    variance = (0.02 + 0.08 + 0.005) / 6
+    assert budget._seed(x, np.exp(logs), 0.0) == pytest.approx(np.sqrt(variance))
+    assert budget._seed(x, np.exp(logs), 0.1) == pytest.approx(np.sqrt(variance - 0.01))
+    assert budget._seed(x, np.exp(logs), 1.0) == 0
+    assert budget._seed(np.array([1, 1, 2, 2, 3.0]), np.ones(5), 0.0) is None, "two repeats are too few"
+    assert budget._seed(np.array([1, 1, 1, 1, 3.0]), np.ones(5), 0.0) == 0
+
+
+def test_forms_are_weighed_by_how_they_predict_the_largest_fifth():
+    x = np.geomspace(100, 1e5, 10)
+    y = (0.05 + 3 * x**-0.4) * np.exp(0.02 * np.random.default_rng(0).standard_normal(10))
+    found = sl.laws.sources(x, y, at=1e6, n_test=1000, candidates=("power_law", "power_law_offset"))
+    raw, logs = {}, {}
+    for form in ("power_law", "power_law_offset"):
+        past = sl.laws.fit(form, x[:8], y[:8])
+        raw[form] = 1 / (np.mean(np.log(past.predict(x[8:]) / y[8:]) ** 2) + 1e-12)
+        logs[form] = np.log(sl.laws.fit(form, x, y).predict(1e6))
+    weights = {form: value / sum(raw.values()) for form, value in raw.items()}
+    assert found.weights == pytest.approx(weights, rel=1e-3)
+    mean = sum(weights[form] * logs[form] for form in logs)
+    assert found.prediction == pytest.approx(np.exp(mean), rel=1e-3)
+    form = np.sqrt(sum(weights[form] * (logs[form] - mean) ** 2 for form in logs))
+    assert found.form == pytest.approx(form, rel=1e-3)
+    assert found.evaluation == pytest.approx(np.sqrt(np.mean((1 - y) / y) / 1000))
+    assert found.seed is None
+    assert found.reasons.keys() == {"seed"}
+    one = sl.laws.sources(x, y, at=1e6, candidates=("power_law",))
+    assert one.form is None
+    assert {"seed", "evaluation", "form"} == one.reasons.keys()
+    for wrong in (0, -3):
+        with pytest.raises(BadInput, match="needs y to be an error rate"):
+            sl.laws.sources(x, y, at=1e6, n_test=wrong)
+    with pytest.raises(BadInput, match="needs y to be an error rate"):
+        sl.laws.sources(x, y / y[0], at=1e6, n_test=100)
+
+
+def test_a_bend_of_a_surface_is_an_f_test_on_its_residuals():
+    n, d, loss = grid(5, 5, noise=0.01)
+    law = surface.fit(n, d, loss, delta=np.inf).law
+    robust = fit_points(law.form, law.points, log=True)
+    rest = np.clip(robust.residuals, -robust.delta, robust.delta)
+    used = robust.problem.jacobian(robust.coordinates[None])[0]
+    u, v = np.log(law.points.x) - np.log(law.points.x).mean(axis=1, keepdims=True)
+    more = np.column_stack([used / np.linalg.norm(used, axis=0), u * u, u * v, v * v])
+    squares = [
+        np.sum((rest - design @ np.linalg.lstsq(design, rest, rcond=None)[0]) ** 2) for design in (used, more)
+    ]
+    ratio = (rest @ rest - squares[1]) / 3 / (squares[1] / (25 - 8))
+    assert squares[0] == pytest.approx(rest @ rest, rel=0.02), "residuals are orthogonal to what was fitted"
+    assert surface_bend.bend_pvalue(law) == pytest.approx(stats.f.sf(ratio, 3, 17), rel=0.05)
+    few = surface.fit(*(values[:15] for values in grid(4, 4))).law
+    assert np.isnan(surface_bend.bend_pvalue(few))
+    assert np.isfinite(surface_bend.bend_pvalue(surface.fit(*grid(4, 4)).law))
+    assert surface_bend.caution(0.01) == ""
+    assert surface_bend.caution(np.nan) == ""
+    assert surface_bend.caution(0.009).startswith("residuals bend with size (p = 0.009)")
+
+
+def test_a_collapse_is_told_with_its_extent_and_deviation():
+    one = Estimate(0.5, 0.1, 0.3, 0.7)
+    made = Collapse(
+        "critical", *[np.zeros(2)] * 3, np.array([100.0, 1770.0, 3000.0]), np.ones(3), np.ones(3),
+        np.array([0.5, 0.01, 0.034]), np.array([False, True, True]), 1770.0, (), 1.25, -one, one,
+        pd.DataFrame(), ("a note",), one,
+    )  # fmt: skip
+    lines = made.summary().splitlines()
+    assert lines[1] == "holds        from 1,770 up (2 of 3 sizes); outliers: none"
+    assert lines[2] == "deviation    at most 3.4 % from the master curve of the others"
+    assert lines[3].split() == ["quality", "1.25", "(1:", "within", "the", "noise)"]
+    assert lines[6].endswith("(x is counted from it; nu = 2)")
+    assert lines[7] == "note: a note"
+    assert made.extent("images") == "from 1,770 images up (2 of 3 sizes)"
+    none = replace(made, holds=np.zeros(3, bool), holds_from=None, critical=None, outliers=(3000.0,))
+    assert "for no three sizes; outliers: 3,000" in none.summary()
+    assert "no master curve to deviate from" in none.summary()
+    assert len(none.summary().splitlines()) == 7
