@@ -12,7 +12,7 @@ from scalinglab.cli.shared.options import Json, Out
 from scalinglab.cli.shared.output import emit
 from scalinglab.cli.shared.tables import finish, say
 
-app = typer.Typer(help="List and download image sets.", no_args_is_help=True)
+app = typer.Typer(help="List and download image sets and published curves.", no_args_is_help=True)
 
 
 @app.command("list")
