@@ -5,6 +5,7 @@ import-linter's to check (pyproject.toml).
 """
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,14 @@ def test_the_tree_of_the_architecture_is_that_of_the_code():
     assert {name for name in shown if not list(source.rglob(f"{name}/__init__.py"))} == set()
     modules = {path.stem for path in source.glob("*.py")} - {"__init__", "__main__", "_version"}
     assert modules <= set(re.findall(r"[a-z_]+", tree.strip().splitlines()[-1]))
+
+
+def test_the_order_of_imports_is_that_of_the_contract():
+    root = Path(__file__).parents[1]
+    page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    shown = page.partition("## Imports run one way")[2].split("```")[1]
+    layers = [set(re.findall(r"[a-z_]+", layer)) for layer in shown.split("→")]
+    contracts = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    checked = next(c for c in contracts["contracts"] if c["name"] == "Imports run one way")["layers"]
+    expected = [set(re.findall(r"scalinglab\.([a-z]\w*)", layer)) for layer in checked]
+    assert layers == expected
