@@ -347,14 +347,18 @@ def fig1_bottom_left(scale: str) -> Reproduction:
 def fig_s1(scale: str) -> Reproduction:
     """Loss and error, final and best, of the runs of Fig. 1 top-right."""
     found, curves = data_scans(scale)
-    figure, axes = style.panels(1, len(found), size=(4.2, 3.6))
+    columns = min(len(found), 2)
+    figure, axes = style.panels(-(-len(found) // columns), columns, size=(4.8, 3.8))
+    for unused in axes.flat[len(found) :]:
+        unused.remove()
     rows = []
-    for axis, scan in zip(axes[0], found):
+    for axis, scan in zip(axes.flat, found):
         style.loglog(axis, "examples D", "test loss or error", scan.name)
         alphas = {metric: scan.exponent(metric) for metric in METRICS}
         for (metric, alpha), color in zip(alphas.items(), style.PALETTE):
             draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{metric}: {alpha}")
-        style.legend(axis)
+        style.headroom(axis)
+        style.legend(axis, ncols=2, fontsize=7)
         for metric, other in ALIKE:
             note = f"the paper: similar scaling; {metric}: {alphas[metric].note}"
             name = f"{scan.name}: exponent of {metric} less that of {other}"
