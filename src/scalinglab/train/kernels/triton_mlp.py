@@ -25,6 +25,7 @@ import triton
 import triton.language as tl
 
 GENERAL = ["ahead", "runs", "most", "shares", "classes"]  # whose values the compiler does not look at
+TOGETHER = tl.constexpr(8)  # shares of the logits that are read at once
 
 
 @triton.jit
@@ -179,23 +180,27 @@ def output(
     for start in range(0, size, ROWS):
         rows = start + tl.arange(0, ROWS)
         live = rows < size
+        number = tl.load(examples + (ahead * runs + run) * most + rows, mask=live, other=0)
+        of_hidden, inside = (
+            (run * most + rows)[:, None] * units + unit[None, :],
+            live[:, None] & mine[None, :],
+        )
+        h = tl.load(hidden + of_hidden, mask=inside, other=0.0)
+        y = tl.load(targets + number, mask=live, other=0)
         place = (run * shares * most + rows)[:, None] * CLASSES + label[None, :]
         logits = tl.zeros([ROWS, CLASSES], tl.float32)
-        for _ in range(shares):
-            logits += tl.load(partial + place, mask=live[:, None], other=0.0)
-            place += most * CLASSES
-        number = tl.load(examples + (ahead * runs + run) * most + rows, mask=live, other=0)
-        y = tl.load(targets + number, mask=live, other=0)
+        for first in range(0, shares, TOGETHER):
+            for share in tl.static_range(TOGETHER):  # these are on their way at once
+                there = live[:, None] & (first + share < shares)
+                logits += tl.load(partial + place, mask=there, other=0.0)
+                place += most * CLASSES
         d, loss = _loss(logits, y, label, real, classes, smoothing)
         failed += tl.sum(tl.where(live & ~(tl.abs(loss) < float("inf")), 1, 0), 0)
         d = tl.where(live[:, None] & real[None, :], d / size, 0.0)
-        place = (run * most + rows)[:, None] * units + unit[None, :]
-        inside = live[:, None] & mine[None, :]
-        h = tl.load(hidden + place, mask=inside, other=0.0)
         gradient = tl.dot(tl.trans(h), d, gradient, input_precision=PRECISION)
         of_bias += tl.sum(d, 0)
         back = multiplier * tl.dot(d, tl.trans(w), input_precision=PRECISION)
-        tl.store(delta + place, tl.where(h > 0, back, 0.0), mask=inside)
+        tl.store(delta + of_hidden, tl.where(h > 0, back, 0.0), mask=inside)
     rate = tl.load(rates + run)
     _updated(
         weight, momenta, of_weight, mine[:, None] & real[None, :], w, u, multiplier * gradient,
