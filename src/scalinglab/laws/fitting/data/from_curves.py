@@ -330,8 +330,7 @@ def _run_names(
     each = np.arange(len(frame)).astype(str), ["row"]
     for column in ("run", "run_name"):
         if column in frame:
-            along_one_run = frame[column].nunique() == 1 and {*names} <= {*PROGRESS}
-            return each if along_one_run else (frame[column].astype(str).to_numpy(), [column])
+            return frame[column].astype(str).to_numpy(), [column]
     # a "Learning Rate" that were taken for a measurement would make the best of all rates one run
     spelt = [c for c in map(str, frame.columns) if c not in SETTING and standard_name(c) in SETTING]
     settings = [*names, *(c for c in spelt if c not in names and c != y)]
