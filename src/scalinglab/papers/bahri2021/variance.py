@@ -124,7 +124,7 @@ def fig1_top_left(scale: str) -> Reproduction:
         under = slice(min(few, len(sizes) - 2), None)  # D below P is another regime
         alpha = exponents.of_differences(sizes[under], excess[:, under])
         frames.append(frame)
-        draw(axis, sizes, excess, color, f"{task.name}: {alpha or 'lost in noise'}")
+        draw(axis, sizes, excess, color, f"{task.name}: {alpha or 'lost in noise'}", alpha is not None)
         note = f"N = {s.population}, P = {frame['n_params'].iloc[0]:.0f}, sizes D > P"
         rows += [
             difference_row(f"{task.name}: α_D", alpha, len(excess), note, paper=1.0),
@@ -173,14 +173,15 @@ def _second_order(name: str, sizes: np.ndarray, excess: np.ndarray) -> Row:
     )  # fmt: skip
 
 
-def draw(axis: Any, sizes: np.ndarray, values: np.ndarray, color: Any, label: str) -> None:
-    """Means with their errors, and the line of slope −1 with the weight that each size has in the fit."""
+def draw(axis: Any, sizes: np.ndarray, values: np.ndarray, color: Any, label: str, line: bool = True) -> None:
+    """Means with their errors, and a line of slope −1 through the larger half of the sizes."""
     centre, error = values.mean(0), values.std(0, ddof=1) / np.sqrt(len(values))
     shown = centre > 0
     style.points(axis, sizes[shown], centre[shown], error[shown], color=color, label=label)
-    weights = (centre[shown] / error[shown]) ** 2
-    level = np.average(np.log(centre[shown] * sizes[shown]), weights=weights)
-    axis.plot(sizes, np.exp(level) / sizes, color=color, lw=1.2, ls="--")
+    if line:
+        late = np.flatnonzero(shown)[-(len(sizes) // 2) :]
+        level = np.average(np.log(centre[late] * sizes[late]), weights=(centre[late] / error[late]) ** 2)
+        axis.plot(sizes, np.exp(level) / sizes, color=color, lw=1.2, ls="--")
 
 
 # --- width -------------------------------------------------------------------------------------------
@@ -235,13 +236,19 @@ def fig1_bottom_right(scale: str) -> Reproduction:
         widths, excess = width_excess(table, activation, loss)
         sign = float(np.sign(excess.mean()))
         alpha = exponents.of_differences(widths, sign * excess)
-        draw(axis, widths, sign * excess, color, f"{name}: {alpha or 'lost in noise'}")
+        label = f"{name}: {alpha or 'lost in noise'}"
+        draw(axis, widths, sign * excess, color, label, alpha is not None)
         note = f"{s.n_data} examples, {s.steps} steps of {s.learning_rates[activation]:g}, "
         note += f"the network lies {'above' if sign > 0 else 'below'}"
-        rows += [
-            difference_row(f"{name}: α_W", alpha, len(excess), note, paper=1.0),
-            _second_order_width(name, widths, excess),
-        ]
+        rows.append(difference_row(f"{name}: α_W", alpha, len(excess), note, paper=1.0))
+        if alpha is not None:
+            rows.append(_second_order_width(name, widths, excess))
+        if alpha is not None and len(widths) > 4:
+            large = exponents.of_differences(widths[-3:], sign * excess[:, -3:])
+            words = "the claim is for width ≫ D"
+            rows.append(
+                difference_row(f"{name}: α_W of the largest widths", large, len(excess), words, paper=1.0)
+            )
     style.legend(axis)
     curves = Curves(table, settings=["activation", "objective"], source="train")
     return Reproduction(curves, figure, tuple(rows))
