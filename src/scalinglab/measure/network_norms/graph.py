@@ -42,7 +42,7 @@ class Layer:
     positions: int = 1
     multiplier: float = 1.0
     norm: tuple[str, float] | None = None
-    size: tuple[int, int] = (0, 0)
+    size: tuple[int, int] = field(kw_only=True)
     applications: int = 1
     first: bool = False
 

@@ -1,0 +1,87 @@
+"""Promises of the measurements that a small change of the code would break unseen."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from scipy.spatial.distance import cdist
+from torch import nn
+
+import scalinglab as sl
+from scalinglab.measure.network_norms.layers import attention_layers
+from scalinglab.measure.tangent_kernel import products
+
+
+@pytest.mark.parametrize("method", ["mle", "two_nn", "neighbours"])
+def test_dimension_is_the_inverse_mean_of_logarithms_of_distances(method):
+    """Levina and Bickel (2004) for "mle"; means of (k − 1) ln(r_k/r_(k−1)) for the others."""
+    points = np.random.default_rng(0).standard_normal((60, 3))
+    r = np.sort(cdist(points, points), axis=1)[:, 1:]
+    if method == "mle":
+        k = 7
+        expected = 1 / np.mean([np.mean(np.log(row[k - 1] / row[: k - 1])) for row in r])
+        found = sl.measure.dimension(points, method="mle", neighbours=k)
+    else:
+        last = 2 if method == "two_nn" else 4
+        means = [np.mean((k - 1) * np.log(r[:, k - 1] / r[:, k - 2])) for k in range(2, last + 1)]
+        expected = np.mean(1 / np.array(means))
+        found = sl.measure.dimension(points, method=method)
+    assert found.value == pytest.approx(expected, rel=1e-9)
+    assert found.n == 60
+
+
+def test_the_output_of_attention_never_sees_the_data_themselves():
+    for module in (nn.MultiheadAttention(8, 2, batch_first=True), nn.MultiheadAttention(8, 2)):
+        shape = (2, 5, 8) if module.batch_first else (5, 2, 8)
+        layers = attention_layers("a", module, shape, first=True)
+        assert [layer.first for layer in layers] == [True, True, True, False]
+        assert [layer.size for layer in layers] == [(8, 8)] * 4
+        assert [layer.rows for layer in layers] == [(0, 8), (8, 16), (16, 24), None]
+        assert not any(layer.first for layer in attention_layers("a", module, shape, first=False))
+
+
+def test_a_report_names_constants_other_than_one():
+    model = nn.Sequential(
+        nn.Conv2d(1, 3, 3), nn.ReLU(), nn.AvgPool2d(2), nn.GELU(), nn.Flatten(), nn.Linear(27, 2)
+    )
+    torch.manual_seed(0)
+    graph = sl.measure.NormTracker(model, (1, 8, 8)).graph
+    assert set(graph.constants) - {"input_1"} == {"2", "3"}
+    assert graph.constants["2"][1] == pytest.approx(0.5)
+    assert graph.constants["3"][1] == pytest.approx(1.129, abs=1e-3)
+
+
+@pytest.mark.parametrize("most", [50, 200, 10_000])
+def test_pieces_of_a_kernel_hold_at_most_so_many_numbers_and_cover_everything(most, monkeypatch):
+    monkeypatch.setattr(products, "is_cheaper", lambda *_: False)
+    layers = [SimpleNamespace(shape=(7, 5), bias=None), SimpleNamespace(shape=(3, 7), bias="b")]
+    anatomy = SimpleNamespace(
+        directions=[0, 1], layers=layers, rest=["w"], parameters={"w": torch.zeros(11)}
+    )  # fmt: skip
+    found = products.pieces(anatomy, 4, "trace", most)
+    for layer in layers:
+        own = [p for p in found if isinstance(p, products.Written) and p.layer is layer]
+        assert [row for p in own for row in range(p.first, p.last)] == list(range(layer.shape[0]))
+        rows = max(1, most // (4 * 2 * layer.shape[1]))
+        assert len(own) == math.ceil(layer.shape[0] / rows)
+    rest = [p for p in found if isinstance(p, products.Rest)]
+    assert [i for p in rest for i in range(p.first, p.last)] == list(range(11))
+    assert len(rest) == math.ceil(11 / max(1, most // 8))
+    assert sum(isinstance(p, products.Bias) for p in found) == 1
+
+
+def test_the_published_definition_is_another_number_and_is_reported_as_such():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 5, bias=False), nn.ReLU(), nn.Linear(5, 3, bias=False))
+    first, second = (layer.weight.detach().double() for layer in (model[0], model[2]))
+    spectral = [torch.linalg.matrix_norm(w, 2) for w in (first, second)]
+    rows = [w.norm(dim=1).sum() for w in (first, second)]
+    bartlett = spectral[0] * spectral[1] * sum((r / s) ** (2 / 3) for r, s in zip(rows, spectral)) ** 1.5
+    found = {
+        name: sl.measure.norms(model, (6,), name)["spectral_complexity"]
+        for name in ("bartlett", "as_published")
+    }
+    assert found["bartlett"] == pytest.approx(float(bartlett), rel=1e-5)
+    assert abs(found["as_published"] / found["bartlett"] - 1) > 0.01
