@@ -84,4 +84,22 @@ def test_the_published_definition_is_another_number_and_is_reported_as_such():
         for name in ("bartlett", "as_published")
     }
     assert found["bartlett"] == pytest.approx(float(bartlett), rel=1e-5)
-    assert abs(found["as_published"] / found["bartlett"] - 1) > 0.01
+    columns = second.norm(dim=0).sum()  # every layer carries those of the layers after it
+    assert found["as_published"] == pytest.approx(float(spectral[1] * columns), rel=1e-5)
+
+
+def test_a_reading_of_a_kernel_has_every_number_that_it_promises():
+    """A linear network: its kernel is the Gram matrix of the inputs, so all is known."""
+    x = torch.randn(30, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    target = (x[:, 0] + 0.3 * x[:, 1]).numpy()
+    found = sl.measure.KernelReading(x, target)(nn.Linear(4, 1, bias=False, dtype=torch.float64))
+    gram = (x @ x.T).numpy()
+    values, vectors = np.linalg.eigh(gram)
+    share = (vectors.T @ target)[::-1] ** 2 / (target @ target)
+    assert found["unexplained_1"] == pytest.approx(1 - share[0], abs=1e-9)
+    assert found["unexplained_10"] == pytest.approx(0, abs=1e-9), "four modes learn a linear target"
+    assert found["kernel_norm"] == pytest.approx(np.linalg.norm(gram) / 30)
+    assert found["kernel_drift"] == pytest.approx(0, abs=1e-9)
+    aligned = target @ gram @ target / np.linalg.norm(gram) / (target @ target)
+    assert found["kernel_alignment"] == pytest.approx(aligned)
+    assert values[-5] == pytest.approx(0, abs=1e-9)

@@ -9,8 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.store import Store
 from scalinglab.sweep import Plan, Task, execute, timing, training
+from scalinglab.sweep.display import Display
 from scalinglab.sweep.driver import interruptible
 from scalinglab.sweep.plan import part, split
 from scalinglab.sweep.pools import engines, ray_engine
@@ -187,3 +189,151 @@ def test_workers_take_turns_where_they_share_a_gpu_without_mps(
     if service:
         (tmp_path / "control").touch()
     assert engines.take_turns(workers, devices) == turns
+
+
+# --- Ray, without a cluster --------------------------------------------------------------------------------
+
+
+class PretendRay(SimpleNamespace):
+    """What the engine asks of Ray; answers by reference, an exception is raised."""
+
+    exceptions = SimpleNamespace(RayError=RuntimeError)
+
+    def wait(self, references, num_returns, timeout):
+        return references[:num_returns], references[num_returns:]
+
+    def get(self, reference):
+        if isinstance(answer := self.answers[reference], Exception):
+            raise answer
+        return answer
+
+
+def pool(**answers):
+    made = object.__new__(ray_engine.RayPool)
+    made._ray = PretendRay(
+        answers=answers, cancelled=[], cancel=lambda ref, force: made._ray.cancelled.append(ref)
+    )
+    made._running = {name: {"task": number} for number, name in enumerate(answers)}
+    made._token, made._started = None, False
+    return made
+
+
+def test_a_task_of_ray_answers_once_and_a_dead_worker_is_named():
+    waiting = pool(a={"ok": True, "rows": 3}, b=RuntimeError("node lost\nmore"), c=RuntimeError())
+    assert waiting.wait(0.0) == [{"task": 0, "ok": True, "rows": 3}]
+    assert waiting.wait(0.0) == [
+        {"task": 1, "ok": False, "kind": "died", "message": "RuntimeError: node lost"}
+    ]
+    assert waiting.wait(0.0) == [{"task": 2, "ok": False, "kind": "died", "message": "RuntimeError: "}]
+    assert waiting.wait(0.0) == []
+    running = pool(a={"ok": True}, b={"ok": True})
+    running.kill()
+    assert running._ray.cancelled == ["a", "b"]
+    running.kill()
+    assert running._ray.cancelled == ["a", "b"], "once"
+
+
+def test_a_cluster_that_cannot_be_reached_is_named_with_the_reason(monkeypatch):
+    def init(error=None):
+        def start(**options):
+            if error is not None:
+                raise error
+
+        return SimpleNamespace(init=start)
+
+    ray_engine._connect(init(), "auto", {})
+    with pytest.raises(ScalinglabError, match="cannot connect to the Ray cluster at 'auto'"):
+        ray_engine._connect(init(ConnectionError("no")), "auto", {})
+    with pytest.raises(ValueError, match="wrong option"):
+        ray_engine._connect(init(ValueError("wrong option")), "auto", {})
+    with pytest.raises(ScalinglabError, match="cannot connect"):  # nothing listens on port 1
+        ray_engine._connect(init(), "127.0.0.1:1", {})
+    monkeypatch.setattr(ray_engine, "CONNECT", 0.05)
+    slow = SimpleNamespace(init=lambda **options: threading.Event().wait(0.5))
+    with pytest.raises(ScalinglabError, match=r"no answer in 0\.05 s"):
+        ray_engine._connect(slow, "auto", {})
+
+
+# --- this machine ------------------------------------------------------------
+
+
+def test_a_task_on_a_gpu_takes_most_of_what_is_free_shared_by_its_workers(monkeypatch):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(training, "_cuda", lambda device: True)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (1000, 4000))
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert [training.memory_limit("cuda", n) for n in (1, 2, 3, 4, 5)] == [800, 800, 800, 400, 400]
+
+
+def test_data_that_are_not_here_are_named_before_anything_starts(monkeypatch):
+    from scalinglab import data
+
+    asked = []
+    monkeypatch.setattr(data, "available", lambda name: None if name == "mnist" else "here")
+    monkeypatch.setattr(data, "load", asked.append)
+    training.check_here(
+        [{"dataset": name} for name in ("cifar10", "mnist", "teacher_student", "mnist")], None
+    )
+    assert asked == ["mnist"]
+
+
+def test_settings_that_are_timed_have_all_sizes():
+    settings = [{"n_data": n} for n in (5, 3, 1, 4, 2, 6, 7)]
+    assert [s["n_data"] for s in timing._spread(settings, 3)] == [1, 4, 7]
+    assert [s["n_data"] for s in timing._spread(settings, 1)] == [1]
+    assert [s["n_data"] for s in timing._spread(settings, 20)] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_display_is_live_in_a_terminal_alone(monkeypatch, tmp_path):
+    plan = Plan({}, (), (), (), 1, None)  # type: ignore[arg-type]
+    for terminal, enabled, live in ((True, True, True), (False, True, False), (True, False, False)):
+        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal, raising=False)
+        with Display(plan, Store(tmp_path), enabled=enabled) as display:
+            assert (display._live is not None) == live
+            display.update()
+
+
+def cluster(*nodes, cpus=1.0, gpus=0.0, workers=None):
+    made = pool()
+    made._cpus, made._gpus, made._workers = cpus, gpus, workers
+    made._ray.nodes = lambda: [
+        {"Alive": alive, "Resources": {"CPU": c, "GPU": g}} for c, g, alive in nodes
+    ]  # fmt: skip
+    return made
+
+
+@pytest.mark.parametrize(
+    ("nodes", "needs", "slots"),
+    [
+        ([(4, 0, True), (8, 0, True)], {"cpus": 2.0}, 6), ([(4, 0, True), (8, 0, False)], {"cpus": 2.0}, 2),
+        ([(1, 0, True)], {"cpus": 2.0}, 1), ([(8, 3, True)], {"gpus": 1.0}, 3),
+        ([(2, 3, True)], {"gpus": 1.0}, 2), ([(16, 3, True)], {"gpus": 0.5}, 6),
+        ([(16, 3, True)], {"gpus": 0.3}, 9), ([(16, 5, True)], {"gpus": 2.0}, 2),
+        ([(16, 5, True)], {"cpus": 0.0, "gpus": 1.0}, 5), ([(16, 5, True)], {"workers": 3}, 3),
+    ],
+)  # fmt: skip
+def test_as_many_tasks_run_as_fit_on_the_nodes(nodes, needs, slots):
+    assert cluster(*nodes, **needs).slots == slots
+
+
+def test_a_task_that_fits_on_no_node_is_said_or_refused():
+    cluster((2, 0, True), cpus=2.0)._check_room(alone=True)
+    with pytest.raises(
+        BadInput, match="a task needs 3 CPUs and 0 GPUs on one node, and Ray has: 2 CPUs, 0 GPUs"
+    ):
+        cluster((2, 0, True), cpus=3.0)._check_room(alone=True)
+    with pytest.warns(UserWarning, match="waits until the cluster grows"):
+        cluster((2, 0, True), (9, 9, False), gpus=1.0)._check_room(alone=False)
+
+
+def test_a_task_is_sent_with_its_device_share_and_token():
+    for gpus, device, share in ((0.0, None, 0.0), (0.5, "cuda", 0.5), (1.0, "cuda", None)):
+        made, sent = cluster((8, 8, True), gpus=gpus), []
+        made._work = SimpleNamespace(remote=lambda task, sent=sent: sent.append(task) or "reference")
+        made._token = (Path("store"), "t0ken")
+        made.submit({"task": 7})
+        assert sent == [{"task": 7, "device": device, "token": "t0ken", "share": share}]
+        assert made._running == {"reference": {"task": 7}}
+    for wrong in ({"cpus": -1}, {"gpus": -0.5}, {"gpus": 1.5}):
+        with pytest.raises(BadInput, match="neither may be negative, and a task takes a part of one GPU"):
+            ray_engine.RayPool(None, None, **wrong)

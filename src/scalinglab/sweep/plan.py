@@ -93,12 +93,12 @@ class Plan:
 
     def summary(self) -> str:
         """The plan in a few lines."""
-        largest = max((len(task.settings) for task in self.tasks), default=0)
         lines = [
             f"{counted(len(self.runs), 'run')}: {len(self.done)} done, {len(self.failed)} failed before, "
             f"{len(self.missing)} to do"
         ]
         if self.tasks:
+            largest = max(len(task.settings) for task in self.tasks)
             memory = max(task.memory for task in self.tasks)
             lines.append(
                 f"{counted(len(self.tasks), 'task')} of up to {counted(largest, 'run')} on "
