@@ -1,0 +1,201 @@
+"""What the driver of a sweep does with an answer, without workers."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+from scalinglab.curves import run_name
+from scalinglab.store import StoreError
+from scalinglab.sweep import Task, driver
+from scalinglab.sweep.display import Display
+from scalinglab.sweep.driver import PATIENCE, Driver, Wish
+
+SETTINGS = tuple({"seed": k} for k in range(4))
+NAMES = tuple(map(run_name, SETTINGS))
+
+
+class PretendStore:
+    """Statuses by name, and what was asked of it."""
+
+    path = SimpleNamespace(absolute=lambda: "store")
+
+    def __init__(self, **status):
+        self.statuses = {NAMES[int(key[1:])]: value for key, value in status.items()}
+        self.discarded, self.sealed = [], []
+
+    def status(self, name):
+        return self.statuses.get(name, "missing")
+
+    def discard(self, name):
+        self.discarded.append(name)
+
+    def resume(self, setting, experiment):
+        return SimpleNamespace(seal=lambda kind, error: self.sealed.append((setting, kind, error))), []
+
+
+@pytest.fixture
+def made(monkeypatch):
+    monkeypatch.setattr(driver.time, "sleep", lambda seconds: None)
+
+    def make(store=None, attempts=2):
+        grid = SimpleNamespace(experiment="e")
+        return Driver(SimpleNamespace(tasks=()), grid, store or PretendStore(), None, attempts, Wish())
+
+    return make
+
+
+def task(*numbers):
+    settings = tuple(SETTINGS[k] for k in numbers)
+    return Task(settings, cost=float(len(settings)), memory=1.0, group=settings)
+
+
+def runs(tasks):
+    return [[s["seed"] for s in one.settings] for one in tasks]
+
+
+def test_a_task_that_is_done_is_over_and_its_time_is_counted(made):
+    found = made(PretendStore(r0="done", r1="diverged"))
+    found._deal(task(0, 1), {"ok": True, "seconds": {"steps": 2.0}})
+    found._deal(task(0), {"ok": True, "seconds": {"steps": 1.5, "start": 1.0}})
+    assert found.waiting == []
+    assert found.phases == Counter(steps=3.5, start=1.0)
+    failed = made(PretendStore(r0="failed"))
+    failed._deal(task(0), {"ok": True})
+    assert failed.waiting == [], "its worker recorded the failure"
+
+
+def test_a_dead_worker_costs_a_try_of_its_group_and_then_the_group_is_halved(made):
+    found = made(attempts=3)
+    found.waiting = [task(3)]
+    for _ in range(2):
+        found._deal(task(0, 1, 2), {"ok": False, "kind": "died", "message": "killed"})
+        assert runs(found.waiting) == [[0, 1, 2], [3]]
+        found.waiting.pop(0)
+    found._deal(task(0, 1, 2), {"ok": False, "kind": "died", "message": "killed"})
+    assert runs(found.waiting) == [[0], [1, 2], [3]]
+    assert found.suspects == {NAMES[1:3]}
+    assert found.causes == ["killed"] * 3
+    found.waiting = []
+    found._deal(task(1, 2), {"ok": False, "kind": "died", "message": "killed"})
+    assert runs(found.waiting) == [[1], [2]], "of a suspected part one death is enough"
+
+
+def test_a_run_whose_worker_dies_as_often_as_allowed_has_failed(made):
+    store = PretendStore()
+    found = made(store, attempts=2)
+    found._deal(task(0), {"ok": False, "kind": "died", "message": "signal 9"})
+    assert runs(found.waiting) == [[0]]
+    assert store.sealed == []
+    found._deal(task(0), {"ok": False, "kind": "died", "message": "signal 9"})
+    assert store.sealed == [({"seed": 0}, "failed", "signal 9")]
+
+
+def test_a_group_in_which_a_run_raised_is_halved_and_its_failures_are_forgotten_until_it_stands_alone(made):
+    store = PretendStore(r0="done", r1="failed")
+    found = made(store)
+    found._deal(task(0, 1, 2), {"ok": False, "kind": "error", "message": "boom", "text": "traceback"})
+    assert runs(found.waiting) == [[1], [2]], "what is done is left out"
+    assert store.discarded == [NAMES[1]]
+    alone = made(PretendStore())
+    alone._deal(task(1), {"ok": False, "kind": "error", "message": "boom", "text": "traceback"})
+    assert alone.store.sealed == [({"seed": 1}, "failed", "traceback")]
+    known = made(PretendStore(r1="failed"))
+    known._deal(task(1), {"ok": False, "kind": "error", "message": "boom"})
+    assert known.store.sealed == [], "recorded already"
+    silent = made(PretendStore())
+    silent._deal(task(1), {"ok": False})
+    assert silent.store.sealed[0][2] == "it ended without a result"
+
+
+def test_a_store_that_cannot_be_written_stops_the_sweep(made):
+    with pytest.raises(StoreError, match="the sweep stops: disk full; everything stored before is intact"):
+        made()._deal(task(0), {"ok": False, "kind": "store", "message": "disk full"})
+
+
+def test_runs_that_others_write_are_tried_later_and_the_rest_after_half_the_patience(made):
+    found = made(PretendStore(r0="running"))
+    busy = {"ok": False, "kind": "busy"}
+    for _ in range(PATIENCE // 2):
+        found._deal(task(0, 1, 2), busy)
+        assert runs(found.waiting) == [[0, 1, 2]]
+        found.waiting.pop()
+    found._deal(task(0, 1, 2), busy)
+    assert runs(found.waiting) == [[1, 2], [0]]
+    found.waiting = []
+    for left in range(PATIENCE // 2):
+        found._deal(task(0), busy)
+        assert runs(found.waiting) == [[0]], f"try {left}"
+        found.waiting.pop()
+    found._deal(task(0), busy)
+    assert found.waiting == [], "patience is over: the run belongs to another process"
+
+
+def test_tasks_are_sent_while_there_are_slots_and_until_the_first_ctrl_c(made):
+    found = made(PretendStore(**{f"r{k}": "done" for k in range(4)}))
+    sent, shown = [], []
+
+    def wait(seconds):
+        if len(sent) == 3:
+            found.wish.soon = True
+        return [{"task": next(iter(found.running)), "ok": True}] if found.running else []
+
+    found.pool = SimpleNamespace(slots=2, submit=sent.append, wait=wait)
+    found.plan = SimpleNamespace(tasks=[task(k) for k in range(4)], runner=SimpleNamespace(name="train"))
+    found.drive(SimpleNamespace(update=shown.append))
+    assert [message["task"] for message in sent] == [1, 2, 3]
+    assert sent[0] == {
+        "task": 1, "runner": "train", "settings": [{"seed": 0}], "group": [{"seed": 0}], "store": "store",
+        "experiment": "e", "device": None,
+    }  # fmt: skip
+    assert runs(found.waiting) == [[3]]
+    assert shown[-1] is True
+
+
+def test_a_second_ctrl_c_ends_at_once(made):
+    found = made()
+    found.pool = SimpleNamespace(
+        slots=1, submit=lambda message: setattr(found.wish, "now", True), wait=lambda s: []
+    )
+    found.plan = SimpleNamespace(tasks=[task(0)], runner=SimpleNamespace(name="train"))
+    found.drive(SimpleNamespace(update=lambda soon: None))
+    assert found.running
+
+
+def test_a_display_is_refreshed_once_a_second(monkeypatch):
+    now, shown = [100.0], []
+    monkeypatch.setattr("scalinglab.sweep.display.time.monotonic", lambda: now[0])
+    plan = SimpleNamespace(done=(), failed=(), tasks=(), runs={})
+    display = Display(plan, SimpleNamespace(records=dict), enabled=False)
+    display.update()
+    display._live = SimpleNamespace(update=lambda text, refresh: shown.append(refresh))
+    for seconds, count in ((0.5, 0), (1.0, 1), (1.5, 1), (2.1, 2)):
+        now[0] = 100.0 + seconds
+        display.update()
+        assert len(shown) == count
+
+
+def test_an_outcome_counts_runs_and_says_what_to_do_next():
+    def outcome(status, failed=None, interrupted=False, deaths=(), aside=None):
+        plan = SimpleNamespace(varied={"seed"})
+        return (
+            driver.Outcome(plan, status, failed or {}, interrupted, 1.0, deaths, aside or {})
+            .summary()
+            .splitlines()
+        )
+
+    record = SimpleNamespace(error="Traceback\nValueError: boom\n", setting={"seed": 3, "model": "mlp"})
+    lines = outcome({"a": "done", "b": "failed", "c": "done"}, {"b": record}, deaths=("signal 9", "signal 9"))
+    assert lines == [
+        "3 runs: 2 done, 1 failed", "  b {'seed': 3}: ValueError: boom",
+        "try the failed ones again with --retry-failed (retry_failed=True)",
+        "2 workers died and the work was begun again: signal 9",
+    ]  # fmt: skip
+    nothing = SimpleNamespace(error=None, setting={"model": "mlp"})
+    assert outcome({"b": "failed"}, {"b": nothing})[1] == "  b: unknown"
+    others = {"a": "running", "b": "running"}
+    assert outcome(others)[1] == "2 runs are being written by another process: sweep again when it has ended"
+    assert outcome({"a": "running"})[1].startswith("1 run is being written")
+    assert outcome(others, interrupted=True)[1:] == ["interrupted: sweep again to continue"]
+    assert outcome({"a": "done"}, aside={"x.parquet": "bad"})[1] == "damaged, moved aside to x.parquet: bad"
+    assert outcome({"a": "done"}) == ["1 run: 1 done"]
