@@ -11,8 +11,12 @@ from scalinglab.train.setting import Setting
 
 pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
-    # the compiler calls what it deprecates, and advises to use TF32
-    pytest.mark.filterwarnings("ignore::DeprecationWarning:torch", "ignore:TensorFloat32 tensor cores"),
+    # the compiler calls what it deprecates, advises to use TF32, and asks tensors for gradients
+    pytest.mark.filterwarnings(
+        "ignore::DeprecationWarning:torch",
+        "ignore:TensorFloat32 tensor cores",
+        "ignore:The .grad attribute of a Tensor that is not a leaf",
+    ),
 ]
 CNN = {"model": "cnn", "dataset": "digits", "width": 0.25, "n_data": 300, "batch_size": 32, "steps": 60}
 
