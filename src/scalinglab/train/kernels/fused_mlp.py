@@ -53,22 +53,22 @@ def bracket(batch: int) -> str:
 # EARLY: weights are read before their gradient is known.
 TILES: dict[int, dict[str, dict[str, int]]] = {
     16: {
-        "forward": {"ROWS": 16, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
+        "forward": {"ROWS": 16, "UNITS": 32, "FEATURES": 64, "num_warps": 4, "num_stages": 4},
         "output": {"ROWS": 16, "UNITS": 64, "num_warps": 4},
         "hidden_gradient": {"ROWS": 16, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
-        "update": {"ROWS": 16, "UNITS": 32, "FEATURES": 64, "num_warps": 4, "EARLY": True},
+        "update": {"ROWS": 16, "UNITS": 32, "FEATURES": 64, "num_warps": 2, "num_stages": 1, "EARLY": True},
     },
     SMALL: {
-        "forward": {"ROWS": 64, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
-        "output": {"ROWS": 32, "UNITS": 32, "num_warps": 4},
+        "forward": {"ROWS": 64, "UNITS": 32, "FEATURES": 32, "num_warps": 4, "num_stages": 4},
+        "output": {"ROWS": 32, "UNITS": 64, "num_warps": 4},
         "hidden_gradient": {"ROWS": 32, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
         "update": {"ROWS": 32, "UNITS": 64, "FEATURES": 128, "num_warps": 4, "EARLY": False},
     },
     1 << 30: {
         "forward": {"ROWS": 128, "UNITS": 64, "FEATURES": 32, "num_warps": 4},
-        "output": {"ROWS": 32, "UNITS": 32, "num_warps": 4},
+        "output": {"ROWS": 32, "UNITS": 64, "num_warps": 4},
         "hidden_gradient": {"ROWS": 128, "UNITS": 16, "FEATURES": 64, "num_warps": 4},
-        "update": {"ROWS": 64, "UNITS": 32, "FEATURES": 128, "num_warps": 4, "EARLY": False},
+        "update": {"ROWS": 64, "UNITS": 32, "FEATURES": 128, "num_warps": 4, "num_stages": 4, "EARLY": False},
     },
 }
 
