@@ -14,6 +14,7 @@ from scalinglab.estimate import slope
 from scalinglab.laws.learning_curves import (
     collapse,
     critical,
+    dynamical,
     mean_curves,
     optimum_in_time,
     scaling_fit,
@@ -418,3 +419,27 @@ def test_slopes_in_time_are_of_all_sizes_and_of_those_that_count():
         "4",
     ]
     assert "–" in told[2]
+
+
+def test_the_table_of_dynamical_laws_holds_numbers_and_not_their_logarithms():
+    optima = [
+        shape.Optimum(1.0, -2.0, 0.8, 1.3, 0.05, "overfits"),
+        shape.Optimum(2.0, -3.0, 1.7, 2.4, 0.02, "saturates"),
+    ]
+    windows = [shape.Window(0.1, 0.9, 0.5, 0.01, 1.5, True), shape.Window(0.2, 1.9, 0.6, 0.02, 2.5, False)]
+    found = dynamical._table([100.0, 200.0], optima, windows, np.array([0.5, 1.5]))
+    logs = {
+        "x_optimum": (1.0, 2.0),
+        "x_optimum_low": (0.8, 1.7),
+        "x_optimum_high": (1.3, 2.4),
+        "y_optimum": (-2.0, -3.0),
+        "window_low": (0.1, 0.2),
+        "elbow": (0.9, 1.9),
+        "position": (0.5, 1.5),
+    }
+    for name, values in logs.items():
+        assert found[name].tolist() == pytest.approx(np.exp(values).tolist())
+    assert found["y_optimum_error"].tolist() == pytest.approx([0.05 * np.exp(-2), 0.02 * np.exp(-3)])
+    assert found[["slope", "slope_error"]].to_numpy().tolist() == [[0.5, 0.01], [0.6, 0.02]]
+    assert found["kind"].tolist() == ["overfits", "saturates"]
+    assert found["resolved"].tolist() == [True, False]

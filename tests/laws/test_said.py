@@ -359,3 +359,20 @@ def test_a_collapse_is_told_with_its_extent_and_deviation():
     assert "for no three sizes; outliers: 3,000" in none.summary()
     assert "no master curve to deviate from" in none.summary()
     assert len(none.summary().splitlines()) == 7
+
+
+def test_checkpoints_of_runs_of_one_length_count_with_the_data_seen_there():
+    n, d = np.meshgrid([1e6, 1e7, 1e8], [1e8, 3e8, 1e9, 3e9], indexing="ij")
+    frame = pd.DataFrame(
+        {"run": np.repeat(list("abc"), 4), "n_params": n.ravel(), "tokens": d.ravel(), "n_data": 3e9}
+    )
+    frame["loss"] = 1.8 + 100 * frame["n_params"] ** -0.3 + 300 * frame["tokens"] ** -0.3
+    taken = from_curves.points_of(frame, ["n_params", "n_data"], "loss")
+    assert sorted(set(taken.x[1])) == [1e8, 3e8, 1e9, 3e9]
+    assert len(taken.y) == 12
+    assert any("n_data is the same in every run" in note for note in taken.notes)
+    last = from_curves.points_of(frame, ["n_params", "n_data"], "loss", reduce="last")
+    assert set(last.x[1]) == {3e9}
+    assert len(last.y) == 3
+    varied = frame.assign(n_data=frame["n_params"] * 30)
+    assert len(from_curves.points_of(varied, ["n_params", "n_data"], "loss").y) == 3
