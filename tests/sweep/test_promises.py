@@ -11,10 +11,10 @@ import pytest
 
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store
-from scalinglab.sweep import Plan, Task, execute, timing, training
+from scalinglab.sweep import Grid, Plan, Task, execute, timing, training
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.driver import interruptible
-from scalinglab.sweep.plan import part, split
+from scalinglab.sweep.plan import _kept, part, split
 from scalinglab.sweep.pools import engines, ray_engine
 from scalinglab.sweep.runner import Runner
 
@@ -337,3 +337,33 @@ def test_a_task_is_sent_with_its_device_share_and_token():
     for wrong in ({"cpus": -1}, {"gpus": -0.5}, {"gpus": 1.5}):
         with pytest.raises(BadInput, match="neither may be negative, and a task takes a part of one GPU"):
             ray_engine.RayPool(None, None, **wrong)
+
+
+def test_a_run_takes_copies_of_its_weights_and_its_activations_with_gradients():
+    pytest.importorskip("torch")
+    setting = {"model": "mlp", "dataset": "mnist", "n_data": 1000, "steps": 10, "batch_size": 50, "depth": 1}
+    weights, activations = training._sizes("mlp", 1.0, 1, "mnist", None, "{}")
+    copies = 5  # weights, gradients, two moments of the optimizer, and what is evaluated
+    assert training.memory(setting) == pytest.approx(4 * (copies * weights + 3 * 50 * activations))
+    assert training.cost(setting) == 10 * 50
+    assert training.cost({**setting, "width": 2.0, "depth": 3}) == 10 * 50 * 4 * 3
+
+
+def test_runs_train_in_their_group_or_by_themselves(monkeypatch):
+    engine = pytest.importorskip("scalinglab.train.engine")
+    given = []
+    monkeypatch.setattr(
+        engine, "train_into", lambda store, settings, group, **_: given.append((settings, group))
+    )
+    training.work([1], None)
+    training.work([1], None, group=[1, 2])
+    assert given == [([1], [1]), ([1], [1, 2])]
+
+
+def test_a_grid_is_found_again_whatever_the_order_of_its_keys(tmp_path):
+    one, two = (
+        Grid.from_dict({"setting": setting, "axes": {"n_data": [1, 2]}, "runner": "tests.sweep.pretend"})
+        for setting in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    )
+    assert _kept(one, Store(tmp_path), "json") == _kept(two, Store(tmp_path), "json")
+    assert _kept(one, Store(tmp_path), "json").parent == tmp_path / "grids"
