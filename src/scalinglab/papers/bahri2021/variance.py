@@ -189,20 +189,36 @@ def draw(axis: Any, sizes: np.ndarray, values: np.ndarray, color: Any, label: st
 
 @dataclass(frozen=True)
 class WidthScale:
-    """One scale: data, widths, initialisations, and the training, with a learning rate for each activation.
+    """One scale: data, widths, initialisations, and the training.
 
-    A rate is one at which the difference to the linearisation stands out of the scatter of initialisations.
+    Attributes:
+        kinds: activation and loss.
+        learning_rates: by activation; one at which the difference to the linearisation stands out of the
+            scatter of initialisations.
+        further: a larger width, the kind of network that is trained at it, and its initialisations.
     """
 
     dataset: str
     pool: int
     widths: tuple[int, ...]
     initializations: int
-    kinds: tuple[tuple[str, str], ...]  # activation and loss
+    kinds: tuple[tuple[str, str], ...]
     n_data: int = 100
     test_size: int = 200
     steps: int = 100
     learning_rates: Mapping[str, float] = field(default_factory=lambda: {"relu": 0.3, "erf": 0.3})
+    further: tuple[int, tuple[str, str], int] | None = None
+
+    def networks(self) -> list[tuple[int, int, str, str]]:
+        """Width, seed, activation and loss of every network."""
+        found = [
+            (width, seed, *kind)
+            for width in self.widths for seed in range(self.initializations) for kind in self.kinds
+        ]  # fmt: skip
+        if self.further is not None:
+            width, kind, count = self.further
+            found += [(width, seed, *kind) for seed in range(count)]
+        return found
 
 
 HALF_OCTAVES = tuple(int(64 * 2 ** (k / 2)) for k in range(16))  # 64 … 11,585
@@ -211,16 +227,11 @@ WIDTH_SCALES = {
     "smoke": WidthScale("digits", 1, (32, 64, 128), 5, (("erf", "mse"),), 10, 10, 20),
     "laptop": WidthScale("digits", 1, (32, 64, 128, 256, 512), 20, KINDS[2:], 20, 50, 40),
     "gpu": WidthScale(
-        "fashion-mnist",
-        2,
-        HALF_OCTAVES[::3],
-        50,
-        KINDS,
-        test_size=100,
-        learning_rates={"relu": 0.3, "erf": 1.0},
+        "fashion-mnist", 2, HALF_OCTAVES[:13:3], 50, KINDS, test_size=100,
+        learning_rates={"relu": 0.3, "erf": 1.0}, further=(HALF_OCTAVES[15], ("relu", "mse"), 42),
     ),
     "paper": WidthScale("mnist", 1, HALF_OCTAVES, 50, KINDS, test_size=1000, steps=500),
-}
+}  # fmt: skip
 
 
 def fig1_bottom_right(scale: str) -> Reproduction:
@@ -266,7 +277,7 @@ def width_table(s: WidthScale) -> pd.DataFrame:
             "learning_rate": s.learning_rates[activation], "full_batch": True, "steps": s.steps,
             "measure": (), "checkpoints_per_decade": 1, "data_seed": 0, "order_seed": 0, "seed": seed,
         }
-        for w in s.widths for seed in range(s.initializations) for activation, loss in s.kinds
+        for w, seed, activation, loss in s.networks()
     ]  # fmt: skip
     found = trained.measured(
         [{**Setting.from_dict(one).identity(), "beside": "its linearisation"} for one in settings],
@@ -281,9 +292,12 @@ def width_table(s: WidthScale) -> pd.DataFrame:
 
 
 def width_excess(table: pd.DataFrame, activation: str, loss: str) -> tuple[np.ndarray, np.ndarray]:
-    """Widths (n,), and differences of test losses (initialisations, n), of one kind of network."""
+    """Widths (n,), and differences of test losses (initialisations, n), of one kind of network.
+
+    Initialisations that were trained at every width count.
+    """
     own = table[(table["activation"] == activation) & (table["objective"] == loss)]
-    wide = own.pivot_table(index="seed", columns="width", values="excess_loss")
+    wide = own.pivot_table(index="seed", columns="width", values="excess_loss").dropna()
     return wide.columns.to_numpy(float), wide.to_numpy()
 
 
