@@ -39,7 +39,7 @@ NETWORKS = {
     "rich": (MLP | {"dataset": "digits"} | RICH, SMALL),
     "mnist": (MNIST, LARGE),
     "mnist-lazy": (MNIST | {"linearized": True}, LARGE),
-    "mnist-rich": (MNIST | RICH, LARGE),
+    "mnist-rich": (MNIST | RICH | {"learning_rate": 0.03}, LARGE),  # its kernel allows up to 0.05
     "cnn": (
         {"model": "myrtle", "dataset": "cifar10", "width": 2.0, "parameterization": "ntk",
          "learning_rate": 3.0, "steps": 200, "test_size": 1000},

@@ -255,20 +255,29 @@ def _ends(curves: Curves, column: str) -> tuple[np.ndarray, np.ndarray]:
     return grouped.first().to_numpy(float), grouped.last().to_numpy(float)
 
 
-def _along(scale: str, column: str, label: str, relation: str, claim: str, note: str) -> Reproduction:
+def _along(scale: str, label: str, columns: Mapping[str, str], *rows: Row) -> Reproduction:
+    """Columns, each with its name in the legend, along training: mean over seeds and its error."""
     s, curves = settings(scale), after_kernels(scale)
     figure, axes = style.panels(size=(5.2, 4.0))
     axis = style.loglog(axes[0, 0], "step", label, f"kernel along training, {s.dataset}")
-    table = curves.frame.pivot_table(index="seed", columns="step", values=column)
-    steps, values = table.columns.to_numpy(float), table.to_numpy()
-    style.points(axis, steps, values.mean(0), values.std(0, ddof=1) / np.sqrt(len(values)), fmt="o-")
-    first, last = _ends(curves, column)
+    for (column, name), color in zip(columns.items(), style.PALETTE):
+        table = curves.frame.pivot_table(index="seed", columns="step", values=column)
+        steps, values = table.columns.to_numpy(float), table.to_numpy()
+        error = values.std(0, ddof=1) / np.sqrt(len(values))
+        style.points(axis, steps, values.mean(0), error, fmt="o-", color=color, label=name)
+    if len(columns) > 1:
+        style.legend(axis)
+    return Reproduction(curves, figure, (*_rate_rows(s, curves, scale), *rows))
+
+
+def _change(scale: str, column: str, relation: str, claim: str, note: str) -> Row:
+    """A row on a column at the end less that at the start."""
+    s, (first, last) = settings(scale), _ends(after_kernels(scale), column)
     change = verdict.mean(last - first)
-    row = Row(
+    return Row(
         f"{claim}: end less start", change.value, change.stderr, change.n, expected=0.0, relation=relation,
         note=f"stand-in: {s.dataset}; {first.mean():.3g} to {last.mean():.3g}; {note}",
     )  # fmt: skip
-    return Reproduction(curves, figure, (*_rate_rows(s, curves, scale), row))
 
 
 def _rate_rows(s: Scale, curves: Curves, scale: str) -> list[Row]:
@@ -281,17 +290,18 @@ def _rate_rows(s: Scale, curves: Curves, scale: str) -> list[Row]:
 
 def fig9a(scale: str) -> Reproduction:
     """The exponent of the kernel's eigenvalues along training."""
-    return _along(
-        scale, "kernel_spectral_exponent", "b of λ_k ~ k^-b", "<", "spectrum flattens, b",
-        "the paper: 2.0 to 1.4 on CIFAR-5M",
-    )  # fmt: skip
+    column, note = "kernel_spectral_exponent", "the paper: 2.0 to 1.4 on CIFAR-5M"
+    row = _change(scale, column, "<", "spectrum flattens, b", note)
+    return _along(scale, "b of λ_k ~ k^-b", {column: "b"}, row)
 
 
 def fig9b(scale: str) -> Reproduction:
-    """What the top mode leaves unexplained of the task, along training."""
+    """What the first mode and the first ten modes leave unexplained of the task, along training."""
+    note = "the paper: falls throughout training"
     return _along(
-        scale, "unexplained_1", "1 − C(1)", "<", "the top mode explains more, 1 − C(1)",
-        "the paper: falls throughout training",
+        scale, "unexplained task 1 − C(k)", {"unexplained_1": "k = 1", "unexplained_10": "k = 10"},
+        _change(scale, "unexplained_1", "<", "the top mode explains more, 1 − C(1)", note),
+        _change(scale, "unexplained_10", "<", "the ten top modes explain more, 1 − C(10)", note),
     )  # fmt: skip
 
 
@@ -337,7 +347,6 @@ def fig9c(scale: str) -> Reproduction:
 
 def fig9d(scale: str) -> Reproduction:
     """Alignment of kernel and target along training."""
-    return _along(
-        scale, "kernel_alignment", "alignment A, eq. 134", ">", "alignment improves, A",
-        "the paper: improves throughout training",
-    )  # fmt: skip
+    column, note = "kernel_alignment", "the paper: improves throughout training"
+    row = _change(scale, column, ">", "alignment improves, A", note)
+    return _along(scale, "alignment A, eq. 134", {column: "A"}, row)
