@@ -128,3 +128,14 @@ def test_a_run_that_lay_still_does_not_count_into_the_time(tmp_path: Path, monke
         found = trained.training(Curves(frame, source="train"))
     assert found is not None
     assert (found.runs, found.seconds) == (11, 90.0)
+
+
+def test_rows_that_come_at_once_count_the_time_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    spans = [(1.0, 51.0)] + 19 * [(51.0, 51.001)]  # a stack of twenty
+    records = {str(k): Record(str(k), started=a, finished=b) for k, (a, b) in enumerate(spans)}
+    monkeypatch.setattr(Store, "records", lambda self: records)
+    frame = pd.DataFrame({"run": list(records), "model": "mlp", "test_loss": 1.0})
+    with trained.kept_in(tmp_path):
+        found = trained.training(Curves(frame, source="train"))
+    assert found is not None
+    assert found.seconds == pytest.approx(50.0, abs=0.01)

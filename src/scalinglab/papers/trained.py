@@ -107,6 +107,9 @@ def _ask(runs: Iterable[str]) -> None:
         asked.update(runs)
 
 
+GAP = 120.0  # seconds; rows of a stack come at once, so that its first took all of the time
+
+
 @dataclass(frozen=True)
 class Training:
     """What the training of some runs took.
@@ -114,7 +117,7 @@ class Training:
     Attributes:
         runs: how many.
         seconds: during which at least one of them was trained; without runs that were interrupted,
-            from whose start to whose end it took ten times as long as for nine in ten of all.
+            from whose start to whose end it took ten times as long as for nine in ten of all, and `GAP`.
         gpus: that trained them, by name; none: a CPU.
     """
 
@@ -139,7 +142,7 @@ def training(figure: Curves) -> Training | None:
     spans = sorted((r.started, r.finished) for r in records if r.started and r.finished)
     lengths = sorted(end - start for start, end in spans)
     usual = lengths[int(0.9 * len(lengths))] if lengths else 0.0
-    spans = [(start, end) for start, end in spans if end - start <= 10 * usual]
+    spans = [(start, end) for start, end in spans if end - start <= max(10 * usual, GAP)]
     seconds, until = 0.0, 0.0
     for start, end in spans:
         seconds += max(0.0, end - max(start, until))
