@@ -11,6 +11,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.laws import surface, surface_bend
+from scalinglab.laws.fitting import uncertainty
 from scalinglab.laws.fitting import uncertainty_budget as budget
 from scalinglab.laws.fitting.data import from_curves
 from scalinglab.laws.fitting.fit import fit_points
@@ -376,3 +377,13 @@ def test_checkpoints_of_runs_of_one_length_count_with_the_data_seen_there():
     assert len(last.y) == 3
     varied = frame.assign(n_data=frame["n_params"] * 30)
     assert len(from_curves.points_of(varied, ["n_params", "n_data"], "loss").y) == 3
+
+
+def test_three_runs_can_be_resampled_and_two_cannot():
+    x = np.geomspace(100, 1e4, 8)
+    y = 3 * x**-0.4 * np.exp(0.02 * np.random.default_rng(0).standard_normal((3, 8)))
+    three = sl.laws.fit("power_law", np.tile(x, 3), y.ravel(), runs=np.repeat(np.arange(3), 8))
+    assert uncertainty.bootstrap(three, draws=20).values.shape == (20, 2)
+    two = sl.laws.fit("power_law", np.tile(x, 2), y[:2].ravel(), runs=np.repeat(np.arange(2), 8))
+    with pytest.raises(BadInput, match="at least 3 runs, these points come from 2"):
+        uncertainty.bootstrap(two)

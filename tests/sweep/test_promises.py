@@ -11,10 +11,10 @@ import pytest
 
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store
-from scalinglab.sweep import Grid, Plan, Task, execute, timing, training
+from scalinglab.sweep import Grid, Plan, Task, execute, make_plan, timing, training
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.driver import interruptible
-from scalinglab.sweep.plan import _kept, part, split
+from scalinglab.sweep.plan import _kept, keep_groups, part, split
 from scalinglab.sweep.pools import engines, ray_engine
 from scalinglab.sweep.runner import Runner
 
@@ -367,3 +367,17 @@ def test_a_grid_is_found_again_whatever_the_order_of_its_keys(tmp_path):
     )
     assert _kept(one, Store(tmp_path), "json") == _kept(two, Store(tmp_path), "json")
     assert _kept(one, Store(tmp_path), "json").parent == tmp_path / "grids"
+
+
+def test_groups_that_were_kept_are_split_where_smaller_ones_are_asked_for(tmp_path):
+    store, grid = Store(tmp_path), Grid(axes={"size": [1]}, seeds=4, runner="tests.sweep.pretend")
+    first = make_plan(grid, store)
+    assert [len(task.settings) for task in first.tasks] == [4]
+    assert keep_groups(first, grid, store, [])
+    assert make_plan(grid, store, workers=4).groups == first.groups, "the same bits, whatever the workers"
+    assert [len(task.settings) for task in make_plan(grid, store, max_stacked=3).tasks] == [3, 1]
+    limit = sum(first.runner.memory(setting) for setting in first.runs.values()) / 2
+    assert [len(task.settings) for task in make_plan(grid, store, memory_limit=limit).tasks] == [2, 2]
+    assert not keep_groups(first, grid, store, []), "others keep theirs"
+    with pytest.raises(BadInput, match="max_stacked=0 must be at least 1"):
+        make_plan(grid, store, max_stacked=0)
