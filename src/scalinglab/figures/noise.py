@@ -64,14 +64,15 @@ def draw_searches(axis: Axes, found: OptimalNoise, title: str = "") -> None:
 
 
 def _log_axis(axis: Axes, x: str, y: str) -> None:
-    """A logarithmic x axis that is labelled at 1, 2 and 5 times powers of ten."""
+    """A logarithmic x axis with few labels."""
     axis.set(xscale="log", xlabel=x, ylabel=y)
     _sparse(axis.xaxis)
 
 
 def _sparse(ruler: Any) -> None:
-    """Labels at 1, 2 and 5 times powers of ten."""
-    ruler.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    """Labels at 1, 2 and 5 times powers of ten, or at 1 and 3 where these would overlap."""
+    low, high = ruler.get_view_interval()
+    ruler.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 60 * low else (1.0, 3.0)))
     ruler.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
     ruler.set_minor_formatter(NullFormatter())
 
