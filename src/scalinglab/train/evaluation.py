@@ -18,7 +18,7 @@ from scalinglab.measure.evaluation import evaluating
 from scalinglab.measure.network_norms.cuda_graphs import Arriving, Replays
 from scalinglab.train.batches import Resident, Ring, Stream
 from scalinglab.train.setting import Setting
-from scalinglab.train.training_step import Named, Program, objective, precision
+from scalinglab.train.training_step import Named, Program, is_large, objective, precision
 
 PIECE = {"cpu": 1 << 10, "cuda": 1 << 12}  # examples in one piece of an evaluation, all runs together
 SHARE = 1 / 512  # of a GPU's memory: what one piece of an evaluation of dense layers may take
@@ -95,7 +95,10 @@ class Evaluator:
         sizes = {r: min(self.stream.sizes[r], self.setting.evaluate_at_most) for r in rows}
         parts: list[tuple[list[int], str, int, Arriving]] = []
         # sums leave at once: graphs share memory, and the next evaluation may overwrite them
-        with precision(self.setting, self.resident.device), evaluating(self.program.model), torch.no_grad():
+        with (
+            precision(self.setting, self.resident.device), evaluating(self.program.model),
+            evaluating(self.program.trained), torch.no_grad(),
+        ):  # fmt: skip
             for n in sorted(set(sizes.values())):  # runs of one size have one shape
                 same = [r for r in rows if sizes[r] == n]
                 sums = self._sums(weights, buffers, same, "train", self.examples[:, :n], n)
@@ -126,13 +129,17 @@ class Evaluator:
         inputs, targets = (getattr(resident, f"{split}_{kind}") for kind in "xy")
         loss = torch.zeros(runs, dtype=torch.float64, device=resident.device)
         wrong = torch.zeros(runs, dtype=torch.float64, device=resident.device)
-        piece = max(1, examples_at_once(self.program.model, resident) // runs)
+        fixed = self.program.piece
+        piece = fixed or max(1, examples_at_once(self.program.model, resident) // runs)
         for start in range(0, n, piece):
             part = slice(start, min(start + piece, n))
             chosen = part if index is None else index[:, part]
             stored, y = inputs[chosen], targets[chosen]
             y = y.expand(runs, *y.shape) if index is None else y
+            if fixed:
+                stored = _filled(stored, fixed, 0 if index is None else 1)
             logits = self.program.logits(weights, buffers, resident.inputs(stored), shared=index is None)
+            logits = logits[:, : part.stop - part.start]
             loss += objective(logits, y, self.setting, plain=True).double() * (part.stop - part.start)
             if resident.n_classes:
                 missed = (logits.argmax(-1) != y).double()
@@ -146,14 +153,22 @@ def examples_at_once(model: nn.Module, resident: Resident) -> int:
     Dense layers on a GPU take many: a piece is some twenty launches, and small networks do little in each.
     """
     least, device = PIECE.get(resident.device.type, 1 << 10), resident.device
-    layers = [m for m in model.modules() if not list(m.children())]
-    if device.type != "cuda" or not all(isinstance(m, (nn.Linear, nn.ReLU, nn.Flatten)) for m in layers):
+    if device.type != "cuda" or is_large(model):
         return least
     numbers = math.prod(resident.input_shape) + sum(
-        m.out_features for m in layers if isinstance(m, nn.Linear)
+        m.out_features for m in model.modules() if isinstance(m, nn.Linear)
     )
     room = SHARE * torch.cuda.get_device_properties(device).total_memory
     return max(least, int(room / (8 * numbers)))  # each number and one made of it, in fp32
+
+
+def _filled(stored: Tensor, size: int, axis: int) -> Tensor:
+    """Examples along an axis, filled up to a number of them with copies of the first."""
+    missing = size - stored.shape[axis]
+    if not missing:
+        return stored
+    first = stored.narrow(axis, 0, 1)
+    return torch.cat([stored, first.expand(*stored.shape[:axis], missing, *stored.shape[axis + 1 :])], axis)
 
 
 def _on_default_stream(device: torch.device) -> bool:

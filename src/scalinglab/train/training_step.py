@@ -28,6 +28,7 @@ from scalinglab.train.optimizers import Moments, Rule
 from scalinglab.train.setting import Setting
 
 Named = dict[str, Tensor]
+PIECE = 2000  # examples of a compiled evaluation: a fifth of the usual test set
 
 
 @dataclass
@@ -72,6 +73,7 @@ class Program:
         model: the network, for evaluation and measurements.
         fresh_buffers: its buffers before training.
         trained: what is trained: the network, maybe in another form (`scalinglab.train.kernels.gpu_layers`).
+        piece: examples that a compiled evaluation takes, always as many; None where it is not compiled.
     """
 
     def __init__(self, setting: Setting, resident: Resident, runs: int) -> None:
@@ -95,11 +97,14 @@ class Program:
         self.trained = self.model
         if resident.device.type == "cuda" and setting.compile and setting.precision != "fp32":
             self.trained = rewritten(self.model, kernels=runs == 1)
-        if setting.compile and runs == 1 and repeats(self.trained):
+        blocks = setting.compile and runs == 1 and repeats(self.trained)
+        if blocks:
             self.trained = compiled_blocks(self.trained)
-            self.loss: Callable[..., Any] = self._loss
-        else:
-            self.loss = self._compiled(self._loss)
+        self.loss: Callable[..., Any] = self._loss if blocks else self._compiled(self._loss)
+        self.piece: int | None = None
+        self.evaluated: Callable[..., Tensor] = self._evaluated if blocks else self._compiled(self._evaluated)
+        if self.trained is not self.model and runs == 1 and is_large(self.model) and not setting.linearized:
+            self.piece = PIECE
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return compiled(function) if self.setting.compile else function
@@ -135,8 +140,7 @@ class Program:
     def _examples(self, index: Tensor, key: Tensor | None) -> tuple[Tensor, Tensor]:
         """Inputs and targets of examples (runs, examples)."""
         stored, y = self.resident.batch(index, self.setting.augment, key)
-        x = self._laid_out(self.resident.inputs(stored))
-        return x.to(torch.bfloat16) if self.halved else x, y
+        return self._halved_inputs(self._laid_out(self.resident.inputs(stored))), y
 
     def _loss(
         self, leaves: Named, buffers: Named, x: Tensor, y: Tensor, live: Tensor | None = None
@@ -172,14 +176,25 @@ class Program:
     def logits(self, weights: Named, buffers: Named, x: Tensor, shared: bool) -> Tensor:
         """Logits of any number of runs, (runs, examples, outputs), on their own inputs or on shared ones."""
         x = self._laid_out(x)
+        if self.piece is not None:
+            return self.evaluated(_only(weights), _only(buffers), x if shared else x[0])[None]
         with self.autocast():
             if len(next(iter(weights.values()))) == 1:
                 return self._logits(_only(weights), _only(buffers), x if shared else x[0])[None].float()
             in_dims = (0, 0, None if shared else 0)
             return torch.vmap(self._logits, in_dims=in_dims)(weights, buffers, x).float()
 
+    def _evaluated(self, weights: Named, buffers: Named, x: Tensor) -> Tensor:
+        """Logits of one run in the form in which it is trained, in evaluation mode."""
+        with self.autocast():
+            logits = functional_call(self.trained, {**weights, **buffers}, (self._halved_inputs(x),))
+        return logits.float()  # type: ignore[no-any-return]
+
     def _logits(self, weights: Named, buffers: Named, x: Tensor) -> Tensor:
         return functional_call(self.model, {**weights, **buffers}, (x,))  # type: ignore[no-any-return]
+
+    def _halved_inputs(self, x: Tensor) -> Tensor:
+        return x.to(torch.bfloat16) if self.halved and x.is_floating_point() else x
 
     def _laid_out(self, x: Tensor) -> Tensor:
         """Channels last, but first in full fp32 on a GPU, for which its libraries have the faster kernels."""
@@ -259,6 +274,12 @@ def objective(
     if live is None:
         return each.mean(-1)
     return torch.where(live, each, 0.0).sum(-1) / live.sum(-1)
+
+
+def is_large(model: nn.Module) -> bool:
+    """Whether an evaluation takes long enough for compiled code: a network with more than dense layers."""
+    layers = [m for m in model.modules() if not list(m.children())]
+    return not all(isinstance(m, (nn.Linear, nn.ReLU, nn.Flatten)) for m in layers)
 
 
 def _only(values: Named) -> Named:
