@@ -36,6 +36,7 @@ def test_evaluations_are_compiled_for_networks_in_another_form_only(monkeypatch)
         ).program.piece
 
     assert piece() is None
+    monkeypatch.setattr(training_step, "compiled", lambda function: function)
     monkeypatch.setattr(training_step, "repeats", lambda model: True)
     monkeypatch.setattr(training_step, "compiled_blocks", lambda model: torch.nn.Sequential(model))
     assert piece(compile=True) == training_step.PIECE
