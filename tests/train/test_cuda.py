@@ -7,7 +7,9 @@ import pytest
 import torch
 
 from scalinglab.train import jobs, run_many
+from scalinglab.train.evaluation import Evaluator
 from scalinglab.train.setting import Setting
+from scalinglab.train.training_step import PIECE
 
 pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
@@ -141,3 +143,20 @@ def test_states_are_written_while_other_runs_are_captured(tmp_path) -> None:
     key = ["n_data", "step"]
     a, b = (f.sort_values(key)["test_loss"].to_numpy() for f in (stored, plain))
     assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("model", ["cnn", "resnet"])
+def test_compiled_evaluations_find_what_plain_ones_find(model: str) -> None:
+    g = group(model=model, graphs=True, compile=True, precision="bf16")
+    g.advance(16)
+    weights = {name: value.detach() for name, value in g.working.items()}
+    found = {}
+    with torch.cuda.stream(torch.cuda.Stream()):
+        for piece in (g.program.piece, None):
+            g.program.piece = piece
+            evaluator = Evaluator(g.program, g.stream, 1, captures=True)
+            for _ in range(3):  # plainly, captured, replayed
+                (found[piece],) = evaluator.begin(weights, g.buffers, [0]).result()
+    assert set(found) == {PIECE, None}
+    for name in ("train_loss", "test_loss"):
+        assert found[PIECE][name] == pytest.approx(found[None][name], rel=0.01)
