@@ -149,6 +149,7 @@ def test_states_are_written_while_other_runs_are_captured(tmp_path) -> None:
 def test_compiled_evaluations_find_what_plain_ones_find(model: str) -> None:
     g = group(model=model, graphs=True, compile=True, precision="bf16")
     g.advance(16)
+    torch.cuda.synchronize()
     weights = {name: value.detach() for name, value in g.working.items()}
     found = {}
     with torch.cuda.stream(torch.cuda.Stream()):
