@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 from torch import nn
 
 import scalinglab as sl
+from scalinglab.measure.network_norms import lanczos
 from scalinglab.measure.network_norms.layers import attention_layers
 from scalinglab.measure.tangent_kernel import products
 
@@ -103,3 +104,14 @@ def test_a_reading_of_a_kernel_has_every_number_that_it_promises():
     aligned = target @ gram @ target / np.linalg.norm(gram) / (target @ target)
     assert found["kernel_alignment"] == pytest.approx(aligned)
     assert values[-5] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_warm_start_is_near_the_vector_that_it_is_given():
+    weight = torch.randn(2, 6, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    start = torch.eye(4, dtype=torch.float64)[:2]
+    warm = lanczos.begin(weight, None, start).basis[:, 0]
+    assert (warm * start).sum(1).min() > 0.9
+    cold = lanczos.begin(weight, None, None).basis[:, 0]
+    assert torch.equal(cold[0], cold[1])
+    lost = lanczos.begin(weight, None, torch.full_like(start, float("nan"))).basis[:, 0]
+    assert lost == pytest.approx(torch.nn.functional.normalize(cold, dim=1), abs=1e-12)
