@@ -231,3 +231,14 @@ def test_grids_of_an_interpolation():
         with pytest.raises(BadInput, match=said):
             resample.make_grid("x", given, at, log)
     assert resample.make_grid("x", values, [0.0, 1.0], False).tolist() == [0, 1]
+
+
+def test_the_first_value_that_is_no_number_is_named():
+    assert columns.no_number(pd.Series(["1", "abc", "def"])) == "abc"
+    assert columns.no_number(pd.Series([None, "19M", "2"])) == "19M", "all can be read: the first"
+
+
+def test_a_table_says_what_it_was_read_from_where_it_was_read():
+    rows = {"n_data": [1, 2], "test_loss": [1.0, 0.5]}
+    assert repr(Curves(rows, understood="a.csv: 2 runs")).endswith("\n  read from a.csv: 2 runs")
+    assert "read from" not in repr(Curves(rows))
