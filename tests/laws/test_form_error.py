@@ -70,7 +70,7 @@ def test_every_model_is_the_conditional_gaussian_with_free_parameters(law):
             assert spread[k] == pytest.approx(field.noise[k] * np.sqrt(np.diag(rest)), rel=2e-3)
             squares = r @ inverse @ r
             likelihood.append(-0.5 * np.linalg.slogdet(seen)[1] - error.dof / 2 * np.log(squares))
-            likelihood[-1] += np.log(3) if ratio == 0 else 0.0  # three ranges, one prior of no error
+            likelihood[-1] += np.log(15) if ratio == 0 else 0.0  # three ranges of five, one prior of no error
     weight = np.exp(np.array(likelihood) - max(likelihood))
     assert np.concatenate([f.weight for f in error.fields]) == pytest.approx(weight / weight.sum(), abs=2e-3)
     # ρ is the slope of δ over that of ln f

@@ -5,7 +5,7 @@ Gaussian field over the logarithms of the sizes (Matérn, ν = 5/2, range ℓ), 
 Its size is ρ, the standard deviation of the slope of δ over the local slope of ln f: how much of a local
 exponent is the form's mistake. Linearised in θ this is universal kriging: for every (ℓ, ρ) a quantity of the
 surface has a Student distribution, and these are averaged by the restricted likelihood of the residuals
-(Patterson and Thompson 1971). ρ = 0, a form that holds, is one of them.
+(Patterson and Thompson 1971). Half of the prior is on ρ = 0, a form that holds.
 
 Within the runs δ is known as well as the noise allows. Beyond them it continues with the slopes it may have,
 so intervals grow with the distance; those of a surface that follows its form hardly change. The few sizes of
@@ -25,7 +25,7 @@ from scalinglab.laws.fitting.solution import Interval, Solution
 from scalinglab.laws.fitting.statistics import level_quantile, mixture_quantile
 
 RANGES = (2.0, 4.0, 8.0)  # ℓ in ln size: one to three and a half decades
-SLOPE_ERRORS = np.array([0.02, 0.04, 0.08, 0.16, 0.32])  # ρ beside 0, all six as likely at first
+SLOPE_ERRORS = np.array([0.02, 0.04, 0.08, 0.16, 0.32])  # ρ beside 0, which has half of the prior
 MOST_POINTS = 300  # beyond, every second, third … in order of size
 FEWEST_SPARE = 1  # points beyond the parameters, below which residuals show nothing
 ROUNDING = 1e-12  # residuals of ln y that are no noise
@@ -140,7 +140,7 @@ class FormError:
             ratio = np.r_[[0.0] if i == 0 else [], (spread / self.noise) ** 2]
             total = 1 + ratio[:, None] * variance
             squares = np.sum((axes.T @ self.seen) ** 2 / total, axis=1)
-            prior = np.where(ratio == 0, np.log(len(RANGES)), 0.0)
+            prior = np.where(ratio == 0, np.log(len(RANGES) * len(SLOPE_ERRORS)), 0.0)
             likelihood.append(prior - 0.5 * np.sum(np.log(total), axis=1) - self.dof / 2 * np.log(squares))
             tried.append((reach, covariance, variance, axes, ratio, np.sqrt(squares / self.dof)))
         top = max(each.max() for each in likelihood)
