@@ -219,6 +219,10 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
         assert first == pytest.approx(np.log(rate / 0.005), abs=1e-9)
     same = "our test error less the published one at equal norm, rms over the curve"
     assert found[f"ResNet CIFAR10, rate 0.005: {same}"] < 5e-3
+    single = pd.DataFrame(rows[:1]).assign(
+        norm=lambda frame: frame["norm_as_published"]
+    )  # a run cut off early
+    assert robustness._beside(single, pair) == (pytest.approx(np.log(1.25 * 0.001 / 0.005)), None)
     assert found[f"ResNet CIFAR10, rate 0.001: {same}"] is None  # its norms stay below the published ones
 
 

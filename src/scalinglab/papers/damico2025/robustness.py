@@ -300,7 +300,8 @@ def _beside(run: pd.DataFrame, theirs: Pair) -> tuple[float, float | None]:
     run = run.sort_values("step")
     curve = next(curve for curve in theirs.runs if curve.size == run["n_data"].iloc[0])
     norms, epochs = (np.log(run[name].to_numpy(float)) for name in ("norm", "epoch"))
-    after_one = norms[0] - epochs[0] * (norms[1] - norms[0]) / (epochs[1] - epochs[0])  # in logs
+    growth = (norms[1] - norms[0]) / (epochs[1] - epochs[0]) if len(run) > 1 else 0.0
+    after_one = norms[0] - epochs[0] * growth
     ratio, low, high = float(after_one - curve.x[0]), max(norms[0], curve.x[0]), min(norms[-1], curve.x[-1])
     if low >= high:
         return ratio, None
