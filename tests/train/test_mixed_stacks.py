@@ -139,8 +139,9 @@ def test_runs_that_end_leave_the_stack(monkeypatch) -> None:
         assert np.allclose(own.test_loss, alone.test_loss, rtol=2e-3)
 
 
-def test_a_killed_mixed_stack_resumes_to_the_same_bits(tmp_path, monkeypatch) -> None:
-    """Killed after one of its runs has ended."""
+@pytest.mark.parametrize("killed_at", [9, 12])
+def test_a_killed_mixed_stack_resumes_to_the_same_bits(killed_at: int, tmp_path, monkeypatch) -> None:
+    """Killed right after one of its runs has ended, with that checkpoint's state, or later."""
     settings = [*SEARCH[:2], {**SEARCH[2], "steps": 9}]
     whole = ordered(run_many(settings))
 
@@ -150,7 +151,7 @@ def test_a_killed_mixed_stack_resumes_to_the_same_bits(tmp_path, monkeypatch) ->
     advance = jobs.Group.advance
 
     def dies(self, steps: int) -> None:
-        if self.step >= 12:
+        if self.step >= killed_at:
             raise Killed
         advance(self, steps)
 
@@ -164,7 +165,7 @@ def test_a_killed_mixed_stack_resumes_to_the_same_bits(tmp_path, monkeypatch) ->
     )  # fmt: skip
     resumed = ordered(run_many(settings, store=tmp_path))
     assert begun[0][0] == 2
-    assert begun[0][1] >= 10
+    assert begun[0][1] >= min(killed_at, 10)
     for name in ("run", "step", "train_loss", "test_loss", "norm", "status"):
         assert resumed[name].equals(whole[name]), name
 

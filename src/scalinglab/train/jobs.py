@@ -199,10 +199,11 @@ class Job:
         written = (
             sum(group.settings[r].run in self.writers for r in found.rows) if self.store else len(found.rows)
         )
+        before = group.runs
         self._keep({s.run for s in group.settings if s.run not in self.ends})
         snapshot, self.snapshot = self.snapshot, None
-        if snapshot is not None and group.settings:
-            self._save(snapshot)
+        if snapshot is not None and group.settings:  # a state holds the runs that go on, at the same step
+            self._save(snapshot if group.runs == before else group.state())
         return written
 
     def _read(self, r: int, step: int) -> dict[str, Any]:
