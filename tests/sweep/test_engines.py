@@ -67,6 +67,7 @@ def test_a_sweep_stores_exactly_the_runs_of_its_grid_and_a_second_one_does_nothi
     curves = run(wanted, tmp_path, engine=engine, workers=2)
     check(Store(tmp_path), wanted)
     assert len(curves.runs) == 18
+    assert len(list((tmp_path / "sealed").glob("*.parquet"))) == 18, "fewer than 200 runs are not compacted"
     assert set(curves["experiment"]) == {"contract"}
     again_ = execute(wanted, tmp_path, engine=engine, workers=2)
     assert again_.plan.tasks == ()

@@ -1,6 +1,7 @@
 """Promises of sweeps that a small change of the code would break unseen."""
 
 import inspect
+import json
 import signal
 import threading
 from contextlib import nullcontext
@@ -14,7 +15,7 @@ from scalinglab.store import Store
 from scalinglab.sweep import Grid, Plan, Task, execute, make_plan, timing, training
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.driver import interruptible
-from scalinglab.sweep.plan import _kept, keep_groups, part, split
+from scalinglab.sweep.plan import _kept, keep_grid, keep_groups, kept_grids, part, split
 from scalinglab.sweep.pools import engines, ray_engine
 from scalinglab.sweep.runner import Runner
 
@@ -381,3 +382,18 @@ def test_groups_that_were_kept_are_split_where_smaller_ones_are_asked_for(tmp_pa
     assert not keep_groups(first, grid, store, []), "others keep theirs"
     with pytest.raises(BadInput, match="max_stacked=0 must be at least 1"):
         make_plan(grid, store, max_stacked=0)
+
+
+def test_grids_that_were_swept_come_back_the_oldest_first(tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(BadInput, match="keeps no grid"):
+        kept_grids(store)
+    grids = [Grid(axes={"size": [size]}, runner="tests.sweep.pretend") for size in (3, 1, 2)]
+    for number, grid in enumerate(grids):
+        keep_grid(grid, store, {"engine": "local"})
+        path = _kept(grid, store, "json")
+        path.write_text(json.dumps({**json.loads(path.read_text()), "started": number}))
+    assert [grid.to_dict() for grid in kept_grids(store)] == [grid.to_dict() for grid in grids]
+    path.write_text("{}")
+    with pytest.raises(ScalinglabError, match="is damaged"):
+        kept_grids(store)
