@@ -8,7 +8,7 @@ import pytest
 from scalinglab.curves import run_name
 from scalinglab.store import StoreError
 from scalinglab.sweep import Task, driver
-from scalinglab.sweep.display import Display
+from scalinglab.sweep.display import Display, clock
 from scalinglab.sweep.driver import PATIENCE, Driver, Wish
 
 SETTINGS = tuple({"seed": k} for k in range(4))
@@ -199,3 +199,9 @@ def test_an_outcome_counts_runs_and_says_what_to_do_next():
     assert outcome(others, interrupted=True)[1:] == ["interrupted: sweep again to continue"]
     assert outcome({"a": "done"}, aside={"x.parquet": "bad"})[1] == "damaged, moved aside to x.parquet: bad"
     assert outcome({"a": "done"}) == ["1 run: 1 done"]
+
+
+def test_durations_are_read_in_seconds_minutes_and_hours():
+    assert [clock(s) for s in (0.4, 59.4, 59.6, 60, 3599, 3600, 7325)] == [
+        "0 s", "59 s", "1 min 00 s", "1 min 00 s", "59 min 59 s", "1 h 00 min", "2 h 02 min"
+    ]  # fmt: skip
