@@ -253,7 +253,7 @@ def resnet_rate(scale: str) -> Reproduction:
     """ResNets at several learning rates beside the published curves.
 
     What the authors' code computes of a ResNet is ‖W‖_σ ‖W‖_{2,1} of its last layer W, drawn with deviation
-    0.01: on CIFAR-10 4.05 before training, whatever the rate. A published curve begins after one epoch.
+    0.01: on CIFAR-10 about 4 before training, whatever the rate. A published curve begins after one epoch.
     """
     names = [f"{pair}, rate" for pair in study.RATES]
     study.train(scale, trained.kept(), names)
