@@ -176,7 +176,7 @@ def differences(pair: Pair) -> list[Row]:
     for by, note in (("optimum", PAPERS_WAY), ("collapse", CIRCULAR)):
         name = f"{pair.label}: γ₁γ₂ − γ, γ₂ of the {by}"
         if pair.found is None:
-            rows.append(Row(name, None, expected=0.0, note=pair.why))
+            rows.append(Row(name, None, expected=0.0, resolution=RESOLUTION, note=pair.why))
             continue
         found = pair.found.difference(by)
         rows.append(
