@@ -397,3 +397,12 @@ def test_grids_that_were_swept_come_back_the_oldest_first(tmp_path):
     path.write_text("{}")
     with pytest.raises(ScalinglabError, match="is damaged"):
         kept_grids(store)
+
+
+def test_nothing_left_costs_nothing_and_a_node_without_a_resource_has_none_of_it():
+    nothing = Plan({}, (), (), (), 1, None).estimate()  # type: ignore[arg-type]
+    assert nothing == {"flops": 0.0, "seconds": 0.0, "start_up": 0.0, "timed": 0, "trials": []}
+    assert not cluster(gpus=1.0)._fits({"CPU": 8})
+    assert cluster(gpus=0.0)._fits({"CPU": 8})
+    state = {"total": 3, "done": 1, "failed": 0, "running": 0, "rows": 0, "rate": 0.0, "left": None}
+    assert "Ctrl-C again" not in Display.render(state)
