@@ -207,7 +207,7 @@ def rate_rows(kind: str, among: tuple[float, ...], chosen: float) -> list[Row]:
     if len(among) == 1:
         return []
     note = f"the one with the lowest training loss on networks apart, of {', '.join(f'{x:g}' for x in among)}"
-    return [Row(f"learning rate ({kind})", chosen, note=note)]
+    return [Row(f"learning rate ({kind})", chosen, 0.0, note=note)]  # chosen, so known exactly
 
 
 # --- Figure 9: along training ------------------------------------------------------------------------------
