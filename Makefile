@@ -11,6 +11,7 @@ FACTOR ?= 20
 PACKAGE ?=
 N       ?= 60
 SEED    ?= 0
+RECORDS := $(wildcard src/scalinglab/papers/smoke/*.json)
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .PHONY: demo test full quick slow records check lint types docs properties mutants coverage benchmarks screenshots clean help
@@ -63,7 +64,11 @@ slow: $(READY)
 	@echo "==> slow tests";   $(PYTEST) -m slow
 
 records: $(READY)
-	@echo "==> records of the papers at scale smoke"; OMP_NUM_THREADS=1 $(BIN)/scalinglab reproduce check
+	@echo "==> records of the papers at scale smoke"
+	@$(MAKE) --no-print-directory -j2 $(patsubst src/scalinglab/papers/smoke/%.json,records-%,$(RECORDS))
+
+records-%: $(READY)
+	@OMP_NUM_THREADS=1 $(BIN)/scalinglab reproduce check --paper $*
 
 properties: $(READY)
 	@PROPERTY_FACTOR=$(FACTOR) $(PYTEST) -m hypothesis

@@ -84,6 +84,7 @@ def test_accuracy_reward_and_tables_without_sizes():
         sl.answer(pd.DataFrame({"seed": [1, 2, 3], "loss": [1.0, 1.1, 1.2]}))
 
 
+@pytest.mark.slow
 def test_a_surface_that_bends_is_told_apart_from_one_that_does_not(tmp_path: Path, monkeypatch):
     straight, bent = runs(seed=3), runs(seed=3)
     u = np.log(bent.params / 1e9)

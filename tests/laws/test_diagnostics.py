@@ -35,6 +35,7 @@ def held(laws, truth=law_of, plain=False):
     return np.mean([low[0] <= truth(FAR)[0] <= high[0] for low, high in ends])
 
 
+@pytest.mark.slow
 def test_pvalues_are_uniform_where_the_fit_is_right():
     rng = np.random.default_rng(0)
     found = [fitted(0.03 * rng.standard_normal(32)).diagnosis for _ in range(40)]
@@ -132,6 +133,7 @@ def test_ends_are_quantiles_of_draws_from_the_average():
     assert np.mean(drawn > high[0]) == pytest.approx(0.05, abs=0.004)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope", [-0.35, 0.0, 0.35])
 def test_average_holds_whether_noise_falls_or_grows(slope):
     """One measurement at the far end of a line in logs, from 12 sizes, where σ ∝ x^slope is not known."""

@@ -333,6 +333,7 @@ def test_a_table_of_others_gives_the_same_answer(tmp_path):
         CliRunner().invoke(app, [*words, "--where", "net=b"], catch_exceptions=False)
 
 
+@pytest.mark.slow
 def test_both_searches_times_and_a_figure_on_the_command_line(tmp_path):
     frame = two_searches().frame.drop(columns="run")
     halves = [frame.assign(step=100 * k) for k in (1, 2)]

@@ -59,7 +59,8 @@ def test_profile_interval_of_the_optimum_agrees_with_a_scan_by_another_optimiser
     assert best.method == "profile"
 
 
-@pytest.mark.parametrize(("sizes", "data"), [(3, 3), pytest.param(4, 4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("sizes", "data"), [(3, 3), (4, 4)])
 def test_intervals_of_small_designs_hold_the_truth(sizes, data):
     n, d = design(sizes, data)
     exact = optimum.best_split(registry.get("chinchilla"), TRUE[None], np.array([COMPUTE / 6]))[0, :, 0]
