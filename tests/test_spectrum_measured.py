@@ -104,6 +104,7 @@ def sampled(seed, n=SAMPLE):
     return (features * k**-SPECTRAL) @ features.T, features @ weights
 
 
+@pytest.mark.slow
 def test_completed_spectrum_predicts_the_population_for_as_many_examples_as_were_sampled():
     k = np.arange(1, MODES + 1.0)
     sizes = np.array([10, 50, 200, 400, 800])

@@ -18,6 +18,7 @@ def test_a_run_has_noise_scales_and_widening_factor_as_columns():
     assert one["widening_factor"] == pytest.approx(16)
 
 
+@pytest.mark.slow
 def test_a_sweep_keeps_them_in_its_store_without_renaming_runs(tmp_path):
     grid = sl.sweep.Grid(setting=SETTING, seeds=1)
     kept = sl.sweep.run(grid, tmp_path, progress=False)
