@@ -11,9 +11,10 @@ FACTOR ?= 20
 PACKAGE ?=
 N       ?= 60
 SEED    ?= 0
+RECORDS := $(wildcard src/scalinglab/papers/smoke/*.json)
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test full quick slow records records-and-docs check lint types docs properties mutants coverage benchmarks screenshots clean help
+.PHONY: demo test full quick slow records check lint types docs properties mutants coverage benchmarks screenshots clean help
 
 help:
 	@echo "make demo   train, fit and report on real digits, in about two minutes -> demo/report.html"
@@ -51,11 +52,9 @@ types: $(READY)
 test: lint
 	@$(MAKE) --no-print-directory -j2 types quick
 
-# slow tests mostly wait for processes: the records and the documentation are made beside them
 full: test
-	@$(MAKE) --no-print-directory -j2 slow records-and-docs
-
-records-and-docs: records
+	@$(MAKE) --no-print-directory slow
+	@$(MAKE) --no-print-directory records
 	@echo "==> docs";         $(MAKE) --no-print-directory docs
 
 quick: $(READY)
@@ -65,7 +64,11 @@ slow: $(READY)
 	@echo "==> slow tests";   $(PYTEST) -m slow
 
 records: $(READY)
-	@echo "==> records of the papers at scale smoke"; OMP_NUM_THREADS=1 $(BIN)/scalinglab reproduce check
+	@echo "==> records of the papers at scale smoke"
+	@$(MAKE) --no-print-directory -j2 $(patsubst src/scalinglab/papers/smoke/%.json,records-%,$(RECORDS))
+
+records-%: $(READY)
+	@OMP_NUM_THREADS=1 $(BIN)/scalinglab reproduce check --paper $*
 
 properties: $(READY)
 	@PROPERTY_FACTOR=$(FACTOR) $(PYTEST) -m hypothesis
