@@ -60,7 +60,6 @@ def test_page_renders_every_figure_without_errors_or_requests(tmp_path: Path):
 
 @needs_browser
 @pytest.mark.browser
-@pytest.mark.slow
 def test_the_browser_would_see_an_error_and_a_request(tmp_path: Path):
     page = tmp_path / "bad.html"
     page.write_text("<script>fetch('http://localhost:9/'); throw Error('seen')</script><p>here</p>")
