@@ -34,7 +34,7 @@ def plain(model, x, other):
 
 
 # tile sizes at which seven examples already take several
-@pytest.fixture(autouse=True, params=[None, 64])
+@pytest.fixture(autouse=True, params=[None, pytest.param(64, marks=pytest.mark.slow)])
 def tiles(request, monkeypatch):
     if request.param:
         monkeypatch.setattr(products, "TILE", request.param)

@@ -66,8 +66,8 @@ def law(
     grid = np.geomspace(data.x.min() / 1.2, farthest, 60)
     curves = [np.asarray(one.predict(grid)) for one in laws]
     lowest, highest = min(data.y.min(), *map(np.min, curves)), max(data.y.max(), *map(np.max, curves))
-    room = 3 * (highest - lowest)  # an open interval must not make the points small
-    ends = (data.y.min() / 30, 3 * highest) if data.y.min() > 0 else (lowest - room, highest + room)
+    margin = 3 * (highest - lowest)  # an open interval must not make the points small
+    ends = (data.y.min() / 30, 3 * highest) if data.y.min() > 0 else (lowest - margin, highest + margin)
     inside = grid <= data.x.max()
     for one, curve, color in zip(laws, curves, cycle(PALETTE)):
         low, high = one.interval(grid, level)

@@ -97,6 +97,14 @@ def panels(
     return figure, axes
 
 
+def panels_for(count: int, across: int, *, size: tuple[float, float]) -> tuple[Figure, np.ndarray]:
+    """A figure with `count` axes, (count,), at most `across` in a row."""
+    figure, axes = panels(-(-count // across), min(across, count), size=size)
+    for spare in axes.ravel()[count:]:
+        spare.set_axis_off()
+    return figure, axes.ravel()[:count]
+
+
 SHORT = 4.0  # ratio of its ends below which a log axis has evenly spaced ticks
 
 

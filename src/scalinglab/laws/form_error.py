@@ -169,6 +169,15 @@ class FormError:
             found.append(centre * np.exp(side * np.hypot(half, more * np.minimum(half / usual, 1.0))))
         return Interval(*(float(v) if np.ndim(v) == 0 else v for v in found))
 
+    def widened_optimum(
+        self, best: np.ndarray, low: np.ndarray, high: np.ndarray, level: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The ends, each (3, computes), of the best n_params, n_data and loss, moved outwards."""
+        n = self.widened(self.splits(best[:2]), best[0], Interval(low[0], high[0]), level)
+        loss = self.widened(Quantities.values(best[:2]), best[2], Interval(low[2], high[2]), level)
+        product = best[0] * best[1]
+        return np.stack([n.low, product / n.high, loss.low]), np.stack([n.high, product / n.low, loss.high])
+
     def splits(self, best: np.ndarray) -> Quantities:
         """ln n_params of the least loss under n_params · n_data = constant, near best (2, computes).
 

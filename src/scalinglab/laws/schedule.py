@@ -19,6 +19,7 @@ import numpy as np
 from scipy import optimize
 
 from scalinglab.errors import BadInput
+from scalinglab.laws.extrapolation import bands
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.law import Interval, Law
@@ -32,7 +33,6 @@ from scalinglab.laws.forms.schedules import Run
 THRESHOLDS = (5e-4, 2.5e-4, 1e-3)
 # of ln loss, against which priors count: more than a checkpoint's, since a run is wrong as a whole
 NOISE = 5e-3
-CHANGE = 0.15  # part by which the slope of ln loss may change beyond what was fitted (as `bands.SLOPE`)
 WARM_CELLS, DECAY_CELLS = 24, 160  # pieces into which a rise and a fall of the rate are cut
 
 
@@ -179,7 +179,7 @@ class ScheduleLaw:
 
         Its width joins what the fit leaves open, with checkpoints that are wrong together counted as such
         (`NOISE`), the misfit of the runs that were fitted, the difference to the rival law, and beyond the
-        largest sum of rates that was fitted a change of the slope there (`CHANGE`).
+        largest sum of rates that was fitted a change of the slope there (`bands.SLOPE`).
         """
         form, where = self._form(plan, steps, group)
         values, loss = _values(form, self.law), self.predict(plan, steps, group=group)
@@ -203,7 +203,7 @@ class ScheduleLaw:
         group = next(name for name in form.names if name.startswith("alpha"))[len("alpha") :]
         falling = values[f"A{group}"] * np.exp(-values[f"alpha{group}"] * np.log(plan.area(steps)))
         slope = values[f"alpha{group}"] * falling / np.asarray(form.function(where, *values.values()))
-        return np.asarray(CHANGE * slope * beyond)
+        return np.asarray(bands.SLOPE * slope * beyond)
 
     @property
     def misfit(self) -> float:

@@ -207,7 +207,7 @@ class Surface(Shown):
             self._require_exponents()
             low, high = self._optimum_ends(flat / flops_per_param_example, level)
         if intervals and not assume_form:
-            low, high = self._with_form_error(best, low, high, level)
+            low, high = self.form_error.widened_optimum(best, low, high, level)
         shaped = [_like(total, v) for v in (*best, *low, *high)]
         exponent = _like(total, np.log(nearby[0] / best[0]) / np.log(1.01))
         ends = [Interval(shaped[3 + i], shaped[6 + i]) for i in range(3)]
@@ -282,15 +282,6 @@ class Surface(Shown):
                 "add runs at more sizes around the optimum"
             )
         return np.stack([low[0], product / high[0], low[1]]), np.stack([high[0], product / low[0], high[1]])
-
-    def _with_form_error(
-        self, best: np.ndarray, low: np.ndarray, high: np.ndarray, level: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The ends, each (3, computes), of n_params, n_data and loss, with what the form may miss."""
-        error, product = self.form_error, best[0] * best[1]
-        n = error.widened(error.splits(best[:2]), best[0], Interval(low[0], high[0]), level)
-        loss = error.widened(Quantities.values(best[:2]), best[2], Interval(low[2], high[2]), level)
-        return np.stack([n.low, product / n.high, loss.low]), np.stack([n.high, product / n.low, loss.high])
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a free parameter; no value where the runs determine none."""

@@ -158,8 +158,8 @@ def examples_at_once(model: nn.Module, resident: Resident) -> int:
     numbers = math.prod(resident.input_shape) + sum(
         m.out_features for m in model.modules() if isinstance(m, nn.Linear)
     )
-    room = SHARE * torch.cuda.get_device_properties(device).total_memory
-    return max(least, int(room / (8 * numbers)))  # each number and one made of it, in fp32
+    limit = SHARE * torch.cuda.get_device_properties(device).total_memory
+    return max(least, int(limit / (8 * numbers)))  # each number and one made of it, in fp32
 
 
 def _filled(stored: Tensor, size: int, axis: int) -> Tensor:

@@ -259,12 +259,12 @@ def _cuts(total: int, size: int) -> Iterable[tuple[int, int]]:
 def passes(found: list[Piece], n: int, most: int) -> list[list[Piece]]:
     """Pieces that are computed in one pass over the examples: as many as may be held."""
     groups: list[list[Piece]] = []
-    room = 0
+    free = 0
     for piece in found:
         size = n * numbers(piece)
-        if not groups or size > room:
+        if not groups or size > free:
             groups.append([])
-            room = most
+            free = most
         groups[-1].append(piece)
-        room -= size
+        free -= size
     return groups

@@ -347,12 +347,9 @@ def fig1_bottom_left(scale: str) -> Reproduction:
 def fig_s1(scale: str) -> Reproduction:
     """Loss and error, final and best, of the runs of Fig. 1 top-right."""
     found, curves = data_scans(scale)
-    columns = min(len(found), 2)
-    figure, axes = style.panels(-(-len(found) // columns), columns, size=(4.8, 3.8))
-    for unused in axes.flat[len(found) :]:
-        unused.remove()
+    figure, axes = style.panels_for(len(found), 2, size=(4.8, 3.8))
     rows = []
-    for axis, scan in zip(axes.flat, found):
+    for axis, scan in zip(axes, found, strict=True):
         style.loglog(axis, "examples D", "test loss or error", scan.name)
         alphas = {metric: scan.exponent(metric) for metric in METRICS}
         for (metric, alpha), color in zip(alphas.items(), style.PALETTE):

@@ -15,7 +15,7 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures.collapse import draw_collapse, plain_ticks, sizes_legend
-from scalinglab.figures.style import INK, PALETTE, colors, loglog, panels
+from scalinglab.figures.style import INK, PALETTE, colors, loglog, panels, panels_for
 from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
 from scalinglab.laws.learning_curves.stopping import stopping_point
@@ -137,11 +137,9 @@ def stop_by_norm(scale: str) -> Reproduction:
     made = [pair for pair in analysed(scale) if len(pair.runs) >= 4]
     if not made:
         raise BadInput("no pair has four sizes: three to extrapolate from and one to test")
-    figure, axes = panels(-(-len(made) // 3), min(3, len(made)), size=(3.6, 2.9))
+    figure, axes = panels_for(len(made), 3, size=(3.6, 2.9))
     rows = []
-    for spare in axes.ravel()[len(made) :]:
-        spare.set_axis_off()
-    for axis, pair in zip(axes.ravel(), made, strict=False):
+    for axis, pair in zip(axes, made, strict=True):
         last, smaller = pair.runs[-1], smaller_sizes(pair.runs)
         predicted = stopping_point(smaller, last.size)
         loglog(axis, "norm", "test error", f"{pair.label}\nP = {last.size:,.6g}")

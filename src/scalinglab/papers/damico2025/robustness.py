@@ -18,7 +18,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.figures.collapse import draw_collapse, draw_curves, plain_ticks, sizes_legend
-from scalinglab.figures.style import INK, colors, loglog, panels
+from scalinglab.figures.style import INK, colors, loglog, panels, panels_for
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
 from scalinglab.papers import trained
 from scalinglab.papers.damico2025 import study
@@ -313,10 +313,8 @@ def _beside(run: pd.DataFrame, theirs: Pair) -> tuple[float, float | None]:
 def _rates_figure(frames: list[tuple[pd.DataFrame, Pair]]) -> Figure:
     """One panel a pair and size: published curve in ink, our runs coloured by rate."""
     shown = [(pair, size, part) for frame, pair in frames for size, part in frame.groupby("n_data")]
-    figure, axes = panels(-(-len(shown) // 2), min(2, len(shown)), size=(4.2, 3.4))
-    for spare in axes.ravel()[len(shown) :]:
-        spare.set_axis_off()
-    for axis, (pair, size, part) in zip(axes.ravel(), shown, strict=False):
+    figure, axes = panels_for(len(shown), 2, size=(4.2, 3.4))
+    for axis, (pair, size, part) in zip(axes, shown, strict=True):
         loglog(axis, "norm as published", "test error", f"{pair.name}, P = {size:,}")
         for curve in (curve for curve in pair.runs if curve.size == size):
             axis.plot(np.exp(curve.x), np.exp(curve.y), "-", color=INK, linewidth=1.5, label="published")
