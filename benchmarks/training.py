@@ -37,6 +37,7 @@ PARTS = {  # name -> (what measures it, its time limit in seconds)
     "cnn": (gpu.gpu_part, 150),
     "resnet": (gpu.gpu_part, 140),
     "vit": (gpu.gpu_part, 140),
+    "wide": (gpu.wide_part, 60),
     "precision": (gpu.precision_part, 300),
     "scaling": (gpu.scaling_part, 80),
     "search": (search.search_part, 150),

@@ -96,6 +96,27 @@ def scaling_part(part: str, results: Results) -> None:
             clear()
 
 
+WIDE = ((28, 10.0, 1), (10, 4.0, 1), (10, 4.0, 4), (10, 1.0, 1), (10, 1.0, 8), (28, 1.0, 1))  # d, k, runs
+
+
+def wide_part(part: str, results: Results) -> None:
+    """Wide ResNets d-k as bahri2021 trains them: Nesterov momentum, flips and crops, bf16, not compiled."""
+    setting = {
+        "model": "wide_resnet", "dataset": dataset_name("cifar10"), "n_data": 48_000, "batch_size": 128,
+        "optimizer": "nesterov", "learning_rate": 0.1, "weight_decay": 5e-4, "schedule": "cosine",
+        "augment": "crop_flip", "precision": "bf16", "graphs": True,
+    }  # fmt: skip
+    for depth, width, runs in WIDE:
+        variant = f"WRN-{depth}-{width:g}, {runs} run{'s' * (runs > 1)}"
+        if is_wanted(variant):
+            own = {**setting, "depth": depth, "width": width}
+            results.add(
+                part, variant, lambda own=own, runs=runs: engine_time("cuda", runs, 192, seconds=2.0, **own),
+                runs=runs,
+            )  # fmt: skip
+            clear()
+
+
 def kernels_part(part: str, results: Results) -> None:
     """Where a step of one run spends its time: its kernels, from the longest, one after another."""
     import collections
