@@ -69,6 +69,21 @@ def test_an_exponent_above_one_is_not_resolution_limited(monkeypatch: pytest.Mon
     assert found["digits, cross-entropy: α_D"] == "disagrees"
 
 
+def test_the_widest_residual_network_is_shown_on_every_set_that_it_has(monkeypatch: pytest.MonkeyPatch):
+    from dataclasses import replace
+
+    monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4 if one["model"] == "mlp" else 1.2))
+    some = replace(images.SCALES["smoke"], aspect_sizes=SIZES, residual_datasets=("digits", "mnist"))
+    monkeypatch.setitem(images.SCALES, "smoke", some)
+    monkeypatch.setattr(images, "usable", list)
+    found = verdicts(images.fig1_top_right("smoke"))
+    images._data_scans.cache_clear()
+    assert found == {
+        "digits, cross-entropy: α_D": "agrees", "digits, WRN-10-0.25: α_D": "disagrees",
+        "mnist, WRN-10-0.25: α_D": "disagrees",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(("other", "verdict"), [(0.4, "agrees"), (0.6, "disagrees")])
 def test_superclasses_leave_the_exponent_or_do_not(
     monkeypatch: pytest.MonkeyPatch, other: float, verdict: str

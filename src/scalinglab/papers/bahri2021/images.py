@@ -58,6 +58,7 @@ class Scale:
         aspects: depth and width factor of the Wide ResNets of S5.
         aspect_sizes: D there.
         aspect_base: the training of Wide ResNets.
+        residual_datasets: on which the widest of them of depth 10 is shown beside the network of `base`.
     """
 
     datasets: tuple[str, ...]
@@ -74,6 +75,7 @@ class Scale:
     aspects: tuple[tuple[int, float], ...]
     aspect_sizes: tuple[int, ...]
     aspect_base: Setting = field(default_factory=dict)
+    residual_datasets: tuple[str, ...] = ()
     width_datasets: tuple[str, ...] = ()
     residual_widths: tuple[float, ...] = ()
     residual_data: int = 0
@@ -111,9 +113,9 @@ SCALES = {
         {**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6},
         PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 25_000, ("cifar10",), 3,
         (100, 20, 5), (0.0, 1.0, 2.0),
-        ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[2:6],
-        {**RESIDUAL, "steps": 400, "checkpoints_per_decade": 8},
-        ("fashion-mnist",), (0.25, 0.5, 1.0, 2.0), 50_000, 1500,
+        ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[:6],
+        {**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8},
+        ("cifar10", "cifar100"), ("fashion-mnist", "cifar10"), (0.25, 0.5, 1.0, 2.0), 50_000, 1500,
     ),
     "paper": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist", "svhn"), "cifar100", "cifar10", WIDE, PAPER_SIZES,
@@ -275,18 +277,24 @@ def data_settings(scale: str, squared: bool = True) -> dict[str, Setting]:
     }  # fmt: skip
 
 
-def residual_settings(scale: str, aspects: Sequence[tuple[int, float]]) -> dict[str, Setting]:
-    """Wide ResNets d-k by name."""
+def residual_settings(
+    scale: str, aspects: Sequence[tuple[int, float]], datasets: Sequence[str] = ()
+) -> dict[str, Setting]:
+    """Wide ResNets d-k by name, on the set of S5 unless others are given."""
     s = scale_of(scale)
-    (dataset,) = usable([s.noisy])
-    shared = {**s.aspect_base, "model": "wide_resnet", "measure": (), "dataset": dataset}
-    return {f"{dataset}, WRN-{d}-{k:g}": {**shared, "depth": d, "width": k} for d, k in aspects}
+    shared = {**s.aspect_base, "model": "wide_resnet", "measure": ()}
+    return {
+        f"{dataset}, WRN-{d}-{k:g}": {**shared, "dataset": dataset, "depth": d, "width": k}
+        for dataset in usable(datasets or [s.noisy]) for d, k in aspects
+    }  # fmt: skip
 
 
-def residual_scans(scale: str, aspects: Sequence[tuple[int, float]]) -> tuple[list[Scan], Curves]:
+def residual_scans(
+    scale: str, aspects: Sequence[tuple[int, float]], datasets: Sequence[str] = ()
+) -> tuple[list[Scan], Curves]:
     """Wide ResNets d-k against D."""
     s = scale_of(scale)
-    named = residual_settings(scale, aspects)
+    named = residual_settings(scale, aspects, datasets)
     return scans(named, in_data(s.aspect_sizes), s.seeds, "n_data", "aspect ratio")
 
 
@@ -303,8 +311,8 @@ def fig1_top_right(scale: str) -> Reproduction:
     s = scale_of(scale)
     widest = max((one for one in s.aspects if one[0] == 10), key=lambda one: one[1])
     parts = [data_scans(scale)] if asked(data_settings(scale)) else []
-    if s.residual_widths and asked(residual_settings(scale, [widest])):
-        parts.append(residual_scans(scale, [widest]))
+    if s.residual_datasets and asked(residual_settings(scale, [widest], s.residual_datasets)):
+        parts.append(residual_scans(scale, [widest], s.residual_datasets))
     found, curves = joined(*parts)
     network = network_name(s.base)
     figure, alphas = draw(found, f"resolution-limited in data: {network}", "examples D")
