@@ -16,7 +16,7 @@ from scalinglab.sweep import Grid, Plan, Task, execute, make_plan, timing, train
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.driver import interruptible
 from scalinglab.sweep.plan import _kept, keep_grid, keep_groups, kept_grids, part, split
-from scalinglab.sweep.pools import engines, ray_engine
+from scalinglab.sweep.pools import engines, ray_engine, worker
 from scalinglab.sweep.runner import Runner
 
 
@@ -79,13 +79,13 @@ def test_a_task_on_a_cpu_holds_sixteen_runs_and_its_share_of_the_memory(monkeypa
 
 
 def test_data_of_unknown_shape_count_as_colour_images_and_pooled_ones_are_smaller():
-    pytest.importorskip("torch")
-    known = training._sizes("mlp", 1.0, None, "cifar10", None)
-    assert training._sizes("mlp", 1.0, None, "a set of one's own", None) == known
+    memory = pytest.importorskip("scalinglab.train.memory")
+    known = memory._sizes("mlp", 1.0, None, "cifar10", None)
+    assert memory._sizes("mlp", 1.0, None, "a set of one's own", None) == known
     hidden = 64
     options = f'{{"hidden": {hidden}}}'
-    whole = training._sizes("mlp", 1.0, 1, "mnist", None, options)
-    pooled = training._sizes("mlp", 1.0, 1, "mnist", None, options, pool=3)
+    whole = memory._sizes("mlp", 1.0, 1, "mnist", None, options)
+    pooled = memory._sizes("mlp", 1.0, 1, "mnist", None, options, pool=3)
     assert whole[0] - pooled[0] == hidden * (28 * 28 - 9 * 9)
 
 
@@ -106,11 +106,11 @@ def test_there_is_one_worker_a_gpu_or_one_a_processor(monkeypatch):
 
 
 def test_what_cannot_be_built_for_data_of_unknown_shape_is_estimated_and_else_refused():
-    pytest.importorskip("torch")
+    memory = pytest.importorskip("scalinglab.train.memory")
     impossible = '{"patch": 5}'  # 32 pixels are no multiple of 5
-    assert training._sizes("vit", 1.0, None, "a set of one's own", None, impossible) == (10**6, 10**6)
+    assert memory._sizes("vit", 1.0, None, "a set of one's own", None, impossible) == memory.UNKNOWN
     with pytest.raises(BadInput):
-        training._sizes("vit", 1.0, None, "cifar10", None, impossible)
+        memory._sizes("vit", 1.0, None, "cifar10", None, impossible)
 
 
 def test_the_cause_of_a_dead_worker_names_its_signal_or_status():
@@ -143,10 +143,10 @@ def test_an_estimate_is_the_start_and_the_longer_of_all_work_shared_and_the_long
 
 
 def test_activations_are_counted_once_at_the_layers_themselves():
-    pytest.importorskip("torch")
-    _, activations = training._sizes("mlp", 1.0, 1, "digits", None, '{"hidden": 40}')
+    memory = pytest.importorskip("scalinglab.train.memory")
+    _, activations, largest = memory._sizes("mlp", 1.0, 1, "digits", None, '{"hidden": 40}')
     # outputs of: flatten (64), one hidden layer and its activation function (40 each), the last layer (10)
-    assert activations == 64 + 40 + 40 + 10
+    assert (activations, largest) == (64 + 40 + 40 + 10, 64)
 
 
 def test_the_summary_of_a_plan_counts_runs_tasks_and_memory():
@@ -169,8 +169,22 @@ def test_a_part_of_a_gpu_is_a_part_of_its_memory(here, monkeypatch):
     kept = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: here)
     monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", kept.append)
-    ray_engine._keep_to(0.5)
+    worker.keep_to(0.5)
     assert kept == ([0.5] if here else [])
+
+
+@pytest.mark.parametrize(
+    ("workers", "devices", "share"),
+    [(1, ["cuda:0"], None), (2, ["cuda:0"], 0.5), (3, ["cuda:0", "cuda:1"], 0.5), (2, [None], None)],
+)
+def test_workers_on_one_gpu_have_parts_of_its_memory(workers, devices, share, monkeypatch):
+    sent = []
+    process = SimpleNamespace(stdin=SimpleNamespace(write=sent.append, flush=lambda: None), stdout=[])
+    monkeypatch.setattr(engines, "start_worker", lambda threads: process)
+    monkeypatch.setattr(engines.LocalPool, "_listen", lambda *_: None)
+    engines.LocalPool(workers, devices).submit({"task": 1, "device": None})
+    (task,) = map(json.loads, sent)
+    assert (task["device"], task["share"]) == (devices[0], share)
 
 
 def test_a_task_needs_one_processor_and_no_gpu_by_default():
@@ -258,12 +272,13 @@ def test_a_cluster_that_cannot_be_reached_is_named_with_the_reason(monkeypatch):
 # --- this machine ------------------------------------------------------------
 
 
-def test_a_task_on_a_gpu_takes_most_of_what_is_free_shared_by_its_workers(monkeypatch):
-    torch = pytest.importorskip("torch")
+def test_memory_splits_no_task_on_a_gpu_where_the_worker_minds_it(monkeypatch):
+    pytest.importorskip("torch")
     monkeypatch.setattr(training, "_cuda", lambda device: True)
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (1000, 4000))
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert [training.memory_limit("cuda", n) for n in (1, 2, 3, 4, 5)] == [800, 800, 800, 400, 400]
+    wide = {"model": "wide_resnet", "dataset": "cifar10", "width": 20.0, "n_data": 50_000, "steps": 1}
+    assert training.memory(training.identity(wide)) > 1e10  # of which a task has 32
+    (task,) = make_plan(Grid(wide, seeds=32), device="cuda").tasks
+    assert len(task.settings) == 32
 
 
 def test_data_that_are_not_here_are_named_before_anything_starts(monkeypatch):
@@ -341,10 +356,10 @@ def test_a_task_is_sent_with_its_device_share_and_token():
 
 
 def test_a_run_takes_copies_of_its_weights_and_its_activations_with_gradients():
-    pytest.importorskip("torch")
+    memory = pytest.importorskip("scalinglab.train.memory")
     setting = {"model": "mlp", "dataset": "mnist", "n_data": 1000, "steps": 10, "batch_size": 50, "depth": 1}
-    weights, activations = training._sizes("mlp", 1.0, 1, "mnist", None, "{}")
-    copies = 5  # weights, gradients, two moments of the optimizer, and what is evaluated
+    weights, activations, _ = memory._sizes("mlp", 1.0, 1, "mnist", None)
+    copies = 6  # weights, gradients, two moments of the optimizer, what is evaluated, and what norms read
     assert training.memory(setting) == pytest.approx(4 * (copies * weights + 3 * 50 * activations))
     assert training.cost(setting) == 10 * 50
     assert training.cost({**setting, "width": 2.0, "depth": 3}) == 10 * 50 * 4 * 3

@@ -10,23 +10,20 @@ given all runs that were planned together, those that are done included. Workers
 
 from __future__ import annotations
 
-import json
+import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from scalinglab.curves import plain
 from scalinglab.data.sources import SOURCES
 from scalinglab.errors import BadInput, require, usable_device
 from scalinglab.store import Store
 from scalinglab.support.phases import phase
 
 Setting = dict[str, Any]
-_COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy that is evaluated
 
 
 def _setting(setting: Mapping[str, Any]) -> Any:
@@ -66,51 +63,9 @@ def cost(setting: Setting) -> float:
 
 def memory(setting: Setting) -> float:
     """Bytes that one run adds to a group: copies of its weights, and activations with their gradients."""
-    s = _setting(setting)
-    options = json.dumps(plain(s.model_options), sort_keys=True)
-    weights, activations = _sizes(s.model, s.width, s.depth, s.dataset, s.batch_norm, options, s.pool)
-    return 4.0 * (_COPIES * weights + 3 * activations * s.batch(int(s.n_data or 1)))
+    from scalinglab.train.memory import of_run
 
-
-@lru_cache(maxsize=256)
-def _sizes(
-    model: str, width: float, depth: int | None, dataset: str, batch_norm: bool | None,
-    options: str = "{}", pool: int = 1,
-) -> tuple[int, int]:  # fmt: skip
-    """Parameters of a network, and activations for one example, without building it in memory.
-
-    A network that cannot be built for data of this shape is refused here, before anything runs.
-    """
-    import torch
-
-    from scalinglab import nets
-
-    source = SOURCES.get(dataset)
-    channels, *sides = source.shape if source else (3, 32, 32)
-    shape = (channels, *(side // pool for side in sides))
-    given: dict[str, Any] = {"depth": depth, "batch_norm": batch_norm, **json.loads(options)}
-    try:
-        with torch.device("meta"):
-            network = nets.build(
-                model, shape, 10, width=width, **{k: v for k, v in given.items() if v is not None}
-            )
-            weights = sum(p.numel() for p in network.parameters())
-            seen = [0]
-
-            def add(_module: Any, _inputs: Any, output: Any) -> None:
-                seen[0] += output.numel() if isinstance(output, torch.Tensor) else 0
-
-            for layer in network.modules():
-                if not list(layer.children()):
-                    layer.register_forward_hook(add)
-            network.eval()(torch.empty(1, *shape))
-        return weights, seen[0]
-    except BadInput:
-        if source:
-            raise
-        return 10**6, 10**6
-    except Exception:  # an estimate must not stop a sweep: a network that does not fit is split when it fails
-        return 10**6, 10**6
+    return of_run(_setting(setting))
 
 
 def capacity(device: str | None) -> int:
@@ -119,11 +74,12 @@ def capacity(device: str | None) -> int:
 
 
 def memory_limit(device: str | None, workers: int) -> float:
-    """Bytes that a task may take: most of what is free now, shared by the workers."""
-    if _cuda(device):
-        import torch
+    """Bytes that a task may take: most of what is free now, shared by the workers.
 
-        return 0.8 * torch.cuda.mem_get_info()[0] / max(1, workers // torch.cuda.device_count())
+    On a GPU a task may hold any number of runs: its worker trains as many at a time as there is memory for.
+    """
+    if _cuda(device):
+        return math.inf
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))

@@ -22,6 +22,7 @@ from scalinglab import nets
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, usable_device
 from scalinglab.measure import flops
+from scalinglab.measure.free_memory import free_memory
 from scalinglab.store import Store
 from scalinglab.support import progress as bars
 from scalinglab.support.deprecation import renamed_arguments
@@ -32,7 +33,8 @@ from scalinglab.train.checkpoints.extra_measurements import Reading
 from scalinglab.train.checkpoints.saving import Saving
 from scalinglab.train.jobs import Job, resident_of, size_of
 from scalinglab.train.kernels import fused_mlp
-from scalinglab.train.replicas import program, streams
+from scalinglab.train.memory import SHARE
+from scalinglab.train.replicas import idle_memory, leave_idle, program, streams
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import drawn
 
@@ -262,15 +264,16 @@ def stack_size(setting: Setting, device: torch.device) -> int:
 
 @dataclass
 class Turn:
-    """A job, its stream, and the condition it waits for."""
+    """What a job does next, the bytes it takes, its stream, and the condition it waits for."""
 
     work: Iterator[int | Callable[[], bool]]
+    memory: float
     stream: torch.cuda.Stream
     until: Callable[[], bool] | None = None
 
 
 def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
-    """Execute the jobs: sequentially on a CPU, interleaved on separate streams on a GPU."""
+    """Execute the jobs: sequentially on a CPU; interleaved on streams on a GPU, as many as memory holds."""
     if device.type != "cuda":
         for job in jobs:
             for rows in job.work():
@@ -281,13 +284,14 @@ def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
     waiting = sorted(jobs, key=lambda job: -max(job.schedules[s.run][-1] for s in job.settings))
     free = streams(device, STREAMS)
     active: list[Turn] = []
+    limit = SHARE * free_memory(device) + idle_memory()
     with ThreadPoolExecutor(DRAWING, thread_name_prefix="scalinglab-draw") as drawing:
         while waiting or active:
-            while waiting and free:
+            while waiting and free and _fits(waiting[0], active, limit):
                 job, stream = waiting.pop(0), free.pop()
                 for soon in (job, *waiting[:STREAMS]):
                     _draw_ahead(soon, drawing)
-                active.append(Turn(job.work(), stream))
+                active.append(Turn(job.work(), job.memory, stream))
             moved = False
             for turn in list(active):
                 if turn.until is not None and not turn.until():  # asked last: the turn before may change it
@@ -306,6 +310,18 @@ def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
             if not moved:
                 with phase("waiting for the GPU"):
                     time.sleep(NAP)
+
+
+def _fits(job: Job, active: Sequence[Turn], limit: float) -> bool:
+    """Whether a job can start beside the active ones; one by itself always can.
+
+    Groups that have ended, and whose captured graphs it cannot use, are given up where it needs their memory.
+    """
+    left = limit - job.memory - sum(turn.memory for turn in active)
+    if active and left < 0:
+        return False
+    leave_idle(max(left, 0.0), job.settings[0].kind())
+    return True
 
 
 def _draw_ahead(job: Job, drawing: ThreadPoolExecutor) -> None:

@@ -28,6 +28,7 @@ from scalinglab.store import Store, StoreError
 from scalinglab.store.live import RunWriter
 from scalinglab.store.record import flatten
 from scalinglab.support.phases import phase
+from scalinglab.train import memory
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.checkpoints import state as states
 from scalinglab.train.checkpoints.extra_measurements import READINGS, Reading, read, without_arrays
@@ -71,6 +72,7 @@ class Job:
         self.noise = {name: sgd_noise.columns(identity) for name, identity in self.runs.items()}
         self.ends: dict[str, tuple[str, int | None]] = {}
         self.writers: dict[str, RunWriter] = {}
+        self.memory = memory.of_group(settings) if device.type == "cuda" else 0.0
         self.saved = math.inf  # when its last state was written; its start counts as one
         self.initial: Future[Named] | None = None  # weights that are being drawn in another thread
         self.pending: Checkpoint | None = None  # measured, and on its way to the host
@@ -104,6 +106,7 @@ class Job:
         self.saved = time.monotonic()
         with phase("build"):
             self.group = build(self.settings, self.device, self.initial.result() if self.initial else None)
+            self.group.memory = self.memory
             self.measure = Measure(self.group)
             self.project = None
             if self.group.setting.complexity is not None:
@@ -140,6 +143,7 @@ class Job:
             else:
                 yield 0
         release(self.group)
+        del self.group, self.measure, self.project, self.initial  # the memory of runs that have ended
 
     def _next(self, s: Setting) -> int:
         schedule = self.schedules[s.run]

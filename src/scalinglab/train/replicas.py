@@ -94,6 +94,20 @@ def release(group: Group) -> None:
         del _IDLE[:-IDLE]
 
 
+def idle_memory(other_than: str | None = None) -> float:
+    """Bytes held by groups that have ended, but for those of one kind, which the next of it take over."""
+    return sum(group.memory for place, group in _IDLE if place[0] != other_than)
+
+
+def leave_idle(most: float, other_than: str) -> None:
+    """Give up groups of other kinds that have ended, the oldest first, until they hold at most so much."""
+    before = len(_IDLE)
+    while idle_memory(other_than) > most:
+        del _IDLE[next(k for k, (place, _) in enumerate(_IDLE) if place[0] != other_than)]
+    if len(_IDLE) < before:
+        torch.cuda.empty_cache()  # now: memory cannot be given back while a graph is captured
+
+
 def _place(settings: Sequence[Setting], resident: Resident, subsets: Sequence[np.ndarray]) -> tuple[Any, ...]:
     """Equal for groups that can take each other's place: captured graphs keep their stream and their rate."""
     device, rates = resident.device, {s.learning_rate for s in settings}
@@ -139,6 +153,7 @@ class Group:
     """
 
     place: tuple[Any, ...] | None = None  # where it can be taken up again, while it holds all its runs
+    memory = 0.0  # bytes that it takes on a GPU, about
 
     def __init__(
         self,

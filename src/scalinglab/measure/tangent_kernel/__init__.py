@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.evaluation import evaluating
+from scalinglab.measure.free_memory import free_memory
 from scalinglab.measure.tangent_kernel.layers import Anatomy, find
 from scalinglab.measure.tangent_kernel.products import Held, Piece, Rest, fill_rest, mirrored, passes, pieces
 
@@ -117,7 +118,7 @@ def _full_precision(device: torch.device) -> Iterator[None]:
 def _memory(device: torch.device, given: float | None) -> float:
     if given is not None:
         return given
-    return SHARE * torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else MEMORY
+    return SHARE * free_memory(device) if device.type == "cuda" else MEMORY
 
 
 def _filled(anatomy: Anatomy, group: list[Piece], x: Tensor, size: int, like: Tensor) -> list[Held]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import queue
 import subprocess
@@ -56,7 +57,8 @@ class LocalPool(Pool):
         while True:
             idle = [number for number in self._workers if number not in self._tasks]
             number = idle[0] if idle else self._hire()
-            sent = {**task, "device": task.get("device") or self._places[number]}
+            device = task.get("device") or self._places[number]
+            sent = {**task, "device": device, "share": self._share(device)}
             self._tasks[number] = sent
             try:
                 stdin = self._workers[number].stdin
@@ -67,6 +69,11 @@ class LocalPool(Pool):
             except OSError:  # it died while it was idle: take another
                 del self._tasks[number]
                 self._dismiss(number)
+
+    def _share(self, device: str | None) -> float | None:
+        """What of a GPU's memory each of several workers on it may take."""
+        workers = math.ceil(self._slots / len(self._devices))
+        return 1 / workers if workers > 1 and (device or "").startswith("cuda") else None
 
     def wait(self, seconds: float) -> list[Answer]:
         """Results received so far; a worker that died returns `died`."""

@@ -16,7 +16,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Mapping
-from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -216,15 +215,4 @@ def _answer(store: str, token: str, node: str) -> str | None:
 def _execute(task: Task) -> Answer:
     from scalinglab.sweep.pools.worker import execute
 
-    if task["share"]:
-        _keep_to(task["share"])
     return execute(task)
-
-
-def _keep_to(share: float) -> None:
-    """Let PyTorch allocate no more than a share of the GPU; a task that needs more is split by the driver."""
-    if find_spec("torch") is not None:
-        import torch
-
-        if torch.cuda.is_available():
-            torch.cuda.set_per_process_memory_fraction(share)

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import traceback
+from importlib.util import find_spec
 from typing import Any
 
 from scalinglab.support import phases
@@ -34,6 +35,8 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
 
             runner = load(task["runner"])
         runner.prepare(task["settings"], task["device"])
+        if task.get("share"):
+            keep_to(task["share"])
         store = Store(task["store"])
         if task.get("token"):
             find_token(store.path, task["token"])
@@ -44,6 +47,15 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
         return {"ok": True, "seconds": {name: round(s, 3) for name, s in spent.items() if s > 0.001}}
     except Exception as error:
         return {"ok": False, "kind": kind(error), "text": traceback.format_exc(), "message": str(error)}
+
+
+def keep_to(share: float) -> None:
+    """Let PyTorch allocate no more than a share of the GPU: as many runs train at a time as fit into it."""
+    if find_spec("torch") is not None:
+        import torch
+
+        if torch.cuda.is_available():
+            torch.cuda.set_per_process_memory_fraction(share)
 
 
 def kind(error: BaseException) -> str:

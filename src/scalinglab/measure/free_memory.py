@@ -1,0 +1,19 @@
+"""How much of a GPU's memory this process may still take."""
+
+from __future__ import annotations
+
+import torch
+
+
+def free_memory(device: torch.device) -> float:
+    """Bytes that PyTorch can still allocate on a GPU.
+
+    That is what is free there, with what PyTorch has reserved and not used, within the process's own share:
+    `torch.cuda.set_per_process_memory_fraction` bounds what it may reserve.
+    """
+    index = torch.cuda.current_device() if device.index is None else device.index
+    free, total = torch.cuda.mem_get_info(index)
+    reserved, used = torch.cuda.memory_reserved(index), torch.cuda.memory_allocated(index)
+    fraction = getattr(torch.cuda, "get_per_process_memory_fraction", None)  # PyTorch 2.6 cannot tell
+    share = total * (fraction(index) if fraction is not None else 1.0)
+    return float(max(0.0, min(free, share - reserved)) + reserved - used)

@@ -1,0 +1,91 @@
+"""How much memory runs take, about: a sweep packs tasks by it, and the engine starts runs side by side.
+
+A run holds copies of its weights, and its activations with their gradients. A group of runs evaluates some
+thousand examples at a time, of which it holds what one layer reads and writes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from scalinglab import nets
+from scalinglab.curves import plain
+from scalinglab.data.sources import SOURCES
+from scalinglab.errors import BadInput
+from scalinglab.train import evaluation, training_step
+from scalinglab.train.kernels import fused_mlp
+from scalinglab.train.setting import Setting
+
+COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy that is evaluated
+HELD = 3  # an activation, its gradient and what is made of it; a layer's input, its output and a branch
+SHARE = 0.8  # of the free memory of a GPU: the rest is for libraries, and for what an estimate misses
+UNKNOWN = (10**6, 10**6, 10**5)  # of a network of data that are not known before they are loaded
+
+
+def of_run(s: Setting) -> float:
+    """Bytes that one run adds to a group."""
+    weights, activations, _ = sizes(s)
+    norms = sum(name.startswith("norm") for name in s.measure)  # each is read off a copy of its own
+    trained = HELD * activations * s.batch(int(s.n_data or 1))
+    fused = fused_mlp.suits(s, torch.device("cuda"))  # which updates weights and momenta where they lie
+    return float(4 * ((2 if fused else COPIES) + norms) * weights + _bytes(s) * trained)
+
+
+def of_group(settings: Sequence[Setting]) -> float:
+    """Bytes that a group of runs takes on a GPU, with its evaluations."""
+    s = settings[0]
+    compiled = s.compile and s.precision != "fp32" and len(settings) == 1
+    examples = training_step.PIECE if compiled else evaluation.PIECE["cuda"]
+    return sum(map(of_run, settings)) + float(_bytes(s) * HELD * examples * sizes(s)[2])
+
+
+def _bytes(s: Setting) -> int:
+    """Of an activation."""
+    return 2 if s.precision == "bf16" else 4
+
+
+def sizes(s: Setting) -> tuple[int, int, int]:
+    """Parameters of a network, its activations for one example, and those of its largest layer.
+
+    A network that cannot be built for data of this shape is refused here, before anything runs.
+    """
+    options = json.dumps(plain(s.model_options), sort_keys=True)
+    return _sizes(s.model, s.width, s.depth, s.dataset, s.batch_norm, options, s.pool)
+
+
+@lru_cache(maxsize=256)
+def _sizes(
+    model: str, width: float, depth: int | None, dataset: str, batch_norm: bool | None,
+    options: str = "{}", pool: int = 1,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Without building the network in memory."""
+    source = SOURCES.get(dataset)
+    channels, *sides = source.shape if source else (3, 32, 32)
+    shape = (channels, *(side // pool for side in sides))
+    given: dict[str, Any] = {"depth": depth, "batch_norm": batch_norm, **json.loads(options)}
+    given = {name: value for name, value in given.items() if value is not None}
+    try:
+        with torch.device("meta"):
+            network = nets.build(model, shape, source.n_classes if source else 10, width=width, **given)
+            seen: list[int] = []
+
+            def add(_module: Any, _inputs: Any, output: Any) -> None:
+                seen.append(math.prod(output.shape) if isinstance(output, torch.Tensor) else 0)
+
+            for layer in network.modules():
+                if not list(layer.children()):
+                    layer.register_forward_hook(add)
+            network.eval()(torch.empty(1, *shape))
+        return sum(p.numel() for p in network.parameters()), sum(seen), max(seen)
+    except BadInput:
+        if source:
+            raise
+        return UNKNOWN
+    except Exception:  # an estimate must not stop a sweep: a network that does not fit is split when it fails
+        return UNKNOWN

@@ -1,0 +1,156 @@
+"""Runs train side by side as far as a GPU's memory goes; no GPU is needed to see it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import ClassVar
+
+import pytest
+import torch
+
+from scalinglab import data, nets
+from scalinglab.measure.free_memory import free_memory
+from scalinglab.train import engine, jobs, memory, replicas, run_many
+from scalinglab.train.setting import Setting
+
+GPU = torch.device("cuda")
+GB = 1e9
+
+
+def gpu(monkeypatch, free: float, share: float = 1.0, reserved: float = 0.0, used: float = 0.0) -> None:
+    """A GPU that says so about its memory."""
+    readings = {
+        "current_device": lambda: 3,
+        "mem_get_info": lambda index: {3: (free, 140 * GB)}[index],
+        "get_per_process_memory_fraction": lambda index: {3: share}[index],
+        "memory_reserved": lambda index: {3: reserved}[index],
+        "memory_allocated": lambda index: {3: used}[index],
+        "stream": lambda stream: nullcontext(),
+        "empty_cache": lambda: None,
+    }
+    for name, reading in readings.items():
+        monkeypatch.setattr(torch.cuda, name, reading, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("says", "expected"),
+    [
+        ({"free": 100 * GB}, 100),
+        ({"free": 100 * GB, "share": 0.3}, 42),  # of 140
+        ({"free": 20 * GB, "share": 0.3}, 20),  # others hold the rest
+        ({"free": 100 * GB, "share": 0.3, "reserved": 30 * GB, "used": 10 * GB}, 32),  # 12 more, 20 unused
+        ({"free": 100 * GB, "share": 0.3, "reserved": 50 * GB, "used": 45 * GB}, 5),  # it was set too late
+    ],
+)
+def test_free_memory_is_within_the_process_share(says, expected, monkeypatch) -> None:
+    gpu(monkeypatch, **says)
+    assert free_memory(GPU) == pytest.approx(expected * GB)
+
+
+class Pretended:
+    """A job of so many gigabytes, which takes three turns and notes how many are at work beside it."""
+
+    at_work: ClassVar[list[Pretended]] = []
+    seen: ClassVar[list[list[float]]] = []
+
+    def __init__(self, size: float, steps: int = 10, kind: str = "a") -> None:
+        self.memory, self.schedules = size * GB, {"run": [steps]}
+        self.settings = [SimpleNamespace(run="run", kind=lambda: kind)]
+
+    def work(self):
+        self.at_work.append(self)
+        for _ in range(3):
+            self.seen.append([job.memory / GB for job in self.at_work])
+            yield 1
+        self.at_work.remove(self)
+
+
+@pytest.fixture
+def pretended(monkeypatch):
+    monkeypatch.setattr(engine, "_draw_ahead", lambda *_: None)
+    monkeypatch.setattr(engine, "streams", lambda device, count: list(range(count)))
+    monkeypatch.setattr(Pretended, "seen", [])
+    monkeypatch.setattr(Pretended, "at_work", [])
+    monkeypatch.setattr(replicas, "_IDLE", [])
+
+
+@pytest.mark.parametrize(
+    ("says", "sizes", "most"),
+    [
+        ({"free": 140 * GB}, [2] * 20, 8),  # as many as there are streams
+        ({"free": 140 * GB, "share": 0.42}, [14] * 6, 3),  # 0.8 · 58.8 GB
+        ({"free": 30 * GB, "share": 0.42}, [14] * 6, 1),
+        ({"free": 10 * GB}, [30, 30], 1),  # more than there is: one at a time, and it may fail
+    ],
+)
+def test_as_many_jobs_are_at_work_as_memory_holds(says, sizes, most, pretended, monkeypatch) -> None:
+    gpu(monkeypatch, **says)
+    rows = list(engine._work([Pretended(size) for size in sizes], GPU))
+    assert len(rows) == 3 * len(sizes)  # all of them came to their end
+    assert max(map(len, Pretended.seen)) == most
+
+
+def test_a_large_job_waits_for_memory_and_small_ones_behind_it_wait_with_it(pretended, monkeypatch) -> None:
+    gpu(monkeypatch, free=50 * GB)  # 40 of it
+    jobs_ = [Pretended(30, steps=100), Pretended(20, steps=90), Pretended(1, steps=10)]
+    list(engine._work(jobs_, GPU))
+    assert [30.0] in Pretended.seen
+    assert [30.0, 20.0] not in Pretended.seen
+    assert [20.0, 1.0] in Pretended.seen
+
+
+def test_groups_that_have_ended_give_way_the_oldest_first(pretended, monkeypatch) -> None:
+    gpu(monkeypatch, free=0.0)  # they hold all of it
+    held = [("b", 10), ("a", 10), ("b", 10), ("c", 10)]
+    replicas._IDLE[:] = [((kind,), SimpleNamespace(memory=size * GB)) for kind, size in held]
+    assert engine._fits(Pretended(15, kind="a"), [], replicas.idle_memory())  # 40 in all: 25 are left
+    assert [place[0] for place, _ in replicas._IDLE] == ["a", "b", "c"]
+    busy = [SimpleNamespace(memory=30 * GB)]
+    assert not engine._fits(Pretended(15, kind="a"), busy, 40 * GB)
+    assert len(replicas._IDLE) == 3  # nothing is given up for a job that must wait anyway
+
+
+def test_runs_that_have_ended_hold_no_memory(monkeypatch) -> None:
+    made: list[weakref.ref] = []
+    build = jobs.build
+
+    def watched(*arguments):
+        gc.collect()
+        assert not [group for group in made if group() is not None]
+        group = build(*arguments)
+        made.append(weakref.ref(group))
+        return group
+
+    monkeypatch.setattr(jobs, "build", watched)
+    small = {"model": "mlp", "dataset": "digits", "width": 0.1, "n_data": 64, "steps": 2}
+    curves = run_many([{**small, "seed": seed} for seed in range(3)], device="cpu", max_stacked=1)
+    assert len(made) == 3
+    assert curves.frame["seed"].nunique() == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["mlp", "lenet", "cnn", "myrtle", "resnet", "wide_resnet", "vit"])
+@pytest.mark.parametrize("dataset", ["cifar10", "cifar100"])
+def test_the_parameters_that_memory_is_estimated_from_are_those_of_the_network(model, dataset) -> None:
+    source = data.SOURCES[dataset]
+    with torch.device("meta"):
+        network = nets.build(model, source.shape, source.n_classes, width=2)
+    s = Setting.from_dict({"model": model, "dataset": dataset, "width": 2.0, "n_data": 100, "steps": 1})
+    weights, activations, largest = memory.sizes(s)
+    assert weights == sum(p.numel() for p in network.parameters())
+    assert activations > largest > 10
+
+
+def test_what_is_evaluated_at_once_counts_for_a_group_and_not_for_each_run() -> None:
+    common = {"model": "wide_resnet", "dataset": "cifar10", "n_data": 1000, "steps": 1, "measure": []}
+    plain = Setting.from_dict({**common, "width": 4.0})
+    once = memory.of_group([plain]) - memory.of_run(plain)
+    assert once == pytest.approx(4 * 3 * 4096 * 64 * 32 * 32)  # a layer's numbers on 4,096 images
+    assert memory.of_group([plain] * 3) == pytest.approx(3 * memory.of_run(plain) + once)
+    fast = Setting.from_dict({**common, "width": 4.0, "precision": "bf16", "compile": True})
+    assert memory.of_group([fast]) - memory.of_run(fast) == pytest.approx(2 * 3 * 2000 * 64 * 32 * 32)
+    with_norms = Setting.from_dict({**common, "width": 4.0, "measure": ["norm", "norm_as_published"]})
+    assert memory.of_run(with_norms) - memory.of_run(plain) == 2 * 4 * memory.sizes(plain)[0]
