@@ -4,9 +4,10 @@ import io
 
 import matplotlib as mpl
 import numpy as np
+import pytest
 from matplotlib.image import imread
 
-from scalinglab.figures.style import STYLE, headroom, loglog, panels
+from scalinglab.figures.style import STYLE, headroom, loglog, panels, sparse
 
 
 def test_what_is_drawn_later_has_the_style():
@@ -71,3 +72,35 @@ def test_headroom_frees_the_upper_part_of_log_axes():
     headroom(axis, 0.25)
     low, high = np.log(axis.get_ylim())
     assert np.isclose((np.log(1.0) - low) / (high - low), 0.75)
+
+
+def labels(ruler):
+    """The labels of an axis that are in view, from its lower end up."""
+    low, high = ruler.get_view_interval()
+    ticks = {
+        float(place): ruler.get_major_formatter()(place) or "" for place in ruler.get_majorticklocs()
+    } | {float(place): ruler.get_minor_formatter()(place) or "" for place in ruler.get_minorticklocs()}
+    return [text for place, text in sorted(ticks.items()) if low <= place <= high and text]
+
+
+@pytest.mark.parametrize(
+    ("ends", "all_of_them", "few"),
+    [
+        ((100, 2e4), ["100", "1000", "10000"], ["100", "300", "1000", "3000", "10000"]),
+        ((150, 1200), ["200", "500", "1000"], ["200", "500", "1000"]),
+        (
+            (1e3, 2e5), ["$10^{3}$", "$10^{4}$", "$10^{5}$"],
+            ["$10^{3}$", r"$3\times10^{3}$", "$10^{4}$", r"$3\times10^{4}$", "$10^{5}$"],
+        ),
+        ((1.5e-5, 6e-5), *[[r"$2\times10^{-5}$", r"$5\times10^{-5}$"]] * 2),
+    ],
+)  # fmt: skip
+def test_the_numbers_of_a_log_axis_are_all_of_one_kind(ends, all_of_them, few):
+    _, axes = panels()
+    axis = loglog(axes[0, 0], "x", "y")
+    axis.set(xlim=ends, ylim=ends)
+    assert labels(axis.xaxis) == all_of_them
+    sparse(axis.xaxis)
+    assert labels(axis.xaxis) == few
+    kinds = {"$" in text for text in labels(axis.yaxis)}
+    assert kinds == {"$" in few[0]}

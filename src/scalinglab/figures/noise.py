@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, ScalarFormatter
+from matplotlib.ticker import NullLocator
 
-from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, loglog, panels, points
+from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, loglog, panels, points, sparse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,15 +66,7 @@ def draw_searches(axis: Axes, found: OptimalNoise, title: str = "") -> None:
 def _log_axis(axis: Axes, x: str, y: str) -> None:
     """A logarithmic x axis with few labels."""
     axis.set(xscale="log", xlabel=x, ylabel=y)
-    _sparse(axis.xaxis)
-
-
-def _sparse(ruler: Any) -> None:
-    """Labels at 1, 2 and 5 times powers of ten, or at 1 and 3 where these would overlap."""
-    low, high = ruler.get_view_interval()
-    ruler.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 60 * low else (1.0, 3.0)))
-    ruler.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
-    ruler.set_minor_formatter(NullFormatter())
+    sparse(axis.xaxis)
 
 
 def _shares(axis: Axes, found: OverTime) -> None:
@@ -106,7 +98,7 @@ def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name:
             sides = np.array([height * (grid / middle) ** end for end in (p.low, p.high)])
             band(axis, grid, sides.min(axis=0), sides.max(axis=0), color=color, alpha=0.08)
     loglog(axis, label(found.width_column), f"optimal {label(found.x)}")
-    _sparse(axis.yaxis)
+    sparse(axis.yaxis)
     said = "not decided" if found.verdict == "cannot tell" else found.verdict
     said = f": p = {found.claim:g} {said}" if np.isfinite(found.claim) else ""
     axis.set_title(f"p = {p.value:.2f} [{p.low:.2f}, {p.high:.2f}]{said}", fontsize=9)
@@ -137,8 +129,7 @@ def draw_over_time(axis: Axes, found: OverTime, color: str = PALETTE[0], name: s
     axis.axhline(1, color=MUTED, linestyle="--", linewidth=1)
     _shares(axis, found)
     axis.set(yscale="log", ylabel="optimum / optimum at T")
-    axis.yaxis.set_major_formatter(ScalarFormatter())
-    axis.yaxis.set_minor_formatter(ScalarFormatter())
+    sparse(axis.yaxis)
     axis.set_title(f"from T/2 to T: {found.verdict}")
 
 

@@ -16,7 +16,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
-from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, LogLocator, MaxNLocator
+from matplotlib.ticker import LogFormatterMathtext, LogLocator, MaxNLocator, NullFormatter
 
 INK, MUTED, GRID = "#1c1c28", "#6b7280", "#e5e7eb"
 # distinct, readable in print and for colour-blind readers
@@ -118,36 +118,75 @@ class PlainTicks(LogLocator):
         return super().tick_values(vmin, vmax)
 
 
-class PlainNumbers(LogFormatterMathtext):
-    """Labels of a log axis: 0.02 and 300 as such, powers of ten beyond; on a short axis at its even steps."""
+def plain(low: float, high: float) -> bool:
+    """Whether a log axis has plain numbers (0.02, 300); one that reaches further has powers of ten."""
+    return low >= 1e-3 and high < 1e5
 
-    def __init__(self, *, minor: bool = False) -> None:
+
+class PlainNumbers(LogFormatterMathtext):
+    """Labels of a log axis, all of one kind: plain numbers, or powers of ten where the axis reaches further.
+
+    Args:
+        minor: for ticks between powers of ten, which are labelled where few powers are in view.
+        every: label every tick, as of a locator that has few.
+    """
+
+    def __init__(self, *, minor: bool = False, every: bool = False) -> None:
         super().__init__(minor_thresholds=(1.2, 0.4))
-        self.minor = minor
+        self.minor, self.every = minor, every
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        low, high = self.axis.get_view_interval() if self.axis is not None else (0.0, 1.0)
+        low, high = sorted(self.axis.get_view_interval()) if self.axis is not None else (0.1, 1.0)
         short = low > 0 and high < SHORT * low
-        text = ("" if self.minor else f"{x:g}") if short else super().__call__(x, pos)
-        return f"{x:g}" if text and 1e-3 <= x < 1e4 else text
+        if short and self.minor:
+            return ""
+        if not (short or self.every) and not super().__call__(x, pos):
+            return ""
+        return f"{x:g}" if plain(low, high) else power_of_ten(x)
+
+
+class SparseNumbers(PlainNumbers):
+    """Labels at 2 and 5 between powers of ten, never side by side, on an axis short enough for them."""
+
+    def __init__(self) -> None:
+        super().__init__(every=True)
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        low, high = sorted(self.axis.get_view_interval()) if self.axis is not None else (0.1, 1.0)
+        digit = round(x / 10 ** np.floor(np.log10(x)))
+        return super().__call__(x, pos) if digit in (2, 5) and high < 30 * low else ""
+
+
+def power_of_ten(value: float) -> str:
+    """A positive number as mathematical text.
+
+    >>> power_of_ten(1e5), power_of_ten(2e-4)
+    ('$10^{5}$', '$2\\\\times10^{-4}$')
+    """
+    digits, power = f"{value:.3e}".split("e")
+    factor = f"{float(digits):g}"
+    ten = f"10^{{{int(power)}}}"
+    return f"${ten}$" if factor == "1" else f"${factor}\\times{ten}$"
 
 
 def loglog(axis: Axes, x: str, y: str, title: str = "") -> Axes:
     """Log-log axes with their labels."""
     axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
     axis.set_title(title)
-
-    def sparse(value: float, _: object) -> str:
-        # over a short range label 2 and 5 too, but never side by side
-        low, high = axis.get_xlim()
-        digit = round(value / 10 ** np.floor(np.log10(value)))
-        return f"{value:g}" if digit in (2, 5) and high < 30 * low else ""
-
-    axis.xaxis.set_minor_formatter(FuncFormatter(sparse))
+    axis.xaxis.set_major_formatter(PlainNumbers())
+    axis.xaxis.set_minor_formatter(SparseNumbers())
     axis.yaxis.set_major_locator(PlainTicks())
     axis.yaxis.set_major_formatter(PlainNumbers())
     axis.yaxis.set_minor_formatter(PlainNumbers(minor=True))
     return axis
+
+
+def sparse(ruler: Any) -> None:
+    """Labels of a log ruler at 1, 2 and 5 times powers of ten, or at 1 and 3 where these would overlap."""
+    low, high = ruler.get_view_interval()
+    ruler.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 60 * low else (1.0, 3.0)))
+    ruler.set_major_formatter(PlainNumbers(every=True))
+    ruler.set_minor_formatter(NullFormatter())
 
 
 def legend(axis: Axes, **kwargs: Any) -> None:

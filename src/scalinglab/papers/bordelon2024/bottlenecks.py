@@ -69,7 +69,7 @@ def _dynamics(scale: str, by: str) -> Reproduction:
     ends = np.array([t for t in limit.index if 2 <= t <= 40])
     common.guide(axis, ends, float(limit.loc[ends[0]]) * 0.6, -predicted, f"$t^{{-{predicted:g}}}$")
     slowest = common.theory(curves, **{by: sizes[-2]})["test_loss"].min()
-    axis.set_ylim(bottom=float(slowest) / 2)
+    axis.set_ylim(float(slowest) / 2, 2 * float(limit.max()))  # the limit falls far below
     axis.legend(ncols=2)
     table = common.agreement(curves, common.ends(by, sizes))
     if by == "n_params":  # the same at infinite P
