@@ -43,7 +43,9 @@ def cluster():
         patch.setenv("PYTHONPATH", paths)
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        often = {"health_check_period_ms": 500}  # a node that died is noticed in seconds, 15 by default
+        head = {"num_cpus": 0, "include_dashboard": False, "_system_config": often}
+        cluster = Cluster(initialize_head=True, head_node_args=head)
         nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
         ray.init(address=cluster.address, log_to_driver=False, configure_logging=False)
         yield cluster, nodes
@@ -213,14 +215,21 @@ def test_a_node_killed_in_mid_sweep_loses_no_run_and_stores_none_twice(cluster, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("gpus", "slots", "beside"), [(0.5, 4, 2), (1, 2, 1)])
-def test_tasks_share_gpus_or_have_their_own(cluster, tmp_path, gpus, slots, beside):
+class TestGPUsOfACluster:
     """Two GPUs are declared on one node: what each task is shown, and how many are shown it at a time."""
-    from scalinglab.sweep.pools.ray_engine import RayPool
 
-    cluster, _ = cluster
-    node = cluster.add_node(num_cpus=4, num_gpus=2)
-    try:
+    @pytest.fixture(scope="class")
+    def node(self, cluster):
+        cluster, _ = cluster
+        node = cluster.add_node(num_cpus=4, num_gpus=2)
+        yield node
+        cluster.remove_node(node, allow_graceful=False)
+        wait_for_nodes(3)
+
+    @pytest.mark.parametrize(("gpus", "slots", "beside"), [(0.5, 4, 2), (1, 2, 1)])
+    def test_tasks_share_gpus_or_have_their_own(self, node, tmp_path, gpus, slots, beside):
+        from scalinglab.sweep.pools.ray_engine import RayPool
+
         wait_until(lambda: RayPool(None, None, cpus=1, gpus=gpus).slots == slots)
         wanted = Grid(axes={"pause": [0.1]}, seeds=4, runner="tests.sweep.shown", experiment="gpus")
         outcome = execute(wanted, tmp_path, engine="ray", cpus=1, gpus=gpus, max_stacked=1)
@@ -233,8 +242,6 @@ def test_tasks_share_gpus_or_have_their_own(cluster, tmp_path, gpus, slots, besi
             assert sum(s["start"] <= one["start"] < s["stop"] for s in same) <= beside
         most = max(sum(s["start"] <= one["start"] < s["stop"] for s in seen) for one in seen)
         assert most <= slots
-    finally:
-        cluster.remove_node(node)
 
 
 @pytest.mark.parametrize(
@@ -275,8 +282,6 @@ def test_a_cluster_without_room_for_a_task_says_so(cluster, monkeypatch):
 
 @pytest.mark.slow
 def test_a_node_that_does_not_share_the_folder_stops_the_sweep_and_is_named(cluster, tmp_path):
-    import ray
-
     mine, _ = cluster
     shared = tmp_path / "shared"
     shared.mkdir()
@@ -289,7 +294,7 @@ def test_a_node_that_does_not_share_the_folder_stops_the_sweep_and_is_named(clus
         start_new_session=True,
     )  # fmt: skip
     try:
-        wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == 4)
+        wait_for_nodes(4)
         with pytest.raises(
             StoreError, match=rf"host {platform.node()} does not see the folder {shared}/runs"
         ):
@@ -299,7 +304,7 @@ def test_a_node_that_does_not_share_the_folder_stops_the_sweep_and_is_named(clus
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == 3)
+        wait_for_nodes(3)
 
 
 @pytest.mark.slow
@@ -325,7 +330,8 @@ def test_an_address_without_a_cluster_gets_an_answer_in_time(address, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:  # something listens that is no cluster
         if address == "listening":
             address = f"127.0.0.1:{other.getsockname()[1]}"
-        code = "import sys; from scalinglab.sweep.pools.ray_engine import RayPool; RayPool(sys.argv[1], 1)"
+        code = "import sys; from scalinglab.sweep.pools import ray_engine; ray_engine.CONNECT = 3.0; "
+        code += "ray_engine.RayPool(sys.argv[1], 1)"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         start = time.monotonic()
         out = subprocess.run(
@@ -333,7 +339,7 @@ def test_an_address_without_a_cluster_gets_an_answer_in_time(address, tmp_path):
         )
         assert f"cannot connect to the Ray cluster at '{address}'" in out.stderr
         if "no answer in" in out.stderr:
-            assert "no answer in 15 s" in out.stderr
+            assert "no answer in 3 s" in out.stderr
         else:
             assert time.monotonic() - start < 20
 
@@ -403,6 +409,13 @@ def test_a_group_whose_worker_dies_is_submitted_again_as_it_was(tmp_path):
     half = driver.waiting.pop()
     driver._deal(half, died)
     assert [len(part.whole) for part in driver.waiting] == [1, 1, 1]
+
+
+def wait_for_nodes(number):
+    """Until so many nodes of the cluster are alive, with its head."""
+    import ray
+
+    wait_until(lambda: sum(node["Alive"] for node in ray.nodes()) == number)
 
 
 def count(path, status):

@@ -24,9 +24,20 @@ class TestLocalPool(PoolContract):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of Ray itself
 class TestRayPool(PoolContract):
+    @pytest.fixture(scope="class")
+    def ray(self):
+        """Ray on this machine, started as a sweep does; the pools of all tests join it, which saves seconds."""
+        ray = pytest.importorskip("ray", reason="pip install 'scalinglab[ray]' to test the engine ray")
+        from scalinglab.sweep.pools.ray_engine import RayPool
+
+        first = RayPool(None, 2)
+        yield ray
+        assert ray.is_initialized(), "a pool that joined Ray left it running"
+        first.close()
+        assert not ray.is_initialized()
+
     @pytest.fixture
-    def pool(self):
-        pytest.importorskip("ray", reason="pip install 'scalinglab[ray]' to test the engine ray")
+    def pool(self, ray):
         from scalinglab.sweep.pools.ray_engine import RayPool
 
         pool = RayPool(None, 2)
