@@ -26,7 +26,7 @@ class TestLocalPool(PoolContract):
 class TestRayPool(PoolContract):
     @pytest.fixture(scope="class")
     def ray(self):
-        """Ray on this machine, started as a sweep does; the pools of all tests join it, which saves seconds."""
+        """Ray on this machine, started as a sweep does; the pools of all tests join it."""
         ray = pytest.importorskip("ray", reason="pip install 'scalinglab[ray]' to test the engine ray")
         from scalinglab.sweep.pools.ray_engine import RayPool
 

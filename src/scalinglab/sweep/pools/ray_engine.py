@@ -46,6 +46,8 @@ class RayPool(Pool):
                 "(0.5) or whole ones (2)"
             )
         self._ray: Any = require("ray", "ray", "engine='ray'")
+        self._running: dict[Any, Task] = {}
+        self._token: tuple[Path, str] | None = None
         self._started = not self._ray.is_initialized()
         if self._started:
             os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -63,8 +65,6 @@ class RayPool(Pool):
         self._cpus, self._gpus, self._workers = cpus, gpus, workers
         self._check_room(alone=self._started and address is None)
         self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(_execute)
-        self._running: dict[Any, Task] = {}
-        self._token: tuple[Path, str] | None = None
 
     def preflight(self, store: Path) -> None:
         """Write and read a token in the store's folder through every node that can take a task.

@@ -1,0 +1,340 @@
+"""What the pool on Ray asks of Ray, and what it makes of the answers: without a cluster, in milliseconds.
+
+`test_pools.py` and `test_engines.py` run the same pool on Ray itself.
+"""
+
+import logging
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.store import StoreError
+from scalinglab.sweep.pools import preflight, ray_engine, worker
+from scalinglab.sweep.pools.ray_engine import RayPool
+
+
+class RayError(Exception):
+    """The base class of Ray's own errors."""
+
+
+class NodeDied(RayError):
+    pass
+
+
+@dataclass(eq=False)
+class Call:
+    """A task as it was handed over: the function, its arguments, and what it needs."""
+
+    function: Callable
+    args: tuple
+    needs: dict
+
+
+@dataclass
+class PretendRay:
+    """What the pool uses of Ray, in this process: a task is executed when its result is fetched."""
+
+    machines: list = field(default_factory=list)
+    running: bool = True
+    late: list = field(default_factory=list)  # nodes that do not answer in time
+    begun: list = field(default_factory=list)  # options of `init`
+    calls: list = field(default_factory=list)
+    cancelled: list = field(default_factory=list)
+    timeouts: list = field(default_factory=list)
+    exceptions = SimpleNamespace(RayError=RayError)
+
+    def is_initialized(self):
+        return self.running
+
+    def init(self, **options):
+        self.begun.append(options)
+        self.running = True
+
+    def shutdown(self):
+        self.running = False
+
+    def nodes(self):
+        return self.machines
+
+    def remote(self, **needs):
+        def decorate(function, more=None):
+            asked = {**needs, **(more or {})}
+
+            def submit(*args):
+                self.calls.append(Call(function, args, asked))
+                return self.calls[-1]
+
+            return SimpleNamespace(remote=submit, options=lambda **other: decorate(function, other))
+
+        return decorate
+
+    def wait(self, references, num_returns, timeout):
+        self.timeouts.append(timeout)
+        in_time = [call for call in references if call.args[-1] not in self.late]
+        ready = in_time[:num_returns]
+        return ready, [call for call in references if call not in ready]
+
+    def get(self, call):
+        return call.function(*call.args)
+
+    def cancel(self, call, force):
+        assert force, "a task that trains is not interrupted otherwise"
+        self.cancelled.append(call)
+
+
+def machine(cpus, gpus=0, alive=True, name="n"):
+    resources = {"CPU": cpus, "GPU": gpus} if gpus else {"CPU": cpus}
+    return {"Alive": alive, "Resources": resources, "NodeID": name, "NodeManagerHostname": f"host-{name}"}
+
+
+@pytest.fixture
+def ray(monkeypatch):
+    pretend = PretendRay([machine(4)])
+    strategies = ModuleType("ray.util.scheduling_strategies")
+    strategies.NodeAffinitySchedulingStrategy = lambda node_id, soft: (node_id, soft)
+    for name in ("ray", "ray.util"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setitem(sys.modules, strategies.__name__, strategies)
+    monkeypatch.setattr(ray_engine, "require", lambda *_: pretend)
+    return pretend
+
+
+def test_a_pool_starts_ray_with_the_processors_of_its_workers_and_stops_it(ray, monkeypatch):
+    for name in ("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "RAY_USAGE_STATS_ENABLED"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "path", ["", "/own/code", f"{sys.prefix}/lib", f"{sys.base_prefix}/lib"])
+    ray.running = False
+    pool = RayPool(None, 3, cpus=1.5)
+    (options,) = ray.begun
+    assert options == {
+        "address": None, "num_cpus": 5, "log_to_driver": False, "include_dashboard": False,
+        "configure_logging": False, "runtime_env": {"env_vars": {"PYTHONPATH": "/own/code"}},
+    }  # fmt: skip
+    assert os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] == "0", "a task without GPUs hides none"
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+    pool.close()
+    assert not ray.running
+    RayPool(None, None)
+    assert ray.begun[1]["num_cpus"] is None  # all of this machine
+
+
+def test_a_pool_joins_ray_where_it_runs_and_leaves_it_running(ray):
+    pool = RayPool(None, 2)
+    pool.kill()
+    assert ray.begun == []
+    assert ray.running
+
+
+def test_a_cluster_at_an_address_keeps_its_own_processors(ray, monkeypatch):
+    ray.running = False
+    monkeypatch.setattr(ray_engine, "_connect", lambda found, address, options: found.init(**options))
+    pool = RayPool("head:6379", 3)
+    assert (ray.begun[0]["address"], ray.begun[0]["num_cpus"]) == ("head:6379", None)
+    pool.close()
+    assert not ray.running
+
+
+def test_slots_are_the_tasks_that_fit_on_nodes_that_live(ray):
+    ray.machines = [machine(4, gpus=1), machine(5), machine(9, gpus=2, alive=False), machine(1, gpus=1)]
+    assert RayPool(None, None).slots == 10
+    assert RayPool(None, None, cpus=2).slots == 4
+    assert RayPool(None, None, cpus=1, gpus=0.5).slots == 3
+    assert RayPool(None, None, cpus=0).slots == 3  # one a node where tasks need nothing
+    assert RayPool(None, 7).slots == 7
+    ray.machines = [machine(1)]
+    with pytest.warns(
+        UserWarning, match=r"needs 2 CPUs and 0 GPUs on one node, and Ray has: 1 CPUs, 0 GPUs;"
+    ):
+        assert RayPool(None, None, cpus=2).slots == 1
+
+
+@pytest.mark.parametrize(("cpus", "gpus"), [(-1, 0), (1, -0.5), (1, 1.5)])
+def test_impossible_needs_are_refused(ray, cpus, gpus):
+    with pytest.raises(BadInput, match=f"cpus={cpus:g}, gpus={gpus:g}: neither may be negative"):
+        RayPool(None, None, cpus=cpus, gpus=gpus)
+
+
+def test_a_task_that_never_fits_is_refused_on_one_machine_and_waits_on_a_cluster(ray):
+    ray.running = False
+    with pytest.raises(BadInput, match=r"a task needs 8 CPUs .* ask for less"):
+        RayPool(None, None, cpus=8)
+    assert not ray.running  # what was started for it is stopped
+    ray.running, ray.machines = True, [machine(8, alive=False), machine(7)]
+    with pytest.warns(UserWarning, match=r"Ray has: 7 CPUs, 0 GPUs; the sweep waits until the cluster grows"):
+        RayPool(None, None, cpus=8)
+    ray.machines = [machine(8)]
+    RayPool(None, None, cpus=8)  # just fits, and nothing is said
+
+
+@pytest.mark.parametrize(
+    ("gpus", "device", "share"), [(0, None, 0), (0.25, "cuda", 0.25), (1, "cuda", None), (2, "cuda", None)]
+)
+def test_a_task_is_sent_with_its_device_and_its_share_of_the_gpu(ray, gpus, device, share):
+    ray.machines = [machine(4, gpus=2)]
+    pool = RayPool(None, None, cpus=1, gpus=gpus)
+    pool.submit({"task": 1})
+    pool.submit({"task": 2, "device": "cpu"})
+    first, second = ray.calls
+    assert first.needs == {"num_cpus": 1, "num_gpus": gpus, "max_retries": 0}, "the driver counts attempts"
+    assert first.args == ({"task": 1, "device": device, "token": None, "share": share},)
+    assert second.args[0]["device"] == "cpu"
+
+
+def test_answers_come_one_at_a_time_and_a_lost_node_answers_too(ray, monkeypatch):
+    pool = RayPool(None, None)
+    assert pool.wait(0.7) == []
+    assert ray.timeouts == []  # nothing runs: Ray is not asked
+
+    def execute(task):
+        if task["task"] == 2:
+            raise NodeDied("the node is gone\nand more")
+        if task["task"] == 3:
+            raise NodeDied
+        return {"ok": True, "of": task["task"]}
+
+    pool._work = ray.remote()(execute)
+    for number in (1, 2, 3):
+        pool.submit({"task": number})
+    assert pool.wait(0.7) == [{"task": 1, "ok": True, "of": 1}]
+    assert ray.timeouts == [0.7]
+    assert pool.wait(0.7) == [
+        {"task": 2, "ok": False, "kind": "died", "message": "NodeDied: the node is gone"}
+    ]
+    assert pool.wait(0.7) == [{"task": 3, "ok": False, "kind": "died", "message": "NodeDied: "}]
+    assert pool.wait(0.7) == []
+
+
+def test_what_runs_is_cancelled_once_by_a_kill(ray):
+    pool = RayPool(None, None)
+    pool.submit({"task": 1})
+    pool.submit({"task": 2})
+    pool.kill()
+    pool.kill()
+    assert [call.args[0]["task"] for call in ray.cancelled] == [1, 2]
+    assert pool.wait(1.0) == []
+
+
+def test_every_node_that_can_take_a_task_is_asked_for_the_folder(ray, tmp_path):
+    ray.machines = [machine(4, name="a"), machine(1, name="b"), machine(4, name="c", alive=False)]
+    pool = RayPool(None, None, cpus=2)
+    pool.preflight(tmp_path)
+    (asked,) = ray.calls
+    assert asked.needs == {"num_cpus": 0, "max_retries": 1, "scheduling_strategy": ("a", False)}
+    assert all(10 <= seconds <= 120 for seconds in ray.timeouts)
+    (token,) = (path.name for path in (tmp_path / ".preflight").iterdir() if "-" not in path.name)
+    assert (tmp_path / ".preflight" / f"{token}-a").exists()
+    pool.submit({"task": 1})
+    assert ray.calls[-1].args[0]["token"] == token
+    pool.close()
+    assert not (tmp_path / ".preflight").exists()
+
+
+def test_nodes_that_do_not_see_the_folder_are_named_once_each(ray, tmp_path, monkeypatch):
+    monkeypatch.setattr(preflight, "PATIENCE", 0.0)
+    ray.machines = [machine(1, name=name) for name in "abcd"]
+
+    def answer(store, token, node):
+        if node == "c":
+            raise NodeDied("went away")
+        return {"a": None, "b": "host b does not see it", "d": "host b does not see it"}[node]
+
+    monkeypatch.setattr(ray_engine, "_answer", answer)
+    with pytest.raises(StoreError) as told:
+        RayPool(None, None).preflight(tmp_path)
+    a, b = str(told.value).split("; ")
+    assert a == "host b does not see it"
+    assert b.startswith(f"what host host-a writes to the folder {tmp_path} does not appear here")
+
+
+def test_a_node_that_is_late_is_cancelled_and_not_waited_for(ray, tmp_path):
+    ray.machines, ray.late = [machine(1, name="a"), machine(1, name="b")], ["b"]
+    RayPool(None, None).preflight(tmp_path)
+    assert [call.args[-1] for call in ray.cancelled] == ["b"]
+
+
+def test_without_a_node_for_a_task_none_is_asked(ray, tmp_path):
+    ray.machines = [machine(1)]
+    with pytest.warns(UserWarning, match="until the cluster grows"):
+        RayPool(None, None, cpus=2).preflight(tmp_path)
+    assert (ray.calls, ray.timeouts) == ([], [])
+
+
+# --- connecting ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def listening():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_connecting_hands_over_the_options_and_the_log_its_level(listening):
+    log = logging.getLogger("ray")
+    before, seen = log.level, []
+    cluster = SimpleNamespace(init=lambda **options: seen.append((options, log.level)))
+    for address in (listening, f"ray://{listening}", "auto"):
+        ray_engine._connect(cluster, address, {"address": address})
+    assert seen == [({"address": a}, logging.ERROR) for a in (listening, f"ray://{listening}", "auto")]
+    assert log.level == before
+
+
+def test_an_address_where_nothing_listens_is_refused_before_ray_is_asked(listening, monkeypatch):
+    tried = []
+
+    def refuse(place, timeout):
+        tried.append((place, timeout))
+        raise OSError("connection refused")
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    for address in (listening, "[::1]:6379"):
+        with pytest.raises(ScalinglabError, match=r"start one \(ray start --head\).*\(connection refused\)"):
+            ray_engine._connect(SimpleNamespace(), address, {})
+    assert [place for place, _ in tried] == [("127.0.0.1", int(listening[10:])), ("::1", 6379)]
+    assert all(0 < timeout < 15 for _, timeout in tried)
+
+
+def test_a_cluster_that_does_not_answer_or_answers_with_an_error(listening, monkeypatch):
+    def failing(error):
+        def init():
+            raise error
+
+        return SimpleNamespace(init=init)
+
+    with pytest.raises(ScalinglabError, match=r"cannot connect to the Ray cluster at .*token authentication"):
+        ray_engine._connect(failing(ConnectionError("no")), listening, {})
+    with pytest.raises(ZeroDivisionError):
+        ray_engine._connect(failing(ZeroDivisionError()), listening, {})
+    assert 5 <= ray_engine.CONNECT <= 30, "seconds, not the minutes of Ray itself"
+    monkeypatch.setattr(ray_engine, "CONNECT", 0.1)
+    with pytest.raises(ScalinglabError, match=r"\(no answer in 0\.1 s\)"):
+        ray_engine._connect(SimpleNamespace(init=lambda: time.sleep(0.5)), listening, {})
+
+
+# --- on a node -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("share", "gpu", "limits"), [(0.5, True, [0.5]), (0.5, False, []), (None, True, [])])
+def test_a_task_with_a_part_of_a_gpu_may_allocate_that_part(monkeypatch, share, gpu, limits):
+    torch = pytest.importorskip("torch")
+    set_, done = [], []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
+    monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", set_.append)
+    monkeypatch.setattr(worker, "execute", lambda task: done.append(task) or {"ok": True})
+    assert ray_engine._execute({"share": share}) == {"ok": True}
+    assert set_ == limits
+    assert done == [{"share": share}]
+
+
+def test_a_node_answers_for_its_own_view_of_the_folder(tmp_path):
+    token = preflight.leave_token(tmp_path)
+    assert ray_engine._answer(str(tmp_path), token, "n") is None
+    assert Path(tmp_path, ".preflight", f"{token}-n").exists()
+    assert "does not see the folder" in str(ray_engine._answer(str(tmp_path / "other"), token, "n"))
