@@ -105,7 +105,8 @@ def main() -> None:
         "study": f"{options.model} on {options.dataset}, {sizes}", "command": command(),
         "commit": commit(), "date": time.strftime("%Y-%m-%d %H:%M"),
         "torch": torch.__version__, "system": platform.machine(),
-        "gpu": torch.cuda.get_device_name(0) if gpu else None, "cores": os.cpu_count(),
+        "gpu": torch.cuda.get_device_name(0) if gpu else None,
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
     }  # fmt: skip
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
@@ -181,8 +182,9 @@ def describe(result: dict) -> None:
               f"{found.get('done', 0)} of {found['runs']} runs done")  # fmt: skip
         for phase, seconds in sorted(found["phases"].items(), key=lambda item: -item[1]):
             print(f"    {phase:24s} {seconds:8.2f} s")
-        rest = found["wall"] - sum(found["phases"].values())
-        print(f"    {'outside of the worker':24s} {rest:8.2f} s", flush=True)
+        if result["gpu"]:  # one worker; the phases of several are those of all of them
+            rest = found["wall"] - sum(found["phases"].values())
+            print(f"    {'outside of the worker':24s} {rest:8.2f} s", flush=True)
     if "dry_run" in result:
         print(
             f"--dry-run: {result['dry_run']:.1f} s, {result['dry_run'] / result['first']['wall']:.2f} of it",

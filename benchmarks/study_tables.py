@@ -22,6 +22,8 @@ Study = dict[str, Any]
 def studies() -> list[Study]:
     """All that were measured, by machine, name and day."""
     found = [json.loads(path.read_text()) for path in RESULTS.glob("study-*.json")]
+    for study in found:
+        study["study"] += "" if study["gpu"] else f", {study['cores']} CPU cores"
     return sorted(found, key=lambda study: (not study["gpu"], study["study"], study["date"]))
 
 
@@ -58,6 +60,8 @@ def parts(every: list[Study]) -> str:
     newest = {study["study"]: study for study in every if study["first"].get("phases")}
     phases = {name: study["first"]["phases"] for name, study in newest.items()}
     for name, study in newest.items():
+        if not study["gpu"]:  # those of all workers
+            continue
         phases[name] = phases[name] | {
             "outside of the worker": study["first"]["wall"] - sum(phases[name].values())
         }
