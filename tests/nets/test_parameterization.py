@@ -189,3 +189,12 @@ def test_initializations_of_damico2025_have_their_scales():
 def test_unknown_optimizer_is_named():
     with pytest.raises(BadInput, match="did you mean 'adam'"):
         nets.learning_rate_scales(nets.build("mlp", (4,), 2), "adma")
+
+
+def test_a_network_without_numbers_is_built_without_drawing(monkeypatch) -> None:
+    monkeypatch.setattr("scalinglab.nets.parameterization.draw", lambda *_: 1 / 0)
+    with torch.device("meta"):
+        model = nets.build("cnn", (3, 32, 32), 10)
+    assert all(parameter.is_meta for parameter in model.parameters())
+    with pytest.raises(ZeroDivisionError):
+        nets.build("mlp", (3, 8, 8), 10)

@@ -162,10 +162,14 @@ def _vector(name: str, initialization: str) -> Draw:
 def initialize(model: Network, seed: int | None = None) -> Network:
     """Draw all parameters anew, in place; the same seed gives the same network.
 
+    One without numbers (device "meta") is left alone: PyTorch would load its compiler to draw them.
+
     Args:
         model: A network from `build`.
         seed: Seed of the draw; None uses PyTorch's global generator.
     """
+    if any(parameter.is_meta for parameter in model.parameters()):
+        return model
     drawn = draw(model, seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():

@@ -56,15 +56,15 @@ def sizes(s: Setting) -> tuple[int, int, int]:
     A network that cannot be built for data of this shape is refused here, before anything runs.
     """
     options = json.dumps(plain(s.model_options), sort_keys=True)
-    return _sizes(s.model, s.width, s.depth, s.dataset, s.batch_norm, options, s.pool)
+    return _sizes(s.model, s.width, s.depth, s.dataset, s.batch_norm, options, s.pool, s.compile)
 
 
 @lru_cache(maxsize=256)
 def _sizes(
     model: str, width: float, depth: int | None, dataset: str, batch_norm: bool | None,
-    options: str = "{}", pool: int = 1,
+    options: str = "{}", pool: int = 1, compiles: bool = False,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Without building the network in memory."""
+    """Weights are not drawn. PyTorch needs its compiler to go without them, or else they are allocated."""
     source = SOURCES.get(dataset)
     channels, *sides = source.shape if source else (3, 32, 32)
     shape = (channels, *(side // pool for side in sides))
@@ -73,15 +73,17 @@ def _sizes(
     try:
         with torch.device("meta"):
             network = nets.build(model, shape, source.n_classes if source else 10, width=width, **given)
-            seen: list[int] = []
+        seen: list[int] = []
 
-            def add(_module: Any, _inputs: Any, output: Any) -> None:
-                seen.append(math.prod(output.shape) if isinstance(output, torch.Tensor) else 0)
+        def add(_module: Any, _inputs: Any, output: Any) -> None:
+            seen.append(math.prod(output.shape) if isinstance(output, torch.Tensor) else 0)
 
-            for layer in network.modules():
-                if not list(layer.children()):
-                    layer.register_forward_hook(add)
-            network.eval()(torch.empty(1, *shape))
+        for layer in network.modules():
+            if not list(layer.children()):
+                layer.register_forward_hook(add)
+        place = torch.device("meta" if compiles else "cpu")
+        with torch.no_grad(), place:
+            network.to_empty(device=place).eval()(torch.zeros(1, *shape))
         return sum(p.numel() for p in network.parameters()), sum(seen), max(seen)
     except BadInput:
         if source:
