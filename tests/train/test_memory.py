@@ -144,13 +144,22 @@ def test_the_parameters_that_memory_is_estimated_from_are_those_of_the_network(m
     assert activations > largest > 10
 
 
-def test_what_is_evaluated_at_once_counts_for_a_group_and_not_for_each_run() -> None:
-    common = {"model": "wide_resnet", "dataset": "cifar10", "n_data": 1000, "steps": 1, "measure": []}
-    plain = Setting.from_dict({**common, "width": 4.0})
-    once = memory.of_group([plain]) - memory.of_run(plain)
-    assert once == pytest.approx(4 * 3 * 4096 * 64 * 32 * 32)  # a layer's numbers on 4,096 images
-    assert memory.of_group([plain] * 3) == pytest.approx(3 * memory.of_run(plain) + once)
-    fast = Setting.from_dict({**common, "width": 4.0, "precision": "bf16", "compile": True})
-    assert memory.of_group([fast]) - memory.of_run(fast) == pytest.approx(2 * 3 * 2000 * 64 * 32 * 32)
-    with_norms = Setting.from_dict({**common, "width": 4.0, "measure": ["norm", "norm_as_published"]})
-    assert memory.of_run(with_norms) - memory.of_run(plain) == 2 * 4 * memory.sizes(plain)[0]
+def test_what_is_evaluated_at_once_counts_for_a_group_and_not_for_each_run(monkeypatch) -> None:
+    monkeypatch.setattr(memory, "sizes", lambda setting: (7000, 500, 90))  # weights, activations, a layer's
+    common = {
+        "model": "cnn",
+        "dataset": "cifar10",
+        "n_data": 1000,
+        "steps": 1,
+        "batch_size": 32,
+        "measure": [],
+    }
+    plain, fast, normed = (
+        Setting.from_dict({**common, **more})
+        for more in ({}, {"precision": "bf16", "compile": True}, {"measure": ["norm", "norm_as_published"]})
+    )
+    trained, evaluated = 4 * (5 * 7000 + 3 * 500 * 32), 4 * 3 * 90 * 4096
+    assert memory.of_group([plain]) == trained + evaluated
+    assert memory.of_group([plain] * 3) == 3 * trained + evaluated
+    assert memory.of_group([fast]) == 4 * 5 * 7000 + 2 * 3 * (500 * 32 + 90 * 2000)
+    assert memory.of_run(normed) == trained + 2 * 4 * 7000
