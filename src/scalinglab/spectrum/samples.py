@@ -29,6 +29,7 @@ from scalinglab.estimate import Estimate
 Eigh = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 STRETCHES = 6  # of a tail whose slopes are compared
+FEATURES = 4  # n inputs keep features of n/4 modes, those that are resolved among them
 RESOLVED = 8  # n inputs resolve n/8 modes well enough for corrections of first order in k/n
 
 
@@ -90,13 +91,14 @@ def root(function: Callable[[float], float], low: float, high: float) -> float:
 
 def modes_of(
     matrix: np.ndarray, targets: np.ndarray, eigh: Eigh = np.linalg.eigh
-) -> tuple[np.ndarray, np.ndarray, int, float, float, float]:
+) -> tuple[tuple[np.ndarray, np.ndarray, int, float, float, float], np.ndarray]:
     """Modes of a kernel matrix (n, n) and of targets (n, ...), the largest first; see `MeasuredSpectrum`.
 
     Returns:
         Eigenvalues of K/n above round-off, the power of the targets in each, n, the harmonic mean of the
-        eigenvalues (κ/n of the unresolved modes), the mean leave-one-out loss, and the mean square of the
-        targets. The fourth and fifth are 0 where the sample resolves every mode.
+        eigenvalues (κ/n of the unresolved modes), the mean leave-one-out loss, the mean square of the
+        targets; the fourth and fifth are 0 where the sample resolves every mode. And features (n, up to n/4),
+        whose products are the matrix in its largest modes.
     """
     kernel, y = np.asarray(matrix, float), np.asarray(targets, float)
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or len(y) != len(kernel):
@@ -114,4 +116,6 @@ def modes_of(
         unresolved = unresolved_eigenvalue(values)
         diagonal = vectors**2 @ (1 / values)
         loss = float(np.mean(np.sum((vectors @ (coefficients / values[:, None])) ** 2, 1) / diagonal**2))
-    return values[kept], power[kept], n, unresolved, loss, float(np.mean(np.sum(y**2, 1)))
+    large = kept[: n // FEATURES]
+    features = vectors[:, large] * np.sqrt(n * values[large])
+    return (values[kept], power[kept], n, unresolved, loss, float(np.mean(np.sum(y**2, 1)))), features

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.spectrum.halves import Sample, with_interval
 from scalinglab.spectrum.nodes import (
     KEPT,
     LAST_MODE,
@@ -200,7 +201,9 @@ class Spectrum:
             Modes in the order of falling eigenvalues. Theories take them for up to n/4 examples;
             `completed()` continues them by tails for more, `tail_exponent` gives exponents with intervals.
         """
-        return MeasuredSpectrum(*modes_of(matrix, targets, eigh))
+        modes, features = modes_of(matrix, targets, eigh)
+        y = np.asarray(targets, float).reshape(len(features), -1)
+        return MeasuredSpectrum(*modes, Sample(features, y, eigh))
 
     def trusted(self, n_data: float) -> None:
         """Raise where the spectrum does not determine so many examples; measured ones do."""
@@ -294,13 +297,15 @@ class MeasuredSpectrum(Spectrum):
         unresolved_eigenvalue: κ/n, what modes that the sample does not resolve add to each eigenvalue.
         left_out_loss: of kernel interpolation of every input from all others, summed over outputs.
         mean_square: of the targets, with the power of dropped modes.
+        sample: the inputs in the largest modes, whose halves give the exponents' intervals.
     """
 
     def __init__(
         self, eigenvalues: np.ndarray, target_power: np.ndarray, n_samples: int,
-        unresolved_eigenvalue: float, left_out_loss: float, mean_square: float,
+        unresolved_eigenvalue: float, left_out_loss: float, mean_square: float, sample: Sample,
     ) -> None:  # fmt: skip
         super().__init__(eigenvalues, target_power)
+        self.sample = sample
         self.n_samples, self.mean_square = n_samples, mean_square
         self.unresolved_eigenvalue, self.left_out_loss = unresolved_eigenvalue, left_out_loss
 
@@ -354,7 +359,9 @@ class MeasuredSpectrum(Spectrum):
         """Exponents b or a of the population's modes, see `Spectrum.tail_exponent`.
 
         What unresolved modes add is taken off first; the default window is from 1 % to 10 % of the inputs,
-        within the modes that are resolved, n/8.
+        within the modes that are resolved, n/8. The interval is that of the sample: where the population's
+        exponent over this window may be, by what it is on random halves of the inputs (see `halves`). Beyond
+        mode n/4, which a kernel of finite rank may have, it is that of the slopes.
         """
         values, power = self.population()
         n = self.n_samples
@@ -365,7 +372,10 @@ class MeasuredSpectrum(Spectrum):
         rest = max(self.mean_square - float(power.sum()), 0.0)
         powers = np.append(power, rest)  # the sums 1 − C(k) need what is beyond the last mode
         clean = _Unchecked(np.append(values, values[-1]), powers)
-        return clean.tail_exponent(of, window, level)
+        found = clean.tail_exponent(of, window, level)
+        if window[1] > self.sample.features.shape[1]:
+            return found
+        return with_interval(found, self.sample.exponents(of, window, 2 * self.left_out_loss / n), level)
 
     def summary(self) -> str:
         """Sizes and exponents in words."""
