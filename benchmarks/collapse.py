@@ -1,6 +1,6 @@
 """Collapses by simulation: quality within noise, coverage of exponents and critical points, percolation.
 
-    python benchmarks/collapse.py [--sets 200] [--lattices 400]
+    python benchmarks/collapse.py [--sets 200] [--first 0] [--only critical] [--lattices 400]
 
 1. Perfect collapses with noise: the mean quality (1: within noise) and how often exponent ± 2 standard errors
    hold the truth, for every way of rescaling.
@@ -57,17 +57,27 @@ def percolation(random: np.random.Generator, lattices: int, sizes: tuple[int, ..
 
 
 def main() -> None:
-    """Print the three tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sets", type=int, default=200)
     parser.add_argument("--lattices", type=int, default=400)
+    parser.add_argument(
+        "--first", type=int, default=0, help="the first seed, to share sets between processes"
+    )
+    parser.add_argument("--only", choices=list(PARTS), action="append", help="some of the tables")
     asked = parser.parse_args()
+    seeds = range(asked.first, asked.first + asked.sets)
+    for name in asked.only or PARTS:
+        PARTS[name](seeds, asked.lattices)
+
+
+def learning(seeds: range, _: int) -> None:
+    """Table 1."""
     print("| way | noise | quality | a ± 2 holds | b ± 2 holds |\n| --- | --- | --- | --- | --- |")
     for by in ("position", "optimum", "exponents"):
         for noise in (0.01, 0.03):
             made = [
-                sl.laws.collapse(learning_curves(np.random.default_rng(seed), noise), by=by)
-                for seed in range(asked.sets)
+                sl.laws.collapse(learning_curves(np.random.default_rng(seed), noise), by=by) for seed in seeds
             ]
             held = [
                 np.mean([abs(v.value - truth) <= 2 * v.stderr for v in found])
@@ -75,10 +85,14 @@ def main() -> None:
             ]
             quality = np.mean([m.quality for m in made])
             print(f"| {by} | {noise:g} | {quality:.2f} | {held[0]:.3f} | {held[1]:.3f} |", flush=True)
+
+
+def critical(seeds: range, _: int) -> None:
+    """Table 2."""
     print("\n| noise | quality | x_c ± 2 holds | 1/ν | β/ν |\n| --- | --- | --- | --- | --- |")
     for noise in (0.01, 0.03):
         hits, scores = [], []
-        for seed in range(asked.sets):
+        for seed in seeds:
             table = around_a_critical_point(np.random.default_rng(seed), noise)
             found = sl.laws.collapse(table, x="p", y="y", size="L", by="critical")
             assert found.critical is not None
@@ -87,10 +101,16 @@ def main() -> None:
             scores.append(found.quality)
         cells = " | ".join(f"{share:.3f}" for share in np.mean(hits, axis=0))
         print(f"| {noise:g} | {np.mean(scores):.2f} | {cells} |", flush=True)
-    table = percolation(np.random.default_rng(0), asked.lattices, (16, 24, 32, 48, 64))
-    print(f"\nsite percolation, {asked.lattices} lattices a point (p_c = 0.592746, 1/ν = 0.75, β/ν = 0)")
+
+
+def lattice(_: range, lattices: int) -> None:
+    """Table 3."""
+    table = percolation(np.random.default_rng(0), lattices, (16, 24, 32, 48, 64))
+    print(f"\nsite percolation, {lattices} lattices a point (p_c = 0.592746, 1/ν = 0.75, β/ν = 0)")
     print(sl.laws.collapse(table, x="p", y="spans", size="L", by="critical").summary())
 
+
+PARTS = {"learning": learning, "critical": critical, "percolation": lattice}
 
 if __name__ == "__main__":
     main()

@@ -1,6 +1,6 @@
 """How often the intervals of `laws.speedup` hold: identity and shifted laws, four points a curve.
 
-    python benchmarks/speedup.py [--sets 1000] [--form auto] [--factor 1.3]
+    python benchmarks/speedup.py [--sets 1000] [--first 0] [--form auto] [--factor 1.3]
 
 Losses E + 2 (C/1e18)^-0.12 at four computes from 1e18 to 1e21 with noise of 0.5 %; recipe A is B with a
 factor of compute. Printed: the share of 90 % intervals that hold the factor (goal 88–92 %), and their width.
@@ -30,6 +30,9 @@ def main() -> None:
     """Print one row a law and factor."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sets", type=int, default=1000)
+    parser.add_argument(
+        "--first", type=int, default=0, help="the first seed, to share sets between processes"
+    )
     parser.add_argument("--factor", type=float, action="append")
     parser.add_argument("--form", choices=[form for _, form in LAWS], action="append")
     asked = parser.parse_args()
@@ -40,7 +43,7 @@ def main() -> None:
             continue
         for factor in asked.factor or (1.0, 1.3):
             hits, widths = [], []
-            for seed in range(sets):
+            for seed in range(asked.first, asked.first + sets):
                 random = np.random.default_rng([7, seed])
                 a, b = recipe(factor, offset, random), recipe(1.0, offset, random)
                 found = sl.laws.speedup(a, b, form=form, draws=DRAWS, seed=seed)

@@ -144,13 +144,15 @@ def test_one_undamped_step_solves_a_linear_problem():
     z = np.array([[0.3, -1e-5]])
     r = given.residuals(z)
     low, high = given.bounds
-    step = ls._step(given, z, r, np.array([0.0]), low, high)
+    step, slope = ls._step(given, z, r, np.array([0.0]), low, high)
+    ahead = given.objective(given.residuals(z + 1e-6 * step))[0]
+    assert slope[0] == pytest.approx((given.objective(r)[0] - ahead) / 1e-6, rel=1e-4)
     root = WEIGHT * np.sqrt(COUNT)
     expected = np.linalg.lstsq(np.column_stack([np.ones(9), X]) * root[:, None], Y * root, rcond=None)[0]
     assert (z + step)[0] == pytest.approx(expected, rel=1e-5)
-    half = ls._step(given, z, r, np.array([1.0]), low, high)
+    half, _ = ls._step(given, z, r, np.array([1.0]), low, high)
     assert np.linalg.norm(half) < np.linalg.norm(step)
-    held = ls._step(given, z, r, np.array([0.0]), np.array([-1.0, z[0, 1]]), np.array([z[0, 0], 1.0]))
+    held, _ = ls._step(given, z, r, np.array([0.0]), np.array([-1.0, z[0, 1]]), np.array([z[0, 0], 1.0]))
     gradient = COUNT * r[0] * WEIGHT @ np.column_stack([np.ones(9), X])
     wants_up = gradient < 0
     assert (held[0, 0] == 0) == bool(wants_up[0]), "at its upper bound and pushed beyond"
@@ -245,3 +247,32 @@ def test_points_are_ordered_counted_and_refused_with_a_reason():
     for wrong in (0, -1, np.inf, np.nan):
         with pytest.raises(BadInput, match="must be positive and finite"):
             points.positive(n=[1, wrong])
+
+
+def test_descent_goes_on_where_a_parameter_has_hardly_any_effect():
+    """Its steps are so long that they fail far from a minimum: that is no convergence."""
+    both = (Parameter("a", 0.0, log=True), Parameter("c", 0.0, 5.0), Parameter("b", 0.0, log=True))
+    hidden = Form("hidden", "a x^-c + b", both, lambda x, a, c, b: a * x**-c + b)
+    one = np.ones((1, X.size))
+    given = ls.Problem(hidden, X, (2 * X**-0.5 + 1e-3)[None], one, one, log=False)
+    start = given.to_coordinates(np.array([[0.5, 0.8, 1e-6]]))
+    reached = ls.minimise(given, start)
+    assert reached.objective[0] < 1e-12
+    assert given.to_parameters(reached.z)[0] == pytest.approx([2, 0.5, 1e-3], rel=1e-4)
+
+
+def test_descent_goes_on_where_a_parameter_has_no_effect_that_differences_resolve():
+    """Repeated data without a floor: at this start A moves the curve by 1e-11; SciPy reaches the same."""
+    form = forms.get("data_constrained").bounded({"E": (0.0, 0.0)})
+    grid = np.meshgrid((1e7, 1e8, 1e9), (2e9, 1e10, 5e10), (1e8, 1e9, 2e10), indexing="ij")
+    x = np.array([axis.ravel() for axis in grid])
+    noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(x.shape[1]))
+    truth, one = np.array([31.0, 940.0, 0.13, 0.3, 60.0, 30.0]), np.ones((1, x.shape[1]))
+    given = ls.Problem(form, x, (form(x, *truth) * noise)[None], one, one)
+    start = given.to_coordinates(np.array([[5.4, 254.0, 0.1, 0.25, 3.0, 3.0]]))
+    assert np.linalg.norm(given.jacobian(start)[0][:, 0]) < 1e-9
+    best = optimize.least_squares(
+        lambda z: given.residuals(z[None])[0], given.to_coordinates(truth), bounds=given.bounds,
+        x_scale="jac", xtol=1e-12, ftol=1e-14,
+    )  # fmt: skip
+    assert ls.minimise(given, start).objective[0] == pytest.approx(best.cost, rel=1e-6)

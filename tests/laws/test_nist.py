@@ -40,7 +40,10 @@ def test_certified_standard_errors_are_those_of_the_jacobian(problem: Problem):
 def test_fit_reproduces_the_certified_parameters(problem: Problem):
     """From both of NIST's starting points, the far one included."""
     law = sl.laws.fit(problem.form, problem.x, problem.y, loss="squared", space="raw")
-    assert list(law.parameters.values()) == pytest.approx(problem.certified, rel=1e-5)
+    found = list(law.parameters.values())
+    if problem.name == "MGH17" and found[3] > found[4]:  # two exponentials, which may change places
+        found = [found[i] for i in (0, 2, 1, 4, 3)]
+    assert found == pytest.approx(problem.certified, rel=1e-5)
     assert 2 * law.objective == pytest.approx(problem.squares, rel=1e-9)
     freedom = len(problem.y) - len(problem.certified)
     assert law.dof == freedom

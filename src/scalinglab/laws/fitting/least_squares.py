@@ -25,6 +25,8 @@ from scipy import optimize
 from scalinglab.laws.forms.base import Form
 
 TINY = 1e-300
+RESOLVED = 1e-9  # of the largest effect of a parameter on the residuals: what central differences resolve
+FLAT = 1e-8  # of the objective: a step that promises less to first order starts at a minimum
 
 
 @dataclass(frozen=True)
@@ -348,7 +350,7 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
         if not len(rows):
             break
         part = problem.take(rows)
-        step = _step(part, z[rows], r[rows], damping[rows], low, high)
+        step, slope = _step(part, z[rows], r[rows], damping[rows], low, high)
         trial = np.clip(z[rows] + step, low, high)
         r_trial = part.residuals(trial)
         cost_trial = part.objective(r_trial)
@@ -360,9 +362,12 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
         z[accepted], r[accepted], cost[accepted] = trial[better], r_trial[better], cost_trial[better]
         damping[rows] = np.where(better, damping[rows] * 0.2, damping[rows] * 4)
         damping[rows] = np.clip(damping[rows], 1e-12, 1e12)
-        # converged: three times in a row neither a step nor a shorter one gains anything
+        # converged: three times in a row neither a step nor a shorter one gains anything; a rejected step
+        # counts only where its slope promised nothing: a parameter with hardly any effect makes steps so long
+        # that they fail far from a minimum, too
         quiet[rows] = np.where(small, quiet[rows] + 1, 0)
-        stuck = (quiet[rows] >= 3) & (better | (damping[rows] > 1e3) | (moved < 1e-9))
+        flat = (damping[rows] > 1e3) & (slope <= FLAT * np.abs(cost[rows]) + 1e-32 * problem.unit**2)
+        stuck = (quiet[rows] >= 3) & (better | flat | (moved < 1e-9))
         # in a valley that the data do not close, steps go on for ever and gain nothing that matters
         crawling[rows] = np.where(gain <= 1e-5 * cost[rows], crawling[rows] + 1, 0)
         done[rows] = stuck | (damping[rows] >= 1e12) | (crawling[rows] >= 25)
@@ -371,7 +376,8 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
 
 def _step(
     problem: Problem, z: np.ndarray, r: np.ndarray, damping: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
+    """The damped step of every data set, (sets, p), and what it gains to first order, (sets,)."""
     jacobian = problem.jacobian(z)
     weight = np.broadcast_to(problem.counts, r.shape)
     if problem.robust:
@@ -381,7 +387,10 @@ def _step(
     # a parameter at its bound that wants to leave stays there
     held = ((z <= low) & (gradient > 0)) | ((z >= high) & (gradient < 0))
     diagonal = np.einsum("bpp->bp", hessian)
-    scale = np.maximum(diagonal, 1e-30 * np.max(diagonal, axis=1, keepdims=True) + TINY)
+    # what has less effect than differences resolve has no slope to step by
+    natural = natural_scale(problem)
+    effect = np.max(diagonal * natural**2, axis=1, keepdims=True)
+    scale = np.maximum(diagonal, RESOLVED**2 * effect / natural**2 + TINY)
     size = 1 / np.sqrt(scale)
     scaled = hessian * size[:, :, None] * size[:, None, :]
     free = ~held
@@ -389,7 +398,8 @@ def _step(
     count = z.shape[1]
     scaled[:, np.arange(count), np.arange(count)] = np.where(free, 1.0 + damping[:, None], 1.0)
     right = np.where(free, -gradient * size, 0.0)
-    return np.linalg.solve(scaled, right[..., None])[..., 0] * size
+    step = np.linalg.solve(scaled, right[..., None])[..., 0] * size
+    return step, -np.sum(step * gradient, axis=1)
 
 
 def polish(problem: Problem, z: np.ndarray) -> tuple[np.ndarray, float]:
