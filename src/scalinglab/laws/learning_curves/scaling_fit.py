@@ -5,7 +5,9 @@
 
 For given (a, b, x_c) the coefficients of Φ, a cubic spline with knots at quantiles of the rescaled x, are a
 linear least-squares problem, so that the search is over the exponents alone (variable projection). The number
-of coefficients is the one with the lowest AICc. Errors come from the derivative of the projected residuals,
+of coefficients is one step above the one with the lowest AICc: a curve that is smoothed as is best for itself
+is off by as much as its noise, which biases the exponents; the step costs them next to nothing. Errors come
+from the derivative of the projected residuals,
 
     Cov = s² (JᵀJ)⁻¹ (1 + ρ)/(1 − ρ),   s² = Σ r²/(points − coefficients − exponents),
 
@@ -28,6 +30,7 @@ COEFFICIENTS = (6, 8, 11, 15, 20)
 DEGREE = 3
 REFINED = 3  # starts that are followed to their minimum
 WORST_CONDITION = 1e12
+LEAST_EFFECT = 1e-6  # of a step of the search on the squares of the residuals, in units of the noise
 
 
 @dataclass(frozen=True)
@@ -111,24 +114,22 @@ def fit(points: Points, starts: np.ndarray) -> ScalingFit:
     """
     few = COEFFICIENTS[0]
     first = [float(np.sum(projected(points, start, few) ** 2)) for start in starts]
-    chosen = starts[np.argsort(first)[:REFINED]]
     sides = _scales(points)
-    found = [_refine(points, start, few, sides) for start in chosen]
+    found = [_refine(points, start, few, sides) for start in starts[np.argsort(first)[:REFINED]]]
     values = min(found, key=lambda pair: pair[1])[0]
-    best, score = values, np.inf
-    chosen_count = few
+    reached: dict[int, np.ndarray] = {few: values}
+    scores: dict[int, float] = {}
     for count in COEFFICIENTS:
         free = points.y.size - count - values.size
         if free < max(8, points.y.size // 4):
             break
-        at, objective = _refine(points, values, count, sides)
+        reached[count], objective = _refine(points, values, count, sides)
         used = count + values.size + 1
-        judged = points.y.size * np.log(max(objective, 1e-300)) + 2 * used * points.y.size / (
-            points.y.size - used - 1
-        )
-        if judged < score:
-            best, score, chosen_count = at, judged, count
-    return _with_errors(points, best, chosen_count, sides)
+        penalty = 2 * used * points.y.size / (points.y.size - used - 1)
+        scores[count] = points.y.size * np.log(max(objective, 1e-300)) + penalty
+    best = min(scores, key=lambda count: scores[count]) if scores else few
+    chosen = min((count for count in reached if count > best), default=best)
+    return _with_errors(points, reached[chosen], chosen, sides)
 
 
 def projected(points: Points, values: np.ndarray, count: int) -> np.ndarray:
@@ -188,7 +189,8 @@ def _with_errors(points: Points, values: np.ndarray, count: int, scales: np.ndar
     residuals = projected(points, values, count)
     free = points.y.size - count - values.size
     gram = (jacobian * scales).T @ (jacobian * scales)
-    if not np.isfinite(gram).all() or np.linalg.cond(gram) > WORST_CONDITION:
+    effects = np.linalg.eigvalsh(gram) if np.isfinite(gram).all() else np.zeros(1)
+    if effects.min() < max(LEAST_EFFECT, effects.max() / WORST_CONDITION):
         raise NotDetermined(
             "these curves do not determine the exponents of a collapse: the sizes are too close together, "
             "or the curves are straight lines; add sizes, or points around the bend"
