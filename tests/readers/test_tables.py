@@ -150,6 +150,44 @@ def test_an_error_or_loss_of_no_split_is_the_measurement_where_it_is_the_only_on
     assert beside[name].tolist() == [0.3, 0.2]
 
 
+def test_times_and_messages_are_no_settings():
+    """A time in every row would make each row a run of its own."""
+    steps, sizes = [1, 2, 3] * 2, [10, 10, 10, 20, 20, 20]
+    when = [f"2024-01-0{1 + i // 3}T10:00:0{i}" for i in range(6)]
+    table = pd.DataFrame({"time of day": when, "step": steps, "n_params": sizes, "val_loss": 1.0})
+    for frame in (table, table.assign(**{"time of day": pd.to_datetime(when)})):
+        curves = sl.read(frame)
+        assert len(curves.runs) == 2
+        assert "left out, neither a setting nor a measurement: time of day" in curves.understood
+    told = table.assign(run=["a"] * 3 + ["b"] * 3, sample=list("uvwxyz"), optimizer="adam")
+    assert "left out, neither a setting nor a measurement: time of day, sample" in sl.read(told).understood
+    free = pd.DataFrame({"step": range(8), "said": [f"line {i}" for i in range(8)], "val_loss": 1.0})
+    assert len(sl.read(free).runs) == 1
+    assert len(sl.read(free.assign(said=["a"] * 4 + ["b"] * 4, step=[*range(4)] * 2)).runs) == 2  # a setting
+    assert len(sl.read(free, settings=["said"]).runs) == 8  # asked for
+    with pytest.raises(BadInput, match="must be a number"):
+        sl.read(told.assign(gap=["0.1", "soon", "0.3"] * 2))
+
+
+def test_json_lines_with_nested_objects_arrays_and_texts(tmp_path: Path):
+    rows = [
+        {"step": i % 4, "config": {"lr": 0.1, "betas": [0.9, 0.95 + i // 4]}, "eval": {"loss": 1.0 / (i + 1)},
+         "histogram": [float(i)] * 64, "said": "x" * 300, "parts": [[1], {}]}
+        for i in range(8)
+    ]  # fmt: skip
+    for name in ("log.jsonl", "log.json"):
+        (tmp_path / name).write_text("\n".join(map(json.dumps, rows)))
+        curves = sl.read(tmp_path / name)
+        assert curves["test_loss"].tolist() == [1.0 / (i + 1) for i in range(8)]
+        assert curves["learning_rate"].tolist() == [0.1] * 8
+        betas = curves.frame.groupby("run", sort=False)["config.betas"].first()
+        assert betas.tolist() == ["[0.9, 0.95]", "[0.9, 1.95]"]
+        assert "measurement: histogram, said, parts" in curves.understood
+    deep = '{"n_data":1,"test_loss":{"a":1},"x":' + "[" * 900 + "]" * 900 + "}"
+    (tmp_path / "deep.jsonl").write_text(deep)
+    assert list(sl.read(tmp_path / "deep.jsonl").frame) == ["run", "n_data", "test_loss.a"]
+
+
 def test_d_counts_tokens_where_it_is_large_and_examples_where_it_is_small():
     assert sl.read({"N": [1e6, 1e7], "D": [1e9, 1e10], "loss": [3, 2]}).data_unit == "tokens"
     assert sl.read({"n_params": [1e8, 1e9], "n_data": [2e9, 3e11], "loss": [3, 2]}).data_unit == "tokens"
@@ -291,7 +329,7 @@ def test_bombs_and_depths_are_refused(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(BadInput, match="nested too deeply"):
         sl.read(tmp_path / "deep.json")
     (tmp_path / "deep.jsonl.gz").write_bytes(gzip.compress(b'{"a":' * 100_000))
-    with pytest.raises(BadInput, match="not a JSON object"):
+    with pytest.raises(BadInput, match="nested too deeply"):
         sl.read(tmp_path / "deep.jsonl.gz")
     (tmp_path / "long.json").write_text(f'[{{"step": 1, "loss": {"9" * 400}}}, {{"step": 2, "loss": 1}}]')
     assert sl.read(tmp_path / "long.json")["loss"].tolist() == [np.inf, 1]

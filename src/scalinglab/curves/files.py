@@ -12,6 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ _TEXT = {"run": str, "source": str, "experiment": str}
 _OLD_PANDAS = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
 _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS else {}  # the default since 3.1
 
-PART = 5_000  # rows that are held as dictionaries at one time
+PART = 2_000  # rows that are held as dictionaries at one time
+BLOCK = 50  # parts in a block
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
@@ -99,35 +101,50 @@ def frame_of(data: Any) -> pd.DataFrame:
 def frame_of_rows(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
     """A table of rows, put into columns part by part: rows as dictionaries take ten times their numbers.
 
-    Columns are joined one by one, so that memory holds the table once, and a column and a part more.
+    Columns are joined one by one, so that memory holds the table once, and a column and a part more. Parts
+    are first joined to blocks, whose columns are large enough for the system to take them back when freed.
     """
     left = iter(rows)
     first = frame_of(list(islice(left, PART)))
     if len(first) < PART:
         return first
-    lengths, names = [len(first)], dict.fromkeys(first.columns)
-    parts = [_separate_columns(first)]
+    names, blocks, parts = dict.fromkeys(first.columns), list[_Columns](), [_Columns.of(first)]
     while some := list(islice(left, PART)):
-        part = frame_of(some)
-        lengths.append(len(part))
-        names |= dict.fromkeys(part.columns)
-        parts.append(_separate_columns(part))
-    return pd.DataFrame({name: _joined(name, parts, lengths) for name in names}, copy=False)
+        parts.append(_Columns.of(frame_of(some)))
+        names |= dict.fromkeys(parts[-1].values)
+        if len(parts) == BLOCK:
+            blocks, parts = [*blocks, _Columns.joined(parts)], []
+    blocks += parts
+    return pd.DataFrame({name: _joined(name, blocks) for name in names}, copy=False)
 
 
-def _separate_columns(part: pd.DataFrame) -> dict[Any, pd.Series]:
-    """Columns that have values, each with memory of its own.
+@dataclass
+class _Columns:
+    """Some rows, column by column, each with memory of its own.
 
-    A column that is empty in one part has no type to agree with those of the others.
+    Columns that are empty are left out: they have no type to agree with those of other rows.
     """
-    return {name: column.copy() for name, column in part.items() if column.notna().any()}
+
+    length: int
+    values: dict[Any, pd.Series]
+
+    @classmethod
+    def of(cls, part: pd.DataFrame) -> _Columns:
+        """The columns of a table."""
+        return cls(len(part), {name: column.copy() for name, column in part.items() if column.notna().any()})
+
+    @classmethod
+    def joined(cls, parts: list[_Columns]) -> _Columns:
+        """The rows of several, which lose theirs."""
+        names = dict.fromkeys(name for part in parts for name in part.values)
+        return cls(sum(part.length for part in parts), {name: _joined(name, parts) for name in names})
 
 
-def _joined(name: Any, parts: list[dict[Any, pd.Series]], lengths: list[int]) -> pd.Series:
+def _joined(name: Any, parts: list[_Columns]) -> pd.Series:
     """One column of all parts, which it leaves."""
     pieces = [
-        part.pop(name).to_frame() if name in part else pd.DataFrame(index=range(length))
-        for part, length in zip(parts, lengths, strict=True)
+        part.values.pop(name).to_frame() if name in part.values else pd.DataFrame(index=range(part.length))
+        for part in parts
     ]
     joined = pd.concat(pieces, ignore_index=True)
     return joined[name] if name in joined else pd.Series(None, index=joined.index, dtype=object)

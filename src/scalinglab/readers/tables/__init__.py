@@ -22,7 +22,9 @@ import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, Curves, is_seed
 from scalinglab.curves.columns import IDENTITY, varying_columns
+from scalinglab.readers.tables.lines import LEFT_OUT
 from scalinglab.readers.tables.naming import Naming
+from scalinglab.readers.tables.remarks import without_remarks
 from scalinglab.readers.tables.runs import declared_settings, find_runs, setting_columns
 from scalinglab.support.words import counted
 
@@ -89,10 +91,13 @@ def understand(
     """
     asked = {ours: theirs for ours, theirs in (likely or {}).items() if theirs in frame and ours not in frame}
     naming = Naming(frame, asked | _ours(columns or {}, frame, names or {}), origin, dict(names or {}))
-    declared = declared_settings(naming.frame, [naming.names.get(name, name) for name in settings])
-    table, notes = find_runs(naming.frame, declared, naming.names)
+    asked_for = [naming.names.get(name, name) for name in settings]
+    stay = {*asked_for, *asked, *(columns or {})}
+    named, left_out = without_remarks(naming.frame, stay, frame.attrs.get(LEFT_OUT, ()))
+    declared = declared_settings(named, asked_for)
+    table, notes = find_runs(named, declared, naming.names)
     kept = tuple(name for name in declared if name in table)
-    line = "; ".join([*_contents(table, kept, naming.names), *naming.notes, *notes])
+    line = "; ".join([*_contents(table, kept, naming.names), *naming.notes, *notes, *left_out])
     return Understood(table, kept, naming.names, f"{origin}: {line}")
 
 

@@ -13,13 +13,15 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 import pandas as pd
 
-from scalinglab.curves.files import frame_of, frame_of_rows, read_table, with_integers
+from scalinglab.curves.files import frame_of, read_table, with_integers
 from scalinglab.errors import BadInput, require
+from scalinglab.readers.tables.lines import table_of_lines
 from scalinglab.support.progress import opened
 
 MOST_BYTES = 8 << 30  # of a table once it is unpacked
@@ -40,7 +42,7 @@ def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
         raise BadInput(f"{path} does not exist")
     packed = path.suffix.lower() == ".gz"
     ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
-    if not packed and ending in (".parquet", ".jsonl", ".ndjson"):
+    if not packed and ending == ".parquet":
         return read_table(path)
     if ending not in _READERS:
         known = ".csv, .tsv, .txt, .json, .jsonl, .parquet, .xlsx, and .gz of the text ones"
@@ -128,25 +130,16 @@ def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
 
 def _read_lines(path: Path, packed: bool) -> pd.DataFrame:
     with _text(path, packed) as file:
-        lines = enumerate(file, 1)
-        return frame_of_rows(
-            _object(line, f"{path}, line {number}") for number, line in lines if line.strip()
-        )
-
-
-def _object(text: str, where: str) -> dict[str, Any]:
-    try:
-        return dict(loads(text))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise BadInput(f"{where} is not a JSON object: {text[:60]!r}") from error
+        return table_of_lines(file, path)
 
 
 def _read_json(path: Path, packed: bool) -> pd.DataFrame:
     with _text(path, packed) as file:
-        text = file.read()
-    if len(lines := text.strip().splitlines()) > 1 and all(_is_object(line) for line in lines[:3]):
-        return frame_of([_object(line, f"{path}, line {n}") for n, line in enumerate(lines, 1)])
-    document = loads(text)
+        first = [line for line in islice(file, 3) if line.strip()]
+    if len(first) > 1 and all(map(_is_object, first)):  # JSON lines under another ending
+        return _read_lines(path, packed)
+    with _text(path, packed) as file:
+        document = loads(file.read())
     if isinstance(document, dict):
         tables = [v for v in document.values() if isinstance(v, list) and v and isinstance(v[0], dict)]
         if len(tables) == 1:  # {"data": [{…}, …]}

@@ -1,0 +1,77 @@
+"""JSON lines as rows of plain values, read one by one.
+
+Nested objects are unfolded, ``{"eval": {"loss": 3.1}}`` gives ``eval.loss``. Arrays of many values, such as
+histograms, and long texts are neither settings nor measurements: they are left out, so that a log takes the
+memory of its numbers, whatever else it holds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from scalinglab.curves.files import frame_of_rows, json_line
+from scalinglab.errors import BadInput
+
+MOST_TEXT = 200  # characters of a value
+MOST_VALUES = 50  # of an array
+DEEPEST = 8  # levels of nested objects
+LEFT_OUT = "left_out"  # in a table's attrs: the columns that were
+
+
+def table_of_lines(lines: Iterable[str], path: Path) -> pd.DataFrame:
+    """The table of the file `path`, which has a JSON object in every line."""
+    left_out: dict[str, None] = {}
+    frame = frame_of_rows(
+        _plain(_object(line, f"{path}, line {number}"), left_out)
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    )
+    frame.attrs[LEFT_OUT] = list(left_out)
+    return frame
+
+
+def _object(text: str, where: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except RecursionError as error:
+        raise BadInput(f"{where} is nested too deeply: {text[:60]!r}") from error
+    except (ValueError, TypeError) as error:
+        raise BadInput(f"{where} is not a JSON object: {text[:60]!r}") from error
+
+
+def _plain(row: dict[str, Any], left_out: dict[str, None]) -> dict[str, Any]:
+    """The row itself where it holds numbers and short texts; else what of it does."""
+    if not any(map(_is_large, row.values())):
+        return row
+    found: dict[str, Any] = {}
+    for name, value in _unfolded(row, ""):
+        short = _short_array(value) if isinstance(value, list) else value
+        if (short is None and value is not None) or _is_large(short):
+            left_out[name] = None
+        else:
+            found[name] = short
+    return found
+
+
+def _is_large(value: Any) -> bool:
+    return isinstance(value, (dict, list)) or (isinstance(value, str) and len(value) > MOST_TEXT)
+
+
+def _unfolded(row: dict[str, Any], prefix: str, depth: int = 1) -> Iterator[tuple[str, Any]]:
+    for key, value in row.items():
+        if isinstance(value, dict) and depth < DEEPEST:
+            yield from _unfolded(value, f"{prefix}{key}.", depth + 1)
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _short_array(values: list[Any]) -> str | None:
+    """A short array of plain values as text, which can be a setting."""
+    if len(values) > MOST_VALUES or any(isinstance(value, (dict, list)) for value in values):
+        return None
+    return json_line(values)
