@@ -7,8 +7,8 @@ READY  := $(VENV)/.ready
 
 # extras of the package that are installed; continuous integration adds `logs`
 EXTRAS ?= dev
-# of 25,000 files Python compiles those that are imported, unless it may not keep what it compiles
-LAZY   := $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
+# hundreds of processes are started: what one compiles the next ones load
+unexport PYTHONDONTWRITEBYTECODE
 # property tests in `make properties` draw so many times the examples of `make test`
 FACTOR ?= 20
 # `make mutants PACKAGE=laws N=60 SEED=0`
@@ -37,7 +37,8 @@ $(READY): pyproject.toml constraints.txt
 	@echo "==> setting up $(VENV) (a few minutes the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade -c constraints.txt pip
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(LAZY) -c constraints.txt -e ".[$(EXTRAS)]"
+	@# Python compiles what is imported, which is a small part of 25,000 files
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e ".[$(EXTRAS)]"
 	@touch $(READY)
 
 demo: $(READY)

@@ -219,7 +219,8 @@ class TestGPUsOfACluster:
     """Two GPUs are declared on one node: what each task is shown, and how many are shown it at a time."""
 
     @pytest.fixture(scope="class")
-    def node(self, cluster):
+    @classmethod
+    def node(cls, cluster):
         cluster, _ = cluster
         node = cluster.add_node(num_cpus=4, num_gpus=2)
         yield node

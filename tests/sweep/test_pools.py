@@ -25,7 +25,8 @@ class TestLocalPool(PoolContract):
 @pytest.mark.filterwarnings("ignore")  # of Ray itself
 class TestRayPool(PoolContract):
     @pytest.fixture(scope="class")
-    def ray(self):
+    @classmethod
+    def ray(cls):
         """Ray on this machine, started as a sweep does; the pools of all tests join it."""
         ray = pytest.importorskip("ray", reason="pip install 'scalinglab[ray]' to test the engine ray")
         from scalinglab.sweep.pools.ray_engine import RayPool
