@@ -329,6 +329,18 @@ def test_correlated_neighbours_of_one_curve_widen_the_errors():
     assert scaling_fit._together(points, np.array([1.0, -1.0, 1.0, 1.0, -1.0])) == 1.0, "at least 0"
 
 
+def test_errors_of_exponents_hold_where_one_size_is_noisier_than_stated():
+    """The largest size scatters four times as much as its noise says, and tells most of the exponents."""
+    truth, pulls = np.array([-0.7, 0.4]), []
+    for seed in range(16):
+        points = planted(seed)
+        extra = 0.039 * np.random.default_rng(100 + seed).standard_normal(100)
+        noisier = replace(points, y=points.y + np.where(points.which == 3, extra, 0.0))
+        found = scaling_fit.fit(noisier, truth + np.array([[0.1, 0.1]]))
+        pulls.append((found.values - truth) / [e.stderr for e in found.estimates])
+    assert 0.6 < np.sqrt(np.mean(np.square(pulls))) < 1.05
+
+
 def test_one_size_does_not_determine_exponents():
     points = planted().of([2])
     with pytest.raises(NotDetermined, match="do not determine the exponents"):

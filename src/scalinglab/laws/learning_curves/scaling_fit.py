@@ -9,9 +9,11 @@ of coefficients is one step above the one with the lowest AICc: a curve that is 
 is off by as much as its noise, which biases the exponents; the step costs them next to nothing. Errors come
 from the derivative of the projected residuals,
 
-    Cov = s² (JᵀJ)⁻¹ (1 + ρ)/(1 − ρ),   s² = Σ r²/(points − coefficients − exponents),
+    Cov = (JᵀJ)⁻¹ Jᵀ diag(r²/(1 − h)²) J (JᵀJ)⁻¹ (1 + ρ)/(1 − ρ),
 
-where ρ ≥ 0 is the correlation of neighbouring residuals of one curve: points of one training move together.
+with the leverages h: the noise of every point counts as its residual shows it (HC3 of MacKinnon and White
+1985), since that of a curve is only known from its own scatter; ρ ≥ 0 is the correlation of neighbouring
+residuals of one curve: points of one training move together.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ COEFFICIENTS = (6, 8, 11, 15, 20)
 DEGREE = 3
 REFINED = 3  # starts that are followed to their minimum
 WORST_CONDITION = 1e12
+LEAST_FREE = 0.05  # of a point: one that the fit passes through whatever its value has no residual to show
 LEAST_EFFECT = 1e-6  # of a step of the search on the squares of the residuals, in units of the noise
 
 
@@ -196,7 +199,12 @@ def _with_errors(points: Points, values: np.ndarray, count: int, scales: np.ndar
             "or the curves are straight lines; add sizes, or points around the bend"
         )
     variance = float(residuals @ residuals) / free
-    covariance = np.linalg.inv(gram) * np.outer(scales, scales) * variance * _together(points, residuals)
+    x, _, noise = points.rescaled(values)
+    basis = _basis(x, _knots(x, count)) / noise[:, None]
+    q, _ = np.linalg.qr(np.column_stack([basis, jacobian * scales]))
+    alone = residuals / np.maximum(1 - np.sum(q**2, axis=1), LEAST_FREE)
+    carried = (jacobian * scales * alone[:, None]) @ np.linalg.inv(gram)
+    covariance = carried.T @ carried * np.outer(scales, scales) * _together(points, residuals)
     errors = np.sqrt(np.diag(covariance))
     estimates = tuple(Estimate.from_stderr(v, e, free) for v, e in zip(values, errors, strict=True))
     return ScalingFit(values, estimates, count, float(np.sqrt(variance)))
