@@ -172,7 +172,7 @@ ENTRIES = (
     ),
     Entry(
         "damico2025/resnet-rate",
-        "the norm of a ResNet after one epoch, and its curve, at several learning rates",
+        "the norm of a ResNet after one epoch, and its curve, at several learning rates and batch sizes",
         scales=("gpu",),
         make="scalinglab.papers.damico2025.robustness:resnet_rate",
     ),

@@ -1,4 +1,4 @@
-"""The talk's robustness checks: weight decay, SGD, other norms; bf16 against tf32; rates of the ResNet.
+"""The talk's robustness checks: decay, SGD, other norms; bf16 against tf32; rates and batches of ResNets.
 
 The talk gives results without numbers: the picture is the same in all cases; with weight decay and SGD γ₁γ₂
 is compatible with γ, which is the same as before; under the norms ℓ1, ℓ2, G₂,₁ and spectral it is not, so
@@ -250,7 +250,7 @@ def _shift(low: Pair, high: Pair, norm: str) -> Row:
 
 
 def resnet_rate(scale: str) -> Reproduction:
-    """ResNets at several learning rates beside the published curves.
+    """ResNets at several learning rates and batch sizes beside the published curves.
 
     What the authors' code computes of a ResNet is ‖W‖_σ ‖W‖_{2,1} of its last layer W, drawn with deviation
     0.01: on CIFAR-10 about 4 before training, whatever the rate. A published curve begins after one epoch.
@@ -264,8 +264,8 @@ def resnet_rate(scale: str) -> Reproduction:
         if runs is not None and theirs is not None:
             frame = runs.frame.assign(norm=runs.frame["norm_as_published"], experiment=name)
             frames.append((frame, theirs))
-            for rate, part in frame.groupby("learning_rate"):
-                rows += _rate_rows(f"{pair}, rate {rate:g}", part, theirs)
+            for (batch, rate), part in frame.groupby(["batch_size", "learning_rate"]):
+                rows += _rate_rows(f"{pair}, {_setting(rate, batch)}", part, theirs)
     if not frames:
         raise BadInput(
             f"this needs runs of '{names[0]}' (train them, or give --store) and the published curves "
@@ -273,6 +273,10 @@ def resnet_rate(scale: str) -> Reproduction:
         )
     together = Curves(pd.concat([frame for frame, _ in frames], ignore_index=True))
     return Reproduction(together, _rates_figure(frames), tuple(rows))
+
+
+def _setting(rate: float, batch: float) -> str:
+    return f"rate {rate:g}" + ("" if batch == study.SETTING["batch_size"] else f", batch {batch:g}")
 
 
 def _rate_rows(label: str, part: pd.DataFrame, theirs: Pair) -> list[Row]:
@@ -311,7 +315,7 @@ def _beside(run: pd.DataFrame, theirs: Pair) -> tuple[float, float | None]:
 
 
 def _rates_figure(frames: list[tuple[pd.DataFrame, Pair]]) -> Figure:
-    """One panel a pair and size: published curve in ink, our runs coloured by rate."""
+    """One panel a pair and size: published curve in ink, our runs coloured by rate, dashed by batch size."""
     shown = [(pair, size, part) for frame, pair in frames for size, part in frame.groupby("n_data")]
     figure, axes = panels_for(len(shown), 2, size=(4.2, 3.4))
     for axis, (pair, size, part) in zip(axes, shown, strict=True):
@@ -319,11 +323,13 @@ def _rates_figure(frames: list[tuple[pd.DataFrame, Pair]]) -> Figure:
         for curve in (curve for curve in pair.runs if curve.size == size):
             axis.plot(np.exp(curve.x), np.exp(curve.y), "-", color=INK, linewidth=1.5, label="published")
         rates = sorted(part["learning_rate"].unique())
-        for shade, rate in zip(colors(rates), rates, strict=True):
-            runs = part[part["learning_rate"] == rate].groupby("run")
-            for place, (_, run) in enumerate(runs):
-                label = f"rate {rate:g}" if place == 0 else None
-                axis.plot(run["norm"], run["test_error"], ".-", color=shade, linewidth=0.8, label=label)
+        shades = dict(zip(rates, colors(rates), strict=True))
+        dashes = dict(zip(sorted(part["batch_size"].unique()), ("-", "--", ":"), strict=False))
+        for (batch, rate), runs in part.groupby(["batch_size", "learning_rate"]):
+            for place, (_, run) in enumerate(runs.groupby("run")):
+                label = _setting(rate, batch) if place == 0 else None
+                axis.plot(run["norm"], run["test_error"], f".{dashes[batch]}", color=shades[rate],
+                          linewidth=0.8, label=label)  # fmt: skip
         axis.legend(loc="lower left")
         plain_ticks(axis, "y")
     return figure
