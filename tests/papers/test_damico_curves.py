@@ -196,14 +196,13 @@ def test_a_larger_size_is_predicted_from_a_third_of_it_where_three_sizes_are_tha
 def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     grid = study.parts("gpu")["ResNet CIFAR10, rate"]
     epochs = np.array([1.25, 2.0, 4.0])
-    rows = [
-        {**{name: s[name] for name in ("n_data", "seed", "learning_rate", "precision", "augment", "epochs")},
-         "model": "resnet", "dataset": "cifar10", "status": "done", "step": int(10 * epoch), "epoch": epoch,
-         "norm_as_published": s["learning_rate"] * epoch * s["n_data"],
-         "test_error": 1 / (s["learning_rate"] * epoch * s["n_data"])}
-        for s in grid.settings()
-        for epoch in epochs
-    ]  # fmt: skip
+    named = ("n_data", "seed", "learning_rate", "batch_size", "precision", "augment", "epochs")
+    rows = []
+    for s in grid.settings():
+        for norm, epoch in zip(s["learning_rate"] * s["n_data"] * 128 / s["batch_size"] * epochs, epochs):
+            own = {name: s[name] for name in named} | {"model": "resnet", "dataset": "cifar10"}
+            progress = {"status": "done", "step": int(10 * epoch), "epoch": epoch}
+            rows.append({**own, **progress, "norm_as_published": norm, "test_error": 1 / norm})
     sl.Curves(pd.DataFrame(rows), source="train").write(tmp_path / "curves.parquet")
     theirs = pd.DataFrame([  # what a rate of 0.005 gives
         {"model": "ResNet", "dataset": "CIFAR10", "n_data": n, "norm": x, "test_error": 1 / x}
@@ -214,9 +213,11 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
     with kept_in(tmp_path / "curves.parquet"):
         made = robustness.resnet_rate("gpu")
     found = {row.quantity: row.measured for row in made.table}
-    for rate in study.RATES["ResNet CIFAR10"][2]:
-        first = found[f"ResNet CIFAR10, rate {rate:g}: ln of the norm after one epoch, ours over published"]
-        assert first == pytest.approx(np.log(rate / 0.005), abs=1e-9)
+    for rate in study.RATES["ResNet CIFAR10"][1]["learning_rate"]:
+        for batch, label in ((128, ""), (512, ", batch 512")):
+            first = f"rate {rate:g}{label}: ln of the norm after one epoch, ours over published"
+            expected = np.log(rate / 0.005 * 128 / batch)
+            assert found[f"ResNet CIFAR10, {first}"] == pytest.approx(expected, abs=1e-9)
     same = "our test error less the published one at equal norm, rms over the curve"
     assert found[f"ResNet CIFAR10, rate 0.005: {same}"] < 5e-3
     single = pd.DataFrame(rows[:1]).assign(

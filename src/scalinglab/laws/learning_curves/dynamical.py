@@ -40,7 +40,7 @@ from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate, is_zero, product, slope
 from scalinglab.laws.learning_curves.collapse import collapse_at
 from scalinglab.laws.learning_curves.collapse_result import Collapse
-from scalinglab.laws.learning_curves.mean_curves import left_out, size_curves
+from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
 from scalinglab.laws.learning_curves.shape import (
     Optimum,
     Window,
@@ -165,6 +165,14 @@ def dynamical(
         BadInput: fewer than three sizes, or none with a falling part that stands out of its noise.
     """
     found = size_curves(curves, x, y, size)
+    return laws_of(found, left_out(curves, found, x, y, size), seed)
+
+
+def laws_of(found: list[SizeCurve], notes: tuple[str, ...] = (), seed: int = 0) -> Dynamical:
+    """The dynamical scaling laws of mean curves, one a size; `notes` go before those of the fit.
+
+    For callers that need the mean curves too: to smooth them takes most of the time of `dynamical`.
+    """
     generator = np.random.default_rng(seed)
     optima = [optimum(curve, generator) for curve in found]
     windows = [power_law_window(curve) for curve in found]
@@ -193,7 +201,7 @@ def dynamical(
         sigma=float(np.hypot(predicted.stderr, measured.stderr)),
         collapse=collapse_at(found, position),
         level_exponents=np.column_stack([levels, each]),
-        notes=(*left_out(curves, found, x, y, size), *_drifting(logs[resolved], slopes)),
+        notes=(*notes, *_drifting(logs[resolved], slopes)),
     )
 
 

@@ -57,11 +57,14 @@ def _sheet(made: tuple[Pair, ...], draw: Callable[[Axes, Pair], None]) -> Figure
             if found:
                 draw(axis, found[0])
             else:
-                axis.set_axis_off()
-                why = "not trained" if kind[0] == OURS else "published curves\nnot at hand"
-                axis.text(0.5, 0.5, f"{name}:\n{why}",
-                          ha="center", va="center", color=MUTED, transform=axis.transAxes)  # fmt: skip
+                _say(axis, name, "not trained" if kind[0] == OURS else "published curves\nnot at hand")
     return figure
+
+
+def _say(axis: Axes, name: str, why: str) -> None:
+    """Words in place of a panel."""
+    axis.set_axis_off()
+    axis.text(0.5, 0.5, f"{name}:\n{why}", ha="center", va="center", color=MUTED, transform=axis.transAxes)
 
 
 def plain_curves(axis: Axes, pair: Pair) -> None:
@@ -234,13 +237,9 @@ def largest_fall(norm: np.ndarray) -> float:
 # --- Figs. 8 and 9 ---------------------------------------------------------------------------------------
 
 
-def _determined(scale: str) -> list[Pair]:
-    return [pair for pair in analysed(scale) if pair.found is not None]
-
-
 def fig8(scale: str) -> Reproduction:
     """What the exponents are read off: curves with their power-law windows; optima against size."""
-    made = _determined(scale)
+    made = [pair for pair in analysed(scale) if pair.found is not None]
     figure, axes = panels(-(-len(made) // 2), 4, size=(3.6, 2.8))
     for spare in axes.reshape(-1, 2)[len(made) :].ravel():
         spare.set_axis_off()
@@ -273,11 +272,13 @@ def fig8(scale: str) -> Reproduction:
 
 def fig9(scale: str) -> Reproduction:
     """Smallest error against size: measured, and with the slopes that both γ₂ predict."""
-    made = _determined(scale)
+    made = analysed(scale)
 
     def draw(axis: Axes, pair: Pair) -> None:
         found = pair.found
-        assert found is not None
+        if found is None:
+            _say(axis, pair.label, "exponents not determined")
+            return
         table = found.table
         loglog(axis, "P", "smallest test error", pair.label)
         draw_law(axis, table["size"], table["y_optimum"], found.gamma_measured,
@@ -285,4 +286,4 @@ def fig9(scale: str) -> Reproduction:
         draw_predicted(axis, found)
         axis.legend(loc="lower left", frameon=False)
 
-    return Reproduction(together(made), _sheet(tuple(made), draw), ())
+    return Reproduction(together(made), _sheet(made, draw), ())

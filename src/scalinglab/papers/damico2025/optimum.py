@@ -14,7 +14,7 @@ from matplotlib.ticker import NullFormatter
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.figures.collapse import plain_ticks, sizes_legend
-from scalinglab.figures.style import PALETTE, colors, loglog, panels
+from scalinglab.figures.style import PALETTE, colors, headroom, loglog, panels
 from scalinglab.laws.learning_curves.optimum_in_time import OptimumInTime, optimum_in_time
 from scalinglab.papers import trained
 from scalinglab.papers.damico2025.curves import analysed
@@ -44,7 +44,9 @@ def in_time(scale: str) -> Reproduction:
                     some["time"], some["x_optimum"], "o", color=shade, markerfacecolor=fill, markersize=4
                 )
         left.yaxis.set_minor_formatter(NullFormatter())
-        sizes_legend(left, sizes, "P; filled: passed", loc="best")
+        headroom(left)
+        sizes_legend(left, sizes, "P; filled: passed", loc="upper left", ncols=3, columnspacing=1,
+                     handlelength=1)  # fmt: skip
         right.set(xscale="log", xlabel="epochs trained", ylabel="γ₂ of the optima")
         for name, color, label in (
             ("gamma_2", PALETTE[0], "all sizes"), ("gamma_2_counted", PALETTE[1], "sizes that have passed")

@@ -21,7 +21,7 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.data.tables import tables_of
 from scalinglab.errors import BadInput
-from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
+from scalinglab.laws.learning_curves.dynamical import Dynamical, laws_of
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
 from scalinglab.papers.damico2025 import study
 from scalinglab.papers.trained import Kept
@@ -154,7 +154,7 @@ def analysed(name: str, origin: str, norm: str, table: pd.DataFrame) -> Pair:
     runs: list[SizeCurve] = []
     try:
         runs = size_curves(curves, "norm", "test_error", "n_data")
-        return Pair(name, origin, norm, curves, runs, dynamical(curves))
+        return Pair(name, origin, norm, curves, runs, laws_of(runs))
     except BadInput as error:
         return Pair(name, origin, norm, curves, runs, None, str(error))
 

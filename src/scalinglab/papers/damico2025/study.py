@@ -129,7 +129,7 @@ def _variants(
 def _smoke() -> dict[str, Grid]:
     own = {
         "dataset": "digits", "epochs": 8, "batch_size": 32, "learning_rate": 1e-2,
-        "checkpoints_per_decade": 7, "evaluate_at_most": 80, "test_size": 200,
+        "checkpoints_per_decade": 7, "evaluate_at_most": 40, "test_size": 200,
     }  # fmt: skip
     sizes = [40, 80, 160, 320]
     made = {"CNN digits": _grid({**own, **SMALL["CNN"]}, sizes, 2)}
