@@ -12,7 +12,7 @@
 
 In `routed_experts` the experts E count as Ê, which runs from `e_start` (one expert) to `e_max` (many):
 1/Ê = 1/(E - 1 + 1/(1/e_start - 1/e_max)) + 1/e_max. `vocabulary` is of the unigram-normalized loss, which is
-negative: fit it with space="raw".
+negative: fit it with space="raw". Its authors count D in tokens, and take α = β.
 """
 
 from __future__ import annotations
