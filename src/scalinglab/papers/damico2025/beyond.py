@@ -120,11 +120,12 @@ def width(scale: str) -> Reproduction:
     best = curves.frame.groupby(["width", "seed"])["test_error"].min()
     largest, smallest = best[max(WIDTHS[scale])], best[min(WIDTHS[scale])]
     gain = np.log(largest.to_numpy() / smallest.to_numpy())
+    each = ", ".join(f"{value:.3g} at {width:g}" for width, value in best.groupby("width").mean().items())
     rows = (
         Row("rms deviation of the widths from one master curve", number.value, number.stderr, number.n,
             expected=FAR, relation="<", note="relative; rescaled by the optima; n counts the widths"),
         Row("ln of the smallest error, widest over narrowest", mean(gain).value, mean(gain).stderr, len(gain),
-            note="below 0 where width helps at fixed data"),
+            note=f"below 0 where width helps at fixed data; smallest errors, by width: {each}"),
     )  # fmt: skip
     return Reproduction(curves, figure, rows)
 
