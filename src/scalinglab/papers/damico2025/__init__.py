@@ -26,14 +26,14 @@ ENTRIES = (
         "early learning curves of deep networks fall on one power law of the spectral complexity",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.damico2025.curves:fig3",
-        gpu_hours=182,
+        gpu_hours=176,
     ),
     Entry(
         "damico2025/fig4",
         "whole learning curves collapse at large data size with the proper scalings",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.damico2025.curves:fig4",
-        gpu_hours=182,
+        gpu_hours=176,
     ),
     Entry(
         "damico2025/fig5",
@@ -59,7 +59,7 @@ ENTRIES = (
         "the norm grows with time in a non-trivial way",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.damico2025.curves:fig7",
-        gpu_hours=182,
+        gpu_hours=176,
     ),
     Entry(
         "damico2025/fig8",
@@ -67,7 +67,7 @@ ENTRIES = (
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.damico2025.curves:fig8",
         judged_in="damico2025/table2",
-        gpu_hours=182,
+        gpu_hours=176,
     ),
     Entry(
         "damico2025/fig9",
@@ -75,21 +75,21 @@ ENTRIES = (
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.damico2025.curves:fig9",
         judged_in="damico2025/table1",
-        gpu_hours=182,
+        gpu_hours=176,
     ),
     Entry(
         "damico2025/table1",
         "predicted and measured exponents of error against data, nine model and data pairs",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.damico2025.tables:table1",
-        gpu_hours=182,
+        gpu_hours=176,
     ),
     Entry(
         "damico2025/table2",
         "fitted exponents gamma_1 and gamma_2",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.damico2025.tables:table2",
-        gpu_hours=182,
+        gpu_hours=176,
     ),
     Entry(
         "damico2025/talk-relative-error",
@@ -102,7 +102,7 @@ ENTRIES = (
         "the newer table of predicted and measured exponents",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.damico2025.tables:talk_table1",
-        gpu_hours=182,
+        gpu_hours=176,
     ),
     Entry(
         "damico2025/talk-hestness",
@@ -161,7 +161,7 @@ ENTRIES = (
         "the optimal norm and its exponent depend on how long networks are trained",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.damico2025.optimum:in_time",
-        gpu_hours=182,
+        gpu_hours=176,
     ),
     Entry(
         "damico2025/precision",
@@ -193,6 +193,6 @@ ENTRIES = (
         "beyond the paper: the optimal norm of small sizes says where a larger one should stop",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.damico2025.beyond:stop_by_norm",
-        gpu_hours=182,
+        gpu_hours=176,
     ),
 )
