@@ -55,13 +55,12 @@ class Sample:
         values, power, squares = (np.array(part) for part in zip(*found))
         return values, power, squares
 
-    def exponents(self, of: str, window: tuple[int, int], noise: float) -> np.ndarray:
-        """Exponents of a tail, one a half.
+    def exponents(self, of: str, window: tuple[int, int]) -> np.ndarray:
+        """Exponents of a tail, one a half, of modes as they are: corrections shift all halves alike.
 
         Args:
             of: "eigenvalues" or "target_power".
             window: first and last mode.
-            noise: what the modes that are not resolved add to the power of each mode.
         """
         values, power, squares = self.halves
         modes = slice(window[0] - 1, window[1])
@@ -69,7 +68,7 @@ class Sample:
         if of == "eigenvalues":
             tails, shift = values[:, modes], 0.0
         else:
-            tails, shift = squares[:, None] - np.cumsum(power - noise, axis=1)[:, modes], 1.0
+            tails, shift = squares[:, None] - np.cumsum(power, axis=1)[:, modes], 1.0
         logs = np.log(np.maximum(tails, np.finfo(float).tiny))
         return np.array([shift - local_slopes(np.log(k), one).mean() for one in logs])
 

@@ -6,9 +6,15 @@ leaving one input out, with μ_k the eigenvalues of K/n (bahri2021 eq. S12):
     κ/n = 1 / mean(1/μ_k), which solves n = Σ_k λ_k/(λ_k + κ/n),
     loss = mean_i ([K⁻¹y]_i / [K⁻¹]_ii)², the test loss of kernel interpolation with n examples.
 
-To first order in k/n, where λ_k ~ k^-b, sampled eigenvalues and powers are
+A sample's modes are mixtures of the population's. To first order in 1/n, with p_k = λ_k w_k², the mean
+eigenvalues and the power beyond mode k, R_k = Σ_{j>k} p_j, are those of perturbation theory,
 
-    μ_k = λ_k (1 − (k/n) (π/b) cot(π/b)),    (u_k·y)²/n = λ_k w_k² + loss/n.
+    μ_k = λ_k (1 + (1/n) Σ_{j≠k} λ_j/(λ_k − λ_j)),
+    sampled R_k = R_k − (1/n) Σ_{i≤k<j} (λ_i² p_j − λ_j² p_i)/(λ_i − λ_j)²,
+
+and where λ_k ~ k^-b and p_k ~ k^-a,
+
+    μ_k = λ_k (1 − (k/n) (π/b) cot(π/b)),    sampled R_k = R_k (1 − (k/n) g(a, b)).
 
 `MeasuredSpectrum.completed` takes the resolved modes and continues them by two power laws, whose exponents
 are those that give this κ and this loss. So theory on it is right for few examples and for n of them.
@@ -21,6 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from scalinglab.errors import BadInput
@@ -54,14 +61,37 @@ def repulsion(exponent: float) -> float:
     return -math.pi / exponent / math.tan(math.pi / exponent)
 
 
-def local_exponent(values: np.ndarray) -> float:
-    """b of λ_k ~ k^-b over the last decade or so of the resolved modes."""
+def leakage(task: float, spectral: float) -> float:
+    """g(a, b), n/k times the share of the power beyond mode k that n inputs show in the first k modes.
+
+    The double sum over modes i = s k and j = t k is an integral, of which that over s at t = u s is done:
+
+        g = (a − 1) ∫_1^∞ (u^(2b−a) − 1) (1 − u^(a−2)) / ((2 − a) (u^b − 1)²) du.
+    """
+    a, b = task, spectral
+
+    def integrand(x: float) -> float:  # x = ln u, so that both ends are smooth
+        if x < 1e-5:
+            return (2 * b - a) / b**2
+        near_two = abs(a - 2) < 1e-9
+        over_s = x * math.exp(-x) if near_two else (math.exp(-x) - math.exp((1 - a) * x)) / (a - 2)
+        return -math.expm1((a - 2 * b) * x) * over_s / math.expm1(-b * x) ** 2
+
+    return (a - 1) * float(quad(integrand, 0, 60 / min(a - 1, 1.0), limit=200)[0])
+
+
+def _late_exponent(values: np.ndarray, default: float) -> float:
+    """The exponent of values ~ k^-exponent over the last decade or so of the resolved modes."""
     k = np.arange(1, len(values) + 1)
     late = k >= len(k) / 8
     if late.sum() < 3:
-        return 2.0
-    slope = np.polyfit(np.log(k[late]), np.log(values[late]), 1, w=1 / np.sqrt(k[late]))[0]
-    return float(np.clip(-slope, 1.1, 8.0))
+        return default
+    return -float(np.polyfit(np.log(k[late]), np.log(values[late]), 1, w=1 / np.sqrt(k[late]))[0])
+
+
+def local_exponent(values: np.ndarray) -> float:
+    """b of λ_k ~ k^-b over the last decade or so of the resolved modes."""
+    return float(np.clip(_late_exponent(values, 2.0), 1.1, 8.0))
 
 
 def unresolved_eigenvalue(sampled: np.ndarray) -> float:
@@ -77,6 +107,23 @@ def population_eigenvalues(sampled: np.ndarray, n: int) -> np.ndarray:
     for _ in range(3):  # the exponent is that of the corrected values
         values = sampled[:count] / (1 + k / n * repulsion(local_exponent(values)))
     return values
+
+
+def population_power(sampled: np.ndarray, mean_square: float, eigenvalues: np.ndarray, n: int) -> np.ndarray:
+    """λ_k w_k² of the population for the first modes, of which single ones may be below zero.
+
+    Args:
+        sampled: (u_k·y)²/n on n inputs, (modes,).
+        mean_square: of the targets.
+        eigenvalues: λ_k of the population for the first n/8 modes.
+    """
+    k, spectral = np.arange(1, len(eigenvalues) + 1), local_exponent(eigenvalues)
+    shown = np.maximum(mean_square - np.cumsum(sampled[: len(k)]), np.finfo(float).eps * mean_square)
+    beyond = shown
+    for _ in range(3):  # the exponent is that of the corrected values
+        task = float(np.clip(1 + _late_exponent(beyond, 0.5), 1.02, 2 * spectral))
+        beyond = shown / (1 - k / n * leakage(task, spectral))
+    return -np.diff(beyond, prepend=mean_square)
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:

@@ -33,6 +33,7 @@ from scalinglab.spectrum.samples import (
     local_slopes,
     modes_of,
     population_eigenvalues,
+    population_power,
     root,
 )
 
@@ -324,7 +325,7 @@ class MeasuredSpectrum(Spectrum):
         if not self.unresolved_eigenvalue:
             return self.eigenvalues, self.target_power
         values = population_eigenvalues(self.eigenvalues, n)
-        return values, self.target_power[: len(values)] - self.left_out_loss / n
+        return values, population_power(self.target_power, self.mean_square, values, n)
 
     def completed(self) -> Spectrum:
         """The population's spectrum: resolved modes, and power-law tails that hold the rest.
@@ -375,7 +376,7 @@ class MeasuredSpectrum(Spectrum):
         found = clean.tail_exponent(of, window, level)
         if window[1] > self.sample.features.shape[1]:
             return found
-        return with_interval(found, self.sample.exponents(of, window, 2 * self.left_out_loss / n), level)
+        return with_interval(found, self.sample.exponents(of, window), level)
 
     def summary(self) -> str:
         """Sizes and exponents in words."""
