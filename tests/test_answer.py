@@ -73,10 +73,28 @@ def test_one_variable_gets_the_law_and_the_prediction_of_extrapolate():
     assert said["compute-optimal"].startswith("A compute-optimal model needs runs in which n_params varies")
 
 
+def test_a_curve_with_a_break_gets_no_exponent_and_no_plan():
+    x = np.geomspace(1e3, 1e6, 10)
+    noise = np.exp(0.005 * np.random.default_rng(3).standard_normal(10))
+    said = sl.answer(
+        pd.DataFrame(
+            {"n_data": x, "test_error": 0.6 * (x / 1e3) ** -0.1 * (1 + (x / 2e4) ** 2) ** -0.2 * noise}
+        )
+    )
+    assert said["exponent"].startswith("No single exponent")
+    assert "steepens" in said["power law"]
+    assert said["next run"].startswith("Next run not determined: the points bend away")
+    assert said.next_runs is None
+
+
 def test_accuracy_reward_and_tables_without_sizes():
     table = curve(8)
-    said = sl.answer(table.assign(accuracy=100 * (1 - table.test_error)).drop(columns="test_error"))
-    assert said["exponent"].startswith("1 - ")
+    percent = table.assign(accuracy=100 * (1 - table.test_error)).drop(columns="test_error")
+    (same,), (exact,) = (sl.answer(t).to_dict()["extrapolation"] for t in (percent, table))
+    assert same == pytest.approx(exact)
+    said = sl.answer(percent, y="accuracy")
+    assert said["exponent"].startswith("1 - test_accuracy falls")
+    assert "the prediction of 1 - test_accuracy" in said["next run"]
     assert 0.9 < said.extrapolation.mean[0] < 0.97
     reward = sl.answer(table.assign(reward=np.log(table.n_data)).drop(columns="test_error"), y="reward")
     assert "best score - score" in reward["exponent"]

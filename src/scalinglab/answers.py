@@ -309,7 +309,8 @@ def _of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
             f"scalinglab laws extrapolate {asked} --at {at:.3g}",
         ))  # fmt: skip
         fixed = law
-        planned, text = _next(lambda: questions.next_runs(fixed, budget=float(sizes.max()), at=at), unit)
+        of = "" if shown == y else shown
+        planned, text = _next(lambda: questions.next_runs(fixed, budget=float(sizes.max()), at=at), unit, of)
         command = f"scalinglab plan next {asked} --at {at:.3g} --budget {sizes.max():.3g}"
         said.append(Statement("next run", text, command))
     except ScalinglabError as reason:
@@ -327,6 +328,11 @@ def _of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
 def _exponent(law: Law, y: str, x: str) -> str:
     if law.unidentified:
         return f"The exponent of {y} against {x} is not determined: {law.unidentified}."
+    if law.diagnosis.bent is not None:
+        return (
+            f"No single exponent: {y} bends away from a power law, with or without a floor, near {x} = "
+            f"{count(law.diagnosis.break_at)}."
+        )
     low, high = law.parameter_intervals["exponent"]
     text = f"{y} falls as the power {law.exponent:.3f} of {x} (95 %: {low:.3f} to {high:.3f})"
     if "offset" in law.parameters:
@@ -336,6 +342,8 @@ def _exponent(law: Law, y: str, x: str) -> str:
 
 
 def _range(low: float, high: float) -> str:
+    if not np.isfinite(high):
+        return "that these points do not determine"
     ends = f"{low:.3g}", f"{high:.3g}"
     return f"of {ends[0]}" if ends[0] == ends[1] else f"between {ends[0]} and {ends[1]}"
 
@@ -360,22 +368,34 @@ def at_place(found: Answers, place: str) -> Answers:
 # --- words ---------------------------------------------------------------------------------------------
 
 
-def _next(plan: Callable[[], NextRuns], unit: str) -> tuple[NextRuns | None, str]:
-    """The next run and whether it is worth it, or why none can be named."""
+MOST_NAMED = 3  # runs of a plan that a sentence names
+
+
+def _next(plan: Callable[[], NextRuns], unit: str, quantity: str = "") -> tuple[NextRuns | None, str]:
+    """The next runs and whether they are worth it, or why none can be named.
+
+    Args:
+        quantity: what is predicted where that is not y itself.
+    """
     try:
         found = plan()
     except ScalinglabError as reason:
-        return None, f"Not determined: {_sentence(reason)}"
+        return None, f"Next run not determined: {_sentence(reason)}"
+    found = replace(found, quantity=quantity)
     if found.unit.startswith("units of"):
         found = replace(found, unit=unit)
     if not len(found.runs):
         return found, f"{found.verdict[0].upper()}{found.verdict[1:]}."
     words = {"n_params": "parameters", "n_data": unit, "x": unit}
-    sizes = " on ".join(
-        f"{count(v)} {words.get(n, n)}" for n, v in zip(found.variables, found.runs[0], strict=True)
-    )
-    repeats = f", {found.seeds[0]} seeds" if found.seeds[0] > 1 else ""
-    return found, f"Next: {sizes}{repeats}. {found.verdict[0].upper()}{found.verdict[1:]}."
+    named = []
+    for run, seeds in zip(found.runs[:MOST_NAMED], found.seeds, strict=False):
+        sizes = " on ".join(
+            f"{count(v)} {words.get(n, n)}" for n, v in zip(found.variables, run, strict=True)
+        )
+        named.append(sizes + (f" ({seeds} seeds)" if seeds > 1 else ""))
+    left = len(found.runs) - len(named)
+    named += [f"{left} more"] if left else []
+    return found, f"Next: {', then '.join(named)}. {found.verdict[0].upper()}{found.verdict[1:]}."
 
 
 def _sentence(reason: Exception) -> str:

@@ -117,7 +117,7 @@ def test_plans_of_one_size(curves):
     )
     found = sl.laws.plan.next_runs(table, budget=1e5, at=1e5, x="n_data", y="test_error", **rows)
     assert found.prediction == told["prediction"]
-    assert found.runs[:, 0].tolist() == [row["x"] for row in told["runs"]]
+    assert found.runs[:, 0].tolist() == [row["n_data"] for row in told["runs"]]
 
 
 def test_surfaces_and_their_plans(surface):

@@ -64,7 +64,7 @@ def test_next_runs_are_told_in_order_with_what_they_cost_and_narrow():
     assert runs[0].split() == ["1e+08", "2e+09", "1", "1.2e+18", "1.8", "%"]
     assert runs[1].split() == ["3e+08", "5e+09", "3", "9e+18", "1.5", "%"]
     assert spent.startswith("1.02e+19 of 2e+19 FLOPs")
-    assert verdict == "worth it: 1.02e+19 FLOPs narrow the prediction from ± 2 % to ± 1.5 %"
+    assert verdict == "worth it: 1.02e+19 FLOPs in all narrow the prediction from ± 2 % to ± 1.5 %"
     table = PLAN.notebook_table()
     assert table.columns.tolist() == ["n_params", "n_data", "seeds", "cost", "half_width"]
     assert table.iloc[1].tolist() == [3e8, 5e9, 3, 9e18, 0.015]

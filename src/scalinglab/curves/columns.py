@@ -31,6 +31,7 @@ NUMBERS = ("train_error", "test_error", "train_loss", "test_loss", "norm", "n_da
 MEASURES = ("test_error", "test_loss", "train_error", "train_loss", "loss")  # what a law is fitted to, first
 ACCURACIES = ("test_accuracy", "accuracy")  # laws are of 1 - accuracy
 HASHED_AS = {"normalize": "normalise"}  # settings that were renamed: stored runs keep their names
+MOST_EXAMPLES = 1e10  # of a data set
 DEEPEST = 100  # levels of lists and dictionaries in a cell
 SOURCES = ("theory", "simulate", "train", "read")
 
@@ -42,6 +43,18 @@ def measure_of(frame: pd.DataFrame) -> str:
     """
     known = (*MEASURES, *ACCURACIES)
     return next((name for name in known if name in frame and frame[name].notna().any()), MEASURES[0])
+
+
+def unit_of_data(frame: pd.DataFrame) -> str:
+    """What `n_data` counts: tokens in tables of language models, examples in others.
+
+    More than `MOST_EXAMPLES` are tokens, whatever the column is called: no data set has as many examples.
+    """
+    if "tokens" in frame:
+        return "tokens"
+    sizes = frame["n_data"] if "n_data" in frame else pd.Series(dtype=float)
+    large = pd.api.types.is_numeric_dtype(sizes) and bool((sizes > MOST_EXAMPLES).any())
+    return "tokens" if large else "examples"
 
 
 def standard_name(column: Any) -> str:

@@ -23,6 +23,7 @@ from scalinglab.curves.columns import (
     rename,
     run_names,
     tidy,
+    unit_of_data,
     varying_columns,
 )
 from scalinglab.curves.files import frame_of, read_table, write_table
@@ -31,8 +32,6 @@ from scalinglab.curves.validate import Roles, validate
 from scalinglab.errors import BadInput, nearest
 from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.words import counted
-
-MOST_EXAMPLES = 1e10  # of a data set
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -121,15 +120,8 @@ class Curves:
 
     @property
     def data_unit(self) -> str:
-        """What `n_data` counts: tokens in tables of language models, examples in others.
-
-        More than `MOST_EXAMPLES` are tokens, whatever the column is called: no data set has as many examples.
-        """
-        if "tokens" in self.frame:
-            return "tokens"
-        sizes = self.frame["n_data"] if "n_data" in self.frame else pd.Series(dtype=float)
-        large = pd.api.types.is_numeric_dtype(sizes) and bool((sizes > MOST_EXAMPLES).any())
-        return "tokens" if large else "examples"
+        """What `n_data` counts: tokens in tables of language models, examples in others."""
+        return unit_of_data(self.frame)
 
     @property
     def runs(self) -> list[str]:

@@ -74,15 +74,15 @@ def fit(
     # with nothing else asked for, the prediction is that of `laws extrapolate`: one question, one answer
     unweighted = laws[0].points.error is None
     plain = form == "auto" and not bounds and (space, loss) == ("log", "huber") and unweighted
-    y = f"1 - {y}" if rising.NOTE in laws[0].points.notes else y
+    complement = rising.NOTE in laws[0].points.notes  # the laws are of 1 - y, the predictions of y
     rows = []
     for law in laws:
         table.say(law.summary())
         if sizes is not None:
-            frame = _predicted(law, asked if plain else None, x, sizes, level)
+            frame = _predicted(law, asked if plain else None, x, sizes, level, complement)
             for row in frame.itertuples(index=False):
                 far = f"   {row.beyond:.3g} times the largest size" if row.beyond > 1 else ""
-                at_size = f"  at {x} = {row[0]:<10.4g} {row.value:.4g}"
+                at_size = f"  at {x} = {row[0]:<10.4g} {y} {row.value:.4g}"
                 table.say(f"{at_size}   {level:.0%} [{row.low:.4g}, {row.high:.4g}]{far}")
             frame.insert(0, "form", law.form.name)
             rows.append(frame.rename(columns={"value": y}))
@@ -93,8 +93,12 @@ def fit(
     def figure() -> Any:
         from scalinglab.figures import laws as figures
 
-        predicted = [figures.Predicted(*(frame[c] for c in (x, y, "low", "high"))) for frame in rows]
-        return figures.law(*laws, x=x, y=str(y), level=level, predicted=predicted)
+        drawn = [frame[[x, y, "low", "high"]].to_numpy().T for frame in rows]
+        if complement:  # as the law is
+            drawn = [(at, 1 - value, 1 - high, 1 - low) for at, value, low, high in drawn]
+        label = f"1 - {y}" if complement else y
+        predicted = [figures.Predicted(*parts) for parts in drawn]
+        return figures.law(*laws, x=x, y=label, level=level, predicted=predicted)
 
     document |= drawing.draw(figure, table.file, "law")
     document["predictions"] = pd.concat(rows).to_dict("records") if rows else []
@@ -107,21 +111,26 @@ def fit(
     table.finish(document, pd.concat(rows) if rows else pd.DataFrame(parameters))
 
 
-def _predicted(law: Any, asked: Asked | None, x: str, sizes: Any, level: float) -> pd.DataFrame:
-    """The prediction at some sizes: of `laws extrapolate` for the table asked, else of the law."""
+def _predicted(
+    law: Any, asked: Asked | None, x: str, sizes: Any, level: float, complement: bool
+) -> pd.DataFrame:
+    """The prediction of y at some sizes: of `laws extrapolate` for the table asked, else of the law.
+
+    Args:
+        complement: whether the law is of 1 - y.
+    """
     import pandas as pd
 
     import scalinglab as sl
-    from scalinglab.laws.fitting.data import rising
 
     if asked is None:
         low, high = law.interval(sizes, level)
         values = law.predict(sizes)
+        if complement:
+            values, low, high = 1 - values, 1 - high, 1 - low
     else:
         found = sl.laws.extrapolate(asked.frame, at=sizes, level=level, **asked.points)
         values, low, high = found.mean, found.low, found.high
-        if rising.NOTE in found.notes:  # the law is of 1 - y
-            values, low, high = 1 - values, 1 - high, 1 - low
     beyond = sizes / law.points.x.max()
     return pd.DataFrame({x: sizes, "value": values, "low": low, "high": high, "beyond": beyond})
 

@@ -118,7 +118,9 @@ def next_runs(
         ),
     ] = None,
     variable: option.Variables = None,
-    cost: Annotated[float, typer.Option(help="With --x: FLOPs per unit of x, e.g. 1e9.")] = 1.0,
+    cost: Annotated[
+        float | None, typer.Option(help="With --x: FLOPs per unit of x, e.g. 1e9. Default: x is the cost.")
+    ] = None,
 ) -> None:
     """Find the runs, within a budget, that shrink the interval of a target prediction most.
 
@@ -138,14 +140,19 @@ def next_runs(
     if form is None and x is None and compute is None and target is not None and len(target) == 1:
         x = "n_data"  # one size is that of a law of one variable
     chosen = forms.get(form or ("chinchilla" if x is None else "power_law_offset"))
-    wanted: dict[str, Any] = {"form": chosen}
+    wanted: dict[str, Any] = {"form": chosen if form else None}
     if len(chosen.variables) == 1:
         asked = table.ask(x or "n_data", table.y)
-        wanted["cost"] = lambda size: cost * size
+        if cost is not None:
+            wanted["cost"] = lambda size: cost * size
     else:
         asked = table.ask_surface(table.columns_of(chosen, variable))
         wanted |= {"compute": compute, "flops_per_param_example": table.flops_per_param_example}
     found = plan.next_runs(asked.frame, budget=budget, at=target, **wanted, **asked.points)
+    if len(chosen.variables) == 1:
+        unit = "FLOPs" if cost is not None else _unit(asked)
+        of = f"1 - {asked.y}" if found.quantity else ""
+        found = replace(found, variables=(str(asked.x),), unit=unit, quantity=of)
     _tell(table, found.summary(), found.notes)
     rows = pd.DataFrame(found.runs, columns=list(found.variables)).assign(
         seeds=found.seeds, flops=found.cost, half_width=found.after
@@ -253,6 +260,13 @@ def _tell(table: Table, text: str, notes: tuple[str, ...]) -> None:
     for note in notes:
         table.say(f"note: {note}")
     table.say(text)
+
+
+def _unit(asked: Asked) -> str:
+    """What one unit of the column of sizes is."""
+    from scalinglab.curves.columns import unit_of_data
+
+    return unit_of_data(asked.frame) if asked.x == "n_data" else f"units of {asked.x}"
 
 
 def _answer(table: Table, asked: Asked, answer: Any) -> None:

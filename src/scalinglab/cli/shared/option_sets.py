@@ -117,7 +117,7 @@ class Surface(Table):
 
     n_params: option.Params = "n_params"
     n_data: option.Data = "n_data"
-    y: option.Loss = "loss"
+    y: option.Loss = None
     drop_highest: option.DropHighest = 0
     flops_per_param_example: option.FlopsPerParamExample = 6.0
 
@@ -140,7 +140,9 @@ class Surface(Table):
         """
         variables = variables or {"n_params": self.n_params, "n_data": self.n_data}
         roles = {role: variables[role] for role in ("n_params", "n_data") if role in variables}
-        return self.ask([*variables.values(), *more], self.y, roles=roles, drop_highest=self.drop_highest)
+        return self.ask(
+            [*variables.values(), *more], self.y, roles=roles, drop_highest=self.drop_highest, usual="loss"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,7 +62,9 @@ Y = Annotated[
     str | None,
     Option("--y", help="The column to fit or predict. Default: test_error, or test_loss without errors."),
 ]
-Loss = Annotated[str, Option("--y", help="The column of the loss, e.g. loss.")]
+Loss = Annotated[
+    str | None, Option("--y", help="The column of the loss. Default: loss, else the measurement there is.")
+]
 Along = Annotated[
     str, Option("--x", help="The column that grows during training, e.g. norm (spectral complexity).")
 ]

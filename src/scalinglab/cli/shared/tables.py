@@ -147,15 +147,17 @@ def ask(
     column: list[str] | None = None,
     roles: Mapping[str, str] | None = None,
     error: str | None = None,
+    usual: str | None = None,
     as_json: bool,
     **rows: Any,
 ) -> Asked:
     """What a command line asks of a table; columns go by their standard names or by those in the file.
 
     Args:
-        y: the column; None for the usual one (`curves.columns.measure_of`).
+        y: the column; None for the usual one, else that of `curves.columns.measure_of`.
         roles: which of the columns asked for are n_params and n_data, ours to theirs.
         error: the column of y's standard error.
+        usual: the column to prefer where y is not given.
         rows: further choices of rows, `nan_policy` and `drop_highest`.
     """
     from scalinglab.curves.columns import measure_of
@@ -166,7 +168,9 @@ def ask(
     named = [table.resolve(name, of_run.get(name)) for name in names]
     asked = {table.resolve(name): value for name, value in conditions(where).items()}
     rows = {"reduce": reduce, "where": asked, **rows} | ({"error": table.resolve(error)} if error else {})
-    measured = table.resolve(y) if y else measure_of(table.frame)
+    preferred = table.resolve(usual) if usual else ""
+    default = preferred if preferred in table.frame else measure_of(table.frame)
+    measured = table.resolve(y) if y else default
     return Asked(table.frame, named[0] if isinstance(x, str) else named, measured, rows, table.line)
 
 

@@ -25,7 +25,7 @@ def law_or_surface(
     Args:
         given: a `Law`, a `Surface`, or a table of curves.
         x, y, reduce, rows: columns of the table and which rows of it count.
-        form: of the law or surface; by default "power_law_offset" of one column x, else "chinchilla".
+        form: of the law or surface; by default "auto" of one column x, else "chinchilla".
     """
     if not is_table(given):
         _no_columns(x, y, rows)
@@ -34,7 +34,9 @@ def law_or_surface(
                 f"a {type(given).__name__} is not a law: give a Law (laws.fit) or a table of curves"
             )
         return given
-    chosen = forms.get(form or ("power_law_offset" if isinstance(x, str) else "chinchilla"))
+    if form is None and isinstance(x, str):
+        return fit("auto", given, x=x, y=y, reduce=reduce, **_of_one(rows))
+    chosen = forms.get(form or "chinchilla")
     if len(chosen.variables) == 1:
         if x is not None and not isinstance(x, str):
             raise BadInput(f"{chosen.name} is a law of one variable, and x= names {len(x)}: give one")

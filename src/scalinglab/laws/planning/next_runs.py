@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.fitting import least_squares
+from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Rows
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE, check_sizes
@@ -53,6 +54,7 @@ class NextRuns(Shown):
         budget: what may be spent.
         unit: of cost and budget: FLOPs for a surface, examples (say) for a law of n_data.
         notes: what was done to the points of the fit.
+        quantity: what is predicted where that is not y itself, such as 1 - y of an accuracy.
     """
 
     variables: tuple[str, ...]
@@ -66,6 +68,7 @@ class NextRuns(Shown):
     budget: float
     unit: str = "FLOPs"
     notes: tuple[str, ...] = ()
+    quantity: str = ""
 
     @property
     def worth_it(self) -> bool:
@@ -80,9 +83,13 @@ class NextRuns(Shown):
         """Whether the plan is worth its cost, in a sentence."""
         if not len(self.runs):
             return f"not worth it: no run within {self.budget:.3g} {self.unit} narrows the prediction"
-        change = f"from ± {100 * self.before:.2g} % to ± {100 * self.after[-1]:.2g} %"
-        spent = f"{self.cost.sum():.3g} {self.unit} narrow the prediction {change}"
+        change = f"from ± {_percent(self.before)} to ± {_percent(self.after[-1])}"
+        spent = f"{self.cost.sum():.3g} {self.unit} in all narrow the {self._predicted} {change}"
         return f"worth it: {spent}" if self.worth_it else f"not worth it: {spent}"
+
+    @property
+    def _predicted(self) -> str:
+        return f"prediction of {self.quantity}" if self.quantity else "prediction"
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a run, in the order in which to make them."""
@@ -94,13 +101,13 @@ class NextRuns(Shown):
     def summary(self) -> str:
         """A table in lines."""
         place = ", ".join(f"{n} = {v:.3g}" for n, v in zip(self.variables, self.target, strict=True))
-        lines = [f"prediction at {place}: {self.prediction:.4g} ± {100 * self.before:.2g} % (95 %)"]
+        lines = [f"{self._predicted} at {place}: {self.prediction:.4g} ± {_percent(self.before)} (95 %)"]
         if not len(self.runs):
             return lines[0] + f"\nno run fits into {self.budget:.3g} {self.unit}, or none would help"
         lines.append("".join(f"{n:>12}" for n in self.variables) + f"{'seeds':>7}{'cost':>12} {'then ±':>10}")
         for run, seeds, cost, after in zip(self.runs, self.seeds, self.cost, self.after, strict=True):
             sizes = "".join(f"{v:>12.3g}" for v in run)
-            lines.append(f"{sizes}{seeds:>7}{cost:>12.3g} {100 * after:>8.2g} %")
+            lines.append(f"{sizes}{seeds:>7}{cost:>12.3g} {_percent(after):>10}")
         lines.append(
             f"{self.cost.sum():.3g} of {self.budget:.3g} {self.unit}; expected, as far as the form holds"
         )
@@ -145,8 +152,10 @@ def next_runs(
         most: how many runs at most.
         seeds: how many runs at most of one size.
         x, y, reduce, rows: columns of a table and which rows of it count, as in `scalinglab.laws.fit`.
-        form: any registered form, or a `Form`; by default "power_law_offset" of one column x, else
-            "chinchilla".
+        form: any registered form, or a `Form`; by default "auto" of one column x, else "chinchilla".
+
+    Raises:
+        NotDetermined: a curve that bends away from its form, by whose derivatives runs would be chosen.
     """
     named = None if form == "auto" else form  # a plan needs one form's derivatives
     fitted = law_or_surface(given, x, y, named, reduce, **rows)
@@ -159,6 +168,7 @@ def next_runs(
         )
     if not budget > 0:
         raise BadInput(f"budget={budget!r} must be a positive cost")
+    _refuse_bent(law)
     target = _target(fitted, law.form, at, compute, flops_per_param_example)
     price, unit = (cost, "of that cost") if cost else price_of(names, flops_per_param_example)
     grid = np.asarray(candidates, float)
@@ -183,7 +193,23 @@ def next_runs(
     return NextRuns(
         names, grid[order], times, prices[order] * times, target, prediction,
         float(half * np.sqrt(variances[0])), half * np.sqrt(reached), float(budget), unit, law.points.notes,
+        "1 - y" if rising.NOTE in law.points.notes else "",
     )  # fmt: skip
+
+
+def _refuse_bent(law: Law) -> None:
+    """Refuse a curve that does not follow the form: what a run would tell of its parameters is no guide."""
+    if len(law.form.variables) == 1 and law.log and law.diagnosis.bent is not None:
+        raise NotDetermined(
+            f"the points bend away from {law.form.equation} near x = {law.diagnosis.break_at:.3g}, and runs "
+            "are chosen by this form: name one that follows them (form=, --form broken_power_law), or "
+            "measure more sizes beyond the bend"
+        )
+
+
+def _percent(share: float) -> str:
+    """0.0123 as 1.2 %, 2.1 as 210 %."""
+    return f"{float(f'{100 * share:.2g}'):g} %"
 
 
 def _target(

@@ -7,8 +7,8 @@ import re
 import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, rename
-from scalinglab.curves.columns import ACCURACIES, IDENTITY, MEASURES, is_numeric, is_seed, tidy
-from scalinglab.curves.names import ERROR, LOSS, aliases, bare
+from scalinglab.curves.columns import IDENTITY, MEASURES, is_numeric, is_seed, tidy
+from scalinglab.curves.names import ACCURACY, ERROR, LOSS, aliases, bare
 from scalinglab.curves.numbers import POWERS, has_decimal_comma, numbers
 
 TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
@@ -78,13 +78,13 @@ class Naming:
             self._rename("loss", "train_loss")
 
     def _read_only_measurement(self, asked: set[str]) -> None:
-        """An error or a loss of no named split is that of the test, where nothing else was measured.
+        """An error, loss or accuracy of no named split is that of the test, where nothing else was measured.
 
         Beside another measurement a column `error` may be that one's standard error.
         """
-        if any(name in self.frame for name in (*MEASURES, *ACCURACIES, "test_accuracy", "train_accuracy")):
+        if any(name in self.frame for name in (*MEASURES, "test_accuracy", "train_accuracy")):
             return
-        for ours, words in (("test_error", ERROR), ("loss", LOSS)):
+        for ours, words in (("test_accuracy", ACCURACY), ("test_error", ERROR), ("loss", LOSS)):
             found = [c for c in self.frame.columns if c not in asked and bare(c) in words]
             if len(found) == 1 and self._numbers(found[0]) is not None:
                 self._rename(found[0], ours)
