@@ -7,6 +7,7 @@ import torch
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.explanations import Explanation
+from scalinglab.theory import dmft
 
 SETTING = {
     "model": "mlp", "dataset": "digits", "n_data": 48, "width": 1.0, "model_options": {"hidden": 256},
@@ -216,3 +217,28 @@ def test_a_deviation_within_the_scatter_of_draws_is_no_feature_learning():
             scatter,
         )
         assert found.regime == regime
+
+
+def test_doublings_compare_with_the_loss_of_the_run_as_it_is():
+    case, kernel, theory = case_of_one_output(20)
+    rule = dmft.GradientDescent(2 * case.learning_rate, case.momentum)  # one output
+
+    def loss(step: float, n_data: int) -> float:
+        return float(dmft.solve(kernel.spectrum, [step], n_data=n_data, dynamics=rule).test_loss[0])
+
+    found = {d.resource: d for d in theory.doublings(case, kernel, 12.0)}
+    assert found["time"].factor == pytest.approx(loss(24.0, 20) / loss(12.0, 20))
+    assert found["data"].factor == pytest.approx(loss(12.0, 40) / loss(12.0, 20))
+    assert 2 ** found["data"].slope == pytest.approx(found["data"].factor)
+    assert set(found) == {"time", "data"}  # nothing is known of other widths
+
+
+def test_class_numbers_of_foreign_data_become_vectors_and_vectors_stay():
+    from scalinglab.explanations import case as cases
+
+    model = sl.nets.build("mlp", (2,), 3, hidden=4, depth=1)
+    curves = sl.Curves({"step": [1.0], "test_loss": [1.0]})
+    x, classes = torch.zeros(5, 2), np.array([0, 2, 1, 1, 0])
+    for targets in (classes, np.eye(3, dtype=int)[classes], np.eye(3)[classes]):
+        found = cases.of_parts(curves, model, (x, targets), 0.1, None, 0.0, None, 5)
+        np.testing.assert_array_equal(found.y, np.eye(3)[classes])
