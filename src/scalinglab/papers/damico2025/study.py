@@ -89,7 +89,6 @@ SMALL: dict[str, dict[str, Any]] = {  # scale smoke, on digits
     "ResNet": {"model": "resnet", "model_options": {"stages": [1], "channels": [4]}},
     "ViT": {"model": "vit", "model_options": {"patch": 4, "dim": 16, "heads": 2}, "depth": 1},
 }
-# 8,200 steps of 80 ms and 190 evaluations of 1.5 s on one core (aarch64): 8 minutes on two
 LAPTOP_SIZES = [375, 750, 1500, 3000, 6000]
 
 
@@ -230,7 +229,8 @@ def _train(grid: Grid, store: Path) -> None:
         # one process: what is compiled and captured serves all parts
         run_many(grid.settings(), store=store, experiment=grid.experiment)
     else:
-        sweep.run(grid, store)
+        # a stack for each size: one of all sizes would leave a core idle while the other trains the largest
+        sweep.run(grid, store, max_stacked=len(grid.settings()) // len(grid.axes["n_data"]))
 
 
 @cache
