@@ -98,6 +98,9 @@ def ours(curves: list[Curve]) -> pd.DataFrame:
             rows.append({**named, "refused": 1.0})
             continue
         half = 0.5 * np.log(found.high / found.low)
+        if not np.isfinite(half).all():  # a curve that still rises has no band
+            rows.append({**named, "refused": 1.0})
+            continue
         narrow = found.band.half_width(0.8)
         miss = np.abs(np.log(c.truth / found.mean))
         rows.append({

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.interpolate import make_lsq_spline
 
 from scalinglab.errors import BadInput, NotDetermined
-from scalinglab.estimate import slope
+from scalinglab.estimate import Estimate, slope
 from scalinglab.laws.learning_curves import (
     collapse,
     critical,
@@ -339,6 +339,18 @@ def test_errors_of_exponents_hold_where_one_size_is_noisier_than_stated():
         found = scaling_fit.fit(noisier, truth + np.array([[0.1, 0.1]]))
         pulls.append((found.values - truth) / [e.stderr for e in found.estimates])
     assert 0.6 < np.sqrt(np.mean(np.square(pulls))) < 1.05
+
+
+def test_exponents_are_averaged_over_splines_and_their_differences_are_errors():
+    one, other = (
+        scaling_fit.ScalingFit(np.array([at, 0.4]), (Estimate(at, 0.03), Estimate(0.4, 0.01)), count, 1.0)
+        for at, count in ((-0.6, 8), (-0.8, 11))
+    )
+    found = scaling_fit._averaged([one, other], np.array([0.25, 0.75]), 50)
+    assert found.values == pytest.approx([-0.75, 0.4])
+    expected = 0.25 * np.hypot(0.03, 0.15) + 0.75 * np.hypot(0.03, 0.05)
+    assert [e.stderr for e in found.estimates] == pytest.approx([expected, 0.01])
+    assert found.coefficients == 11
 
 
 def test_one_size_does_not_determine_exponents():

@@ -4,10 +4,13 @@
     y n^b         = Φ((x − x_c) n^−a)                (finite-size scaling at a critical point; a = −1/ν)
 
 For given (a, b, x_c) the coefficients of Φ, a cubic spline with knots at quantiles of the rescaled x, are a
-linear least-squares problem, so that the search is over the exponents alone (variable projection). The number
-of coefficients is one step above the one with the lowest AICc: a curve that is smoothed as is best for itself
-is off by as much as its noise, which biases the exponents; the step costs them next to nothing. Errors come
-from the derivative of the projected residuals,
+linear least-squares problem, so that the search is over the exponents alone (variable projection). How many
+coefficients Φ needs is not known: the exponents are averaged over several numbers k with the weights of AICc,
+and the differences between them count as errors (Buckland, Burnham and Augustin 1997),
+
+    θ = Σ_k w_k θ_k,   stderr = Σ_k w_k √(Cov_k + (θ_k − θ)²),
+
+where the covariance of each comes from the derivative J of the projected residuals r,
 
     Cov = (JᵀJ)⁻¹ Jᵀ diag(r²/(1 − h)²) J (JᵀJ)⁻¹ (1 + ρ)/(1 − ρ),
 
@@ -31,6 +34,7 @@ from scalinglab.estimate import Estimate
 COEFFICIENTS = (6, 8, 11, 15, 20)
 DEGREE = 3
 REFINED = 3  # starts that are followed to their minimum
+NEGLIGIBLE = 1e-3  # weight of a fit, that of the best being 1
 WORST_CONDITION = 1e12
 LEAST_FREE = 0.05  # of a point: one that the fit passes through whatever its value has no residual to show
 LEAST_EFFECT = 1e-6  # of a step of the search on the squares of the residuals, in units of the noise
@@ -99,7 +103,7 @@ class ScalingFit:
     Attributes:
         values: a, b and, where asked, x_c.
         estimates: the same with errors.
-        coefficients: of the master curve's spline.
+        coefficients: of the master curve's spline, those with the lowest AICc.
         noise_factor: s, by which the points scatter more than their stated noise.
     """
 
@@ -120,19 +124,32 @@ def fit(points: Points, starts: np.ndarray) -> ScalingFit:
     sides = _scales(points)
     found = [_refine(points, start, few, sides) for start in starts[np.argsort(first)[:REFINED]]]
     values = min(found, key=lambda pair: pair[1])[0]
-    reached: dict[int, np.ndarray] = {few: values}
-    scores: dict[int, float] = {}
+    reached: dict[int, np.ndarray] = {}
+    scores: list[float] = []
     for count in COEFFICIENTS:
-        free = points.y.size - count - values.size
-        if free < max(8, points.y.size // 4):
+        if reached and points.y.size - count - values.size < max(8, points.y.size // 4):
             break
         reached[count], objective = _refine(points, values, count, sides)
         used = count + values.size + 1
-        penalty = 2 * used * points.y.size / (points.y.size - used - 1)
-        scores[count] = points.y.size * np.log(max(objective, 1e-300)) + penalty
-    best = min(scores, key=lambda count: scores[count]) if scores else few
-    chosen = min((count for count in reached if count > best), default=best)
-    return _with_errors(points, reached[chosen], chosen, sides)
+        penalty = 2 * used * points.y.size / max(points.y.size - used - 1, 1)
+        scores.append(points.y.size * np.log(max(objective, 1e-300)) + penalty)
+    weights = np.exp(-(np.array(scores) - min(scores)) / 2)
+    kept = [(count, weight) for count, weight in zip(reached, weights, strict=True) if weight > NEGLIGIBLE]
+    fits = [_with_errors(points, reached[count], count, sides) for count, _ in kept]
+    return _averaged(fits, np.array([weight for _, weight in kept]), points.y.size)
+
+
+def _averaged(fits: list[ScalingFit], weights: np.ndarray, size: int) -> ScalingFit:
+    """Several fits as one."""
+    weights = weights / weights.sum()
+    each = np.array([fit.values for fit in fits])
+    values = weights @ each
+    errors = np.array([[estimate.stderr for estimate in fit.estimates] for fit in fits])
+    errors = weights @ np.sqrt(errors**2 + (each - values) ** 2)
+    best = fits[int(np.argmax(weights))]
+    free = max(size - best.coefficients - values.size, 1)
+    estimates = tuple(Estimate.from_stderr(v, e, free) for v, e in zip(values, errors, strict=True))
+    return ScalingFit(values, estimates, best.coefficients, best.noise_factor)
 
 
 def projected(points: Points, values: np.ndarray, count: int) -> np.ndarray:
@@ -190,7 +207,7 @@ def _with_errors(points: Points, values: np.ndarray, count: int, scales: np.ndar
         axis=1,
     )
     residuals = projected(points, values, count)
-    free = points.y.size - count - values.size
+    free = max(points.y.size - count - values.size, 1)
     gram = (jacobian * scales).T @ (jacobian * scales)
     effects = np.linalg.eigvalsh(gram) if np.isfinite(gram).all() else np.zeros(1)
     if effects.min() < max(LEAST_EFFECT, effects.max() / WORST_CONDITION):
