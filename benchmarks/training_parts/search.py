@@ -159,13 +159,14 @@ def floor(units: int, batch: int) -> dict:
     """Bytes and operations of a step of one run: 784 inputs, one hidden layer, 10 classes.
 
     At the least, weights and momenta are read and written once, 16 bytes a parameter. The kernels of mixed
-    stacks read the weights once more, in the forward pass. The general form, operation by operation, makes 17
-    passes: forward, gradient, and six operations of the update that read one or two arrays and write one.
+    stacks read the weights once more, in the forward pass, and inputs in bf16. The general form, operation by
+    operation, makes 17 passes: forward, gradient, and six operations of the update that read one or two
+    arrays and write one.
     """
     parameters = 795 * units + 10
     inputs = batch * 784  # as stored, bytes
     return {
-        "parameters": parameters, "least": 16 * parameters + inputs, "mixed": 20 * parameters + 2 * inputs,
+        "parameters": parameters, "least": 16 * parameters + inputs, "mixed": 20 * parameters + 4 * inputs,
         "general": 68 * parameters + 9 * inputs, "operations": batch * units * (4 * 784 + 6 * 10),
     }  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Sizes of the tiles that programs of the kernels for perceptrons take: microseconds of each kernel.
 
-Stacks of five seeds of batches 8 and 16, of 8 to 64, and of 128 to 512, on MNIST, of five widths side by side
-on streams of their own, as a search has them. The fastest of each kernel belongs into
+Stacks of five seeds of batches 8 and 16, of 8 to 32, of 8 to 64, and of 128 to 512, on MNIST, of five widths
+side by side on streams of their own, as a search has them. The fastest of each kernel belongs into
 `scalinglab.train.kernels.fused_mlp.TILES`, which is printed at the end.
 """
 
@@ -14,26 +14,27 @@ from training_parts.plain import dataset_name
 from training_parts.results import Results
 from training_parts.search import WIDTHS
 
-BATCHES = {16: (8, 16), 64: (8, 16, 32, 64), 1 << 30: (128, 256, 512)}  # by the limits of TILES
-CANDIDATES = {  # ROWS, UNITS, FEATURES (0: none), num_warps, num_stages, EARLY
-    (16, "forward"): [(16, 32, 64, 4, n) for n in (2, 3, 4, 5)] + [(16, 32, 128, 8, 3), (16, 64, 64, 4, 4)],
+BATCHES = {16: (8, 16), 32: (8, 16, 32), 64: (8, 16, 32, 64), 1 << 30: (128, 256, 512)}  # by limits
+# ROWS, UNITS, FEATURES (0: none), num_warps, num_stages; for `update_few` STAGES instead, and TILES
+CANDIDATES = {
+    (16, "forward"): [(16, 32, 64, 4, 4), (16, 32, 128, 4, 3), (16, 16, 128, 4, 4)],
     (16, "output"): [(16, 64, 0, 4, 1), (16, 32, 0, 4, 1), (16, 64, 0, 2, 1), (16, 32, 0, 2, 1)],
-    (16, "update"): [(16, 32, 64, 4, n, True) for n in (1, 3)] + [(16, 32, 64, 2, 1, True),
-                     (16, 16, 128, 4, 1, True), (16, 32, 128, 8, 1, True), (16, 16, 64, 2, 1, True)],
-    (64, "forward"): [(64, 32, 64, 4, n) for n in (2, 3, 4)] + [(64, 32, 32, 4, 4), (64, 32, 128, 4, 2),
-                      (64, 64, 64, 4, 3), (64, 64, 32, 4, 4), (64, 16, 64, 2, 3)],
+    (16, "update"): [(16, 32, 64, 4, 3, n) for n in (5, 7, 13)] + [(16, 32, 64, 4, 2, 13),
+                     (16, 16, 128, 4, 3, 7), (16, 16, 128, 4, 3, 4), (16, 32, 64, 2, 3, 7),
+                     (16, 16, 64, 2, 4, 13), (16, 32, 32, 2, 4, 13)],
+    (32, "forward"): [(32, 32, 64, 4, 4), (32, 32, 32, 4, 4)],
+    (32, "update"): [(32, 32, 64, 4, 3, 13), (32, 32, 64, 4, 3, 7), (32, 16, 128, 4, 3, 7),
+                     (32, 32, 64, 4, 2, 13), (32, 32, 32, 2, 4, 13)],
+    (64, "forward"): [(64, 32, 32, 4, 4), (64, 32, 64, 4, 3), (64, 64, 64, 4, 3)],
     (64, "output"): [(32, 32, 0, 4, 1), (32, 64, 0, 4, 1), (64, 32, 0, 4, 1), (16, 32, 0, 4, 1)],
-    (64, "update"): [(32, 64, 128, 4, n, False) for n in (1, 2, 3)] + [(64, 64, 128, 8, 1, False),
-                     (64, 32, 128, 4, 1, False), (32, 32, 64, 4, 1, True), (32, 64, 64, 8, 1, True),
-                     (16, 32, 64, 4, 1, True), (16, 64, 128, 8, 1, True)],
-    (1 << 30, "forward"): [(128, 64, 32, 4, n) for n in (2, 3, 4, 5)] + [(64, 64, 32, 4, 4),
-                           (64, 64, 64, 4, 3), (256, 64, 32, 8, 3), (128, 128, 32, 8, 3)],
+    (64, "update"): [(64, 32, 64, 4, 3, 13), (64, 32, 64, 4, 3, 7), (64, 16, 128, 4, 3, 7),
+                     (64, 64, 64, 4, 2, 13), (64, 32, 32, 4, 3, 13), (32, 64, 128, 4, 1), (32, 64, 64, 4, 1)],
+    (1 << 30, "forward"): [(128, 64, 32, 4, 3), (128, 64, 64, 4, 3), (128, 64, 32, 4, 4), (64, 64, 64, 4, 3),
+                           (128, 64, 64, 4, 2)],
     (1 << 30, "output"): [(32, 32, 0, 4, 1), (32, 64, 0, 4, 1), (32, 64, 0, 8, 1), (64, 32, 0, 8, 1),
                           (64, 64, 0, 8, 1), (16, 32, 0, 4, 1), (32, 16, 0, 2, 1)],
-    (1 << 30, "update"): [(64, 32, 128, 4, n, False) for n in (1, 2, 3, 4)] + [(128, 32, 128, 4, 2, False),
-                          (64, 32, 64, 4, 3, False), (32, 64, 128, 4, 2, False), (64, 64, 128, 8, 2, False),
-                          (128, 64, 128, 8, 2, False), (128, 64, 64, 4, 2, False), (64, 32, 256, 8, 2, False),
-                          (64, 16, 128, 4, 3, False), (128, 32, 64, 4, 2, False)],
+    (1 << 30, "update"): [(64, 64, 128, 4, 3), (64, 64, 64, 4, 3), (64, 64, 128, 4, 2), (128, 64, 64, 4, 2),
+                          (64, 128, 64, 8, 3), (64, 64, 64, 4, 4), (64, 32, 128, 4, 4)],
 }  # fmt: skip
 LAUNCHES, REPEATS = 20, 5
 
@@ -56,9 +57,11 @@ def tiles_part(part: str, results: Results) -> None:
 
 def tile_of(shape: tuple) -> dict:
     """A tile by the names of the kernels' arguments."""
-    rows, units, features, warps, stages, *early = shape
+    rows, units, features, warps, stages, *in_turn = shape
     tile = {"ROWS": rows, "UNITS": units} | ({"FEATURES": features} if features else {})
-    return tile | {"num_warps": warps, "num_stages": stages} | ({"EARLY": early[0]} if early else {})
+    if in_turn:
+        return tile | {"num_warps": warps, "TILES": in_turn[0], "STAGES": stages}
+    return tile | {"num_warps": warps, "num_stages": stages}
 
 
 _STACKS: dict = {}  # by batches and width

@@ -216,3 +216,10 @@ def test_stacks_of_wide_networks_are_bounded_by_memory(monkeypatch) -> None:
     )
     assert narrow == fused_mlp.STACK
     assert wide == pytest.approx(2e9 / (8 * (64 * 2048 + 2048**2 + 2048 * 10)), rel=0.05)
+
+
+@pytest.mark.parametrize("most", [1, 16, 17, 32, 64, 65, 1000])
+def test_updates_of_one_tile_of_examples_hold_the_largest_batch(most: int) -> None:
+    update = fused_mlp.tiles(most)["update"]
+    assert update["ROWS"] >= most or "TILES" not in update
+    assert fused_mlp.tiles(most)["hidden_gradient"]["ROWS"] == fused_mlp.tiles(most)["forward"]["ROWS"]

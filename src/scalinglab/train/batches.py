@@ -107,6 +107,11 @@ class Resident:
         x, offset, scale = (t.flatten(at).contiguous() for t, at in zip(parts, (1, 0, 0)))
         return x, offset, scale
 
+    @cached_property
+    def halves(self) -> Tensor:
+        """Training inputs of `flat` that are bytes as numbers in bf16, which hold them exactly."""
+        return self.flat[0].to(torch.bfloat16)
+
     def _place(self, x: np.ndarray) -> Tensor:
         stored = x.transpose(0, 2, 3, 1) if self.is_image else x
         return torch.from_numpy(np.array(stored, order="C")).to(self.device)  # a copy: files are read-only

@@ -48,29 +48,36 @@ def bracket(batch: int) -> str:
 
 
 # What one program of each kernel takes, by the largest batch of a stack (benchmarks/training.py, part tiles).
-# 64 units are what four warps multiply in one instruction, which waits for what was written before it; 32
-# take more instructions and do not wait, which is faster except where a forward pass has large batches.
-# EARLY: weights are read before their gradient is known.
+# Updates with TILES take so many one after the other (`update_few`): their ROWS hold the largest batch.
 TILES: dict[int, dict[str, dict[str, int]]] = {
     16: {
         "forward": {"ROWS": 16, "UNITS": 32, "FEATURES": 64, "num_warps": 4, "num_stages": 4},
         "output": {"ROWS": 16, "UNITS": 64, "num_warps": 4},
         "hidden_gradient": {"ROWS": 16, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
-        "update": {"ROWS": 16, "UNITS": 32, "FEATURES": 64, "num_warps": 2, "num_stages": 1, "EARLY": True},
+        "update": {"ROWS": 16, "UNITS": 16, "FEATURES": 64, "num_warps": 2, "TILES": 13, "STAGES": 4},
     },
-    SMALL: {
-        "forward": {"ROWS": 64, "UNITS": 32, "FEATURES": 32, "num_warps": 4, "num_stages": 4},
+    32: {
+        "forward": {"ROWS": 32, "UNITS": 32, "FEATURES": 32, "num_warps": 4, "num_stages": 4},
         "output": {"ROWS": 32, "UNITS": 64, "num_warps": 4},
         "hidden_gradient": {"ROWS": 32, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
-        "update": {"ROWS": 32, "UNITS": 64, "FEATURES": 128, "num_warps": 4, "EARLY": False},
+        "update": {"ROWS": 32, "UNITS": 32, "FEATURES": 32, "num_warps": 2, "TILES": 13, "STAGES": 4},
+    },
+    SMALL: {
+        "forward": {"ROWS": 64, "UNITS": 64, "FEATURES": 64, "num_warps": 4, "num_stages": 3},
+        "output": {"ROWS": 32, "UNITS": 64, "num_warps": 4},
+        "hidden_gradient": {"ROWS": 32, "UNITS": 32, "FEATURES": 64, "num_warps": 4},
+        "update": {"ROWS": 64, "UNITS": 32, "FEATURES": 64, "num_warps": 4, "TILES": 7, "STAGES": 3},
     },
     1 << 30: {
-        "forward": {"ROWS": 128, "UNITS": 64, "FEATURES": 32, "num_warps": 4},
+        "forward": {"ROWS": 128, "UNITS": 64, "FEATURES": 64, "num_warps": 4, "num_stages": 3},
         "output": {"ROWS": 32, "UNITS": 64, "num_warps": 4},
         "hidden_gradient": {"ROWS": 128, "UNITS": 16, "FEATURES": 64, "num_warps": 4},
-        "update": {"ROWS": 64, "UNITS": 32, "FEATURES": 128, "num_warps": 4, "num_stages": 4, "EARLY": False},
+        "update": {"ROWS": 64, "UNITS": 64, "FEATURES": 128, "num_warps": 4, "num_stages": 3},
     },
 }
+
+# numbers in fp32, of which layers above the first read, take twice the memory of a processor that bf16 takes
+IN_FP32 = {"forward": {"FEATURES": 32}, "update": {"UNITS": 32}}  # for batches above SMALL
 
 
 def tiles(most: int) -> dict[str, dict[str, int]]:
@@ -108,6 +115,9 @@ class FusedSteps:
         ]
         self.moments, self.stream, self.counter, self.diverged_at = moments, stream, counter, diverged_at
         self.data, offset, scale = resident.flat
+        self.in_bytes = self.data.dtype == torch.uint8
+        if self.in_bytes:
+            self.data = resident.halves
         self.offset, self.scale = -offset / scale, 1 / scale  # one multiplication and addition
         self.uniform = all(bool((t == t[0]).all()) for t in (self.offset, self.scale))
         self.targets = resident.train_y
@@ -160,7 +170,7 @@ class FusedSteps:
             self._update(level, ahead)
 
     def _forward(self, level: int, ahead: int, is_last: bool) -> None:
-        layer, readout, tile = self.layers[level][1], self.layers[-1][1], self.tiles["forward"]
+        layer, readout, tile = self.layers[level][1], self.layers[-1][1], self._tile("forward", level)
         self.kernels.forward[(math.ceil(layer.out_features / tile["UNITS"]), len(self.work))](
             *self._inputs(level), self.examples, ahead, self.work, *self.tensors[level][:2],
             self.hidden[level], *self.tensors[-1][:2], self.partial, layer.in_features, layer.out_features,
@@ -188,16 +198,20 @@ class FusedSteps:
         )  # fmt: skip
 
     def _update(self, level: int, ahead: int) -> None:
-        layer, own, tile = self.layers[level][1], self.tensors[level], self.tiles["update"]
-        blocks = (
-            math.ceil(size / tile[name])
-            for size, name in ((layer.in_features, "FEATURES"), (layer.out_features, "UNITS"))
-        )
-        self.kernels.update[(*blocks, len(self.order))](
+        layer, own, tile = self.layers[level][1], self.tensors[level], self._tile("update", level)
+        kernel = self.kernels.update_few if "TILES" in tile else self.kernels.update
+        features = tile["FEATURES"] * tile.get("TILES", 1)
+        blocks = math.ceil(layer.in_features / features), math.ceil(layer.out_features / tile["UNITS"])
+        kernel[(*blocks, len(self.order))](
             *self._inputs(level), self.examples, ahead, self.order, self.delta[level], *own[:4],
             self.moments.rates, layer.in_features, layer.out_features, *self.sizes, layer.multiplier,
             layer.bias_multiplier, *own[4:], *self.optimizer, **self._kind(level), **self.form, **tile,
         )  # fmt: skip
+
+    def _tile(self, kernel: str, level: int) -> dict[str, Any]:
+        """What one program of a kernel takes of a layer."""
+        as_for_bytes = self.stream.most <= SMALL or (level == 0 and self.in_bytes)
+        return self.tiles[kernel] | ({} if as_for_bytes else IN_FP32[kernel])
 
     def _inputs(self, level: int) -> Sequence[Tensor]:
         """What a layer reads, with offset and scale: the data, or the layer below."""
@@ -205,5 +219,5 @@ class FusedSteps:
 
     def _kind(self, level: int) -> dict[str, bool]:
         """Whether a layer reads the data, whether these are bytes, and all normalised alike."""
-        in_bytes = level == 0 and self.data.dtype == torch.uint8
+        in_bytes = level == 0 and self.in_bytes
         return {"FIRST": level == 0, "BYTES": in_bytes, "UNIFORM": in_bytes and self.uniform}

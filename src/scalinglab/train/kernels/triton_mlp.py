@@ -8,13 +8,15 @@ weights and momenta are read and written once beside the forward pass:
   logits;
 - `output`: logits, softmax and cross-entropy; the gradient by the last hidden layer; update of the readout;
 - `hidden_gradient`, a launch a layer below the last: δ = (m Wᵀ δ_above) · 1[h > 0];
-- `update`, a launch a layer but the readout: W ← W − ε …, with m δᵀ a as the gradient.
+- `update`, a launch a layer but the readout: W ← W − ε …, with m δᵀ a as the gradient; `update_few` for
+  batches whose examples fit one tile.
 
 Every program takes a block of units of one run and as many examples as that run's batch has: a batch of 8
-beside one of 512 costs what it costs alone. Tensor cores multiply numbers of 11 bits (TF32), so fp32 numbers
-are split in two. Data in bytes need not be: W (s x + o) = (W s) x + W o, with x exact, takes two products
-where two numbers in fp32 take three. Sums are in a fixed order, so that results repeat. The kernels are
-written in Triton, which comes with PyTorch for GPUs: import this module only there.
+beside one of 512 costs what it costs alone. Tensor cores multiply numbers of 11 bits (TF32) or, twice as
+fast, of 8 (bf16), so fp32 numbers are split. Data in bytes need not be: W (s x + o) = (W s) x + W o, with x
+exact in bf16, takes the three products of the parts of W s, and x goes from memory to the tensor cores as it
+is. Sums are in a fixed order, so that results repeat. The kernels are written in Triton, which comes with
+PyTorch for GPUs: import this module only there.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -42,7 +44,7 @@ def _lines(data, examples, ahead, run, rows, live, features, runs, most, FIRST: 
 def _inputs(lines, offset, scale, live, k, features, FIRST: tl.constexpr, BYTES: tl.constexpr):
     """A tile of the layer's inputs, (rows, features): of the data, normalised, or of the layer below.
 
-    Of data in bytes the numbers themselves, for they are exact in any precision: see `_products`.
+    Of data in bytes the numbers themselves, in bf16, which is exact: see `_products`.
     """
     inside = live[:, None] & (k < features)[None, :]
     a = tl.load(lines[:, None] + k[None, :], mask=inside, other=0)
@@ -60,19 +62,21 @@ def _upper(x, BITS: tl.constexpr):
 
 
 @triton.jit
-def _from_bytes(x):
-    """Bytes as numbers in fp32, by their place in 2²³ + x: conversions take a slow unit of the processor."""
-    return (x.to(tl.int32) | 0x4B000000).to(tl.float32, bitcast=True) - 8388608.0
+def _upper_half(x):
+    """The upper 16 bits of numbers in fp32, which are numbers in bf16."""
+    return (x.to(tl.int32, bitcast=True) >> 16).to(tl.int16).to(tl.bfloat16, bitcast=True)
 
 
 @triton.jit
 def _products(left, right, total, BYTES: tl.constexpr, PRECISION: tl.constexpr):
-    """total + left · right. Bytes on the right have no error in TF32: in fp32 left alone is split."""
+    """total + left · right. Bytes on the right have no error in bf16: left alone is split, in three."""
     if BYTES:
-        first = _upper(left, 10)
-        total = tl.dot(first, _from_bytes(right), total, input_precision="tf32")
-        if PRECISION != "tf32":
-            total = tl.dot(left - first, _from_bytes(right), total, input_precision="tf32")
+        first = _upper(left, 7)
+        second = _upper(left - first, 7)
+        total = tl.dot(_upper_half(first), right, total)
+        total = tl.dot(_upper_half(second), right, total)
+        if PRECISION != "tf32":  # which two parts hold already
+            total = tl.dot(_upper_half((left - first) - second), right, total)
         return total
     else:
         return tl.dot(left, right, total, input_precision=PRECISION)
@@ -80,10 +84,10 @@ def _products(left, right, total, BYTES: tl.constexpr, PRECISION: tl.constexpr):
 
 @triton.jit
 def _state(weight, momenta, place, mask, MOMENTUM: tl.constexpr):
-    """Weights and momenta."""
+    """Weights and momenta, which leave the cache first: a step reads them once, and weights twice."""
     w = tl.load(weight + place, mask=mask, other=0.0)
     if MOMENTUM:
-        return w, tl.load(momenta + place, mask=mask, other=0.0)
+        return w, tl.load(momenta + place, mask=mask, other=0.0, eviction_policy="evict_first")
     else:
         return w, w
 
@@ -97,7 +101,7 @@ def _updated(
     change = gradient + decay * w
     if MOMENTUM:
         u = momentum * u + change
-        tl.store(momenta + place, u, mask=mask)
+        tl.store(momenta + place, u, mask=mask, eviction_policy="evict_first")
         change = change + momentum * u if NESTEROV else u
     tl.store(weight + place, w - rate * change, mask=mask)
 
@@ -249,7 +253,7 @@ def update(
     multiplier, bias_multiplier, rate_scale, bias_rate_scale, momentum, decay,
     FIRST: tl.constexpr, BYTES: tl.constexpr, UNIFORM: tl.constexpr, MOMENTUM: tl.constexpr,
     NESTEROV: tl.constexpr, PRECISION: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
-    FEATURES: tl.constexpr, EARLY: tl.constexpr,
+    FEATURES: tl.constexpr,
 ):  # fmt: skip
     """Gradient and update of a tile of one layer's weights, (units, features), and of the units' biases."""
     task = order + 2 * tl.program_id(2)
@@ -263,8 +267,6 @@ def update(
         (run * units + unit)[:, None] * features + k[None, :],
         mine[:, None] & (k < features)[None, :],
     )
-    if EARLY:  # they arrive while the gradient is computed, but take registers meanwhile
-        w, u = _state(weight, momenta, of_weight, inside, MOMENTUM)
     gradient, of_bias = tl.zeros([UNITS, FEATURES], tl.float32), tl.zeros([UNITS], tl.float32)
     for start in range(0, size, ROWS):
         rows = start + tl.arange(0, ROWS)
@@ -282,12 +284,61 @@ def update(
         shift = tl.load(offset + k, mask=k < features, other=0.0)
         gradient = gradient * factor[None, :] + of_bias[:, None] * shift[None, :]
     rate = tl.load(rates + run)
-    if not EARLY:
-        w, u = _state(weight, momenta, of_weight, inside, MOMENTUM)
+    w, u = _state(weight, momenta, of_weight, inside, MOMENTUM)
     _updated(
         weight, momenta, of_weight, inside, w, u, multiplier * gradient, rate * rate_scale, momentum, decay,
         MOMENTUM, NESTEROV,
     )  # fmt: skip
+    if tl.program_id(0) == 0:
+        b, of_b = _state(bias, bias_momenta, run * units + unit, mine, MOMENTUM)
+        _updated(
+            bias, bias_momenta, run * units + unit, mine, b, of_b, bias_multiplier * of_bias,
+            rate * bias_rate_scale, momentum, decay, MOMENTUM, NESTEROV,
+        )  # fmt: skip
+
+
+@triton.jit(do_not_specialize=GENERAL)
+def update_few(
+    data, offset, scale, examples, ahead, order, delta, weight, bias, momenta, bias_momenta, rates,
+    features, units, runs, most,
+    multiplier, bias_multiplier, rate_scale, bias_rate_scale, momentum, decay,
+    FIRST: tl.constexpr, BYTES: tl.constexpr, UNIFORM: tl.constexpr, MOMENTUM: tl.constexpr,
+    NESTEROV: tl.constexpr, PRECISION: tl.constexpr, ROWS: tl.constexpr, UNITS: tl.constexpr,
+    FEATURES: tl.constexpr, TILES: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """As `update`, for batches of at most ROWS examples: a program takes TILES tiles, one after the other.
+
+    Small batches compute little, and their time is that of weights and momenta on their way from and to the
+    memory: those of the next tiles (STAGES − 1) are on their way while one is updated.
+    """
+    task = order + 2 * tl.program_id(2)
+    run, size = tl.load(task).to(tl.int64), tl.load(task + 1)
+    unit, rows = tl.program_id(1) * UNITS + tl.arange(0, UNITS), tl.arange(0, ROWS)
+    mine, live = unit < units, rows < size
+    lines = _lines(data, examples, ahead, run, rows, live, features, runs, most, FIRST)
+    place = (run * most + rows)[:, None] * units + unit[None, :]
+    d = tl.load(delta + place, mask=live[:, None] & mine[None, :], other=0.0)
+    of_bias, rate = tl.sum(d, 0), tl.load(rates + run)
+    begin = tl.program_id(0) * (TILES * FEATURES)
+    for first in tl.range(begin, min(begin + TILES * FEATURES, features), FEATURES, num_stages=STAGES):
+        k = first + tl.arange(0, FEATURES)
+        of_weight, inside = (
+            (run * units + unit)[:, None] * features + k[None, :],
+            mine[:, None] & (k < features)[None, :],
+        )
+        a = _inputs(lines, offset, scale, live, k, features, FIRST, BYTES)
+        w, u = _state(weight, momenta, of_weight, inside, MOMENTUM)
+        gradient = _products(tl.trans(d), a, tl.zeros([UNITS, FEATURES], tl.float32), BYTES, PRECISION)
+        if UNIFORM:
+            gradient = gradient * tl.load(scale) + of_bias[:, None] * tl.load(offset)
+        elif BYTES:
+            factor = tl.load(scale + k, mask=k < features, other=0.0)
+            shift = tl.load(offset + k, mask=k < features, other=0.0)
+            gradient = gradient * factor[None, :] + of_bias[:, None] * shift[None, :]
+        _updated(
+            weight, momenta, of_weight, inside, w, u, multiplier * gradient, rate * rate_scale, momentum,
+            decay, MOMENTUM, NESTEROV,
+        )  # fmt: skip
     if tl.program_id(0) == 0:
         b, of_b = _state(bias, bias_momenta, run * units + unit, mine, MOMENTUM)
         _updated(
