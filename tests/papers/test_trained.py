@@ -117,6 +117,8 @@ def test_the_record_of_a_table_of_curves_names_the_gpu_that_trained_it(tmp_path:
         assert kept.trained_on(made) == ""
         table.with_suffix(".toml").write_text('gpu = "NVIDIA H200"')
         assert kept.trained_on(made) == " (runs: NVIDIA H200)"
+        table.with_suffix(".toml").write_text('host = "two cores"')
+        assert kept.trained_on(made) == " (runs: two cores)"
 
 
 def test_a_run_that_lay_still_does_not_count_into_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -138,7 +138,9 @@ def trained_on(made: Reproduction) -> str:
     store = trained.kept().store
     if store is not None and store.is_file():
         beside = store.with_suffix(".toml")
-        return f" (runs: {tomllib.loads(beside.read_text())['gpu']})" if beside.is_file() else ""
+        told = tomllib.loads(beside.read_text()) if beside.is_file() else {}
+        place = told.get("gpu") or told.get("host")
+        return f" (runs: {place})" if place else ""
     found = trained.training(made.curves)
     if found is None:
         return ""
