@@ -13,6 +13,7 @@ import torch
 
 from scalinglab import data, nets
 from scalinglab.measure.free_memory import free_memory
+from scalinglab.measure.network_norms.cuda_graphs import captured
 from scalinglab.train import engine, jobs, memory, replicas, run_many
 from scalinglab.train.setting import Setting
 
@@ -48,6 +49,32 @@ def gpu(monkeypatch, free: float, share: float = 1.0, reserved: float = 0.0, use
 def test_free_memory_is_within_the_process_share(says, expected, monkeypatch) -> None:
     gpu(monkeypatch, **says)
     assert free_memory(GPU) == pytest.approx(expected * GB)
+
+
+@pytest.mark.parametrize(
+    ("says", "given_back"),
+    [
+        ({"free": 100 * GB, "reserved": 30 * GB, "used": 10 * GB}, 0),
+        ({"free": 100 * GB, "share": 0.3, "reserved": 30 * GB, "used": 10 * GB}, 1),  # 12 left, 20 unused
+        ({"free": 10 * GB, "reserved": 30 * GB, "used": 10 * GB}, 1),
+        ({"free": 10 * GB, "reserved": 30 * GB, "used": 25 * GB}, 0),
+    ],
+)
+def test_unused_memory_is_given_back_before_a_capture_where_little_is_left(says, given_back, monkeypatch):
+    gpu(monkeypatch, **says)
+    emptied: list[bool] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied.append(True))
+
+    class Graph:
+        def capture_begin(self, **_) -> None:
+            assert len(emptied) == given_back
+
+        def capture_end(self) -> None:
+            pass
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    assert captured(lambda: 7)[1] == 7
+    assert len(emptied) == given_back
 
 
 class Pretended:
@@ -159,7 +186,12 @@ def test_what_is_evaluated_at_once_counts_for_a_group_and_not_for_each_run(monke
         for more in ({}, {"precision": "bf16", "compile": True}, {"measure": ["norm", "norm_as_published"]})
     )
     trained, evaluated = 4 * (5 * 7000 + 3 * 500 * 32), 4 * 3 * 90 * 4096
+    assert memory.examples_at_once(plain) == 4096
     assert memory.of_group([plain]) == trained + evaluated
     assert memory.of_group([plain] * 3) == 3 * trained + evaluated
     assert memory.of_group([fast]) == 4 * 5 * 7000 + 2 * 3 * (500 * 32 + 90 * 2000)
     assert memory.of_run(normed) == trained + 2 * 4 * 7000
+    wide = 160 * 32 * 32  # of a Wide ResNet of width 10
+    monkeypatch.setattr(memory, "sizes", lambda setting: (7000, 500, wide))
+    assert memory.examples_at_once(plain) == 1024  # 2 GB hold 1,092
+    assert memory.examples_at_once(fast) == 2048

@@ -16,11 +16,12 @@ from torch import Tensor, nn
 
 from scalinglab.measure.evaluation import evaluating
 from scalinglab.measure.network_norms.cuda_graphs import Arriving, Replays
+from scalinglab.train import memory
 from scalinglab.train.batches import Resident, Ring, Stream
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Named, Program, is_large, objective, precision
 
-PIECE = {"cpu": 1 << 10, "cuda": 1 << 12}  # examples in one piece of an evaluation, all runs together
+PIECE = 1 << 10  # examples in one piece of an evaluation on a CPU, all runs together
 SHARE = 1 / 512  # of a GPU's memory: what one piece of an evaluation of dense layers may take
 GRAPHS = 8  # evaluations of different sizes that stay captured
 
@@ -130,7 +131,7 @@ class Evaluator:
         loss = torch.zeros(runs, dtype=torch.float64, device=resident.device)
         wrong = torch.zeros(runs, dtype=torch.float64, device=resident.device)
         fixed = self.program.piece
-        piece = fixed or max(1, examples_at_once(self.program.model, resident) // runs)
+        piece = fixed or max(1, examples_at_once(self.program, resident) // runs)
         for start in range(0, n, piece):
             part = slice(start, min(start + piece, n))
             chosen = part if index is None else index[:, part]
@@ -147,19 +148,22 @@ class Evaluator:
         return torch.stack([loss, wrong])
 
 
-def examples_at_once(model: nn.Module, resident: Resident) -> int:
+def examples_at_once(program: Program, resident: Resident) -> int:
     """Examples in one piece of an evaluation, of all runs together.
 
-    Dense layers on a GPU take many: a piece is some twenty launches, and small networks do little in each.
+    On a GPU as many as there is memory for. Dense layers take more: a piece is some twenty launches, and
+    small networks do little in each.
     """
-    least, device = PIECE.get(resident.device.type, 1 << 10), resident.device
-    if device.type != "cuda" or is_large(model):
-        return least
+    model, device = program.model, resident.device
+    if device.type != "cuda":
+        return PIECE
+    if is_large(model):
+        return memory.examples_at_once(program.setting)
     numbers = math.prod(resident.input_shape) + sum(
         m.out_features for m in model.modules() if isinstance(m, nn.Linear)
     )
     limit = SHARE * torch.cuda.get_device_properties(device).total_memory
-    return max(least, int(limit / (8 * numbers)))  # each number and one made of it, in fp32
+    return max(memory.MOST, int(limit / (8 * numbers)))  # each number and one made of it, in fp32
 
 
 def _filled(stored: Tensor, size: int, axis: int) -> Tensor:

@@ -18,13 +18,15 @@ from scalinglab import nets
 from scalinglab.curves import plain
 from scalinglab.data.sources import SOURCES
 from scalinglab.errors import BadInput
-from scalinglab.train import evaluation, training_step
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.setting import Setting
+from scalinglab.train.training_step import PIECE
 
 COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy that is evaluated
 HELD = 3  # an activation, its gradient and what is made of it; a layer's input, its output and a branch
 SHARE = 0.8  # of the free memory of a GPU: the rest is for libraries, and for what an estimate misses
+EVALUATED = 2 << 30  # bytes that an evaluation may hold on a GPU, where none is compiled
+MOST = 1 << 12  # examples that it takes at once
 UNKNOWN = (10**6, 10**6, 10**5)  # of a network of data that are not known before they are loaded
 
 
@@ -41,8 +43,14 @@ def of_group(settings: Sequence[Setting]) -> float:
     """Bytes that a group of runs takes on a GPU, with its evaluations."""
     s = settings[0]
     compiled = s.compile and s.precision != "fp32" and len(settings) == 1
-    examples = training_step.PIECE if compiled else evaluation.PIECE["cuda"]
+    examples = PIECE if compiled else examples_at_once(s)
     return sum(map(of_run, settings)) + float(_bytes(s) * HELD * examples * sizes(s)[2])
+
+
+def examples_at_once(s: Setting) -> int:
+    """Examples, of all runs together, that an evaluation on a GPU takes at once: a power of two."""
+    most = EVALUATED / (_bytes(s) * HELD * sizes(s)[2])
+    return max(1, min(MOST, 1 << int(math.log2(max(1.0, most)))))
 
 
 def _bytes(s: Setting) -> int:

@@ -22,6 +22,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from scalinglab.measure.free_memory import give_back
+
 Result = TypeVar("Result")
 
 BRANCHES = 12  # streams beside the one that is captured
@@ -78,9 +80,10 @@ def captured(function: Callable[[], Result], pool: Any = None) -> tuple[Any, Res
     """A graph of what the function launches on the current stream, and what it returned.
 
     Other streams and threads go on meanwhile: unlike `torch.cuda.graph` this neither waits for the device nor
-    returns free memory to it. No garbage is collected: freeing a tensor in pinned memory, or another graph,
-    is not allowed in a capture.
+    returns free memory to it, unless little is left. No garbage is collected: freeing a tensor in pinned
+    memory, or another graph, is not allowed in a capture.
     """
+    give_back(torch.device("cuda", torch.cuda.current_device()))
     graph = torch.cuda.CUDAGraph()
     with _without_collection():
         graph.capture_begin(pool=pool, capture_error_mode="thread_local")
