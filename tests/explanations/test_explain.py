@@ -198,6 +198,15 @@ def test_a_network_is_judged_by_descent_with_its_kernel_where_that_is_known():
         assert found.ratio[-1] == 1.3
 
 
+def test_the_theorys_own_error_is_that_at_the_end():
+    solved, redrawn = np.array([1.0, 0.8]), np.array([1.1, 1.0])
+    found = Explanation(
+        "run", np.array([1.0, 10.0]), solved, solved, 8, None, "time", (), 0.0, {}, (), scatter=0.04,
+        redrawn=redrawn,
+    )  # fmt: skip
+    assert "draws of 8 examples: 1 at the end ± 4% by the draw, 1.25 times the solved loss" in found.summary()
+
+
 def test_a_deviation_within_the_scatter_of_draws_is_no_feature_learning():
     ones = np.ones(2)
     for scatter, regime in ((np.nan, "rich"), (0.02, "rich"), (0.15, "lazy")):

@@ -40,6 +40,15 @@ def test_measured_slopes_stand_in_where_there_is_no_theory(store):
     assert f"twice the examples: loss × {2 ** found.slopes['data']:.3f}" in text
     assert "no other runs" not in text
     assert found.to_dict()["measured_slopes"] == dict(found.slopes)
+    assert not any("equal epochs" in words for words in found.outside)
+
+
+def test_slopes_at_equal_epochs_are_named_as_such(tmp_path):
+    """Where more examples are trained on for more steps."""
+    by_epochs = {k: v for k, v in CLASSIFY.items() if k != "steps"} | {"epochs": 2}
+    for n_data, named in ((50, False), (100, True)):  # a run alone has no slope in examples
+        found = sl.explain(by_epochs | {"n_data": n_data}, store=tmp_path, samples=40)
+        assert any("equal epochs" in words for words in found.outside) == named
 
 
 def test_a_run_alone_in_its_store_says_which_slopes_are_missing(tmp_path):
