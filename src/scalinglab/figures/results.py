@@ -9,7 +9,18 @@ import numpy as np
 
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures.collapse import plain_ticks
-from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, loglog, panels, points, through_middle
+from scalinglab.figures.style import (
+    INK,
+    MUTED,
+    PALETTE,
+    band,
+    colors,
+    headroom,
+    loglog,
+    panels,
+    points,
+    through_middle,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,7 +164,8 @@ def explanation(axes: Axes, found: Any) -> None:
         reason = next(words for words in found.outside if words.startswith("no curve: "))
         reason = reason.removeprefix("no curve: ").split(";")[0]
         axes.set_title(f"{title}; no solved curve: {reason}", fontsize="medium", wrap=True)
-    axes.legend()
+    headroom(axes)
+    axes.legend(loc="upper right")
 
 
 DRAWINGS: dict[str, Callable[..., None]] = {
