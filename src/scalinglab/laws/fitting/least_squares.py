@@ -342,7 +342,7 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
     z = np.clip(np.array(z, float), low, high)
     r = problem.residuals(z)
     cost = problem.objective(r)
-    damping = np.full(len(z), 1e-3)
+    damping, natural = np.full(len(z), 1e-3), natural_scale(problem)
     done = ~np.isfinite(cost)
     quiet, crawling = np.zeros(len(z), int), np.zeros(len(z), int)
     for _ in range(iterations):
@@ -350,7 +350,7 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
         if not len(rows):
             break
         part = problem.take(rows)
-        step, slope = _step(part, z[rows], r[rows], damping[rows], low, high)
+        step, slope = _step(part, z[rows], r[rows], damping[rows], low, high, natural)
         trial = np.clip(z[rows] + step, low, high)
         r_trial = part.residuals(trial)
         cost_trial = part.objective(r_trial)
@@ -375,8 +375,9 @@ def minimise(problem: Problem, z: np.ndarray, iterations: int = 200, tolerance: 
 
 
 def _step(
-    problem: Problem, z: np.ndarray, r: np.ndarray, damping: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    problem: Problem, z: np.ndarray, r: np.ndarray, damping: np.ndarray, low: np.ndarray, high: np.ndarray,
+    natural: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """The damped step of every data set, (sets, p), and what it gains to first order, (sets,)."""
     jacobian = problem.jacobian(z)
     weight = np.broadcast_to(problem.counts, r.shape)
@@ -388,7 +389,6 @@ def _step(
     held = ((z <= low) & (gradient > 0)) | ((z >= high) & (gradient < 0))
     diagonal = np.einsum("bpp->bp", hessian)
     # what has less effect than differences resolve has no slope to step by
-    natural = natural_scale(problem)
     effect = np.max(diagonal * natural**2, axis=1, keepdims=True)
     scale = np.maximum(diagonal, RESOLVED**2 * effect / natural**2 + TINY)
     size = 1 / np.sqrt(scale)
