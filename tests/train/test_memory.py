@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 import weakref
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ import torch
 from scalinglab import data, nets
 from scalinglab.measure.free_memory import free_memory
 from scalinglab.measure.network_norms.cuda_graphs import captured
+from scalinglab.support import phases
 from scalinglab.train import engine, jobs, memory, replicas, run_many
 from scalinglab.train.setting import Setting
 
@@ -127,6 +129,27 @@ def test_a_large_job_waits_for_memory_and_small_ones_behind_it_wait_with_it(pret
     assert [30.0] in Pretended.seen
     assert [30.0, 20.0] not in Pretended.seen
     assert [20.0, 1.0] in Pretended.seen
+
+
+def test_while_no_job_can_go_on_all_the_time_counts_as_waiting(pretended, monkeypatch) -> None:
+    gpu(monkeypatch, free=140 * GB)
+    asked: list[float] = []
+
+    def ready() -> bool:
+        time.sleep(0.01)  # what it takes to ask
+        asked.append(time.perf_counter())
+        return len(asked) > 5
+
+    def work(self):
+        yield 1
+        yield ready
+        yield 1
+
+    monkeypatch.setattr(Pretended, "work", work)
+    before = phases.SECONDS["waiting for the GPU"]
+    assert len(list(engine._work([Pretended(1)], GPU))) == 2
+    assert len(asked) == 7  # once before the wait, five times in it, and once more by the turn itself
+    assert phases.SECONDS["waiting for the GPU"] - before > 0.9 * 5 * 0.01
 
 
 def test_groups_that_have_ended_give_way_the_oldest_first(pretended, monkeypatch) -> None:

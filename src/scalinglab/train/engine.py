@@ -309,7 +309,8 @@ def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
                     yield from range(found)
             if not moved:
                 with phase("waiting for the GPU"):
-                    time.sleep(NAP)
+                    while not any(turn.until is None or turn.until() for turn in active):
+                        time.sleep(NAP)
 
 
 def _fits(job: Job, active: Sequence[Turn], limit: float) -> bool:
