@@ -7,6 +7,8 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -157,12 +159,18 @@ for act in (store.repair, lambda: store.start({"number": 2})):
 """
 
 
+@pytest.fixture
+def shared_folder():
+    """A folder for everybody; not below that of pytest, which each start of pytest closes to other users."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sealed", "live"])
-def test_a_file_of_another_user_is_named_left_alone_and_all_others_load(tmp_path_factory, kind):
-    folder = tmp_path_factory.mktemp("shared")
-    for place in (folder, *list(folder.parents)[:3]):
-        place.chmod(0o777 if place == folder else place.stat().st_mode | 0o055)
+def test_a_file_of_another_user_is_named_left_alone_and_all_others_load(shared_folder, kind):
+    folder = shared_folder
     store = Store(folder / "runs")
     fill(store, [1, 2])
     path = left_unfinished(store, 3)
