@@ -16,7 +16,7 @@ from scalinglab.sweep import Grid, Plan, Task, execute, make_plan, timing, train
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.driver import interruptible
 from scalinglab.sweep.plan import _kept, keep_grid, keep_groups, kept_grids, part, split
-from scalinglab.sweep.pools import engines, ray_engine, worker
+from scalinglab.sweep.pools import engines, worker
 from scalinglab.sweep.runner import Runner
 
 
@@ -101,6 +101,7 @@ def test_a_runner_is_given_its_group_only_where_it_takes_one():
 def test_there_is_one_worker_a_gpu_or_one_a_processor(monkeypatch):
     monkeypatch.setattr(engines, "_cores", lambda: 6)
     assert engines.default_workers(["cuda:0", "cuda:1"]) == 2
+    assert engines.default_workers(["cuda:0"]) == 1
     assert engines.default_workers(["cpu"]) == 6
     assert engines.default_workers([None]) == 6
 
@@ -117,6 +118,7 @@ def test_the_cause_of_a_dead_worker_names_its_signal_or_status():
     assert engines._cause(-9) == "the worker was killed by signal 9 (out of memory?)"
     assert engines._cause(-15) == "the worker was killed by signal 15"
     assert engines._cause(3) == "the worker ended with status 3"
+    assert engines._cause(0) == "the worker ended with status 0"
 
 
 def test_an_estimate_is_the_start_and_the_longer_of_all_work_shared_and_the_longest_task():
@@ -190,6 +192,7 @@ def test_workers_on_one_gpu_have_parts_of_its_memory(workers, devices, share, mo
 def test_a_task_needs_one_processor_and_no_gpu_by_default():
     defaults = {name: p.default for name, p in inspect.signature(execute).parameters.items()}
     assert (defaults["cpus"], defaults["gpus"], defaults["engine"]) == (1, 0, "local")
+    assert (defaults["attempts"], defaults["progress"]) == (5, True)
 
 
 @pytest.mark.parametrize(
@@ -204,69 +207,6 @@ def test_workers_take_turns_where_they_share_a_gpu_without_mps(
     if service:
         (tmp_path / "control").touch()
     assert engines.take_turns(workers, devices) == turns
-
-
-# --- Ray, without a cluster --------------------------------------------------------------------------------
-
-
-class PretendRay(SimpleNamespace):
-    """What the engine asks of Ray; answers by reference, an exception is raised."""
-
-    exceptions = SimpleNamespace(RayError=RuntimeError)
-
-    def wait(self, references, num_returns, timeout):
-        return references[:num_returns], references[num_returns:]
-
-    def get(self, reference):
-        if isinstance(answer := self.answers[reference], Exception):
-            raise answer
-        return answer
-
-
-def pool(**answers):
-    made = object.__new__(ray_engine.RayPool)
-    made._ray = PretendRay(
-        answers=answers, cancelled=[], cancel=lambda ref, force: made._ray.cancelled.append(ref)
-    )
-    made._running = {name: {"task": number} for number, name in enumerate(answers)}
-    made._token, made._started = None, False
-    return made
-
-
-def test_a_task_of_ray_answers_once_and_a_dead_worker_is_named():
-    waiting = pool(a={"ok": True, "rows": 3}, b=RuntimeError("node lost\nmore"), c=RuntimeError())
-    assert waiting.wait(0.0) == [{"task": 0, "ok": True, "rows": 3}]
-    assert waiting.wait(0.0) == [
-        {"task": 1, "ok": False, "kind": "died", "message": "RuntimeError: node lost"}
-    ]
-    assert waiting.wait(0.0) == [{"task": 2, "ok": False, "kind": "died", "message": "RuntimeError: "}]
-    assert waiting.wait(0.0) == []
-    running = pool(a={"ok": True}, b={"ok": True})
-    running.kill()
-    assert running._ray.cancelled == ["a", "b"]
-    running.kill()
-    assert running._ray.cancelled == ["a", "b"], "once"
-
-
-def test_a_cluster_that_cannot_be_reached_is_named_with_the_reason(monkeypatch):
-    def init(error=None):
-        def start(**options):
-            if error is not None:
-                raise error
-
-        return SimpleNamespace(init=start)
-
-    ray_engine._connect(init(), "auto", {})
-    with pytest.raises(ScalinglabError, match="cannot connect to the Ray cluster at 'auto'"):
-        ray_engine._connect(init(ConnectionError("no")), "auto", {})
-    with pytest.raises(ValueError, match="wrong option"):
-        ray_engine._connect(init(ValueError("wrong option")), "auto", {})
-    with pytest.raises(ScalinglabError, match="cannot connect"):  # nothing listens on port 1
-        ray_engine._connect(init(), "127.0.0.1:1", {})
-    monkeypatch.setattr(ray_engine, "CONNECT", 0.05)
-    slow = SimpleNamespace(init=lambda **options: threading.Event().wait(0.5))
-    with pytest.raises(ScalinglabError, match=r"no answer in 0\.05 s"):
-        ray_engine._connect(slow, "auto", {})
 
 
 # --- this machine ------------------------------------------------------------
@@ -307,52 +247,6 @@ def test_a_display_is_live_in_a_terminal_alone(monkeypatch, tmp_path):
         with Display(plan, Store(tmp_path), enabled=enabled) as display:
             assert (display._live is not None) == live
             display.update()
-
-
-def cluster(*nodes, cpus=1.0, gpus=0.0, workers=None):
-    made = pool()
-    made._cpus, made._gpus, made._workers = cpus, gpus, workers
-    made._ray.nodes = lambda: [
-        {"Alive": alive, "Resources": {"CPU": c, "GPU": g}} for c, g, alive in nodes
-    ]  # fmt: skip
-    return made
-
-
-@pytest.mark.parametrize(
-    ("nodes", "needs", "slots"),
-    [
-        ([(4, 0, True), (8, 0, True)], {"cpus": 2.0}, 6), ([(4, 0, True), (8, 0, False)], {"cpus": 2.0}, 2),
-        ([(1, 0, True)], {"cpus": 2.0}, 1), ([(8, 3, True)], {"gpus": 1.0}, 3),
-        ([(2, 3, True)], {"gpus": 1.0}, 2), ([(16, 3, True)], {"gpus": 0.5}, 6),
-        ([(16, 3, True)], {"gpus": 0.3}, 9), ([(16, 5, True)], {"gpus": 2.0}, 2),
-        ([(16, 5, True)], {"cpus": 0.0, "gpus": 1.0}, 5), ([(16, 5, True)], {"workers": 3}, 3),
-    ],
-)  # fmt: skip
-def test_as_many_tasks_run_as_fit_on_the_nodes(nodes, needs, slots):
-    assert cluster(*nodes, **needs).slots == slots
-
-
-def test_a_task_that_fits_on_no_node_is_said_or_refused():
-    cluster((2, 0, True), cpus=2.0)._check_room(alone=True)
-    with pytest.raises(
-        BadInput, match="a task needs 3 CPUs and 0 GPUs on one node, and Ray has: 2 CPUs, 0 GPUs"
-    ):
-        cluster((2, 0, True), cpus=3.0)._check_room(alone=True)
-    with pytest.warns(UserWarning, match="waits until the cluster grows"):
-        cluster((2, 0, True), (9, 9, False), gpus=1.0)._check_room(alone=False)
-
-
-def test_a_task_is_sent_with_its_device_share_and_token():
-    for gpus, device, share in ((0.0, None, 0.0), (0.5, "cuda", 0.5), (1.0, "cuda", None)):
-        made, sent = cluster((8, 8, True), gpus=gpus), []
-        made._work = SimpleNamespace(remote=lambda task, sent=sent: sent.append(task) or "reference")
-        made._token = (Path("store"), "t0ken")
-        made.submit({"task": 7})
-        assert sent == [{"task": 7, "device": device, "token": "t0ken", "share": share}]
-        assert made._running == {"reference": {"task": 7}}
-    for wrong in ({"cpus": -1}, {"gpus": -0.5}, {"gpus": 1.5}):
-        with pytest.raises(BadInput, match="neither may be negative, and a task takes a part of one GPU"):
-            ray_engine.RayPool(None, None, **wrong)
 
 
 def test_a_run_takes_copies_of_its_weights_and_its_activations_with_gradients():
@@ -414,10 +308,8 @@ def test_grids_that_were_swept_come_back_the_oldest_first(tmp_path):
         kept_grids(store)
 
 
-def test_nothing_left_costs_nothing_and_a_node_without_a_resource_has_none_of_it():
+def test_nothing_left_costs_nothing():
     nothing = Plan({}, (), (), (), 1, None).estimate()  # type: ignore[arg-type]
     assert nothing == {"flops": 0.0, "seconds": 0.0, "start_up": 0.0, "timed": 0, "trials": []}
-    assert not cluster(gpus=1.0)._fits({"CPU": 8})
-    assert cluster(gpus=0.0)._fits({"CPU": 8})
     state = {"total": 3, "done": 1, "failed": 0, "running": 0, "rows": 0, "rate": 0.0, "left": None}
     assert "Ctrl-C again" not in Display.render(state)

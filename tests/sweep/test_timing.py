@@ -26,9 +26,14 @@ class Machine:
 
     def __init__(self, delay: float) -> None:
         self.now, self.calls, self.delay = 0.0, [], delay
+        self.runs: list[int] = []
+        self.per_decade: list[int] = []
 
-    def run_many(self, settings, **_: object) -> Curves:
+    def run_many(self, settings, progress: bool, device: str) -> Curves:
+        assert not progress
         full = [Setting.from_dict(s) for s in settings]
+        self.runs.append(len(full))
+        self.per_decade.append(full[0].checkpoints_per_decade)
         steps = sum(s.total_steps(s.n_data) for s in full)
         checkpoints = sum(len(s.checkpoints(s.n_data)) for s in full)
         self.calls.append(steps // len(full))
@@ -56,6 +61,22 @@ def test_an_estimate_on_a_gpu_holds_where_trainings_vary_by_a_tenth_of_a_second(
     found = timing.probe(GRID, "cuda")
     assert found["seconds"] == pytest.approx(seconds_of(GRID), rel=1e-6 if delay == 0 else 0.12)
     assert max(machine.calls) <= timing.MOST["cuda"]
+    assert {*machine.runs} == {8}, "as many as train side by side"
+    assert machine.per_decade == [1, 1, 1, 1, 10]  # the longest as in a study
+    assert found["flops"] == pytest.approx(
+        1e9 * sum(Setting.from_dict(s).total_steps(s["n_data"]) for s in GRID)
+    )
+    assert sum(found["trials"]) == pytest.approx(machine.now, abs=0.01)
+
+
+@pytest.mark.parametrize(("device", "mixed"), [("cpu", False), ("cpu", True), ("cuda", True)])
+def test_all_runs_are_timed_on_a_processor_and_in_a_mixed_stack(monkeypatch, device, mixed) -> None:
+    machine = Machine(0.0)
+    monkeypatch.setattr(engine, "run_many", machine.run_many)
+    monkeypatch.setattr(engine, "mixes", lambda *_: mixed)
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: machine.now)
+    assert timing.probe(GRID, device)["seconds"] == pytest.approx(seconds_of(GRID), rel=1e-6)
+    assert {*machine.runs} == {len(GRID)}
 
 
 def test_trials_of_a_slow_network_stay_short() -> None:
@@ -80,9 +101,12 @@ def _start(device: str, ready: float | None, monkeypatch) -> float:
 
     class Workers:
         def __init__(self, workers, devices, started=None):
+            assert (workers, devices) == (1, [device])
             assert (started == "a worker") == device.startswith("cuda")
 
         def submit(self, task):
+            (short,) = task["settings"]
+            assert (short["steps"], short["checkpoints_per_decade"]) == (1, 1)
             clock.now += 3.0
 
         def wait(self, seconds):

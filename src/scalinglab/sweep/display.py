@@ -21,7 +21,6 @@ class Display:
         self.plan, self.store = plan, store
         self.enabled = enabled and sys.stderr.isatty()
         self.start = self.shown = time.monotonic()
-        self.before = len(plan.done) + len(plan.failed)
         self.cost = {run: task.cost / len(task.settings) for task in plan.tasks for run in task.runs}
         self._live: Live | None = None
 

@@ -1,0 +1,397 @@
+"""Both sides of every limit of a sweep: grids, plans, starts of workers, tokens, the live display."""
+
+import io
+import itertools
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from scalinglab.errors import BadInput
+from scalinglab.store import Store
+from scalinglab.support import phases
+from scalinglab.sweep import Grid, Plan, SweepWarning, Task, driver, execute, training
+from scalinglab.sweep import plan as planning
+from scalinglab.sweep.display import Display
+from scalinglab.sweep.driver import Driver, Wish, again
+from scalinglab.sweep.pools import engines, preflight, worker
+from scalinglab.sweep.pools.engines import LocalPool
+from scalinglab.sweep.runner import Runner, load
+from tests.sweep import pretend
+
+RUNNER = "tests.sweep.pretend"
+
+# --- grids -----------------------------------------------------------------------------------------
+
+
+def sizes(**values):
+    return [setting["size"] for setting in Grid(axes={"size": values}).settings()]
+
+
+def test_the_smallest_ranges_that_are_allowed():
+    assert sizes(largest=8, ratio=2, count=1) == [8]
+    assert sizes(largest=0.5, ratio=2, count=2) == [0.25, 0.5]
+    assert sizes(**{"from": 3, "to": 7, "points": 2}) == [3, 7]
+    with pytest.raises(BadInput, match="count ≥ 1"):
+        sizes(largest=8, ratio=2, count=0)
+    with pytest.raises(BadInput, match="two points or more"):
+        sizes(**{"from": 3, "to": 7, "points": 1})
+    with pytest.raises(BadInput, match=r"gives \[0, 1\], not all different and positive"):
+        sizes(largest=1, ratio=10, count=2)
+
+
+def test_above_and_below_leave_their_ends_out():
+    rules = [{"match": {"size": {"above": 1, "below": 3}}, "set": {"kind": "b"}}]
+    grid = Grid(axes={"size": [1, 2, 3]}, setting={"kind": "a"}, when=rules)
+    assert [s["kind"] for s in grid.settings()] == ["a", "b", "a"]
+
+
+def test_a_part_replaces_the_zipped_axes_that_it_names_and_keeps_the_others():
+    common = [{"size": [1, 2], "kind": ["a", "b"]}, {"x": [5, 6]}]
+    parts = [{"zip": [{"size": [7, 8, 9], "kind": ["c", "d", "e"]}]}, {"axes": {"y": [0]}}]
+    found = Grid(zip=common, parts=parts).settings()
+    assert {(s["size"], s["kind"], s["x"]) for s in found if "y" not in s} == {
+        (size, kind, x) for (size, kind), x in itertools.product([(7, "c"), (8, "d"), (9, "e")], (5, 6))
+    }
+    assert len([s for s in found if "y" in s]) == 4
+
+
+def test_a_grid_is_kept_as_what_was_given():
+    given = {"axes": {"size": [1, 2]}, "seeds": 2, "experiment": "e"}
+    assert Grid.from_dict(given).to_dict() == given
+    assert Grid(axes={"size": [1]}, runner=RUNNER).to_dict() == {"axes": {"size": [1]}, "runner": RUNNER}
+
+
+def test_planned_runs_are_completed_by_own_runners_and_custom_ones_are_not_imported():
+    custom = Grid(axes={"size": [1, 2]}, runner="a.module.that.is.not.here")
+    assert len(planning.planned_runs(custom)) == 2
+    trained = Grid({"model": "mlp", "dataset": "digits", "epochs": 1}, axes={"n_data": [100, 200]})
+    names = {planning.run_name(training.identity(s)) for s in trained.settings()}
+    assert planning.planned_runs(trained) == names
+
+
+# --- runners ---------------------------------------------------------------------------------------
+
+
+def test_a_package_that_a_runner_lacks_is_named_and_not_taken_for_the_runner(tmp_path, monkeypatch):
+    (tmp_path / "runner_of_mine.py").write_text("import a_package_that_is_not_here")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ModuleNotFoundError, match="a_package_that_is_not_here"):
+        load("runner_of_mine")
+    for name in ("no_runner_of_mine", "no_folder.of_mine"):
+        with pytest.raises(BadInput, match=f"no runner '{name}'"):
+            load(name)
+
+
+def test_a_runner_prepares_where_it_can():
+    seen = []
+    Runner("r", SimpleNamespace(prepare=lambda *what: seen.append(what))).prepare([{"a": 1}], "cpu")
+    Runner("r", SimpleNamespace()).prepare([{"a": 1}], "cpu")
+    assert seen == [([{"a": 1}], "cpu")]
+
+
+def test_the_cost_of_a_run_counts_steps_batch_width_and_depth():
+    torch = pytest.importorskip("torch")
+    setting = {"model": "mlp", "dataset": "digits", "n_data": 100, "steps": 7, "batch_size": 10, "width": 3.0}
+    assert training.cost({**setting, "depth": 1}) == 7 * 10 * 9
+    assert training.cost({**setting, "depth": 2}) == 7 * 10 * 9 * 2
+    assert training.cost(setting) in (7 * 10 * 9, 7 * 10 * 9 * 2)
+    assert not torch.cuda.is_initialized()
+
+
+def test_small_networks_of_all_kinds_are_one_group_on_a_gpu(monkeypatch):
+    engine = pytest.importorskip("scalinglab.train.engine")
+    common = {"dataset": "digits", "epochs": 1, "n_data": 100}
+    settings = [
+        {"model": model, "width": w, **common} for model, w in (("mlp", 1.0), ("cnn", 1.0), ("mlp", 2.0))
+    ]
+    monkeypatch.setattr(engine, "group", lambda full, place, max_stacked: [[one] for one in full])
+    monkeypatch.setattr(engine, "mixes", lambda one, place: place.type == "cuda" and one.model == "mlp")
+    for gpu, groups in ((True, [["cnn"], ["mlp", "mlp"]]), (False, [["mlp"], ["cnn"], ["mlp"]])):
+        monkeypatch.setattr(training, "_cuda", lambda device, gpu=gpu: gpu)
+        found = training.alike([training.identity(s) for s in settings])
+        assert [[s["model"] for s in members] for members in found] == groups
+
+
+def test_memory_is_that_of_the_machine_where_what_is_free_is_not_known(monkeypatch):
+    def unknown(self):
+        raise OSError
+
+    monkeypatch.setattr(training, "_cuda", lambda device: False)
+    monkeypatch.setattr(Path, "read_text", unknown)
+    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 10, "SC_PHYS_PAGES": 700}.__getitem__)
+    assert training.memory_limit(None, 2) == pytest.approx(0.7 * 7000 / 2)
+    monkeypatch.delattr(os, "sysconf")
+    assert training.memory_limit(None, 1) == pytest.approx(0.7 * 4 * 2**30)
+
+
+def test_a_worker_gets_ready_without_the_compiler_where_nothing_is_compiled(monkeypatch):
+    compiling = pytest.importorskip("scalinglab.train.kernels.compiling")
+    hashed = []
+    monkeypatch.setattr(compiling, "hash_ahead", lambda: hashed.append(1))
+    training.prepare([{"model": "mlp", "dataset": "digits", "n_data": 100, "epochs": 1}], None)
+    assert hashed == []
+
+
+# --- the start of a sweep --------------------------------------------------------------------------
+
+
+class Stop(Exception):
+    """The sweep came to the point that is looked at."""
+
+
+@pytest.mark.parametrize(
+    ("engine", "device", "prepares", "here", "early", "devices"),
+    [
+        ("local", None, True, ["cuda:0"], "kept", ["cuda:0"]),
+        ("local", None, True, [None], "killed", [None]),
+        ("local", None, True, ["cpu"], "killed", ["cpu"]),
+        ("local", "cpu", True, ["cuda:0"], "none", ["cpu"]),
+        ("local", None, False, ["cuda:0"], "none", ["cuda:0"]),
+        ("ray", None, True, ["cuda:0"], "none", [None]),
+        ("ray", "cuda", True, ["cpu"], "none", ["cuda"]),
+    ],
+)
+def test_a_worker_is_started_early_for_a_gpu_alone(
+    tmp_path, monkeypatch, engine, device, prepares, here, early, devices
+):
+    asked, killed, opened = [], [], []
+    process = SimpleNamespace(kill=lambda: killed.append(1))
+    module = SimpleNamespace(prepare=None) if prepares else SimpleNamespace()
+    monkeypatch.setattr(driver, "load", lambda name: SimpleNamespace(module=module, devices=lambda: here))
+    monkeypatch.setattr(driver, "start_early", lambda task: asked.append(task) or process)
+
+    def open_pool(*given):
+        opened.extend(given)
+        raise Stop
+
+    monkeypatch.setattr(driver, "open_pool", open_pool)
+    with pytest.raises(Stop):
+        execute(Grid(axes={"size": [1, 2]}, runner=RUNNER), tmp_path, engine=engine, device=device)
+    assert bool(asked) == (early != "none")
+    assert [len(task["settings"]) for task in asked] == [1] * len(asked)
+    assert bool(killed) == (early == "killed")
+    assert opened[3] == devices
+    assert (opened[-1] is process) == (early == "kept")
+
+
+@pytest.mark.parametrize(
+    ("engine", "turns", "said"), [("local", True, 1), ("local", False, 0), ("ray", True, 0)]
+)
+def test_workers_that_take_turns_on_a_gpu_are_told_of_mps(
+    tmp_path, monkeypatch, recwarn, engine, turns, said
+):
+    def stop(*_, **__):
+        raise Stop
+
+    pool = SimpleNamespace(slots=3, kill=lambda: None)
+    monkeypatch.setattr(driver, "open_pool", lambda *_: pool)
+    monkeypatch.setattr(driver, "take_turns", lambda workers, devices: turns)
+    monkeypatch.setattr(driver, "make_plan", stop)
+    with pytest.raises(Stop):
+        execute(Grid(axes={"size": [1]}, runner=RUNNER), tmp_path, engine=engine)
+    found = [str(w.message) for w in recwarn if w.category is SweepWarning]
+    assert len(found) == said
+    assert all(text.startswith("3 workers on 1 GPU compute in turns: start CUDA's MPS") for text in found)
+
+
+def test_the_folder_is_tried_where_runs_are_left_and_many_runs_become_one_file(tmp_path, monkeypatch):
+    tried = []
+
+    class Here(LocalPool):
+        """Does its tasks in this process."""
+
+        def __init__(self):
+            super().__init__(1)
+            self.answered = []
+
+        def preflight(self, store):
+            tried.append(store)
+
+        def submit(self, task):
+            self.answered.append({"task": task["task"], **worker.execute({**task, "token": None})})
+
+        def wait(self, seconds):
+            found, self.answered[:] = list(self.answered), []
+            return found
+
+    monkeypatch.setattr(driver, "open_pool", lambda *_: Here())
+    monkeypatch.setattr(driver, "COMPACT_FROM", 3)
+    for seeds, files in ((3, 3), (4, 1)):
+        grid = Grid(seeds=seeds, runner=RUNNER)
+        assert execute(grid, tmp_path).count("done") == seeds
+        assert len(list((tmp_path / "sealed").glob("*.parquet"))) == files
+    assert tried == [tmp_path.absolute()] * 2
+    execute(grid, tmp_path)
+    assert len(tried) == 2  # nothing was left to do
+
+
+def test_runs_that_are_free_come_before_all_that_wait(tmp_path, monkeypatch):
+    monkeypatch.setattr(driver.time, "sleep", lambda seconds: None)
+    settings = tuple(pretend.identity({"seed": seed}) for seed in range(3))
+    plan = SimpleNamespace(tasks=())
+    found = Driver(plan, SimpleNamespace(experiment=None), Store(tmp_path), None, 2, Wish())
+    other = Task((pretend.identity({"seed": 9}),), cost=1.0, memory=1.0)
+    found.waiting = [other]
+    with Store(tmp_path).start(settings[0]):
+        task = Task(settings, cost=3.0, memory=3.0)
+        found.refusals[tuple(task.runs)] = driver.PATIENCE // 2
+        found._wait_for_others(task)
+    assert [[s["seed"] for s in one.settings] for one in found.waiting] == [[1, 2], [9], [0]]
+
+
+def test_a_sweep_is_done_again_from_a_store_alone(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(BadInput, match="folder is not a store"):
+        again(tmp_path / "folder")
+    Store(tmp_path / "store").start({"a": 1}).close()
+    with pytest.raises(BadInput, match="keeps no grid"):
+        again(tmp_path / "store")
+
+
+# --- workers ---------------------------------------------------------------------------------------
+
+
+def test_threads_are_shared_out_and_every_worker_has_one(monkeypatch):
+    monkeypatch.setattr(engines, "_cores", lambda: 8)
+    assert [engines.open_pool("local", n, None, [None])._threads for n in (1, 3, 8, 20)] == [8, 2, 1, 1]
+
+
+def test_processors_are_those_that_this_process_may_use(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 5)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2}, raising=False)
+    assert engines._cores() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert engines._cores() == 5
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert engines._cores() == 1
+
+
+def test_a_worker_has_its_own_session_and_its_threads(monkeypatch):
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    started = []
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **how: started.append((command, how)))
+    engines.start_worker(3)
+    ((command, how),) = started
+    assert command == [sys.executable, "-m", "scalinglab.sweep.pools.worker"]
+    assert how["start_new_session"], "Ctrl-C must not reach a worker"
+    assert how["text"]
+    assert {how["env"][f"{name}_NUM_THREADS"] for name in ("OMP", "OPENBLAS", "MKL")} == {"3"}
+
+
+def test_a_worker_that_starts_early_is_told_what_to_load(monkeypatch):
+    process = SimpleNamespace(stdin=io.StringIO())
+    monkeypatch.setattr(engines, "start_worker", lambda threads: process)
+    monkeypatch.setattr(Path, "exists", lambda self: True)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    assert engines.start_early({"runner": "train"}) is process
+    text = process.stdin.getvalue()
+    assert text.endswith("\n")
+    assert json.loads(text) == {"device": "cuda:0", "runner": "train"}
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert engines.start_early({"runner": "train"}) is None
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setattr(Path, "exists", lambda self: False)
+    assert engines.start_early({"runner": "train"}) is None
+
+
+def test_the_thread_that_listens_to_a_worker_does_not_keep_python_alive(monkeypatch):
+    made = []
+    monkeypatch.setattr(engines, "start_worker", lambda threads: SimpleNamespace())
+    monkeypatch.setattr(
+        engines.threading, "Thread", lambda **how: made.append(how) or SimpleNamespace(start=lambda: None)
+    )
+    LocalPool(1)._hire()
+    assert made[0]["daemon"] is True
+
+
+def test_a_worker_tells_the_seconds_since_its_last_task(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "_TOLD", {})
+    spent = defaultdict(float, {"a": 1.23456, "tiny": 0.0004})
+    monkeypatch.setattr(phases, "SECONDS", spent)
+    task = {"runner": RUNNER, "store": str(tmp_path), "experiment": None, "device": None}
+
+    def seconds(seed):
+        settings = [pretend.identity({"seed": seed})]
+        found = worker.execute({**task, "settings": settings, "group": settings})["seconds"]
+        return {name: value for name, value in found.items() if name in ("a", "tiny")}
+
+    assert seconds(1) == {"a": 1.235}
+    spent["a"] += 0.5
+    assert seconds(2) == {"a": 0.5}
+    assert seconds(3) == {}
+
+
+@pytest.mark.parametrize(("share", "kept"), [(0.5, [0.5]), (None, [])])
+def test_a_worker_keeps_to_its_share_of_a_gpu(tmp_path, monkeypatch, share, kept):
+    seen = []
+    monkeypatch.setattr(worker, "keep_to", seen.append)
+    settings = [pretend.identity({})]
+    task = {"runner": RUNNER, "store": str(tmp_path), "experiment": None, "device": None, "share": share}
+    assert worker.execute({**task, "settings": settings, "group": settings})["ok"]
+    assert seen == kept
+
+
+# --- tokens ----------------------------------------------------------------------------------------
+
+
+def test_tokens_of_sweeps_long_gone_are_removed(tmp_path):
+    store = tmp_path / "not" / "there" / "yet"
+    old, young = preflight.leave_token(store), preflight.leave_token(store)
+    for token, hours in ((old, 25), (young, 23)):
+        then = time.time() - 3600 * hours
+        os.utime(store / ".preflight" / token, (then, then))
+    new = preflight.leave_token(store)
+    assert {path.name for path in (store / ".preflight").iterdir()} == {young, new}
+
+
+def test_a_token_is_there_at_once_or_comes_or_the_folder_itself_is_missing(tmp_path, monkeypatch):
+    token = preflight.leave_token(tmp_path)
+    slept = []
+    monkeypatch.setattr(preflight.time, "sleep", slept.append)
+    monkeypatch.setattr(preflight, "PATIENCE", 0.0)
+    assert preflight._appears(tmp_path / ".preflight" / token)
+    monkeypatch.setattr(preflight, "PATIENCE", 60.0)
+    assert not preflight._appears(tmp_path / "other" / ".preflight" / token)
+    assert slept == []  # not even the folder: no need to wait
+    late = tmp_path / ".preflight" / "late"
+    monkeypatch.setattr(preflight.time, "sleep", lambda seconds: slept.append(seconds) or late.touch())
+    assert preflight._appears(late)
+    assert len(slept) == 1
+
+
+# --- the live display ------------------------------------------------------------------------------
+
+
+def test_the_display_draws_over_itself_and_counts_each_run_by_its_cost(tmp_path, monkeypatch):
+    made, drawn = [], []
+
+    class Live:
+        def __init__(self, **how):
+            made.append(how)
+
+        def start(self):
+            pass
+
+        stop = start
+
+        def update(self, text, refresh):
+            drawn.append((text, refresh))
+
+    monkeypatch.setattr("rich.live.Live", Live)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    two, one = Task(({"a": 1}, {"a": 2}), cost=2.0, memory=1.0), Task(({"a": 3},), cost=3.0, memory=1.0)
+    plan = Plan({}, (), (), (two, one), 1, None)  # type: ignore[arg-type]
+    with Display(plan, Store(tmp_path)) as display:
+        assert list(display.cost.values()) == [1.0, 1.0, 3.0]
+        display.shown -= 2
+        display.update()
+    assert (made[0]["transient"], made[0]["auto_refresh"], made[0]["console"].stderr) == (True, False, True)
+    assert [refresh for _, refresh in drawn] == [True]
