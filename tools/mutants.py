@@ -54,6 +54,9 @@ HEAVY = (
     "numpy", "scipy.optimize", "scipy.stats", "scipy.special", "pandas", "pyarrow.parquet", "torch",
     "sklearn.neighbors", "pytest", "matplotlib.pyplot", "typer.testing", "iminuit",
 )  # fmt: skip
+CHILDREN = {  # files whose code runs in processes of their own, and the function that starts these
+    "src/scalinglab/sweep/pools/worker.py": ("src/scalinglab/sweep/pools/engines.py", "start_worker"),
+}
 MOST_SECONDS = 20.0  # of recorded test time that one mutant may take
 SLOW_SECONDS = 240.0  # of slow tests for one mutant
 NO_TESTS = 5  # pytest's exit status where none was selected
@@ -159,12 +162,19 @@ class Covering:
                         self.lines[file][int(line)].update(tests)
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Of a default value: the tests of its function; of another line that runs at import: of the file."""
+        """Of a default value: the tests of its function; of another line that runs at import: of the file.
+
+        Of a line that runs in a process of its own: the tests that start such a process.
+        """
         lines = self.lines[mutant.file]
         names = lines[mutant.line]
         if "" in names:
             body = body_of(ROOT / mutant.file, mutant.line)
             names = set().union(*(tests for line, tests in lines.items() if body is None or line in body))
+        if not names and mutant.file in CHILDREN:
+            file, starter = CHILDREN[mutant.file]
+            body = next(f for f in functions(ROOT / file) if f.name == starter)
+            names = set().union(*(self.lines[file][k] for k in range(body.lineno + 1, body.end_lineno or 0)))
         chosen, spent = [], 0.0
         for test in sorted(names & self.seconds.keys(), key=lambda name: self.seconds[name]):
             spent += self.seconds[test]
