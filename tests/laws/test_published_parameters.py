@@ -6,6 +6,7 @@
 | `vocabulary` | sail-sg/scaling-with-vocab: approach3_isoloss.py, optimal_Nv_predict.py, exp_data.csv |
 | `parallel_streams` | parametric_fit.py of ParScale: the 48 losses of the paper's fit |
 | `overtrained`, `error_from_loss` | mlfoundations/scaling: the runs on C4 of the paper's default fit |
+| `data_mixing_2` | yegcjs/mixinglaws: losses of 70M models and the fits that mix_2_domains.ipynb prints |
 | `optimal_learning_rate`, `optimal_batch_size` | the step law, as OLMo-core quotes it |
 | `routed_experts`, `data_transferred` | tables of the papers, confirmed in a second source |
 """
@@ -90,6 +91,30 @@ def test_error_from_loss_is_fitted_as_published():
     found = [law.parameters[name] for name in ("ceiling", "k", "gamma")]
     rounded = [round(value, digits) for value, digits in zip(found, (3, 2, 3), strict=True)]
     assert rounded == [0.850, 2.08, 0.756]
+
+
+# losses of 70M models after 30,000 steps by the share of the domain, Github or Pile-CC, the other being the rest
+MIXED = np.array([0.25, 0.375, 0.5, 0.625, 0.75])
+MIXED_LOSSES = {
+    "github": [1.4443359375, 1.3859675481, 1.3278245192, 1.2935973874, 1.2567707015],
+    "pile_cc": [3.7032881603, 3.6268907402, 3.5669533170, 3.5315907171, 3.4987331081],
+}
+
+
+@pytest.mark.parametrize(
+    ("domain", "slope", "log_k", "mean_square"),
+    [("github", -1.6405, -0.6819, 3.6705e-6), ("pile_cc", -2.5189, -0.6257, 1.6657e-6)],
+)
+def test_mixture_of_two_domains_is_fitted_as_published(domain, slope, log_k, mean_square):
+    """Ye et al. 2024: c + e^(t r + b); printed are t, b and half of the mean square, c taken from a grid."""
+    losses = np.array(MIXED_LOSSES[domain])
+    law = sl.laws.fit(
+        "data_mixing_2", (MIXED, 1 - MIXED), losses, space="raw", loss="squared", priors={"t_1": (0.0, 1e3)}
+    )
+    squares = np.sum((law.predict((MIXED, 1 - MIXED)) - losses) ** 2) / 2 / len(losses)
+    assert 0.95 * mean_square < squares < 1.0005 * mean_square
+    assert law.parameters["t_1"] == pytest.approx(slope, rel=0.04)
+    assert np.log(law.parameters["k"]) == pytest.approx(log_k, abs=0.01)
 
 
 def test_score_from_loss_is_the_sigmoid_of_the_ladder():
