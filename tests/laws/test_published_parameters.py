@@ -6,6 +6,7 @@
 | `vocabulary` | sail-sg/scaling-with-vocab: approach3_isoloss.py, optimal_Nv_predict.py, exp_data.csv |
 | `parallel_streams` | parametric_fit.py of ParScale: the 48 losses of the paper's fit |
 | `overtrained`, `error_from_loss` | mlfoundations/scaling: the runs on C4 of the paper's default fit |
+| `fine_grained_experts` | scaling_laws/plotND.py of llm-random/llm-random, the authors' fit to four digits |
 | `data_mixing_2` | yegcjs/mixinglaws: losses of 70M models and the fits that mix_2_domains.ipynb prints |
 | `optimal_learning_rate`, `optimal_batch_size` | the step law, as OLMo-core quotes it |
 | `routed_experts`, `data_transferred` | tables of the papers, confirmed in a second source |
@@ -93,7 +94,7 @@ def test_error_from_loss_is_fitted_as_published():
     assert rounded == [0.850, 2.08, 0.756]
 
 
-# losses of 70M models after 30,000 steps by the share of the domain, Github or Pile-CC, the other being the rest
+# losses of 70M models after 30,000 steps by the share of the domain in a mixture of Github and Pile-CC
 MIXED = np.array([0.25, 0.375, 0.5, 0.625, 0.75])
 MIXED_LOSSES = {
     "github": [1.4443359375, 1.3859675481, 1.3278245192, 1.2935973874, 1.2567707015],
@@ -138,6 +139,8 @@ RECOVERED = {
                    {"space": "raw"}),
     "parallel_streams": (((5.4e8, 1e9, 2e9, 4.4e9), (1, 2, 4, 8)), (0.691, 21.7, 0.1894, 0.3935), 1e-3, {}),
     "overtrained": (((1e18, 1e19, 1e20, 1e21), (5, 20, 80, 320)), (1.51, 141.0, 190.0, 0.121), 1e-3, {}),
+    "fine_grained_experts": (((6.4e7, 2.6e8, 1e9, 4e9), (1.6e10, 3.3e10, 6.6e10, 1.3e11), (1, 2, 4, 8, 16)),
+                             (0.472, 18.0712, 2.0760, 30.8082, 0.1146, 0.1465, 0.5843), 1e-4, {}),
     "routed_experts": (((1.5e7, 5.5e7, 1.3e8, 3.7e8, 1.3e9), (1, 2, 4, 8, 32, 128, 512)),
                        (-0.082, -0.108, 0.009, 1.104, 1.847, 314.478), 1e-3, {}),
     "optimal_learning_rate": ((SIZES, TOKENS), (1.79, -0.713, 0.307), 0.05, {}),
