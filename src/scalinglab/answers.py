@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
-UNITS = {"compute": "FLOPs", "n_params": "parameters"}
+UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
 SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
 FURTHER = 10.0  # how many times beyond the data the answers look
 
@@ -270,7 +270,7 @@ def _optimal(best: Optimal, i: int, unit: str) -> str:
     return (
         f"{start}{count(n)} parameters (95 %: {count(n_low)} to {count(n_high)}) on {count(d)} "
         f"{unit} ({count(d_low)} to {count(d_high)}), {d / n:.3g} {per} "
-        f"({d_low / n_high:.2g} to {d_high / n_low:.2g})."
+        f"({count(d_low / n_high)} to {count(d_high / n_low)})."
     )
 
 

@@ -297,19 +297,23 @@ def test_level_of_a_hinge_is_that_of_two_parameters_at_once():
     assert diagnostics._of_two_parameters(0.9, 3) > 0.9
 
 
-def test_noise_of_given_errors_few_and_many_sizes():
+def test_noise_of_given_errors_does_not_depend_on_size():
     x, y = LINE.points.x, LINE.points.y
+    given, unknown = (sl.laws.fit("power_law", x, y, error=error) for error in (0.05 * y, None))
+    assert diagnostics._Tests(given).steepest_noise == 0
+    assert diagnostics._Tests(unknown).steepest_noise == diagnostics.STEEPEST_NOISE
 
-    def steepest(count, repeats=1, **options):
-        law = sl.laws.fit(
-            "power_law", np.repeat(x[:count], repeats), np.repeat(y[:count], repeats), **options
-        )
-        return diagnostics._Tests(law).steepest_noise
 
-    assert steepest(12, error=0.05 * y) == 0
-    assert steepest(8) == diagnostics.STEEPEST_NOISE
-    assert steepest(7) == diagnostics.UNSEEN_NOISE
-    assert steepest(7, repeats=2) == diagnostics.STEEPEST_NOISE
+def test_noise_beyond_the_points_is_that_of_the_nearest_one():
+    """Of one more run: a law known exactly leaves the noise, which is not continued beyond the points."""
+    x = np.repeat(np.geomspace(10, 1e3, 9), 40)
+    noise = np.exp(0.02 * (x / 10) ** 0.4 * np.random.default_rng(5).standard_normal(x.size))
+    law = sl.laws.fit("power_law", x, 3 * x**-0.5 * noise)
+    low, high = law.interval(np.array([10.0, 1e3, 1e4]), of="measurement")
+    smallest, largest, beyond = np.log(high / low) / 2 / stats.norm.ppf(0.975)
+    assert smallest == pytest.approx(0.02, rel=0.15)
+    assert largest == pytest.approx(0.02 * 100**0.4, rel=0.15)
+    assert beyond == pytest.approx(largest, rel=0.1)
 
 
 def test_sentences_name_what_was_rejected_and_nothing_else():
@@ -365,7 +369,8 @@ def test_adapted_ends_of_the_usual_interval_are_those_of_the_average():
     found = LINE.diagnosis
     tests, at = found.tests, np.exp(np.array([4.0, 13.0]))
     rows, centre = tests.gradient(at), np.log(LINE.predict(at))
-    for of, log_x in (("law", None), ("measurement", np.log(at))):
+    inside = np.clip(np.log(at), LOGS[0], LOGS[-1])  # noise beyond the points is that of the nearest one
+    for of, log_x in (("law", None), ("measurement", inside)):
         half = tests.usual(rows, 0.9, of == "measurement")
         below, above = found.average.ends(rows[None], 0.9, log_x)
         low, high = found.adapted(at, np.exp(centre - half), np.exp(centre + half), 0.9, of)

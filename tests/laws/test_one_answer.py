@@ -93,7 +93,7 @@ def test_three_sizes_are_refused_beyond_and_noise_that_hides_the_value_is_said()
     with pytest.raises(NotDetermined, match="cover a factor of 1e\\+02: how the curve goes on 1e\\+05 times"):
         sl.laws.extrapolate(x, y, at=1e10)
     with pytest.raises(NotDetermined, match="do not determine the value at 1e\\+08, 1e\\+03 times"):
-        sl.laws.extrapolate(x, y, at=1e8)
+        sl.laws.extrapolate(x, y, at=1e8, level=0.99)
     x, y = measured(4, 3, noise=0.3)
     with pytest.raises(NotDetermined, match="scatter by 45%"):
         sl.laws.extrapolate(x, y, at=1e6)

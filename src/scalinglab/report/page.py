@@ -118,7 +118,7 @@ def cell(value: Any) -> str:
     if isinstance(value, (int, np.integer)) and abs(int(value)) >= 10_000:
         return f"{int(value):,}"
     if isinstance(value, float):
-        if value.is_integer() and 1e3 <= abs(value) < 1e9:
+        if value.is_integer() and 1e3 <= abs(value) < 1e15:
             return f"{value:,.0f}"  # sizes, which tables hold as floats
         return "–" if value != value else f"{value:.4g}"
     return "–" if value is None else str(value)

@@ -131,9 +131,13 @@ def size_law(curves: Curves) -> Section | None:
         said.append(f"At each size the {', '.join(map(label, found.others))} with the lowest mean counts.")
     if law.unidentified:
         said.append(f"The exponent is not determined by these points: {law.unidentified}.")
+    said += law.diagnosis.sentences
     plots = [Plot(finish(legend_above(figure)), f"{title}, with the fitted law and its 95 % interval.")]
     listed = "The points" if len(table) <= LISTED else f"The points, the first {LISTED} of {len(table)}"
-    return Section(title, said, plots, [("The law", fitted), (listed, table.head(LISTED))])
+    tables = [(listed, table.head(LISTED))]
+    if law.diagnosis.bent is None:  # else these are not the parameters of this curve
+        tables.insert(0, ("The law", fitted))
+    return Section(title, said, plots, tables)
 
 
 def dynamical_laws(curves: Curves) -> list[Section]:

@@ -36,7 +36,6 @@ DRAWS = 1000
 MOST_POINTS = 500  # beyond, neighbours are averaged into this many
 TRIED_PLACES = 12  # of a hinge, over which an interval is averaged
 STEEPEST_NOISE = 0.4  # prior standard deviation of γ in noise ∝ x^γ; noise of a mean over x examples has −1/2
-UNSEEN_NOISE = 0.25  # the same for few sizes, each measured once, which show nothing of it
 REJECTED = 0.05  # p-value below which a sentence says so
 SUSPECTED = 0.2  # below which an interval counts with correlation: one that few points do not show costs more
 LEAST_DIRECTION = 1e-6  # part of a column of the Jacobian that is not in the span of the others
@@ -102,7 +101,9 @@ class Diagnosis:
         if self.tests is None:
             return low, high
         at = np.atleast_1d(np.asarray(x, float))
-        measured = np.log(at) if of == "measurement" else None
+        # noise that grows or falls with size is that of the nearest point beyond the points
+        inside = np.clip(np.log(at), self.tests.logs.min(), self.tests.logs.max())
+        measured = inside if of == "measurement" else None
         rows, bends = self.tests.gradient(at), self.tests.bends(np.log(at)) if self.bent else None
         with np.errstate(divide="ignore"):
             ends = np.log(np.atleast_1d(low)), np.log(np.atleast_1d(high))
@@ -314,10 +315,7 @@ class _Tests:
     @property
     def steepest_noise(self) -> float:
         """The prior standard deviation of γ in noise ∝ x^γ; 0 where errors are given, which say it."""
-        data = self.law.points
-        if data.error is not None:
-            return 0.0
-        return STEEPEST_NOISE if data.sizes >= FEWEST_SIZES or len(data.y) > data.sizes else UNSEEN_NOISE
+        return 0.0 if self.law.points.error is not None else STEEPEST_NOISE
 
     def bends(self, log_x: np.ndarray) -> np.ndarray:
         """(bends, n) hinges at the tried places, and a parabola in ln x: the bend that goes on."""
