@@ -16,6 +16,7 @@ from scalinglab.figures.style import (
     PALETTE,
     SEQUENTIAL,
     band,
+    log_x,
     loglog,
     panels,
     points,
@@ -85,7 +86,7 @@ def law(
     if data.y.min() > 0:
         loglog(top, "", y, title)
     else:
-        top.set(xscale="log", ylabel=y, title=title)
+        log_x(top, ylabel=y, title=title)
     if not others:  # a falling law leaves this corner free; at the line the words would cover points
         top.annotate(
             _slope_text(fitted), (0.98, 0.95), xycoords="axes fraction", ha="right", va="top", color=INK
@@ -108,7 +109,7 @@ def _draw_residuals(axis: Axes, laws: Sequence[Law], x: str) -> None:
         residuals = factor * one.residuals
         points(axis, data.x, residuals, spread, color=INK if len(laws) == 1 else color)
         limit = max(limit, 1.15 * np.max(np.abs(residuals) + (0 if spread is None else spread)))
-    axis.set(xlabel=x, ylabel=unit, xscale="log")
+    log_x(axis, xlabel=x, ylabel=unit)
     axis.set_ylim(-limit, limit)
 
 
@@ -178,7 +179,7 @@ def surface(
         flops_per_param_example * n * d, 100 * fitted.law.residuals, c=np.log10(n), cmap=SEQUENTIAL, s=12
     )
     figure.colorbar(sized, ax=right, label="log10 n_params")
-    right.set(xscale="log", xlabel="FLOPs", ylabel="residual / %", title="measured minus surface")
+    log_x(right, xlabel="FLOPs", ylabel="residual / %", title="measured minus surface")
     return figure
 
 

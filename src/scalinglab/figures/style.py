@@ -171,14 +171,19 @@ def power_of_ten(value: float) -> str:
 
 def loglog(axis: Axes, x: str, y: str, title: str = "") -> Axes:
     """Log-log axes with their labels."""
-    axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
+    log_x(axis, yscale="log", xlabel=x, ylabel=y)
     axis.set_title(title)
-    axis.xaxis.set_major_formatter(PlainNumbers())
-    axis.xaxis.set_minor_formatter(SparseNumbers())
     axis.yaxis.set_major_locator(PlainTicks())
     axis.yaxis.set_major_formatter(PlainNumbers())
     axis.yaxis.set_minor_formatter(PlainNumbers(minor=True))
     return axis
+
+
+def log_x(axis: Axes, **properties: Any) -> None:
+    """A log x axis, and other properties of the axes."""
+    axis.set(xscale="log", **properties)
+    axis.xaxis.set_major_formatter(PlainNumbers())
+    axis.xaxis.set_minor_formatter(SparseNumbers())
 
 
 def sparse(ruler: Any) -> None:
