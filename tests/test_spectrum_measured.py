@@ -182,7 +182,7 @@ def small_samples():
     return found
 
 
-@pytest.mark.parametrize(("task", "spectral"), [(1.5, 1.5), (1.3, 2.0), (2.0, 1.5), (2.5, 1.6)])
+@pytest.mark.parametrize(("task", "spectral"), [(1.05, 1.5), (1.5, 1.5), (1.3, 2.0), (2.0, 1.5), (2.5, 1.6)])
 def test_leakage_is_the_double_sum_of_perturbation_theory(task, spectral):
     k, last = np.arange(1, 40_001.0), 200
     values, power = k**-spectral, k**-task
