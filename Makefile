@@ -15,7 +15,7 @@ FACTOR ?= 20
 PACKAGE ?=
 N       ?= 60
 SEED    ?= 0
-RECORDS := $(wildcard src/scalinglab/papers/smoke/*.json)
+RECORDS := $(patsubst src/scalinglab/papers/smoke/%.json,records-%,$(wildcard src/scalinglab/papers/smoke/*.json))
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .PHONY: demo test full quick slow records check lint types docs properties mutants coverage benchmarks screenshots clean help
@@ -59,8 +59,8 @@ test: lint
 
 full: test
 	@$(MAKE) --no-print-directory slow
-	@$(MAKE) --no-print-directory records
-	@echo "==> docs";         $(MAKE) --no-print-directory docs
+	@echo "==> records of the papers at scale smoke, docs"
+	@$(MAKE) --no-print-directory -j2 $(RECORDS) docs
 
 quick: $(READY)
 	@echo "==> quick tests";  $(PYTEST) -m "not slow"
@@ -70,7 +70,7 @@ slow: $(READY)
 
 records: $(READY)
 	@echo "==> records of the papers at scale smoke"
-	@$(MAKE) --no-print-directory -j2 $(patsubst src/scalinglab/papers/smoke/%.json,records-%,$(RECORDS))
+	@$(MAKE) --no-print-directory -j2 $(RECORDS)
 
 records-%: $(READY)
 	@OMP_NUM_THREADS=1 $(BIN)/scalinglab reproduce check --paper $*
