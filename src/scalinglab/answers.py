@@ -215,8 +215,12 @@ def _exponents(fitted: Surface, unit: str) -> str:
         else:
             low, high = ends[name]
             parts.append(f"{how} {fitted.parameters[name]:.3f} (95 %: {low:.3f} to {high:.3f})")
+    if {*words} <= {*fitted.undetermined}:
+        return f"These runs determine neither the exponent of parameters nor that of {unit}."
     low, high = ends["E"]
-    known = np.isfinite(high) and high - low < fitted.parameters["E"]
+    if not np.isfinite(high):
+        return f"The loss falls {' and '.join(parts)}."
+    known = high - low < fitted.parameters["E"]
     floor = (
         f"{fitted.parameters['E']:.3g} (95 %: {low:.3g} to {high:.3g})" if known else f"at most {high:.3g}"
     )

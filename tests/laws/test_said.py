@@ -65,6 +65,9 @@ def test_next_runs_are_told_in_order_with_what_they_cost_and_narrow():
     assert runs[1].split() == ["3e+08", "5e+09", "3", "9e+18", "1.5", "%"]
     assert spent.startswith("1.02e+19 of 2e+19 FLOPs")
     assert verdict == "worth it: 1.02e+19 FLOPs in all narrow the prediction from ± 2 % to ± 1.5 %"
+    far = replace(PLAN, before=5.2, after=np.array([4.5, 3.9]), quantity="1 - y")
+    assert far.verdict.startswith("not worth it")
+    assert far.verdict.endswith("1 - y from ± 520 % to ± 390 %")
     table = PLAN.notebook_table()
     assert table.columns.tolist() == ["n_params", "n_data", "seeds", "cost", "half_width"]
     assert table.iloc[1].tolist() == [3e8, 5e9, 3, 9e18, 0.015]

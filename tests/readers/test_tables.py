@@ -188,6 +188,13 @@ def test_json_lines_with_nested_objects_arrays_and_texts(tmp_path: Path):
     assert list(sl.read(tmp_path / "deep.jsonl").frame) == ["run", "n_data", "test_loss.a"]
 
 
+def test_a_loss_of_three_decimals_is_no_thousands(tmp_path: Path):
+    (tmp_path / "loss.csv").write_text("Parameter;val loss\n30000000;4,081\n100000000;3,430\n")
+    assert sl.read(tmp_path / "loss.csv")["test_loss"].tolist() == [4.081, 3.43]
+    (tmp_path / "size.csv").write_text("n_train;test_error\n1,000;0.4\n20,000;0.3\n")
+    assert sl.read(tmp_path / "size.csv")["n_data"].tolist() == [1000, 20000]
+
+
 def test_d_counts_tokens_where_it_is_large_and_examples_where_it_is_small():
     assert sl.read({"N": [1e6, 1e7], "D": [1e9, 1e10], "loss": [3, 2]}).data_unit == "tokens"
     assert sl.read({"n_params": [1e8, 1e9], "n_data": [2e9, 3e11], "loss": [3, 2]}).data_unit == "tokens"

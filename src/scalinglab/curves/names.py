@@ -23,8 +23,8 @@ SETTINGS: dict[str, tuple[str, ...]] = {
         "bs", "batchsize", "batch", "train_batch_size", "global_batch_size", "per_device_train_batch_size",
     ),
     "n_params": (
-        "params", "n_parameters", "num_params", "num_parameters", "nparams", "parameters", "param_count",
-        "parameter_count", "n_param", "total_params", "model_params", "model_size", "N",
+        "params", "n_parameters", "num_params", "num_parameters", "nparams", "parameters", "parameter",
+        "param_count", "parameter_count", "n_param", "total_params", "model_params", "model_size", "N",
         "non_embedding_params", "params_non_embedding",
     ),
     "n_data": (

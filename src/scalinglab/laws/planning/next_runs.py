@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 NO_EFFECT = 1e-100  # of a parameter on every point at hand
 NARROWER = 0.9  # by which factor a more expensive plan has to narrow the interval
 WORTH, NOTICEABLE = 0.8, 1e-3  # a plan is worth it that narrows the interval so much, and by so much of y
+USELESS = 1.0  # half-width, as a fraction of the prediction, from which on it is none
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,11 @@ class NextRuns(Shown):
 
     @property
     def worth_it(self) -> bool:
-        """Whether the plan narrows the interval by a fifth, and by a thousandth of the prediction."""
+        """Whether the interval gets a fifth narrower, by 0.1 % of the prediction, and then leaves one."""
         if not len(self.after):
             return False
         then = float(self.after[-1])
-        return then <= WORTH * self.before and self.before - then >= NOTICEABLE
+        return then <= WORTH * self.before and self.before - then >= NOTICEABLE and then < USELESS
 
     @property
     def verdict(self) -> str:

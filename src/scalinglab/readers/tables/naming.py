@@ -8,7 +8,7 @@ import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, rename
 from scalinglab.curves.columns import IDENTITY, MEASURES, is_numeric, is_seed, tidy
-from scalinglab.curves.names import ACCURACY, ERROR, LOSS, aliases, bare
+from scalinglab.curves.names import ACCURACY, ERROR, LOSS, aliases, bare, measurement
 from scalinglab.curves.numbers import POWERS, has_decimal_comma, numbers
 
 TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
@@ -126,13 +126,21 @@ class Naming:
         values = self.frame[column]
         if is_numeric(values):
             return values
-        read = numbers(values, decimal_comma=self._decimal_comma and has_decimal_comma(values))
+        read = numbers(values, decimal_comma=self._has_decimal_comma(column))
         return None if read is None else read[0]
+
+    def _has_decimal_comma(self, column: str) -> bool:
+        """Whether commas are decimal points: as in 0,364, and in 4,081 where it is a loss."""
+        values = self.frame[column]
+        if not self._decimal_comma or is_numeric(values):
+            return False
+        measured = measurement(column) is not None or bare(column) in (*LOSS, *ERROR, *ACCURACY)
+        return has_decimal_comma(values) or (measured and bool(values.astype(str).str.contains(",").any()))
 
     def _read_numbers(self) -> None:
         """Columns of text that hold numbers as they are written: 19M, 36.4%, 1,000."""
         texts = [c for c in self.frame.columns if c not in TEXT and not is_numeric(self.frame[c])]
-        comma = self._decimal_comma and any(has_decimal_comma(self.frame[c]) for c in texts)
+        comma = any(map(self._has_decimal_comma, texts))
         for column in texts:
             if is_seed(column) and set(map(type, self.frame[column].dropna())) == {int}:
                 continue  # beyond 64 bits, where floats would merge seeds
