@@ -187,21 +187,23 @@ def small_surface_case(sizes: int, data: int, noise: float = 0.005) -> Callable:
     return one
 
 
-TENFOLD = np.array([1e4, 1e5, 1e6])  # inside, at the end of and ten times beyond the few sizes
-
-
 def few_case(
-    count: int, truth: Callable = offset, noise: float = 0.01, slope: float = 0.0, seeds: int = 1
-) -> Callable:
-    """One more run at three sizes, from `count` sizes; the noise grows towards small sizes as x^-slope."""
-    x = np.repeat(np.geomspace(1e3, 1e5, count), seeds)
+    count: int, truth: Callable = offset, noise: float = 0.01, slope: float = 0.0, seeds: int = 1,
+    largest: float = 1e5,
+) -> Callable:  # fmt: skip
+    """One more run inside, at the end of and ten times beyond `count` sizes, from each run `seeds` times.
+
+    The noise grows towards small sizes as x^-slope.
+    """
+    x = np.repeat(np.geomspace(1e3, largest, count), seeds)
+    places = np.array([np.sqrt(1e3 * largest), largest, 10 * largest])
 
     def drawn(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
         return truth(at) * np.exp(noise * (at / 1e5) ** -slope * rng.standard_normal(at.size))
 
     def one(rng: np.random.Generator) -> Ends:
-        found = sl.laws.extrapolate(x, drawn(rng, x), at=TENFOLD)
-        return found.low, found.high, drawn(rng, TENFOLD), found.mean
+        found = sl.laws.extrapolate(x, drawn(rng, x), at=places)
+        return found.low, found.high, drawn(rng, places), found.mean
 
     return one
 
@@ -336,6 +338,9 @@ CASES = (
     Case("one variable, 5 sizes", few_case(5), wanted=SMALL),
     Case("one variable, 6 sizes", few_case(6), wanted=SMALL),
     Case("one variable, 5 sizes, 3 % noise", few_case(5, noise=0.03), wanted=SMALL),
+    # the offset hides in the noise, and is often fitted as 0
+    Case("one variable, 4 sizes over a factor of 8", few_case(4, noise=0.02, largest=8e3), wanted=SMALL),
+    Case("one variable, 5 sizes over a factor of 8", few_case(5, noise=0.02, largest=8e3), wanted=SMALL),
     Case("one variable, 5 sizes, a pure power law", few_case(5, truth=power), wanted=SMALL),
     Case("one variable, 5 sizes, uneven noise", few_case(5, slope=0.3), wanted=SMALL),
     Case("one variable, 5 sizes, noise that grows", few_case(5, slope=-0.3), wanted=SMALL),

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from typer.testing import CliRunner
 
 import scalinglab as sl
@@ -82,6 +83,22 @@ def test_prediction_of_few_sizes_holds_for_both_forms():
             found = sl.laws.extrapolate(x, y, at=3e5)
             hits += found.low[0] <= truth(3e5) * np.exp(0.01 * rng.standard_normal()) <= found.high[0]
         assert hits >= 16  # P(fewer | 95 %) < 0.003
+
+
+def test_an_offset_that_is_fitted_as_zero_is_not_ruled_out():
+    """Four points of a curve that flattens below its noise: the interval holds a curve that does."""
+    x, y = np.array([1e3, 2e3, 4e3, 8e3]), np.array([0.31, 0.27, 0.24, 0.2])
+    law = sl.laws.fit("auto", x, y)
+    assert law.certificate.at_bound == ("offset",)
+    # two parameters were estimated from four points: Student's quantile with two degrees of freedom
+    r = np.log(y) - np.polyval(np.polyfit(np.log(x), np.log(y), 1), np.log(x))
+    assert law.quantile(0.95) * law.residual_std == pytest.approx(
+        stats.t.ppf(0.975, 2) * np.sqrt(r @ r / 2), rel=1e-4
+    )
+    flattened = 0.19 + (0.31 - 0.19) * (x / 1e3) ** -1.0
+    assert np.abs(np.log(flattened / y)).max() < 0.12  # within the noise that four points allow
+    found = sl.laws.extrapolate(x, y, at=8e4)
+    assert found.low[0] < 0.126 < 0.19 < found.high[0]
 
 
 def test_three_sizes_are_refused_beyond_and_noise_that_hides_the_value_is_said():

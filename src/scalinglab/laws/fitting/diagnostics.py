@@ -29,7 +29,7 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.laws.fitting.solution import Interval, Solution
-from scalinglab.laws.fitting.statistics import NoiseAverage, average_over_noise, level_quantile
+from scalinglab.laws.fitting.statistics import NoiseAverage, average_over_noise
 
 FEWEST_SIZES = 8  # below, a test of residuals has no power
 DRAWS = 1000
@@ -338,7 +338,7 @@ class _Tests:
         variance = law.variance * len(self.logs) / len(law.points.y)  # of a mean, where points are in blocks
         variance = variance * np.sum(np.linalg.solve(self.r.T, rows.T) ** 2, axis=0)
         noise = law.residual_std**2 if measured else 0.0
-        return np.asarray(np.maximum(level_quantile(level, law.dof) * np.sqrt(variance + noise), 1e-300))
+        return np.asarray(np.maximum(law.quantile(level) * np.sqrt(variance + noise), 1e-300))
 
     def gradient(self, at: np.ndarray) -> np.ndarray:
         """(at, p) of ln law with respect to the scaled coordinates."""

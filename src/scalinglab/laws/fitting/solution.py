@@ -13,7 +13,7 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data.points import Points
-from scalinglab.laws.fitting.statistics import lack_of_fit, robust_scale
+from scalinglab.laws.fitting.statistics import lack_of_fit, level_quantile, robust_scale
 from scalinglab.laws.forms.base import Form
 from scalinglab.support.deprecation import renamed_attribute, renamed_fields
 
@@ -122,6 +122,17 @@ class Solution:
         r = self.problem.residuals(self.coordinates[None])[0, : len(self.points.y)]
         inside = float(np.average(np.abs(r) <= self.delta, weights=self.problem.count[0]))
         return self.scale / max(inside, 1 / len(r))
+
+    def quantile(self, level: float) -> float:
+        """Student's two-sided quantile for the law at a size, in units of √`scale`.
+
+        In a law of one variable a parameter at its bound was not estimated, and does not count: the variance
+        of the residuals then has so many degrees of freedom more, and is smaller by their ratio.
+        """
+        held = sum(name in self.certificate.at_bound for name in self.form.names)
+        if self.dof < 1 or not held or len(self.form.variables) > 1:
+            return level_quantile(level, self.dof)
+        return level_quantile(level, self.dof + held) * float(np.sqrt(self.dof / (self.dof + held)))
 
     @property
     def unit(self) -> float:

@@ -47,7 +47,7 @@ def interval(
 
 
 def _profile_at(law: Solution, x: Any, level: float) -> tuple[Any, Any]:
-    threshold = level_quantile(level, law.dof)
+    threshold = law.quantile(level)
     inputs = _inputs(law, x)
     shape, flat = inputs.shape[1:], inputs.reshape(len(inputs), -1)
     count = flat.shape[1]
@@ -78,7 +78,7 @@ def _inputs(law: Solution, x: Any) -> np.ndarray:
 
 def _widen(law: Solution, x: Any, low: Any, high: Any, level: float) -> tuple[Any, Any]:
     """Add the scatter of one measurement to the law's interval, in quadrature."""
-    noise = level_quantile(level, law.dof) * law.residual_std
+    noise = law.quantile(level) * law.residual_std
     centre = law.predict(x)
     if law.log:
         with np.errstate(divide="ignore"):

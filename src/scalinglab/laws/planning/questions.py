@@ -208,7 +208,7 @@ def _ratio(law: Law, both: np.ndarray, level: float) -> tuple[float, float]:
         curves = draws.predict(both)
         low, high = np.quantile(curves[:, 1] / curves[:, 0], draws.tails(level))
         return float(low), float(high)
-    ends = profile.along(law, ratio, 1, level_quantile(level, law.dof))
+    ends = profile.along(law, ratio, 1, law.quantile(level))
     return law.diagnosis.adapted_ratio(both, float(np.exp(ends[0][0])), float(np.exp(ends[1][0])), level)
 
 
