@@ -33,6 +33,15 @@ def test_few_runs_are_spread_over_the_workers():
     assert [len(task.settings) for task in plan.tasks] == [4]
 
 
+def test_no_worker_has_most_of_the_work_where_runs_can_be_parted():
+    study = grid(size=[1, 2, 4, 8])  # each run costs as much as the smaller ones together
+    plan = make_plan(study, workers=2)
+    assert [[s["size"] for s in task.settings] for task in plan.tasks] == [[8], [4], [1, 2]]
+    assert [len(make_plan(study, workers=n).tasks) for n in (1, 3, 4)] == [1, 3, 4]
+    asked = make_plan(study, workers=2, max_stacked=2)
+    assert [[s["size"] for s in task.settings] for task in asked.tasks] == [[4, 8], [1, 2]]
+
+
 def test_a_group_that_does_not_fit_into_memory_is_split():
     plan = make_plan(grid(size=[10], seed=[0, 1, 2, 3]), memory_limit=25)
     assert [len(task.settings) for task in plan.tasks] == [2, 2]

@@ -1,9 +1,9 @@
 """Planning a sweep: missing runs, grouping into tasks, order of tasks, and estimated cost.
 
 Runs that can be trained side by side are packed into tasks, no larger than memory allows and small enough
-that every worker has one; the costly tasks start first, so that the sweep does not end with one worker on
-a long run and the others idle. Which runs train together is kept in the store, so that a sweep that was
-interrupted goes on in the same groups and gives the same bits.
+that every worker has one and none has most of the work; the costly tasks start first, so that the sweep does
+not end with one worker on a long run and the others idle. Which runs train together is kept in the store, so
+that a sweep that was interrupted goes on in the same groups and gives the same bits.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from scalinglab.sweep.grid import Grid, Setting
 from scalinglab.sweep.runner import RUNNERS, Runner, load
 
 PROBES = 6  # groups that a dry run times
+BALANCE = 1.1  # a group that costs this many times a worker's share of everything is parted
 
 
 @dataclass(frozen=True)
@@ -181,10 +183,12 @@ def make_plan(
     new = [setting for setting in todo if run_name(setting) not in grouped]
     size = max_stacked or runner.capacity(device)
     limit = memory_limit or runner.memory_limit(device, workers)
+    most = math.inf if max_stacked else BALANCE * sum(map(runner.cost, new)) / workers
     for alike in runner.alike(new) if new else []:
         share = max(1, min(size, math.ceil(len(alike) / workers)))
         ordered = sorted(alike, key=runner.cost)  # those that end together stay together
-        groups += _fitting([ordered], runner, share, limit)
+        for group in _fitting([ordered], runner, share, limit):
+            groups += _balanced(group, runner, most)
     tasks = [task for group in groups if (task := _task(group, runner, {*done}))]
     tasks.sort(key=lambda task: -task.cost)
     names = tuple(tuple(map(run_name, group)) for group in groups)
@@ -207,6 +211,15 @@ def _halved(group: Sequence[Setting], runner: Runner, limit: float) -> list[Sequ
         half = len(group) // 2
         return _halved(group[:half], runner, limit) + _halved(group[half:], runner, limit)
     return [group]
+
+
+def _balanced(group: Sequence[Setting], runner: Runner, most: float) -> list[Sequence[Setting]]:
+    """Groups that cost at most a worker's share, as far as runs can be parted."""
+    costs = list(accumulate(map(runner.cost, group)))
+    if len(group) == 1 or costs[-1] <= most:
+        return [group]
+    middle = 1 + min(range(len(group) - 1), key=lambda k: abs(costs[k] - costs[-1] / 2))
+    return _balanced(group[:middle], runner, most) + _balanced(group[middle:], runner, most)
 
 
 def _task(group: Sequence[Setting], runner: Runner, done: set[str]) -> Task | None:
