@@ -44,13 +44,18 @@ from scalinglab.papers.verdict import Row, mean
 
 @dataclass(frozen=True)
 class Task:
-    """A network and its data: pooled images, or teacher–student data where `dataset` says so."""
+    """A network and its data: pooled images, or teacher–student data where `dataset` says so.
+
+    Attributes:
+        draws: permutations; None: as many as the scale has.
+    """
 
     dataset: str
     model: str = "mlp"
     loss: str = "cross_entropy"
     pool: int = 1
     hidden: int = 8
+    draws: int | None = None
 
     @property
     def name(self) -> str:
@@ -147,7 +152,7 @@ def excess_loss(task: Task, s: DataScale) -> tuple[np.ndarray, np.ndarray, pd.Da
     }  # fmt: skip
     settings = [
         {**base, "n_data": s.population // blocks, "data_block": block, "seed": draw}
-        for blocks in (1, *s.blocks) for draw in range(s.draws) for block in range(blocks)
+        for blocks in (1, *s.blocks) for draw in range(task.draws or s.draws) for block in range(blocks)
     ]  # fmt: skip
     frame = trained.runs(settings, "variance-limited in data").frame
     last = frame.sort_values("step").groupby("run", as_index=False).last()
