@@ -67,7 +67,7 @@ def test_next_runs_are_told_in_order_with_what_they_cost_and_narrow():
     assert verdict == "worth it: 1.02e+19 FLOPs in all narrow the prediction from ± 2 % to ± 1.5 %"
     far = replace(PLAN, before=5.2, after=np.array([4.5, 3.9]), quantity="1 - y")
     assert far.verdict.startswith("not worth it")
-    assert far.verdict.endswith("1 - y from ± 520 % to ± 390 %")
+    assert far.verdict.endswith("leave the prediction of 1 - y open (± 100 % and more)")
     table = PLAN.notebook_table()
     assert table.columns.tolist() == ["n_params", "n_data", "seeds", "cost", "half_width"]
     assert table.iloc[1].tolist() == [3e8, 5e9, 3, 9e18, 0.015]

@@ -84,8 +84,11 @@ class NextRuns(Shown):
         """Whether the plan is worth its cost, in a sentence."""
         if not len(self.runs):
             return f"not worth it: no run within {self.budget:.3g} {self.unit} narrows the prediction"
+        cost = f"{self.cost.sum():.3g} {self.unit} in all"
+        if self.after[-1] >= USELESS:
+            return f"not worth it: {cost} leave the {self._predicted} open (± 100 % and more)"
         change = f"from ± {_percent(self.before)} to ± {_percent(self.after[-1])}"
-        spent = f"{self.cost.sum():.3g} {self.unit} in all narrow the {self._predicted} {change}"
+        spent = f"{cost} narrow the {self._predicted} {change}"
         return f"worth it: {spent}" if self.worth_it else f"not worth it: {spent}"
 
     @property
