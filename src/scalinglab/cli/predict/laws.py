@@ -71,6 +71,8 @@ def fit(
         "tie": pairing("--tie", tie, TIE), **asked.points,
     }  # fmt: skip
     laws = [sl.laws.fit(name.strip(), asked.frame, **options) for name in form.split(",")]
+    for law in laws:
+        _refuse_rising(law, x, str(y))
     # with nothing else asked for, the prediction is that of `laws extrapolate`: one question, one answer
     unweighted = laws[0].points.error is None
     plain = form == "auto" and not bounds and (space, loss) == ("log", "huber") and unweighted
@@ -109,6 +111,21 @@ def fit(
         if n in (ends := law.parameter_intervals)
     ]
     table.finish(document, pd.concat(rows) if rows else pd.DataFrame(parameters))
+
+
+def _refuse_rising(law: Any, x: str, y: str) -> None:
+    """Refuse a fraction that rises, such as an accuracy, for a form that would take it beyond 1."""
+    from scalinglab.laws.fitting.data import rising
+    from scalinglab.laws.fitting.fit import SIMPLE
+
+    data = law.points
+    if law.form.name not in SIMPLE or rising.NOTE in data.notes or not rising.rises(data.x, data.y):
+        return
+    if (data.y < 1).all():
+        raise BadInput(
+            f"{y} rises with {x}, and {law.form.name} would take it beyond 1: leave --form out, which models "
+            f"1 - {y}, or fit the error"
+        )
 
 
 def _predicted(
