@@ -64,3 +64,18 @@ def test_a_process_keeps_what_it_loads_later(package, tmp_path) -> None:
     forbidden = environment_of(tmp_path, **{bytecode.FORBIDS: "1", "PYTHONPATH": path})
     subprocess.run([sys.executable, "-c", code], check=True, env=forbidden)
     assert list((tmp_path / "cache" / "scalinglab" / "bytecode").rglob("without_bytecode/*.pyc"))
+
+
+def test_this_process_changes_nothing_where_bytecode_is_kept_already(monkeypatch) -> None:
+    monkeypatch.delenv(bytecode.FOLDER, raising=False)
+    monkeypatch.setenv(bytecode.FORBIDS, "1")
+    monkeypatch.setattr(sys, "pycache_prefix", None)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(bytecode, "keeping_bytecode", dict)
+    bytecode.keep_bytecode_here()
+    assert (sys.pycache_prefix, sys.dont_write_bytecode) == (None, True)
+    monkeypatch.setattr(bytecode, "keeping_bytecode", lambda kept: {bytecode.FOLDER: "folder"})
+    bytecode.keep_bytecode_here()
+    assert (sys.pycache_prefix, sys.dont_write_bytecode) == ("folder", False)
+    assert os.environ[bytecode.FOLDER] == "folder"
+    assert bytecode.FORBIDS not in os.environ

@@ -9,7 +9,7 @@ import sys
 import time
 from collections import defaultdict
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -17,6 +17,7 @@ from scalinglab.errors import BadInput
 from scalinglab.store import Store
 from scalinglab.support import phases
 from scalinglab.sweep import Grid, Plan, SweepWarning, Task, driver, execute, training
+from scalinglab.sweep import grid as grid_module
 from scalinglab.sweep import plan as planning
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.driver import Driver, Wish, again
@@ -38,8 +39,11 @@ def test_the_smallest_ranges_that_are_allowed():
     assert sizes(largest=8, ratio=2, count=1) == [8]
     assert sizes(largest=0.5, ratio=2, count=2) == [0.25, 0.5]
     assert sizes(**{"from": 3, "to": 7, "points": 2}) == [3, 7]
-    with pytest.raises(BadInput, match="count ≥ 1"):
-        sizes(largest=8, ratio=2, count=0)
+    for wrong in ({"largest": 8, "ratio": 2, "count": 0}, {"largest": 0, "ratio": 2, "count": 1}):
+        with pytest.raises(BadInput, match="nested sizes need largest > 0, ratio > 1 and count ≥ 1"):
+            sizes(**wrong)
+    with pytest.raises(BadInput, match="nested sizes need"):
+        sizes(largest=8, ratio=1, count=1)
     with pytest.raises(BadInput, match="two points or more"):
         sizes(**{"from": 3, "to": 7, "points": 1})
     with pytest.raises(BadInput, match=r"gives \[0, 1\], not all different and positive"):
@@ -66,6 +70,19 @@ def test_a_grid_is_kept_as_what_was_given():
     given = {"axes": {"size": [1, 2]}, "seeds": 2, "experiment": "e"}
     assert Grid.from_dict(given).to_dict() == given
     assert Grid(axes={"size": [1]}, runner=RUNNER).to_dict() == {"axes": {"size": [1]}, "runner": RUNNER}
+
+
+@pytest.mark.parametrize("zips", [{"size": [1, 2]}, [3], [{"size": [1]}, 3], "size"])
+def test_zipped_axes_are_a_list_of_tables(zips):
+    with pytest.raises(BadInput, match=r"zip is a list of tables, each written under \[\[zip\]\]"):
+        Grid.from_dict({"zip": zips})
+
+
+def test_a_grid_and_its_parts_are_tables():
+    with pytest.raises(BadInput, match="a grid is a table of keys, not 3"):
+        Grid.from_dict(3)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match=r"a rule \[\[when\]\] is a table of keys, not 3"):
+        grid_module._apply([3], {}, [0])  # type: ignore[list-item]
 
 
 def test_planned_runs_are_completed_by_own_runners_and_custom_ones_are_not_imported():
@@ -137,6 +154,42 @@ def test_a_worker_gets_ready_without_the_compiler_where_nothing_is_compiled(monk
     monkeypatch.setattr(compiling, "hash_ahead", lambda: hashed.append(1))
     training.prepare([{"model": "mlp", "dataset": "digits", "n_data": 100, "epochs": 1}], None)
     assert hashed == []
+
+
+def test_a_worker_loads_the_compiler_where_networks_are_compiled(monkeypatch):
+    compiling = pytest.importorskip("scalinglab.train.kernels.compiling")
+    hashed = []
+    monkeypatch.setattr(compiling, "hash_ahead", lambda: hashed.append(1))
+    for name in ("torch._dynamo", "torch._inductor", "torch._inductor.compile_fx"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    setting = {"model": "mlp", "dataset": "digits", "n_data": 100, "epochs": 1, "compile": True}
+    training.prepare([setting], "cpu")
+    assert hashed == [1]
+
+
+def test_only_the_data_of_the_runs_are_looked_for(monkeypatch):
+    from scalinglab import data
+
+    asked = []
+    monkeypatch.setattr(data, "available", lambda name: asked.append(name) or "here")
+    training.check_here([{"dataset": "mnist"}, {"dataset": "a set of one's own"}], None)
+    assert asked == ["mnist"]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "device", "used"),
+    [
+        (True, None, True),
+        (True, "cuda:1", True),
+        (True, "cpu", False),
+        (False, None, False),
+        (False, "cuda", False),
+    ],
+)
+def test_a_gpu_is_used_where_there_is_one_and_no_other_device_is_asked_for(monkeypatch, gpu, device, used):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
+    assert training._cuda(device) is used
 
 
 # --- the start of a sweep --------------------------------------------------------------------------
@@ -255,6 +308,55 @@ def test_a_sweep_is_done_again_from_a_store_alone(tmp_path):
         again(tmp_path / "store")
 
 
+def test_a_plan_is_made_for_the_device_of_the_runs(tmp_path, monkeypatch):
+    asked = []
+
+    def plan(*_, **options):
+        asked.append(options)
+        raise Stop
+
+    monkeypatch.setattr(driver, "open_pool", lambda *_: SimpleNamespace(slots=2, kill=lambda: None))
+    monkeypatch.setattr(driver, "make_plan", plan)
+    monkeypatch.setattr(pretend, "devices", lambda: ["cuda:0", "cuda:1"])
+    monkeypatch.setattr(driver, "take_turns", lambda workers, devices: False)
+    for device in (None, "cpu"):
+        with pytest.raises(Stop):
+            execute(Grid(axes={"size": [1]}, runner=RUNNER), tmp_path, device=device)
+    assert [(options["device"], options["workers"]) for options in asked] == [("cuda:0", 2), ("cpu", 2)]
+
+
+@pytest.mark.parametrize(("interrupted", "failed"), [(False, True), (True, False)])
+def test_curves_come_back_with_a_warning_of_failures_and_not_after_ctrl_c(
+    tmp_path, monkeypatch, interrupted, failed
+):
+    plan = SimpleNamespace(runs={})
+    outcome = SimpleNamespace(interrupted=interrupted, failed=failed, summary=lambda: "1 failed", plan=plan)
+    monkeypatch.setattr(driver, "execute", lambda *_, **__: outcome)
+    pretend.work([pretend.identity({})], Store(tmp_path))
+    if interrupted:
+        with pytest.raises(KeyboardInterrupt):
+            driver.run({}, tmp_path)
+    else:
+        with pytest.warns(SweepWarning, match="1 failed"):
+            driver.run({}, tmp_path)
+
+
+def test_no_more_tasks_are_sent_than_there_are_slots(tmp_path):
+    most = []
+    tasks = tuple(Task((pretend.identity({"seed": k}),), cost=1.0, memory=1.0) for k in range(4))
+    plan = SimpleNamespace(tasks=tasks, runner=SimpleNamespace(name=RUNNER))
+    found = Driver(plan, SimpleNamespace(experiment=None), Store(tmp_path), None, 2, Wish())
+
+    def wait(seconds):
+        most.append(len(found.running))
+        return [{"task": next(iter(found.running)), "ok": True}]
+
+    found.pool = SimpleNamespace(slots=2, submit=lambda message: None, wait=wait)
+    found._deal = lambda task, answer: None
+    found.drive(SimpleNamespace(update=lambda ending: None))
+    assert most == [2, 2, 2, 1]
+
+
 # --- workers ---------------------------------------------------------------------------------------
 
 
@@ -263,9 +365,26 @@ def test_threads_are_shared_out_and_every_worker_has_one(monkeypatch):
     assert [engines.open_pool("local", n, None, [None])._threads for n in (1, 3, 8, 20)] == [8, 2, 1, 1]
 
 
+def test_a_pool_is_opened_as_asked(monkeypatch):
+    from scalinglab.sweep.pools import ray_engine
+
+    monkeypatch.setattr(ray_engine, "RayPool", lambda *given: given)
+    assert engines.open_pool("ray", 2, "auto", [None]) == ("auto", 2, 1, 0)
+    assert engines.open_pool("ray", None, None, [None], 2, 0.5) == (None, None, 2, 0.5)
+    assert LocalPool(1)._threads == 1
+
+
+def test_a_worker_that_started_early_is_ended_with_its_pool():
+    stdin = io.StringIO()
+    early = SimpleNamespace(stdin=stdin, stdout=io.StringIO(), wait=lambda timeout: 0)
+    LocalPool(1, started=early).close()
+    assert stdin.closed
+
+
 def test_processors_are_those_that_this_process_may_use(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2}, raising=False)
+    here = {0: {0, 1, 2}}  # 0 is this process
+    monkeypatch.setattr(os, "sched_getaffinity", here.__getitem__, raising=False)
     assert engines._cores() == 3
     monkeypatch.delattr(os, "sched_getaffinity")
     assert engines._cores() == 5
@@ -380,7 +499,8 @@ def test_the_display_draws_over_itself_and_counts_each_run_by_its_cost(tmp_path,
         def start(self):
             pass
 
-        stop = start
+        def stop(self):
+            drawn.append("stopped")
 
         def update(self, text, refresh):
             drawn.append((text, refresh))
@@ -394,4 +514,12 @@ def test_the_display_draws_over_itself_and_counts_each_run_by_its_cost(tmp_path,
         display.shown -= 2
         display.update()
     assert (made[0]["transient"], made[0]["auto_refresh"], made[0]["console"].stderr) == (True, False, True)
-    assert [refresh for _, refresh in drawn] == [True]
+    (text, refresh), stopped = drawn
+    assert refresh
+    assert "Ctrl-C" not in text
+    assert stopped == "stopped"
+
+
+def test_the_bar_of_a_single_run_is_full_when_it_is_done():
+    state = {"total": 1, "done": 1, "failed": 0, "running": 0, "rows": 0, "rate": 0.0, "left": None}
+    assert Display.render(state).split()[0] == "━" * 30

@@ -192,7 +192,7 @@ def test_workers_on_one_gpu_have_parts_of_its_memory(workers, devices, share, mo
 def test_a_task_needs_one_processor_and_no_gpu_by_default():
     defaults = {name: p.default for name, p in inspect.signature(execute).parameters.items()}
     assert (defaults["cpus"], defaults["gpus"], defaults["engine"]) == (1, 0, "local")
-    assert (defaults["attempts"], defaults["progress"]) == (5, True)
+    assert (defaults["attempts"], defaults["progress"], defaults["retry_failed"]) == (5, True, False)
 
 
 @pytest.mark.parametrize(
