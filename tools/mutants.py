@@ -1,6 +1,6 @@
 """Mutation testing: small random changes to the package, each of which some test must notice.
 
-    python tools/mutants.py [PACKAGE …] [--number 60] [--seed 0] [--jobs 1] [--slow]
+    python tools/mutants.py [PACKAGE …] [--number 60] [--seed 0] [--apart NUMBER SEED] [--jobs 1] [--slow]
 
 A mutant changes one constant, comparison, arithmetic or boolean operator, or removes one guard. It is
 applied to a copy of the repository and run against those quick tests of its package, and of the commands
@@ -377,6 +377,10 @@ def main() -> None:
     )
     parser.add_argument("-n", "--number", type=int, default=60, help="mutants in all")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument(
+        "--apart", nargs=2, type=int, metavar=("NUMBER", "SEED"), default=(0, 0),
+        help="leave out the mutants of this sample, for whose survivors tests were written",
+    )  # fmt: skip
     parser.add_argument("--slow", action="store_true", help="try survivors against slow tests too")
     parser.add_argument("--jobs", type=int, default=1, help="mutants run at the same time")
     options = parser.parse_args()
@@ -388,8 +392,10 @@ def main() -> None:
         with contextlib.suppress(ImportError):  # its tests are skipped
             importlib.import_module(name)
     covering = {package: Covering(package) for package in options.packages}
-    work = []
+    work, earlier = [], sample(options.packages, *options.apart)
     for mutant in sample(options.packages, options.number, options.seed):
+        if mutant in earlier:
+            continue
         tests = covering[mutant.package].tests(mutant)
         work.append((mutant, tests, sum(covering[mutant.package].seconds[test] for test in tests)))
     with tempfile.TemporaryDirectory() as scratch:
