@@ -329,6 +329,7 @@ def test_correlated_neighbours_of_one_curve_widen_the_errors():
     assert scaling_fit._together(points, np.array([1.0, -1.0, 1.0, 1.0, -1.0])) == 1.0, "at least 0"
 
 
+@pytest.mark.slow
 def test_errors_of_exponents_hold_where_one_size_is_noisier_than_stated():
     """The largest size scatters four times as much as its noise says, and tells most of the exponents."""
     truth, pulls = np.array([-0.7, 0.4]), []
