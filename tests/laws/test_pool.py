@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import linalg, stats
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
@@ -113,36 +112,3 @@ def test_pilot_goes_on_where_it_began():
     more = pool.pilot(SIZES, SIZES, [1e5], budget=2e4, count=3, taken=list(first.index))
     assert not set(first.index) & set(more.index)
     assert more.before == pytest.approx(first.after[-1])
-
-
-def test_doubt_is_estimated_from_residuals_that_the_form_should_not_leave():
-    """Twenty points of an offset power law with 1 % noise: its own form is trusted, a pure one is not."""
-    x = np.geomspace(100, 1e6, 20)
-    y = (0.1 + 5 * x**-0.5) * np.exp(0.01 * np.random.default_rng(3).standard_normal(20))
-    places = ((np.log(x) - np.log(x).mean()) / np.log(x).std())[:, None]
-    right, wrong = (sl.laws.fit(form, x, y) for form in ("power_law_offset", "power_law"))
-    assert pool.estimated_doubt(right, places) < 0.1
-    assert pool.estimated_doubt(wrong, places) > 0.3
-    few = sl.laws.fit("power_law_offset", x[:3], y[:3])
-    middle = np.sqrt(pool.DOUBTS[0] * pool.DOUBTS[-1])
-    assert pool.estimated_doubt(few, places[:3]) == pytest.approx(middle), "three points say nothing"
-
-
-def test_estimated_doubt_is_the_likelihood_of_the_residuals_that_are_left():
-    """Against dense Gaussian densities of contrasts that the parameters do not move."""
-    x = np.geomspace(100, 1e5, 7)
-    y = (0.1 + 5 * x**-0.5) * np.exp(0.02 * np.random.default_rng(5).standard_normal(7))
-    law = sl.laws.fit("power_law", x, y)
-    places = ((np.log(x) - np.log(x).mean()) / np.log(x).std())[:, None]
-    design = np.column_stack([np.ones(7), -np.log(x)])  # d ln y by ln A and c
-    contrasts = linalg.null_space(design.T).T
-    near = np.exp(-(np.subtract.outer(places[:, 0], places[:, 0]) ** 2) / 2)
-    spread, deviation = np.log(y).std(), law.residuals.std()
-    total = logs = 0.0
-    for share in pool.DOUBTS:
-        for noise in pool.NOISES:
-            covariance = (share * spread) ** 2 * near + (noise * deviation) ** 2 * np.eye(7)
-            density = stats.multivariate_normal(cov=contrasts @ covariance @ contrasts.T)
-            weight = density.pdf(contrasts @ law.residuals)
-            total, logs = total + weight, logs + weight * np.log(share)
-    assert pool.estimated_doubt(law, places) == pytest.approx(np.exp(logs / total), rel=1e-4)

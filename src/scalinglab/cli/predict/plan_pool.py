@@ -33,12 +33,9 @@ def pool(
         typer.Option(help="Stop where an experiment reduces the error in the target by less than this."),
     ] = 0.01,
     doubt: Annotated[
-        float | None,
-        typer.Option(
-            help="Assumed error of the form, in standard deviations of y; 0 for an exact form. Default: "
-            "estimated from the residuals."
-        ),
-    ] = None,
+        float,
+        typer.Option(help="Assumed error of the form, in standard deviations of y; 0 for an exact form."),
+    ] = 0.02,
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:

@@ -5,15 +5,12 @@ matters, experiments are taken greedily by how much they reduce the mean varianc
 target, by variance saved per cost and by variance saved alone; the better of the two plans is kept. The
 covariance of predictions at x and x' is that of the linearised fit plus that of a doubt about the form,
 
-    j(x)ᵀ M⁻¹ j(x') + τ² k(x, x'),
+    j(x)ᵀ M⁻¹ j(x') + τ² k(x, x'),   τ = DOUBT times the spread of the measured values,
 
 with j the derivatives by the parameters and k a Gaussian process on the logarithms of the variables, given
-what was measured. τ is the geometric mean over values from a thousandth of the spread of the measured values
-to all of it, weighed by the restricted likelihood of the residuals, what the parameters take up left out
-(`estimated_doubt`): a form that lacks a term shows it, and its fits are trusted less. Without the doubt many
-cheap experiments far from the target look as good as one near it; in truth no form is exact, and a fit to
-cheap runs carries its error into the target. Before a first fit is possible (`pilot`), the process alone
-decides, with a plane added.
+what was measured. Without the doubt many cheap experiments far from the target look as good as one near it;
+in truth no form is exact, and a fit to cheap runs carries its error into the target. Before a first fit is
+possible (`pilot`), the process alone decides, with a plane added.
 
 `sequence` does both in turn: a pilot, then batches, each after a refit, until the budget is spent or no
 affordable experiment would reduce the standard deviation in the target by `tolerance`.
@@ -40,9 +37,7 @@ SHARE = 0.25  # of the budget that is left, spent between two refits
 PILOT_SHARE = 0.5  # of the budget, at most, before the first fit
 TOLERANCE = 0.01  # of the standard deviation in the target: an experiment that saves less is not worth it
 NUGGET = 1e-2  # variance of a measurement in units of the Gaussian process
-DOUBTS = np.geomspace(0.001, 1.0, 13)  # what τ may be, in units of the spread of the measured values
-NOISES = np.geomspace(0.02, 1.0, 9)  # and the noise beside it, in units of the residuals' deviation
-MOST_POINTS = 300  # residuals that tell τ; of more every second, third … is taken
+DOUBT = 0.02  # standard deviation of the doubt about a form, in units of the spread of the measured values
 
 
 @dataclass(frozen=True)
@@ -103,7 +98,7 @@ def choose(
     taken: Sequence[int] = (),
     most: int | None = None,
     tolerance: float = TOLERANCE,
-    doubt: float | None = None,
+    doubt: float = DOUBT,
 ) -> Chosen:
     """The experiments of the pool that, within the budget, most reduce the error in the target.
 
@@ -116,8 +111,7 @@ def choose(
         taken: experiments that were run already.
         most: how many at most.
         tolerance: stop where the best experiment reduces the standard deviation by less than this share.
-        doubt: τ, as a part of the spread of the measured values; 0 takes the form for exact. Default: from
-            the residuals of each law.
+        doubt: about the form, as a part of the spread of the measured values; 0 takes the form for exact.
     """
     several = [laws] if isinstance(laws, Law) else list(laws)
     pool, costs, target = _checked(pool, costs, target, len(several[0].form.variables), budget)
@@ -310,51 +304,24 @@ def _unfitted(pool: np.ndarray, target: np.ndarray, zeros: bool) -> _Belief:
     return _Belief(lambda i: covariance(both, both[i : i + 1])[:, 0], covariance(places, wanted), own, NUGGET)
 
 
-def estimated_doubt(law: Law, known: np.ndarray) -> float:
-    """τ as a part of the spread of the measured values, from the residuals.
-
-    Args:
-        known: (points, variables), where was measured, in the units of the process.
-    """
-    few = slice(None, None, -(-len(known) // MOST_POINTS))
-    rows, residuals = rows_of(law, np.atleast_2d(law.points.x).T[few]), law.residuals[few]
-    if len(residuals) <= rows.shape[1]:  # nothing is left to judge by
-        return float(np.exp(np.mean(np.log(DOUBTS))))
-    free = np.linalg.qr(rows, mode="complete")[0][:, rows.shape[1] :]
-    sizes, axes = np.linalg.eigh(free.T @ _near(known[few], known[few]) @ free)
-    squares = (axes.T @ (free.T @ residuals)) ** 2
-    doubts, noises = np.meshgrid(
-        DOUBTS * _spread(law), NOISES * max(float(np.std(residuals)), 1e-6 * law.unit)
-    )
-    variances = doubts[..., None] ** 2 * np.maximum(sizes, 0.0) + noises[..., None] ** 2
-    likelihood = -0.5 * np.sum(np.log(variances) + squares / variances, axis=-1)
-    weights = np.exp(likelihood - likelihood.max())
-    return float(np.exp(np.sum(weights.sum(axis=0) * np.log(DOUBTS)) / weights.sum()))
-
-
-def _spread(law: Law) -> float:
-    return float(np.std(np.log(law.points.y) if law.log else law.points.y))
-
-
-def _fitted(law: Law, pool: np.ndarray, target: np.ndarray, doubt: float | None) -> _Belief:
+def _fitted(law: Law, pool: np.ndarray, target: np.ndarray, doubt: float) -> _Belief:
     """After a fit: its linearised covariance, and the doubt about its form, given what was measured."""
     noise = max(law.variance, LEAST_VARIANCE * law.unit**2)
     inverse, rows = inverse_information(law), rows_of(law, np.vstack([pool, target]))
     measured = np.atleast_2d(law.points.x).T
     places, wanted, known = _inputs(pool, target, measured, zeros=bool(law.form.zeros))
     both, count = np.vstack([places, wanted]), len(pool)
-    share = estimated_doubt(law, known) if doubt is None else doubt
-    unsure = (share * _spread(law)) ** 2
-    root = np.linalg.cholesky(unsure * _near(known, known) + noise * np.eye(len(known)))
-    seen = solve_triangular(root, unsure * _near(known, both), lower=True)
+    doubt = (doubt * float(np.std(np.log(law.points.y) if law.log else law.points.y))) ** 2
+    root = np.linalg.cholesky(doubt * _near(known, known) + noise * np.eye(len(known)))
+    seen = solve_triangular(root, doubt * _near(known, both), lower=True)
 
     def column(i: int) -> np.ndarray:
         form = rows @ (inverse @ rows[i])
-        return np.asarray(form + unsure * _near(both, both[i : i + 1])[:, 0] - seen.T @ seen[:, i])
+        return np.asarray(form + doubt * _near(both, both[i : i + 1])[:, 0] - seen.T @ seen[:, i])
 
     carried = rows @ inverse
-    cross = carried[:count] @ rows[count:].T + unsure * _near(places, wanted)
-    own = np.sum(carried * rows, axis=1) + unsure - np.sum(seen**2, axis=0)
+    cross = carried[:count] @ rows[count:].T + doubt * _near(places, wanted)
+    own = np.sum(carried * rows, axis=1) + doubt - np.sum(seen**2, axis=0)
     return _Belief(column, cross - seen[:, :count].T @ seen[:, count:], own, noise)
 
 
