@@ -204,9 +204,14 @@ def test_what_is_evaluated_at_once_counts_for_a_group_and_not_for_each_run(monke
         "batch_size": 32,
         "measure": [],
     }
-    plain, fast, normed = (
+    plain, fast, normed, captured = (
         Setting.from_dict({**common, **more})
-        for more in ({}, {"precision": "bf16", "compile": True}, {"measure": ["norm", "norm_as_published"]})
+        for more in (
+            {},
+            {"precision": "bf16", "compile": True, "graphs": True},
+            {"measure": ["norm", "norm_as_published"]},
+            {"graphs": True},
+        )
     )
     trained, evaluated = 4 * (5 * 7000 + 3 * 500 * 32), 4 * 3 * 90 * 4096
     assert memory.examples_at_once(plain) == 4096
@@ -214,6 +219,7 @@ def test_what_is_evaluated_at_once_counts_for_a_group_and_not_for_each_run(monke
     assert memory.of_group([plain] * 3) == 3 * trained + evaluated
     assert memory.of_group([fast]) == 4 * 5 * 7000 + 2 * 3 * (500 * 32 + 90 * 2000)
     assert memory.of_run(normed) == trained + 2 * 4 * 7000
+    assert memory.of_group([captured]) == 4 * 5 * 7000 + 2 * (trained - 4 * 5 * 7000 + evaluated)
     wide = 160 * 32 * 32  # of a Wide ResNet of width 10
     monkeypatch.setattr(memory, "sizes", lambda setting: (7000, 500, wide))
     assert memory.examples_at_once(plain) == 1024  # 2 GB hold 1,092

@@ -107,9 +107,9 @@ def test_mixed_batches_in_bf16_follow_the_run_by_itself() -> None:
 def test_rows_of_a_mixed_stack_are_those_of_single_runs() -> None:
     """Epochs, examples and compute follow each run's batch; runs of 5 epochs end at their own step."""
     settings = [{**s, "steps": None, "epochs": 5, "checkpoint_unit": "epoch"} for s in SEARCH]
-    stacked = ordered(run_many(settings))
+    stacked = ordered(run_many(settings, device="cpu"))
     assert sorted(stacked.groupby("batch_size").step.max()) == [math.ceil(1000 / b) for b in (64, 33, 20, 8)]
-    single = ordered(engine.Curves.concat([run(s) for s in settings]))
+    single = ordered(engine.Curves.concat([run(s, device="cpu") for s in settings]))
     assert stacked["step"].equals(single["step"])
     for name in ("epoch", "examples", "compute", "n_params", "batch_size"):
         assert np.array_equal(stacked[name], single[name]), name
@@ -127,14 +127,14 @@ def test_runs_that_end_leave_the_stack(monkeypatch) -> None:
     )  # fmt: skip
     wild = {**SEARCH[3], "learning_rate": 1e30}
     short = {**SEARCH[2], "steps": 10}
-    frame = ordered(run_many([SEARCH[0], SEARCH[1], short, wild]))
+    frame = ordered(run_many([SEARCH[0], SEARCH[1], short, wild], device="cpu"))
     assert list(dict.fromkeys(seen)) == [(4, 64), (3, 33), (2, 20)]
     monkeypatch.setattr(jobs.Group, "advance", advance)
     status = frame.groupby("batch_size").status.first()
     assert status.to_dict() == {8: "done", 20: "done", 33: "done", 64: "diverged"}
     assert frame[frame.batch_size == 64].diverged_at.iloc[0] <= 3
     for setting in (*SEARCH[:2], short):
-        alone = run(setting).frame.sort_values("step")
+        alone = run(setting, device="cpu").frame.sort_values("step")
         own = frame[frame.batch_size == setting["batch_size"]]
         assert np.allclose(own.test_loss, alone.test_loss, rtol=2e-3)
 
@@ -143,7 +143,7 @@ def test_runs_that_end_leave_the_stack(monkeypatch) -> None:
 def test_a_killed_mixed_stack_resumes_to_the_same_bits(killed_at: int, tmp_path, monkeypatch) -> None:
     """Killed right after one of its runs has ended, with that checkpoint's state, or later."""
     settings = [*SEARCH[:2], {**SEARCH[2], "steps": 9}]
-    whole = ordered(run_many(settings))
+    whole = ordered(run_many(settings, device="cpu"))
 
     class Killed(BaseException):
         pass
@@ -157,13 +157,13 @@ def test_a_killed_mixed_stack_resumes_to_the_same_bits(killed_at: int, tmp_path,
 
     monkeypatch.setattr(jobs.Group, "advance", dies)
     with pytest.raises(Killed):
-        run_many(settings, store=tmp_path, save_every=0)
+        run_many(settings, store=tmp_path, save_every=0, device="cpu")
     begun = []
     monkeypatch.setattr(
         jobs.Group, "advance",
         lambda self, steps: (begun.append((self.runs, self.step)), advance(self, steps))[1],
     )  # fmt: skip
-    resumed = ordered(run_many(settings, store=tmp_path))
+    resumed = ordered(run_many(settings, store=tmp_path, device="cpu"))
     assert begun[0][0] == 2
     assert begun[0][1] >= min(killed_at, 10)
     for name in ("run", "step", "train_loss", "test_loss", "norm", "status"):

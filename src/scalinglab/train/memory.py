@@ -34,7 +34,7 @@ def of_run(s: Setting) -> float:
     """Bytes that one run adds to a group."""
     weights, activations, _ = sizes(s)
     norms = sum(name.startswith("norm") for name in s.measure)  # each is read off a copy of its own
-    trained = HELD * activations * s.batch(int(s.n_data or 1))
+    trained = _held(s) * activations * s.batch(int(s.n_data or 1))
     fused = fused_mlp.suits(s, torch.device("cuda"))  # which updates weights and momenta where they lie
     return float(4 * ((2 if fused else COPIES) + norms) * weights + _bytes(s) * trained)
 
@@ -44,13 +44,18 @@ def of_group(settings: Sequence[Setting]) -> float:
     s = settings[0]
     compiled = s.compile and s.precision != "fp32" and len(settings) == 1
     examples = PIECE if compiled else examples_at_once(s)
-    return sum(map(of_run, settings)) + float(_bytes(s) * HELD * examples * sizes(s)[2])
+    return sum(map(of_run, settings)) + float(_bytes(s) * _held(s) * examples * sizes(s)[2])
 
 
 def examples_at_once(s: Setting) -> int:
     """Examples, of all runs together, that an evaluation on a GPU takes at once: a power of two."""
     most = EVALUATED / (_bytes(s) * HELD * sizes(s)[2])
     return max(1, min(MOST, 1 << int(math.log2(max(1.0, most)))))
+
+
+def _held(s: Setting) -> int:
+    """How often activations are in memory; each captured graph has its own, and so have trials before it."""
+    return HELD * (2 if s.graphs and not s.compile else 1)  # compiled code holds few of them
 
 
 def _bytes(s: Setting) -> int:
