@@ -68,6 +68,7 @@ else:
             (1, {"batch_size": 12}),
             (1, {"batch_size": 130}),
             (2, {"optimizer": "sgd", "momentum": 0.5, "batch_size": 40}),
+            (2, {"batch_size": 130}),
             (2, {"parameterization": "mup", "learning_rate": 0.05, "width": 0.4}),
             (3, {"label_smoothing": 0.2, "pixels": "apart"}),
         ],

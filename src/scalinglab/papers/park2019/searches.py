@@ -90,7 +90,7 @@ def fig1(scale: str) -> Reproduction:
             rows += [power_row(name, found, how), slope_row(name, found, how), time_row(name, times, how)]
             parts.append(curves)
         line[0].set_title(f"{title(key, scale)}\n{line[0].get_title(loc='left')}", fontsize=8)
-        line[2].legend(fontsize=7)
+        line[2].legend(fontsize=7, loc="lower right")
         if len(searches) == 1:
             line[1].set_axis_off()
     return Reproduction(united(parts), figure, tuple(rows))
