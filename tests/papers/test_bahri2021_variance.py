@@ -122,16 +122,6 @@ def test_widths_that_are_in_the_store_are_not_trained_again(tmp_path: Path, monk
     assert (again == both).all()
 
 
-def test_a_further_width_restricts_its_kind_to_the_initializations_it_has():
-    kinds = (("erf", "mse"), ("relu", "mse"))
-    small = variance.WidthScale("digits", 1, (4, 8), 3, kinds, 6, 6, 2, further=(16, ("relu", "mse"), 2))
-    table = variance.width_table(small)
-    assert len(table) == 2 * 3 * 2 + 2
-    widths, excess = variance.width_excess(table, "relu", "mse")
-    assert (widths.tolist(), excess.shape) == ([4, 8, 16], (2, 3))
-    assert variance.width_excess(table, "erf", "mse")[1].shape == (3, 2)
-
-
 def test_networks_that_share_their_initial_weights_are_those_trained_alone(monkeypatch: pytest.MonkeyPatch):
     drawn = linearized.drawn
     count: list[int] = []

@@ -113,7 +113,7 @@ SCALES = {
         {**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6},
         PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 25_000, ("cifar10",), 3,
         (100, 20, 5), (0.0, 1.0, 2.0),
-        ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[:6],
+        ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[:4],
         {**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8},
         ("cifar10", "cifar100"), ("fashion-mnist", "cifar10"), (0.25, 0.5, 1.0, 2.0), 50_000, 1500,
     ),
