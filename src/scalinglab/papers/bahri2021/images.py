@@ -232,7 +232,8 @@ def draw(scans_: Sequence[Scan], title: str, x: str, metric: str = METRICS[0]) -
     found = [scan.exponent(metric) for scan in scans_]
     for scan, alpha, color in zip(scans_, found, style.PALETTE * 3):
         draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{scan.name}: {alpha}")
-    style.legend(axis, fontsize=7)
+    style.headroom(axis)
+    style.legend(axis, fontsize=7, ncols=2 if len(scans_) > 3 else 1)
     return figure, found
 
 
