@@ -10,7 +10,6 @@ import pytest
 
 from scalinglab import Curves
 from scalinglab.curves import columns, names, numbers, resample, run_name
-from scalinglab.curves.table import MOST_EXAMPLES
 from scalinglab.errors import BadInput
 
 
@@ -178,8 +177,8 @@ def test_what_n_data_counts():
 
     assert unit() == "examples"
     assert unit(tokens=[1.0, 2.0]) == "tokens"
-    assert unit(n_data=[10.0, MOST_EXAMPLES]) == "examples"
-    assert unit(n_data=[10.0, 1.01 * MOST_EXAMPLES]) == "tokens"
+    assert unit(n_data=[10.0, columns.MOST_EXAMPLES]) == "examples"
+    assert unit(n_data=[10.0, 1.01 * columns.MOST_EXAMPLES]) == "tokens"
     assert Curves({"width": [1.0, 2.0], "test_loss": [1.0, 0.5]}).data_unit == "examples"
 
 
