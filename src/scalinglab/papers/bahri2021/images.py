@@ -232,8 +232,8 @@ def draw(scans_: Sequence[Scan], title: str, x: str, metric: str = METRICS[0]) -
     found = [scan.exponent(metric) for scan in scans_]
     for scan, alpha, color in zip(scans_, found, style.PALETTE * 3):
         draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{scan.name}: {alpha}")
-    style.headroom(axis)
-    style.legend(axis, fontsize=7, ncols=2 if len(scans_) > 3 else 1)
+    style.headroom(axis, 0.06 * len(scans_))  # a line each
+    style.legend(axis, fontsize=7)
     return figure, found
 
 
