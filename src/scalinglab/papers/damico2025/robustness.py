@@ -315,7 +315,7 @@ def _beside(run: pd.DataFrame, theirs: Pair) -> tuple[float, float | None]:
 
 
 def _rates_figure(frames: list[tuple[pd.DataFrame, Pair]]) -> Figure:
-    """One panel a pair and size: published curve in ink, our runs coloured by rate, dashed by batch size."""
+    """One panel a pair and size: published curve in ink, ours coloured by rate, dashed at other batches."""
     shown = [(pair, size, part) for frame, pair in frames for size, part in frame.groupby("n_data")]
     figure, axes = panels_for(len(shown), 2, size=(4.2, 3.4))
     for axis, (pair, size, part) in zip(axes, shown, strict=True):
@@ -324,12 +324,12 @@ def _rates_figure(frames: list[tuple[pd.DataFrame, Pair]]) -> Figure:
             axis.plot(np.exp(curve.x), np.exp(curve.y), "-", color=INK, linewidth=1.5, label="published")
         rates = sorted(part["learning_rate"].unique())
         shades = dict(zip(rates, colors(rates), strict=True))
-        dashes = dict(zip(sorted(part["batch_size"].unique()), ("-", "--", ":"), strict=False))
         for (batch, rate), runs in part.groupby(["batch_size", "learning_rate"]):
+            dash = "-" if batch == study.SETTING["batch_size"] else "--"
             for place, (_, run) in enumerate(runs.groupby("run")):
                 label = _setting(rate, batch) if place == 0 else None
-                axis.plot(run["norm"], run["test_error"], f".{dashes[batch]}", color=shades[rate],
+                axis.plot(run["norm"], run["test_error"], f".{dash}", color=shades[rate],
                           linewidth=0.8, label=label)  # fmt: skip
-        axis.legend(loc="lower left")
+        axis.legend(loc="upper right")
         plain_ticks(axis, "y")
     return figure
