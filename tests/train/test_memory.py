@@ -26,6 +26,7 @@ GB = 1e9
 def gpu(monkeypatch, free: float, share: float = 1.0, reserved: float = 0.0, used: float = 0.0) -> None:
     """A GPU that says so about its memory."""
     readings = {
+        "is_available": lambda: True,
         "current_device": lambda: 3,
         "mem_get_info": lambda index: {3: (free, 140 * GB)}[index],
         "get_per_process_memory_fraction": lambda index: {3: share}[index],

@@ -1,4 +1,4 @@
-"""How much of a GPU's memory this process may still take, and how it gives back what it does not use."""
+"""How much of a GPU's memory this process may still take, and how it releases what it does not use."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ def free_memory(device: torch.device) -> float:
     return sum(_left(device))
 
 
-def give_back(device: torch.device) -> None:
-    """Give back what is reserved and not used, where that is more than what is left.
+def release_unused() -> None:
+    """Release what is reserved on the current GPU and not used, where that is more than what is left.
 
-    PyTorch does so by itself where it runs out of memory, but not while a graph is captured.
+    PyTorch does so by itself where it runs out of memory, but not while a graph is captured. Nothing happens
+    without CUDA.
     """
-    left, unused = _left(device)
+    if not torch.cuda.is_available():
+        return
+    left, unused = _left(torch.device("cuda"))
     if unused > left:
         torch.cuda.empty_cache()
 

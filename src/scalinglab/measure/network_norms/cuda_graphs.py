@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from scalinglab.measure.free_memory import give_back
+from scalinglab.measure.free_memory import release_unused
 
 Result = TypeVar("Result")
 
@@ -83,7 +83,7 @@ def captured(function: Callable[[], Result], pool: Any = None) -> tuple[Any, Res
     returns free memory to it, unless little is left. No garbage is collected: freeing a tensor in pinned
     memory, or another graph, is not allowed in a capture.
     """
-    give_back(torch.device("cuda", torch.cuda.current_device()))
+    release_unused()
     graph = torch.cuda.CUDAGraph()
     with _without_collection():
         graph.capture_begin(pool=pool, capture_error_mode="thread_local")
