@@ -3,7 +3,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
+# one mark for each set of extras: `make demo` first does not hide those that CI adds
+READY   = $(VENV)/.ready-$(EXTRAS)
 
 # extras of the package that are installed; continuous integration adds `logs`
 EXTRAS ?= dev

@@ -17,7 +17,10 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+
+from training_parts.origin import commit_of_code, what_was_typed
 
 PACKAGES = {
     "pandas": "pandas, pyarrow.parquet",
@@ -60,7 +63,14 @@ def main() -> None:
         cases = {"without bytecode": nowhere, "written meanwhile": kept, "with bytecode": kept}
         found = {name: imports(environment) for name, environment in cases.items()}
     if out:
-        out.write_text(json.dumps(found, indent=1))
+        origin = {
+            "command": what_was_typed(),
+            "commit": commit_of_code(),
+            "date": time.strftime("%Y-%m-%d %H:%M"),
+            "system": platform.machine(),
+            "cores": os.cpu_count(),
+        }
+        out.write_text(json.dumps(origin | found, indent=1))
     print(
         f"seconds to import, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
     )

@@ -26,6 +26,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from training_parts.origin import commit_of_code, what_was_typed
 from training_parts.results import engine_time
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -102,8 +103,8 @@ def main() -> None:
     options.width = options.width or (1.0 if gpu else 0.125)
     sizes = f"{options.sizes} sizes × {options.seeds} seeds × {options.epochs} epochs"
     result = {
-        "study": f"{options.model} on {options.dataset}, {sizes}", "command": command(),
-        "commit": commit(), "date": time.strftime("%Y-%m-%d %H:%M"),
+        "study": f"{options.model} on {options.dataset}, {sizes}", "command": what_was_typed(),
+        "commit": commit_of_code(), "date": time.strftime("%Y-%m-%d %H:%M"),
         "torch": torch.__version__, "system": platform.machine(),
         "gpu": torch.cuda.get_device_name(0) if gpu else None,
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -128,22 +129,6 @@ def main() -> None:
             report(result, options.out)
         result |= steps_alone(options, gpu)
         report(result, options.out)
-
-
-def command() -> str:
-    """What was typed, without the places on this machine that it names."""
-    words, places = ["python", "benchmarks/study.py"], ("--keep", "--out")
-    words += [
-        word for before, word in zip(sys.argv, sys.argv[1:]) if word not in places and before not in places
-    ]
-    return " ".join(words)
-
-
-def commit() -> str | None:
-    """That of the code, where it is a clone."""
-    words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    found = subprocess.run(words, capture_output=True, text=True, check=False)
-    return found.stdout.strip() or None
 
 
 def report(result: dict, out: Path | None) -> None:

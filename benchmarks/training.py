@@ -27,6 +27,7 @@ import sys
 from pathlib import Path
 
 from training_parts import cpu, gpu, plain, search, tiles
+from training_parts.origin import commit_of_code, what_was_typed
 from training_parts.plot import plot
 from training_parts.results import ONLY, Results, describe
 
@@ -96,7 +97,7 @@ def main() -> None:
     unknown = sorted(set(parts) - set(PARTS))
     if unknown:
         parser.error(f"no part {', '.join(unknown)}: choose of {', '.join(PARTS)}")
-    whole = {"machine": machine(), "command": " ".join(sys.argv), "rows": []}
+    whole = {"machine": machine(), "command": what_was_typed(), "commit": commit_of_code(), "rows": []}
     print(json.dumps(whole["machine"]), flush=True)
     for part in parts:
         print(part, flush=True)

@@ -72,6 +72,10 @@ def test_headroom_frees_the_upper_part_of_log_axes():
     headroom(axis, 0.25)
     low, high = np.log(axis.get_ylim())
     assert np.isclose((np.log(1.0) - low) / (high - low), 0.75)
+    axis.set_ylim(0.01, 1.0)
+    headroom(axis, 1.2)  # as many lines as would fill the panel
+    low, high = np.log(axis.get_ylim())
+    assert np.isclose((np.log(1.0) - low) / (high - low), 0.6)
 
 
 def labels(ruler):

@@ -200,7 +200,8 @@ def legend(axis: Axes, **kwargs: Any) -> None:
 
 
 def headroom(axis: Axes, share: float = 0.25) -> None:
-    """Keep the upper share of log axes free, for a legend that no curve runs through."""
+    """Keep the upper share of log axes free, at most 0.4, for a legend that no curve runs through."""
+    share = min(share, 0.4)
     low, high = axis.get_ylim()
     axis.set_ylim(low, high * (high / low) ** (share / (1 - share)))
 

@@ -316,7 +316,8 @@ def fig1_top_right(scale: str) -> Reproduction:
         parts.append(residual_scans(scale, [widest], s.residual_datasets))
     found, curves = joined(*parts)
     network = network_name(s.base)
-    figure, alphas = draw(found, f"resolution-limited in data: {network}", "examples D")
+    others = " and Wide ResNets" if any("WRN" in scan.name for scan in found) else ""
+    figure, alphas = draw(found, f"resolution-limited in data: {network}{others}", "examples D")
     rows = [
         below_one(scan, alpha, "α_D", "Wide ResNet" if "WRN" in scan.name else network)
         for scan, alpha in zip(found, alphas)
