@@ -25,6 +25,9 @@ class Graph:
     def capture_end(self) -> None:
         self.calls.append("end")
 
+    def pool(self) -> tuple[int, int]:
+        return (0, len(MADE))
+
 
 @pytest.fixture(autouse=True)
 def graphs(monkeypatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from scalinglab import data, nets
-from scalinglab.measure.free_memory import free_memory
+from scalinglab.measure.free_memory import free_memory, hold_pool
 from scalinglab.measure.network_norms.cuda_graphs import captured
 from scalinglab.support import phases
 from scalinglab.train import engine, jobs, memory, replicas, run_many
@@ -23,15 +23,46 @@ GPU = torch.device("cuda")
 GB = 1e9
 
 
-def gpu(monkeypatch, free: float, share: float = 1.0, reserved: float = 0.0, used: float = 0.0) -> None:
+class Graph:
+    """Stands for a CUDA graph with a memory pool of its own."""
+
+    def capture_begin(self, **_) -> None:
+        pass
+
+    def capture_end(self) -> None:
+        pass
+
+    def pool(self) -> tuple[int, int]:
+        return (0, 7)
+
+
+def segments(cached: float, pooled: float) -> list[dict]:
+    """Of PyTorch's memory on this GPU and another: free ones, those of `Graph`, and one that is in use."""
+    return [
+        {"device": device, "total_size": size, "active_size": active, "segment_pool_id": pool}
+        for device, size, active, pool in [
+            (3, cached / 2, 0, (0, 0)),
+            (3, cached / 2, 0, (0, 0)),
+            (3, pooled, 0, (0, 7)),
+            (3, 9 * GB, 1, (0, 0)),
+            (0, 9 * GB, 0, (0, 0)),
+        ]
+    ]
+
+
+def gpu(
+    monkeypatch, free: float, share: float = 1.0, reserved: float = 0.0, cached: float = 0.0,
+    pooled: float = 0.0,
+) -> None:  # fmt: skip
     """A GPU that says so about its memory."""
     readings = {
         "is_available": lambda: True,
         "current_device": lambda: 3,
         "mem_get_info": lambda index: {3: (free, 140 * GB)}[index],
         "get_per_process_memory_fraction": lambda index: {3: share}[index],
-        "memory_reserved": lambda index: {3: reserved}[index],
-        "memory_allocated": lambda index: {3: used}[index],
+        "memory_reserved": lambda index: {3: reserved, GPU: reserved}[index],
+        "memory_allocated": lambda index: {3: reserved - cached - pooled}[index],
+        "memory_snapshot": lambda: segments(cached, pooled),
         "stream": lambda stream: nullcontext(),
         "empty_cache": lambda: None,
     }
@@ -45,8 +76,8 @@ def gpu(monkeypatch, free: float, share: float = 1.0, reserved: float = 0.0, use
         ({"free": 100 * GB}, 100),
         ({"free": 100 * GB, "share": 0.3}, 42),  # of 140
         ({"free": 20 * GB, "share": 0.3}, 20),  # others hold the rest
-        ({"free": 100 * GB, "share": 0.3, "reserved": 30 * GB, "used": 10 * GB}, 32),  # 12 more, 20 unused
-        ({"free": 100 * GB, "share": 0.3, "reserved": 50 * GB, "used": 45 * GB}, 5),  # it was set too late
+        ({"free": 100 * GB, "share": 0.3, "reserved": 30 * GB, "cached": 20 * GB}, 32),  # 12 more, 20 unused
+        ({"free": 100 * GB, "share": 0.3, "reserved": 50 * GB, "cached": 5 * GB}, 5),  # it was set too late
     ],
 )
 def test_free_memory_is_within_the_process_share(says, expected, monkeypatch) -> None:
@@ -55,29 +86,40 @@ def test_free_memory_is_within_the_process_share(says, expected, monkeypatch) ->
 
 
 @pytest.mark.parametrize(
-    ("says", "given_back"),
+    ("says", "released"),
     [
-        ({"free": 100 * GB, "reserved": 30 * GB, "used": 10 * GB}, 0),
-        ({"free": 100 * GB, "share": 0.3, "reserved": 30 * GB, "used": 10 * GB}, 1),  # 12 left, 20 unused
-        ({"free": 10 * GB, "reserved": 30 * GB, "used": 10 * GB}, 1),
-        ({"free": 10 * GB, "reserved": 30 * GB, "used": 25 * GB}, 0),
+        ({"free": 100 * GB, "reserved": 30 * GB, "cached": 20 * GB}, 0),
+        ({"free": 100 * GB, "share": 0.3, "reserved": 30 * GB, "cached": 20 * GB}, 1),  # 12 left, 20 unused
+        ({"free": 10 * GB, "reserved": 30 * GB, "cached": 20 * GB}, 1),
+        ({"free": 10 * GB, "reserved": 30 * GB, "cached": 5 * GB}, 0),
+        ({"free": 10 * GB, "reserved": 30 * GB, "pooled": 20 * GB}, 0),  # it would release nothing
     ],
 )
-def test_unused_memory_is_given_back_before_a_capture_where_little_is_left(says, given_back, monkeypatch):
+def test_unused_memory_is_released_before_a_capture_where_little_is_left(says, released, monkeypatch):
     gpu(monkeypatch, **says)
     emptied: list[bool] = []
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied.append(True))
 
-    class Graph:
+    before = Graph()
+    hold_pool(before)
+
+    class Watched(Graph):
         def capture_begin(self, **_) -> None:
-            assert len(emptied) == given_back
+            assert len(emptied) == released
 
-        def capture_end(self) -> None:
-            pass
-
-    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Watched)
     assert captured(lambda: 7)[1] == 7
-    assert len(emptied) == given_back
+    assert len(emptied) == released
+
+
+def test_the_pool_of_a_graph_is_not_free_until_the_graph_is_gone(monkeypatch) -> None:
+    gpu(monkeypatch, free=10 * GB, reserved=50 * GB, cached=2 * GB, pooled=30 * GB)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    graph, _ = captured(lambda: None)
+    assert free_memory(GPU) == 12 * GB
+    del graph
+    gc.collect()
+    assert free_memory(GPU) == 42 * GB
 
 
 class Pretended:
@@ -87,8 +129,11 @@ class Pretended:
     seen: ClassVar[list[list[float]]] = []
 
     def __init__(self, size: float, steps: int = 10, kind: str = "a") -> None:
-        self.memory, self.schedules = size * GB, {"run": [steps]}
-        self.settings = [SimpleNamespace(run="run", kind=lambda: kind)]
+        self.memory, self.schedules, self.kind = size * GB, {"run": [steps]}, kind
+        self.settings = [SimpleNamespace(run="run")]
+
+    def place(self, stream: int | None = None) -> tuple[str, int | None]:
+        return self.kind, stream
 
     def work(self):
         self.at_work.append(self)
@@ -153,15 +198,61 @@ def test_while_no_job_can_go_on_all_the_time_counts_as_waiting(pretended, monkey
     assert phases.SECONDS["waiting for the GPU"] - before > 0.9 * 5 * 0.01
 
 
-def test_groups_that_have_ended_give_way_the_oldest_first(pretended, monkeypatch) -> None:
-    gpu(monkeypatch, free=0.0)  # they hold all of it
-    held = [("b", 10), ("a", 10), ("b", 10), ("c", 10)]
-    replicas._IDLE[:] = [((kind,), SimpleNamespace(memory=size * GB)) for kind, size in held]
-    assert engine._fits(Pretended(15, kind="a"), [], replicas.idle_memory())  # 40 in all: 25 are left
-    assert [place[0] for place, _ in replicas._IDLE] == ["a", "b", "c"]
+def left_idle(*held: tuple[str, int, float]) -> None:
+    """Groups that have ended: what they can be reused for, their stream, and their gigabytes."""
+    replicas._IDLE[:] = [((kind, stream), SimpleNamespace(memory=size * GB)) for kind, stream, size in held]
+
+
+@pytest.mark.parametrize(
+    ("size", "left"),
+    [
+        (8, [("b", 1), ("a", 7), ("c", 2), ("a", 3)]),  # of 40 GB; it takes over the second
+        (15, [("b", 1), ("a", 7), ("a", 3)]),  # the first is older, but a job that waits can use it
+        (25, [("b", 1), ("a", 7)]),  # the last is one of another stream, for which no job waits
+        (35, [("a", 7)]),
+        (99, [("a", 7)]),
+    ],
+)
+def test_groups_that_have_ended_are_dropped_where_a_job_needs_their_memory(
+    size, left, pretended, monkeypatch
+) -> None:
+    gpu(monkeypatch, free=10 * GB, reserved=99 * GB)
+    monkeypatch.setattr(Pretended, "work", lambda self: iter([1]))
+    left_idle(("b", 1, 10), ("a", 7, 10), ("c", 2, 10), ("a", 3, 10))
+    list(engine._work([Pretended(size), Pretended(1, steps=1, kind="b")], GPU))
+    assert [place for place, _ in replicas._IDLE] == left
+
+
+@pytest.mark.parametrize(("reserved", "most"), [(60, 4), (20, 2)])
+def test_what_ended_groups_hold_is_no_more_than_what_is_reserved(
+    reserved, most, pretended, monkeypatch
+) -> None:
+    gpu(monkeypatch, free=10 * GB, reserved=reserved * GB)  # 0.8 · (10 + 40) and 0.8 · (10 + 20) GB
+    left_idle(("b", 1, 40))
+    list(engine._work([Pretended(10) for _ in range(6)], GPU))
+    assert max(map(len, Pretended.seen)) == most
+
+
+def test_whether_a_job_fits_is_a_question_that_changes_nothing(pretended, monkeypatch) -> None:
+    gpu(monkeypatch, free=0.0)
+    left_idle(("b", 1, 10))
     busy = [SimpleNamespace(memory=30 * GB)]
-    assert not engine._fits(Pretended(15, kind="a"), busy, 40 * GB)
-    assert len(replicas._IDLE) == 3  # nothing is given up for a job that must wait anyway
+    assert engine._fits(Pretended(10), busy, 40 * GB)
+    assert not engine._fits(Pretended(11), busy, 40 * GB)
+    assert engine._fits(Pretended(99), [], 40 * GB)
+    assert len(replicas._IDLE) == 1
+
+
+@pytest.mark.parametrize("changed", [{}, {"learning_rate": 0.3}, {"n_data": 32}, {"seed": 1}])
+def test_the_place_of_a_job_is_that_of_its_group(changed, monkeypatch) -> None:
+    small = {"model": "mlp", "dataset": "digits", "width": 0.1, "n_data": 64, "steps": 2, "batch_size": 32}
+    cpu, saving = torch.device("cpu"), SimpleNamespace()
+    first, second = (
+        jobs.Job([Setting.from_dict({**small, **more})], cpu, None, None, saving, ["run"])
+        for more in ({}, changed)
+    )
+    assert jobs.build(second.settings, cpu).place == second.place()
+    assert (first.place() == second.place()) == (changed in ({}, {"seed": 1}))
 
 
 def test_runs_that_have_ended_hold_no_memory(monkeypatch) -> None:

@@ -34,7 +34,7 @@ from scalinglab.train.checkpoints.saving import Saving
 from scalinglab.train.jobs import Job, resident_of, size_of
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.memory import SHARE
-from scalinglab.train.replicas import idle_memory, leave_idle, program, streams
+from scalinglab.train.replicas import Place, drop_idle, idle_memory, program, streams
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import drawn
 
@@ -264,11 +264,12 @@ def stack_size(setting: Setting, device: torch.device) -> int:
 
 @dataclass
 class Turn:
-    """What a job does next, the bytes it takes, its stream, and the condition it waits for."""
+    """What a job does next, the bytes it takes, its stream and place, and the condition it waits for."""
 
     work: Iterator[int | Callable[[], bool]]
     memory: float
     stream: torch.cuda.Stream
+    place: Place
     until: Callable[[], bool] | None = None
 
 
@@ -284,14 +285,16 @@ def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
     waiting = sorted(jobs, key=lambda job: -max(job.schedules[s.run][-1] for s in job.settings))
     free = streams(device, STREAMS)
     active: list[Turn] = []
-    limit = SHARE * free_memory(device) + idle_memory()
+    idle = min(idle_memory(), torch.cuda.memory_reserved(device))  # an estimate, and no more than there is
+    limit = SHARE * (free_memory(device) + idle)
     with ThreadPoolExecutor(DRAWING, thread_name_prefix="scalinglab-draw") as drawing:
         while waiting or active:
             while waiting and free and _fits(waiting[0], active, limit):
                 job, stream = waiting.pop(0), free.pop()
                 for soon in (job, *waiting[:STREAMS]):
                     _draw_ahead(soon, drawing)
-                active.append(Turn(job.work(), job.memory, stream))
+                active.append(Turn(job.work(), job.memory, stream, job.place(stream)))
+                _drop_idle_beside(active, waiting[:STREAMS], limit)
             moved = False
             for turn in list(active):
                 if turn.until is not None and not turn.until():  # asked last: the turn before may change it
@@ -314,15 +317,16 @@ def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
 
 
 def _fits(job: Job, active: Sequence[Turn], limit: float) -> bool:
-    """Whether a job can start beside the active ones; one by itself always can.
+    """Whether a job can start beside the active ones; one by itself always can."""
+    return not active or job.memory + sum(turn.memory for turn in active) <= limit
 
-    Groups that have ended, and whose captured graphs it cannot use, are given up where it needs their memory.
-    """
-    left = limit - job.memory - sum(turn.memory for turn in active)
-    if active and left < 0:
-        return False
-    leave_idle(max(left, 0.0), job.settings[0].kind())
-    return True
+
+def _drop_idle_beside(active: Sequence[Turn], waiting: Sequence[Job], limit: float) -> None:
+    """Drop groups that have ended where the active ones need their memory, but for those these reuse."""
+    left = max(0.0, limit - sum(turn.memory for turn in active))
+    taken = {turn.place for turn in active}
+    if idle_memory(taken) > left:
+        drop_idle(left, taken, {job.place()[0] for job in waiting})
 
 
 def _draw_ahead(job: Job, drawing: ThreadPoolExecutor) -> None:

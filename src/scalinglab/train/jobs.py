@@ -35,7 +35,7 @@ from scalinglab.train.checkpoints.extra_measurements import READINGS, Reading, r
 from scalinglab.train.checkpoints.measuring import MARGINS, Checkpoint, Measure
 from scalinglab.train.checkpoints.saving import Saving
 from scalinglab.train.kernels.onednn import small_products, suits
-from scalinglab.train.replicas import Group, Snapshot, group_of, release
+from scalinglab.train.replicas import Group, Place, Snapshot, group_of, place_of, release
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Named
 from scalinglab.train.variants.projection import EVERY, Projection
@@ -78,6 +78,11 @@ class Job:
         self.pending: Checkpoint | None = None  # measured, and on its way to the host
         self.snapshot: Snapshot | None = None  # of the group at that checkpoint
         self.turns: deque[torch.cuda.Event] = deque()  # ends of the turns that a GPU has before it
+
+    def place(self, stream: torch.cuda.Stream | None = None) -> Place:
+        """Where its group can be that of a job before it, of which captured graphs are reused."""
+        resident = resident_of(dataset_of(self.settings[0]), self.device)
+        return place_of(self.settings, resident, [size_of(s) for s in self.settings], stream)
 
     def work(self) -> Iterator[int | Callable[[], bool]]:
         """Train to the end; yields the number of rows written, after every few steps.

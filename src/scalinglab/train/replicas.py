@@ -10,7 +10,7 @@ that steps can be captured once as a CUDA graph and replayed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -61,7 +61,8 @@ def program(setting: Setting, resident: Resident, runs: int) -> Program:
     return _PROGRAMS[key]
 
 
-_IDLE: list[tuple[tuple[Any, ...], Group]] = []
+Place = tuple[tuple[Any, ...], int | None]  # what a group must agree in to be reused, and its stream
+_IDLE: list[tuple[Place, Group]] = []
 
 
 def group_of(
@@ -76,14 +77,16 @@ def group_of(
         settings, resident, subsets: as in `Group`.
         initial: the runs' initial weights, where they have been drawn before (`training_step.drawn`).
     """
-    key = _place(settings, resident, subsets)
-    for place, (kind, group) in enumerate(_IDLE):
-        if kind == key:
-            del _IDLE[place]
+    device = resident.device
+    stream = torch.cuda.current_stream(device) if device.type == "cuda" else None
+    place = place_of(settings, resident, [len(subset) for subset in subsets], stream)
+    for k, (idle, group) in enumerate(_IDLE):
+        if idle == place:
+            del _IDLE[k]
             group.restart(settings, subsets, initial)
             return group
     group = Group(settings, resident, subsets, initial)
-    group.place = key
+    group.place = place
     return group
 
 
@@ -94,31 +97,42 @@ def release(group: Group) -> None:
         del _IDLE[:-IDLE]
 
 
-def idle_memory(other_than: str | None = None) -> float:
-    """Bytes held by groups that have ended, but for those of one kind, which the next of it take over."""
-    return sum(group.memory for place, group in _IDLE if place[0] != other_than)
+def idle_memory(taken: Collection[Place] = ()) -> float:
+    """Bytes held by groups that have ended, but for those at places that jobs are about to take."""
+    return sum(group.memory for place, group in _IDLE if place not in taken)
 
 
-def leave_idle(most: float, other_than: str) -> None:
-    """Give up groups of other kinds that have ended, the oldest first, until they hold at most so much."""
+def drop_idle(keep_at_most: float, taken: Collection[Place], wanted: Collection[tuple[Any, ...]]) -> None:
+    """Drop groups that have ended until they hold at most so many bytes.
+
+    Those that no waiting job can reuse go first, then the oldest.
+
+    Args:
+        keep_at_most: bytes.
+        taken: places of jobs that have started; groups there are theirs.
+        wanted: places of jobs that wait, without the stream, which they have not got yet.
+    """
     before = len(_IDLE)
-    while idle_memory(other_than) > most:
-        del _IDLE[next(k for k, (place, _) in enumerate(_IDLE) if place[0] != other_than)]
+    while idle_memory(taken) > keep_at_most:
+        others = [k for k, (place, _) in enumerate(_IDLE) if place not in taken]
+        del _IDLE[min(others, key=lambda k: (_IDLE[k][0][0] in wanted, k))]
     if len(_IDLE) < before:
-        torch.cuda.empty_cache()  # now: memory cannot be given back while a graph is captured
+        torch.cuda.empty_cache()  # now: memory cannot be released while a graph is captured
 
 
-def _place(settings: Sequence[Setting], resident: Resident, subsets: Sequence[np.ndarray]) -> tuple[Any, ...]:
+def place_of(
+    settings: Sequence[Setting], resident: Resident, sizes: Sequence[int], stream: torch.cuda.Stream | None
+) -> Place:
     """Equal for groups that can take each other's place: captured graphs keep their stream and their rate."""
-    device, rates = resident.device, {s.learning_rate for s in settings}
-    stream = torch.cuda.current_stream(device).cuda_stream if device.type == "cuda" else None
-    batches = tuple(s.batch(len(subset)) for s, subset in zip(settings, subsets))
-    if _takes_ring(settings[0], device, batches):  # its windows are those of the sizes
-        own: Any = (batches, tuple(len(subset) for subset in subsets))
+    rates = {s.learning_rate for s in settings}
+    batches = tuple(s.batch(size) for s, size in zip(settings, sizes))
+    if _takes_ring(settings[0], resident.device, batches):  # its windows are those of the sizes
+        own: Any = (batches, tuple(sizes))
     else:
-        own = all(len(subset) == batch for subset, batch in zip(subsets, batches))
+        own = all(size == batch for size, batch in zip(sizes, batches))
     rate = rates.pop() if len(rates) == 1 else None
-    return settings[0].kind(), id(resident), len(settings), stream, own, rate
+    key = (settings[0].kind(), id(resident), len(settings), own, rate)
+    return key, None if stream is None else stream.cuda_stream
 
 
 def _takes_ring(setting: Setting, device: torch.device, batches: Sequence[int]) -> bool:
@@ -152,7 +166,7 @@ class Group:
         clock: the same on the device, and which runs diverged.
     """
 
-    place: tuple[Any, ...] | None = None  # where it can be taken up again, while it holds all its runs
+    place: Place | None = None  # where it can be taken up again, while it holds all its runs
     memory = 0.0  # bytes that it takes on a GPU, about
 
     def __init__(

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from scalinglab.measure.free_memory import release_unused
+from scalinglab.measure.free_memory import hold_pool, release_unused
 
 Result = TypeVar("Result")
 
@@ -91,6 +91,7 @@ def captured(function: Callable[[], Result], pool: Any = None) -> tuple[Any, Res
             result = function()
         finally:
             graph.capture_end()
+    hold_pool(graph)
     return graph, result
 
 
