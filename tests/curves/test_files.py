@@ -126,6 +126,10 @@ def test_json_lines_of_many_parts_are_one_table(tmp_path, monkeypatch):
         assert parts[name].dtype == whole[name].dtype
         np.testing.assert_array_equal(parts[name], whole[name])
     assert parts["late"].dropna().tolist() == ["text"]
+    rows[5]["empty"] = rows[9]["empty"] = None
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr(files, "BLOCK", 2)
+    assert list(files.read_table(path)[0].columns) == ["step", "note", "loss", "empty", "late"]
     path.write_text("")
     with pytest.raises(BadInput, match="no rows"):
         files.read_table(path)

@@ -110,8 +110,9 @@ def frame_of_rows(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
         return first
     names, blocks, parts = dict.fromkeys(first.columns), list[_Columns](), [_Columns.of(first)]
     while some := list(islice(left, PART)):
-        parts.append(_Columns.of(frame_of(some)))
-        names |= dict.fromkeys(parts[-1].values)
+        part = frame_of(some)
+        names |= dict.fromkeys(part.columns)
+        parts.append(_Columns.of(part))
         if len(parts) == BLOCK:
             blocks, parts = [*blocks, _Columns.joined(parts)], []
     blocks += parts
