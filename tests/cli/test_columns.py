@@ -12,6 +12,7 @@ from typer.main import get_command
 
 import scalinglab as sl
 from scalinglab.cli import app
+from scalinglab.cli.shared.tables import ask
 from scalinglab.laws.fitting.data.from_curves import points_of
 from tests.cli.test_laws_cli import run
 
@@ -80,6 +81,23 @@ def test_names_of_the_file_can_be_used_for_x_y_and_where(logs: Path):
     theirs, ours = (json.loads(run("laws", "fit", logs, "--y", y, *words)) for y in ("val_loss", "test_loss"))
     assert theirs["laws"] == ours["laws"]
     assert "n_params ← params, test_loss ← val_loss, learning_rate ← lr" in theirs["notes"][-1]
+
+
+@pytest.mark.parametrize(
+    ("measured", "fitted"),
+    [
+        (["loss"], "loss"),
+        (["loss", "val_loss"], "test_loss"),  # `loss` is then that of training
+        (["loss", "val_loss", "val_error"], "test_loss"),
+        (["val_loss", "val_error"], "test_loss"),
+        (["train_loss", "val_error"], "test_error"),
+    ],
+)
+def test_a_surface_is_fitted_to_the_loss_of_the_test(tmp_path: Path, measured: list[str], fitted: str):
+    path = tmp_path / "t.csv"
+    table = {"n_params": [1e6, 1e7], "n_data": [1e8, 1e9]} | {name: [0.4, 0.3] for name in measured}
+    pd.DataFrame(table).to_csv(path, index=False)
+    assert ask(path, ["n_params", "n_data"], None, None, usual="loss", as_json=True).y == fitted
 
 
 def test_what_was_understood_is_said(logs: Path):

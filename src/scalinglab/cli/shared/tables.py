@@ -157,7 +157,7 @@ def ask(
         y: the column; None for the usual one, else that of `curves.columns.measure_of`.
         roles: which of the columns asked for are n_params and n_data, ours to theirs.
         error: the column of y's standard error.
-        usual: the column to prefer where y is not given.
+        usual: the column to prefer where y is not given, or that of the test.
         rows: further choices of rows, `nan_policy` and `drop_highest`.
     """
     from scalinglab.curves.columns import measure_of
@@ -168,8 +168,9 @@ def ask(
     named = [table.resolve(name, of_run.get(name)) for name in names]
     asked = {table.resolve(name): value for name, value in conditions(where).items()}
     rows = {"reduce": reduce, "where": asked, **rows} | ({"error": table.resolve(error)} if error else {})
-    preferred = table.resolve(usual) if usual else ""
-    default = preferred if preferred in table.frame else measure_of(table.frame)
+    # by its name here first: beside a loss of the test, a file's `loss` is that of training
+    preferred = (usual, f"test_{usual}", table.resolve(usual)) if usual else ()
+    default = next((name for name in preferred if name in table.frame), measure_of(table.frame))
     measured = table.resolve(y) if y else default
     return Asked(table.frame, named[0] if isinstance(x, str) else named, measured, rows, table.line)
 
