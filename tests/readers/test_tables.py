@@ -150,6 +150,15 @@ def test_an_error_or_loss_of_no_split_is_the_measurement_where_it_is_the_only_on
     assert beside[name].tolist() == [0.3, 0.2]
 
 
+def test_an_error_beside_an_accuracy_is_not_taken_for_the_measurement():
+    """It may be the accuracy's standard error."""
+    table = pd.DataFrame({"n_data": [100, 200], "top1": [0.6, 0.7], "error": [0.01, 0.02]})
+    for curves in (sl.read(table, accuracy="top1"), sl.read(table.assign(accuracy=[0.5, 0.6]))):
+        assert "test_error" not in curves.frame
+        assert curves["error"].tolist() == [0.01, 0.02]
+    np.testing.assert_allclose(sl.read(table)["test_error"], [0.4, 0.3])
+
+
 def test_times_and_messages_are_no_settings():
     """A time in every row would make each row a run of its own."""
     steps, sizes = [1, 2, 3] * 2, [10, 10, 10, 20, 20, 20]
@@ -167,6 +176,55 @@ def test_times_and_messages_are_no_settings():
     assert len(sl.read(free, settings=["said"]).runs) == 8  # asked for
     with pytest.raises(BadInput, match="must be a number"):
         sl.read(told.assign(gap=["0.1", "soon", "0.3"] * 2))
+
+
+def test_texts_that_recur_within_a_run_are_refused():
+    """Left out, they would mix measurements of different kinds in one curve."""
+    splits = pd.DataFrame({"run": "a", "step": range(1, 7), "split": ["train", "test"] * 3, "loss": 1.0})
+    with pytest.raises(BadInput, match="split changes within run a"):
+        sl.read(splits)
+    tasks = ["arc", "hellaswag", "piqa"]
+    evaluated = pd.DataFrame({"run": list("aaabbb"), "n_data": [10] * 3 + [20] * 3, "task": tasks * 2})
+    for table in (evaluated, evaluated[:3], evaluated.assign(task=[f"task {i}" for i in range(6)])):
+        with pytest.raises(BadInput, match="task changes within run a"):
+            sl.read(table.assign(test_error=0.5))
+    said = [f"sample {max(i, 1)}" for i in range(12)]  # one of them twice
+    log = pd.DataFrame({"run": "a", "step": range(12), "said": said, "loss": 1.0})
+    assert "measurement: said" in sl.read(log).understood
+
+
+@pytest.mark.parametrize(
+    "steps", [[100] * 8, [100] * 4 + [200] * 4, [100, 100, 200, 200, 400, 400, 800, 800]]
+)
+def test_a_text_that_tells_runs_of_the_same_step_apart_is_a_setting(steps):
+    table = pd.DataFrame({"step": steps, "recipe": [f"r{i}" for i in range(8)], "test_error": 0.5})
+    curves = sl.read(table)
+    assert "runs identified by recipe" in curves.understood
+    assert len(curves.runs) == 8
+    assert not curves.seed_columns
+    logs = pd.DataFrame({"step": [*range(5)] * 2, "said": [f"line {i}" for i in range(10)], "loss": 1.0})
+    assert len(sl.read(logs).runs) == 2
+
+
+def test_long_texts_stay_where_they_are_asked_for_and_go_from_all_rows_where_not(tmp_path: Path):
+    commands = ["x" * 190, "y" * 210, "y" * 209 + "z"]
+    rows = [{"n_data": 10, "cmd": command, "test_error": 0.5} for command in commands]
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    for source in (path, tmp_path):  # a file, and a folder of them
+        plain = sl.read(source)
+        assert "cmd" not in plain.frame
+        assert "measurement: cmd" in plain.understood
+        asked = sl.read(source, settings=["cmd"])
+        assert asked.frame["cmd"].nunique() == 3
+        assert asked.frame["cmd"].str[:40].tolist() == [command[:40] for command in commands]
+        assert asked.frame["cmd"].str.len().max() <= 200
+        assert "shortened or left out: cmd" in asked.understood
+    path.write_text("\n".join(json.dumps(row | {"run": row["cmd"]}) for row in rows))
+    assert len(sl.read(path).runs) == 3
+    path.write_text('{"n_data": 1, "eval": {"loss": 1.0}, "eval.loss": 2.0}')
+    with pytest.raises(BadInput, match=r"line 1 has two values called 'eval\.loss'"):
+        sl.read(path)
 
 
 def test_json_lines_with_nested_objects_arrays_and_texts(tmp_path: Path):
@@ -193,6 +251,30 @@ def test_a_loss_of_three_decimals_is_no_thousands(tmp_path: Path):
     assert sl.read(tmp_path / "loss.csv")["test_loss"].tolist() == [4.081, 3.43]
     (tmp_path / "size.csv").write_text("n_train;test_error\n1,000;0.4\n20,000;0.3\n")
     assert sl.read(tmp_path / "size.csv")["n_data"].tolist() == [1000, 20000]
+
+
+@pytest.mark.parametrize(
+    ("losses", "read"),
+    [
+        (["1,234.5", "900.5"], [1234.5, 900.5]),
+        (["1,234", "900.5"], [1234, 900.5]),
+        (["4,081", "3,430"], [4.081, 3.43]),
+        (["4,081", "3,43"], [4.081, 3.43]),
+    ],
+)
+def test_the_decimal_comma_of_a_loss_says_nothing_about_sizes(tmp_path: Path, losses, read):
+    text = "n_train;val loss\n1,000;{}\n20,000;{}\n".format(*losses)
+    (tmp_path / "t.csv").write_text(text)
+    curves = sl.read(tmp_path / "t.csv")
+    assert curves["n_data"].tolist() == [1000, 20000]
+    assert curves["test_loss"].tolist() == read
+
+
+def test_a_decimal_comma_elsewhere_counts_where_thousands_are_not_likely(tmp_path: Path):
+    (tmp_path / "t.csv").write_text("n_data;gain;test_error\n1,000;1,000;0,4\n20,000;2,000;0,3\n")
+    curves = sl.read(tmp_path / "t.csv")
+    assert curves["gain"].tolist() == [1, 2]
+    assert curves["n_data"].tolist() == [1000, 20000]
 
 
 def test_d_counts_tokens_where_it_is_large_and_examples_where_it_is_small():

@@ -59,6 +59,13 @@ def has_decimal_comma(column: pd.Series) -> bool:
     return any(_DECIMAL_COMMA.fullmatch(t) and not (_GROUPS.match(t) and t[0] != "0") for t in texts)
 
 
+def may_have_decimal_comma(column: pd.Series) -> bool:
+    """Whether a column of text has commas that can all be decimal points: 4,081 but not 1,234.5."""
+    texts = [text.strip() for text in column.dropna().astype(str)]
+    with_comma = [text for text in texts if "," in text]
+    return bool(with_comma) and all(map(_DECIMAL_COMMA.fullmatch, with_comma)) and "." not in "".join(texts)
+
+
 def numbers(column: pd.Series, *, decimal_comma: bool = False) -> tuple[pd.Series, bool] | None:
     """A column of text as numbers and whether it was in percent; None where some value is no number."""
     known = column.notna()

@@ -18,6 +18,7 @@ from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
 from scalinglab.readers.tables.exports import unfolded
 from scalinglab.readers.tables.files import is_table, read_file
+from scalinglab.readers.tables.lines import LEFT_OUT
 from scalinglab.readers.taking import take_in
 from scalinglab.store import Store
 from scalinglab.support.progress import track
@@ -152,4 +153,6 @@ def _tables(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
             frame = frame.assign(run=path.relative_to(folder).with_suffix("").as_posix().replace("/", "-"))
         frames.append(frame)
         declared += own
-    return pd.concat(frames, ignore_index=True), tuple(declared)
+    together = pd.concat(frames, ignore_index=True)
+    together.attrs[LEFT_OUT] = [name for frame in frames for name in frame.attrs.get(LEFT_OUT, ())]
+    return together, tuple(declared)

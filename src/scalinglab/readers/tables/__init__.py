@@ -93,7 +93,8 @@ def understand(
     naming = Naming(frame, asked | _ours(columns or {}, frame, names or {}), origin, dict(names or {}))
     asked_for = [naming.names.get(name, name) for name in settings]
     stay = {*asked_for, *asked, *(columns or {})}
-    named, left_out = without_remarks(naming.frame, stay, frame.attrs.get(LEFT_OUT, ()))
+    large = [naming.names.get(name, name) for name in frame.attrs.get(LEFT_OUT, ())]
+    named, left_out = without_remarks(naming.frame, stay, large)
     declared = declared_settings(named, asked_for)
     table, notes = find_runs(named, declared, naming.names)
     kept = tuple(name for name in declared if name in table)

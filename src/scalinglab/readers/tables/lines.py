@@ -1,12 +1,13 @@
 """JSON lines as rows of plain values, read one by one.
 
 Nested objects are unfolded, ``{"eval": {"loss": 3.1}}`` gives ``eval.loss``. Arrays of many values, such as
-histograms, and long texts are neither settings nor measurements: they are left out, so that a log takes the
-memory of its numbers, whatever else it holds.
+histograms, are neither settings nor measurements: they are left out, so that a log takes the memory of its
+numbers, whatever else it holds. Long texts are shortened; their columns stay where they are asked for.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,16 +19,17 @@ from scalinglab.curves.files import frame_of_rows, json_line
 from scalinglab.errors import BadInput
 
 MOST_TEXT = 200  # characters of a value
+PREFIX = 40  # characters of a longer one that are kept, before its hash
 MOST_VALUES = 50  # of an array
 DEEPEST = 8  # levels of nested objects
-LEFT_OUT = "left_out"  # in a table's attrs: the columns that were
+LEFT_OUT = "left_out"  # in a table's attrs: the columns with values that were left out or shortened
 
 
 def table_of_lines(lines: Iterable[str], path: Path) -> pd.DataFrame:
     """The table of the file `path`, which has a JSON object in every line."""
     left_out: dict[str, None] = {}
     frame = frame_of_rows(
-        _plain(_object(line, f"{path}, line {number}"), left_out)
+        _plain(_object(line, f"{path}, line {number}"), left_out, f"{path}, line {number}")
         for number, line in enumerate(lines, 1)
         if line.strip()
     )
@@ -44,18 +46,29 @@ def _object(text: str, where: str) -> dict[str, Any]:
         raise BadInput(f"{where} is not a JSON object: {text[:60]!r}") from error
 
 
-def _plain(row: dict[str, Any], left_out: dict[str, None]) -> dict[str, Any]:
+def _plain(row: dict[str, Any], left_out: dict[str, None], where: str) -> dict[str, Any]:
     """The row itself where it holds numbers and short texts; else what of it does."""
     if not any(map(_is_large, row.values())):
         return row
     found: dict[str, Any] = {}
     for name, value in _unfolded(row, ""):
+        if name in found:
+            raise BadInput(f"{where} has two values called {name!r}: rename one of them")
         short = _short_array(value) if isinstance(value, list) else value
         if (short is None and value is not None) or _is_large(short):
             left_out[name] = None
-        else:
+        if isinstance(short, str):
+            found[name] = _shortened(short)
+        elif not isinstance(short, dict) and (short is not None or value is None):
             found[name] = short
     return found
+
+
+def _shortened(text: str) -> str:
+    """A text of at most `MOST_TEXT` characters; long ones that differ differ still."""
+    if len(text) <= MOST_TEXT:
+        return text
+    return f"{text[:PREFIX]}… {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:12]}"
 
 
 def _is_large(value: Any) -> bool:

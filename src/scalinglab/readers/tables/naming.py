@@ -9,9 +9,10 @@ import pandas as pd
 from scalinglab.curves import PROGRESS, SETTING, rename
 from scalinglab.curves.columns import IDENTITY, MEASURES, is_numeric, is_seed, tidy
 from scalinglab.curves.names import ACCURACY, ERROR, LOSS, aliases, bare, measurement
-from scalinglab.curves.numbers import POWERS, has_decimal_comma, numbers
+from scalinglab.curves.numbers import POWERS, has_decimal_comma, may_have_decimal_comma, numbers
 
 TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
+COUNTS = ("n_data", "n_params", "step", "examples", "tokens", "batch_size")  # whole: 1,000 is a thousand
 FEWEST_TOKENS = 1e7  # a D below this counts examples
 _UNIT = re.compile(r"\s*[\[(]\s*([kKmMbBgGtT%])\s*[\])]\s*$")
 
@@ -85,9 +86,11 @@ class Naming:
         if any(name in self.frame for name in (*MEASURES, "test_accuracy", "train_accuracy")):
             return
         for ours, words in (("test_accuracy", ACCURACY), ("test_error", ERROR), ("loss", LOSS)):
-            found = [c for c in self.frame.columns if c not in asked and bare(c) in words]
-            if len(found) == 1 and self._numbers(found[0]) is not None:
+            found = [c for c in self.frame.columns if bare(c) in words]
+            if len(found) == 1 and found[0] not in asked and self._numbers(found[0]) is not None:
                 self._rename(found[0], ours)
+                return
+            if found and words is ACCURACY:
                 return
 
     def _rename(self, theirs: str, ours: str) -> None:
@@ -135,15 +138,16 @@ class Naming:
         if not self._decimal_comma or is_numeric(values):
             return False
         measured = measurement(column) is not None or bare(column) in (*LOSS, *ERROR, *ACCURACY)
-        return has_decimal_comma(values) or (measured and bool(values.astype(str).str.contains(",").any()))
+        return has_decimal_comma(values) or (measured and may_have_decimal_comma(values))
 
     def _read_numbers(self) -> None:
         """Columns of text that hold numbers as they are written: 19M, 36.4%, 1,000."""
         texts = [c for c in self.frame.columns if c not in TEXT and not is_numeric(self.frame[c])]
-        comma = any(map(self._has_decimal_comma, texts))
+        certain = self._decimal_comma and any(has_decimal_comma(self.frame[c]) for c in texts)
         for column in texts:
             if is_seed(column) and set(map(type, self.frame[column].dropna())) == {int}:
                 continue  # beyond 64 bits, where floats would merge seeds
+            comma = self._has_decimal_comma(column) or (certain and column not in COUNTS)
             read = numbers(self.frame[column], decimal_comma=comma)
             if read is not None:
                 first = self.frame[column].notna().idxmax()

@@ -6,33 +6,40 @@ of its own, so it is left out, and the line on what was understood says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 import pandas as pd
 
-from scalinglab.curves.columns import is_numeric, is_seed
+from scalinglab.curves.columns import PROGRESS, SETTING, is_numeric, is_seed
 from scalinglab.readers.tables.naming import TEXT
 from scalinglab.readers.tables.runs import CHECKPOINTS, FEWEST_CHECKPOINTS
 
+FEWEST_TEXTS = 6  # different texts within runs before they count as messages
+NEARLY_ALL = 0.9  # of the texts differ where they are messages
 _TIME = r"\s*\d{4}-\d\d?-\d\d?[T ]\d\d?:\d\d.*"  # as ISO 8601 writes it
 
 
 def without_remarks(
-    frame: pd.DataFrame, asked: Collection[str], before: Iterable[str] = ()
+    frame: pd.DataFrame, asked: Collection[str], before: Collection[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
-    """The table without such columns, and a note that names them.
+    """The table without such columns, and notes that name them.
 
     Args:
         frame: under standard names.
         asked: columns that were asked for, which stay.
-        before: columns that were left out before.
+        before: columns with arrays or long texts, in the table as far as they are short or shortened.
     """
     texts = [c for c in frame.columns if c not in (*TEXT, *asked) and not is_numeric(frame[c])]
-    found = [c for c in texts if not is_seed(c) and (_is_time(frame[c]) or _is_remark(frame, c))]
-    named = [*before, *found]
-    if not named:
-        return frame, []
-    return frame.drop(columns=found), [f"left out, neither a setting nor a measurement: {', '.join(named)}"]
+    others = [c for c in texts if c not in before and not is_seed(c)]
+    found = [c for c in others if _is_time(frame[c]) or _is_remark(frame, c)]
+    kept = frame.drop(columns=[*found, *(c for c in texts if c in before)])
+    named = dict.fromkeys(c for c in (*before, *found) if c not in kept)
+    partly = dict.fromkeys(c for c in before if c in kept)
+    notes = {
+        "left out, neither a setting nor a measurement: ": named,
+        "long values shortened or left out: ": partly,
+    }
+    return kept, [f"{note}{', '.join(columns)}" for note, columns in notes.items() if columns]
 
 
 def _is_time(column: pd.Series) -> bool:
@@ -43,14 +50,34 @@ def _is_time(column: pd.Series) -> bool:
 
 
 def _is_remark(frame: pd.DataFrame, name: str) -> bool:
-    """Whether a text changes within runs; without names of runs, whether it differs in all checkpoints.
+    """Whether a text differs in nearly all checkpoints of runs; without names of runs, in all of them.
 
-    A column with numbers among its texts is a measurement with a wrong value, which `Curves` names.
+    Texts that recur, such as the split of the data or the task, tell measurements apart: they stay, and
+    `Curves` refuses them where they change within a run. A column with numbers among its texts is a
+    measurement with a wrong value, which `Curves` names too.
     """
     if pd.to_numeric(frame[name], errors="coerce").notna().any():
         return False
     if "run" in frame:
-        return bool((frame.groupby("run", dropna=False)[name].nunique() > 1).any())
-    if len(frame) < FEWEST_CHECKPOINTS or not any(c in frame for c in CHECKPOINTS):
+        changes = (frame.groupby("run", dropna=False)[name].nunique() > 1).any()
+        return bool(changes) and _differs(frame[name]) and _has_checkpoints(frame)
+    if len(frame) < FEWEST_CHECKPOINTS or not (frame[name].notna().all() and frame[name].is_unique):
         return False
-    return bool(frame[name].notna().all() and frame[name].is_unique)
+    return any(c in frame and is_numeric(frame[c]) and _grows(frame, c) for c in CHECKPOINTS)
+
+
+def _differs(texts: pd.Series) -> bool:
+    return texts.nunique() >= max(FEWEST_TEXTS, NEARLY_ALL * texts.count())
+
+
+def _has_checkpoints(frame: pd.DataFrame) -> bool:
+    """Whether progress, or data seen so far, tells the rows of a run apart, whatever the texts are."""
+    progress = [c for c in (*PROGRESS, "n_data") if c in frame]
+    return bool(progress) and not frame.duplicated(["run", *progress]).any()
+
+
+def _grows(frame: pd.DataFrame, step: str) -> bool:
+    """Whether the step grows from row to row, at equal settings: rows of one step each are separate runs."""
+    settings = [c for c in frame.columns if (c in SETTING and c != "n_data") or is_seed(c)]
+    steps = frame.groupby(settings, dropna=False)[step] if settings else frame[step]
+    return bool((steps.diff() > 0).mean() >= 0.5)
