@@ -436,3 +436,63 @@ def test_a_table_with_losses_only_needs_no_y(curves: Path):
     refused = CliRunner().invoke(app, ["laws", "fit", *words, "--form", "power_law"])
     assert isinstance(refused.exception, BadInput)
     assert "would take it beyond 1" in str(refused.exception)
+
+
+@pytest.fixture
+def accuracies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Accuracies at eight sizes: the table and its columns, as words of a command."""
+    monkeypatch.chdir(tmp_path)
+    n = np.geomspace(100, 5e4, 8)
+    noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(8))
+    frame = pd.DataFrame({"n_data": n, "test_accuracy": 1 - (0.05 + 3 * n**-0.5) * noise})
+    frame.to_csv("acc.csv", index=False)
+    return ["acc.csv", "--x", "n_data", "--y", "test_accuracy"]
+
+
+def test_each_law_of_an_accuracy_predicts_the_accuracy(accuracies, monkeypatch):
+    """The form auto fits 1 - y, others y (an exponential badly); both predict y, and are drawn as fitted."""
+    from scalinglab.figures import laws as figures
+
+    drawn, draw = [], figures.law
+    monkeypatch.setattr(figures, "law", lambda *laws, **words: drawn.append(words) or draw(laws[0]))
+    both = [*accuracies, "--form", "auto,exponential", "--at", "1e5", "--json"]
+    told = json.loads(run("laws", "fit", *both))["predictions"]
+    truth = 0.95 - 3 * 1e5**-0.5
+    assert [row["test_accuracy"] for row in told] == pytest.approx([truth, truth], abs=0.15)
+    assert all(row["low"] <= row["test_accuracy"] <= row["high"] for row in told)
+    words = drawn[0]
+    assert [float(p.value[0]) for p in words["predicted"]] == pytest.approx([1 - truth, truth], abs=0.15)
+    assert words["y"] == "test_accuracy, or 1 - test_accuracy"
+
+
+def test_laws_of_an_accuracy_and_of_what_it_lacks_are_drawn_over_their_own_points(accuracies):
+    table = pd.read_csv(accuracies[0])
+    laws = [sl.laws.fit(f, table["n_data"], table["test_accuracy"]) for f in ("auto", "power_law")]
+    top = sl.figures.laws.law(*laws).axes[0]
+    measured = [line.get_ydata() for line in top.lines if len(line.get_xdata()) == len(table)]
+    y = table["test_accuracy"].to_numpy()
+    assert np.sort(np.concatenate(measured)) == pytest.approx(np.sort([*y, *(1 - y)]))
+
+
+def test_no_plan_takes_an_accuracy_beyond_one(accuracies):
+    words = [*accuracies, "--at", "1e7", "--form", "power_law"]
+    for question in (["next", "--budget", "1e6"], ["size-for", "--target", "0.9"]):
+        asked = [w for w in words if question[0] == "next" or w not in ("--at", "1e7")]
+        refused = CliRunner().invoke(app, ["plan", question[0], *asked, *question[1:]])
+        assert isinstance(refused.exception, BadInput)
+        assert "test_accuracy rises with n_data, and power_law would take it beyond 1" in str(
+            refused.exception
+        )
+
+
+def test_a_plan_names_its_quantity_and_unit(accuracies):
+    words = ["plan", "next", *accuracies, "--at", "1e6", "--budget", "2e5", "--json", "--out", "plan.csv"]
+    told = json.loads(run(*words))
+    assert (told["quantity"], told["unit"]) == ("1 - test_accuracy", "examples")
+    assert told["prediction"] == pytest.approx(0.053, abs=0.02)
+    rows = pd.read_csv("plan.csv")
+    assert list(rows) == ["n_data", "seeds", "cost", "unit", "half_width"]
+    assert rows["cost"].tolist() == pytest.approx((rows["n_data"] * rows["seeds"]).tolist())
+    assert set(rows["unit"]) == {"examples"}
+    assert json.loads(run(*words, "--form", "auto")) == told
+    assert json.loads(run(*words, "--cost", "1"))["unit"] == "FLOPs"

@@ -132,7 +132,7 @@ def test_surfaces_and_their_plans(surface):
     assert [row.n_params for row in found.rows] == [row["n_params"] for row in told["approaches"]]
     told = run("plan", "next", surface, "--compute", 1e22, "--budget", 1e20, "--drop-highest", 2)
     found = sl.laws.plan.next_runs(table, compute=1e22, budget=1e20, **rows)
-    assert found.cost.tolist() == [row["flops"] for row in told["runs"]]
+    assert found.cost.tolist() == [row["cost"] for row in told["runs"]]
 
 
 def test_sensitivity(surface):

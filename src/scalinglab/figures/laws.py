@@ -54,7 +54,7 @@ def law(
     """Laws over their points, each with its interval, what they predict, and the residuals below.
 
     Args:
-        fitted, others: laws of one variable, of the same points.
+        fitted, others: laws of one variable, of the same points (or of y and 1 - y).
         x, y: labels of the axes.
         beyond: how far the laws are drawn past the largest point, as a factor.
         level: of the intervals.
@@ -81,6 +81,10 @@ def law(
         held = np.abs(np.clip([place.low, place.high], *ends) - np.asarray(place.value))
         points(top, place.at, place.value, held, color=color, fmt="*", markersize=9, zorder=4)
     points(top, data.x, data.y, data.error, color=INK, label="measured", zorder=3)
+    # y of an accuracy beside a law of 1 - y: the one rises, the other falls, and the words go between them
+    unlike = [one.points for one in others if not np.array_equal(one.points.y, data.y)]
+    for more in unlike:
+        points(top, more.x, more.y, more.error, color=INK, zorder=3)
     if predicted:
         top.plot([], [], "*", color=MUTED, markersize=9, label=f"predicted, {level:.0%}")
     if data.y.min() > 0:
@@ -91,7 +95,7 @@ def law(
         top.annotate(
             _slope_text(fitted), (0.98, 0.95), xycoords="axes fraction", ha="right", va="top", color=INK
         )
-    top.legend(loc="upper right" if others else "lower left")
+    top.legend(loc="center right" if unlike else "upper right" if others else "lower left")
     _draw_residuals(below, laws, x)
     return figure
 

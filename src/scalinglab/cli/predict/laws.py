@@ -72,13 +72,14 @@ def fit(
     }  # fmt: skip
     laws = [sl.laws.fit(name.strip(), asked.frame, **options) for name in form.split(",")]
     for law in laws:
-        _refuse_rising(law, x, str(y))
+        rising.refuse_beyond_one(law.form.name, law.points, x, str(y))
     # with nothing else asked for, the prediction is that of `laws extrapolate`: one question, one answer
     unweighted = laws[0].points.error is None
     plain = form == "auto" and not bounds and (space, loss) == ("log", "huber") and unweighted
-    complement = rising.NOTE in laws[0].points.notes  # the laws are of 1 - y, the predictions of y
+    # "auto" fits 1 - y of an accuracy, other forms y as it is; the predictions are of y
+    complements = [rising.NOTE in law.points.notes for law in laws]
     rows = []
-    for law in laws:
+    for law, complement in zip(laws, complements, strict=True):
         table.say(law.summary())
         if sizes is not None:
             frame = _predicted(law, asked if plain else None, x, sizes, level, complement)
@@ -95,11 +96,12 @@ def fit(
     def figure() -> Any:
         from scalinglab.figures import laws as figures
 
-        drawn = [frame[[x, y, "low", "high"]].to_numpy().T for frame in rows]
-        if complement:  # as the law is
-            drawn = [(at, 1 - value, 1 - high, 1 - low) for at, value, low, high in drawn]
-        label = f"1 - {y}" if complement else y
-        predicted = [figures.Predicted(*parts) for parts in drawn]
+        predicted = []
+        for frame, complement in zip(rows, complements, strict=False):  # no rows without --at
+            at, value, low, high = frame[[x, y, "low", "high"]].to_numpy().T
+            drawn = (1 - value, 1 - high, 1 - low) if complement else (value, low, high)  # as the law is
+            predicted.append(figures.Predicted(at, *drawn))
+        label = f"1 - {y}" if all(complements) else f"{y}, or 1 - {y}" if any(complements) else y
         return figures.law(*laws, x=x, y=label, level=level, predicted=predicted)
 
     document |= drawing.draw(figure, table.file, "law")
@@ -111,21 +113,6 @@ def fit(
         if n in (ends := law.parameter_intervals)
     ]
     table.finish(document, pd.concat(rows) if rows else pd.DataFrame(parameters))
-
-
-def _refuse_rising(law: Any, x: str, y: str) -> None:
-    """Refuse a fraction that rises, such as an accuracy, for a form that would take it beyond 1."""
-    from scalinglab.laws.fitting.data import rising
-    from scalinglab.laws.fitting.fit import SIMPLE
-
-    data = law.points
-    if law.form.name not in SIMPLE or rising.NOTE in data.notes or not rising.rises(data.x, data.y):
-        return
-    if (data.y < 1).all():
-        raise BadInput(
-            f"{y} rises with {x}, and {law.form.name} would take it beyond 1: leave --form out, which models "
-            f"1 - {y}, or fit the error"
-        )
 
 
 def _predicted(

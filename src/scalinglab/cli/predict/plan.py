@@ -92,7 +92,12 @@ def approaches(
 @takes(table=Surface)
 def next_runs(
     table: Surface,
-    budget: Annotated[float, typer.Option(help="Compute in FLOPs to spend on new runs, e.g. 1e22.")],
+    budget: Annotated[
+        float,
+        typer.Option(
+            help="Cost to spend on new runs, e.g. 1e22: FLOPs of a surface or with --cost, else units of x."
+        ),
+    ],
     compute: Annotated[
         float | None,
         typer.Option(help="Target: predict the lowest loss at this compute in FLOPs, e.g. 5.76e23."),
@@ -114,7 +119,8 @@ def next_runs(
     form: Annotated[
         str | None,
         typer.Option(
-            help="Any form of 'scalinglab laws forms'. Default: chinchilla; power_law_offset with --x."
+            help="Any form of 'scalinglab laws forms'. Default: auto, which is chinchilla, or with --x the "
+            "form of 'laws fit --form auto'."
         ),
     ] = None,
     variable: option.Variables = None,
@@ -132,11 +138,10 @@ def next_runs(
 
     scalinglab plan next runs.csv --form precision --var bits=P --at 1e9,1e11,4 --budget 1e21
     """
-    import pandas as pd
-
     from scalinglab.laws import forms, plan
 
     target = None if at is None else grid(at)
+    form = None if form == "auto" else form
     if form is None and x is None and compute is None and target is not None and len(target) == 1:
         x = "n_data"  # one size is that of a law of one variable
     chosen = forms.get(form or ("chinchilla" if x is None else "power_law_offset"))
@@ -154,11 +159,12 @@ def next_runs(
         of = f"1 - {asked.y}" if found.quantity else ""
         found = replace(found, variables=(str(asked.x),), unit=unit, quantity=of)
     _tell(table, found.summary(), found.notes)
-    rows = pd.DataFrame(found.runs, columns=list(found.variables)).assign(
-        seeds=found.seeds, flops=found.cost, half_width=found.after
-    )
-    document: dict[str, Any] = {"prediction": found.prediction, "half_width": found.before, "budget": budget}
-    document |= {"worth_it": found.worth_it, "verdict": found.verdict}
+    rows = found.notebook_table()
+    rows.insert(rows.columns.get_loc("cost") + 1, "unit", found.unit)
+    document: dict[str, Any] = {
+        "quantity": found.quantity or asked.y, "prediction": found.prediction, "half_width": found.before,
+        "budget": budget, "unit": found.unit, "worth_it": found.worth_it, "verdict": found.verdict,
+    }  # fmt: skip
     table.finish({**document, "runs": rows.to_dict("records"), "notes": asked.notes(found.notes)}, rows)
 
 

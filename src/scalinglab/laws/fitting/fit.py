@@ -118,7 +118,6 @@ def fit(
 
 FEWEST_TO_ESTIMATE_DELTA = 6  # degrees of freedom
 FIRST_NOISE, LEAST_NOISE = 0.01, 1e-4  # of ln y: where the estimate of the noise starts, and its floor
-SIMPLE = ("power_law", "power_law_offset")  # what AICc chooses from
 AUTO = "power_law_offset"  # the form of "auto": a pure power law is its case offset = 0
 FEWEST_FOR_AN_OFFSET = 4  # sizes; three determine E + A x^-c exactly and leave nothing to judge it by
 

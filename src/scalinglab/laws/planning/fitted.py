@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from scalinglab.errors import BadInput
 from scalinglab.laws import forms, surface
 from scalinglab.laws.extrapolation.continuation import Continuation, continuation
+from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.fit import fit
 from scalinglab.laws.fitting.law import Law
@@ -40,7 +41,9 @@ def law_or_surface(
     if len(chosen.variables) == 1:
         if x is not None and not isinstance(x, str):
             raise BadInput(f"{chosen.name} is a law of one variable, and x= names {len(x)}: give one")
-        return fit(chosen, given, x=x, y=y, reduce=reduce, **_of_one(rows))
+        law = fit(chosen, given, x=x, y=y, reduce=reduce, **_of_one(rows))
+        rising.refuse_beyond_one(law.form.name, law.points, x or "x", y or "y")
+        return law
     if isinstance(x, str):
         raise BadInput(f"{chosen.name} is a surface over {', '.join(chosen.variables)}: x= names one, {x}")
     return surface.fit(given, x=x or chosen.variables, y=y, form=chosen, reduce=reduce, **rows)

@@ -10,7 +10,9 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.errors import BadInput
+from scalinglab.laws.fitting.data.points import Points
 
+ENDLESS = ("power_law", "power_law_offset")  # forms that rise without end where they rise
 RISES = 0.5  # Kendall's τ of y against x beyond which a curve rises
 
 
@@ -39,3 +41,20 @@ def is_complement(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 NOTE = "y rises with x and lies between 0 and 1: 1 - y is modelled, as of an accuracy"
+
+
+def refuse_beyond_one(form: str, points: Points, x: str = "x", y: str = "y") -> None:
+    """Refuse a fraction that rises, such as an accuracy, for a form that would take it beyond 1.
+
+    Args:
+        form: the name of the form that was fitted.
+        points: that it was fitted to.
+        x, y: what their columns are called.
+    """
+    if form not in ENDLESS or NOTE in points.notes or not rises(points.x, points.y):
+        return
+    if (points.y < 1).all():
+        raise BadInput(
+            f"{y} rises with {x}, and {form} would take it beyond 1: leave the form out (auto), which models "
+            f"1 - {y}, or fit the error"
+        )
