@@ -448,12 +448,12 @@ def test_a_worker_tells_the_seconds_since_its_last_task(tmp_path, monkeypatch):
     assert seconds(3) == {}
 
 
-@pytest.mark.parametrize(("share", "kept"), [(0.5, [0.5]), (None, [])])
+@pytest.mark.parametrize(("share", "kept"), [(0.5, [(0.5, "cpu")]), (None, [])])
 def test_a_worker_keeps_to_its_share_of_a_gpu(tmp_path, monkeypatch, share, kept):
     seen = []
-    monkeypatch.setattr(worker, "keep_to", seen.append)
+    monkeypatch.setattr(worker, "keep_to", lambda *given: seen.append(given))
     settings = [pretend.identity({})]
-    task = {"runner": RUNNER, "store": str(tmp_path), "experiment": None, "device": None, "share": share}
+    task = {"runner": RUNNER, "store": str(tmp_path), "experiment": None, "device": "cpu", "share": share}
     assert worker.execute({**task, "settings": settings, "group": settings})["ok"]
     assert seen == kept
 

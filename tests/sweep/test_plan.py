@@ -33,7 +33,7 @@ def test_few_runs_are_spread_over_the_workers():
     assert [len(task.settings) for task in plan.tasks] == [4]
 
 
-def test_no_worker_has_most_of_the_work_where_runs_can_be_parted():
+def test_no_worker_has_most_of_the_work_where_groups_can_be_split():
     study = grid(size=[1, 2, 4, 8])  # each run costs as much as the smaller ones together
     plan = make_plan(study, workers=2)
     assert [[s["size"] for s in task.settings] for task in plan.tasks] == [[8], [4], [1, 2]]
@@ -96,3 +96,16 @@ def test_a_plan_says_that_runs_that_failed_are_left_alone(tmp_path):
     told = "retry_failed"
     assert told in make_plan(grid(seed=[0, 1]), store).summary()
     assert told not in make_plan(grid(seed=[1, 2]), store).summary()
+
+
+def test_memory_is_asked_for_on_the_device_and_once_a_run_where_there_is_no_limit(monkeypatch):
+    asked = []
+
+    def memory(setting, device=None):
+        asked.append(device)
+        return 1.0
+
+    monkeypatch.setattr(pretend, "memory", memory)
+    monkeypatch.setattr(pretend, "memory_limit", lambda device, workers: float("inf"))
+    make_plan(grid(seed=[0, 1, 2, 3]), device="cpu")
+    assert asked == ["cpu"] * 4  # for what the plan says of its tasks

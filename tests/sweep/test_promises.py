@@ -165,14 +165,23 @@ def test_the_summary_of_a_plan_counts_runs_tasks_and_memory():
     )
 
 
-@pytest.mark.parametrize("here", [True, False])
-def test_a_part_of_a_gpu_is_a_part_of_its_memory(here, monkeypatch):
+@pytest.mark.parametrize(
+    ("here", "device", "expected"),
+    [
+        (True, "cuda:1", [(0.5, 1)]),
+        (True, "cuda", [(0.5, None)]),  # the current one
+        (True, None, [(0.5, None)]),
+        (True, "cpu", []),
+        (False, None, []),
+    ],
+)
+def test_a_part_of_a_gpu_is_a_part_of_its_memory(here, device, expected, monkeypatch):
     torch = pytest.importorskip("torch")
     kept = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: here)
-    monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", kept.append)
-    worker.keep_to(0.5)
-    assert kept == ([0.5] if here else [])
+    monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", lambda *given: kept.append(given))
+    worker.keep_to(0.5, device)
+    assert kept == expected
 
 
 @pytest.mark.parametrize(
@@ -254,7 +263,7 @@ def test_a_run_takes_copies_of_its_weights_and_its_activations_with_gradients():
     setting = {"model": "mlp", "dataset": "mnist", "n_data": 1000, "steps": 10, "batch_size": 50, "depth": 1}
     weights, activations, _ = memory._sizes("mlp", 1.0, 1, "mnist", None)
     copies = 6  # weights, gradients, two moments of the optimizer, what is evaluated, and what norms read
-    assert training.memory(setting) == pytest.approx(4 * (copies * weights + 3 * 50 * activations))
+    assert training.memory(setting, "cpu") == pytest.approx(4 * (copies * weights + 3 * 50 * activations))
     assert training.cost(setting) == 10 * 50
     assert training.cost({**setting, "width": 2.0, "depth": 3}) == 10 * 50 * 4 * 3
 

@@ -16,7 +16,9 @@ from scalinglab import data, nets
 from scalinglab.measure.free_memory import free_memory, hold_pool
 from scalinglab.measure.network_norms.cuda_graphs import captured
 from scalinglab.support import phases
+from scalinglab.sweep import training
 from scalinglab.train import engine, jobs, memory, replicas, run_many
+from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.setting import Setting
 
 GPU = torch.device("cuda")
@@ -310,9 +312,46 @@ def test_what_is_evaluated_at_once_counts_for_a_group_and_not_for_each_run(monke
     assert memory.of_group([plain]) == trained + evaluated
     assert memory.of_group([plain] * 3) == 3 * trained + evaluated
     assert memory.of_group([fast]) == 4 * 5 * 7000 + 2 * 3 * (500 * 32 + 90 * 2000)
-    assert memory.of_run(normed) == trained + 2 * 4 * 7000
+    assert memory.of_run(normed, GPU) == trained + 2 * 4 * 7000
     assert memory.of_group([captured]) == 4 * 5 * 7000 + 2 * (trained - 4 * 5 * 7000 + evaluated)
     wide = 160 * 32 * 32  # of a Wide ResNet of width 10
     monkeypatch.setattr(memory, "sizes", lambda setting: (7000, 500, wide))
     assert memory.examples_at_once(plain) == 1024  # 2 GB hold 1,092
     assert memory.examples_at_once(fast) == 2048
+
+
+def test_batches_of_a_stack_are_as_large_as_the_largest(monkeypatch) -> None:
+    monkeypatch.setattr(memory, "sizes", lambda setting: (7000, 500, 90))
+    common = {"model": "mlp", "dataset": "mnist", "n_data": 1000, "steps": 1}
+    small, large = (Setting.from_dict({**common, "batch_size": batch}) for batch in (8, 128))
+    assert memory.of_group([small, large]) == memory.of_group([large, large])
+    assert memory.of_group([small, large]) > memory.of_group([small, small])
+
+
+def test_kernels_and_graphs_of_a_gpu_count_there_alone(monkeypatch) -> None:
+    monkeypatch.setattr(fused_mlp, "find_spec", lambda name: name)  # Triton is here
+    monkeypatch.setattr(memory, "sizes", lambda setting: (7000, 500, 90))
+    common = {"dataset": "mnist", "n_data": 1000, "steps": 1, "batch_size": 32, "measure": [], "graphs": True}
+    fused, captured = (
+        Setting.from_dict({**common, "model": model, "optimizer": "sgd"}) for model in ("mlp", "cnn")
+    )
+    for s, copies in ((fused, 2), (captured, 5)):
+        assert memory.of_run(s, GPU) == 4 * (copies * 7000 + 2 * 3 * 500 * 32)
+        assert memory.of_run(s, torch.device("cpu")) == 4 * (5 * 7000 + 3 * 500 * 32)
+        assert training.memory(dict(s.identity()), "cpu") == 4 * (5 * 7000 + 3 * 500 * 32)
+
+
+@pytest.mark.parametrize(("allocated", "place"), [(10**8, "cpu"), (100, "meta")])
+def test_large_networks_are_not_allocated_to_find_their_sizes(allocated, place, monkeypatch) -> None:
+    seen = []
+    to_empty = torch.nn.Module.to_empty
+
+    def watched(module, *, device):
+        seen.append(device.type)
+        return to_empty(module, device=device)
+
+    monkeypatch.setattr(torch.nn.Module, "to_empty", watched)
+    monkeypatch.setattr(memory, "ALLOCATED", allocated)
+    found = memory._sizes.__wrapped__("cnn", 0.25, None, "cifar10", None)
+    assert seen == [place]
+    assert found == memory._sizes("cnn", 0.25, None, "cifar10", None) != memory.UNKNOWN

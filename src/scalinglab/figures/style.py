@@ -186,12 +186,12 @@ def log_x(axis: Axes, **properties: Any) -> None:
     axis.xaxis.set_minor_formatter(SparseNumbers())
 
 
-def sparse(ruler: Any) -> None:
-    """Labels of a log ruler at 1, 2 and 5 times powers of ten, or at 1 and 3 where these would overlap."""
-    low, high = ruler.get_view_interval()
-    ruler.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 60 * low else (1.0, 3.0)))
-    ruler.set_major_formatter(PlainNumbers(every=True))
-    ruler.set_minor_formatter(NullFormatter())
+def sparse(axis: Any) -> None:
+    """Labels of a log axis at 1, 2 and 5 times powers of ten, or at 1 and 3 where these would overlap."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 60 * low else (1.0, 3.0)))
+    axis.set_major_formatter(PlainNumbers(every=True))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def legend(axis: Axes, **kwargs: Any) -> None:

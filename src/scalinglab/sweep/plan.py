@@ -12,8 +12,9 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ from scalinglab.sweep.grid import Grid, Setting
 from scalinglab.sweep.runner import RUNNERS, Runner, load
 
 PROBES = 6  # groups that a dry run times
-BALANCE = 1.1  # a group that costs this many times a worker's share of everything is parted
+BALANCE = 1.1  # a group that costs this many times a worker's share of everything is split
+Measure = Callable[[Setting], float]  # of a run: its cost, its memory
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ def make_plan(
     if max_stacked is not None and max_stacked < 1:
         raise BadInput(f"max_stacked={max_stacked} must be at least 1")
     runner = runner or load(grid.runner)
+    memory = partial(runner.memory, device=device)
     runs: dict[str, Setting] = {}
     for setting in grid.settings():
         full = plain(runner.identity(setting))
@@ -179,7 +182,7 @@ def make_plan(
     groups: list[Sequence[Setting]] = []
     groups += [[runs[run] for run in group if run in runs and run not in failed] for group in kept]
     if max_stacked or memory_limit:  # asked for: it counts more than the bits
-        groups = _fitting(groups, runner, max_stacked or len(runs), memory_limit or math.inf)
+        groups = _fitting(groups, memory, max_stacked or len(runs), memory_limit or math.inf)
     new = [setting for setting in todo if run_name(setting) not in grouped]
     size = max_stacked or runner.capacity(device)
     limit = memory_limit or runner.memory_limit(device, workers)
@@ -187,34 +190,34 @@ def make_plan(
     for alike in runner.alike(new) if new else []:
         share = max(1, min(size, math.ceil(len(alike) / workers)))
         ordered = sorted(alike, key=runner.cost)  # those that end together stay together
-        for group in _fitting([ordered], runner, share, limit):
+        for group in _fitting([ordered], memory, share, limit):
             groups += _balanced(group, runner, most)
-    tasks = [task for group in groups if (task := _task(group, runner, {*done}))]
+    tasks = [task for group in groups if (task := _task(group, runner.cost, memory, {*done}))]
     tasks.sort(key=lambda task: -task.cost)
     names = tuple(tuple(map(run_name, group)) for group in groups)
     return Plan(runs, done, failed, tuple(tasks), workers, runner, names)
 
 
 def _fitting(
-    groups: Sequence[Sequence[Setting]], runner: Runner, size: int, limit: float
+    groups: Sequence[Sequence[Setting]], memory: Measure, size: int, limit: float
 ) -> list[Sequence[Setting]]:
     """Groups of at most `size` runs, and smaller ones where memory does not hold them together."""
     found: list[Sequence[Setting]] = []
     for group in groups:
         for start in range(0, len(group), size):
-            found += _halved(group[start : start + size], runner, limit)
+            found += _halved(group[start : start + size], memory, limit)
     return found
 
 
-def _halved(group: Sequence[Setting], runner: Runner, limit: float) -> list[Sequence[Setting]]:
-    if len(group) > 1 and sum(runner.memory(setting) for setting in group) > limit:
+def _halved(group: Sequence[Setting], memory: Measure, limit: float) -> list[Sequence[Setting]]:
+    if len(group) > 1 and limit < math.inf and sum(map(memory, group)) > limit:
         half = len(group) // 2
-        return _halved(group[:half], runner, limit) + _halved(group[half:], runner, limit)
+        return _halved(group[:half], memory, limit) + _halved(group[half:], memory, limit)
     return [group]
 
 
 def _balanced(group: Sequence[Setting], runner: Runner, most: float) -> list[Sequence[Setting]]:
-    """Groups that cost at most a worker's share, as far as runs can be parted."""
+    """Groups that cost at most a worker's share, as far as it can be split."""
     costs = list(accumulate(map(runner.cost, group)))
     if len(group) == 1 or costs[-1] <= most:
         return [group]
@@ -222,11 +225,10 @@ def _balanced(group: Sequence[Setting], runner: Runner, most: float) -> list[Seq
     return _balanced(group[:middle], runner, most) + _balanced(group[middle:], runner, most)
 
 
-def _task(group: Sequence[Setting], runner: Runner, done: set[str]) -> Task | None:
+def _task(group: Sequence[Setting], cost: Measure, memory: Measure, done: set[str]) -> Task | None:
     """What is left to do of a group."""
     left = tuple(setting for setting in group if run_name(setting) not in done)
-    cost, memory = (sum(map(measure, left)) for measure in (runner.cost, runner.memory))
-    return Task(left, cost, memory, tuple(group)) if left else None
+    return Task(left, sum(map(cost, left)), sum(map(memory, left)), tuple(group)) if left else None
 
 
 def split(task: Task) -> list[Task]:

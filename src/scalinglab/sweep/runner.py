@@ -25,7 +25,8 @@ class Runner:
     """A module that executes runs; `load` resolves it once per sweep.
 
     The module has the functions of `NEEDED`, with the arguments of the methods here. `check_here`, `prepare`
-    and `starting` may be missing, and `work` may lack the parameter `group`.
+    and `starting` may be missing, `work` may lack the parameter `group`, `memory` the parameter
+    `device`.
 
     Attributes:
         name: by which workers find it too.
@@ -47,8 +48,10 @@ class Runner:
         """How long a run takes, in units that only compare runs."""
         return float(self.module.cost(setting))
 
-    def memory(self, setting: Setting) -> float:
+    def memory(self, setting: Setting, device: str | None = None) -> float:
         """Bytes that a run adds to a group."""
+        if "device" in inspect.signature(self.module.memory).parameters:
+            return float(self.module.memory(setting, device))
         return float(self.module.memory(setting))
 
     def capacity(self, device: str | None) -> int:

@@ -61,11 +61,12 @@ def cost(setting: Setting) -> float:
     return float(s.total_steps(size) * s.batch(size) * s.width**2 * (s.depth or 1))
 
 
-def memory(setting: Setting) -> float:
+def memory(setting: Setting, device: str | None = None) -> float:
     """Bytes that one run adds to a group: copies of its weights, and activations with their gradients."""
+    torch = require("torch", "train", "Training")
     from scalinglab.train.memory import of_run
 
-    return of_run(_setting(setting))
+    return of_run(_setting(setting), torch.device("cuda" if _cuda(device) else "cpu"))
 
 
 def capacity(device: str | None) -> int:

@@ -25,26 +25,28 @@ from scalinglab.train.training_step import PIECE
 COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy that is evaluated
 HELD = 3  # an activation, its gradient and what is made of it; a layer's input, its output and a branch
 SHARE = 0.8  # of the free memory of a GPU: the rest is for libraries, and for what an estimate misses
-EVALUATED = 2 << 30  # bytes that an evaluation may hold on a GPU, where none is compiled
+EVALUATED = 2 << 30  # bytes of a layer's activations, HELD times, in an evaluation that is not compiled
 MOST = 1 << 12  # examples that it takes at once
-UNKNOWN = (10**6, 10**6, 10**5)  # of a network of data that are not known before they are loaded
+UNKNOWN = (10**6, 10**6, 10**5)  # sizes of a network that fails here, often for data that are not loaded yet
+ALLOCATED = 10**8  # weights of the largest network that is allocated to find its activations
 
 
-def of_run(s: Setting) -> float:
-    """Bytes that one run adds to a group."""
+def of_run(s: Setting, device: torch.device, batch: int | None = None) -> float:
+    """Bytes that one run adds to a group, where batches are filled up to `batch`, if that is given."""
     weights, activations, _ = sizes(s)
     norms = sum(name.startswith("norm") for name in s.measure)  # each is read off a copy of its own
-    trained = _held(s) * activations * s.batch(int(s.n_data or 1))
-    fused = fused_mlp.suits(s, torch.device("cuda"))  # which updates weights and momenta where they lie
+    trained = _held(s, device) * activations * (batch or _batch(s))
+    fused = fused_mlp.suits(s, device)  # which updates weights and momenta where they lie
     return float(4 * ((2 if fused else COPIES) + norms) * weights + _bytes(s) * trained)
 
 
 def of_group(settings: Sequence[Setting]) -> float:
     """Bytes that a group of runs takes on a GPU, with its evaluations."""
-    s = settings[0]
+    s, gpu, batch = settings[0], torch.device("cuda"), max(map(_batch, settings))
     compiled = s.compile and s.precision != "fp32" and len(settings) == 1
     examples = PIECE if compiled else examples_at_once(s)
-    return sum(map(of_run, settings)) + float(_bytes(s) * _held(s) * examples * sizes(s)[2])
+    evaluated = float(_bytes(s) * _held(s, gpu) * examples * sizes(s)[2])
+    return sum(of_run(run, gpu, batch) for run in settings) + evaluated
 
 
 def examples_at_once(s: Setting) -> int:
@@ -53,9 +55,15 @@ def examples_at_once(s: Setting) -> int:
     return max(1, min(MOST, 1 << int(math.log2(max(1.0, most)))))
 
 
-def _held(s: Setting) -> int:
+def _batch(s: Setting) -> int:
+    """Examples a step."""
+    return s.batch(int(s.n_data or 1))
+
+
+def _held(s: Setting, device: torch.device) -> int:
     """How often activations are in memory; each captured graph has its own, and so have trials before it."""
-    return HELD * (2 if s.graphs and not s.compile else 1)  # compiled code holds few of them
+    captured = s.graphs and device.type == "cuda"
+    return HELD * (2 if captured and not s.compile else 1)  # compiled code holds few of them
 
 
 def _bytes(s: Setting) -> int:
@@ -77,7 +85,7 @@ def _sizes(
     model: str, width: float, depth: int | None, dataset: str, batch_norm: bool | None,
     options: str = "{}", pool: int = 1, compiles: bool = False,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Weights are not drawn. PyTorch needs its compiler to go without them, or else they are allocated."""
+    """Weights are not drawn. To go without them PyTorch loads its compiler: small ones are allocated."""
     source = SOURCES.get(dataset)
     channels, *sides = source.shape if source else (3, 32, 32)
     shape = (channels, *(side // pool for side in sides))
@@ -94,10 +102,11 @@ def _sizes(
         for layer in network.modules():
             if not list(layer.children()):
                 layer.register_forward_hook(add)
-        place = torch.device("meta" if compiles else "cpu")
+        weights = sum(p.numel() for p in network.parameters())
+        place = torch.device("meta" if compiles or weights > ALLOCATED else "cpu")
         with torch.no_grad(), place:
             network.to_empty(device=place).eval()(torch.zeros(1, *shape))
-        return sum(p.numel() for p in network.parameters()), sum(seen), max(seen)
+        return weights, sum(seen), max(seen)
     except BadInput:
         if source:
             raise

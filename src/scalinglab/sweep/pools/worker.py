@@ -36,7 +36,7 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
             runner = load(task["runner"])
         runner.prepare(task["settings"], task["device"])
         if task.get("share"):
-            keep_to(task["share"])
+            keep_to(task["share"], task["device"])
         store = Store(task["store"])
         if task.get("token"):
             find_token(store.path, task["token"])
@@ -49,13 +49,14 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
         return {"ok": False, "kind": kind(error), "text": traceback.format_exc(), "message": str(error)}
 
 
-def keep_to(share: float) -> None:
-    """Let PyTorch allocate no more than a share of the GPU: as many runs train at a time as fit into it."""
+def keep_to(share: float, device: str | None) -> None:
+    """Let PyTorch allocate no more than a share of a GPU: as many runs train at a time as fit into it."""
     if find_spec("torch") is not None:
         import torch
 
-        if torch.cuda.is_available():
-            torch.cuda.set_per_process_memory_fraction(share)
+        place = torch.device(device or "cuda")
+        if place.type == "cuda" and torch.cuda.is_available():
+            torch.cuda.set_per_process_memory_fraction(share, place.index)
 
 
 def kind(error: BaseException) -> str:
