@@ -20,6 +20,7 @@ from scalinglab.sweep import training
 from scalinglab.train import engine, jobs, memory, replicas, run_many
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.setting import Setting
+from scalinglab.train.training_step import PIECE
 
 GPU = torch.device("cuda")
 GB = 1e9
@@ -355,3 +356,31 @@ def test_large_networks_are_not_allocated_to_find_their_sizes(allocated, place, 
     found = memory._sizes.__wrapped__("cnn", 0.25, None, "cifar10", None)
     assert seen == [place]
     assert found == memory._sizes("cnn", 0.25, None, "cifar10", None) != memory.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("values", "runs", "compiled"),
+    [
+        ({}, 1, True),
+        ({}, 2, False),
+        ({"compile": False}, 1, False),
+        ({"precision": "fp32"}, 1, False),
+        ({"precision": "fp32", "model": "vit"}, 1, True),  # its blocks are compiled
+        ({"model": "mlp"}, 1, False),  # nothing but dense layers
+    ],
+)
+def test_what_counts_for_a_compiled_evaluation_is_the_piece_that_it_takes(
+    values, runs, compiled, monkeypatch
+) -> None:
+    monkeypatch.setattr(memory, "sizes", lambda setting: (0, 0, 90))  # nothing but evaluations
+    common = {
+        "model": "cnn",
+        "dataset": "cifar10",
+        "n_data": 1000,
+        "steps": 1,
+        "batch_size": 32,
+        "measure": [],
+    }
+    s = Setting.from_dict({**common, "precision": "bf16", "compile": True, **values})
+    size = 2 if s.precision == "bf16" else 4
+    assert memory.of_group([s] * runs) == size * 3 * 90 * (PIECE if compiled else memory.MOST)

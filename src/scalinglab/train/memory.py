@@ -6,6 +6,7 @@ thousand examples at a time, of which it holds what one layer reads and writes.
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 import torch
+from torch import nn
 
 from scalinglab import nets
 from scalinglab.curves import plain
@@ -20,14 +22,18 @@ from scalinglab.data.sources import SOURCES
 from scalinglab.errors import BadInput
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.setting import Setting
-from scalinglab.train.training_step import PIECE
+from scalinglab.train.training_step import evaluation_piece
 
 COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy that is evaluated
 HELD = 3  # an activation, its gradient and what is made of it; a layer's input, its output and a branch
 SHARE = 0.8  # of the free memory of a GPU: the rest is for libraries, and for what an estimate misses
-EVALUATED = 2 << 30  # bytes of a layer's activations, HELD times, in an evaluation that is not compiled
+EVALUATED = 2 << 30  # bytes, at most, of a layer HELD times, in a GPU's evaluation that is not compiled
 MOST = 1 << 12  # examples that it takes at once
-UNKNOWN = (10**6, 10**6, 10**5)  # sizes of a network that fails here, often for data that are not loaded yet
+UNKNOWN = (
+    10**6,
+    10**6,
+    10**5,
+)  # sizes of a network that cannot be built or called before its data are loaded
 ALLOCATED = 10**8  # weights of the largest network that is allocated to find its activations
 
 
@@ -43,8 +49,7 @@ def of_run(s: Setting, device: torch.device, batch: int | None = None) -> float:
 def of_group(settings: Sequence[Setting]) -> float:
     """Bytes that a group of runs takes on a GPU, with its evaluations."""
     s, gpu, batch = settings[0], torch.device("cuda"), max(map(_batch, settings))
-    compiled = s.compile and s.precision != "fp32" and len(settings) == 1
-    examples = PIECE if compiled else examples_at_once(s)
+    examples = _piece(s, len(settings)) or examples_at_once(s)
     evaluated = float(_bytes(s) * _held(s, gpu) * examples * sizes(s)[2])
     return sum(of_run(run, gpu, batch) for run in settings) + evaluated
 
@@ -53,6 +58,13 @@ def examples_at_once(s: Setting) -> int:
     """Examples, of all runs together, that an evaluation on a GPU takes at once: a power of two."""
     most = EVALUATED / (_bytes(s) * HELD * sizes(s)[2])
     return max(1, min(MOST, 1 << int(math.log2(max(1.0, most)))))
+
+
+def _piece(s: Setting, runs: int) -> int | None:
+    """Examples that a compiled evaluation on a GPU takes, None where it is not compiled."""
+    if not s.compile or sizes(s) == UNKNOWN:
+        return None
+    return evaluation_piece(s, _network(*_architecture(s)), runs, torch.device("cuda"))
 
 
 def _batch(s: Setting) -> int:
@@ -76,8 +88,13 @@ def sizes(s: Setting) -> tuple[int, int, int]:
 
     A network that cannot be built for data of this shape is refused here, before anything runs.
     """
+    return _sizes(*_architecture(s), s.compile)
+
+
+def _architecture(s: Setting) -> tuple[str, float, int | None, str, bool | None, str, int]:
+    """What a network is built from."""
     options = json.dumps(plain(s.model_options), sort_keys=True)
-    return _sizes(s.model, s.width, s.depth, s.dataset, s.batch_norm, options, s.pool, s.compile)
+    return s.model, s.width, s.depth, s.dataset, s.batch_norm, options, s.pool
 
 
 @lru_cache(maxsize=256)
@@ -86,14 +103,8 @@ def _sizes(
     options: str = "{}", pool: int = 1, compiles: bool = False,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Weights are not drawn. To go without them PyTorch loads its compiler: small ones are allocated."""
-    source = SOURCES.get(dataset)
-    channels, *sides = source.shape if source else (3, 32, 32)
-    shape = (channels, *(side // pool for side in sides))
-    given: dict[str, Any] = {"depth": depth, "batch_norm": batch_norm, **json.loads(options)}
-    given = {name: value for name, value in given.items() if value is not None}
     try:
-        with torch.device("meta"):
-            network = nets.build(model, shape, source.n_classes if source else 10, width=width, **given)
+        network = copy.deepcopy(_network(model, width, depth, dataset, batch_norm, options, pool))
         seen: list[int] = []
 
         def add(_module: Any, _inputs: Any, output: Any) -> None:
@@ -105,11 +116,37 @@ def _sizes(
         weights = sum(p.numel() for p in network.parameters())
         place = torch.device("meta" if compiles or weights > ALLOCATED else "cpu")
         with torch.no_grad(), place:
-            network.to_empty(device=place).eval()(torch.zeros(1, *shape))
+            network.to_empty(device=place).eval()(torch.zeros(1, *_shape(dataset, pool)))
         return weights, sum(seen), max(seen)
     except BadInput:
-        if source:
+        if dataset in SOURCES:
             raise
         return UNKNOWN
     except Exception:  # an estimate must not stop a sweep: a network that does not fit is split when it fails
         return UNKNOWN
+
+
+@lru_cache(maxsize=32)
+def _network(
+    model: str,
+    width: float,
+    depth: int | None,
+    dataset: str,
+    batch_norm: bool | None,
+    options: str,
+    pool: int,
+) -> nn.Module:
+    """A network without memory for its weights."""
+    source = SOURCES.get(dataset)
+    given: dict[str, Any] = {"depth": depth, "batch_norm": batch_norm, **json.loads(options)}
+    given = {name: value for name, value in given.items() if value is not None}
+    with torch.device("meta"):
+        return nets.build(
+            model, _shape(dataset, pool), source.n_classes if source else 10, width=width, **given
+        )
+
+
+def _shape(dataset: str, pool: int) -> tuple[int, ...]:
+    """Of an example; data that are not known before they are loaded are taken to be small colour images."""
+    channels, *sides = SOURCES[dataset].shape if dataset in SOURCES else (3, 32, 32)
+    return (channels, *(side // pool for side in sides))

@@ -101,10 +101,8 @@ class Program:
         if blocks:
             self.trained = compiled_blocks(self.trained)
         self.loss: Callable[..., Any] = self._loss if blocks else self._compiled(self._loss)
-        self.piece: int | None = None
+        self.piece = evaluation_piece(setting, self.model, runs, resident.device)
         self.evaluated: Callable[..., Tensor] = self._evaluated if blocks else self._compiled(self._evaluated)
-        if self.trained is not self.model and runs == 1 and is_large(self.model) and not setting.linearized:
-            self.piece = PIECE
 
     def _compiled(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return compiled(function) if self.setting.compile else function
@@ -274,6 +272,16 @@ def objective(
     if live is None:
         return each.mean(-1)
     return torch.where(live, each, 0.0).sum(-1) / live.sum(-1)
+
+
+def evaluation_piece(setting: Setting, model: nn.Module, runs: int, device: torch.device) -> int | None:
+    """Examples that a compiled evaluation takes, always as many; None where it is not compiled.
+
+    It is for a large network that is trained by itself in another form: rewritten, or compiled by blocks.
+    """
+    rewrites = device.type == "cuda" and setting.precision != "fp32"
+    another_form = setting.compile and runs == 1 and (rewrites or repeats(model))
+    return PIECE if another_form and is_large(model) and not setting.linearized else None
 
 
 def is_large(model: nn.Module) -> bool:
