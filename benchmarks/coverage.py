@@ -37,6 +37,7 @@ from coverage_parts.image_curves import public_curves
 from joblib import Parallel, delayed
 
 from scalinglab.errors import NotDetermined
+from scalinglab.support.words import counted
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,13 @@ def merged(paths: Iterable[Path]) -> dict[str, list[Drawn]]:
     """By case, the sets of several files, each seed once."""
     found: dict[tuple[str, int], Drawn] = {}
     for path in paths:
-        for line in path.read_text().splitlines():
-            one = Drawn(**json.loads(line))
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            try:
+                one = Drawn(**json.loads(line))
+            except (json.JSONDecodeError, TypeError):
+                raise SystemExit(
+                    f"{path}, line {number} is no data set (a study cut off while it wrote?): delete the line"
+                ) from None
             found[one.case, one.seed] = one
     cases: dict[str, list[Drawn]] = {}
     for one in found.values():
@@ -165,6 +171,8 @@ def main() -> None:
     parser.add_argument("--merge", type=Path, nargs="+", help="instead: the table of such files")
     parser.add_argument("--curves", action="store_true", help="instead: few sizes of public image curves")
     arguments = parser.parse_args()
+    if arguments.sets < 1:
+        parser.error(f"--sets {arguments.sets} must be at least 1")
     if arguments.curves:
         for count in (5, 6, 7):
             public_curves(count)
@@ -175,6 +183,10 @@ def main() -> None:
         f"{'s/set':>8}"
     )
     known = merged(arguments.merge) if arguments.merge else None
+    cases = {case.name for case in CASES}
+    for name, sets in (known or {}).items():
+        if name not in cases:
+            print(f"left out: {counted(len(sets), 'set')} of {name!r}, which is none of the cases here")
     seeds = range(arguments.first, arguments.first + arguments.sets)
     chosen = [c for c in CASES if c.name == arguments.only] or [c for c in CASES if arguments.only in c.name]
     for case in chosen:

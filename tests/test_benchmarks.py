@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import importlib.util
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,3 +45,30 @@ def test_tables_of_studies_are_those_of_the_numbers_that_were_measured(monkeypat
     tables = importlib.import_module("study_tables")
     here = tables.PAGE.read_text()
     assert tables.page(here) == here, "run python benchmarks/study_tables.py"
+
+
+@pytest.mark.parametrize(
+    ("words", "row", "said"),
+    [
+        (["--sets", "0"], "", "--sets 0 must be at least 1"),
+        (["--merge", "part.jsonl"], '{"case": "an old case", "se', "part.jsonl, line 2 is no data set"),
+        (["--merge", "part.jsonl"], "", "left out: 1 set of 'an old case'"),
+    ],
+)  # fmt: skip
+def test_studies_of_coverage_say_what_is_wrong(words, row, said, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    # by its path: there is a package of this name
+    spec = importlib.util.spec_from_file_location("coverage_study", BENCHMARKS / "coverage.py")
+    coverage = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "coverage_study", coverage)
+    spec.loader.exec_module(coverage)
+    monkeypatch.chdir(tmp_path)
+    whole = {"case": "an old case", "seed": 0, "seconds": 1.0, "ends": None}
+    Path("part.jsonl").write_text(json.dumps(whole) + "\n" + row)
+    monkeypatch.setattr("sys.argv", ["coverage.py", *words])
+    told = ""
+    try:
+        coverage.main()
+    except SystemExit as stopped:
+        told = str(stopped)
+    assert said in told + "".join(capsys.readouterr())

@@ -34,6 +34,20 @@ def test_modes_without_information_are_dropped():
     assert spectrum.total_power == pytest.approx((y**2).mean())
 
 
+def test_targets_of_zero_have_no_power_and_no_loss():
+    x = np.random.default_rng(0).normal(size=(100, 6))
+    spectrum = Spectrum.from_kernel(infinite_width.ntk(x, depth=2), np.zeros(100))
+    assert spectrum.unresolved_eigenvalue > 0, "not all modes are resolved"
+    values, power = spectrum.population()
+    assert (values > 0).all()
+    assert (power == 0).all()
+    assert spectrum.completed().total_power == 0
+    first, *exponents = spectrum.summary().splitlines()
+    assert first.endswith("the targets are all zero")
+    assert [line[0] for line in exponents] == ["b"], "the targets have no exponent"
+    assert "nan" not in spectrum.summary()
+
+
 def test_measured_spectrum_predicts_kernel_regression_on_the_same_inputs():
     """Real data in small: the theory on the measured spectrum against fits on random subsets (60 draws)."""
     rng = np.random.default_rng(1)

@@ -31,6 +31,7 @@ from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.laws.surface_bend import BENT, FEWEST_TO_SHOW_A_BEND
 from scalinglab.support.notebook import Shown
+from scalinglab.support.words import two_digits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -274,7 +275,7 @@ def _optimal(best: Optimal, i: int, unit: str) -> str:
     return (
         f"{start}{count(n)} parameters (95 %: {count(n_low)} to {count(n_high)}) on {count(d)} "
         f"{unit} ({count(d_low)} to {count(d_high)}), {d / n:.3g} {per} "
-        f"({_rounded(d_low / n_high)} to {_rounded(d_high / n_low)})."
+        f"({two_digits(d_low / n_high)} to {two_digits(d_high / n_low)})."
     )
 
 
@@ -405,11 +406,6 @@ def _next(plan: Callable[[], NextRuns], unit: str, quantity: str = "") -> tuple[
 def _sentence(reason: Exception) -> str:
     text = str(reason).strip().rstrip(".")
     return f"{text}."
-
-
-def _rounded(value: float) -> str:
-    """Two digits, without a power of ten: 38, 130."""
-    return f"{float(f'{value:.2g}'):g}"
 
 
 def count(value: float) -> str:

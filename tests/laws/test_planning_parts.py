@@ -268,6 +268,15 @@ def test_what_next_runs_promise_is_the_variance_of_the_fit_with_them():
     assert found.prediction == pytest.approx(LAW.predict(1e7))
 
 
+def test_a_plan_counts_a_parameter_at_its_bound_as_its_law_does():
+    """A floor at 0 was not estimated: Student's quantile and the variance have one degree of freedom more."""
+    held = sl.laws.fit("power_law_offset", X, 3 * X**-0.4 * np.exp(0.03 * NOISE))
+    assert held.certificate.at_bound == ("offset",)
+    student = stats.t.ppf(0.975, held.dof + 1) * np.sqrt(held.dof / (held.dof + 1))
+    found = plan.next_runs(held, budget=3e6, at=1e7, most=1)
+    assert found.before == pytest.approx(student * np.sqrt(with_points(held, [1e7])), rel=1e-3)
+
+
 def test_next_runs_of_any_form_promise_the_variance_of_the_fit_with_them():
     """Three variables, of which bits are no size: tried values at sizes up to four times beyond."""
     grid = np.meshgrid(np.geomspace(1e7, 1e9, 4), np.geomspace(1e9, 1e11, 4), [3.0, 4.0, 6.0, 16.0])

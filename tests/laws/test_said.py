@@ -68,6 +68,7 @@ def test_next_runs_are_told_in_order_with_what_they_cost_and_narrow():
     far = replace(PLAN, before=5.2, after=np.array([4.5, 3.9]), quantity="1 - y")
     assert far.verdict.startswith("not worth it")
     assert far.verdict.endswith("leave the prediction of 1 - y open (± 100 % and more)")
+    assert replace(PLAN, before=2.3e4).summary().splitlines()[0].endswith("± 2,300,000 % (95 %)")
     table = PLAN.notebook_table()
     assert table.columns.tolist() == ["n_params", "n_data", "seeds", "cost", "half_width"]
     assert table.iloc[1].tolist() == [3e8, 5e9, 3, 9e18, 0.015]

@@ -117,6 +117,8 @@ def population_power(sampled: np.ndarray, mean_square: float, eigenvalues: np.nd
         mean_square: of the targets.
         eigenvalues: λ_k of the population for the first n/8 modes.
     """
+    if mean_square == 0:
+        return np.zeros(len(eigenvalues))
     k, spectral = np.arange(1, len(eigenvalues) + 1), local_exponent(eigenvalues)
     shown = np.maximum(mean_square - np.cumsum(sampled[: len(k)]), np.finfo(float).eps * mean_square)
     beyond = shown

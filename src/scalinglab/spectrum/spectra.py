@@ -298,7 +298,7 @@ class MeasuredSpectrum(Spectrum):
         unresolved_eigenvalue: κ/n, what modes that the sample does not resolve add to each eigenvalue.
         left_out_loss: of kernel interpolation of every input from all others, summed over outputs.
         mean_square: of the targets, with the power of dropped modes.
-        sample: the inputs in the largest modes, whose halves give the exponents' intervals.
+        sample: the inputs in the largest modes, n²/4 doubles, whose halves give the exponents' intervals.
     """
 
     def __init__(
@@ -380,11 +380,16 @@ class MeasuredSpectrum(Spectrum):
 
     def summary(self) -> str:
         """Sizes and exponents in words."""
-        lines = [
-            f"kernel on {self.n_samples} inputs: {len(self.population()[0])} modes resolved; predicting each "
-            f"input from the others leaves {self.left_out_loss / self.mean_square:.3g} of the target's power"
-        ]
-        for name, of in (("b, λ_k ~ k^-b", "eigenvalues"), ("a, λ_k w_k² ~ k^-a", "target_power")):
+        exponents = {"eigenvalues": "b, λ_k ~ k^-b", "target_power": "a, λ_k w_k² ~ k^-a"}
+        told = "the targets are all zero"
+        if self.mean_square == 0:
+            del exponents["target_power"]
+        else:
+            left = self.left_out_loss / self.mean_square
+            told = f"predicting each input from the others leaves {left:.3g} of the target's power"
+        resolved = len(self.population()[0])
+        lines = [f"kernel on {self.n_samples} inputs: {resolved} modes resolved; {told}"]
+        for of, name in exponents.items():
             try:
                 found = self.tail_exponent(of)
             except BadInput as error:

@@ -21,14 +21,13 @@ from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Rows
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE, check_sizes
-from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.planning.candidates import affordable, price_of, sane_runs
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.notebook import Shown
-from scalinglab.support.words import counted
+from scalinglab.support.words import counted, two_digits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +72,7 @@ class NextRuns(Shown):
 
     @property
     def worth_it(self) -> bool:
-        """Whether the interval gets a fifth narrower, by 0.1 % of the prediction, and then leaves one."""
+        """Whether the interval narrows by a fifth, by 0.1 % of the prediction, and is then below ± 100 %."""
         if not len(self.after):
             return False
         then = float(self.after[-1])
@@ -193,7 +192,7 @@ def next_runs(
     times = np.array([chosen.count(i) for i in order], int)
     reached = _reached(inverse, slopes[order], times, g, noise)
     prediction = float(np.ravel(law.predict(tuple(target) if len(names) > 1 else target))[0])
-    half = level_quantile(0.95, law.dof) / (1.0 if law.log else prediction)
+    half = law.quantile(0.95) / (1.0 if law.log else prediction)
     return NextRuns(
         names, grid[order], times, prices[order] * times, target, prediction,
         float(half * np.sqrt(variances[0])), half * np.sqrt(reached), float(budget), unit, law.points.notes,
@@ -213,7 +212,7 @@ def _refuse_bent(law: Law) -> None:
 
 def _percent(share: float) -> str:
     """0.0123 as 1.2 %, 2.1 as 210 %."""
-    return f"{float(f'{100 * share:.2g}'):g} %"
+    return f"{two_digits(100 * share)} %"
 
 
 def _target(
@@ -291,7 +290,10 @@ def rows_of(law: Law, sizes: np.ndarray) -> np.ndarray:
 
 
 def inverse_information(law: Law) -> np.ndarray:
-    """M⁻¹ of the points at hand; what they do not determine at all is given a large, finite variance."""
+    """M⁻¹ of the points at hand; what they do not determine at all is given a large, finite variance.
+
+    Parameters that ended at a bound are free here: a run that shows whether a floor of 0 is one counts.
+    """
     problem = law.problem
     jacobian = problem.jacobian(law.coordinates[None])[0] * np.sqrt(problem.counts[0])[:, None]
     size = np.linalg.norm(jacobian, axis=0)
