@@ -188,6 +188,23 @@ def test_models_that_name_their_size_are_no_mixture():
         points_of(two, ["n_params", "n_data"], "loss")
 
 
+def test_a_name_for_every_row_of_sizes_is_no_mixture():
+    """Runs that are called a, b, c…: one name for each pair of n_params and n_data."""
+    from scalinglab.laws.fitting.data.from_curves import points_of
+
+    frame = pd.DataFrame(
+        {
+            "model": list("abcdefghi"), "n_params": np.repeat([7e7, 1.6e8, 4.1e8], 3),
+            "n_data": np.tile([1e9, 4e9, 1.6e10], 3), "loss": np.linspace(4, 2, 9),
+        }
+    )  # fmt: skip
+    assert len(points_of(frame, ["n_params", "n_data"], "loss").y) == 9
+    with pytest.raises(BadInput, match="mix 9 values of model"):  # nothing says that these are sizes
+        points_of(frame.drop(columns="n_params"), "n_data", "loss")
+    with pytest.raises(BadInput, match="mix 2 values of model"):
+        points_of(frame.assign(model=list("ababababa")), ["n_params", "n_data"], "loss")
+
+
 @pytest.mark.data
 @pytest.mark.skipif(not (DATA / "learning-curves/scalebench").is_dir(), reason="scalebench is not at hand")
 def test_data_constrained_points_leave_the_half_life_of_repeats_open():

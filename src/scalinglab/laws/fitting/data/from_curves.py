@@ -254,13 +254,15 @@ def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
 
 
 def _names_sizes(frame: pd.DataFrame, names: list[str]) -> bool:
-    """Whether every value of `model` is the name of one size of a variable, as in "70M", "160M"."""
+    """Whether every value of `model` is the name of one size, as in "70M", "160M", or of one row of sizes."""
     sizes = [n for n in names if n in ("width", "depth", "compute") or n.endswith("params")]
-    models = frame["model"].nunique(dropna=False)
+    model = frame["model"].astype(str)
+    each = [[n] for n in sizes] + ([names] if sizes else [])
     return any(
-        frame.groupby("model", dropna=False)[n].nunique(dropna=False).max() == 1
-        and frame[n].nunique(dropna=False) == models
-        for n in sizes
+        len(frame[columns].drop_duplicates())
+        == model.nunique()
+        == len(frame[columns].assign(model=model).drop_duplicates())
+        for columns in each
     )
 
 
