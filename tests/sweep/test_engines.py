@@ -259,7 +259,7 @@ def test_tasks_that_fit_on_a_node_are_counted_by_gpu(gpus, node, fit):
 
     pool = object.__new__(RayPool)
     pool._cpus, pool._gpus = 1, gpus
-    assert pool._room(node) == fit
+    assert pool._tasks_on(node) == fit
 
 
 def test_a_part_of_several_gpus_is_refused():
@@ -278,7 +278,7 @@ def test_a_cluster_without_room_for_a_task_says_so(cluster, monkeypatch):
     with pytest.warns(UserWarning, match="needs 2 CPUs and 0 GPUs"):  # there are two, on different nodes
         pool = RayPool(None, None, cpus=2)
     with pytest.raises(BadInput, match="ask for less, with cpus and gpus"):
-        pool._check_room(alone=True)
+        pool._check_fits(alone=True)
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ def test_winograd_takes_a_large_batch_in_pieces(monkeypatch: pytest.MonkeyPatch)
     torch.manual_seed(0)
     x, w = images(7, 16, 8, 8), images(16, 16, 3, 3)
     whole = conv2d(x, w, (1, 1), (1, 1))
-    monkeypatch.setattr(winograd, "ROOM", 3 * 8 * 8 * 32)
+    monkeypatch.setattr(winograd, "LARGEST", 3 * 8 * 8 * 32)
     pieces = conv2d(x, w, (1, 1), (1, 1))
     assert torch.allclose(whole, pieces)
     for a, b in zip(*(torch.autograd.grad(y.square().sum(), (x, w)) for y in (whole, pieces)), strict=True):

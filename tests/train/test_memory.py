@@ -23,6 +23,7 @@ from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import PIECE
 
 GPU = torch.device("cuda")
+CNN = {"model": "cnn", "dataset": "cifar10", "n_data": 1000, "steps": 1, "batch_size": 32, "measure": []}
 GB = 1e9
 
 
@@ -291,16 +292,8 @@ def test_the_parameters_that_memory_is_estimated_from_are_those_of_the_network(m
 
 def test_what_is_evaluated_at_once_counts_for_a_group_and_not_for_each_run(monkeypatch) -> None:
     monkeypatch.setattr(memory, "sizes", lambda setting: (7000, 500, 90))  # weights, activations, a layer's
-    common = {
-        "model": "cnn",
-        "dataset": "cifar10",
-        "n_data": 1000,
-        "steps": 1,
-        "batch_size": 32,
-        "measure": [],
-    }
     plain, fast, normed, captured = (
-        Setting.from_dict({**common, **more})
+        Setting.from_dict({**CNN, **more})
         for more in (
             {},
             {"precision": "bf16", "compile": True, "graphs": True},
@@ -373,14 +366,6 @@ def test_what_counts_for_a_compiled_evaluation_is_the_piece_that_it_takes(
     values, runs, compiled, monkeypatch
 ) -> None:
     monkeypatch.setattr(memory, "sizes", lambda setting: (0, 0, 90))  # nothing but evaluations
-    common = {
-        "model": "cnn",
-        "dataset": "cifar10",
-        "n_data": 1000,
-        "steps": 1,
-        "batch_size": 32,
-        "measure": [],
-    }
-    s = Setting.from_dict({**common, "precision": "bf16", "compile": True, **values})
+    s = Setting.from_dict({**CNN, "precision": "bf16", "compile": True, **values})
     size = 2 if s.precision == "bf16" else 4
     assert memory.of_group([s] * runs) == size * 3 * 90 * (PIECE if compiled else memory.MOST)

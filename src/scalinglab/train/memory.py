@@ -29,11 +29,7 @@ HELD = 3  # an activation, its gradient and what is made of it; a layer's input,
 SHARE = 0.8  # of the free memory of a GPU: the rest is for libraries, and for what an estimate misses
 EVALUATED = 2 << 30  # bytes, at most, of a layer HELD times, in a GPU's evaluation that is not compiled
 MOST = 1 << 12  # examples that it takes at once
-UNKNOWN = (
-    10**6,
-    10**6,
-    10**5,
-)  # sizes of a network that cannot be built or called before its data are loaded
+UNKNOWN = 10**6, 10**6, 10**5  # sizes of a network that cannot be built or called before its data are loaded
 ALLOCATED = 10**8  # weights of the largest network that is allocated to find its activations
 
 

@@ -161,7 +161,7 @@ def _figure(curves: Curves, size: str, words: str, symbol: str) -> Reproduction:
     for (d, (sizes, losses, alpha)), color in zip(found.items(), style.colors(list(found))):
         draw_law(left, sizes, losses, alpha, color, f"d = {d}: {alpha}")
         rows.append(alpha.row(f"{symbol}, d = {d}", "the paper: 4/d", paper=CLAIM / d))
-    left.set_ylim(bottom=left.get_ylim()[0] / 30)  # room for the legend
+    left.set_ylim(bottom=left.get_ylim()[0] / 30)  # the legend lies below the curves
     style.legend(left, fontsize=7, ncols=2, loc="lower left")
     draw_dimensions(right, {d: alpha for d, (_, _, alpha) in found.items()}, symbol)
     right.set_title(f"4/{symbol} against the dimension")

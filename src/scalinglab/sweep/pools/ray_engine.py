@@ -63,7 +63,7 @@ class RayPool(Pool):
             else:
                 _connect(self._ray, address, options)
         self._cpus, self._gpus, self._workers = cpus, gpus, workers
-        self._check_room(alone=self._started and address is None)
+        self._check_fits(alone=self._started and address is None)
         self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(_execute)
 
     def preflight(self, store: Path) -> None:
@@ -106,7 +106,7 @@ class RayPool(Pool):
         needed = {"CPU": self._cpus, "GPU": self._gpus}
         return all(resources.get(kind, 0) >= number for kind, number in needed.items())
 
-    def _check_room(self, alone: bool) -> None:
+    def _check_fits(self, alone: bool) -> None:
         """Report if no node can take a task; Ray itself waits silently."""
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         if any(map(self._fits, nodes)):
@@ -123,15 +123,15 @@ class RayPool(Pool):
         """How many tasks fit on the cluster now; it may grow and shrink."""
         if self._workers is not None:
             return self._workers
-        return max(1, sum(self._room(node["Resources"]) for node in self._ray.nodes() if node["Alive"]))
+        return max(1, sum(self._tasks_on(node["Resources"]) for node in self._ray.nodes() if node["Alive"]))
 
-    def _room(self, resources: Mapping[str, float]) -> int:
+    def _tasks_on(self, resources: Mapping[str, float]) -> int:
         """How many tasks fit on a node; parts of different GPUs make no task."""
-        room = [int(resources.get("CPU", 0) / self._cpus + 1e-9)] if self._cpus else []
+        counts = [int(resources.get("CPU", 0) / self._cpus + 1e-9)] if self._cpus else []
         if self._gpus:
             there = int(resources.get("GPU", 0))
-            room.append(there * int(1 / self._gpus + 1e-9) if self._gpus < 1 else there // int(self._gpus))
-        return min(room, default=1)
+            counts.append(there * int(1 / self._gpus + 1e-9) if self._gpus < 1 else there // int(self._gpus))
+        return min(counts, default=1)
 
     def submit(self, task: Task) -> None:
         """Submit a task to the cluster."""

@@ -31,7 +31,7 @@ OUT, IN = 4, 6  # sides of a tile of outputs and of a tile of inputs
 P, Q = math.sqrt(0.5), math.sqrt(2.0)  # the points ±P and ±Q
 FEWEST = 4  # channels in and out
 ENOUGH = 1 << 23  # numbers to lay out and multiply as patches, about; with fewer, 36 products take longer
-ROOM = 1 << 24  # pixels · channels, in and out, of one piece of a batch
+LARGEST = 1 << 24  # pixels · channels, in and out, of one piece of a batch
 
 Step = Sequence[Sequence[float]]
 
@@ -96,7 +96,7 @@ def fits(x: Tensor, weight: Tensor, stride: Pair, padding: Pair) -> bool:
 
 def at_once(x: Tensor, weight: Tensor) -> int:
     """How many images to transform at once, for the memory that it takes."""
-    return max(1, ROOM // (math.prod(x.shape[-2:]) * sum(weight.shape[:2])))
+    return max(1, LARGEST // (math.prod(x.shape[-2:]) * sum(weight.shape[:2])))
 
 
 class Winograd(torch.autograd.Function):
