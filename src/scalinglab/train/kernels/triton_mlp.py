@@ -106,6 +106,30 @@ def _updated(
     tl.store(weight + place, w - rate * change, mask=mask)
 
 
+@triton.jit
+def _of_inputs(gradient, of_bias, offset, scale, k, features, UNIFORM: tl.constexpr, BYTES: tl.constexpr):
+    """The gradient by inputs, from that by pixels as they are stored: inputs are scale · pixel + offset."""
+    if UNIFORM:
+        return gradient * tl.load(scale) + of_bias[:, None] * tl.load(offset)
+    elif BYTES:
+        factor = tl.load(scale + k, mask=k < features, other=0.0)
+        shift = tl.load(offset + k, mask=k < features, other=0.0)
+        return gradient * factor[None, :] + of_bias[:, None] * shift[None, :]
+    else:
+        return gradient
+
+
+@triton.jit
+def _update_biases(
+    bias, momenta, place, mine, gradient, rate, momentum, decay,
+    MOMENTUM: tl.constexpr, NESTEROV: tl.constexpr,
+):  # fmt: skip
+    """Those of a block of units, by the first program of the block alone."""
+    if tl.program_id(0) == 0:
+        b, u = _state(bias, momenta, place, mine, MOMENTUM)
+        _updated(bias, momenta, place, mine, b, u, gradient, rate, momentum, decay, MOMENTUM, NESTEROV)
+
+
 @triton.jit(do_not_specialize=GENERAL)
 def forward(
     data, offset, scale, examples, ahead, work, weight, bias, hidden, out_weight, out_bias, partial,
@@ -277,24 +301,17 @@ def update(
         d = tl.load(delta + place, mask=live[:, None] & mine[None, :], other=0.0)
         gradient = _products(tl.trans(d), a, gradient, BYTES, PRECISION)
         of_bias += tl.sum(d, 0)
-    if UNIFORM:
-        gradient = gradient * tl.load(scale) + of_bias[:, None] * tl.load(offset)
-    elif BYTES:
-        factor = tl.load(scale + k, mask=k < features, other=0.0)
-        shift = tl.load(offset + k, mask=k < features, other=0.0)
-        gradient = gradient * factor[None, :] + of_bias[:, None] * shift[None, :]
+    gradient = _of_inputs(gradient, of_bias, offset, scale, k, features, UNIFORM, BYTES)
     rate = tl.load(rates + run)
     w, u = _state(weight, momenta, of_weight, inside, MOMENTUM)
     _updated(
         weight, momenta, of_weight, inside, w, u, multiplier * gradient, rate * rate_scale, momentum, decay,
         MOMENTUM, NESTEROV,
     )  # fmt: skip
-    if tl.program_id(0) == 0:
-        b, of_b = _state(bias, bias_momenta, run * units + unit, mine, MOMENTUM)
-        _updated(
-            bias, bias_momenta, run * units + unit, mine, b, of_b, bias_multiplier * of_bias,
-            rate * bias_rate_scale, momentum, decay, MOMENTUM, NESTEROV,
-        )  # fmt: skip
+    _update_biases(
+        bias, bias_momenta, run * units + unit, mine, bias_multiplier * of_bias, rate * bias_rate_scale,
+        momentum, decay, MOMENTUM, NESTEROV,
+    )  # fmt: skip
 
 
 @triton.jit(do_not_specialize=GENERAL)
@@ -329,19 +346,12 @@ def update_few(
         a = _inputs(lines, offset, scale, live, k, features, FIRST, BYTES)
         w, u = _state(weight, momenta, of_weight, inside, MOMENTUM)
         gradient = _products(tl.trans(d), a, tl.zeros([UNITS, FEATURES], tl.float32), BYTES, PRECISION)
-        if UNIFORM:
-            gradient = gradient * tl.load(scale) + of_bias[:, None] * tl.load(offset)
-        elif BYTES:
-            factor = tl.load(scale + k, mask=k < features, other=0.0)
-            shift = tl.load(offset + k, mask=k < features, other=0.0)
-            gradient = gradient * factor[None, :] + of_bias[:, None] * shift[None, :]
+        gradient = _of_inputs(gradient, of_bias, offset, scale, k, features, UNIFORM, BYTES)
         _updated(
             weight, momenta, of_weight, inside, w, u, multiplier * gradient, rate * rate_scale, momentum,
             decay, MOMENTUM, NESTEROV,
         )  # fmt: skip
-    if tl.program_id(0) == 0:
-        b, of_b = _state(bias, bias_momenta, run * units + unit, mine, MOMENTUM)
-        _updated(
-            bias, bias_momenta, run * units + unit, mine, b, of_b, bias_multiplier * of_bias,
-            rate * bias_rate_scale, momentum, decay, MOMENTUM, NESTEROV,
-        )  # fmt: skip
+    _update_biases(
+        bias, bias_momenta, run * units + unit, mine, bias_multiplier * of_bias, rate * bias_rate_scale,
+        momentum, decay, MOMENTUM, NESTEROV,
+    )  # fmt: skip
