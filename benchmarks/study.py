@@ -7,10 +7,11 @@
 
 The study is typed as a user types it: a grid of sizes and seeds in a TOML file, `scalinglab sweep` in a
 process of its own, norms and ten checkpoints a decade. Its wall time counts everything, from the start of
-Python to the last sealed run. Beside it stand its steps times the milliseconds of a step, measured afterwards
-on the same machine as `benchmarks/training.py` measures them (8 runs side by side on a GPU, stacked as the
-engine does on a CPU). Phases are seconds of the worker's host thread, as the sweep itself reports them: on a
-GPU most of a study is "waiting for the GPU", which then is busy.
+Python to the last sealed run. Beside it stand its steps times the milliseconds of a step, measured on the
+same machine as `benchmarks/training.py` measures them (8 runs side by side on a GPU, stacked as the engine
+does on a CPU): afterwards, or with `--steps-first` before, and then the study finds their compiled code on
+disk. Phases are seconds of the worker's host thread, as the sweep itself reports them: on a GPU most of a
+study is "waiting for the GPU", which then is busy.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import time
 from pathlib import Path
 
 from training_parts.origin import commit_of_code, what_was_typed
-from training_parts.results import engine_time
+from training_parts.results import clear, engine_time
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
@@ -92,6 +93,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--again", action="store_true", help="a short second sweep after it")
     parser.add_argument("--dry-run", action="store_true", help="ask --dry-run before it")
+    parser.add_argument("--steps-first", action="store_true", help="time the steps before the study")
     parser.add_argument("--keep", type=Path, help="keep the stores in this folder")
     parser.add_argument("--out", type=Path, help="write the numbers to this JSON file")
     options = parser.parse_args()
@@ -121,14 +123,18 @@ def main() -> None:
                 f"    trials {trials} s; start of a worker {said['start_up']:.1f} s; {said['phases']}",
                 flush=True,
             )
+        if options.steps_first:
+            result |= steps_alone(options, gpu)
+            report(result, options.out)
         result["first"] = sweep(folder, "first", grid_of(options, gpu, 0))
         report(result, options.out)
         if options.again:
             short = argparse.Namespace(**{**vars(options), "epochs": 1, "sizes": min(2, options.sizes)})
             result["second"] = sweep(folder, "second", grid_of(short, gpu, options.seeds))
             report(result, options.out)
-        result |= steps_alone(options, gpu)
-        report(result, options.out)
+        if not options.steps_first:
+            result |= steps_alone(options, gpu)
+            report(result, options.out)
 
 
 def report(result: dict, out: Path | None) -> None:
@@ -151,6 +157,7 @@ def steps_alone(options: argparse.Namespace, gpu: bool) -> dict:
     each = engine_time(
         "cuda" if gpu else "cpu", runs, 384, stacked, seconds=3.0, n_data=sizes_of(options)[-1], **plain
     )
+    clear()
     return {"steps": steps, "ms_per_step": 1e3 * each, "steps_alone": steps * each}
 
 
@@ -170,7 +177,7 @@ def describe(result: dict) -> None:
         if result["gpu"]:  # one worker; the phases of several are those of all of them
             rest = found["wall"] - sum(found["phases"].values())
             print(f"    {'outside of the worker':24s} {rest:8.2f} s", flush=True)
-    if "dry_run" in result:
+    if "dry_run" in result and "first" in result:
         print(
             f"--dry-run: {result['dry_run']:.1f} s, {result['dry_run'] / result['first']['wall']:.2f} of it",
             flush=True,

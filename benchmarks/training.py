@@ -71,7 +71,9 @@ def main() -> None:
     parser.add_argument("--parts", help=f"comma-separated, of {', '.join(PARTS)}")
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "results/benchmarks")))
     parser.add_argument(
-        "--only", default="", help="of cnn, resnet, precision and cpu, only variants with this in their name"
+        "--only",
+        default="",
+        help="only variants with this in their name, in parts that have some",
     )
     for hidden, kind in (("--one", str), ("--timed", str), ("--threads", int), ("--dataset", str)):
         parser.add_argument(hidden, type=kind, help=argparse.SUPPRESS)

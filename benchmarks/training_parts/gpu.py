@@ -127,18 +127,15 @@ def kernels_part(part: str, results: Results) -> None:
     from scalinglab.train import jobs
     from scalinglab.train.setting import Setting
 
-    name, steps = dataset_name("cifar10"), 64
-    for model in ("cnn", "resnet"):
+    steps = 64
+    for model, dataset in (("cnn", "cifar10"), ("resnet", "cifar10"), ("cnn", "cifar100")):
+        variant = f"{model}, {dataset}: kernels of a step, one after another"
+        if not is_wanted(variant):
+            continue
 
-        def longest(model=model) -> dict:
-            setting = {
-                "model": model,
-                "dataset": name,
-                "n_data": 48_000,
-                "steps": 10**6,
-                "measure": [],
-                **FAST,
-            }
+        def longest(model=model, dataset=dataset) -> dict:
+            own = {"model": model, "dataset": dataset_name(dataset), "n_data": 48_000}
+            setting = {**own, "steps": 10**6, "measure": [], **FAST}
             group = jobs.build([Setting.from_dict(setting)], torch.device("cuda"))
             group.advance(32)
             torch.cuda.synchronize()
@@ -154,7 +151,7 @@ def kernels_part(part: str, results: Results) -> None:
                 print(f"      {microseconds:8.1f} µs {count_of[kernel]:6.2f} × {kernel[:100]}")
             return {"ms": sum(time_of.values()) / 1e3, "kernels": sum(count_of.values())}
 
-        results.add(part, f"{model}: kernels of a step, one after another", longest)
+        results.add(part, variant, longest)
         clear()
 
 

@@ -25,14 +25,16 @@ def make_random(name: str) -> None:
     """Random images in place of a set that is not here: speed does not depend on what they show."""
     from scalinglab.data import loading
     from scalinglab.data.dataset import Dataset
+    from scalinglab.data.sources import SOURCES
 
-    shape, n = ((3, 32, 32), 50_000) if name == "cifar10" else ((1, 28, 28), 60_000)
+    source = SOURCES[name]
+    shape, classes = source.shape, source.n_classes
     random = np.random.default_rng(0)
     parts = []
-    for size in (n, 10_000):
-        parts += [random.integers(0, 256, (size, *shape), dtype=np.uint8), random.integers(0, 10, size)]
+    for size in (source.n_train, source.n_test):
+        parts += [random.integers(0, 256, (size, *shape), dtype=np.uint8), random.integers(0, classes, size)]
     zero, one = np.zeros(shape[0], np.float32), np.ones(shape[0], np.float32)
-    made = Dataset(name, *parts, 10, zero, one)
+    made = Dataset(name, *parts, classes, zero, one)
     loading._load = lambda *_: made
     loading.available = lambda _: Path()
     import scalinglab.data as data

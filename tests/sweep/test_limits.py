@@ -1,5 +1,6 @@
 """Both sides of every limit of a sweep: grids, plans, starts of workers, tokens, the live display."""
 
+import gc
 import io
 import itertools
 import json
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -104,6 +106,16 @@ def test_a_package_that_a_runner_lacks_is_named_and_not_taken_for_the_runner(tmp
     for name in ("no_runner_of_mine", "no_folder.of_mine"):
         with pytest.raises(BadInput, match=f"no runner '{name}'"):
             load(name)
+
+
+def test_a_worker_loads_without_a_search_for_garbage_and_leaves_what_it_loaded_out_of_later_ones():
+    frozen = gc.get_freeze_count()
+    with suppress(ImportError), worker.without_garbage():
+        assert not gc.isenabled()
+        raise ImportError
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > frozen
+    gc.unfreeze()
 
 
 def test_a_runner_prepares_where_it_can():

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
 
-from scalinglab.train import jobs, run_many
+from scalinglab.measure.free_memory import free_memory
+from scalinglab.measure.network_norms.cuda_graphs import captured
+from scalinglab.train import engine, jobs, memory, replicas, run_many
 from scalinglab.train.evaluation import Evaluator
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import PIECE
@@ -161,3 +166,55 @@ def test_compiled_evaluations_find_what_plain_ones_find(model: str) -> None:
     assert set(found) == {PIECE, None}
     for name in ("train_loss", "test_loss"):
         assert found[PIECE][name] == pytest.approx(found[None][name], rel=0.01)
+
+
+@pytest.fixture
+def bounded() -> Iterator[float]:
+    """Bytes that this process may take of the GPU, beside others that do not count then: 8 GB."""
+    total = torch.cuda.mem_get_info()[1]
+    torch.cuda.empty_cache()
+    torch.cuda.set_per_process_memory_fraction(8e9 / total)
+    yield 8e9
+    torch.cuda.set_per_process_memory_fraction(1.0)
+
+
+def test_the_memory_of_a_captured_graph_is_free_when_the_graph_is_gone(bounded: float) -> None:
+    device, size = torch.device("cuda"), 1 << 30
+    before = free_memory(device)
+    assert 0.5 * bounded < before <= bounded
+    with torch.cuda.stream(torch.cuda.Stream()):
+        graph, made = captured(lambda: torch.zeros(size, dtype=torch.uint8, device=device))
+        graph.replay()
+    torch.cuda.synchronize()
+    assert before - free_memory(device) == pytest.approx(size, rel=0.1)
+    del made  # its place is kept for the next replay
+    assert before - free_memory(device) == pytest.approx(size, rel=0.1)
+    del graph
+    gc.collect()
+    assert before - free_memory(device) < 0.1 * size
+
+
+def test_runs_train_as_far_as_memory_goes_and_ended_ones_release_theirs(bounded, monkeypatch) -> None:
+    common = {**CNN, "steps": 12, "graphs": True, "measure": []}
+    small, large = ([{**common, "width": w, "seed": seed} for seed in range(3)] for w in (4.0, 5.0))
+    at_work: list[int] = []
+    drop = engine._drop_idle_beside
+
+    def watched(active, *others) -> None:
+        at_work.append(len(active))
+        drop(active, *others)
+
+    monkeypatch.setattr(engine, "_drop_idle_beside", watched)
+    replicas._IDLE.clear()
+    for settings in (small, large):
+        within = run_many(settings, device="cuda", max_stacked=1, progress=False).frame
+        idle = {group.setting.width for _, group in replicas._IDLE}
+        torch.cuda.set_per_process_memory_fraction(1.0)
+        without_bound = run_many(settings, device="cuda", max_stacked=1, progress=False).frame
+        assert np.array_equal(within["test_loss"], without_bound["test_loss"])
+        torch.cuda.empty_cache()
+        torch.cuda.set_per_process_memory_fraction(bounded / torch.cuda.mem_get_info()[1])
+    each = memory.of_group([Setting.from_dict(large[0])])
+    assert int(memory.SHARE * bounded / each) == 2
+    assert max(at_work[6:9]) == 2  # of the large ones within the bound
+    assert idle == {5.0}  # the graphs of the small ones are gone
