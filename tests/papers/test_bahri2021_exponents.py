@@ -45,6 +45,19 @@ def test_a_floor_at_large_sizes_is_fitted():
     assert "with a floor" in found.note
 
 
+def test_compared_exponents_share_their_range_and_their_seeds():
+    straight, bent = SIZES**-0.4, SIZES**-0.4 * np.exp(0.3 * np.log(SIZES / SIZES[3]).clip(max=0) ** 2)
+    steep = -0.4 + 0.1 * np.random.default_rng(2).standard_normal((12, 1))  # slopes that both curves share
+    a, b = (
+        noisy(law, noise=0.005, seed=k) * SIZES ** (steep + 0.4) for k, law in enumerate((straight, bent))
+    )
+    alone, (own, other) = exponents.of_losses(SIZES, a), exponents.of_several(SIZES, a, b)
+    assert alone.first == 0 < own.first == other.first
+    found = exponents.less(own, other)
+    assert abs(found.value) < 3 * found.stderr
+    assert found.stderr < 0.2 * own.stderr
+
+
 def test_a_curve_that_bends_everywhere_is_called_so():
     bent = np.exp(-0.3 * np.log(SIZES) ** 2)
     found = exponents.of_losses(SIZES, noisy(bent, noise=0.001))

@@ -84,6 +84,24 @@ def test_the_widest_residual_network_is_shown_on_every_set_that_it_has(monkeypat
     }  # fmt: skip
 
 
+def test_residual_networks_are_compared_among_themselves(monkeypatch: pytest.MonkeyPatch):
+    from dataclasses import replace
+
+    def exponent(one: dict[str, Any]) -> float:
+        return 0.2 if one["model"] == "mlp" else 0.6 if "superclass" in one else 0.4
+
+    monkeypatch.setattr(trained, "runs", planted(exponent))
+    some = replace(
+        images.SCALES["smoke"], aspect_sizes=SIZES, residual_datasets=("digits",), groupings=(10, 2), seeds=3
+    )
+    monkeypatch.setitem(images.SCALES, "smoke", some)
+    found = {row.quantity: row for row in distributions.fig5_left("smoke").table}
+    plain = found["digits: α_D of 2 classes less that of 10 classes"]
+    wide = found["digits: α_D of 2 classes, WRN-10-0.25 less that of 10 classes, WRN-10-0.25"]
+    assert (plain.verdict, wide.verdict) == ("agrees", "disagrees")
+    assert wide.measured == pytest.approx(0.2, abs=0.01)
+
+
 @pytest.mark.parametrize(("other", "verdict"), [(0.4, "agrees"), (0.6, "disagrees")])
 def test_superclasses_leave_the_exponent_or_do_not(
     monkeypatch: pytest.MonkeyPatch, other: float, verdict: str
@@ -101,12 +119,17 @@ def test_noise_changes_the_exponent(monkeypatch: pytest.MonkeyPatch):
     )
 
 
-def test_superclasses_are_groups_of_equal_size():
+def test_superclasses_are_neighbours_or_of_like_kind():
     assert distributions.superclasses("mnist", 10, 10) is None
     assert distributions.superclasses("mnist", 10, 5) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     assert np.bincount(distributions.superclasses("mnist", 10, 2)).tolist() == [5, 5]
-    assert np.bincount(distributions.superclasses("cifar100", 100, 5)).tolist() == [20] * 5
     assert np.bincount(distributions.COARSE).tolist() == [5] * 20
+    five, two = (distributions.superclasses("cifar100", 100, groups) for groups in (5, 2))
+    apple, bear, bed, bee, bus, lamp, oak, trout, whale = 0, 3, 5, 6, 13, 40, 52, 91, 95
+    assert five[bear] == five[whale] != five[bee] == five[trout]
+    assert five[apple] == five[oak]
+    assert five[bed] == five[lamp] != five[bus]
+    assert [two[k] for k in (apple, bear, bee, oak, bed, bus)] == [0, 0, 0, 0, 1, 1]
 
 
 def test_superclasses_leave_the_network_but_for_its_last_layer():

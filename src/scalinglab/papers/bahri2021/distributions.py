@@ -42,12 +42,18 @@ COARSE = (
 )  # fmt: skip
 
 
+# the 20 superclasses in five groups of like kind: mammals and people, other animals, plants, things of a
+# household, and what stands or drives outdoors; in two: living or not
+FIVE = (0, 1, 2, 3, 2, 3, 3, 1, 0, 4, 4, 0, 0, 1, 0, 1, 0, 2, 4, 4)
+TWO = tuple(int(group > 2) for group in FIVE)
+
+
 def superclasses(dataset: str, n_classes: int, groups: int) -> Any:
-    """The grouping of a set into so many superclasses: CIFAR-100's own 20, or neighbours in its order."""
+    """The grouping of a set into so many superclasses: CIFAR-100 by kind, others by neighbours."""
     if groups == n_classes:
         return None
     if dataset == "cifar100":
-        return "coarse" if groups == 20 else [coarse * groups // 20 for coarse in COARSE]
+        return "coarse" if groups == 20 else [{5: FIVE, 2: TWO}[groups][coarse] for coarse in COARSE]
     return [k * groups // n_classes for k in range(n_classes)]
 
 
@@ -66,19 +72,17 @@ def fig5_left(scale: str) -> Reproduction:
     s = images.scale_of(scale)
     (dataset,) = images.usable([s.superclassed])
     finest = 100 if dataset == "cifar100" else 10
-    base = {**s.base, "dataset": dataset}
-    named = {f"{groups} classes": base | grouped(s.base, dataset, finest, groups) for groups in s.groupings}
-    found, curves = images.scans(named, images.in_data(s.sizes), s.seeds, "n_data", "superclasses")
-    network = images.network_name(s.base)
-    figure, alphas = images.draw(found, f"superclasses of {dataset}: {network}", "examples D")
-    rows = [alpha.row(f"{dataset}, {scan.name}: α_D", network) for scan, alpha in zip(found, alphas)]
+    changes = {
+        f"{groups} classes": grouped(s.base, dataset, finest, groups) for groups in s.groupings
+    }  # fmt: skip
+    found, curves = changed_scans(scale, dataset, changes, "superclasses")
+    figure, rows = _exponents_drawn(found, dataset, f"superclasses of {dataset}", s)
     note = "the paper: the number of classes has no visible effect on the exponent"
-    rows += [
-        images.difference(
-            f"{dataset}: α_D of {scan.name} less that of {found[0].name}", alpha, alphas[0], note
-        )
-        for scan, alpha in zip(found[1:], alphas[1:])
-    ]
+    for first, *others in _by_network(found):
+        rows += [
+            images.difference(f"{dataset}: α_D of {scan.name} less that of {first.name}", scan, first, note)
+            for scan in others
+        ]
     return Reproduction(curves, figure, tuple(rows))
 
 
@@ -86,19 +90,56 @@ def fig5_right(scale: str) -> Reproduction:
     """The exponent for several strengths of noise on the inputs."""
     s = images.scale_of(scale)
     (dataset,) = images.usable([s.noisy])
-    base = {**s.base, "dataset": dataset}
-    named = {f"noise {noise:g}": {**base, "input_noise": noise} for noise in s.noises}
-    found, curves = images.scans(named, images.in_data(s.sizes), s.seeds, "n_data", "input noise")
-    network = images.network_name(s.base)
-    figure, alphas = images.draw(found, f"noise on the inputs of {dataset}: {network}", "examples D")
-    rows = [alpha.row(f"{dataset}, {scan.name}: α_D", network) for scan, alpha in zip(found, alphas)]
-    rows.append(
+    changes = {f"noise {noise:g}": {"input_noise": noise} for noise in s.noises}
+    found, curves = changed_scans(scale, dataset, changes, "input noise")
+    figure, rows = _exponents_drawn(found, dataset, f"noise on the inputs of {dataset}", s)
+    note = "the paper: the strength of the noise has a strong effect on the scaling"
+    rows += [
         images.difference(
-            f"{dataset}: α_D without noise less that of {found[-1].name}", alphas[0], alphas[-1],
-            "the paper: the strength of the noise has a strong effect on the scaling", relation=">",
+            f"{dataset}: α_D without noise less that of {noisiest.name}", first, noisiest, note, relation=">"
         )
-    )  # fmt: skip
+        for first, *_, noisiest in _by_network(found)
+    ]
     return Reproduction(curves, figure, tuple(rows))
+
+
+def changed_scans(
+    scale: str, dataset: str, changes: dict[str, images.Setting], experiment: str
+) -> tuple[list[images.Scan], Curves]:
+    """The network of the scale against D with each change, and the widest Wide ResNet if it has this set."""
+    s = images.scale_of(scale)
+    named = {name: {**s.base, "dataset": dataset, **change} for name, change in changes.items()}
+    parts = []
+    if images.asked(named):
+        parts.append(images.scans(named, images.in_data(s.sizes), s.seeds, "n_data", experiment))
+    if dataset in s.residual_datasets:
+        ((name, residual),) = images.residual_settings(scale, [s.widest], [dataset]).items()
+        wide = {
+            f"{words}{name.removeprefix(dataset)}": {**residual, **change, "model_options": {}}
+            for words, change in changes.items()
+        }  # fmt: skip
+        parts += [images.residual_scans(scale, wide)] if images.asked(wide) else []
+    return images.joined(*parts)
+
+
+def _by_network(found: list[images.Scan]) -> list[list[images.Scan]]:
+    """Scans of the same network, in groups of two and more."""
+    groups: dict[str, list[images.Scan]] = {}
+    for scan in found:
+        groups.setdefault(scan.name.partition(", ")[2], []).append(scan)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _exponents_drawn(
+    found: list[images.Scan], dataset: str, title: str, s: images.Scale
+) -> tuple[Any, list[Row]]:
+    """The figure, and a row for each exponent."""
+    network = images.network_name(s.base)
+    figure, alphas = images.draw(found, f"{title}: {network}", "examples D")
+    return figure, [
+        alpha.row(f"{dataset}, {scan.name}: α_D", "Wide ResNet" if "WRN" in scan.name else network)
+        for scan, alpha in zip(found, alphas)
+    ]
 
 
 # --- S5 ----------------------------------------------------------------------------------------------
@@ -108,10 +149,11 @@ def fig_s5(scale: str) -> Reproduction:
     """The exponent of Wide ResNets d-k: width k matters, depth d hardly."""
     s = images.scale_of(scale)
     (dataset,) = images.usable([s.noisy])
-    found, curves = images.residual_scans(scale, s.aspects)
+    named = images.residual_settings(scale, s.aspects)
+    found, curves = images.residual_scans(scale, named)
     figure, alphas = images.draw(found, f"Wide ResNets on {dataset}", "examples D")
-    by_name = {scan.name: alpha for scan, alpha in zip(found, alphas)}
-    names = dict(zip(s.aspects, images.residual_settings(scale, s.aspects)))
+    by_name = {scan.name: scan for scan in found}
+    names = dict(zip(s.aspects, named))
     by_aspect = {aspect: by_name[name] for aspect, name in names.items() if name in by_name}
     rows = [alpha.row(f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
     depth, width = next(iter(by_aspect))
@@ -147,10 +189,10 @@ def fig2_right(scale: str) -> Reproduction:
     }
     s = images.scale_of(scale)
     scans, curves = images.data_scans(scale, squared=False)
-    places = {
-        scan.name.split(",")[0]: (scan.exponent(), data_dimensions(scan.name.split(",")[0], s, scale))
-        for scan in scans
-    }
+    places = {}
+    for scan in scans:
+        dataset = scan.name.split(",")[0]
+        places[dataset] = scan.exponent(), data_dimensions(dataset, s, scale)
     figure, rows = against_dimension(found, places)
     return Reproduction(curves, figure, rows)
 

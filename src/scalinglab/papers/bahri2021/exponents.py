@@ -11,15 +11,18 @@ least four sizes, with a floor five. Where none follows a form, A x^−α is fit
 and `follows` is False.
 
 The error comes from refits on resampled seeds (`scalinglab.laws.bootstrap`): the sizes of one seed share
-their network and their examples, seeds do not. Differences of losses, which may be negative for one seed, are
-averaged before the logarithm is taken, with the same rule for A x^−α and the same resampling. Their relative
-errors grow with size, unlike those of losses, so that each size has the weight of its own error, and sizes
-from the first on whose mean is below two errors do not count. With fewer than three there is no exponent.
+their network and their examples, seeds do not. Exponents that are compared share their range, the longest on
+which all of their curves follow one form, and their resampled seeds, so that what a seed adds to both does
+not count: a curve that bends has another exponent on another range. Differences of losses, which may be
+negative for one seed, are averaged before the logarithm is taken, with the same rule for A x^−α and the same
+resampling. Their relative errors grow with size, unlike those of losses, so that each size has the weight of
+its own error, and sizes from the first on whose mean is below two errors do not count. With fewer than three
+there is no exponent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +49,7 @@ class Exponent:
         sizes: all sizes, (n_sizes,).
         follows: whether the range follows the form by the rule.
         amplitude, floor: A and E of the form; E is 0 for the power law.
+        refits: exponents of resampled seeds, spread by `stderr`; none for differences of losses.
     """
 
     value: float
@@ -57,6 +61,7 @@ class Exponent:
     follows: bool
     amplitude: float
     floor: float = 0.0
+    refits: np.ndarray | None = None
 
     @property
     def chosen(self) -> slice:
@@ -95,21 +100,39 @@ def table(curves: Curves, size: str, y: str, seed: str = "seed") -> tuple[np.nda
 
 def of_losses(sizes: np.ndarray, losses: np.ndarray) -> Exponent:
     """The exponent of positive losses (seeds, sizes), averaged in the logarithm as in bahri2021 A.1."""
-    if not (losses > 0).all():
+    return of_several(sizes, losses)[0]
+
+
+def of_several(sizes: np.ndarray, *curves: np.ndarray) -> list[Exponent]:
+    """The exponents of several curves, losses (seeds, sizes) of the same seeds, on one range."""
+    if not all((losses > 0).all() for losses in curves):
         raise BadInput("losses must be positive; differences of losses go into of_differences")
-    pure = longest(len(sizes), FEWEST, lambda part: _fitted(sizes, losses, part, PURE))
-    with_floor = longest(len(sizes), FEWEST + 1, lambda part: _fitted(sizes, losses, part, FLOOR))
+    pure = longest(len(sizes), FEWEST, lambda part: _all_fitted(sizes, curves, part, PURE))
+    with_floor = longest(len(sizes), FEWEST + 1, lambda part: _all_fitted(sizes, curves, part, FLOOR))
     best = max((pure, with_floor), key=lambda found: found.length)  # the first of equals
     if best.length:
-        part, law = slice(best.first, best.first + best.length), best.law
+        part, found = slice(best.first, best.first + best.length), best.law
     else:
         part = slice(max(len(sizes) - FEWEST, 0), len(sizes))
-        law = _law(sizes, losses, part, PURE)
+        found = [_law(sizes, losses, part, PURE) for losses in curves]
+    return [
+        _exponent(law, sizes, losses, part, bool(best.length)) for law, losses in zip(found, curves)
+    ]  # fmt: skip
+
+
+def _exponent(law: Any, sizes: np.ndarray, losses: np.ndarray, part: slice, follows: bool) -> Exponent:
+    refits = _refits(law, sizes[part], losses[:, part])
     return Exponent(
-        law.best_exponent, _stderr(law, sizes[part], losses[:, part]), len(losses), part.start, part.stop - 1,
-        sizes, bool(best.length), float(law.parameters["amplitude"]),
-        float(law.parameters.get("offset", 0.0)),
+        law.best_exponent, float(refits.std(ddof=1)), len(losses), part.start, part.stop - 1, sizes, follows,
+        float(law.parameters["amplitude"]), float(law.parameters.get("offset", 0.0)), refits,
     )  # fmt: skip
+
+
+def less(a: Exponent, b: Exponent) -> Estimate:
+    """α of a less α of b, both from `of_several`, with the error of the same resampled seeds."""
+    assert a.refits is not None
+    assert b.refits is not None
+    return Estimate(a.value - b.value, float(np.std(a.refits - b.refits, ddof=1)))
 
 
 PURE, FLOOR = ("power_law", 2), ("power_law_offset", 3)  # forms, and the degree up to which they are tested
@@ -152,6 +175,16 @@ def _fitted(sizes: np.ndarray, losses: np.ndarray, part: slice, form: tuple[str,
     return law if all(map(is_zero, tested)) and not lacks_fit(left, degree) else None
 
 
+def _all_fitted(sizes: np.ndarray, curves: Sequence[np.ndarray], part: slice, form: tuple[str, int]) -> Any:
+    """The laws of all curves on a range, or None where one of them does not follow the form."""
+    found = []
+    for losses in curves:
+        if (law := _fitted(sizes, losses, part, form)) is None:
+            return None
+        found.append(law)
+    return found
+
+
 def lacks_fit(left: np.ndarray, parameters: int) -> bool:
     """Whether what is left of ln loss, (seeds, sizes), is more than scatter by the F test at 5 %.
 
@@ -170,11 +203,13 @@ def lacks_fit(left: np.ndarray, parameters: int) -> bool:
     return bool(distance > f.ppf(0.95, free, (seeds - 1) * (sizes - 1)) * noise)
 
 
-def _stderr(law: Any, sizes: np.ndarray, losses: np.ndarray) -> float:
+def _refits(law: Any, sizes: np.ndarray, losses: np.ndarray) -> np.ndarray:
+    """Exponents whose standard deviation is the standard error of the law's."""
     if len(losses) < 3:  # two seeds cannot be resampled
-        return mean(-np.polyfit(np.log(sizes), np.log(losses).T, 1)[0]).stderr
+        return np.asarray(-np.polyfit(np.log(sizes), np.log(losses).T, 1)[0] / np.sqrt(len(losses)))
     few = np.sqrt(len(losses) / (len(losses) - 1))  # resampled seeds spread less than new ones
-    return float(few * laws.bootstrap(law, draws=400).errors()["exponent"])
+    refits = laws.bootstrap(law, draws=400)
+    return np.asarray(few * refits.values[:, law.form.names.index("exponent")])
 
 
 def of_differences(sizes: np.ndarray, differences: np.ndarray) -> Exponent | None:

@@ -47,9 +47,9 @@ class Scale:
         superclassed, noisy: sets of Fig. 5.
         base: what all runs share but the data, among it the network.
         sizes: D.
-        squared: sets of Fig. 1 top-right that are trained with MSE as well.
+        squared: sets of Fig. 1 that are trained with MSE as well.
+        squared_steps: of the network of `base` with MSE, at every D; 0: as long as with cross-entropy.
         widths, width_data: factors on the network, at D = `width_data`.
-        width_datasets: of Fig. 1 bottom-left; `datasets` by default.
         residual_widths, residual_data, residual_steps: factors on Wide ResNets of depth 10 that are shown
             beside the network of `base`, their D and steps.
         seeds: each with its own network, order and examples.
@@ -58,7 +58,8 @@ class Scale:
         aspects: depth and width factor of the Wide ResNets of S5.
         aspect_sizes: D there.
         aspect_base: the training of Wide ResNets.
-        residual_datasets: on which the widest of them of depth 10 is shown beside the network of `base`.
+        residual_datasets: on which Wide ResNets are shown beside the network of `base`, against D the widest
+            of `aspects` of depth 10.
     """
 
     datasets: tuple[str, ...]
@@ -76,10 +77,15 @@ class Scale:
     aspect_sizes: tuple[int, ...]
     aspect_base: Setting = field(default_factory=dict)
     residual_datasets: tuple[str, ...] = ()
-    width_datasets: tuple[str, ...] = ()
     residual_widths: tuple[float, ...] = ()
     residual_data: int = 0
     residual_steps: int = 0
+    squared_steps: int = 0
+
+    @property
+    def widest(self) -> tuple[int, float]:
+        """The widest aspect of depth 10."""
+        return max((one for one in self.aspects if one[0] == 10), key=lambda one: one[1])
 
 
 SHARED: Setting = {
@@ -111,15 +117,15 @@ SCALES = {
     "gpu": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist"), "cifar100", "cifar10",
         {**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6},
-        PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 25_000, ("cifar10",), 3,
+        PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 25_000, ("cifar10", "fashion-mnist"), 3,
         (100, 20, 5), (0.0, 1.0, 2.0),
         ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[:4],
         {**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8},
-        ("cifar10", "cifar100"), ("fashion-mnist", "cifar10"), (0.25, 0.5, 1.0, 2.0), 50_000, 1500,
+        ("cifar10", "cifar100", "fashion-mnist", "mnist"), (0.25, 0.5, 1.0, 2.0), 50_000, 1500, 7813,
     ),
     "paper": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist", "svhn"), "cifar100", "cifar10", WIDE, PAPER_SIZES,
-        (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, (), 3, (100, 20, 10, 5, 2),
+        (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, (), 3, (100, 20, 5, 2),
         (0.0, 0.1, 0.2, 0.5, 1.0, 2.0),
         tuple((d, float(k)) for d in (10, 16, 28, 40) for k in (1, 2, 4, 8, 12)), PAPER_SIZES, WIDE,
     ),
@@ -245,11 +251,20 @@ def below_one(scan: Scan, alpha: Exponent, symbol: str, network: str) -> Row:
     )  # fmt: skip
 
 
-def difference(quantity: str, a: Exponent, b: Exponent, note: str, relation: str = "=") -> Row:
-    """α of a less α of b, against 0; equal means within a tenth of b's."""
+def difference(
+    quantity: str, a: Scan, b: Scan, note: str, relation: str = "=", metrics: Sequence[str] = METRICS[:1]
+) -> Row:
+    """α of a less α of b on the sizes that both follow, against 0; equal means within a tenth of b's.
+
+    Args:
+        metrics: of a and of b; the last of them for b.
+    """
+    own, other = exponents.of_several(a.sizes, a.values[metrics[0]], b.values[metrics[-1]])
+    found = exponents.less(own, other)
     return Row(
-        quantity, a.value - b.value, float(np.hypot(a.stderr, b.stderr)), min(a.n, b.n), expected=0.0,
-        relation=relation, resolution=0.1 * abs(b.value) if relation == "=" else None, note=note,
+        quantity, found.value, found.stderr, own.n, expected=0.0, relation=relation,
+        resolution=0.1 * abs(other.value) if relation == "=" else None,
+        note=f"{note}; {own} less {other} on {own.note}",
     )  # fmt: skip
 
 
@@ -272,8 +287,11 @@ def data_settings(scale: str, squared: bool = True) -> dict[str, Setting]:
     s = scale_of(scale)
     losses = [(name, "cross_entropy") for name in usable(s.datasets)]
     losses += [(name, "mse") for name in s.squared if squared and trained.usable(name)]
+    longer = {**s.base, "epochs": None, "steps": s.squared_steps} if s.squared_steps else s.base
     return {
-        f"{name}, {loss.replace('_', '-')}": {**s.base, "dataset": name, "loss": loss}
+        f"{name}, {loss.replace('_', '-')}": {
+            **(longer if loss == "mse" else s.base), "dataset": name, "loss": loss
+        }
         for name, loss in losses
     }  # fmt: skip
 
@@ -290,13 +308,27 @@ def residual_settings(
     }  # fmt: skip
 
 
-def residual_scans(
-    scale: str, aspects: Sequence[tuple[int, float]], datasets: Sequence[str] = ()
-) -> tuple[list[Scan], Curves]:
-    """Wide ResNets d-k against D."""
+def with_mse(named: dict[str, Setting], squared: Sequence[str]) -> dict[str, Setting]:
+    """These settings, and after them those on the sets that are trained with MSE as well."""
+    mse = {f"{name}, mse": {**one, "loss": "mse"} for name, one in named.items()}
+    return named | {name: one for name, one in mse.items() if one["dataset"] in squared}
+
+
+def residual_scans(scale: str, named: dict[str, Setting]) -> tuple[list[Scan], Curves]:
+    """Wide ResNets against D."""
     s = scale_of(scale)
-    named = residual_settings(scale, aspects, datasets)
     return scans(named, in_data(s.aspect_sizes), s.seeds, "n_data", "aspect ratio")
+
+
+def every_data_scan(scale: str, squared: bool = True) -> tuple[list[Scan], Curves]:
+    """The network of the scale against D on every set, and the widest Wide ResNet where it has sets."""
+    s = scale_of(scale)
+    parts = [data_scans(scale, squared)] if asked(data_settings(scale, squared)) else []
+    if s.residual_datasets:
+        residual = residual_settings(scale, [s.widest], s.residual_datasets)
+        residual = with_mse(residual, s.squared if squared else ())
+        parts += [residual_scans(scale, residual)] if asked(residual) else []
+    return joined(*parts)
 
 
 def joined(*parts: tuple[list[Scan], Curves]) -> tuple[list[Scan], Curves]:
@@ -309,13 +341,8 @@ def joined(*parts: tuple[list[Scan], Curves]) -> tuple[list[Scan], Curves]:
 
 def fig1_top_right(scale: str) -> Reproduction:
     """Loss against D."""
-    s = scale_of(scale)
-    widest = max((one for one in s.aspects if one[0] == 10), key=lambda one: one[1])
-    parts = [data_scans(scale)] if asked(data_settings(scale)) else []
-    if s.residual_datasets and asked(residual_settings(scale, [widest], s.residual_datasets)):
-        parts.append(residual_scans(scale, [widest], s.residual_datasets))
-    found, curves = joined(*parts)
-    network = network_name(s.base)
+    found, curves = every_data_scan(scale)
+    network = network_name(scale_of(scale).base)
     others = " and Wide ResNets" if any("WRN" in scan.name for scan in found) else ""
     figure, alphas = draw(found, f"resolution-limited in data: {network}{others}", "examples D")
     rows = [
@@ -331,13 +358,12 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     # every width would be compiled by itself, which takes longer than its runs at scale gpu
     base = {**s.base, "n_data": s.width_data} | ({"compile": False} if s.residual_widths else {})
     base |= {"depth": 10} if s.base["model"] == "wide_resnet" else {}
-    named = {name: {**base, "dataset": name} for name in usable(s.width_datasets or s.datasets)}
+    named = {name: {**base, "dataset": name} for name in usable(s.datasets)}
     parts = [(named, s.widths)]
     if s.residual_widths:
-        (dataset,) = usable([s.noisy])
-        residual = {**s.aspect_base, "depth": 10, "dataset": dataset}
-        residual |= {"n_data": s.residual_data, "steps": s.residual_steps}
-        parts.append(({f"{dataset}, WRN-10-k": residual}, s.residual_widths))
+        shared = {**s.aspect_base, "depth": 10, "n_data": s.residual_data, "steps": s.residual_steps}
+        residual = {f"{name}, WRN-10-k": {**shared, "dataset": name} for name in usable(s.residual_datasets)}
+        parts.append((with_mse(residual, s.squared), s.residual_widths))
     found, curves = joined(
         *(
             scans(some, [{"width": k} for k in widths], s.seeds, "n_params", "images in parameters")
@@ -356,7 +382,7 @@ def fig1_bottom_left(scale: str) -> Reproduction:
 
 def fig_s1(scale: str) -> Reproduction:
     """Loss and error, final and best, of the runs of Fig. 1 top-right."""
-    found, curves = data_scans(scale)
+    found, curves = every_data_scan(scale)
     figure, axes = style.panels_for(len(found), 2, size=(4.8, 3.8))
     rows = []
     for axis, scan in zip(axes, found, strict=True):
@@ -367,9 +393,8 @@ def fig_s1(scale: str) -> Reproduction:
         style.headroom(axis)
         style.legend(axis, ncols=2, fontsize=7)
         for metric, other in ALIKE:
-            note = f"the paper: similar scaling; {metric}: {alphas[metric].note}"
             name = f"{scan.name}: exponent of {metric} less that of {other}"
-            rows.append(difference(name, alphas[metric], alphas[other], note))
+            rows.append(difference(name, scan, scan, "the paper: similar scaling", metrics=(metric, other)))
     return Reproduction(curves, figure, tuple(rows))
 
 
@@ -412,8 +437,7 @@ def fig1_top_right_cnn(scale: str) -> Reproduction:
         style.legend(axis, ncols=2, fontsize=7)
         rows.append(below_one(scan, alphas["best loss"], "α_D", "CNN of damico2025, Adam"))
         for metric, other in ALIKE:
-            note = f"the paper: similar scaling; {metric}: {alphas[metric].note}"
             name = f"{scan.name}: exponent of {metric} less that of {other}"
-            rows.append(difference(name, alphas[metric], alphas[other], note))
+            rows.append(difference(name, scan, scan, "the paper: similar scaling", metrics=(metric, other)))
     curves = Curves(pd.read_csv(CNN_RUNS).assign(model="cnn"), source="train")
     return Reproduction(curves, figure, tuple(rows))
