@@ -39,7 +39,7 @@ def planted(exponent: Callable[[dict[str, Any]], float], noise: float = 0.005) -
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
-    images._data_scans.cache_clear()
+    images.data_scans.cache_clear()
     small = replace(images.SCALES["smoke"], sizes=SIZES, seeds=6, groupings=(10, 5, 2))
     small = replace(small, base={k: v for k, v in small.base.items() if k != "width"})
     monkeypatch.setitem(images.SCALES, "smoke", small)
@@ -52,12 +52,12 @@ def verdicts(made: Any) -> dict[str, str | None]:
 def test_best_and_final_are_told_apart(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
     (scan,), curves = images.data_scans("smoke")
-    images._data_scans.cache_clear()
+    images.data_scans.cache_clear()
     assert scan.exponent("best loss").value == pytest.approx(0.4, abs=0.01)
     assert scan.exponent("final error").value == pytest.approx(0.2, abs=0.01)
     assert len(curves) == len(SIZES) * 6
     found = verdicts(images.fig_s1("smoke"))
-    images._data_scans.cache_clear()
+    images.data_scans.cache_clear()
     assert found["digits, cross-entropy: exponent of final loss less that of best loss"] == "disagrees"
     assert found["digits, cross-entropy: exponent of best error less that of best loss"] == "agrees"
 
@@ -65,7 +65,7 @@ def test_best_and_final_are_told_apart(monkeypatch: pytest.MonkeyPatch):
 def test_an_exponent_above_one_is_not_resolution_limited(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(trained, "runs", planted(lambda one: 1.2))
     found = verdicts(images.fig1_top_right("smoke"))
-    images._data_scans.cache_clear()
+    images.data_scans.cache_clear()
     assert found["digits, cross-entropy: α_D"] == "disagrees"
 
 
@@ -77,7 +77,7 @@ def test_the_widest_residual_network_is_shown_on_every_set_that_it_has(monkeypat
     monkeypatch.setitem(images.SCALES, "smoke", some)
     monkeypatch.setattr(images, "usable", list)
     found = verdicts(images.fig1_top_right("smoke"))
-    images._data_scans.cache_clear()
+    images.data_scans.cache_clear()
     assert found == {
         "digits, cross-entropy: α_D": "agrees", "digits, WRN-10-0.25: α_D": "disagrees",
         "mnist, WRN-10-0.25: α_D": "disagrees",

@@ -14,7 +14,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from scalinglab._version import __version__
 from scalinglab.errors import BadInput
 from scalinglab.papers import trained
 from scalinglab.papers.registry import SCALES, Reproduction, entry
+from scalinglab.papers.shared import counted
 from scalinglab.papers.verdict import Row
 from scalinglab.store import Store
 from scalinglab.support.whole_files import write_text_whole
@@ -55,15 +55,16 @@ def reproduce(
 
 
 def run(key: str, scale: str) -> tuple[Reproduction, float]:
-    """One entry at one scale, and the seconds that it took."""
+    """One entry at one scale, and the seconds that it takes without what earlier ones have computed."""
     found = entry(key)
     function = found.function()
     if scale not in SCALES:
         raise BadInput(f"no scale {scale!r}; choose from: {', '.join(SCALES)}")
     if scale not in found.scales:
         raise BadInput(f"{key} does not run at scale {scale!r}; it has: {', '.join(found.scales)}")
-    start = time.perf_counter()
-    return function(scale), time.perf_counter() - start
+    with counted(key) as work:
+        made = function(scale)
+    return made, work.seconds
 
 
 def keep(

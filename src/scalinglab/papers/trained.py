@@ -49,12 +49,12 @@ _ASKED: ContextVar[set[str] | None] = ContextVar("runs that were asked for", def
 @contextmanager
 def kept_in(store: Path | None, only: Sequence[str] = (), minutes: float | None = None) -> Iterator[None]:
     """Context in which `runs` reads and continues this store; None keeps nothing."""
-    token, asked = _KEPT.set(Kept(store, tuple(only), minutes)), _ASKED.set(set())
+    token, behind = _KEPT.set(Kept(store, tuple(only), minutes)), _ASKED.set(set())
     try:
         yield
     finally:
         _KEPT.reset(token)
-        _ASKED.reset(asked)
+        _ASKED.reset(behind)
 
 
 def kept() -> Kept:
@@ -83,7 +83,7 @@ def runs(
     if store is not None and store.is_file():
         return _tabulated(settings, store)
     curves = run_many(settings, store=store, experiment=experiment, max_stacked=max_stacked, extra=extra)
-    _ask(curves.runs)
+    ask(curves.runs)
     return curves
 
 
@@ -102,9 +102,22 @@ def _tabulated(settings: Sequence[Mapping[str, Any]], table: Path) -> Curves:
     return curves.select(run=names)
 
 
-def _ask(runs: Iterable[str]) -> None:
-    if (asked := _ASKED.get()) is not None:
-        asked.update(runs)
+def ask(runs: Iterable[str]) -> None:
+    """Count these runs among those behind the figure that is being made."""
+    if (known := _ASKED.get()) is not None:
+        known.update(runs)
+
+
+@contextmanager
+def asked() -> Iterator[set[str]]:
+    """The runs that are asked for inside; they count outside, too."""
+    found: set[str] = set()
+    token = _ASKED.set(found)
+    try:
+        yield found
+    finally:
+        _ASKED.reset(token)
+        ask(found)
 
 
 GAP = 120.0  # seconds; rows of a stack come at once, so that its first took all of the time
@@ -187,7 +200,7 @@ def measured(
             writer.append(dict(next(rows)))
             writer.seal("done")
     runs = [run_name(one) for one in settings]
-    _ask(runs)
+    ask(runs)
     return store.curves().select(run=runs)
 
 
@@ -204,6 +217,7 @@ def runs_and_arrays(
         assert place is not None
         store = Store(place)
         curves = run_many(settings, store=store, experiment=experiment, extra=extra)
+        ask(curves.runs)
         names = [as_setting(setting).run for setting in settings]
         return curves, {name: store.arrays(name) for name in names}
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from scalinglab.papers.bahri2021 import exponents
 from scalinglab.papers.bahri2021.exponents import Exponent
 from scalinglab.papers.bahri2021.students import draw_law
 from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.shared import shared
 from scalinglab.papers.verdict import Row
 
 Setting = dict[str, Any]
@@ -271,13 +271,9 @@ def difference(
 # --- figures -----------------------------------------------------------------------------------------
 
 
+@shared
 def data_scans(scale: str, squared: bool = True) -> tuple[list[Scan], Curves]:
     """Every data set and loss against D; cross-entropy alone where `squared` is False."""
-    return _data_scans(scale, squared, trained.kept())
-
-
-@lru_cache(maxsize=2)
-def _data_scans(scale: str, squared: bool, kept: trained.Kept) -> tuple[list[Scan], Curves]:
     s = scale_of(scale)
     return scans(data_settings(scale, squared), in_data(s.sizes), s.seeds, "n_data", "images in data")
 

@@ -9,7 +9,6 @@ the ridge that is best on the test set, as in the paper.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +22,7 @@ from scalinglab.figures import style
 from scalinglab.papers import verdict
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.shared import shared
 from scalinglab.papers.verdict import Row
 from scalinglab.simulate import random_features as simulate
 
@@ -115,7 +115,7 @@ def penultimate(model: Network, x: np.ndarray) -> np.ndarray:
     return np.concatenate(found).astype(float)
 
 
-@lru_cache(maxsize=2)
+@shared
 def learned_pool(scale: str) -> tuple[simulate.FeaturePool, float]:
     """Features of the images of unseen classes with their labels; and the mean of the kernel's diagonal."""
     s = settings(scale)

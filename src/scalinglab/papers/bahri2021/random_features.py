@@ -7,8 +7,6 @@ population of images. The variance-limited ones are excesses over exact limits, 
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,6 +17,7 @@ from scalinglab.figures import style
 from scalinglab.papers import verdict
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.shared import shared
 from scalinglab.papers.verdict import Row
 from scalinglab.simulate import random_features as simulate
 from scalinglab.spectrum import Spectrum, TailExponent
@@ -82,7 +81,7 @@ def tail(sampled: np.ndarray, window: tuple[int, int]) -> tuple[np.ndarray, Tail
     return values, Spectrum(values, values).tail_exponent(window=window)
 
 
-@lru_cache(maxsize=4)
+@shared
 def measured(scale: str) -> tuple[Curves, dict[int, tuple[np.ndarray, TailExponent]], dict[int, list[float]]]:
     """All four regimes of every pool size, the spectra, and the theory's coefficients of 1/D and 1/P."""
     s = linear.setting(scale)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from scalinglab.papers import trained
 from scalinglab.papers.bahri2021 import exponents
 from scalinglab.papers.bahri2021.exponents import Exponent
 from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.shared import shared
 from scalinglab.papers.verdict import Row, mean
 
 
@@ -104,7 +104,7 @@ def student(s: Scale, dimension: int, largest: int, **more: Any) -> dict[str, An
 # --- loss against data, loss against parameters --------------------------------------------------------
 
 
-@lru_cache(maxsize=2)
+@shared
 def in_data(scale: str) -> Curves:
     """The best checkpoint of every student, at every dimension, D and seed."""
     s = scale_of(scale)
@@ -115,7 +115,7 @@ def in_data(scale: str) -> Curves:
     return best(trained.runs(settings, "students in data", max_stacked=s.seeds * len(s.sizes)))
 
 
-@lru_cache(maxsize=2)
+@shared
 def in_parameters(scale: str) -> Curves:
     """The best checkpoint of every student, at every dimension, width and seed."""
     s = scale_of(scale)

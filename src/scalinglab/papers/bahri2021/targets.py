@@ -7,8 +7,6 @@ predictor's; what is left of the spectrum beyond mode k; and the coefficient Ï‰Ì
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import pandas as pd
 
@@ -19,6 +17,7 @@ from scalinglab.figures import style
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.bahri2021.learned_features import KNOWN, learned_pool, settings
 from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.shared import shared
 from scalinglab.papers.verdict import Row
 from scalinglab.simulate.random_features import nested_loss
 from scalinglab.spectrum import Spectrum
@@ -31,7 +30,7 @@ DRAWS = 12
 KINDS = ("teacher", "real labels")
 
 
-@lru_cache(maxsize=2)
+@shared
 def kernels(scale: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Kernel matrices by name, each with the real targets (centred one-hot labels) on its images."""
     s = settings(scale)

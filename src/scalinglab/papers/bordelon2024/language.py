@@ -9,7 +9,6 @@ no numbers here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.papers import trained, verdict
 from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.shared import shared
 from scalinglab.papers.verdict import Number, Row
 
 STAND_IN = "stand-in: decoders on the bytes of Python's standard library; the paper: transformers on wikitext"
@@ -64,17 +64,17 @@ def settings(scale: str, repeats: bool) -> list[dict[str, Any]]:
     s = SCALES[scale]
     data: dict[str, Any] = {"context": s.context, "n_test": s.held_out}
     own = {"data_options": data | {"n_data": s.few}} if repeats else {"data_options": data, "online": True}
-    shared = {
+    common = {
         "model": "decoder", "depth": s.depth, "model_options": {"dim": s.dim}, "dataset": "text",
         "optimizer": "adam", "learning_rate": s.learning_rate,
         "parameterization": "mup", "batch_size": s.batch_size, "steps": s.steps, "measure": [],
         "checkpoints_per_decade": 5, "evaluate_at_most": s.held_out, **own,
         **({"graphs": True, "precision": "tf32"} if trained.on_gpu() else {}),
     }  # fmt: skip
-    return [{**shared, "width": width, "seed": seed} for width in s.widths for seed in range(s.seeds)]
+    return [{**common, "width": width, "seed": seed} for width in s.widths for seed in range(s.seeds)]
 
 
-@lru_cache(maxsize=4)
+@shared
 def runs_of(scale: str, repeats: bool) -> Curves:
     """Curves of all widths and seeds."""
     return trained.runs(settings(scale, repeats), "fig1")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from scalinglab.estimate import slope
 from scalinglab.figures import style
 from scalinglab.papers import trained, verdict
 from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.shared import shared
 from scalinglab.papers.verdict import Row
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 
@@ -81,7 +81,7 @@ def grouping(dataset: Dataset) -> np.ndarray:
     return np.arange(10) % 2 if dataset.name == "digits" else np.array(ANIMATE)
 
 
-@lru_cache(maxsize=2)
+@shared
 def examples(scale: str) -> tuple[np.ndarray, np.ndarray]:
     """Held-out images as a network sees them, and their targets ±1 less the mean."""
     s = settings(scale)
@@ -104,7 +104,7 @@ def network_setting(scale: str, width: float, seed: int, learning_rate: float) -
     }  # fmt: skip
 
 
-@lru_cache(maxsize=2)
+@shared
 def initial_spectra(scale: str) -> dict[tuple[float, int], MeasuredSpectrum]:
     """Spectra of kernels before training, by width and seed."""
     import torch
@@ -213,7 +213,7 @@ def rate_rows(kind: str, among: tuple[float, ...], chosen: float) -> list[Row]:
 # --- Figure 9: along training ------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=2)
+@shared
 def rate(scale: str) -> float:
     """The learning rate of figure 9; of several, that with the lowest training loss on two networks apart."""
     s = settings(scale)
@@ -223,7 +223,7 @@ def rate(scale: str) -> float:
     return lowest_loss(trained.runs(chosen, "rates"), s.steps)
 
 
-@lru_cache(maxsize=2)
+@shared
 def after_kernels(scale: str) -> Curves:
     """Runs of one width with the kernel read at every checkpoint on held-out images."""
     from scalinglab import measure

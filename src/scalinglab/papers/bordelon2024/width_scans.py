@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from scalinglab.figures import style
 from scalinglab.papers import trained, verdict
 from scalinglab.papers.bordelon2024.networks import ANIMATE, APART, lowest_loss, rate_rows
 from scalinglab.papers.registry import Reproduction
+from scalinglab.papers.shared import shared
 from scalinglab.papers.verdict import Number, Row
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 
@@ -107,7 +107,7 @@ def _shared(s: Scan, kind: str) -> dict[str, Any]:
     return {**s.setting, **OPTIMIZER, **KINDS[kind], **(s.gpu if trained.on_gpu() else {})}
 
 
-@lru_cache(maxsize=8)
+@shared
 def rate(scale: str, kind: str) -> float:
     """The learning rate of one kind of training; of several, the one with the lowest training loss.
 
@@ -129,11 +129,11 @@ def rate(scale: str, kind: str) -> float:
 def settings(scale: str, kind: str) -> list[dict[str, Any]]:
     """The runs of one kind of training: "classify", "rich" or "lazy"."""
     s = scan(scale)
-    shared = {**_shared(s, kind), "learning_rate": rate(scale, kind)}
-    return [{**shared, "width": width, "seed": seed} for width in s.widths for seed in range(s.seeds)]
+    common = {**_shared(s, kind), "learning_rate": rate(scale, kind)}
+    return [{**common, "width": width, "seed": seed} for width in s.widths for seed in range(s.seeds)]
 
 
-@lru_cache(maxsize=4)
+@shared
 def trained_widths(scale: str, kind: str) -> tuple[Curves, dict[str, np.ndarray]]:
     """Curves of all widths and seeds with the column `budget` = N t, and each run's outputs at the end.
 
@@ -351,7 +351,7 @@ def fig1b(scale: str) -> Reproduction:
     return Reproduction(curves, figure, rows)
 
 
-@lru_cache(maxsize=2)
+@shared
 def lazy_spectra(scale: str) -> list[MeasuredSpectrum]:
     """Kernels of the linearised networks of the largest width, one a seed, on held-out inputs."""
     import torch

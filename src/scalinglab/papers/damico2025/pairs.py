@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.dynamical import Dynamical, laws_of
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
 from scalinglab.papers.damico2025 import study
+from scalinglab.papers.shared import shared
 from scalinglab.papers.trained import Kept
 
 STAND_IN = "planted γ₁ = 0.5, γ₂ = 1"
@@ -72,7 +72,7 @@ class Pair:
         return self.name if self.origin == STAND_IN else f"{self.name}, {self.origin}, {self.norm}"
 
 
-@cache
+@shared
 def pairs(scale: str, kept: Kept) -> tuple[Pair, ...]:
     """All pairs of a scale: the published ones, and ours as far as they are trained."""
     first = (analysed(STAND_IN, STAND_IN, EQ2, planted()),) if scale == "smoke" else published()
@@ -81,7 +81,7 @@ def pairs(scale: str, kept: Kept) -> tuple[Pair, ...]:
     return (*first, *ours(scale, kept, names))
 
 
-@cache
+@shared
 def published() -> tuple[Pair, ...]:
     """The published pairs; none where their tables are not here."""
     tables = tables_of("damico2025-curves")
@@ -123,7 +123,7 @@ def _pair(scale: str, kept: Kept, name: str, norm: str, from_epoch: float, laws:
     return (analysed if laws else _as_measured)(name, OURS, norm, with_norm(curves, norm))
 
 
-@cache
+@shared
 def _once(
     scale: str, store: Path | None, changed: int, name: str, norm: str, from_epoch: float
 ) -> Pair | None:

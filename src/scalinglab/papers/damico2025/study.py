@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
+from scalinglab.papers.shared import shared
 from scalinglab.papers.trained import Kept, on_gpu
 from scalinglab.sweep.grid import Grid
 
@@ -233,7 +233,7 @@ def _train(grid: Grid, store: Path) -> None:
         sweep.run(grid, store, max_stacked=len(grid.settings()) // len(grid.axes["n_data"]))
 
 
-@cache
+@shared
 def _in_memory(name: str) -> Curves:
     """A part of scale smoke, trained here and now and kept nowhere."""
     from scalinglab.train.engine import run_many
