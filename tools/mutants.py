@@ -47,8 +47,10 @@ COMMANDS = {  # tests of the commands over a package, below tests/
         "test_answer.py", "cli/test_columns.py", "cli/test_laws_cli.py", "cli/test_laws_dynamics.py",
         "cli/test_plan_pool.py", "cli/test_same_numbers.py",
     ),
+    "figures": ("report/test_report.py",),
     "store": ("cli/test_store_cli.py",),
     "theory": ("cli/test_dynamics.py", "cli/test_perceptron.py", "cli/test_theory_kernel.py"),
+    "train": ("cli/test_train.py",),
 }  # fmt: skip
 HEAVY = (
     "numpy", "scipy.optimize", "scipy.stats", "scipy.special", "pandas", "pyarrow.parquet", "torch",
