@@ -21,7 +21,7 @@ import contextlib
 import hashlib
 import importlib
 import json
-import multiprocessing
+import multiprocessing.pool
 import os
 import py_compile
 import random
@@ -47,7 +47,6 @@ COMMANDS = {  # tests of the commands over a package, below tests/
         "test_answer.py", "cli/test_columns.py", "cli/test_laws_cli.py", "cli/test_laws_dynamics.py",
         "cli/test_plan_pool.py", "cli/test_same_numbers.py",
     ),
-    "figures": ("report/test_report.py",),
     "store": ("cli/test_store_cli.py",),
     "theory": ("cli/test_dynamics.py", "cli/test_perceptron.py", "cli/test_theory_kernel.py"),
     "train": ("cli/test_train.py",),
@@ -93,8 +92,9 @@ def digest(paths: Iterable[Path]) -> str:
     return found.hexdigest()
 
 
-def record(package: str, unit: Path, root: Path) -> dict[str, Any]:
+def record(package: str, unit: Path, scratch: Path) -> dict[str, Any]:
     """Run a file of quick tests as mutants run, with coverage by test; only tests that pass are used."""
+    root = scratch / str(os.getpid())  # a copy for each process
     kept = RECORD / package / f"{unit.stem}.json"
     state = fingerprint(package, unit)
     if kept.exists():
@@ -103,7 +103,8 @@ def record(package: str, unit: Path, root: Path) -> dict[str, Any]:
             return record
     print(f"recording which lines {unit.relative_to(ROOT)} executes", file=sys.stderr, flush=True)
     kept.parent.mkdir(parents=True, exist_ok=True)
-    if not any(root.iterdir()):
+    if not root.exists():
+        root.mkdir()
         copy_of_repository(root)
     found = root / "recorded.json"
     found.unlink(missing_ok=True)
@@ -152,12 +153,12 @@ class Executed:
 class Covering:
     """The quick tests of a package that execute a line, the quickest first."""
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, jobs: int) -> None:
         self.seconds: dict[str, float] = {}
         self.lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-        with tempfile.TemporaryDirectory() as scratch:
-            for unit in units(package):
-                recorded = record(package, unit, Path(scratch))
+        with tempfile.TemporaryDirectory() as scratch, in_processes(jobs) as pool:
+            work = [(package, unit, Path(scratch)) for unit in units(package)]
+            for recorded in pool.starmap(record, work, chunksize=1):
                 self.seconds |= recorded["seconds"]
                 for file, lines in recorded["lines"].items():
                     for line, tests in lines.items():
@@ -199,6 +200,11 @@ def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     """The functions of a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+
+
+def in_processes(jobs: int) -> multiprocessing.pool.Pool:
+    """Processes that have the heavy packages from this one."""
+    return multiprocessing.get_context("fork").Pool(jobs)
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -393,7 +399,7 @@ def main() -> None:
     for name in HEAVY:
         with contextlib.suppress(ImportError):  # its tests are skipped
             importlib.import_module(name)
-    covering = {package: Covering(package) for package in options.packages}
+    covering = {package: Covering(package, options.jobs) for package in options.packages}
     work, earlier = [], sample(options.packages, *options.apart)
     for mutant in sample(options.packages, options.number, options.seed):
         if mutant in earlier:
@@ -405,7 +411,7 @@ def main() -> None:
             (work[k :: options.jobs], Path(tempfile.mkdtemp(dir=scratch)), options.slow)
             for k in range(options.jobs)
         ]
-        with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
+        with in_processes(options.jobs) as pool:
             results = [result for part in pool.map(judge, jobs, chunksize=1) for result in part]
     report(results)
 
