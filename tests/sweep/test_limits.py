@@ -118,6 +118,22 @@ def test_a_worker_loads_without_a_search_for_garbage_and_leaves_what_it_loaded_o
     gc.unfreeze()
 
 
+def test_a_worker_times_a_task_that_has_no_store():
+    found = worker.execute({"task": 1, "runner": RUNNER, "settings": [{"size": 3}], "device": None})
+    assert found["ok"]
+    assert found["probe"] == {"seconds": 6.0, "flops": 30.0}
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_a_runner_is_told_the_device_where_it_asks_for_it(takes):
+    module = SimpleNamespace(
+        probe=(lambda settings, device: {"on": device}) if takes else (lambda settings: {"on": "any"}),
+        memory=(lambda setting, device: 2.0) if takes else (lambda setting: 1.0),
+    )
+    assert Runner("r", module).probe([{}], "cpu") == {"on": "cpu" if takes else "any"}
+    assert Runner("r", module).memory({}, "cpu") == (2.0 if takes else 1.0)
+
+
 def test_a_runner_prepares_where_it_can():
     seen = []
     Runner("r", SimpleNamespace(prepare=lambda *what: seen.append(what))).prepare([{"a": 1}], "cpu")

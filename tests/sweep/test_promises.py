@@ -4,7 +4,6 @@ import inspect
 import json
 import signal
 import threading
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -64,7 +63,8 @@ def test_a_trial_has_its_own_time_and_the_settings_of_the_run():
 
 def test_steps_of_the_longer_trial_take_two_and_a_half_seconds():
     # 2 runs: 10 more steps of each, 20 in all, take 0.1 s, so a step of both takes 0.01 s
-    assert timing.enough_steps((1.0, [2, 20, 4]), (1.1, [2, 40, 4])) == pytest.approx(250, abs=1)
+    long = timing.LONG["cuda"]
+    assert timing.enough_steps((1.0, [2, 20, 4]), (1.1, [2, 40, 4]), long) == pytest.approx(250, abs=1)
     assert timing.enough_steps((1.0, [1, 2, 4]), (0.9, [1, 12, 4])) == pytest.approx(2.5e6, rel=1e-6)
 
 
@@ -121,27 +121,27 @@ def test_the_cause_of_a_dead_worker_names_its_signal_or_status():
     assert engines._cause(0) == "the worker ended with status 0"
 
 
-def test_an_estimate_is_the_start_and_the_longer_of_all_work_shared_and_the_longest_task():
-    timed = []
-    runner = SimpleNamespace(
-        probe=lambda settings: timed.extend(settings) or {"seconds": 2.0, "flops": 5.0},
-        starting=lambda setting, device: nullcontext(lambda: 3.0),
-    )
+def test_an_estimate_is_the_start_and_the_end_of_the_last_worker():
+    asked = []
+
+    def trials(tasks, workers, device, loading):
+        asked.append(([settings[0]["seed"] for settings in tasks], workers, device, loading))
+        return {"tasks": [{"seconds": 2.0, "flops": 5.0} for _ in tasks], "start_up": 3.0}
+
+    runner = SimpleNamespace(trials=trials)
     tasks = tuple(Task(({"seed": k},), cost=1.0, memory=0.0) for k in range(10))
-    plan = Plan({}, (), (), tasks, 4, runner, ())
-    found = plan.estimate()
+    found = Plan({}, (), (), tasks, 4, runner, ()).estimate("cpu", loading=1.5)
     assert found == {
         "flops": 50.0,
-        "seconds": pytest.approx(3 + 10 * 2 / 4),
+        "seconds": pytest.approx(3 + 3 * 2),  # ten tasks on four workers: two of them have three
         "start_up": 3.0,
-        "timed": 6,
+        "timed": 8,
         "trials": [],
     }
-    assert [setting["seed"] for setting in timed] == [0, 2, 4, 5, 7, 9], (
-        "six tasks from the first to the last"
-    )
+    assert asked == [([0, 1, 3, 4, 5, 6, 8, 9], 4, "cpu", 1.5)], "two for each, from the first to the last"
     many = Plan({}, (), (), tasks, 100, runner, ()).estimate()
     assert many["seconds"] == pytest.approx(3 + 2.0), "one task is not shared"
+    assert len(asked[1][0]) == 10
 
 
 def test_activations_are_counted_once_at_the_layers_themselves():

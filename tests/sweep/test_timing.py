@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from scalinglab.curves import Curves
+from scalinglab.errors import ScalinglabError
 from scalinglab.sweep import timing
-from scalinglab.sweep.pools import engines
 from scalinglab.train import engine
 from scalinglab.train.setting import Setting
 
@@ -81,7 +81,7 @@ def test_all_runs_are_timed_on_a_processor_and_in_a_mixed_stack(monkeypatch, dev
 
 def test_trials_of_a_slow_network_stay_short() -> None:
     short, longer = (1.0, [8, 8 * 16, 24]), (1.0 + 0.002 * 8 * 80, [8, 8 * 96, 32])  # 2 ms a step
-    assert timing.enough_steps(short, longer) == int(timing.LONG / (8 * 0.002))
+    assert timing.enough_steps(short, longer, 2.5) == int(2.5 / (8 * 0.002))
 
 
 @pytest.mark.parametrize(
@@ -92,17 +92,20 @@ def test_a_start_beside_the_trials_does_not_count_them(monkeypatch, ready, expec
 
 
 def test_a_start_after_the_trials_counts_from_there(monkeypatch) -> None:
-    assert _start("cpu", None, monkeypatch) == pytest.approx(3.0)
+    assert _start("cuda:0", None, monkeypatch) == pytest.approx(3.0)
 
 
 def _start(device: str, ready: float | None, monkeypatch) -> float:
-    """Seconds of a start, of a worker whose task takes 3, with trials of 60 before it is asked for."""
+    """Seconds of a start, of a worker whose task takes 3, with trials of 60 before it is asked for.
+
+    It is ready so long after it was started, or could not start before (None).
+    """
     clock = SimpleNamespace(now=1000.0, closed=False)
+    early = None if ready is None else "a worker"
 
     class Workers:
         def __init__(self, workers, devices, started=None):
-            assert (workers, devices) == (1, [device])
-            assert (started == "a worker") == device.startswith("cuda")
+            assert (workers, devices, started) == (1, [device], early)
 
         def submit(self, task):
             (short,) = task["settings"]
@@ -110,16 +113,57 @@ def _start(device: str, ready: float | None, monkeypatch) -> float:
             clock.now += 3.0
 
         def wait(self, seconds):
-            return [{"ok": True} if ready is None else {"ok": True, "ready": 1000.0 + ready}]
+            return [{"ok": True, "ready": 1000.0 + (ready or 61.0)}]
 
         def close(self):
             clock.closed = True
 
-    monkeypatch.setattr(engines, "LocalPool", Workers)
-    monkeypatch.setattr(engines, "start_early", lambda task: "a worker")
+    monkeypatch.setattr(timing, "LocalPool", Workers)
+    monkeypatch.setattr(timing, "start_early", lambda task: early)
     monkeypatch.setattr(timing.time, "time", lambda: clock.now)
     with timing.starting(GRID[0], device) as seconds:
         clock.now += 60.0
         found = seconds()
     assert clock.closed
     return found
+
+
+class Workers:
+    """Pretend to time tasks, the last that was submitted first; worker k is ready after 2 + k seconds."""
+
+    def __init__(self, fails: int | None) -> None:
+        self.fails, self.running, self.most, self.killed = fails, [], 0, False
+
+    def submit(self, task) -> None:
+        assert "store" not in task, "it is timed"
+        self.running.append(task)
+        self.most = max(self.most, len(self.running))
+
+    def wait(self, seconds):
+        place, task = len(self.running) - 1, self.running.pop()
+        if task["task"] == self.fails:
+            return [{"task": task["task"], "ok": False, "kind": "died", "message": "killed by signal 9"}]
+        probe = {"seconds": float(task["settings"][0]["seed"]), "flops": 1.0}
+        return [{"task": task["task"], "ok": True, "probe": probe, "ready": 1002.0 + place, "seconds": {}}]
+
+    def kill(self) -> None:
+        self.killed = True
+
+
+def test_on_processors_as_many_tasks_are_timed_at_a_time_as_a_sweep_has_workers(monkeypatch) -> None:
+    pool = Workers(fails=None)
+    monkeypatch.setattr(timing, "open_pool", lambda *asked: pool if asked[1] == 3 else None)
+    monkeypatch.setattr(timing.time, "time", lambda: 1000.0)
+    found = timing.trials_side_by_side([[{"seed": k}] for k in range(7)], 3, "cpu", loading=1.5)
+    assert [each["seconds"] for each in found["tasks"]] == [0, 1, 2, 3, 4, 5, 6]
+    assert found["start_up"] == pytest.approx(1.5 + 2 + 2)  # that of the driver, and of the last worker
+    assert pool.most == 3
+    assert pool.killed
+
+
+def test_a_trial_that_fails_says_why_and_leaves_no_worker(monkeypatch) -> None:
+    pool = Workers(fails=1)
+    monkeypatch.setattr(timing, "open_pool", lambda *_: pool)
+    with pytest.raises(ScalinglabError, match="a trial failed: killed by signal 9"):
+        timing.trials_side_by_side([[{"seed": k}] for k in range(3)], 2, None, loading=0.0)
+    assert pool.killed

@@ -8,6 +8,7 @@ that a sweep that was interrupted goes on in the same groups and gives the same 
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import time
@@ -112,34 +113,44 @@ class Plan:
             lines.append("runs that failed before are left alone; retry_failed does them again")
         return "\n".join(lines)
 
-    def estimate(self, device: str | None = None) -> dict[str, Any]:
+    def estimate(self, device: str | None = None, loading: float = 0.0) -> dict[str, Any]:
         """FLOPs and seconds of what is left, start of the workers included, from short trials of a few tasks.
 
         Tasks that were not timed are taken to cost as much, per unit of their planned cost, as those that
-        were. Seconds are for all workers together, as if they did not slow each other down.
+        were; each worker takes the next task when it has ended one.
+
+        Args:
+            device: where the tasks compute.
+            loading: seconds that the driver of the sweep takes before it starts its workers.
         """
-        runner = self.runner
         if not self.tasks:
             return {"flops": 0.0, "seconds": 0.0, "start_up": 0.0, "timed": 0, "trials": []}
-        chosen = sorted({round(k * (len(self.tasks) - 1) / (PROBES - 1)) for k in range(PROBES)})
-        seconds = flops = cost = 0.0
-        trials: list[float] = []
-        with runner.starting(self.tasks[0].settings[0], device) as started:
-            for number in chosen:
-                probe = runner.probe(list(self.tasks[number].settings))
-                seconds, flops = seconds + probe["seconds"], flops + probe["flops"]
-                cost += self.tasks[number].cost
-                trials += probe.get("trials", ())
-            start = started()  # after the trials: what they compiled is on disk
-        scale = sum(task.cost for task in self.tasks) / cost
-        longest = max(task.cost for task in self.tasks) / cost * seconds
+        count = self.workers * math.ceil(PROBES / self.workers)  # all workers have trials until the end
+        chosen = sorted({round(k * (len(self.tasks) - 1) / (count - 1)) for k in range(count)})
+        trials = self.runner.trials(
+            [list(self.tasks[k].settings) for k in chosen], self.workers, device, loading
+        )
+        timed = dict(zip(chosen, trials["tasks"], strict=True))
+        cost = sum(self.tasks[k].cost for k in chosen)
+        rate, flops = (sum(each[what] for each in timed.values()) / cost for what in ("seconds", "flops"))
+        seconds = [
+            timed[k]["seconds"] if k in timed else rate * task.cost for k, task in enumerate(self.tasks)
+        ]
         return {
-            "flops": flops * scale,
-            "seconds": start + max(seconds * scale / self.workers, longest),
-            "start_up": start,
+            "flops": flops * sum(task.cost for task in self.tasks),
+            "seconds": trials["start_up"] + _end_of(seconds, self.workers),
+            "start_up": trials["start_up"],
             "timed": len(chosen),
-            "trials": trials,
+            "trials": [each for found in timed.values() for each in found.get("trials", ())],
         }
+
+
+def _end_of(seconds: Sequence[float], workers: int) -> float:
+    """When the last of these tasks has ended, where each worker takes the next when it has ended one."""
+    ends = [0.0] * workers
+    for each in seconds:
+        heapq.heapreplace(ends, ends[0] + each)
+    return max(ends)
 
 
 @renamed_arguments(together="max_stacked")

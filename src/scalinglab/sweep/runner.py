@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ class Runner:
     """A module that executes runs; `load` resolves it once per sweep.
 
     The module has the functions of `NEEDED`, with the arguments of the methods here. `check_here`, `prepare`
-    and `starting` may be missing, `work` may lack the parameter `group`, `memory` the parameter
+    and `trials` may be missing, `work` may lack the parameter `group`, `memory` and `probe` the parameter
     `device`.
 
     Attributes:
@@ -50,9 +49,7 @@ class Runner:
 
     def memory(self, setting: Setting, device: str | None = None) -> float:
         """Bytes that a run adds to a group."""
-        if "device" in inspect.signature(self.module.memory).parameters:
-            return float(self.module.memory(setting, device))
-        return float(self.module.memory(setting))
+        return float(self._placed("memory", setting, device))
 
     def capacity(self, device: str | None) -> int:
         """The largest number of runs in a task."""
@@ -66,9 +63,16 @@ class Runner:
         """The devices of this machine; None is the runner's choice."""
         return list(self.module.devices())
 
-    def probe(self, settings: Sequence[Setting]) -> dict[str, Any]:
+    def probe(self, settings: Sequence[Setting], device: str | None = None) -> dict[str, Any]:
         """`seconds` and `flops` of a task, from short trials, and maybe the seconds of these, `trials`."""
-        return dict(self.module.probe(settings))
+        return dict(self._placed("probe", settings, device))
+
+    def _placed(self, name: str, what: Any, device: str | None) -> Any:
+        """What a function of the module returns, with the device where it takes one."""
+        function = getattr(self.module, name)
+        return (
+            function(what, device) if "device" in inspect.signature(function).parameters else function(what)
+        )
 
     def check_here(self, settings: Sequence[Setting], device: str | None) -> None:
         """Raise before the start if this machine cannot execute the runs."""
@@ -80,10 +84,20 @@ class Runner:
         if hasattr(self.module, "prepare"):
             self.module.prepare(settings, device)
 
-    def starting(self, setting: Setting, device: str | None) -> AbstractContextManager[Callable[[], float]]:
-        """A context in which a worker may start; gives what tells the seconds that it takes to its result."""
-        found: AbstractContextManager[Callable[[], float]] = nullcontext(float)
-        return self.module.starting(setting, device) if hasattr(self.module, "starting") else found
+    def trials(
+        self, tasks: Sequence[Sequence[Setting]], workers: int, device: str | None, loading: float
+    ) -> dict[str, Any]:
+        """What `probe` finds of some tasks, `tasks`, and the seconds to the first step, `start_up`.
+
+        Args:
+            tasks: their settings.
+            workers: how many tasks will run side by side.
+            device: where they compute.
+            loading: seconds that the driver of a sweep takes before it starts its workers.
+        """
+        if hasattr(self.module, "trials"):
+            return dict(self.module.trials(tasks, workers, device, loading))
+        return {"tasks": [self.probe(settings) for settings in tasks], "start_up": loading}
 
     def work(
         self, settings: Sequence[Setting], store: Store, *, group: Sequence[Setting], **options: Any

@@ -3,9 +3,9 @@
 A training takes t = c + s · (steps of all runs) + e · (checkpoints of all runs): building, steps and
 evaluations. Three short trainings of the same runs, which differ in steps and in checkpoints, tell the three
 apart. On a GPU they are as long as it takes to measure a step beside what varies from one training to the
-next, and the ten checkpoints a decade of the last one are spaced as those of a study are. What a worker needs
-before its first step (Python, PyTorch, data, compiled code that is on disk) is measured by starting one, on a
-GPU beside the short trainings.
+next, and the ten checkpoints a decade of the last one are spaced as those of a study are. On CPUs they run in
+as many workers as the sweep will have, since these slow each other down. What a worker needs before its first
+step (Python, PyTorch, data, compiled code that is on disk) is measured by starting one.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ from typing import Any
 
 import numpy as np
 
+from scalinglab.errors import ScalinglabError
+from scalinglab.support import phases
+from scalinglab.sweep.pools.engines import LocalPool, open_pool, start_early
+
 Setting = dict[str, Any]
 TIME = ("epochs", "steps", "min_epochs", "min_steps", "reference_learning_rate")
 SAMPLE = 8  # runs of a task that are timed on a GPU: as many as train side by side
 # steps of the short trainings; in mixed stacks, which are timed whole, steps are short
 FEW, MANY = {"cpu": 2, "cuda": 16, "mixed": 32}, {"cpu": 12, "cuda": 96, "mixed": 4096}
-MOST = {"cpu": 12, "cuda": 1000, "mixed": 4096}
-LONG = 2.5  # seconds that the steps of the longer trainings should take together
+MOST = {"cpu": 100, "cuda": 1000, "mixed": 4096}
+LONG = {"cpu": 1.0, "cuda": 2.5}  # seconds that the steps of the longer trainings should take together
 
 Trial = tuple[float, list[float]]  # seconds, and how many runs, steps and checkpoints
 
@@ -53,7 +57,7 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, Any]:
     few, many, most = (steps["mixed" if mixed else device] for steps in (FEW, MANY, MOST))
     timed(few, 1)  # compiles, and loads what is loaded once
     short, longer = timed(few, 1), timed(many, 1)
-    if (enough := min(most, enough_steps(short, longer))) > many:
+    if (enough := min(most, enough_steps(short, longer, LONG[device]))) > many:
         many, longer = enough, timed(enough, 1)
     takes, counts = zip(*(short, longer, timed(many, 10)), strict=True)
     each = np.maximum(np.linalg.solve(np.array(counts), np.array(takes)), 0.0)
@@ -64,25 +68,63 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, Any]:
     return {"seconds": float(each @ whole), "flops": total, "trials": trials}
 
 
-def enough_steps(short: Trial, longer: Trial) -> int:
-    """Steps of each run that take `LONG`, from two trainings of the same runs."""
+def enough_steps(short: Trial, longer: Trial, long: float) -> int:
+    """Steps of each run that take so many seconds, from two trainings of the same runs."""
     seconds, steps = longer[0] - short[0], longer[1][1] - short[1][1]
     each = max(seconds / steps, 1e-6)
-    return int(LONG / (each * longer[1][0]))
+    return int(long / (each * longer[1][0]))
+
+
+def trials_side_by_side(
+    tasks: Sequence[Sequence[Setting]], workers: int, device: str | None, loading: float
+) -> dict[str, Any]:
+    """What `probe` finds of some tasks in workers of their own, which slow each other down as in a sweep.
+
+    Args:
+        tasks: settings of their runs.
+        workers: tasks at a time.
+        device: where they compute.
+        loading: seconds that the driver of a sweep takes before it starts its workers.
+    """
+    pool = open_pool("local", workers, None, [device])
+    waiting = [
+        {"task": number, "runner": "train", "settings": list(settings), "device": device}
+        for number, settings in enumerate(tasks)
+    ]
+    found: dict[int, dict[str, Any]] = {}
+    begun, ready, running = time.time(), 0.0, 0
+    try:
+        while waiting or running:
+            while waiting and running < workers:
+                pool.submit(waiting.pop(0))
+                running += 1
+            for answer in pool.wait(1.0):
+                if not answer["ok"]:
+                    raise ScalinglabError(f"a trial failed: {answer['message']}")
+                found[answer["task"]], ready = answer["probe"], max(ready, answer["ready"] - begun)
+                for name, seconds in answer["seconds"].items():
+                    phases.SECONDS[name] += seconds
+                running -= 1
+    finally:
+        pool.kill()
+    return {"tasks": [found[number] for number in range(len(tasks))], "start_up": loading + ready}
+
+
+def trials_on_a_gpu(tasks: Sequence[Sequence[Setting]], device: str | None) -> dict[str, Any]:
+    """What `probe` finds of some tasks one after another, and the start of a worker that finds their code."""
+    with starting(tasks[0][0], device) as started:
+        found = [probe(settings, "cuda") for settings in tasks]
+        return {"tasks": found, "start_up": started()}  # after the trials: what they compiled is on disk
 
 
 @contextmanager
 def starting(setting: Setting, device: str | None) -> Iterator[Callable[[], float]]:
     """Gives what tells the seconds that a worker takes to its first result, compiled code being on disk.
 
-    Where there is a GPU the worker loads what it needs during the trials: it then only does a step more.
+    The worker loads what it needs during the trials: it then only does a step more.
     """
-    from scalinglab.sweep.pools.engines import LocalPool, start_early
-
     short = [_shortened(setting, 1, 1)]
-    begun, early = time.time(), None
-    if device is not None and device.startswith("cuda"):
-        early = start_early({"runner": "train", "settings": short})
+    begun, early = time.time(), start_early({"runner": "train", "settings": short})
     pool = LocalPool(1, [device], started=early)
 
     def seconds() -> float:
@@ -93,8 +135,8 @@ def starting(setting: Setting, device: str | None) -> Iterator[Callable[[], floa
             while not (answers := pool.wait(1.0)):
                 pass
             took = time.time() - sent
-            ready = answers[0].get("ready")  # when it had loaded everything, if it did so before
-            return took if ready is None else took + min(ready, sent) - begun
+            ready = answers[0].get("ready", sent)  # when it had loaded everything
+            return took if early is None else took + min(ready, sent) - begun
 
     try:
         yield seconds

@@ -4,8 +4,9 @@ Any module with these functions is a runner: `identity` (a checked, complete set
 can go together), `cost` and `memory` of a run, `capacity` (runs a task), `memory_limit` (bytes a task),
 `devices` (of this machine), `probe` (time a few steps), `work` (do runs into a store). If they are there,
 `check_here` refuses what this machine lacks for runs, `prepare` loads what runs need while the sweep is being
-planned, and `starting` tells how long a worker takes to start. Where `work` has a parameter `group` it is
-given all runs that were planned together, those that are done included. Workers import it by its dotted name.
+planned, and `trials` times some tasks as they will run, and the start of a worker. Where `work` has a
+parameter `group` it is given all runs that were planned together, those that are done included. Workers
+import it by its dotted name.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -111,18 +112,22 @@ def _cuda(device: str | None) -> bool:
     return bool(torch.cuda.is_available()) and (device is None or device.startswith("cuda"))
 
 
-def probe(settings: Sequence[Setting]) -> dict[str, Any]:
+def probe(settings: Sequence[Setting], device: str | None = None) -> dict[str, Any]:
     """Seconds and FLOPs of a task from short trainings, and how long these took."""
     from scalinglab.sweep import timing
 
-    return timing.probe(settings, "cuda" if _cuda(None) else "cpu")
+    return timing.probe(settings, "cuda" if _cuda(device) else "cpu")
 
 
-def starting(setting: Setting, device: str | None) -> AbstractContextManager[Callable[[], float]]:
-    """A context in which a worker may start; gives what tells the seconds to its first result."""
+def trials(
+    tasks: Sequence[Sequence[Setting]], workers: int, device: str | None, loading: float
+) -> dict[str, Any]:
+    """What `probe` finds of some tasks, and the seconds that a sweep takes to its first step."""
     from scalinglab.sweep import timing
 
-    return timing.starting(setting, device)
+    if _cuda(device):
+        return timing.trials_on_a_gpu(tasks, device)
+    return timing.trials_side_by_side(tasks, workers, device, loading)
 
 
 def prepare(settings: Sequence[Setting], device: str | None) -> None:

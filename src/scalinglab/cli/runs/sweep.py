@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -127,7 +128,7 @@ def _dry_run(
         runner=runner,
     )
     plan.check_here(device)
-    estimate = plan.estimate(devices[0])
+    estimate = plan.estimate(devices[0], loading=time.process_time())  # a sweep loads and plans the same
     if not quiet:
         print(plan.summary())
         if plan.tasks:

@@ -27,29 +27,37 @@ _TOLD: dict[str, float] = {}  # seconds by phase that the driver knows of
 
 
 def execute(task: dict[str, Any]) -> dict[str, Any]:
-    """Execute a task; the result includes the error, if any.
+    """Execute a task, or time it where it has no store; the result includes the error, if any.
 
     Its seconds by phase begin where those of the task before ended: those of the first task include what was
     loaded before it came.
     """
     try:
-        with phases.phase("imports"):
-            from scalinglab.store import Store
-            from scalinglab.sweep.pools.preflight import find_token
-
         runner = prepare(task)
         if task.get("share"):
             keep_to(task["share"], task["device"])
-        store = Store(task["store"])
-        if task.get("token"):
-            find_token(store.path, task["token"])
-        options = {"experiment": task["experiment"], "device": task["device"]}
-        runner.work(task["settings"], store, group=task["group"], **options)
+        done: dict[str, Any] = {}
+        if "store" in task:
+            work(task, runner)
+        else:
+            done["probe"] = runner.probe(task["settings"], task["device"])
         spent = {name: total - _TOLD.get(name, 0.0) for name, total in phases.SECONDS.items()}
         _TOLD.update(phases.SECONDS)
-        return {"ok": True, "seconds": {name: round(s, 3) for name, s in spent.items() if s > 0.001}}
+        return {"ok": True, "seconds": {name: round(s, 3) for name, s in spent.items() if s > 0.001}, **done}
     except Exception as error:
         return {"ok": False, "kind": kind(error), "text": traceback.format_exc(), "message": str(error)}
+
+
+def work(task: dict[str, Any], runner: Runner) -> None:
+    """Do the runs of a task."""
+    with phases.phase("imports"):
+        from scalinglab.store import Store
+        from scalinglab.sweep.pools.preflight import find_token
+    store = Store(task["store"])
+    if task.get("token"):
+        find_token(store.path, task["token"])
+    options = {"experiment": task["experiment"], "device": task["device"]}
+    runner.work(task["settings"], store, group=task["group"], **options)
 
 
 def prepare(task: dict[str, Any]) -> Runner:
@@ -115,10 +123,9 @@ def main() -> None:
     task, ready = tasks.get(), {}
     with contextlib.suppress(Exception), without_garbage():  # the task itself reports the error
         prepare(task)
-        if "task" not in task:  # to get ready, while the driver makes its plan
-            ready["ready"] = time.time()
+        ready["ready"] = time.time()
     while True:
-        if "task" in task:
+        if "task" in task:  # and not only to get ready, while the driver makes its plan
             answers.write(json.dumps({"task": task["task"], **execute(task), **ready}) + "\n")
         task = tasks.get()
 
