@@ -1,6 +1,8 @@
 """`sl.answer`: sentences whose numbers are those of the results, refusals, JSON, and notebooks."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import matplotlib
@@ -10,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import scalinglab as sl
+from scalinglab import answers
 from scalinglab.answers import Answers
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
@@ -155,7 +158,7 @@ def test_command_prints_sentences_or_json(tmp_path: Path, monkeypatch):
     )
     said = " ".join(plain.output.split())
     assert "For 1e+22 FLOPs" in said
-    assert "scalinglab plan optimal runs.csv --compute 1e+22" in said
+    assert "scalinglab plan optimal runs.csv --y test_loss --compute 1e+22" in said
     assert Path("answer.png").stat().st_size > 10_000
     spoken = CliRunner().invoke(app, ["answer", "runs.csv", "--json"], catch_exceptions=False)
     document = json.loads(spoken.stdout)
@@ -238,6 +241,75 @@ def test_an_unknown_measurement_is_asked_for_instead_of_guessed():
     with pytest.raises(BadInput, match=r"measured: seen, L.*--column test_loss=THEIRS"):
         sl.answer(table)
     assert sl.answer(table, test_loss="L").y == "test_loss"
+
+
+def test_a_single_measurement_needs_no_known_name():
+    x = np.geomspace(1e3, 1e5, 6)
+    assert sl.answer(pd.DataFrame({"n_train": x, "L": 1 + 30 * x**-0.5})).y == "L"
+
+
+def test_runs_that_diverged_are_left_out_and_counted():
+    table = runs(4, 4)
+    table.loc[[3, 7], "val_loss"] = np.nan, np.inf
+    found = sl.answer(table)
+    assert found["read"].startswith("14 runs of")
+    assert found["read"].endswith("Left out: 2 runs without a finite test_loss.")
+    assert len(found.surface.law.points.y) == 14
+    commands = {s.topic: s.command for s in found.statements}
+    assert all("--drop-bad" in commands[topic] for topic in ("exponent", "compute-optimal", "next run"))
+    assert sl.answer(curve().assign(test_error=[0.3, 0.25, np.nan, 0.2, 0.15, 0.1]))["read"].startswith(
+        "5 runs"
+    )
+    with pytest.raises(BadInput, match="no run has a finite test_loss"):
+        sl.answer(table.assign(val_loss=np.nan, train_loss=1.0), y="test_loss")
+
+
+def test_commands_read_the_table_as_the_answer_did(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = curve().rename(columns={"n_data": "train images"}).assign(optimizer="sgd")
+    pd.concat([table, table.assign(optimizer="adam")]).to_csv("mine.csv", index=False)
+    asked = ["--column", "n_data=train images", "--where", "optimizer=sgd"]
+    said = CliRunner().invoke(app, ["answer", "mine.csv", *asked, "--json"], catch_exceptions=False)
+    commands = {row["topic"]: row["command"] for row in json.loads(said.stdout)["answers"]}
+    assert "mine.csv --column 'n_data=train images' --where optimizer=sgd --x n_data" in commands["exponent"]
+    for topic in ("power law", "next run"):
+        again = CliRunner().invoke(app, shlex.split(commands[topic])[1:])
+        assert again.exit_code == 0, again.output
+
+
+def test_a_table_that_was_pasted_twice_gives_the_same_answer():
+    once, twice = sl.answer(curve()), sl.answer(pd.concat([curve()] * 2))
+    assert [s.text for s in twice.statements] == [s.text for s in once.statements]
+    assert "6 rows are exact copies of another: counted once" in twice.notes
+    rounded = sl.answer(pd.concat([curve().round({"test_error": 2})] * 2))
+    assert rounded["read"].startswith("12 runs")  # repeats may well share two digits
+
+
+def test_the_plan_speaks_of_the_interval_that_was_printed():
+    """Beyond seven sizes the interval of the prediction holds more than the noise that runs average out."""
+    found = sl.answer(curve(12))
+    printed = (
+        float(found.extrapolation.high[0] - found.extrapolation.low[0]) / 2 / found.extrapolation.mean[0]
+    )
+    assert found.next_runs.before == pytest.approx(printed, rel=0.01)
+    flat = curve().assign(test_error=[0.29, 0.31, 0.3, 0.285, 0.305, 0.295])
+    assert sl.answer(flat)["next run"].startswith("Next run not determined")
+
+
+def test_sizes_in_other_units_are_doubted():
+    small = runs(4, 4).assign(params=lambda t: t.params / 1e6, tokens=lambda t: t.tokens / 1e9)
+    assert "'params (M)'" in answers.doubts(sl.read(small))[0]
+    counted = runs(4, 4).assign(flops=lambda t: 8.4 * t.params * t.tokens)
+    assert "1.4 times as many" in answers.doubts(sl.read(counted))[0]
+    assert not answers.doubts(sl.read(runs(4, 4).assign(flops=lambda t: 6 * t.params * t.tokens)))
+
+
+def test_answers_print_as_sentences():
+    found = sl.answer(curve())
+    assert str(found) == found.summary()
+    widths = sl.answer(curve().assign(width=2.0 ** np.arange(5, 11)).drop(columns="n_data"))
+    assert "width 10,240: test_error" in widths["ten times"]
+    assert re.search(r"Next: width \d+.*they narrow", widths["next run"])
 
 
 def test_sizes_are_spoken_of_in_their_units():

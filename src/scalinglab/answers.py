@@ -8,7 +8,8 @@ command that shows more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,15 +32,18 @@ from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
 from scalinglab.laws.surface_bend import BENT, FEWEST_TO_SHOW_A_BEND
 from scalinglab.support.notebook import Shown
-from scalinglab.support.words import two_digits
+from scalinglab.support.words import count, counted, two_digits
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
 UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
+ADD_UP = ("examples", "tokens", "FLOPs", "steps", "epochs")  # costs; sizes of networks are none
 SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
 FURTHER = 10.0  # how many times beyond the data the answers look
+FEWEST_TOKENS = 1e4  # a language model is not trained on fewer
+OTHER_COUNT = 0.05  # of ln FLOPs, by which a table counts them otherwise
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,8 @@ def answer(
     True
     """
     curves = table if isinstance(table, Curves) and not columns else readers.read(table, **columns)
-    place = str(table) if isinstance(table, (str, Path)) else "TABLE.csv"
+    path = str(table) if isinstance(table, (str, Path)) else "TABLE.csv"
+    place = arguments(path, [f"{ours}={theirs}" for ours, theirs in columns.items()])
     measured = curves.resolve(y) if y else _measured(curves)
     varied = [c for c in SIZES if c in curves.frame and curves.frame[c].nunique() > 1]
     seen = any(name in varied for name in SEEN)  # a run of one length still sees more data as it goes
@@ -153,6 +158,8 @@ def _measured(curves: Curves) -> str:
     for name in (measure_of(curves.frame), *MEASURED):
         if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():
             return curves.resolve(name)
+    if len(curves.measurement_columns) == 1:
+        return str(curves.measurement_columns[0])
     others = ", ".join(curves.measurement_columns) or "nothing"
     raise BadInput(
         f"no column is known to be a loss, an error or an accuracy (measured: {others}): name it with y= "
@@ -164,35 +171,38 @@ def _measured(curves: Curves) -> str:
 
 
 def _of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Answers:
-    table = points_of(curves, ["n_params", "n_data"], y)
+    table, lost = _finite(points_of(curves, ["n_params", "n_data"], y), y)
     n, d = table.x
     unit = curves.data_unit
     spent = FLOPS_PER_PARAM_EXAMPLE * n * d
     target = float(compute) if compute is not None else FURTHER * float(spent.max())
-    more = f"scalinglab laws surface {place} --y {y}"
+    report, chosen = f"scalinglab report {place}", f"{place} --y {y}{' --drop-bad' if lost else ''}"
+    more = f"scalinglab laws surface {chosen}"
     said = [Statement(
         "read",
-        f"{len(np.unique(table.runs))} runs of {count(n.min())} to {count(n.max())} parameters on "
+        f"{counted(len(np.unique(table.runs)), 'run')} of {count(n.min())} to {count(n.max())} parameters on "
         f"{count(d.min())} to {count(d.max())} {unit}, {spent.min():.2g} to {spent.max():.2g} FLOPs; "
-        f"{y} from {table.y.max():.4g} to {table.y.min():.4g}.",
-        f"scalinglab report {place}",
+        f"{y} from {table.y.max():.4g} to {table.y.min():.4g}.{lost}",
+        report,
     )]  # fmt: skip
+    notes = (*table.notes, *doubts(curves))
     try:
         if rising.rises(spent, table.y):
             raise NotDetermined(f"{y} rises with compute: give a loss or an error, such as 1 - accuracy")
         fitted = fit_surface(n, d, table.y, runs=table.runs)
     except ScalinglabError as reason:
-        said.append(Statement("exponent", f"Not determined: {_sentence(reason)}", more))
-        return Answers(tuple(said), "n_params, n_data", y, notes=table.notes)
+        one = f"scalinglab answer {place} --x n_params --y {y}"
+        said.append(Statement("exponent", f"Not determined: {_sentence(reason)}", one))
+        return Answers(tuple(said), "n_params, n_data", y, notes=notes)
     said.append(Statement("exponent", _exponents(fitted, unit), more))
-    said.append(Statement("power law", f"A power law? {_follows(fitted)}", f"scalinglab report {place}"))
+    said.append(Statement("power law", f"A power law? {_follows(fitted)}", report))
     optimal, runs = None, None
     try:
         optimal = fitted.compute_optimal([float(spent.max()), FURTHER * float(spent.max()), target])
         said.append(Statement("ten times", _ten_times(optimal, y), f"{more} --compute {target:.3g}"))
         said.append(Statement(
             "compute-optimal", _optimal(optimal, 2, unit),
-            f"scalinglab plan optimal {place} --compute {target:.3g}",
+            f"scalinglab plan optimal {chosen} --compute {target:.3g}",
         ))  # fmt: skip
         runs, text = _next(
             lambda: questions.next_runs(fitted, budget=float(spent.max()), compute=target), unit
@@ -201,8 +211,30 @@ def _of_surface(curves: Curves, y: str, compute: float | None, place: str) -> An
         text = "Add runs first, as the sentence above says."
         said.append(Statement("compute-optimal", f"Not determined: {_sentence(reason)}", more))
     budget = f"--budget {spent.max():.2g} --compute {target:.3g}"
-    said.append(Statement("next run", text, f"scalinglab plan next {place} {budget}"))
-    return Answers(tuple(said), "n_params, n_data", y, fitted.law, fitted, None, optimal, runs, table.notes)
+    said.append(Statement("next run", text, f"scalinglab plan next {chosen} {budget}"))
+    return Answers(tuple(said), "n_params, n_data", y, fitted.law, fitted, None, optimal, runs, notes)
+
+
+def doubts(curves: Curves) -> list[str]:
+    """Notes on sizes and FLOPs that look as if they were counted in another unit."""
+    unit = curves.data_unit
+    frame = curves.frame.drop_duplicates("run", keep="last")
+    n, d = frame["n_params"], frame["n_data"]
+    notes = []
+    if d.max() < FEWEST_TOKENS if unit == "tokens" else (n % 1).any():
+        notes.append(
+            f"only {count(n.max())} parameters and {count(d.max())} {unit}? Sizes in millions or billions "
+            "have the unit in the name of their column, as in 'params (M)' and 'tokens (B)'"
+        )
+    if "compute" in frame:
+        ratio = float((frame["compute"] / (FLOPS_PER_PARAM_EXAMPLE * n * d)).median())
+        if abs(np.log(ratio)) > OTHER_COUNT:
+            notes.append(
+                f"FLOPs are counted here as {FLOPS_PER_PARAM_EXAMPLE:g} · parameters · {unit}; those of the "
+                f"table are {ratio:.3g} times as many: laws surface, plan optimal and plan next take "
+                f"--flops-per-param-example {ratio * FLOPS_PER_PARAM_EXAMPLE:.3g}"
+            )
+    return notes
 
 
 def _exponents(fitted: Surface, unit: str) -> str:
@@ -283,15 +315,15 @@ def _optimal(best: Optimal, i: int, unit: str) -> str:
 
 
 def _of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
-    table = points_of(curves, x, y)
+    table, lost = _finite(points_of(curves, x, y), y)
     unit = curves.data_unit if x in ("n_data", "tokens") else UNITS.get(x, x)
     sizes, values = table.x, table.y
-    asked = f"{place} --x {x} --y {y}"
-    runs = len(np.unique(table.runs))
+    asked = f"{place} --x {x} --y {y}{' --drop-bad' if lost else ''}"
+    ends = f"{count(sizes.min())} to {count(sizes.max())}{'' if unit == x else f' {unit}'}"
     said = [Statement(
         "read",
-        f"{runs} runs at {len(np.unique(sizes))} values of {x}, {count(sizes.min())} to {count(sizes.max())} "
-        f"{unit}; {y} from {values[np.argmin(sizes)]:.4g} to {values[np.argmax(sizes)]:.4g}.",
+        f"{counted(len(np.unique(table.runs)), 'run')} at {counted(len(np.unique(sizes)), 'value')} of {x}, "
+        f"{ends}; {y} from {values[np.argmin(sizes)]:.4g} to {values[np.argmax(sizes)]:.4g}.{lost}",
         f"scalinglab report {place}",
     )]  # fmt: skip
     law: Law | None = None
@@ -303,28 +335,30 @@ def _of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
             values, shown = 1 - values, f"1 - {y}"
         law = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
         said.append(Statement("exponent", _exponent(law, shown, x), f"scalinglab laws fit {asked}"))
-        straight = f"A power law? {_straight(table, values)}"
+        straight = f"A power law? {_straight(table, values, law)}"
         said.append(Statement("power law", straight, f"scalinglab plan bend {asked}"))
         at = FURTHER * float(sizes.max())
         further = extrapolate(sizes, table.y, at=at)
         said.append(Statement(
             "ten times",
-            f"Ten times as much, {count(at)} {unit}: {y} = {further.mean[0]:.4g} (95 % of runs like these: "
-            f"{further.low[0]:.4g} to {further.high[0]:.4g}).",
+            f"Ten times as much, {_sized(at, unit, x)}: {y} = {further.mean[0]:.4g} "
+            f"(95 % of runs like these: {further.low[0]:.4g} to {further.high[0]:.4g}).",
             f"scalinglab laws extrapolate {asked} --at {at:.3g}",
         ))  # fmt: skip
-        fixed = law
-        of = "" if shown == y else shown
-        planned, text = _next(lambda: questions.next_runs(fixed, budget=float(sizes.max()), at=at), unit, of)
+        part = shown != y
+        planned, text = _next(
+            lambda: _plan(law, float(sizes.max()), further, part), unit, x, shown if part else ""
+        )
         command = f"scalinglab plan next {asked} --at {at:.3g} --budget {sizes.max():.3g}"
         said.append(Statement("next run", text, command))
     except ScalinglabError as reason:
         topic = "exponent" if law is None else "ten times"
         said.append(Statement(topic, f"Not determined: {_sentence(reason)}", f"scalinglab laws fit {asked}"))
     missing = "n_params" if x != "n_params" else "n_data"
+    varies = missing in curves.frame and curves.frame[missing].nunique() > 1
     said.append(Statement(
         "compute-optimal",
-        f"A compute-optimal model needs runs in which {missing} varies, too.",
+        f"A compute-optimal model needs runs in which {missing} varies, {'on its own' if varies else 'too'}.",
         "scalinglab plan optimal --help",
     ))  # fmt: skip
     return Answers(tuple(said), x, y, law, extrapolation=further, next_runs=planned, notes=table.notes)
@@ -353,19 +387,57 @@ def _range(low: float, high: float) -> str:
     return f"of {ends[0]}" if ends[0] == ends[1] else f"between {ends[0]} and {ends[1]}"
 
 
-def _straight(table: Table, values: np.ndarray) -> str:
-    """Whether the means of the sizes lie on one power law, without a floor."""
+def _plan(law: Law, budget: float, further: Extrapolation, complement: bool) -> NextRuns:
+    """The next runs, with the interval that is printed for the prediction.
+
+    It also holds the scatter of one more run and what the form may miss, which such runs do not narrow.
+    """
+    if law.unidentified:
+        raise NotDetermined("the law is not, so it does not tell which run would help; add larger sizes")
+    found = questions.next_runs(law, budget=budget, at=float(further.at[0]))
+    middle = 1 - further.mean[0] if complement else further.mean[0]
+    half = float(further.high[0] - further.low[0]) / 2 / float(middle)
+    rest = max(half**2 - found.before**2, 0.0)
+    return replace(found, before=np.hypot(found.before, rest**0.5), after=np.hypot(found.after, rest**0.5))
+
+
+def _straight(table: Table, values: np.ndarray, law: Law) -> str:
+    """Whether the means of the sizes lie on one power law, without a floor or with one."""
     sizes, which = np.unique(table.x, return_inverse=True)
     means = np.exp(np.bincount(which, np.log(values)) / np.bincount(which))
     try:
         found = questions.still_power_law(sizes, means)
     except BadInput as reason:
         return f"Cannot tell: {_sentence(reason)}"
-    return f"{found.text[0].upper()}{found.text[1:]}."
+    text = f"{found.text[0].upper()}{found.text[1:]}."
+    if text.startswith("No: it flattens") and "offset" in law.parameters and law.diagnosis.bent is None:
+        return f"With a floor, yes. Without one, n{text[1:]}"
+    return text
+
+
+def _finite(table: Table, y: str) -> tuple[Table, str]:
+    """The points with a finite y, and the sentence on runs left out: one that diverged has no loss."""
+    known = np.isfinite(table.y)
+    if known.all():
+        return table, ""
+    if not known.any():
+        raise BadInput(f"no run has a finite {y}: name another column with y= (--y)")
+    lost = {*table.runs} - {*table.runs[known]}
+    return table.keep(known), f" Left out: {counted(len(lost), 'run')} without a finite {y}."
+
+
+def arguments(path: str, columns: Iterable[str] = (), where: Iterable[str] = ()) -> str:
+    """A file as a command line names it, with the columns and rows that were asked for.
+
+    >>> arguments("runs.csv", ["n_data=train images"])
+    "runs.csv --column 'n_data=train images'"
+    """
+    options = [*(("--column", c) for c in columns), *(("--where", w) for w in where)]
+    return shlex.join([path, *(word for option in options for word in option)])
 
 
 def at_place(found: Answers, place: str) -> Answers:
-    """The same answers with the file's name in the commands."""
+    """The same answers with the file's name, as of `arguments`, in the commands."""
     named = (replace(s, command=s.command.replace("TABLE.csv", place)) for s in found.statements)
     return replace(found, statements=tuple(named))
 
@@ -376,10 +448,14 @@ def at_place(found: Answers, place: str) -> Answers:
 MOST_NAMED = 3  # runs of a plan that a sentence names
 
 
-def _next(plan: Callable[[], NextRuns], unit: str, quantity: str = "") -> tuple[NextRuns | None, str]:
+def _next(
+    plan: Callable[[], NextRuns], unit: str, size: str = "", quantity: str = ""
+) -> tuple[NextRuns | None, str]:
     """The next runs and whether they are worth it, or why none can be named.
 
     Args:
+        unit: of the data, or of the one size.
+        size: the column of the one size.
         quantity: what is predicted where that is not y itself.
     """
     try:
@@ -388,14 +464,15 @@ def _next(plan: Callable[[], NextRuns], unit: str, quantity: str = "") -> tuple[
         return None, f"Next run not determined: {_sentence(reason)}"
     found = replace(found, quantity=quantity)
     if found.unit.startswith("units of"):
-        found = replace(found, unit=unit)
+        found = replace(found, unit=unit if unit in ADD_UP else "")
     if not len(found.runs):
         return found, f"{found.verdict[0].upper()}{found.verdict[1:]}."
-    words = {"n_params": "parameters", "n_data": unit, "x": unit}
+    units = {"n_params": "parameters", "n_data": unit, "x": unit}
     named = []
     for run, seeds in zip(found.runs[:MOST_NAMED], found.seeds, strict=False):
         sizes = " on ".join(
-            f"{count(v)} {words.get(n, n)}" for n, v in zip(found.variables, run, strict=True)
+            _sized(float(f"{v:.3g}"), units.get(n, n), size or n)
+            for n, v in zip(found.variables, run, strict=True)
         )
         named.append(sizes + (f" ({seeds} seeds)" if seeds > 1 else ""))
     left = len(found.runs) - len(named)
@@ -403,18 +480,12 @@ def _next(plan: Callable[[], NextRuns], unit: str, quantity: str = "") -> tuple[
     return found, f"Next: {', then '.join(named)}. {found.verdict[0].upper()}{found.verdict[1:]}."
 
 
+def _sized(value: float, unit: str, name: str) -> str:
+    """20M parameters; width 128."""
+    said = count(round(value) if value > 10 else value)
+    return f"{name} {said}" if unit == name else f"{said} {unit}"
+
+
 def _sentence(reason: Exception) -> str:
     text = str(reason).strip().rstrip(".")
     return f"{text}."
-
-
-def count(value: float) -> str:
-    """A size as people write it.
-
-    >>> [count(v) for v in (950, 1.9e7, 1.33e9, 2.4e12, 3e16)]
-    ['950', '19M', '1.33B', '2.4T', '3e+16']
-    """
-    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if size <= abs(value) < 1e15:
-            return f"{value / size:.3g}{letter}"
-    return f"{value:.3g}"

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from scalinglab.answers import count
 from scalinglab.curves import Curves
 from scalinglab.figures.style import INK, PALETTE, colors
 from scalinglab.report.size_law import also_varied
+from scalinglab.support.words import count
 
 SIZES = r"parameters|training (examples|tokens)"  # axes with ticks such as 20M
 DASHES = ("solid", "dash", "dot", "dashdot")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from scalinglab.answers import Answers, answer, count
+from scalinglab.answers import Answers, answer
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures.style import INK, PALETTE, colors
@@ -24,6 +24,7 @@ from scalinglab.report.surface_numbers import (
     minima_of,
     spent,
 )
+from scalinglab.support.words import count
 
 ENOUGH = 0.8  # share of runs that 95 % intervals hold below which a backtest has failed
 

@@ -28,6 +28,9 @@ class Shown:
         """The result as a table, for the notebook; None where the summary says it all."""
         return None
 
+    def __str__(self) -> str:
+        return self.summary()
+
     def _repr_html_(self) -> str:
         table = self.notebook_table()
         said = f"<pre>{html.escape(self.summary())}</pre>"

@@ -27,7 +27,7 @@ from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.notebook import Shown
-from scalinglab.support.words import counted, two_digits
+from scalinglab.support.words import count, counted, two_digits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,8 @@ class NextRuns(Shown):
         before: half-width of its 95 % interval now, as a fraction of the prediction.
         after: (runs,), the half-width expected then.
         budget: what may be spent.
-        unit: of cost and budget: FLOPs for a surface, examples (say) for a law of n_data.
+        unit: of cost and budget: FLOPs for a surface, examples (say) for a law of n_data; "" where costs do
+            not add up.
         notes: what was done to the points of the fit.
         quantity: what is predicted where that is not y itself, such as 1 - y of an accuracy.
     """
@@ -82,13 +83,17 @@ class NextRuns(Shown):
     def verdict(self) -> str:
         """Whether the plan is worth its cost, in a sentence."""
         if not len(self.runs):
-            return f"not worth it: no run within {self.budget:.3g} {self.unit} narrows the prediction"
-        cost = f"{self.cost.sum():.3g} {self.unit} in all"
+            return f"not worth it: no run within {self._worded(self.budget)} narrows the prediction"
+        cost = f"{self._worded(self.cost.sum())} in all" if self.unit else "they"
         if self.after[-1] >= USELESS:
             return f"not worth it: {cost} leave the {self._predicted} open (± 100 % and more)"
-        change = f"from ± {_percent(self.before)} to ± {_percent(self.after[-1])}"
-        spent = f"{cost} narrow the {self._predicted} {change}"
+        before, then = _percent(self.before), _percent(self.after[-1])
+        change = f"narrow the {self._predicted} from ± {before} to ± {then}"
+        spent = f"{cost} {change if then != before else f'leave the {self._predicted} at ± {then}'}"
         return f"worth it: {spent}" if self.worth_it else f"not worth it: {spent}"
+
+    def _worded(self, cost: float) -> str:
+        return f"{cost:.3g} FLOPs" if self.unit == "FLOPs" else f"{count(cost)} {self.unit}".rstrip()
 
     @property
     def _predicted(self) -> str:

@@ -21,6 +21,7 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import points
 
 SEEN = ("tokens", "examples")  # columns of the data seen at each checkpoint
+DIGITS = 5  # from which on two runs do not measure the same by chance
 REDUCE = ("auto", "best", "last", "all")
 
 
@@ -171,7 +172,8 @@ def points_of(
     frame = select(frame, {name: str(value) for name, value in (where or {}).items()})
     if not mixed:
         _one_kind(frame, names)
-    notes = _doubts(frame, names)
+    frame, notes = _without_copies(frame, y)
+    notes += _doubts(frame, names)
     if error is None and isinstance(x, str) and f"{y}_stderr" in frame:
         error, note = _standard_error(frame, f"{y}_stderr")
         notes.append(note)
@@ -277,14 +279,22 @@ def _numeric(frame: pd.DataFrame, names: list[str]) -> None:
             raise BadInput(f"column {name!r} must hold numbers, not {wrong!r}; {nearest(name, numbers)}")
 
 
+def _without_copies(frame: pd.DataFrame, y: str) -> tuple[pd.DataFrame, list[str]]:
+    """Rows that are in the table twice count once, where y has too many digits for two runs to share it."""
+    counted = frame.drop(columns=["run", "repeat"]) if "repeat" in frame and "run" in frame else frame
+    copies = counted.duplicated().to_numpy()
+    exact = copies & frame[y].map(lambda v: bool(np.isfinite(v)) and float(f"{v:.{DIGITS - 1}g}") != v)
+    notes = []
+    if exact.any():
+        notes.append(f"{exact.sum()} rows are exact copies of another: counted once")
+    if left := int((copies & ~exact).sum()):
+        notes.append(f"{left} rows are exact copies of another and are counted twice; was a file read twice?")
+    return frame[~exact], notes
+
+
 def _doubts(frame: pd.DataFrame, names: list[str]) -> list[str]:
     """Notes on the rows that matter for a fit of them."""
     notes = []
-    counted = frame.drop(columns=["run", "repeat"]) if "repeat" in frame and "run" in frame else frame
-    if copies := int(counted.duplicated().sum()):
-        notes.append(
-            f"{copies} rows are exact copies of another and are counted twice; was a file read twice?"
-        )
     for column in (c for c in SETTING if c in frame and c not in names and not is_seed(c)):
         if frame.groupby(names)[column].nunique().max() > 1:  # a spread that would pass for noise
             kinds = [str(v) for v in sorted(frame[column].dropna().unique())]
