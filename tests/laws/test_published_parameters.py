@@ -233,7 +233,7 @@ def test_distillation_is_recovered_as_far_as_students_determine_it():
 # --- recovery with noise --------------------------------------------------------------------------------
 
 SIZES, TOKENS = (1e8, 3e8, 1e9, 3e9, 1e10), (2e9, 1e10, 5e10, 3e11)
-SMALL, FEW = (3e7, 6e7, 1.1e8, 2.2e8), (1.5e9, 5e9, 1.3e10, 2.6e10)  # of the runs in low precision
+SMALL, FEW = (3e7, 6e7, 1.1e8, 2.2e8), (1.5e9, 3e9, 6e9, 1.3e10, 2.6e10)  # of the runs in low precision
 MILLION, BILLION = 1e6, 1e9
 # authors' units: parameters in millions, tokens in billions
 VOCABULARY = (-5.5327846803, 1.8313851560 * MILLION**0.4466063415, 0.1958423840 * MILLION**0.6707374680,

@@ -130,11 +130,11 @@ BY_N = Parameter("by_params", -5.0, 5.0, start=(-1.0, -0.5, 0.0, 0.5))
 BY_D = Parameter("by_data", -5.0, 5.0, start=(-0.5, 0.0, 0.3, 0.6))
 SCALE = Parameter("scale", 0.0, linear=True, log=True)
 register_form(Form(
-    "optimal_learning_rate", "c N^by_params D^by_data", (SCALE, BY_N, BY_D), _product,
+    "optimal_learning_rate", "scale N^by_params D^by_data", (SCALE, BY_N, BY_D), _product,
     gradient=_product_gradient, variables=NAMES, doc="Li et al. 2025 (step law), eq. 1",
 ))  # fmt: skip
 register_form(Form(
-    "optimal_batch_size", "c D^by_data", (SCALE, Parameter("by_data", -5.0, 5.0, start=(0.2, 0.5, 0.8))),
+    "optimal_batch_size", "scale D^by_data", (SCALE, Parameter("by_data", -5.0, 5.0, start=(0.2, 0.5, 0.8))),
     lambda x, scale, by_data: scale * np.exp(by_data * np.log(x)), exponent="by_data",
     doc="Li et al. 2025 (step law), eq. 1; x is n_data",
 ))  # fmt: skip
