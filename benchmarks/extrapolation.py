@@ -1,6 +1,6 @@
 """Extrapolation of 56 public learning curves, scored by RMSLE = √mean (ln ŷ − ln y)² and by log score.
 
-    SCALINGLAB_DATA=… python benchmarks/extrapolation.py [--only m4,extrapolate] [--choices] [--families]
+    SCALINGLAB_DATA=… python benchmarks/extrapolation.py [--only m4] [--families | --cuts | --choices]
 
 The curves are those of Alabdulmohsin et al. 2022 (CC BY 4.0): each has a part to fit and a part at about
 twice the range to score on, which no method sees. LM rows that repeat a size are merged. Printed: the mean
@@ -8,9 +8,11 @@ RMSLE of every method by domain, its processor time per curve, its ratio to "rep
 scatter of the scored points around a line through themselves, and for `extrapolate` the mean ln of the
 predicted density of y and how often its intervals hold the truth.
 
-``--families`` scores `extrapolate` on synthetic families instead. ``--choices`` follows the protocol
-(docs/benchmarks/extrapolation-protocol.md): settings of the trend's two constants, chosen with one network
-and one data set left out. A file with further curves in the same columns is scored with ``--curves``.
+``--families`` scores `extrapolate` on synthetic families instead, by family and by number of points;
+``--cuts`` from earlier cut-offs of the published curves, each up to twice its range. ``--choices`` follows
+the protocol (docs/benchmarks/extrapolation-protocol.md): settings of the trend's two constants, chosen with
+one network and one data set left out. A file with further curves in the same columns is scored with
+``--curves``.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ from scalinglab.laws.extrapolation import forecasters
 DOMAINS = {"IC": "images", "NMT": "translation", "LM": "language", "BB": "BIG-bench"}
 FORMS = ("m1", "m2", "m3", "m4", "broken_power_law")
 SETTINGS = tuple(itertools.product((0.1, 0.15, 0.2, 0.3), (0.7, 0.9, 1.2)))  # memory, damping
+CUT_OFFS = (4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 28, 40, 56)  # known points
+KNOWN = {5: "4, 5", 7: "6, 7", 12: "8 to 12", 20: "13 to 20", 35: "21 to 35", 1000: "36 or more"}  # points
 LEARNED = 3.33  # log score on the 72 image curves of the best published learned extrapolator
 Predict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -76,6 +80,18 @@ def synthetic(count: int) -> list[Curve]:
     ]
 
 
+def earlier_cuts(curves: list[Curve]) -> list[Curve]:
+    """Every curve from its first points alone, scored on the later ones up to twice their range."""
+    cuts = []
+    for c in curves:
+        x, y = np.append(c.x, c.at), np.append(c.y, c.truth)
+        for known in CUT_OFFS:
+            later = (np.arange(x.size) >= known) & (x <= 2.01 * x[min(known, x.size) - 1])
+            if later.any():
+                cuts.append(c._replace(x=x[:known], y=y[:known], at=x[later], truth=y[later]))
+    return cuts
+
+
 def form(name: str) -> Predict:
     def predict(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
         return np.asarray(sl.laws.fit(name, x, y).predict(at))
@@ -91,7 +107,10 @@ def ours(curves: list[Curve]) -> pd.DataFrame:
     """RMSLE, log score and coverage of `extrapolate`, one row a curve; no numbers where it refuses."""
     rows = []
     for c in curves:
-        named = {"domain": c.domain, "network": c.model, "data set": c.task.split("_")[0]}
+        named = {
+            "domain": c.domain, "network": c.model, "data set": c.task.split("_")[0], "points": c.x.size,
+            "curve": f"{c.domain} {c.task} {c.model}",
+        }  # fmt: skip
         try:
             found = sl.laws.extrapolate(c.x, c.y, at=c.at)
         except ScalinglabError:
@@ -110,6 +129,19 @@ def ours(curves: list[Curve]) -> pd.DataFrame:
             "half-width": float(half.mean()), "noted": float(len(found.notes) > 0),
         })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def means(frame: pd.DataFrame, *by: str) -> str:
+    """Means over forecasts, of each group; ± is the standard error of the share, whole curves resampled."""
+    known = pd.cut(frame["points"], [0, *KNOWN], labels=list(KNOWN.values()))
+    rows = {}
+    for name, part in frame.assign(points=known).groupby(list(by), observed=True):
+        held = part.dropna(subset=["95 %"]).groupby("curve")["95 %"]
+        spread = (held.sum() - part["95 %"].mean() * held.count()).to_numpy()
+        error = np.sqrt(np.sum(spread**2)) / max(held.count().sum(), 1)
+        numbers = part.drop(columns=["domain", "network", "data set", "points", "curve"]).mean()
+        rows[name] = {"forecasts": len(part), **numbers, "±": error}
+    return pd.DataFrame(rows).T.rename_axis(list(by)).to_string(float_format="%.3f")
 
 
 def choices(curves: list[Curve], count: int) -> None:
@@ -198,22 +230,24 @@ def main() -> None:
     parser.add_argument("--curves", help="a table of other curves, with the same columns")
     parser.add_argument("--choices", action="store_true", help="score other constants of the method instead")
     parser.add_argument("--families", action="store_true", help="score synthetic families instead")
+    parser.add_argument("--cuts", action="store_true", help="score from earlier cut-offs instead")
     parser.add_argument("--count", type=int, default=30, help="synthetic curves of each family")
     asked = parser.parse_args()
     if asked.families:
-        found = ours(synthetic(asked.count)).drop(columns=["network", "data set"])
-        print(found.groupby("domain").mean().to_string(float_format="%.3f"))
+        found = ours(synthetic(asked.count))
+        print(means(found, "domain"), means(found, "points"), sep="\n\n")
         return
     curves = load(asked.curves)
+    if asked.cuts:
+        print(means(ours(earlier_cuts(curves)).replace({"domain": DOMAINS}), "domain", "points"))
+        return
     if asked.choices:
         choices(curves, asked.count)
         return
     compare(curves, asked.only)
     if not asked.only or "extrapolate" in asked.only:
-        frame = ours(curves).drop(columns=["network", "data set"])
-        means = frame.groupby("domain").mean().rename(index=DOMAINS)
         print(f"\nextrapolate: means over curves (learned extrapolator: log score {LEARNED} on images)")
-        print(means.to_string(float_format="%.4f"))
+        print(means(ours(curves).replace({"domain": DOMAINS}), "domain"))
 
 
 if __name__ == "__main__":

@@ -112,9 +112,9 @@ def _noisy_curves(kind, count):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["offset", "broken"])
 def test_intervals_hold_as_much_as_they_promise(kind):
-    """A case inside the forms and a misspecified one: nominal 95 % and 80 %."""
+    """A case inside the forms and a misspecified one: nominal 95 % and 80 %, less two standard errors."""
     curves = list(_noisy_curves(kind, 50))
-    for level, least in ((0.95, 0.92), (0.8, 0.78)):
+    for level, least in ((0.95, 0.92), (0.8, 0.74)):
         inside = []
         for x, y, far, truth in curves:
             found = extrapolate(x, y, at=far, level=level)

@@ -193,12 +193,17 @@ def test_average_is_a_mixture_of_trend_stack_and_last_value():
     assert weights["last_value"] == pytest.approx(0.72 / 15)
 
 
-def test_drift_is_the_excess_of_squared_errors_per_squared_distance():
+def test_drift_is_what_noise_and_disagreement_leave_of_squared_errors_per_squared_distance():
     again = [t.truth + 0.1 * t.ahead + 0.02 for t in TESTS]
-    noise = 0.001
-    excess = sum(t.weight * np.mean(np.clip((0.1 * t.ahead + 0.02) ** 2 - noise, 0, None)) for t in TESTS)
+    noise, apart = 0.001, 0.03
+    of_both = [(predicted, apart * t.ahead**2) for t, predicted in zip(TESTS, again, strict=True)]
+    squares = sum(t.weight * np.mean((0.1 * t.ahead + 0.02) ** 2) for t in TESTS)
     distance = sum(t.weight * np.mean(t.ahead**2) for t in TESTS)
-    assert stacking._drift(TESTS, again, noise) == pytest.approx(excess / distance)
+    left = squares - noise * sum(t.weight for t in TESTS) - apart * distance
+    assert left < 0
+    assert stacking._drift(TESTS, of_both, noise) == 0.0
+    alone = [(predicted, variance / 10) for predicted, variance in of_both]
+    assert stacking._drift(TESTS, alone, noise) == pytest.approx(left / distance + 0.9 * apart)
     table = stacking._backtest_table(TESTS, again)
     first = TESTS[0]
     rows = table[np.isclose(table["cut"], np.exp(first.cut))]

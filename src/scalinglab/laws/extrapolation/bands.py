@@ -7,9 +7,10 @@ At the distance h = ln(x/x_last) the error of ln y has the variance
 - s², the noise: the scatter of ln y around the line through its two neighbours, recent points first. A
   curve that was made monotone hides its noise, and what follows is raw: there s is multiplied by HIDDEN;
 - V(h), the weighted variance of the forecasts that are averaged;
-- D, the drift: (PRIOR (SLOPE s₁)² + m d)/(PRIOR + m), between what the backtests of this curve give (d, in
-  excess of the noise, from m effective cuts) and a share of the recent slope s₁, which is what other
-  curves of that steepness do. With few cuts the second counts, so that six points give a usable band;
+- D, the drift: (PRIOR (SLOPE s₁)² + m d)/(PRIOR + m), between what the backtests of this curve give (d, the
+  part of their squared errors that is neither noise nor disagreement, from m effective cuts) and a share
+  of the recent slope s₁, which is what other curves of that steepness do. With few cuts the second counts,
+  so that eight points give a usable band;
 - FEW: the weights of the average were chosen on the same cuts.
 
 Beyond about twice the range (h > REACH) the slope itself may change: (CHANGE s₂ (h − REACH) h)² is added, s₂
@@ -75,7 +76,7 @@ def band(
     Args:
         noise: s², its factor for monotone curves included.
         disagreement: (n,) V(h).
-        drift: d, the excess variance of the backtests per squared distance.
+        drift: d, per squared distance.
         slope: s₁, of ln y against ln x.
         cuts: m.
         rise: r.

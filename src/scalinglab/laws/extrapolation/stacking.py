@@ -273,7 +273,7 @@ def _complement(found: Extrapolation) -> Extrapolation:
 def _extrapolate(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float) -> Extrapolation:
     tests = backtests(log_x, y)
     method = method_of(log_x, y, tests)
-    again = [method.combine(t.forecasts, t.trend, t.ahead)[0] for t in tests]
+    again = [method.combine(t.forecasts, t.trend, t.ahead) for t in tests]
     ahead = np.log(at) - log_x[-1]
     made, trend = forecast(log_x, y, np.log(at)), damped_trend(log_x, y, np.log(at))
     mean, disagreement = method.combine(made, trend, ahead)
@@ -300,18 +300,23 @@ def _extrapolate(log_x: np.ndarray, y: np.ndarray, at: np.ndarray, level: float)
         high=np.exp(mean + spread),
         weights=method.named_weights(),
         trust=np.where(inside, 1.0, method.kept(made, ahead)),
-        backtest=_backtest_table(tests, again),
+        backtest=_backtest_table(tests, [predicted for predicted, _ in again]),
         level=level,
         notes=shape.notes,
         band=band,
     )
 
 
-def _drift(tests: list[Backtest], again: list[np.ndarray], noise: float) -> float:
-    """The variance per squared distance by which the average's errors exceed the noise."""
-    errors = [predicted - test.truth for test, predicted in zip(tests, again, strict=True)]
-    excess = [t.weight * np.mean(np.maximum(e**2 - noise, 0.0)) for t, e in zip(tests, errors, strict=True)]
-    return float(sum(excess) / sum(t.weight * np.mean(t.ahead**2) for t in tests))
+def _drift(tests: list[Backtest], again: list[tuple[np.ndarray, np.ndarray]], noise: float) -> float:
+    """The variance per squared distance that noise and disagreement leave of the average's squared errors.
+
+    The band adds all three, so that an error for which the forecasts disagreed must not count twice.
+    """
+    left = [
+        test.weight * np.mean((predicted - test.truth) ** 2 - disagreement - noise)
+        for test, (predicted, disagreement) in zip(tests, again, strict=True)
+    ]
+    return float(max(sum(left), 0.0) / sum(t.weight * np.mean(t.ahead**2) for t in tests))
 
 
 def _backtest_table(tests: list[Backtest], again: list[np.ndarray]) -> pd.DataFrame:
