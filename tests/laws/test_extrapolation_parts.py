@@ -267,7 +267,9 @@ def test_few_sizes_are_continued_with_a_caution_beyond_three_times_the_largest()
     with pytest.raises(NotDetermined, match=r"3\.01 times beyond"):
         few_points._refuse_steepening(few(falls, x), np.array([3.01e5]))
     few_points._refuse_steepening(few(0.1 + 3 * x**-0.4, x), np.array([1e7]))
-    assert few_points.caution(few(falls, x), np.array([3e5])) == ()
+    assert few_points.caution(few(falls, x), np.array([1e5])) == ()
+    assert few_points.caution(few(0.1 + 3 * x**-0.4, x), np.array([3e5])) == ()
+    assert "still steepens" in few_points.caution(few(falls, x), np.array([1.01e5]))[0]
     assert "6 sizes and 4 times the largest" in few_points.caution(few(falls, x), np.array([1.0, 4e5]))[0]
 
 

@@ -119,10 +119,16 @@ def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.
 
 def caution(data: Points, at: np.ndarray) -> tuple[str, ...]:
     """A note where the interval rests on the form alone: it holds if the curve follows one law."""
-    if at.max() <= FAR * data.x.max():
-        return ()
-    return (
-        f"{data.sizes} sizes and {at.max() / data.x.max():.3g} times the largest: the interval holds if the "
-        "curve follows E + A x^-c all the way, which so few sizes cannot show; published curves on an early "
-        "plateau did not, and fell faster",
-    )
+    further = at.max() / data.x.max()
+    if further > FAR:
+        return (
+            f"{data.sizes} sizes and {further:.3g} times the largest: the interval holds if the curve "
+            "follows E + A x^-c all the way, which so few sizes cannot show; published curves on an early "
+            "plateau did not, and fell faster",
+        )
+    if further > 1 and steepening(np.log(data.x), np.log(data.y)) < SURPRISE:
+        return (
+            f"the curve still steepens on log axes over its {data.sizes} sizes, which E + A x^-c cannot "
+            "follow: expect values near the lower end of the interval, or below it; measure 8 sizes or more",
+        )
+    return ()
