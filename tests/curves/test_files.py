@@ -70,15 +70,16 @@ def test_columns_of_a_foreign_file_are_renamed(tmp_path):
     ("name", "content", "message"),
     [
         ("a.docx", "", "unknown ending '.docx'"),
-        ("a.xlsx", "", "a.xlsx cannot be read: File is not a zip file"),
+        ("a.xlsx", "no book", "a.xlsx cannot be read: File is not a zip file"),
         ("b.parquet", "not parquet at all", "b.parquet cannot be read"),
-        ("c.csv", "", "c.csv cannot be read"),
+        ("c.csv", "", "c.csv is empty: a table has names and a row for every measurement"),
+        ("ragged.csv", "n_data,loss\n1,2,3\n1,2,3,4\n", "ragged.csv cannot be read: Expected 3 fields"),
         (
             "head.csv",
             "n_data,test_error\n",
             "head.csv has no rows, only the names n_data, test_error: .* every",
         ),
-        ("empty.jsonl", "", "empty.jsonl has no rows: a table of curves has a row for every measurement"),
+        ("empty.jsonl", "\n", "empty.jsonl has no rows: a table of curves has a row for every measurement"),
         ("d.jsonl", '{"step": 1, "norm": 2}\n[oops\n', "d.jsonl, line 2 is not a JSON object"),
     ],
 )

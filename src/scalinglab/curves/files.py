@@ -72,7 +72,8 @@ def read_table(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     except RecursionError as error:
         raise BadInput(f"{path} cannot be read: it is nested too deeply") from error
     except (OSError, ValueError) as error:  # Arrow's and pandas' parsers raise one of these
-        raise BadInput(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+        reason = str(error).splitlines()[0].removeprefix("Error tokenizing data. C error: ")
+        raise BadInput(f"{path} cannot be read: {reason}") from error
     if frame.empty:
         names = f", only the names {', '.join(map(str, frame.columns))}" if len(frame.columns) else ""
         raise BadInput(
@@ -194,7 +195,27 @@ def _write_csv(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> No
 def _read_csv(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     # a run's hash may look like a number: 1234e567
     with opened(path) as file:
-        return with_integers(pd.read_csv(file, dtype=_TEXT, **_EXACT)), ()
+        return with_integers(named_columns(pd.read_csv(file, dtype=_TEXT, **_EXACT), path)), ()
+
+
+def named_columns(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The table of a text file, each value under its own name.
+
+    Where rows have more values than there are names, pandas takes the first for names of rows and shifts the
+    rest: right for the numbers of rows that R writes, wrong for a separator at the end of each row.
+    """
+    count = len(frame)
+    if frame.index.equals(pd.RangeIndex(count)):
+        return frame
+    if frame.index.nlevels == 1 and [*map(str, frame.index)] == [*map(str, range(1, count + 1))]:
+        return frame.reset_index(drop=True)
+    extra = frame.index.nlevels
+    rows = frame.reset_index()
+    if frame.iloc[:, -extra:].isna().all(axis=None):
+        return rows.iloc[:, :-extra].set_axis(frame.columns, axis=1)
+    raise BadInput(
+        f"{path}: a row has {rows.shape[1]} values and the first line {frame.shape[1]} names: name each"
+    )
 
 
 def with_integers(frame: pd.DataFrame) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from typing import Any
 TEST = ("test", "val", "valid", "validation", "eval", "evaluation", "dev", "heldout", "held_out", "holdout")
 TRAIN = ("train", "training")
 LOSS = ("loss", "nll", "cross_entropy", "cross_entropy_loss", "xent", "ce", "ce_loss", "lm_loss")
+PERPLEXITY = ("ppl", "perplexity")
 ERROR = ("error", "err", "error_rate", "top1_error", "top_1_error")
 ACCURACY = ("accuracy", "acc", "acc1", "top1", "top1_acc", "top1_accuracy", "top_1_accuracy")
 
@@ -78,15 +79,19 @@ _QUANTITIES = {
     **dict.fromkeys(LOSS, "loss"), **dict.fromkeys(ERROR, "error"), **dict.fromkeys(ACCURACY, "accuracy")
 }  # fmt: skip
 _SHORT = {"N", "D", "C"}  # letters of the papers: capitals count
+_UNIT = re.compile(
+    r"\s*[\[(]\s*(nats?|bits?|params|parameters|tokens|examples|images|samples|flops?|steps|#)"
+    r"(\s*(/|per)\s*(token|byte|char|character))?\s*[\])]\s*$", re.IGNORECASE,
+)  # fmt: skip
 
 
 def bare(column: Any) -> str:
     """A name without capitals, marks and loggers' prefixes.
 
-    >>> [bare(name) for name in ("config.Learning-Rate", "eval/loss", "valLoss", "_step")]
-    ['learning_rate', 'eval_loss', 'val_loss', 'step']
+    >>> [bare(name) for name in ("config.Learning-Rate", "eval/loss", "valLoss", "_step", "Loss (nats)")]
+    ['learning_rate', 'eval_loss', 'val_loss', 'step', 'loss']
     """
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(column))
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", _UNIT.sub("", str(column)))
     words = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
     first, _, rest = words.partition("_")
     split_at_mark = re.match(r"[A-Za-z]+[./]", str(column).lstrip("_"))
@@ -108,16 +113,22 @@ def measurement(column: Any) -> str | None:
     return None
 
 
+def _letter(column: Any) -> str:
+    """The name without a logger's prefix, capitals kept: config/N is N."""
+    prefix, _, rest = str(column).replace("/", ".").partition(".")
+    return rest if prefix in _PREFIXES else str(column)
+
+
 def aliases(columns: Iterable[Any]) -> dict[str, list[Any]]:
     """For each standard name the columns that may stand for it, the most certain first."""
     found: dict[str, list[tuple[int, Any]]] = {}
     for column in columns:
-        name = bare(column)
+        name, letter = bare(column), _letter(column)
         if (measured := measurement(column)) is not None:
             found.setdefault(measured, []).append((0, column))
         for ours, theirs in {**IDENTITY, **SETTINGS, **PROGRESS}.items():
             for rank, word in enumerate((ours, *theirs)):
-                if str(column) == word if word in _SHORT else name == word:
+                if letter == word if word in _SHORT else name == word:
                     found.setdefault(ours, []).append((rank, column))
     return {ours: [c for _, c in sorted(ranked, key=lambda r: r[0])] for ours, ranked in found.items()}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves.columns import NUMBERS, is_numeric, no_number, varying_columns
+from scalinglab.curves.columns import ACCURACIES, MEASURES, NUMBERS, is_numeric, no_number, varying_columns
 from scalinglab.errors import BadInput
 
 
@@ -24,9 +24,13 @@ def validate(frame: pd.DataFrame, roles: Roles) -> None:
     """Raise `BadInput` where a role is missing, a value has the wrong kind, or a row stands twice."""
     if frame.empty:
         return
-    for column in (*roles.progress, *(c for c in frame.columns if c in NUMBERS)):
+    numbers = {*NUMBERS, *MEASURES, *ACCURACIES}
+    for column in (*roles.progress, *(c for c in frame.columns if c in numbers)):
         if not is_numeric(frame[column]):
-            raise BadInput(f"{column} must hold numbers, not {no_number(frame[column])!r}")
+            raise BadInput(
+                f"{column} must hold numbers, not {no_number(frame[column])!r}: leave missing values empty, "
+                "and give standard errors a column of their own"
+            )
     if not roles.measurements:
         raise BadInput(f"no measurement among the columns {_listed(frame)}: give one, such as test_error")
     if not roles.progress and not roles.settings:
@@ -81,9 +85,11 @@ def _validate_distinct(frame: pd.DataFrame, roles: Roles) -> None:
         checkpoint = placed.groupby(keys, dropna=False).ngroup()
         pair = frame.loc[[(checkpoint == checkpoint[second]).idxmax(), second]]
         differing = list(map(str, varying_columns(pair, pair)))
+        likely = next((c for c in differing if c not in (*MEASURES, *ACCURACIES)), "their name")
         way_out = (
-            f"they differ in {', '.join(differing)}: declare the setting that distinguishes them "
-            "(settings=['its name'], or sl.read(file, seed='its name'))"
+            f"they differ in {', '.join(differing)}: name the one that tells runs apart, as in "
+            f"sl.read(file, n_data='{likely}'), --column n_data='{likely}' (or seed, …), or "
+            f"sl.read(file, settings=['{likely}'])"
             if differing
             else "they are exact copies: drop one (frame.drop_duplicates())"
         )

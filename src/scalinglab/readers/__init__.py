@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pandas as pd
 
-from scalinglab.curves import Curves
+from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
+from scalinglab.curves.columns import ACCURACIES, IDENTITY, MEASURES
 from scalinglab.curves.files import frame_of
 from scalinglab.curves.names import aliases
 from scalinglab.errors import BadInput, nearest
@@ -23,7 +25,9 @@ from scalinglab.readers.taking import take_in
 from scalinglab.store import Store
 from scalinglab.support.progress import track
 
-Source: TypeAlias = str | Path | pd.DataFrame | Mapping[str, Any] | Curves
+Source: TypeAlias = str | Path | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
+ROLES = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
+NEAR = 0.88  # how alike a misspelt name is
 __all__ = ["ReadingWarning", "read", "read_table", "take_in"]
 
 
@@ -33,7 +37,7 @@ def read(source: Source, *, kind: str | None = None, settings: Iterable[str] = (
     Args:
         source: a store; a folder of logs of TensorBoard, W&B, MLflow, Lightning or Hugging Face, nested and
             mixed as they may be, or one such file; a .csv, .tsv, .json, .jsonl, .parquet or .xlsx file, text
-            files also with .gz; or a pandas table.
+            files also with .gz; a table of pandas, polars or Arrow, a dictionary of columns, a list of rows.
         kind: only logs of this kind: tensorboard, wandb, mlflow, lightning, hugging_face; or table.
         settings: columns that are settings although they are not in the standard list; stores, logs and
             Parquet files written here know theirs.
@@ -69,9 +73,10 @@ def read_table(
         settings: as there; those that the table does not have are passed over.
         likely: columns as above that are passed over where the table does not have them, or has ours.
     """
+    columns = _roles(columns)
     if isinstance(source, Curves):
         return understand(source.frame, columns, [*source.settings, *settings], likely=likely)
-    if isinstance(source, (pd.DataFrame, Mapping)):
+    if not isinstance(source, (str, Path)):
         return understand(_frame(source), columns, settings, likely=likely)
     path = Path(source)
     if not path.exists():
@@ -92,7 +97,29 @@ def read_table(
     return understand(frame, columns, [*declared, *settings], likely=likely, origin=path.name)
 
 
-def _frame(table: pd.DataFrame | Mapping[str, Any]) -> pd.DataFrame:
+def _roles(columns: Mapping[str, Any]) -> dict[str, str]:
+    """Columns by our names, which may be given as others write them; a misspelt one is refused."""
+    found = {}
+    for ours, theirs in columns.items():
+        if not isinstance(theirs, str):
+            raise BadInput(f"{ours}={theirs!r}: columns are given by their names, as in n_data='train_size'")
+        role = ours if ours in ROLES else next(iter(aliases([ours])), ours)
+        near = get_close_matches(role, ROLES, n=1, cutoff=NEAR)
+        if role not in ROLES and near and not role.startswith(near[0]):
+            raise BadInput(f"{ours}={theirs!r}: no column is called {ours!r} here; did you mean {near[0]!r}?")
+        found[role] = theirs
+    return found
+
+
+def _frame(table: Any) -> pd.DataFrame:
+    rows = isinstance(table, list) and all(isinstance(row, Mapping) for row in table)
+    if hasattr(table, "to_pandas"):  # polars, Arrow
+        table = table.to_pandas()
+    elif not (rows or isinstance(table, (pd.DataFrame, Mapping))):
+        raise BadInput(
+            f"a {type(table).__name__} is no table: give a path, a DataFrame, a dictionary of columns or a "
+            "list of rows"
+        )
     try:
         frame = frame_of(table)
     except ValueError as error:
@@ -128,13 +155,21 @@ def _logs(
         kinds = ", ".join(dict.fromkeys(entry.kind for entry in found))
         why = f" ({'; '.join(logs.notes[:3])})" if logs.notes else ""
         raise BadInput(f"{path} holds logs ({kinds}) without any number in them{why}")
-    for note in logs.notes:
+    for note in (*logs.notes, *_beside(path, found)):
         warnings.warn(note, ReadingWarning, stacklevel=4)
     kinds = ", ".join(dict.fromkeys(entry.kind for entry in found))
     origin = f"{path.name or path} ({kinds})"
     return understand(
         logs.frame, columns, [*logs.settings, *settings], likely=likely, origin=origin, names=logs.names
     )
+
+
+def _beside(folder: Path, found: list[Found]) -> list[str]:
+    """A note on tables in a folder of logs, which are not read."""
+    logs = {file for entry in found for file in entry.files}
+    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    names = [p.name for p in files if p.suffix.lower() in (".csv", ".tsv", ".xlsx") and p not in logs]
+    return [f"{', '.join(names)} beside the logs: not read; --kind table reads tables"] if names else []
 
 
 def _tables(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:

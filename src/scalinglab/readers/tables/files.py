@@ -13,20 +13,21 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import IO, Any
 
 import pandas as pd
 
-from scalinglab.curves.files import frame_of, read_table, with_integers
+from scalinglab.curves.files import frame_of, named_columns, read_table, with_integers
 from scalinglab.errors import BadInput, require
-from scalinglab.readers.tables.lines import table_of_lines
+from scalinglab.readers.tables.lines import table_of_lines, table_of_rows
 from scalinglab.support.progress import opened
 
 MOST_BYTES = 8 << 30  # of a table once it is unpacked
 MOST_RATIO = 300.0  # of unpacked to packed bytes; logs reach 50, a bomb 1000
 BEFORE_RATIO = 64 << 20  # unpacked bytes below which the ratio does not matter
+UTF_8 = "utf-8-sig"  # with or without a mark
 SEPARATORS = (",", ";", "\t", "|")
 
 
@@ -47,6 +48,8 @@ def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     if ending not in _READERS:
         known = ".csv, .tsv, .txt, .json, .jsonl, .parquet, .xlsx, and .gz of the text ones"
         raise BadInput(f"{path}: unknown ending {''.join(path.suffixes[-2:]) or path.name!r}; use {known}")
+    if not path.stat().st_size:
+        raise BadInput(f"{path} is empty: a table has names and a row for every measurement")
     try:
         frame = _READERS[ending](path, packed)
     except BadInput:
@@ -56,6 +59,7 @@ def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadInput(f"{path} cannot be read: {reason}") from error
+    frame = _without_index(frame)
     if frame.empty:
         names = f", only the names {', '.join(map(str, frame.columns))}" if len(frame.columns) else ""
         raise BadInput(
@@ -63,6 +67,13 @@ def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
             "as n_data, step, test_error"
         )
     return frame, ()
+
+
+def _without_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """Without the numbers of rows that `DataFrame.to_csv` writes in front."""
+    first = frame.columns[0] if len(frame.columns) else None
+    is_index = first == "Unnamed: 0" and list(frame[first]) == list(range(len(frame)))
+    return frame.drop(columns="Unnamed: 0") if is_index else frame
 
 
 class _Bounded(io.RawIOBase):
@@ -92,18 +103,26 @@ class _Bounded(io.RawIOBase):
         super().close()
 
 
+def _encoding(path: Path) -> str:
+    """UTF-8, or UTF-16 where the file begins with its mark, as Excel's text files do."""
+    with path.open("rb") as file:
+        return "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else UTF_8
+
+
 @contextmanager
 def _text(path: Path, packed: bool) -> Iterator[IO[str]]:
     with opened(path) as file:
         raw = io.BufferedReader(_Bounded(path, file), 1 << 20) if packed else file
-        yield io.TextIOWrapper(raw, encoding="utf-8-sig")
+        yield io.TextIOWrapper(raw, encoding=_encoding(path))
 
 
 def _separator(sample: str, path: Path) -> str:
     """The separator that splits the first lines into the same number of columns, the most columns winning."""
     if ".tsv" in path.suffixes:
         return "\t"
-    lines = [line for line in sample.splitlines() if line.strip()][:20]
+    lines = [line for line in sample.splitlines() if line.strip() and not line.startswith("#")][:20]
+    if len(lines) > 1 and not any(mark in lines[0] for mark in SEPARATORS) and len(lines[0].split()) > 1:
+        return r"\s+"  # columns that are aligned by spaces
     counts = {mark: [_outside_quotes(line).count(mark) for line in lines] for mark in SEPARATORS}
     regular = {mark: n[0] for mark, n in counts.items() if n and n[0] and min(n) == max(n)}
     if not regular:
@@ -120,10 +139,18 @@ def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
     with _text(path, packed) as file:
         sample = file.read(1 << 16)
     separator = _separator(sample, path)
-    if separator == "," and not packed:
+    comments = len(list(takewhile(lambda line: line.startswith("#"), sample.splitlines())))
+    if (
+        separator == ","
+        and not packed
+        and not comments
+        and path.suffix == ".csv"
+        and _encoding(path) == UTF_8
+    ):
         return read_table(path)[0]
     with _text(path, packed) as file:
-        frame = with_integers(pd.read_csv(file, sep=separator, dtype={"run": str}, skipinitialspace=True))
+        given = pd.read_csv(file, sep=separator, dtype={"run": str}, skipinitialspace=True, skiprows=comments)
+    frame = with_integers(named_columns(given, path))
     frame.attrs["decimal_comma"] = separator != ","
     return frame
 
@@ -143,7 +170,9 @@ def _read_json(path: Path, packed: bool) -> pd.DataFrame:
     if isinstance(document, dict):
         tables = [v for v in document.values() if isinstance(v, list) and v and isinstance(v[0], dict)]
         if len(tables) == 1:  # {"data": [{…}, …]}
-            return frame_of(tables[0])
+            document = tables[0]
+    if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
+        return table_of_rows(document, path)
     try:
         if isinstance(document, dict) and all(isinstance(v, dict) for v in document.values()):
             return pd.DataFrame.from_dict(document)  # {"loss": {"0": …}}, as pandas writes

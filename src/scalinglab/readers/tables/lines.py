@@ -27,12 +27,19 @@ LEFT_OUT = "left_out"  # in a table's attrs: the columns with values that were l
 
 def table_of_lines(lines: Iterable[str], path: Path) -> pd.DataFrame:
     """The table of the file `path`, which has a JSON object in every line."""
+    places = ((f"{path}, line {number}", line) for number, line in enumerate(lines, 1) if line.strip())
+    return _table((where, _object(line, where)) for where, line in places)
+
+
+def table_of_rows(rows: Iterable[dict[str, Any]], path: Path) -> pd.DataFrame:
+    """The table of the file `path`, which is a list of JSON objects."""
+    return _table((f"{path}, row {number}", row) for number, row in enumerate(rows, 1))
+
+
+def _table(rows: Iterable[tuple[str, dict[str, Any]]]) -> pd.DataFrame:
+    """The table of rows, each with its place in the file."""
     left_out: dict[str, None] = {}
-    frame = frame_of_rows(
-        _plain(_object(line, f"{path}, line {number}"), left_out, f"{path}, line {number}")
-        for number, line in enumerate(lines, 1)
-        if line.strip()
-    )
+    frame = frame_of_rows(_plain(row, left_out, where) for where, row in rows)
     frame.attrs[LEFT_OUT] = list(left_out)
     return frame
 

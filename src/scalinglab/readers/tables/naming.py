@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, rename
 from scalinglab.curves.columns import IDENTITY, MEASURES, is_numeric, is_seed, tidy
-from scalinglab.curves.names import ACCURACY, ERROR, LOSS, aliases, bare, measurement
-from scalinglab.curves.numbers import POWERS, has_decimal_comma, may_have_decimal_comma, numbers
+from scalinglab.curves.names import ACCURACY, ERROR, LOSS, PERPLEXITY, aliases, bare, measurement
+from scalinglab.curves.numbers import POWERS, has_decimal_comma, may_have_decimal_comma, number, numbers
+from scalinglab.errors import BadInput
 
 TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
 COUNTS = ("n_data", "n_params", "step", "examples", "tokens", "batch_size")  # whole: 1,000 is a thousand
 FEWEST_TOKENS = 1e7  # a D below this counts examples
-_UNIT = re.compile(r"\s*[\[(]\s*([kKmMbBgGtT%])\s*[\])]\s*$")
+_UNIT = re.compile(r"\s*[\[(]\s*(?:in\s+)?([kmbgt%]|thousand|million|billion|trillion)s?\s*[\])]\s*$", re.I)
+_SUFFIX = re.compile(r"_([kmbt]|thousand|million|billion|trillion)s?$", re.I)
+_COUNTED = {"n_params", "n_data", "tokens", "examples", "compute"}  # roles with such a suffix: params_m
 
 
 class Naming:
@@ -43,21 +47,43 @@ class Naming:
         renamed = {theirs: ours for ours, theirs in columns.items()}
         self.names = {theirs: renamed.pop(ours, ours) for theirs, ours in names.items()} | renamed
         self.notes: list[str] = []
+        self._refuse_sizes_as_names(origin)
         self._read_units()
         self._read_names(set(columns))
         self._read_numbers()
         self._read_percent()
+        self._read_perplexity()
+        self._doubt_errors(set(columns))
 
     # --- names -----------------------------------------------------------------------------------
+
+    def _refuse_sizes_as_names(self, origin: str) -> None:
+        """Refuse a column a size (19M, 125M, …), and a first row of numbers where names should be."""
+        sizes = [c for c in self.frame.columns if number(c) is not None]
+        others = [c for c in self.frame.columns if c not in sizes]
+        if len(sizes) < 2 or any(measurement(c) or not aliases([c]) for c in others):
+            return
+        keep = f"{others}, " if others else ""
+        size = "tokens" if "n_params" in aliases(others) else "n_params"
+        shown = ", ".join([*sizes[:3], *["…"][: len(sizes) - 3]])
+        raise BadInput(
+            f"{origin} has columns named by numbers ({shown}), "
+            "and names say what columns hold. A file without names needs them in its first line; where each "
+            f"column has one size, make rows: frame.melt({keep}var_name='{size}', value_name='loss')"
+        )
 
     def _read_units(self) -> None:
         """Units in headers: "Params (M)" is a column of millions."""
         for column in list(self.frame.columns):
-            found = _UNIT.search(column)
+            found = _UNIT.search(column) or _SUFFIX.search(column)
+            if found and found.re is _SUFFIX and not _COUNTED & {*aliases([column[: found.start()]])}:
+                continue
             values = self._numbers(column) if found else None
             if found is None or values is None or (short := column[: found.start()]) in self.frame:
                 continue
-            scale = 0.01 if found[1] == "%" else 10.0 ** POWERS[found[1].lower()]
+            # the first letter tells: thousand is no trillion
+            letter = "k" if found[1].lower() == "thousand" else found[1][0].lower()
+            scale = 0.01 if letter == "%" else 10.0 ** POWERS[letter]
             self.frame[column] = values * scale
             self._rename(column, short)
             self.notes.append(f"{column} times {scale:g}")
@@ -81,11 +107,11 @@ class Naming:
     def _read_only_measurement(self, asked: set[str]) -> None:
         """An error, loss or accuracy of no named split is that of the test, where nothing else was measured.
 
-        Beside another measurement a column `error` may be that one's standard error.
+        Beside another measurement, a loss too, a column `error` may be that one's standard error.
         """
         if any(name in self.frame for name in (*MEASURES, "test_accuracy", "train_accuracy")):
             return
-        for ours, words in (("test_accuracy", ACCURACY), ("test_error", ERROR), ("loss", LOSS)):
+        for ours, words in (("test_accuracy", ACCURACY), ("loss", LOSS), ("test_error", ERROR)):
             found = [c for c in self.frame.columns if bare(c) in words]
             if len(found) == 1 and found[0] not in asked and self._numbers(found[0]) is not None:
                 self._rename(found[0], ours)
@@ -166,3 +192,19 @@ class Naming:
             if accuracy in self.frame and error not in self.frame and is_numeric(self.frame[accuracy]):
                 self.frame[error] = 1 - self.frame[accuracy]
                 self.notes.append(f"{error} = 1 − {accuracy}")
+
+    def _read_perplexity(self) -> None:
+        """A perplexity gives the loss, its logarithm, which is what the laws are of."""
+        for column in [c for c in self.frame.columns if bare(c).split("_")[-1] in PERPLEXITY]:
+            loss = measurement(re.sub(r"[^_]+$", "loss", bare(column))) or "loss"
+            if loss not in self.frame and is_numeric(self.frame[column]) and self.frame[column].min() >= 1:
+                self.frame[loss] = np.log(self.frame[column])
+                self.notes.append(f"{loss} = ln {column}")
+
+    def _doubt_errors(self, asked: set[str]) -> None:
+        """Say what a plain `error` beside a measurement may be."""
+        for column in (c for c in self.frame.columns if bare(c) in ERROR and c not in ("test_error", *asked)):
+            self.notes.append(
+                f"{column} may be a test error or a standard error: --column test_error={column} or "
+                f"--error {column} says which"
+            )

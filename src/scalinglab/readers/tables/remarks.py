@@ -16,7 +16,7 @@ from scalinglab.readers.tables.runs import CHECKPOINTS, FEWEST_CHECKPOINTS
 
 FEWEST_TEXTS = 6  # different texts within runs before they count as messages
 NEARLY_ALL = 0.9  # of the texts differ where they are messages
-_TIME = r"\s*\d{4}-\d\d?-\d\d?[T ]\d\d?:\d\d.*"  # as ISO 8601 writes it
+_TIME = r"\s*\d{4}-\d\d?-\d\d?(?:[T ]\d\d?:\d\d.*)?\s*"  # as ISO 8601 writes it
 
 
 def without_remarks(

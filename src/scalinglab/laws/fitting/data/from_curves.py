@@ -15,7 +15,7 @@ from typing import Any, TypedDict
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves import PROGRESS, SETTING, Curves
+from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
 from scalinglab.curves.columns import is_seed, measure_of, no_number, standard_name, tidy
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import points
@@ -235,7 +235,7 @@ def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
         else:
             mask = (frame[column].astype(str) == value).to_numpy()
         if not mask.any():
-            kinds = [str(v) for v in frame[column].unique()]
+            kinds = [str(v) for v in frame[column].dropna().unique()]
             raise BadInput(f"no row has {column} = {value}; {nearest(value, kinds)}")
         frame = frame[mask]
     return frame
@@ -247,10 +247,11 @@ def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
         if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
             if column == "model" and _names_sizes(frame, names):
                 continue
-            kinds = [str(v) for v in frame[column].unique()]
-            shown = ", ".join(kinds[:4]) + ("…" if len(kinds) > 4 else "")
+            kinds = [str(v) for v in frame[column].dropna().unique()]
+            missing = ["none"] if frame[column].isna().any() else []
+            shown = ", ".join([*missing, *kinds][:4]) + ("…" if len(kinds) + len(missing) > 4 else "")
             raise BadInput(
-                f"the rows mix {len(kinds)} values of {column} ({shown}): choose one "
+                f"the rows mix {len(kinds) + len(missing)} values of {column} ({shown}): choose one "
                 f"(--where {column}={kinds[0]}), or fit all in one (mixed=True, --mixed)"
             )
 
@@ -295,18 +296,29 @@ def _without_copies(frame: pd.DataFrame, y: str) -> tuple[pd.DataFrame, list[str
 def _doubts(frame: pd.DataFrame, names: list[str]) -> list[str]:
     """Notes on the rows that matter for a fit of them."""
     notes = []
-    for column in (c for c in SETTING if c in frame and c not in names and not is_seed(c)):
+    settings = [c for c in SETTING if c in frame and not is_seed(c)]
+    for column in (c for c in (*settings, *_chosen(frame)) if c not in names):
         if frame.groupby(names)[column].nunique().max() > 1:  # a spread that would pass for noise
-            kinds = [str(v) for v in sorted(frame[column].dropna().unique())]
-            shown = ", ".join(kinds[:4]) + (", …" if len(kinds) > 4 else "")
+            kinds = sorted(frame[column].dropna().unique())
+            words = [v if isinstance(v, str) else f"{v:.6g}" for v in kinds[:4]]
+            shown = ", ".join([*words, *["…"][: len(kinds) - 4]])
+            size = "" if column in SETTING else f"; if it is a size, --column n_params={column} says so"
             notes.append(
-                f"points of one size differ in {column} ({shown}): --where {column}={kinds[0]} takes one"
+                f"points of one size differ in {column} ({shown}): "
+                f"--where {column}={kinds[0]} takes one{size}"
             )
     if {"run", "status"} <= {*frame.columns}:
         lost = frame.loc[frame["status"] == "diverged", "run"].nunique()
         if lost:
             notes.append(f"diverged runs count too ({lost}): --where status=done leaves them out")
     return notes
+
+
+def _chosen(frame: pd.DataFrame) -> list[str]:
+    """Columns of numbers of no known name whose values recur, as those of a setting do."""
+    known = {*SETTING, *PROGRESS, *OUTCOME, "run"}
+    free = [c for c in frame.select_dtypes("number") if c not in known and not is_seed(c)]
+    return [c for c in free if len(frame) >= 2 * frame[c].nunique() and frame[c].value_counts().min() > 1]
 
 
 def _standard_error(frame: pd.DataFrame, column: str) -> tuple[str | None, str]:

@@ -1,0 +1,148 @@
+"""Tables that are laid out unusually: read where that is certain, refused with the way out where not."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scalinglab as sl
+from scalinglab.errors import BadInput
+from scalinglab.laws.fitting.data.from_curves import points_of
+from scalinglab.readers import ReadingWarning
+
+ROWS = [(2e7, 1e9, 3.91), (2e8, 1e9, 3.52), (2e7, 4e9, 3.6), (2e8, 4e9, 3.2)]
+TABLE = pd.DataFrame(ROWS, columns=["params", "tokens", "val_loss"])
+CSV = TABLE.to_csv(index=False)
+
+
+def check(curves: sl.Curves) -> None:
+    frame = curves.frame.sort_values(["n_data", "n_params"])
+    assert frame[["n_params", "tokens", "test_loss"]].to_numpy().tolist() == [list(row) for row in ROWS]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("comments.csv", f"# sweep of May\n# nats\n{CSV}".encode()),
+        ("spaces.txt", CSV.replace(",", "   ").encode()),
+        ("commas.txt", CSV.encode()),
+        ("excel.csv", CSV.replace(",", "\t").encode("utf-16")),
+        ("index.csv", TABLE.to_csv().encode()),
+        ("nested.json", json.dumps({"runs": [
+            {"config": {"params": n, "tokens": d}, "eval": {"loss": y}} for n, d, y in ROWS
+        ]}).encode()),
+        ("units.csv", "\n".join(["Params (in millions),tokens_b,Val loss (nats)", *(
+            f"{n / 1e6},{d / 1e9},{y}" for n, d, y in ROWS
+        )]).encode()),
+        ("ends.csv", CSV.replace("\n", ",\n").replace("val_loss,", "val_loss").encode()),
+        ("r.txt", "\n".join(["params tokens val_loss", *(
+            f"{i} {n} {d} {y}" for i, (n, d, y) in enumerate(ROWS, 1)
+        )]).encode()),
+    ],
+)  # fmt: skip
+def test_files_as_programs_write_them(tmp_path: Path, name: str, content: bytes):
+    (tmp_path / name).write_bytes(content)
+    curves = sl.read(tmp_path / name)
+    check(curves)
+    assert curves.measurement_columns == ["test_loss"]
+
+
+class Polars:
+    """A table of another library."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        return TABLE
+
+
+def test_tables_of_other_libraries_and_lists_of_rows():
+    check(sl.read(TABLE.to_dict("records")))
+    check(sl.read(Polars()))
+    levels = TABLE.set_axis([("config", "N"), ("config", "D"), ("eval", "loss")], axis=1)
+    check(sl.read(levels.set_axis(pd.MultiIndex.from_tuples(levels.columns), axis=1)))
+    with pytest.raises(BadInput, match="a NoneType is no table: give a path, a DataFrame"):
+        sl.read(None)
+
+
+def test_a_misspelt_role_is_refused_and_an_alias_is_understood():
+    with pytest.raises(BadInput, match="no column is called 'ndata' here; did you mean 'n_data'"):
+        sl.read(TABLE, ndata="tokens")
+    with pytest.raises(BadInput, match=r"computer=1e\+22: columns are given by their names"):
+        sl.answer(TABLE, computer=1e22)
+    assert "learning_rate" in sl.read(TABLE.assign(rate=[1e-3, 1e-3, 1e-4, 1e-4]), lr="rate").setting_columns
+    assert "test_loss_c4" in sl.read(TABLE.assign(c4=1.0), test_loss_c4="c4").frame
+
+
+def test_an_error_beside_a_loss_is_not_taken_for_the_test_error():
+    curves = sl.read({"n_data": [1e3, 1e4, 1e5], "nll": [1.5, 1.0, 0.7], "error": [0.01] * 3})
+    assert sl.answer(curves).y == "loss"
+    assert "--column test_error=error or --error error says which" in curves.understood
+    named = sl.read({"n_data": [1e3, 1e4], "nll": [1.5, 1.0], "error": [0.3, 0.2]}, test_error="error")
+    assert named["test_error"].tolist() == [0.3, 0.2]
+
+
+def test_a_perplexity_is_read_as_its_logarithm():
+    curves = sl.read(TABLE.assign(val_ppl=np.exp(TABLE.val_loss)).drop(columns="val_loss"))
+    assert curves["test_loss"] == pytest.approx(TABLE.val_loss.to_numpy())
+    assert "test_loss = ln val_ppl" in curves.understood
+    assert (
+        "loss" not in sl.read({"n_data": [1, 2], "perplexity": [0.9, 0.8]}).frame
+    )  # no perplexity is below 1
+
+
+def test_a_column_a_size_and_a_file_without_names_are_refused():
+    wide = pd.DataFrame({"step": [1, 2], "19M": [4.0, 3.5], "125M": [3.6, 3.1]})
+    with pytest.raises(
+        BadInput, match=r"named by numbers \(19M, 125M\).*melt\(\['step'\], var_name='n_params'"
+    ):
+        sl.read(wide)
+    with pytest.raises(BadInput, match=r"melt\(\['params'\], var_name='tokens'"):
+        sl.read(wide.rename(columns={"step": "params"}))
+    assert len(sl.read(wide.assign(val_loss=[1.0, 2.0])).frame) == 2  # a metric called 125M beside a loss
+
+
+def test_values_without_a_name_are_refused(tmp_path: Path):
+    (tmp_path / "more.csv").write_text("n_data,loss\n100,1.5,7\n200,1.2,9\n")
+    with pytest.raises(BadInput, match="a row has 3 values and the first line 2 names: name each"):
+        sl.read(tmp_path / "more.csv")
+
+
+def test_a_word_among_losses_is_named():
+    with pytest.raises(BadInput, match="loss must hold numbers, not 'diverged': leave missing values empty"):
+        sl.read({"params": [1e6, 1e7], "loss": ["3.1", "diverged"]})
+
+
+def test_dates_are_no_settings():
+    assert (
+        "date"
+        not in sl.read(TABLE.assign(date=["2024-05-01", "2024-05-02", "2024-05-03", "2024-05-04"])).frame
+    )
+
+
+def test_a_size_of_unknown_name_is_not_noise_in_silence():
+    notes = points_of(sl.read(TABLE.rename(columns={"params": "size"})), "n_data", "test_loss").notes
+    assert any("differ in size (2e+07, 2e+08)" in note and "--column n_params=size" in note for note in notes)
+
+
+def test_a_missing_model_is_no_choice_to_offer():
+    mixed = sl.read(TABLE.assign(model=[None, None, "gpt2", "gpt2"]))
+    with pytest.raises(
+        BadInput, match=r"2 values of model \(none, gpt2\): choose one \(--where model=gpt2\)"
+    ):
+        points_of(mixed, ["n_params", "n_data"], "test_loss")
+
+
+def test_tables_beside_logs_are_named(tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "metrics.csv").write_text("epoch,step,train_loss\n0,1,2.0\n0,2,1.5\n")
+    (tmp_path / "run" / "hparams.yaml").write_text("lr: 0.1\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sl.read(tmp_path)
+    TABLE.to_csv(tmp_path / "runs.csv")
+    with pytest.warns(ReadingWarning, match="runs.csv beside the logs: not read; --kind table"):
+        assert len(sl.read(tmp_path).frame) == 2
