@@ -329,6 +329,10 @@ FORMULAS = {
         [0.1, 3, 0.2, 0.3, 40, 0.5, -0.1, 90, 0.4],
     ),
     "chinchilla": (lambda n, d, E, A, B, a, b: E + A * n**-a + B * d**-b, [1e3, 2e4], [1.5, 9, 30, 0.3, 0.4]),
+    "coupled": (
+        lambda n, d, E, A, B, a, b, g: E + (A * n**-a + B * d**-b) ** g,
+        [1e3, 2e4], [1.5, 9, 30, 0.3, 0.4, 0.7],
+    ),
     "rosenfeld": (
         lambda n, d, E, A, B, a, b, g: (e := E + A * n**-a + B * d**-b) / np.sqrt(1 + (e / g) ** 2),
         [1e3, 2e4], [1.5, 9, 30, 0.3, 0.4, 5],

@@ -118,6 +118,23 @@ def test_mixtures_allow_shares_of_zero(name):
         law.predict(1.0, -0.1, 0.1, 0.0, 0.0)
 
 
+def test_a_domain_that_helps_less_than_the_others_is_fitted():
+    """The loss rises with the domain's own share: from small weights alone a fit ends at gamma = 0."""
+    form, x = forms.get("mixture_power_3"), np.random.default_rng(2).dirichlet(np.ones(3), size=15).T
+    y = form(x, 1.2, 0.8, 0.3, 8.0, 3.0)
+    law = sl.laws.fit(form, tuple(x), y)
+    assert law.predict(tuple(x)) == pytest.approx(y, rel=1e-3)
+
+
+def test_as_many_runs_as_parameters_are_said_to_give_no_interval():
+    n, step = grid(((1e8, 3e8, 1e9, 3e9), (1e3, 1e4, 1e5, 1e6)))
+    noise = np.exp(2e-3 * np.random.default_rng(0).standard_normal(16))
+    law = surface.fit(
+        loss=(6 * n**-0.076 + 30 * step**-0.5) * noise, form="kaplan_time", n_params=n, step=step, runs=n
+    )
+    assert "4 runs for 4 parameters leave no scatter" in law.summary()
+
+
 def test_a_tie_takes_one_exponent_for_both_and_keeps_the_optimum():
     n, d = grid((SIZES, TOKENS))
     loss = 1.8 + 400 * n**-0.35 + 900 * d**-0.35

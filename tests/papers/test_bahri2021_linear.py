@@ -1,5 +1,7 @@
 """The figures on linear models, at the scale that runs on bundled data."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -99,7 +101,8 @@ def test_teacher_and_real_targets_follow_s12_and_their_order_is_judged():
 
 def test_network_learns_the_classes_it_is_shown():
     data = learned_features.load("digits")
-    model = learned_features.trained_network(data, hidden=64, epochs=15)
+    s = replace(learned_features.SCALES["smoke"], options={"depth": 2, "hidden": 64}, epochs=15)
+    model = learned_features.trained_network(data, s)
     known = data.test_y < learned_features.KNOWN
     import torch
 

@@ -112,12 +112,12 @@ def test_the_kernel_of_a_stack_needs_no_copy_of_the_weights_for_every_input():
 
 
 def test_widths_that_are_in_the_store_are_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    small = variance.WidthScale("digits", 1, (8, 16), 3, (("erf", "mse"),), 6, 6, 3)
+    small = variance.WidthScale("digits", 1, (8, 16), 3, (("erf", "mse"),), 6, 6, (3,))
     with trained.kept_in(tmp_path):
-        _, first = variance.width_excess(variance.width_table(replace(small, widths=(8,))), "erf", "mse")
-        _, both = variance.width_excess(variance.width_table(small), "erf", "mse")
+        _, first = variance.width_excess(variance.width_table(replace(small, widths=(8,))), "erf", "mse", 3)
+        _, both = variance.width_excess(variance.width_table(small), "erf", "mse", 3)
         monkeypatch.setattr(variance, "_losses", lambda settings: iter(()) if not settings else 1 / 0)
-        _, again = variance.width_excess(variance.width_table(small), "erf", "mse")
+        _, again = variance.width_excess(variance.width_table(small), "erf", "mse", 3)
     assert (first[:, 0] == both[:, 0]).all()
     assert (again == both).all()
 
@@ -127,11 +127,11 @@ def test_networks_that_share_their_initial_weights_are_those_trained_alone(monke
     count: list[int] = []
     monkeypatch.setattr(linearized, "STACKED", 2 * 4000)  # two networks a stack
     monkeypatch.setattr(linearized, "drawn", lambda some, m: count.append(len(some)) or drawn(some, m))
-    kinds = [("relu", "mse", 0.3), ("erf", "cross_entropy", 0.5), ("erf", "mse", 0.4)]
+    kinds = [("relu", "mse", 0.3, 5), ("erf", "cross_entropy", 0.5, 5), ("erf", "cross_entropy", 0.5, 3)]
     settings = [
-        replace(WIDE, seed=seed, loss=loss, learning_rate=rate, steps=5,
+        replace(WIDE, seed=seed, loss=loss, learning_rate=rate, steps=steps,
                 model_options={"hidden": 32, "activation": activation})
-        for seed in (0, 1, 2) for activation, loss, rate in kinds
+        for seed in (0, 1, 2) for activation, loss, rate, steps in kinds
     ]  # fmt: skip
     together = list(final_losses(settings))
     assert count == [2, 1]  # one draw for three kinds of network
@@ -173,7 +173,7 @@ def test_an_unknown_activation_is_refused():
 
 
 def test_the_table_of_widths_is_read_again_from_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    small = variance.WidthScale("digits", 1, (8, 16), 2, (("erf", "mse"),), 6, 6, 3)
+    small = variance.WidthScale("digits", 1, (8, 16), 2, (("erf", "mse"),), 6, 6, (3,))
     monkeypatch.setitem(variance.WIDTH_SCALES, "smoke", small)
     made = variance.fig1_bottom_right("smoke")
     Store(tmp_path).add(made.curves)

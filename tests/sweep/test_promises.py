@@ -65,7 +65,7 @@ def test_steps_of_the_longer_trial_take_two_and_a_half_seconds():
     # 2 runs: 10 more steps of each, 20 in all, take 0.1 s, so a step of both takes 0.01 s
     long = timing.LONG["cuda"]
     assert timing.enough_steps((1.0, [2, 20, 4]), (1.1, [2, 40, 4]), long) == pytest.approx(250, abs=1)
-    assert timing.enough_steps((1.0, [1, 2, 4]), (0.9, [1, 12, 4])) == pytest.approx(2.5e6, rel=1e-6)
+    assert timing.enough_steps((1.0, [1, 2, 4]), (0.9, [1, 12, 4]), long) == pytest.approx(2.5e6, rel=1e-6)
 
 
 def test_a_task_on_a_cpu_holds_sixteen_runs_and_its_share_of_the_memory(monkeypatch):

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 import torch
@@ -14,9 +9,9 @@ import torch
 from scalinglab.train import jobs, replicas
 from scalinglab.train.kernels import fused_mlp
 from scalinglab.train.setting import Setting
+from tests.train.interpreted import COMPUTES, DEVICE, GPU, check_interpreted, needs_triton
 
-GPU = torch.cuda.is_available()
-DEVICE = torch.device("cuda" if GPU else "cpu")
+pytestmark = needs_triton
 MLP = {
     "model": "mlp", "depth": 1, "dataset": "digits", "width": 0.25, "n_data": 200, "steps": 25,
     "parameterization": "ntk", "optimizer": "nesterov", "learning_rate": 0.5, "graphs": True, "measure": [],
@@ -28,16 +23,10 @@ def group(*settings: dict) -> replicas.Group:
     return jobs.build([Setting.from_dict(s) for s in settings], DEVICE)
 
 
-if find_spec("triton") is None:
-    pass
-elif not GPU and not os.environ.get("TRITON_INTERPRET"):
+if not COMPUTES:
 
-    def test_interpreted_kernels() -> None:  # Triton decides at its import
-        words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
-        done = subprocess.run(
-            words, env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stdout
+    def test_interpreted_kernels() -> None:
+        check_interpreted(__file__)
 
 else:
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 import time
 import weakref
+from types import SimpleNamespace
 
 import pytest
 
+from scalinglab.train.checkpoints import saving as saving_module
 from scalinglab.train.checkpoints.saving import Saving
 
 
@@ -49,3 +51,25 @@ def test_a_state_that_cannot_be_written_is_reported_and_the_next_one_is_written(
     saving.wait()
     saving.close()
     assert written == [1]
+
+
+@pytest.mark.parametrize(("cost", "states"), [(0.1, 17), (2.0, 10), (8.0, 2)])
+def test_states_are_written_every_minute_where_that_takes_two_percent_of_the_time(
+    cost: float, states: int, monkeypatch
+) -> None:
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(saving_module.time, "monotonic", lambda: clock.now)
+
+    def write() -> None:
+        clock.now += cost
+
+    saving, written, last = Saving(60.0), 0, 0.0
+    while clock.now < 1050:
+        clock.now += 1  # of training
+        if saving.due(last):
+            saving.write(write)
+            saving.wait()
+            written, last = written + 1, clock.now
+    saving.close()
+    assert written == states
+    assert written * cost <= 0.02 * clock.now

@@ -6,10 +6,6 @@ On a GPU they are compiled; without one Triton interprets them, where it is inst
 from __future__ import annotations
 
 import copy
-import os
-import subprocess
-import sys
-from importlib.util import find_spec
 
 import pytest
 import torch
@@ -18,21 +14,16 @@ from torch.nn import functional as F
 from scalinglab import nets
 from scalinglab.nets.layers import Conv
 from scalinglab.train.kernels.gpu_layers import rewritten
+from tests.train.interpreted import COMPUTES, DEVICE, GPU, check_interpreted, needs_triton
 
-GPU = torch.cuda.is_available()
-pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="needs Triton")
+pytestmark = needs_triton
 
-if not GPU and not os.environ.get("TRITON_INTERPRET"):
+if not COMPUTES:
 
-    def test_interpreted_kernels() -> None:  # Triton decides at its import
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__],
-            env={**os.environ, "TRITON_INTERPRET": "1"}, capture_output=True, text=True,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout
+    def test_interpreted_kernels() -> None:
+        check_interpreted(__file__)
 
 else:
-    DEVICE = "cuda" if GPU else "cpu"
     TYPES = [torch.bfloat16, torch.float32] if GPU else [torch.float32]  # interpreted, bf16 is not exact
     SHAPES = [  # channels, outputs, window, stride, padding, image
         (3, 32, 3, 1, 1, (32, 32)),

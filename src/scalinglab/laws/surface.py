@@ -241,11 +241,12 @@ class Surface(Shown):
     def _profile(self, quantity: profile.Quantity, count: int, level: float) -> tuple[np.ndarray, np.ndarray]:
         threshold = level_quantile(level, self.profiled.dof)
         if not np.isfinite(threshold):
-            raise NotDetermined(
-                f"{len(np.unique(self.law.points.runs))} runs for {len(self.law.form.parameters)} parameters "
-                "leave no scatter to judge an interval by: add runs"
-            )
+            raise NotDetermined(self._few_runs())
         return profile.along(self.profiled, quantity, count, threshold)
+
+    def _few_runs(self) -> str:
+        runs, parameters = len(np.unique(self.law.points.runs)), len(self.law.form.parameters)
+        return f"{runs} runs for {parameters} parameters leave no scatter to judge an interval by: add runs"
 
     def _require_exponents(self) -> None:
         """Refuse an optimum that rests on an exponent that the runs leave open."""
@@ -313,7 +314,8 @@ class Surface(Shown):
                 )
         c = law.certificate
         source = "profile likelihood" if self.method == "profile" else "bootstrap over runs"
-        lines.append(f"  intervals      {source}")
+        few = self.method == "profile" and self.profiled.dof < 1
+        lines.append(f"  intervals      {self._few_runs() if few else source}")
         lines.append(f"  objective      {c.objective:.7g}")
         lines.append(f"  convergence    {c.summary()}")
         if c.at_bound:
@@ -398,7 +400,8 @@ def fit(
     chosen = forms.get(form)
     if len(chosen.variables) < 2:
         known = [n for n, f in forms.FORMS.items() if len(f.variables) > 1]
-        raise BadInput(f"form={chosen.name!r} is not a surface; {nearest(chosen.name, known)}")
+        way = f"laws.fit ('scalinglab laws fit') fits one variable; {nearest(chosen.name, known)}"
+        raise BadInput(f"form={chosen.name!r} is not a surface: {way}")
     keywords = {"time": time, "n_unique": n_unique, **options}
     options = {n: v for n, v in options.items() if n not in chosen.variables}
     rows: dict[str, Any] = {"where": where, "drop_highest": drop_highest, "mixed": mixed, "reduce": reduce}

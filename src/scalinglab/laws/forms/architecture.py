@@ -135,7 +135,7 @@ register_form(Form(
     doc="Tao et al. 2024, eq. 5, of the vocabulary's size: fewer tokens in as many characters",
 ))  # fmt: skip
 register_form(Form(
-    "parallel_streams", "E + A (N (k ln S + 1))^-alpha",
+    "parallel_streams", "E + A (N (streams ln S + 1))^-alpha",
     (FLOOR, BY_PARAMS, ALPHA, Parameter("streams", 0.0, 10.0, start=(0.1, 0.4, 1.0))),
     _parallel, variables=("n_params", "n_streams"), exponent="alpha",
     doc="Chen et al. 2025, eq. 5 (A here is its A^alpha)",

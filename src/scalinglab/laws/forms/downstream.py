@@ -3,7 +3,7 @@
 | name | equation | from |
 | --- | --- | --- |
 | `error_from_loss` | ε - k e^(-γL) | Gadre et al. 2024, eq. 5: top-1 error, averaged over tasks |
-| `score_from_loss` | b + a/(1 + e^(k (L - L0))) | Bhagia et al. 2024, eq. 3; Llama 3, sec. 3.2.1 |
+| `score_from_loss` | b + a/(1 + e^(k (L - L0))) | Bhagia et al. 2024, eq. 2; Llama 3, sec. 3.2.1 |
 
 The variable is the loss, and both are fitted in raw values by `laws.two_stage`, which puts a law of the loss
 before them.
@@ -60,5 +60,5 @@ register_form(Form(
      Parameter("slope", 0.01, 200.0, log=True, start=(0.5, 1.0, 2.0, 4.0, 8.0, 16.0)),
      Parameter("middle", start=_inside)),
     _score, gradient=_score_gradient, derived=_accuracy_from_loss,
-    doc="Bhagia et al. 2024, eq. 3; x is the loss",
+    doc="Bhagia et al. 2024, eq. 2; x is the loss",
 ))  # fmt: skip

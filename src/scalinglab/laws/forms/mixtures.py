@@ -59,9 +59,10 @@ def mixture_power(domains: Any = 5) -> Form:
         worth = x[0] + sum(t * x[j + 1] for j, t in enumerate(weights))
         return floor + a * np.exp(-gamma * np.log(np.maximum(worth, 1e-12)))
 
+    # weights above one, too: where the loss rises with the own share, a fit from small ones ends at gamma = 0
+    start = (0.1, 3.0) if count <= 6 else (0.1,)
     weights = tuple(
-        Parameter(f"t_{j + 2}", 1e-6, 10.0, log=True, start=(0.1,), prior=(0.1, 1.5))
-        for j in range(count - 1)
+        Parameter(f"t_{j + 2}", 1e-6, 10.0, log=True, start=start, prior=(0.1, 1.5)) for j in range(count - 1)
     )
     names = tuple(f"share_{j + 1}" for j in range(count))
     return Form(

@@ -3,6 +3,7 @@
 | name | equation | from |
 | --- | --- | --- |
 | `chinchilla` | E + A N^-α + B D^-β | Hoffmann et al. 2022, eq. 2 |
+| `coupled` | E + (A N^-α + B D^-β)^γ | Busbridge et al. 2025, eq. 1 |
 | `rosenfeld` | e/√(1 + (e/ε0)²), e = E + A N^-α + B D^-β | Rosenfeld et al. 2020, eq. 5 |
 | `kaplan` | ((Nc/N)^(α_N/α_D) + Dc/D)^α_D | Kaplan et al. 2020, eq. 1.5 |
 | `kaplan_time` | (Nc/N)^α_N + (Sc/S)^α_S | Kaplan et al. 2020, eq. 1.6 |
@@ -47,6 +48,11 @@ def _chinchilla_gradient(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: A
     log_n, log_d = np.log(x[0]), np.log(x[1])
     by_a, by_b = np.exp(-alpha * log_n), np.exp(-beta * log_d)
     return np.ones_like(by_a), by_a, by_b, -a * by_a * log_n, -b * by_b * log_d
+
+
+def coupled(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, gamma: Any) -> Any:
+    """E + (A N^-α + B D^-β)^γ."""
+    return floor + (a * power(x[0], alpha) + b * power(x[1], beta)) ** gamma
 
 
 def _rosenfeld(x: Any, floor: Any, a: Any, b: Any, alpha: Any, beta: Any, guess: Any) -> Any:
@@ -107,9 +113,9 @@ def _data_constrained(
 
 
 def _split(x: Any, y: Any, starts: Mapping[str, Any]) -> dict[str, Any]:
-    """Share what is above the floor evenly between parameters and data."""
+    """Share what is above the floor (to the power 1/γ, where there is γ) evenly between N and D."""
     floor = 0.7 * np.min(y) * np.ones_like(starts["alpha"])
-    rest = np.log(np.maximum(y - floor, 1e-3 * y)) - np.log(2)
+    rest = np.log(np.maximum(y - floor, 1e-3 * y)) / starts.get("gamma", 1.0) - np.log(2)
     a = np.exp(np.mean(rest + starts["alpha"] * np.log(x[0]), axis=-1, keepdims=True))
     b = np.exp(np.mean(rest + starts["beta"] * np.log(x[1]), axis=-1, keepdims=True))
     return {"E": floor, "A": a, "B": b}
@@ -120,6 +126,13 @@ NAMES = ("n_params", "n_data")
 register_form(Form(
     "chinchilla", "E + A N^-alpha + B D^-beta", (FLOOR, BY_PARAMS, BY_DATA, ALPHA, BETA), _chinchilla,
     gradient=_chinchilla_gradient, variables=NAMES, doc="Hoffmann et al. 2022, eq. 2",
+))  # fmt: skip
+register_form(Form(
+    "coupled", "E + (A N^-alpha + B D^-beta)^gamma",
+    (Parameter("E", 0.0), Parameter("A", 0.0, log=True), Parameter("B", 0.0, log=True),
+     Parameter("alpha", 0.0, 5.0, start=COARSE), Parameter("beta", 0.0, 5.0, start=COARSE),
+     Parameter("gamma", 0.01, 5.0, start=(0.4, 1.0))),
+    coupled, complete=_split, variables=NAMES, doc="Busbridge et al. 2025, eq. 1",
 ))  # fmt: skip
 register_form(Form(
     "rosenfeld", "e/√(1 + (e/guess)²), e = E + A N^-alpha + B D^-beta",

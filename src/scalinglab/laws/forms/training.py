@@ -14,7 +14,8 @@ In `learning_rate_batch` u = ln rate - ln rate*(N, D) and v = ln batch - ln batc
 as in the step law, and bend = h_r u² + h_b v² + 2 ρ √(h_r h_b) u v. In `transfer` D_E = D_F + p k D_F^δ N^ε:
 p is 1 for a pretrained model and 0 for one from scratch. In `distillation` the gap to the teacher has the
 factor g = L_T^-c0 (1 + (L_T/(d1 L_S))^(1/f1))^(-c1 f1) with the student's supervised loss
-L_S = E_s + (A_s N^-α_s + B_s D^-β_s)^γ_s inside: hold those six at a fit of students without a teacher.
+L_S = E_s + (A_s N^-α_s + B_s D^-β_s)^γ_s inside: hold those six at a fit of `coupled` to students without a
+teacher.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.registry import register_form
-from scalinglab.laws.forms.surfaces import COARSE, FLOOR, NAMES, power
+from scalinglab.laws.forms.surfaces import COARSE, FLOOR, NAMES, coupled, power
 
 # --- compute and over-training -------------------------------------------------------------------------
 
@@ -107,7 +108,7 @@ def _distillation(
     floor_s: Any, a_s: Any, b_s: Any, alpha_s: Any, beta_s: Any, gamma_s: Any,
 ) -> Any:  # fmt: skip
     n, d, teacher = x
-    student = floor_s + (a_s * power(n, alpha_s) + b_s * power(d, beta_s)) ** gamma_s
+    student = coupled((n, d), floor_s, a_s, b_s, alpha_s, beta_s, gamma_s)
     ratio = np.log(teacher / (d1 * student)) / f1
     log_gap = -c0 * np.log(teacher) - c1 * f1 * np.logaddexp(0, ratio)
     return teacher + np.exp(log_gap + gamma * np.log(a * power(n, alpha) + b * power(d, beta)))
@@ -129,11 +130,11 @@ BY_N = Parameter("by_params", -5.0, 5.0, start=(-1.0, -0.5, 0.0, 0.5))
 BY_D = Parameter("by_data", -5.0, 5.0, start=(-0.5, 0.0, 0.3, 0.6))
 SCALE = Parameter("scale", 0.0, linear=True, log=True)
 register_form(Form(
-    "optimal_learning_rate", "c N^by_params D^by_data", (SCALE, BY_N, BY_D), _product,
+    "optimal_learning_rate", "scale N^by_params D^by_data", (SCALE, BY_N, BY_D), _product,
     gradient=_product_gradient, variables=NAMES, doc="Li et al. 2025 (step law), eq. 1",
 ))  # fmt: skip
 register_form(Form(
-    "optimal_batch_size", "c D^by_data", (SCALE, Parameter("by_data", -5.0, 5.0, start=(0.2, 0.5, 0.8))),
+    "optimal_batch_size", "scale D^by_data", (SCALE, Parameter("by_data", -5.0, 5.0, start=(0.2, 0.5, 0.8))),
     lambda x, scale, by_data: scale * np.exp(by_data * np.log(x)), exponent="by_data",
     doc="Li et al. 2025 (step law), eq. 1; x is n_data",
 ))  # fmt: skip
@@ -174,5 +175,5 @@ register_form(Form(
      Parameter("E_s", 0.0), _positive("A_s"), _positive("B_s"), Parameter("alpha_s", 0.0, 3.0),
      Parameter("beta_s", 0.0, 3.0), Parameter("gamma_s", 0.01, 5.0)),
     _distillation, variables=(*NAMES, "teacher_loss"),
-    doc="Busbridge et al. 2025, eq. 8; hold E_s … gamma_s at the students' supervised law",
+    doc="Busbridge et al. 2025, eq. 8; hold E_s … gamma_s at `coupled`, fitted without a teacher",
 ))  # fmt: skip

@@ -153,22 +153,23 @@ ENTRIES = (
     ),
     Entry(
         "bahri2021/figS6",
-        "stand-in, features of an MLP trained here in place of EfficientNet-B5: duality of data and features",
-        scales=("smoke", "laptop"),
+        "stand-in, features of a network trained here in place of EfficientNet-B5: duality of data and "
+        "features",
+        scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.bahri2021.learned_features:fig_s6",
     ),
     Entry(
         "bahri2021/figS7",
-        "stand-in, features of an MLP trained here in place of EfficientNet-B5: four regimes on learned "
+        "stand-in, features of a network trained here in place of EfficientNet-B5: four regimes on learned "
         "features, low and tuned ridge",
-        scales=("smoke", "laptop"),
+        scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.bahri2021.learned_features:fig_s7",
     ),
     Entry(
         "bahri2021/figS8",
-        "stand-in, kernels of perceptrons and features of an MLP in place of Myrtle-10 and WRN-28-10: "
-        "teacher targets scale better than real ones; partial sums of the spectrum",
-        scales=("smoke", "laptop"),
+        "stand-in, kernels of perceptrons and features of a network trained here in place of Myrtle-10 and "
+        "WRN-28-10: teacher targets scale better than real ones; partial sums of the spectrum",
+        scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.bahri2021.targets:fig_s8",
     ),
     Entry(

@@ -1,15 +1,15 @@
 """Figs. S6 and S7: linear models on the features that a trained network has learned.
 
-No pretrained weights are taken from elsewhere: an mlp is trained here to tell the first five classes of an
-image set apart, and linear models on its penultimate layer then learn the other five, on images the network
-has never seen. Random subsets of features and of images, real labels; once with a low ridge and once with
-the ridge that is best on the test set, as in the paper.
+No pretrained weights are taken from elsewhere: a network is trained here to tell the first five classes of an
+image set apart (an mlp, at scale gpu a Wide ResNet), and linear models on its penultimate layer then learn
+the other five, on images the network has never seen. Random subsets of features and of images, real labels;
+once with a low ridge and once with the ridge that is best on the test set, as in the paper.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -37,6 +37,7 @@ class Scale:
     """One scale: the network, the sizes of the sweeps, and how many draws.
 
     Attributes:
+        model, options: the network, as `scalinglab.nets.build` takes it.
         small: the size held fixed in the variance-limited regimes.
         sizes: D or P in the resolution-limited regimes.
         large: D or P in the variance-limited regimes.
@@ -44,7 +45,8 @@ class Scale:
     """
 
     dataset: str
-    hidden: int
+    model: str
+    options: dict[str, Any]
     epochs: int
     n_train: int
     small: int
@@ -57,12 +59,16 @@ class Scale:
 
 SCALES = {
     "smoke": Scale(
-        "digits", 256, 40, 560, 12, (8, 16, 32, 64, 128), (24, 48, 96, 192),
+        "digits", "mlp", {"depth": 2, "hidden": 256}, 40, 560, 12, (8, 16, 32, 64, 128), (24, 48, 96, 192),
         (8, 16, 32, 48, 64, 96, 128, 192), 64, 10,
     ),
     "laptop": Scale(
-        "mnist", 768, 3, 6000, 24, (16, 32, 64, 128, 256, 512), (48, 96, 192, 384, 768),
-        (12, 24, 48, 96, 144, 192, 256, 384, 600), 192, 8,
+        "mnist", "mlp", {"depth": 2, "hidden": 768}, 3, 6000, 24, (16, 32, 64, 128, 256, 512),
+        (48, 96, 192, 384, 768), (12, 24, 48, 96, 144, 192, 256, 384, 600), 192, 8,
+    ),
+    "gpu": Scale(
+        "cifar10", "wide_resnet", {"depth": 10, "width": 12.0}, 6, 6000, 24, (16, 32, 64, 128, 256, 512),
+        (48, 96, 192, 384, 768), (12, 24, 48, 96, 144, 192, 256, 384, 600), 192, 8,
     ),
 }  # fmt: skip
 RIDGES = np.geomspace(1e-5, 1.0, 16)  # in units of the kernel's mean diagonal; the first is "low"
@@ -79,22 +85,23 @@ def settings(scale: str) -> Scale:
 # --- the network and its features ----------------------------------------------------------------------
 
 
-def trained_network(data: Dataset, hidden: int, epochs: int, seed: int = 0) -> Network:
-    """An mlp with two hidden layers, trained with Adam on the first classes of the set."""
+def trained_network(data: Dataset, s: Scale, seed: int = 0) -> Network:
+    """A network of this scale, trained with Adam on the first classes of the set."""
     import torch
     from torch.nn.functional import cross_entropy
 
     from scalinglab import nets
 
-    known = data.train_y < KNOWN
-    x = torch.as_tensor(data.inputs("train")[known])
-    y = torch.as_tensor(data.train_y[known])
-    model = nets.build("mlp", data.input_shape, KNOWN, depth=2, hidden=hidden)
+    known, device = data.train_y < KNOWN, "cuda" if torch.cuda.is_available() else "cpu"
+    x = torch.as_tensor(data.inputs("train")[known], device=device)
+    y = torch.as_tensor(data.train_y[known], device=device)
+    model = nets.build(s.model, data.input_shape, KNOWN, **s.options)
     nets.initialize(model, seed)
+    model.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     order = torch.Generator().manual_seed(seed)
-    for _ in range(epochs):
-        for batch in torch.split(torch.randperm(len(x), generator=order), 64):
+    for _ in range(s.epochs):
+        for batch in torch.split(torch.randperm(len(x), generator=order).to(device), 64):
             optimizer.zero_grad()
             cross_entropy(model(x[batch]), y[batch]).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -106,11 +113,12 @@ def penultimate(model: Network, x: np.ndarray) -> np.ndarray:
     import torch
 
     found: list[np.ndarray] = []
-    last = [m for m in model.modules() if isinstance(m, torch.nn.Linear)][-1]
-    hook = last.register_forward_pre_hook(lambda _, inputs: found.append(inputs[0].detach().numpy()))
+    layers = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
+    hook = layers[-1].register_forward_pre_hook(lambda _, given: found.append(np.asarray(given[0].cpu())))
+    device = next(model.parameters()).device
     with torch.no_grad():
-        for batch in torch.split(torch.as_tensor(x), 4096):
-            model(batch)
+        for batch in torch.split(torch.as_tensor(x), 1024):
+            model(batch.to(device))
     hook.remove()
     return np.concatenate(found).astype(float)
 
@@ -120,7 +128,7 @@ def learned_pool(scale: str) -> tuple[simulate.FeaturePool, float]:
     """Features of the images of unseen classes with their labels; and the mean of the kernel's diagonal."""
     s = settings(scale)
     data = load(s.dataset)
-    model = trained_network(data, s.hidden, s.epochs)
+    model = trained_network(data, s)
     tables = {}
     for split, labels in (("train", data.train_y), ("test", data.test_y)):
         new = np.flatnonzero(labels >= KNOWN)

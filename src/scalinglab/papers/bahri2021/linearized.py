@@ -107,11 +107,11 @@ def _drawn(settings: Sequence[Setting], drawing: ThreadPoolExecutor) -> Iterator
 
 
 def _start(setting: Setting) -> str:
-    """The same for settings whose networks start from the same weights, whatever their activation."""
+    """The same for settings whose networks start from the same weights, whatever activation and steps."""
     options = {name: own for name, own in setting.model_options.items() if name != "activation"}
     own = setting.seed_of("init")
     return replace(
-        setting, seed=0, init_seed=own, loss="mse", learning_rate=1.0, model_options=options
+        setting, seed=0, init_seed=own, loss="mse", learning_rate=1.0, steps=1, model_options=options
     ).run  # fmt: skip
 
 

@@ -65,7 +65,7 @@ SCALES = {
         2048, graphs=False,
     ),
     "gpu": Scale(
-        tuple(range(2, 10)), (2, 3, 4, 6, 8), OCTAVES, (6, 8, 11, 16, 23, 32, 45, 64), 65_536, 8, 40_000,
+        tuple(range(2, 10)), tuple(range(2, 10)), OCTAVES, (6, 8, 11, 16, 23, 32, 45, 64), 65_536, 8, 40_000,
         line_seeds=4,
     ),
     "paper": Scale(

@@ -23,9 +23,9 @@ from scalinglab.simulate.random_features import nested_loss
 from scalinglab.spectrum import Spectrum
 from scalinglab.theory import infinite_width
 
-IMAGES = {"smoke": 560, "laptop": 1600}
-SIZES = {"smoke": (10, 20, 40, 80), "laptop": (16, 32, 64, 128, 256)}
-WINDOW = {"smoke": (5, 60), "laptop": (10, 200)}
+IMAGES = {"smoke": 560, "laptop": 1600, "gpu": 1600}
+SIZES = {"smoke": (10, 20, 40, 80), "laptop": (16, 32, 64, 128, 256), "gpu": (16, 32, 64, 128, 256)}
+WINDOW = {"smoke": (5, 60), "laptop": (10, 200), "gpu": (10, 200)}
 DRAWS = 12
 KINDS = ("teacher", "real labels")
 

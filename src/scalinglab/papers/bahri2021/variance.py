@@ -80,7 +80,11 @@ TEACHER_DATA = 49_152
 
 @dataclass(frozen=True)
 class DataScale:
-    """One scale: the tasks, N, the numbers of blocks N/D, permutations, and the training."""
+    """One scale: the tasks, N, the numbers of blocks N/D, permutations, and the training.
+
+    Attributes:
+        learning_rate: one at which the training loss falls at every step: the argument is for smooth paths.
+    """
 
     tasks: tuple[Task, ...]
     population: int
@@ -99,12 +103,12 @@ DATA_SCALES = {
     "laptop": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 20, 40, 0.5),
     "gpu": DataScale(
         (*IMAGES, Task("teacher_student", loss="mse", hidden=16)),
-        32_768, (2, 4, 8, 16, 32), 20, 300, 0.1,
+        32_768, (2, 4, 8, 16, 32), 20, 300, 0.03,
     ),
     "paper": DataScale(
         (*IMAGES, *(Task(t.dataset, pool=t.pool, loss="mse") for t in IMAGES),
          Task("cifar10", model="myrtle"), Task("teacher_student", loss="mse", hidden=16)),
-        49_152, (2, 4, 8, 16, 24), 20, 2000, 0.1,
+        49_152, (2, 4, 8, 16, 24), 20, 2000, 0.03,
     ),
 }  # fmt: skip
 
@@ -198,6 +202,7 @@ class WidthScale:
 
     Attributes:
         kinds: activation and loss.
+        times: steps after which the losses are compared, each for networks of its own.
         learning_rates: by activation; one at which the difference to the linearisation stands out of the
             scatter of initialisations.
     """
@@ -209,27 +214,28 @@ class WidthScale:
     kinds: tuple[tuple[str, str], ...]
     n_data: int = 100
     test_size: int = 200
-    steps: int = 100
+    times: tuple[int, ...] = (100,)
     learning_rates: Mapping[str, float] = field(default_factory=lambda: {"relu": 0.3, "erf": 0.3})
 
-    def networks(self) -> list[tuple[int, int, str, str]]:
-        """Width, seed, activation and loss of every network."""
+    def networks(self) -> list[tuple[int, int, str, str, int]]:
+        """Width, seed, activation, loss and steps of every network."""
         return [
-            (width, seed, *kind)
+            (width, seed, *kind, steps)
             for width in self.widths for seed in range(self.initializations) for kind in self.kinds
+            for steps in self.times
         ]  # fmt: skip
 
 
 HALF_OCTAVES = tuple(int(64 * 2 ** (k / 2)) for k in range(16))  # 64 … 11,585
 KINDS = (("relu", "cross_entropy"), ("erf", "cross_entropy"), ("relu", "mse"), ("erf", "mse"))
 WIDTH_SCALES = {
-    "smoke": WidthScale("digits", 1, (32, 64, 128), 5, (("erf", "mse"),), 10, 10, 20),
-    "laptop": WidthScale("digits", 1, (32, 64, 128, 256, 512), 20, KINDS[2:], 20, 50, 40),
+    "smoke": WidthScale("digits", 1, (32, 64, 128), 5, (("erf", "mse"),), 10, 10, (20,)),
+    "laptop": WidthScale("digits", 1, (32, 64, 128, 256, 512), 20, KINDS[2:], 20, 50, (40,)),
     "gpu": WidthScale(
-        "fashion-mnist", 2, HALF_OCTAVES[::3], 50, KINDS, test_size=100,
+        "fashion-mnist", 2, HALF_OCTAVES[::3], 50, KINDS, test_size=100, times=(30, 100),
         learning_rates={"relu": 0.3, "erf": 1.0},
     ),
-    "paper": WidthScale("mnist", 1, HALF_OCTAVES, 50, KINDS, test_size=1000, steps=500),
+    "paper": WidthScale("mnist", 1, HALF_OCTAVES, 50, KINDS, test_size=1000, times=(100, 500)),
 }  # fmt: skip
 
 
@@ -240,28 +246,35 @@ def fig1_bottom_right(scale: str) -> Reproduction:
     axis = style.loglog(
         axes[0, 0], "width w", "|L(w) − L of its linearisation|", "variance-limited in width: slope −1"
     )
-    rows, table = [], width_table(s)
-    for (activation, loss), color in zip(s.kinds, style.PALETTE):
+    rows: list[Row] = []
+    table = width_table(s)
+    of_kinds = [(*kind, steps) for kind in s.kinds for steps in s.times]
+    for (activation, loss, steps), color in zip(of_kinds, style.colors(of_kinds)):
         name = f"{s.dataset}, {activation}, {loss.replace('_', '-')}"
-        widths, excess = width_excess(table, activation, loss)
+        name += f", {steps} steps" if len(s.times) > 1 else ""
+        widths, excess = width_excess(table, activation, loss, steps)
         sign = float(np.sign(excess.mean()))
         alpha = exponents.of_differences(widths, sign * excess)
         label = f"{name}: {alpha or 'lost in noise'}"
         draw(axis, widths, sign * excess, color, label, alpha is not None)
-        note = f"{s.n_data} examples, {s.steps} steps of {s.learning_rates[activation]:g}, "
+        note = f"{s.n_data} examples, {steps} steps of {s.learning_rates[activation]:g}, "
         note += f"the network lies {'above' if sign > 0 else 'below'}"
         rows.append(difference_row(f"{name}: α_W", alpha, len(excess), note, paper=1.0))
         if alpha is not None:
-            rows.append(_second_order_width(name, widths, excess))
-        if alpha is not None and len(widths) > 4:
-            large = exponents.of_differences(widths[-3:], sign * excess[:, -3:])
-            words = "the claim is for width ≫ D"
-            rows.append(
-                difference_row(f"{name}: α_W of the largest widths", large, len(excess), words, paper=1.0)
-            )
-    style.legend(axis)
+            rows += _beyond(name, widths, sign * excess)
+    style.legend(axis, fontsize=7)
     curves = Curves(table, settings=["activation", "objective"], source="train")
     return Reproduction(curves, figure, tuple(rows))
+
+
+def _beyond(name: str, widths: np.ndarray, excess: np.ndarray) -> list[Row]:
+    """Whether the coefficient of 1/width is one, and the exponent of the three largest of many widths."""
+    rows = [_second_order_width(name, widths, excess)]
+    if len(widths) > 4:
+        large = exponents.of_differences(widths[-3:], excess[:, -3:])
+        quantity, words = f"{name}: α_W of the largest widths", "the claim is for width ≫ D"
+        rows.append(difference_row(quantity, large, len(excess), words, paper=1.0))
+    return rows
 
 
 def width_table(s: WidthScale) -> pd.DataFrame:
@@ -273,10 +286,10 @@ def width_table(s: WidthScale) -> pd.DataFrame:
             "model": "mlp", "depth": 2, "model_options": {"hidden": w, "activation": activation},
             "parameterization": "ntk", "dataset": s.dataset, "pool": s.pool, "n_data": s.n_data,
             "test_size": s.test_size, "loss": loss, "optimizer": "sgd",
-            "learning_rate": s.learning_rates[activation], "full_batch": True, "steps": s.steps,
+            "learning_rate": s.learning_rates[activation], "full_batch": True, "steps": steps,
             "measure": (), "checkpoints_per_decade": 1, "data_seed": 0, "order_seed": 0, "seed": seed,
         }
-        for w, seed, activation, loss in s.networks()
+        for w, seed, activation, loss, steps in s.networks()
     ]  # fmt: skip
     found = trained.measured(
         [{**Setting.from_dict(one).identity(), "beside": "its linearisation"} for one in settings],
@@ -290,12 +303,15 @@ def width_table(s: WidthScale) -> pd.DataFrame:
     return table.sort_values(["activation", "objective", "width", "seed"], ignore_index=True)
 
 
-def width_excess(table: pd.DataFrame, activation: str, loss: str) -> tuple[np.ndarray, np.ndarray]:
-    """Widths (n,), and differences of test losses (initialisations, n), of one kind of network.
+def width_excess(
+    table: pd.DataFrame, activation: str, loss: str, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Widths (n,), and differences of test losses (initialisations, n), of one kind of network and time.
 
     Initialisations that were trained at every width count.
     """
-    own = table[(table["activation"] == activation) & (table["objective"] == loss)]
+    kind = (table["activation"] == activation) & (table["objective"] == loss)
+    own = table[kind & (table["step"] == steps)]
     wide = own.pivot_table(index="seed", columns="width", values="excess_loss").dropna()
     return wide.columns.to_numpy(float), wide.to_numpy()
 
