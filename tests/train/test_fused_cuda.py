@@ -31,8 +31,8 @@ if not COMPUTES:
 else:
 
     @pytest.fixture(autouse=True)
-    def products_of_bf16(monkeypatch) -> None:
-        """The interpreter holds numbers in bf16 as integers of the same bits, and would multiply these."""
+    def as_compiled(monkeypatch) -> None:
+        """The interpreter would multiply the bits of bf16 as integers, and takes no masks of integers."""
         if GPU:
             return
         import triton.language as tl
@@ -43,10 +43,16 @@ else:
                 return handle
             return TensorHandle((handle.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
 
-        usual = InterpreterBuilder.create_dot
+        def mask(handle):
+            return TensorHandle(handle.data.astype(bool), handle.dtype)
+
+        dot, load = InterpreterBuilder.create_dot, InterpreterBuilder.create_masked_load
         monkeypatch.setattr(
-            InterpreterBuilder, "create_dot",
-            lambda self, a, b, *rest: usual(self, number(a), number(b), *rest),
+            InterpreterBuilder, "create_dot", lambda self, a, b, *rest: dot(self, number(a), number(b), *rest)
+        )
+        monkeypatch.setattr(
+            InterpreterBuilder, "create_masked_load",
+            lambda self, place, chosen, *rest: load(self, place, mask(chosen), *rest),
         )  # fmt: skip
 
     @pytest.mark.parametrize(
