@@ -31,7 +31,7 @@ help:
 	@echo "make properties  property tests with new and more examples"
 	@echo "make mutants     small random changes to the code that no test notices (PACKAGE=laws N=60 SEED=0)"
 	@echo "make coverage    lines that no test executes"
-	@echo "make screenshots  the pictures of the page \"From your logs to a decision\""
+	@echo "make screenshots  the pictures of the README and of the page \"From your logs to a decision\""
 	@echo "make clean  remove the environment and everything built"
 
 $(READY): pyproject.toml constraints.txt

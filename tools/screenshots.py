@@ -1,7 +1,7 @@
-"""Make the pictures of the page "From your logs to a decision": ``make screenshots``.
+"""Make the pictures of the README and of the page "From your logs to a decision": ``make screenshots``.
 
-The table is the one that the page itself writes. Every picture is made by a command that the page names, the
-report's by opening what ``scalinglab report`` wrote in a headless Chromium.
+The README shows the top of the demonstration's report. The table of the other page is the one that the page
+itself writes; every picture is made by a command that it names. Reports are opened in a headless Chromium.
 """
 
 from __future__ import annotations
@@ -18,13 +18,20 @@ COLOURS = 128  # of the pictures' palettes
 SURFACE = "laws surface runs.csv --compute 1e22 --figure surface.png"
 LAW = "laws fit small.csv --x tokens --form power_law_offset,power_law --at 1e11 --figure law.png"
 REPORT = "report runs.csv -o report.html"
+README = ROOT / "docs" / "assets" / "report.png"
+TOP = 1000, 920  # pixels of the report that the README shows: the prediction and where it fell
 
 
 def main() -> None:
-    """Write the table, run the commands, and keep their pictures."""
+    """Run the demonstration and the page's commands, and keep their pictures."""
     sys.path.insert(0, str(ROOT))
     from tests.browser import Browser
 
+    with tempfile.TemporaryDirectory() as folder, Browser(*TOP) as browser:
+        subprocess.run([sys.executable, "-m", "scalinglab", "demo"], cwd=folder, check=True)
+        browser.open_report(Path(folder) / "demo" / "report.html")
+        browser.screenshot(Path(folder) / "report.png", whole_page=False)
+        keep(Path(folder) / "report.png", README)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         first = re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)

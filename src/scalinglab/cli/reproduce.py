@@ -156,16 +156,16 @@ def _list(known: list[Entry], missing: bool, *, as_json: bool, out: Path | None)
 
     shown = [entry for entry in known if not (missing and entry.built)]
     if as_json or out is not None:
-        columns = ["key", "claim", "scales", "built", "judged_in", "gpu_hours"]
-        rows = [(e.key, e.claim, e.scales, e.built, e.judged_in, e.gpu_hours) for e in shown]
-        table = pd.DataFrame(rows, columns=columns).astype({"judged_in": object, "gpu_hours": object})
+        columns = ["key", "claim", "scales", "built", "judged_in", "laptop_minutes", "gpu_hours"]
+        rows = [[getattr(entry, name) for name in columns] for entry in shown]
+        table = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[-3:], object))
         emit({"entries": table.to_dict("records")}, table, as_json=as_json, out=out)
     else:
         _print_list(shown, known)
 
 
 def _print_list(shown: list[Entry], known: list[Entry]) -> None:
-    """One block a paper: what is built first to the eye, the claim in full."""
+    """One block a paper: the largest scale, the time of scale laptop, and the claim in full."""
     from itertools import groupby
 
     from rich.console import Console
@@ -174,20 +174,29 @@ def _print_list(shown: list[Entry], known: list[Entry]) -> None:
     console = Console()
     for paper, group in groupby(shown, key=lambda entry: entry.paper):
         table = Table(title=paper, title_justify="left", title_style="bold", box=None, pad_edge=False)
-        for name in ("key", "built", "up to"):
+        for name in ("key", "up to", "laptop"):
             table.add_column(name, no_wrap=True)
         table.add_column("claim")
         for entry in group:
-            mark = "[green]yes[/]" if entry.built else "[dim]not yet[/]"
             claim = entry.claim + (f" (judged in {entry.judged_in})" if entry.judged_in else "")
-            table.add_row(entry.key, mark, entry.scales[-1], claim)
+            table.add_row(entry.key, entry.scales[-1], _laptop(entry), claim)
         console.print(table, "")
     built = sum(entry.built for entry in known)
     console.print(
-        f"{built} of {len(known)} built, {len(known) - built} missing; "
+        f"{built} of {len(known)} built, {len(known) - built} missing; laptop: time on two cores; "
         "scalinglab reproduce KEY --scale smoke|laptop|gpu|paper",
         highlight=False,
     )
+
+
+def _laptop(entry: Entry) -> str:
+    """The time that scale laptop takes, where it is known."""
+    if not entry.built:
+        return "[dim]not built[/]"
+    if entry.laptop_minutes is None:
+        return ""
+    short = entry.laptop_minutes < 1
+    return f"{max(1, round(60 * entry.laptop_minutes))} s" if short else f"{entry.laptop_minutes:.0f} min"
 
 
 # --- check -----------------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ class Entry:
         scales: at which it runs.
         make: "package.module:function"; None while it is not built.
         judged_in: the entry whose table judges its numbers, where that is another one.
+        laptop_minutes: what scale laptop took on two cores; None where that was not measured.
         gpu_hours: what scale paper takes on one H200, estimated from the steps and the time of a step.
     """
 
@@ -58,6 +59,7 @@ class Entry:
     make: str | None = None
     judged_in: str | None = None
     gpu_hours: float | None = None
+    laptop_minutes: float | None = None
 
     @property
     def paper(self) -> str:
