@@ -183,6 +183,9 @@ def test_a_form_of_the_user_is_loaded_by_module_and_name(tmp_path, monkeypatch):
     x = np.geomspace(10, 1e4, 9)
     law = sl.laws.fit("own_forms_of_mine:log_form", x, 3 - 0.2 * np.log(x))
     assert law.parameters == pytest.approx({"a": 3.0, "b": 0.2})
+    noisy = sl.laws.fit("own_forms_of_mine:log_form", x, (3 - 0.2 * np.log(x)) * np.exp(1e-3 * np.sin(9 * x)))
+    answer = sl.laws.plan.size_for(noisy, 1.0)  # beyond x = e^15 the form is negative, which is no warning
+    assert answer.low < np.exp(10) < answer.high < 1.2 * np.exp(10)
     with pytest.raises(BadInput, match="is a int"):
         forms.get("own_forms_of_mine:number")
     with pytest.raises(BadInput, match="write module:attribute"):
@@ -220,6 +223,24 @@ def test_a_name_for_every_row_of_sizes_is_no_mixture():
         points_of(frame.drop(columns="n_params"), "n_data", "loss")
     with pytest.raises(BadInput, match="mix 2 values of model"):
         points_of(frame.assign(model=list("ababababa")), ["n_params", "n_data"], "loss")
+
+
+def test_names_of_bits_of_mixtures_and_of_sizes_behind_compute_are_no_mixture():
+    from scalinglab.laws.fitting.data.from_curves import points_of
+
+    size, ratio = grid(([1e8, 4e8, 1.6e9], [5, 20, 80, 320]))
+    frame = pd.DataFrame({
+        "n_params": size, "tokens_per_param": ratio, "compute": 6 * size**2 * ratio,
+        "bits": np.tile([4, 8, 16], 4), "loss": np.linspace(4, 3, 12),
+        "model": [f"{v / 1e6:.0f}M" for v in size],
+    })  # fmt: skip
+    assert len(points_of(frame, ["compute", "tokens_per_param"], "loss").y) == 12
+    with pytest.raises(BadInput, match="mix 3 values of model"):
+        points_of(frame, ["bits", "tokens_per_param"], "loss")  # sizes are no variable of this law
+    named = frame.assign(model=[f"int{v}" for v in frame.bits])
+    assert len(points_of(named, ["tokens_per_param", "bits"], "loss").y) == 12
+    named = frame.assign(model=list("abcdefghijkl"), share=np.linspace(0, 1, 12))
+    assert len(points_of(named, "share", "loss").y) == 12  # a name for every mixture
 
 
 @pytest.mark.data

@@ -105,9 +105,9 @@ class Diagnosis:
         inside = np.clip(np.log(at), self.tests.logs.min(), self.tests.logs.max())
         measured = inside if of == "measurement" else None
         rows, bends = self.tests.gradient(at), self.tests.bends(np.log(at)) if self.bent else None
-        with np.errstate(divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a form is not positive
             ends = np.log(np.atleast_1d(low)), np.log(np.atleast_1d(high))
-        centre = np.log(np.atleast_1d(self.law.predict(at)))
+            centre = np.log(np.atleast_1d(self.law.predict(at)))
         found = [np.exp(end) for end in self._joined(rows, bends, centre, ends, level, measured)]
         return (found[0], found[1]) if np.ndim(x) else (float(found[0][0]), float(found[1][0]))
 
@@ -342,7 +342,8 @@ class _Tests:
 
     def gradient(self, at: np.ndarray) -> np.ndarray:
         """(at, p) of ln law with respect to the scaled coordinates."""
-        return self._slopes(lambda values: np.log(self.law.form.function(at, *values)), len(at))
+        with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a form is not positive
+            return self._slopes(lambda values: np.log(self.law.form.function(at, *values)), len(at))
 
     def parameter_rows(self) -> dict[str, tuple[float, np.ndarray, bool]]:
         """By name of a free parameter, and of `exponent`: value, gradient, and whether of its logarithm."""

@@ -257,10 +257,13 @@ def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
 
 
 def _names_sizes(frame: pd.DataFrame, names: list[str]) -> bool:
-    """Whether every value of `model` is the name of one size, as in "70M", "160M", or of one row of sizes."""
-    sizes = [n for n in names if n in ("width", "depth", "compute") or n.endswith("params")]
+    """Whether each value of `model` names one value of a variable ("70M", "int4"), or one row of all of them.
+
+    With compute and a second variable the size of the model follows, so that its names count, too.
+    """
     model = frame["model"].astype(str)
-    each = [[n] for n in sizes] + ([names] if sizes else [])
+    follows = "compute" in names and len(names) > 1 and "n_params" in frame
+    each = [*([n] for n in names), names, *([["n_params"]] if follows else [])]
     return any(
         len(frame[columns].drop_duplicates())
         == model.nunique()
