@@ -135,9 +135,9 @@ def _exponents_drawn(
 ) -> tuple[Any, list[Row]]:
     """The figure, and a row for each exponent."""
     network = images.network_name(s.base)
-    figure, alphas = images.draw(found, f"{title}: {network}", "examples D")
+    figure, alphas = images.draw(found, title, network, "examples D")
     return figure, [
-        alpha.row(f"{dataset}, {scan.name}: α_D", "Wide ResNet" if "WRN" in scan.name else network)
+        alpha.row(f"{dataset}, {scan.name}: α_D", "Wide ResNet" if scan.residual else network)
         for scan, alpha in zip(found, alphas)
     ]
 
@@ -151,7 +151,7 @@ def fig_s5(scale: str) -> Reproduction:
     (dataset,) = images.usable([s.noisy])
     named = images.residual_settings(scale, s.aspects)
     found, curves = images.residual_scans(scale, named)
-    figure, alphas = images.draw(found, f"Wide ResNets on {dataset}", "examples D")
+    figure, alphas = images.draw(found, dataset, "", "examples D")
     by_name = {scan.name: scan for scan in found}
     names = dict(zip(s.aspects, named))
     by_aspect = {aspect: by_name[name] for aspect, name in names.items() if name in by_name}

@@ -155,6 +155,11 @@ class Scan:
     sizes: np.ndarray
     values: dict[str, np.ndarray]
 
+    @property
+    def residual(self) -> bool:
+        """Whether it is one of a Wide ResNet that is shown beside the network of the scale."""
+        return "WRN" in self.name
+
     def exponent(self, metric: str = METRICS[0]) -> Exponent:
         """The exponent of one metric."""
         return exponents.of_losses(self.sizes, self.values[metric])
@@ -231,16 +236,25 @@ def network_name(base: Setting) -> str:
     return f"{base['model'].replace('_', ' ')}{depth} × {base.get('width', 1.0):g}"
 
 
-def draw(scans_: Sequence[Scan], title: str, x: str, metric: str = METRICS[0]) -> tuple[Any, list[Exponent]]:
-    """A figure of one metric, and the exponents."""
-    figure, axes = style.panels(size=(5.4, 4.2))
-    axis = style.loglog(axes[0, 0], x, f"test {metric}", title)
-    found = [scan.exponent(metric) for scan in scans_]
-    for scan, alpha, color in zip(scans_, found, style.PALETTE * 3):
-        draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{scan.name}: {alpha}")
-    style.headroom(axis, 0.06 * len(scans_))  # a line each
-    style.legend(axis, fontsize=7)
-    return figure, found
+def draw(
+    scans_: Sequence[Scan], title: str, network: str, x: str, metric: str = METRICS[0]
+) -> tuple[Any, list[Exponent]]:
+    """A figure of one metric with a panel for the network and one for Wide ResNets, and the exponents."""
+    found = {scan.name: scan.exponent(metric) for scan in scans_}
+    parts = {
+        network: [s for s in scans_ if not s.residual],
+        "Wide ResNets": [s for s in scans_ if s.residual],
+    }
+    shown = {name: part for name, part in parts.items() if part}
+    figure, axes = style.panels(1, len(shown), size=(5.2, 4.2))
+    for axis, (name, part) in zip(axes[0], shown.items()):
+        style.loglog(axis, x, f"test {metric}", f"{title}: {name}")
+        for scan, color in zip(part, style.PALETTE):
+            alpha = found[scan.name]
+            draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{scan.name}: {alpha}")
+        style.headroom(axis, 0.06 * len(part))  # a line each
+        style.legend(axis, fontsize=7)
+    return figure, list(found.values())
 
 
 def below_one(scan: Scan, alpha: Exponent, symbol: str, network: str) -> Row:
@@ -339,10 +353,9 @@ def fig1_top_right(scale: str) -> Reproduction:
     """Loss against D."""
     found, curves = every_data_scan(scale)
     network = network_name(scale_of(scale).base)
-    others = " and Wide ResNets" if any("WRN" in scan.name for scan in found) else ""
-    figure, alphas = draw(found, f"resolution-limited in data: {network}{others}", "examples D")
+    figure, alphas = draw(found, "resolution-limited in data", network, "examples D")
     rows = [
-        below_one(scan, alpha, "α_D", "Wide ResNet" if "WRN" in scan.name else network)
+        below_one(scan, alpha, "α_D", "Wide ResNet" if scan.residual else network)
         for scan, alpha in zip(found, alphas)
     ]
     return Reproduction(curves, figure, tuple(rows))
@@ -367,7 +380,7 @@ def fig1_bottom_left(scale: str) -> Reproduction:
         )
     )  # fmt: skip
     network = s.base["model"].replace("_", " ")
-    figure, alphas = draw(found, f"resolution-limited in parameters: {network}", "parameters P")
+    figure, alphas = draw(found, "resolution-limited in parameters", network, "parameters P")
     notes = dict.fromkeys(named, f"{network} at D = {s.width_data}")
     rows = [
         below_one(scan, alpha, "α_P", notes.get(scan.name, f"Wide ResNet at D = {s.residual_data}"))
@@ -398,7 +411,7 @@ def fig_s3(scale: str) -> Reproduction:
     """Cross-entropy of the CNN against D, one line a data set."""
     found, curves = data_scans(scale, squared=False)
     network = network_name(scale_of(scale).base)
-    figure, alphas = draw(found, f"cross-entropy of the {network}", "examples D")
+    figure, alphas = draw(found, "cross-entropy", network, "examples D")
     rows = [alpha.row(f"{scan.name}: α_D", network) for scan, alpha in zip(found, alphas)]
     return Reproduction(curves, figure, tuple(rows))
 

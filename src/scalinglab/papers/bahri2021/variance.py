@@ -242,27 +242,26 @@ WIDTH_SCALES = {
 def fig1_bottom_right(scale: str) -> Reproduction:
     """Loss of wide networks less that of their linearisation, against width."""
     s = _of(WIDTH_SCALES, scale)
-    figure, axes = style.panels(size=(5.4, 4.2))
-    axis = style.loglog(
-        axes[0, 0], "width w", "|L(w) − L of its linearisation|", "variance-limited in width: slope −1"
-    )
+    figure, axes = style.panels(1, len(s.times), size=(5.2, 4.2))
     rows: list[Row] = []
     table = width_table(s)
-    of_kinds = [(*kind, steps) for kind in s.kinds for steps in s.times]
-    for (activation, loss, steps), color in zip(of_kinds, style.colors(of_kinds)):
-        name = f"{s.dataset}, {activation}, {loss.replace('_', '-')}"
-        name += f", {steps} steps" if len(s.times) > 1 else ""
-        widths, excess = width_excess(table, activation, loss, steps)
-        sign = float(np.sign(excess.mean()))
-        alpha = exponents.of_differences(widths, sign * excess)
-        label = f"{name}: {alpha or 'lost in noise'}"
-        draw(axis, widths, sign * excess, color, label, alpha is not None)
-        note = f"{s.n_data} examples, {steps} steps of {s.learning_rates[activation]:g}, "
-        note += f"the network lies {'above' if sign > 0 else 'below'}"
-        rows.append(difference_row(f"{name}: α_W", alpha, len(excess), note, paper=1.0))
-        if alpha is not None:
-            rows += _beyond(name, widths, sign * excess)
-    style.legend(axis, fontsize=7)
+    for axis, steps in zip(axes[0], s.times):
+        title = f"variance-limited in width: slope −1 after {steps} steps"
+        style.loglog(axis, "width w", "|L(w) − L of its linearisation|", title)
+        for (activation, loss), color in zip(s.kinds, style.PALETTE):
+            name = f"{s.dataset}, {activation}, {loss.replace('_', '-')}"
+            widths, excess = width_excess(table, activation, loss, steps)
+            sign = float(np.sign(excess.mean()))
+            alpha = exponents.of_differences(widths, sign * excess)
+            label = f"{name}: {alpha or 'lost in noise'}"
+            draw(axis, widths, sign * excess, color, label, alpha is not None)
+            name += f", {steps} steps" if len(s.times) > 1 else ""
+            note = f"{s.n_data} examples, {steps} steps of {s.learning_rates[activation]:g}, "
+            note += f"the network lies {'above' if sign > 0 else 'below'}"
+            rows.append(difference_row(f"{name}: α_W", alpha, len(excess), note, paper=1.0))
+            if alpha is not None:
+                rows += _beyond(name, widths, sign * excess)
+        style.legend(axis)
     curves = Curves(table, settings=["activation", "objective"], source="train")
     return Reproduction(curves, figure, tuple(rows))
 
