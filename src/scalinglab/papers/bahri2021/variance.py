@@ -232,7 +232,7 @@ WIDTH_SCALES = {
     "smoke": WidthScale("digits", 1, (32, 64, 128), 5, (("erf", "mse"),), 10, 10, (20,)),
     "laptop": WidthScale("digits", 1, (32, 64, 128, 256, 512), 20, KINDS[2:], 20, 50, (40,)),
     "gpu": WidthScale(
-        "fashion-mnist", 2, HALF_OCTAVES[::3], 50, KINDS, test_size=100, times=(30, 100),
+        "fashion-mnist", 2, HALF_OCTAVES[::3], 50, KINDS, test_size=100, times=(10, 30, 100),
         learning_rates={"relu": 0.3, "erf": 1.0},
     ),
     "paper": WidthScale("mnist", 1, HALF_OCTAVES, 50, KINDS, test_size=1000, times=(100, 500)),
@@ -242,7 +242,7 @@ WIDTH_SCALES = {
 def fig1_bottom_right(scale: str) -> Reproduction:
     """Loss of wide networks less that of their linearisation, against width."""
     s = _of(WIDTH_SCALES, scale)
-    figure, axes = style.panels(1, len(s.times), size=(5.2, 4.2))
+    figure, axes = style.panels(1, len(s.times), size=(4.8, 4.2))
     rows: list[Row] = []
     table = width_table(s)
     for axis, steps in zip(axes[0], s.times):
