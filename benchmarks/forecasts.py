@@ -67,13 +67,13 @@ def along(curve: Curve, level: float, where: Path) -> Iterator[dict[str, object]
             continue
         many = "8 sizes or more" if known.sum() >= 8 else "4 to 7 sizes"
         row: dict[str, object] = {"table": f"{table}, {many}", "group": name}
+        file = where / f"{table}-{name}-{back:g}.json".replace("/", "_")
         try:
             found = sl.laws.extrapolate(x[known], y[known], at=x[target], level=level)
+            sealed.make(found, file, what=name)
         except ScalinglabError:
             yield {**row, "refused": True}
             continue
-        file = where / f"{table}-{name}-{back:g}.json".replace("/", "_")
-        sealed.make(found, file, what=name)
         scored = sealed.score(file, float(y[target]))
         flat = float(np.log(y[known][-1] / y[target]))  # "it stays as it is"
         yield {**row, "refused": False, "noted": bool(found.notes), "last": flat, **vars(scored)}

@@ -178,10 +178,18 @@ def test_a_speedup_is_told_with_where_it_holds():
     made = Speedup(1.5, 1.2, 2.0, 0.9, (1e18, 1e21), None, 99, parallel=True)  # type: ignore[arg-type]
     assert made.summary() == "A needs 1.2–2 times less compute than B (90%; best estimate 1.5 times)"
     worse = Speedup(0.5, 0.4, 0.8, 0.9, (1e18,), None, 99, parallel=False)  # type: ignore[arg-type]
-    assert worse.summary().startswith("A needs 1.25–2.5 times more compute than B at a compute of 1e+18 (90%")
+    told = "A needs 1.25–2.5 times more compute than B at a compute of 1e+18 (90%; best estimate 2 times)"
+    assert worse.summary() == told
     for low, high in ((1.0, 2.0), (0.5, 1.0)):
         same = Speedup(1.0, low, high, 0.9, (1e18,), None, 99, parallel=True)  # type: ignore[arg-type]
         assert same.summary().startswith("no significant difference")
+
+
+def test_a_speedup_beyond_all_runs_is_noted():
+    sides = [(np.array([1.0, 10.0]), None, None), (np.array([3.0, 30.0]), None, None)]
+    assert compare._notes((1.0, 30.0), sides) == ()
+    for place in ((0.9,), (2.0, 31.0)):
+        assert "the runs cover 1 … 30" in compare._notes(place, sides)[0]
 
 
 def test_places_of_a_speedup():

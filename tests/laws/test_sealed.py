@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation import sealed
 from scalinglab.laws.extrapolation.stacking import extrapolate
 
@@ -43,6 +43,14 @@ def test_a_changed_forecast_is_refused_and_none_is_overwritten(forecast):
     forecast.write_text("{}")
     with pytest.raises(BadInput, match="not a sealed forecast"):
         sealed.load(forecast)
+
+
+def test_a_forecast_without_an_interval_is_not_sealed(tmp_path):
+    """Any result would lie inside, and the tally would count it."""
+    rises = 0.1 + 3 * X**-0.5 + np.where(X > 2_000, 3e-5 * (X - 2_000), 0.0)
+    with pytest.raises(NotDetermined, match="still rises at its end"):
+        sealed.make(extrapolate(X, rises, at=2e4), tmp_path / "open.json")
+    assert not (tmp_path / "open.json").exists()
 
 
 def test_several_sizes_and_bad_results_are_refused(forecast, tmp_path):

@@ -80,6 +80,7 @@ class Speedup:
         law: the joint fit.
         draws: refits behind the interval.
         parallel: whether one factor was fitted for all computes.
+        notes: what a reader should know about the runs.
     """
 
     factor: float
@@ -90,6 +91,7 @@ class Speedup:
     law: Law
     draws: int
     parallel: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def interval(self) -> Interval:
@@ -100,21 +102,22 @@ class Speedup:
         """The answer in a sentence."""
         place = " … ".join(f"{c:.3g}" for c in self.at)
         where = f" at a compute of {place}" if not self.parallel else ""
+        best = f"best estimate {self.factor:.3g} times"
         if self.low > 1:
             text = f"A needs {self.low:.3g}–{self.high:.3g} times less compute than B"
         elif self.high < 1:
             text = f"A needs {1 / self.high:.3g}–{1 / self.low:.3g} times more compute than B"
+            best = f"best estimate {1 / self.factor:.3g} times"
         else:
-            text = (
-                f"no significant difference: A needs between {self.low:.3g} and {self.high:.3g} of the speed "
-                "of B"
-            )
-        return f"{text}{where} ({self.level:.0%}; best estimate {self.factor:.3g} times)"
+            text = f"no significant difference: {self.low:.3g}–{self.high:.3g} times less compute than B"
+        lines = [f"{text}{where} ({self.level:.0%}; {best})", *(f"note: {note}" for note in self.notes)]
+        return "\n".join(lines)
 
 
 def speedup(
     a: Any, b: Any, *, at: Any = None, parallel: bool = True, form: str = "auto", level: float = 0.9,
     draws: int = 999, seed: int = 0, x: str = "compute", y: str = "loss", reduce: str = "auto",
+    nan_policy: str = "raise",
 ) -> Speedup:  # fmt: skip
     """How many times less compute recipe A needs than recipe B to reach the same loss.
 
@@ -129,6 +132,7 @@ def speedup(
         draws: refits on resampled runs.
         seed: of the resampling.
         x, y, reduce: columns, and which rows of a run count, where tables are given.
+        nan_policy: "raise" on points that cannot be used, or "drop" them.
 
     >>> compute = np.geomspace(1e18, 1e21, 4)
     >>> loss = 2 * (compute / 1e18) ** -0.1
@@ -140,7 +144,7 @@ def speedup(
         raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.9")
     sides = [_points(side, name, x, y, reduce) for side, name in ((a, "A"), (b, "B"))]
     place = _place(at, sides)
-    law = _fit(sides, form, parallel)
+    law = _fit(sides, form, parallel, nan_policy)
     weights = np.array([1.0, 0.0 if parallel else float(np.mean(np.log(place)) - _start(sides))])
     value = float(weights @ _shifts(law, law.values[None])[0])
     spread = _spread(law, law.coordinates[None], weights)[0]
@@ -149,8 +153,17 @@ def speedup(
     tails = np.quantile(t, [0.5 + level / 2, 0.5 - level / 2], method="weibull")
     low, high = value - tails * spread
     return Speedup(
-        float(np.exp(value)), float(np.exp(low)), float(np.exp(high)), level, place, law, draws, parallel
-    )
+        float(np.exp(value)), float(np.exp(low)), float(np.exp(high)), level, place, law, draws, parallel,
+        _notes(place, sides),
+    )  # fmt: skip
+
+
+def _notes(place: tuple[float, ...], sides: list[Any]) -> tuple[str, ...]:
+    """A note where a compute lies outside the runs of both recipes."""
+    low, high = (reach(reach(compute) for compute, _, _ in sides) for reach in (min, max))
+    if low <= min(place) and max(place) <= high:
+        return ()
+    return (f"the runs cover {low:.3g} … {high:.3g}: beyond them the answer rests on the form of the law",)
 
 
 def _points(side: Any, name: str, x: str, y: str, reduce: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -194,7 +207,7 @@ def _place(at: Any, sides: list[Any]) -> tuple[float, ...]:
     return float(low), float(high)
 
 
-def _fit(sides: list[Any], form: str, parallel: bool) -> Law:
+def _fit(sides: list[Any], form: str, parallel: bool, nan_policy: str) -> Law:
     compute = np.concatenate([side[0] for side in sides])
     faster = np.concatenate([np.full(len(side[0]), 1.0 - i) for i, side in enumerate(sides)])
     runs = [f"{name}{run}" for name, side in zip("ab", sides, strict=True) for run in side[2]]
@@ -207,7 +220,7 @@ def _fit(sides: list[Any], form: str, parallel: bool) -> Law:
     known = {"power_law": _joint(False, not parallel), "power_law_offset": _joint(True, not parallel)}
     if form not in (*known, "auto"):
         raise BadInput(f"form={form!r} must be 'auto', 'power_law' or 'power_law_offset'")
-    options: dict[str, Any] = {"loss": "squared", "runs": runs}
+    options: dict[str, Any] = {"loss": "squared", "runs": runs, "nan_policy": nan_policy}
     if form == "auto":
         form = best({name: scores([law], inputs, loss, **options)[law.name] for name, law in known.items()})
     return fit(known[form], inputs, loss, **options)

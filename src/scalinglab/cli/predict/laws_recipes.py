@@ -33,6 +33,7 @@ def speedup(
     column: option.Columns = None,
     where: option.Where = None,
     reduce: option.Reduce = "auto",
+    drop_bad: option.DropBad = False,
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:
@@ -47,10 +48,15 @@ def speedup(
     import scalinglab as sl
     from scalinglab.laws.fitting.data.from_curves import points_of
 
+    if at_least is not None and not at_least > 0:
+        raise BadInput(f"--at-least {at_least:g} must be positive: 1.02 asks for 2 % less compute than B")
     asked = [ask(file, x, y, where, reduce, column=column, as_json=as_json) for file in (a, b)]
     sides = [(t.x, t.y, t.runs) for t in (points_of(q.frame, **q.points) for q in asked)]
     place = None if at is None else grid(at)
-    found = sl.laws.speedup(*sides, at=place, parallel=place is None, form=form, level=level)
+    found = sl.laws.speedup(
+        *sides, at=place, parallel=place is None, form=form, level=level,
+        nan_policy="drop" if drop_bad else "raise",
+    )  # fmt: skip
     say(found.summary(), as_json)
     document: dict[str, Any] = {
         "factor": found.factor, "low": found.low, "high": found.high, "level": level, "at": list(found.at),

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation.stacking import Extrapolation
 from scalinglab.support.whole_files import write_text_whole
 
@@ -28,12 +28,15 @@ def make(found: Extrapolation, path: str | Path, what: str = "y") -> dict[str, A
 
     Raises:
         BadInput: the file exists already (a forecast is never overwritten), or several sizes.
+        NotDetermined: no interval was given, which would hold any result.
     """
     target = Path(path)
     if target.exists():
         raise BadInput(f"{target} exists: a sealed forecast is not overwritten; give another name")
     if found.at.size != 1 or found.points is None:
         raise BadInput(f"{found.at.size} sizes: one forecast is sealed at a time; give one, as in at=1e6")
+    if not np.isfinite([found.low[0], found.high[0]]).all():
+        raise NotDetermined("a forecast without an interval is not sealed: " + "; ".join(found.notes))
     sizes, values = found.points.x, found.points.y
     content = {
         "format": FORMAT,
@@ -47,7 +50,7 @@ def make(found: Extrapolation, path: str | Path, what: str = "y") -> dict[str, A
         "level": found.level,
         "mean": float(found.mean[0]),
         "low": float(found.low[0]),
-        "high": float(found.high[0]) if np.isfinite(found.high[0]) else None,
+        "high": float(found.high[0]),
         "notes": list(found.notes),
     }
     document = {**content, "sha256": _digest(content)}
@@ -118,14 +121,14 @@ def score(path: str | Path, measured: float) -> Score:
     if not (np.isfinite(measured) and measured > 0):
         raise BadInput(f"measured={measured:g} must be positive and finite: the value that came out")
     document = load(path)
-    high = np.inf if document["high"] is None else document["high"]
-    low = max(document["low"], 1e-300)
+    if document["high"] is None:  # as earlier versions sealed curves that still rose
+        raise BadInput(f"{path} was sealed without an interval, which any result would hold: leave it out")
     return Score(
         what=document["what"],
         measured=float(measured),
-        held=bool(document["low"] <= measured <= high),
+        held=bool(document["low"] <= measured <= document["high"]),
         error=float(np.log(document["mean"] / measured)),
-        half_width=float(np.log(high / low) / 2),
+        half_width=float(np.log(document["high"] / max(document["low"], 1e-300)) / 2),
         level=document["level"],
     )
 

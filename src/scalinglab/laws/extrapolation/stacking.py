@@ -242,8 +242,10 @@ def _targets(at: Any) -> np.ndarray:
         targets = np.atleast_1d(np.asarray(at, float))
     except (TypeError, ValueError) as error:
         raise BadInput(f"at={at!r}: give positive, finite numbers to predict at") from error
-    if targets.ndim != 1 or not np.all(np.isfinite(targets)) or not np.all(targets > 0):
-        raise BadInput(f"at={at!r}: give positive, finite numbers to predict at")
+    if targets.ndim != 1 or targets.size == 0:
+        raise BadInput(f"at={at!r}: give one size to predict at, or a list of them")
+    if not (good := np.isfinite(targets) & (targets > 0)).all():
+        raise BadInput(f"at={targets[~good][0]:g}: give positive, finite numbers to predict at")
     return targets
 
 
