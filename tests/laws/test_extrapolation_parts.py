@@ -81,7 +81,7 @@ def test_a_rise_counts_where_it_stands_out_of_the_noise():
     assert found.rise == pytest.approx(top - low)
     assert not found.rising, "it is over"
     assert (
-        f"rises by {100 * np.expm1(top - low):.2g} % between x = {np.exp(x[11]):.4g} and " in found.notes[0]
+        f"rises by {100 * np.expm1(top - low):.3g} % between x = {np.exp(x[11]):.4g} and " in found.notes[0]
     )
     for rise, seen in ((0.009, False), (0.011, True)):  # without noise: a hundredth of y
         bump = np.where(np.arange(24) == 12, 0.1 * (x[1] - x[0]) + rise, 0.0)

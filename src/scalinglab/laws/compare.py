@@ -207,7 +207,7 @@ def _place(at: Any, sides: list[Any]) -> tuple[float, ...]:
     return float(low), float(high)
 
 
-def _fit(sides: list[Any], form: str, parallel: bool, nan_policy: str) -> Law:
+def _fit(sides: list[Any], form: str, parallel: bool, nan_policy: str = "raise") -> Law:
     compute = np.concatenate([side[0] for side in sides])
     faster = np.concatenate([np.full(len(side[0]), 1.0 - i) for i, side in enumerate(sides)])
     runs = [f"{name}{run}" for name, side in zip("ab", sides, strict=True) for run in side[2]]

@@ -51,7 +51,7 @@ def shape_of(log_x: np.ndarray, y: np.ndarray, slope: float) -> Shape:
     start = int(np.argmin(logs[: top + 1]))
     rising = slope > 0 and above[-1] > 0.5 * rise
     note = (
-        f"y rises by {100 * np.expm1(rise):.0f} % between x = {np.exp(log_x[start]):.4g} and "
+        f"y rises by {100 * np.expm1(rise):.3g} % between x = {np.exp(log_x[start]):.4g} and "
         f"{np.exp(log_x[top]):.4g} (double descent, or training that went wrong) "
     )
     note += (
