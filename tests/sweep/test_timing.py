@@ -150,13 +150,16 @@ class Workers:
         self.killed = True
 
 
-def test_on_processors_as_many_tasks_are_timed_at_a_time_as_a_sweep_has_workers(monkeypatch) -> None:
+@pytest.mark.parametrize(("loading", "driver"), [(1.5, 1.5), (60.0, 4.0)])
+def test_on_processors_as_many_tasks_are_timed_at_a_time_as_a_sweep_has_workers(
+    loading, driver, monkeypatch
+) -> None:
     pool = Workers(fails=None)
     monkeypatch.setattr(timing, "open_pool", lambda *asked: pool if asked[1] == 3 else None)
     monkeypatch.setattr(timing.time, "time", lambda: 1000.0)
-    found = timing.trials_side_by_side([[{"seed": k}] for k in range(7)], 3, "cpu", loading=1.5)
+    found = timing.trials_side_by_side([[{"seed": k}] for k in range(7)], 3, "cpu", loading)
     assert [each["seconds"] for each in found["tasks"]] == [0, 1, 2, 3, 4, 5, 6]
-    assert found["start_up"] == pytest.approx(1.5 + 2 + 2)  # that of the driver, and of the last worker
+    assert found["start_up"] == pytest.approx(driver + 2 + 2)  # the last worker is ready after 4 s
     assert pool.most == 3
     assert pool.killed
 

@@ -84,7 +84,8 @@ def trials_side_by_side(
         tasks: settings of their runs.
         workers: tasks at a time.
         device: where they compute.
-        loading: seconds that the driver of a sweep takes before it starts its workers.
+        loading: seconds that this process took to load what the driver of a sweep loads. It counts at most as
+            much as a worker, which loads more: the first process of all reads from disk, the next do not.
     """
     pool = open_pool("local", workers, None, [device])
     waiting = [
@@ -107,7 +108,7 @@ def trials_side_by_side(
                 running -= 1
     finally:
         pool.kill()
-    return {"tasks": [found[number] for number in range(len(tasks))], "start_up": loading + ready}
+    return {"tasks": [found[number] for number in range(len(tasks))], "start_up": min(loading, ready) + ready}
 
 
 def trials_on_a_gpu(tasks: Sequence[Sequence[Setting]], device: str | None) -> dict[str, Any]:
