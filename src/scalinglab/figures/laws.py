@@ -139,22 +139,12 @@ def surface(
 ) -> Figure:
     """A surface: its points and the compute-optimal line left, residuals right."""
     n, d = fitted.law.points.x[:2]
-    y = fitted.law.points.y
+    y, spent = fitted.law.points.y, flops_per_param_example * n * d
     figure, axes = panels(1, 2, size=(4.6, 3.6))
     left, right = axes[0]
-    drawn = left.scatter(
-        n,
-        y,
-        c=np.log10(flops_per_param_example * n * d),
-        cmap=SEQUENTIAL,
-        s=14,
-        edgecolors="white",
-        linewidths=0.3,
-    )
+    drawn = left.scatter(n, y, c=np.log10(spent), cmap=SEQUENTIAL, s=14, edgecolors="white", linewidths=0.3)
     figure.colorbar(drawn, ax=left, label="log10 FLOPs")
-    budgets = np.geomspace(
-        (flops_per_param_example * n * d).min(), (flops_per_param_example * n * d).max(), 6
-    )
+    budgets = np.geomspace(spent.min(), spent.max(), 6)
     for budget in budgets:
         sizes = np.geomspace(n.min(), n.max(), 60)
         data = budget / flops_per_param_example / sizes
@@ -179,9 +169,7 @@ def surface(
     if left.get_legend_handles_labels()[1]:
         left.legend(loc="upper right", frameon=False)
     right.axhline(0, color=MUTED, linewidth=1)
-    sized = right.scatter(
-        flops_per_param_example * n * d, 100 * fitted.law.residuals, c=np.log10(n), cmap=SEQUENTIAL, s=12
-    )
+    sized = right.scatter(spent, 100 * fitted.law.residuals, c=np.log10(n), cmap=SEQUENTIAL, s=12)
     figure.colorbar(sized, ax=right, label="log10 n_params")
     log_x(right, xlabel="FLOPs", ylabel="residual / %", title="measured minus surface")
     return figure

@@ -145,7 +145,7 @@ def by_size(curves: Curves, x: str, y: str, by: str, mode: str = "lines+markers"
     positive = bool((frame[[x, y]].dropna() > 0).to_numpy().all())
     figure = canvas(x, y, log_x=bool((frame[x].dropna() > 0).all()), log_y=positive)
     values = sorted(frame[by].dropna().unique())
-    for value, color in zip(values, map(_hex, colors(values)), strict=True):
+    for value, color in zip(values, shades(values), strict=True):
         size = frame[frame[by] == value].dropna(subset=[x, y])
         name = f"{value:,.6g}" if isinstance(value, (int, float, np.number)) else str(value)
         parts = [(kinds.index(_kind(part, others)), part) for _, part in size.groupby("run", sort=False)]
@@ -258,8 +258,9 @@ def _band(
     )
 
 
-def _hex(color: Any) -> str:
-    return str(mpl.colors.to_hex(color))
+def shades(values: Any) -> list[str]:
+    """A colour for each of the ordered values, as the page writes colours."""
+    return [str(mpl.colors.to_hex(color)) for color in colors(values)]
 
 
 def _translucent(color: str, alpha: float = 0.16) -> str:

@@ -11,10 +11,10 @@ import pandas as pd
 from scalinglab.answers import Answers, answer
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
-from scalinglab.figures.style import INK, PALETTE, colors
+from scalinglab.figures.style import INK, PALETTE
 from scalinglab.laws.surface import Surface
 from scalinglab.report.page import Plot, Section
-from scalinglab.report.plots import _hex, band, canvas, finish, label, legend_above, line, points
+from scalinglab.report.plots import band, canvas, finish, label, legend_above, line, points, shades
 from scalinglab.report.surface_numbers import (
     backtest,
     frontier,
@@ -58,7 +58,7 @@ def isoflops(fitted: Surface, y: str, unit: str) -> Section:
     """Loss against parameters at equal compute, with the minimum of every curve."""
     figure = canvas("n_params", y)
     found = isoflops_of(fitted)
-    for each, shade in zip(found, map(_hex, colors([each.compute for each in found])), strict=True):
+    for each, shade in zip(found, shades([each.compute for each in found]), strict=True):
         points(figure, each.n_params, each.loss, name=f"{each.compute:.1e} FLOPs", color=shade)
         line(figure, each.sizes, each.fitted, "fit", shade, legend=False)
     said = [

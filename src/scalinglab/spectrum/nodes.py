@@ -22,7 +22,10 @@ ORDER = 20  # Gauss nodes a panel: 1e-12 for functions with poles 0.3 rad away f
 PANEL = 2.0  # ratio of the eigenvalues at the two ends of a panel
 KEPT = 256  # spectra of up to so many modes are not compressed
 LAST_MODE = 10**12  # of a completed tail
-TAIL_ORDER = 10  # Gauss nodes in a panel of the tail
+TAIL_PANEL, TAIL_ORDER = (
+    1.5,
+    10,
+)  # of the tail: ratio of the modes at the two ends of a panel, its Gauss nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +90,18 @@ def compress(values: np.ndarray, power: np.ndarray, order: int) -> Nodes:
 
 
 @lru_cache(maxsize=16)
-def tail_modes(first: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss quadrature of the modes of a tail from `first` on: nodes k and how many each stands for."""
+def panels_of_modes(first: int, last: int, ratio: float, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss quadrature of the modes first … last, in panels whose ends have this ratio.
+
+    Returns:
+        Nodes k and how many modes each stands for.
+    """
     parts = []
-    while first <= LAST_MODE:
-        last = min(max(math.ceil(first * 1.5) - 1, first), LAST_MODE)
-        k, count = uniform_gauss(last - first + 1, TAIL_ORDER)
-        parts.append((first + k, count))
-        first = last + 1
+    while first <= last:
+        end = min(max(math.ceil(first * ratio) - 1, first), last)
+        k, count = uniform_gauss(end - first + 1, order)
+        parts.append((float(first) + k, count))  # NumPy 1 has no integers beyond 64 bits
+        first = end + 1
     return tuple(np.concatenate(column) for column in zip(*parts))  # type: ignore[return-value]
 
 

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq
+from scipy.special import stdtrit
 
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
@@ -54,6 +55,15 @@ def local_slopes(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     fine = np.interp(grid, x, y)
     centred = grid - grid.mean(0)
     return np.sum(centred * fine, 0) / np.sum(centred**2, 0)
+
+
+def slopes_exponent(k: np.ndarray, values: np.ndarray, shift: float, level: float) -> TailExponent:
+    """The exponent of values ~ k^-(exponent − shift): mean of `local_slopes`, with Student's interval."""
+    slopes = local_slopes(np.log(k), np.log(np.maximum(values, np.finfo(float).tiny)))
+    stderr = float(slopes.std(ddof=1) / len(slopes) ** 0.5)
+    half = float(stdtrit(len(slopes) - 1, (1 + level) / 2)) * stderr
+    value = shift - float(slopes.mean())
+    return TailExponent(value, stderr, value - half, value + half, (int(k[0]), int(k[-1])))
 
 
 def repulsion(exponent: float) -> float:

@@ -7,11 +7,9 @@ network (`MeasuredSpectrum`, and `CompletedSpectrum` with tails for what its sam
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-from scipy.special import stdtrit
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.spectrum.halves import Sample, with_interval
@@ -20,21 +18,22 @@ from scalinglab.spectrum.nodes import (
     LAST_MODE,
     ORDER,
     PANEL,
+    TAIL_ORDER,
+    TAIL_PANEL,
     Nodes,
     check,
     compress,
-    tail_modes,
-    uniform_gauss,
+    panels_of_modes,
 )
 from scalinglab.spectrum.samples import (
     STRETCHES,
     Eigh,
     TailExponent,
-    local_slopes,
     modes_of,
     population_eigenvalues,
     population_power,
     root,
+    slopes_exponent,
 )
 
 MOST_MODES = 50_000_000  # arrays longer than this are refused
@@ -117,8 +116,7 @@ class Spectrum:
             window: first and last mode, both included; default: from 1 % to 10 % of the modes.
             level: of the interval.
         """
-        if of not in ("eigenvalues", "target_power"):
-            raise BadInput(f"no tail of {of!r}; {nearest(of, ('eigenvalues', 'target_power'))}")
+        _check_of(of)
         first, last = window or (max(2, self.n_modes // 100), max(self.n_modes // 10, 2))
         if not 1 <= first < last <= self.n_modes or last < first + STRETCHES:
             raise BadInput(
@@ -129,11 +127,7 @@ class Spectrum:
             values, shift = np.sort(self.eigenvalues)[::-1][first - 1 : last], 0.0
         else:
             values, shift = self.total_power - self._power_up_to(k), 1.0
-        slopes = local_slopes(np.log(k), np.log(np.maximum(values, np.finfo(float).tiny)))
-        stderr = float(slopes.std(ddof=1) / len(slopes) ** 0.5)
-        half = float(stdtrit(len(slopes) - 1, (1 + level) / 2)) * stderr
-        value = shift - float(slopes.mean())
-        return TailExponent(value, stderr, value - half, value + half, (first, last))
+        return slopes_exponent(k, values, shift, level)
 
     @cached_property
     def total_power(self) -> float:
@@ -210,6 +204,12 @@ class Spectrum:
         """Raise where the spectrum does not determine so many examples; measured ones do."""
 
 
+def _check_of(of: str) -> None:
+    """Raise where a spectrum has no tail of that name."""
+    if of not in ("eigenvalues", "target_power"):
+        raise BadInput(f"no tail of {of!r}; {nearest(of, ('eigenvalues', 'target_power'))}")
+
+
 class PowerLaw(Spectrum):
     """λ_k = k^-b and λ_k w_k² = k^-a for k = 1 … n_modes, made by `Spectrum.power_law`."""
 
@@ -263,25 +263,15 @@ class PowerLaw(Spectrum):
         self, of: str = "eigenvalues", window: tuple[int, int] | None = None, level: float = 0.95
     ) -> TailExponent:
         """The exponent it was made with, exact."""
-        if of not in ("eigenvalues", "target_power"):
-            raise BadInput(f"no tail of {of!r}; {nearest(of, ('eigenvalues', 'target_power'))}")
+        _check_of(of)
         value = self.spectral_exponent if of == "eigenvalues" else self.task_exponent
         return TailExponent(value, 0.0, value, value, window or (1, self.n_modes))
 
     def _compress(self, order: int) -> Nodes:
-        k, count = (np.concatenate(parts) for parts in zip(*self._panels(order)))
-        return Nodes(k**-self.spectral_exponent, count, count * k**-self.task_exponent)
-
-    def _panels(self, order: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        if self._n_modes <= KEPT:
-            order = KEPT
+        order = KEPT if self._n_modes <= KEPT else order
         ratio = PANEL ** (1 / max(1.0, self.spectral_exponent))  # PANEL in λ, and in k for flat spectra
-        first = 1
-        while first <= self._n_modes:
-            last = min(max(math.ceil(first * ratio) - 1, first), self._n_modes)
-            k, count = uniform_gauss(last - first + 1, order)
-            yield float(first) + k, count  # NumPy 1 has no integers beyond 64 bits
-            first = last + 1
+        k, count = panels_of_modes(1, self._n_modes, ratio, order)
+        return Nodes(k**-self.spectral_exponent, count, count * k**-self.task_exponent)
 
     def __repr__(self) -> str:
         return (
@@ -479,12 +469,13 @@ class CompletedSpectrum(Spectrum):
         self, of: str = "eigenvalues", window: tuple[int, int] | None = None, level: float = 0.95
     ) -> TailExponent:
         """The exponent that the tail was given; that of the measured spectrum has an interval."""
+        _check_of(of)
         value = self.spectral_exponent if of == "eigenvalues" else self.task_exponent
         return TailExponent(value, math.nan, math.nan, math.nan, (self.resolved + 1, LAST_MODE))
 
     def _compress(self, order: int) -> Nodes:
         head = compress(self._eigenvalues, self._target_power, order)
-        k, count = tail_modes(self.resolved + 1)
+        k, count = panels_of_modes(self.resolved + 1, LAST_MODE, TAIL_PANEL, TAIL_ORDER)
         value, power = self._tail(k)
         held = power * count
         held[-1] += max(self.power_left - float(held.sum()), 0.0)  # never learnt by any number of examples

@@ -7,8 +7,11 @@ predictor's; what is left of the spectrum beyond mode k; and the coefficient ω�
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset, available, load
@@ -90,41 +93,36 @@ def fig_s8(scale: str) -> Reproduction:
         style.legend(axes[0, column])
         powers = {kind: _power(values, vectors, labels) if kind == KINDS[1] else None for kind in KINDS}
         rows += _loss_rows(name, exponents, sizes, values, powers)
-
-        left = _partial_sums(spectra[KINDS[0]].eigenvalues)
-        k = np.arange(1, len(left) + 1)
-        alpha = _slope(k, left, window)
-        style.loglog(axes[1, column], "mode k", "1 − Σ λ (normalised)" if column == 0 else "")
-        axes[1, column].plot(k, left, color=style.INK, label=f"partial sums: {alpha:.2f}")
-        axes[1, column].set_ylim(max(left[-1], 1e-6), 1.2)
-        style.legend(axes[1, column])
-
-        style.loglog(axes[2, column], "mode k", "ω̄_k² (relative)" if column == 0 else "")
-        for kind, color in zip(KINDS, style.PALETTE):
-            spectrum = spectra[kind]
-            weights = spectrum.target_power / spectrum.eigenvalues
-            flat = -_slope(np.arange(1, len(weights) + 1), weights, window)
-            weights = weights / weights[: window[1]].mean()
-            axes[2, column].plot(
-                np.arange(1, len(weights) + 1),
-                weights,
-                ".",
-                ms=2,
-                color=color,
-                label=f"{kind}: slope {flat:.2f}",
-            )
-        eigenvalues = spectra[KINDS[0]].eigenvalues
-        axes[2, column].plot(
-            np.arange(1, len(eigenvalues) + 1),
-            eigenvalues / eigenvalues[0],
-            color=style.INK,
-            lw=1,
-            label="λ_k/λ_1",
-        )
-        axes[2, column].set(xlim=(1, 2 * window[1]), ylim=(1e-4, 1e3))
-        style.legend(axes[2, column])
+        _draw_partial_sums(axes[1, column], spectra[KINDS[0]].eigenvalues, window)
+        _draw_coefficients(axes[2, column], spectra, window)
+    for row, label in ((1, "1 − Σ λ (normalised)"), (2, "ω̄_k² (relative)")):
+        axes[row, 0].set_ylabel(label)
     curves = Curves(pd.concat(frames, ignore_index=True), settings=["targets"], source="simulate")
     return Reproduction(curves, figure, tuple(rows))
+
+
+def _draw_partial_sums(axis: Axes, eigenvalues: np.ndarray, window: tuple[int, int]) -> None:
+    left = _partial_sums(eigenvalues)
+    k = np.arange(1, len(left) + 1)
+    style.loglog(axis, "mode k", "")
+    axis.plot(k, left, color=style.INK, label=f"partial sums: {_slope(k, left, window):.2f}")
+    axis.set_ylim(max(left[-1], 1e-6), 1.2)
+    style.legend(axis)
+
+
+def _draw_coefficients(axis: Axes, spectra: Mapping[str, Spectrum], window: tuple[int, int]) -> None:
+    """ω̄_k² relative to their mean over the window, and λ_k for comparison."""
+    style.loglog(axis, "mode k", "")
+    for kind, color in zip(KINDS, style.PALETTE):
+        weights = spectra[kind].target_power / spectra[kind].eigenvalues
+        k = np.arange(1, len(weights) + 1)
+        label = f"{kind}: slope {-_slope(k, weights, window):.2f}"
+        axis.plot(k, weights / weights[: window[1]].mean(), ".", ms=2, color=color, label=label)
+    eigenvalues = spectra[KINDS[0]].eigenvalues
+    k = np.arange(1, len(eigenvalues) + 1)
+    axis.plot(k, eigenvalues / eigenvalues[0], color=style.INK, lw=1, label="λ_k/λ_1")
+    axis.set(xlim=(1, 2 * window[1]), ylim=(1e-4, 1e3))
+    style.legend(axis)
 
 
 def _power(values: np.ndarray, vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
