@@ -428,3 +428,10 @@ def test_a_notebook_shows_the_summary_and_the_first_ten_rows():
     html = Curves({"step": np.arange(1, 13), "norm": np.ones(12)})._repr_html_()
     assert "Curves: 1 run, 12 rows" in html
     assert html.count("<tr") == 11  # the header and ten rows
+
+
+def test_the_name_of_a_loss_is_a_setting_of_a_run_and_no_measurement():
+    table = {"n_data": [10, 20], "loss": ["mse", "cross_entropy"], "test_error": [0.3, 0.2]}
+    assert Curves(table, settings=["loss"]).frame["loss"].tolist() == ["mse", "cross_entropy"]
+    with pytest.raises(BadInput, match="test_error must hold numbers, not 'high'"):
+        Curves({"n_data": [10, 20], "test_error": [0.3, "high"]})
