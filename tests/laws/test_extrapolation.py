@@ -340,7 +340,7 @@ def test_few_sizes_of_a_curve_that_steepens_are_not_continued_far():
     y = np.exp(-0.1 * np.log(x / x[0]) - 0.03 * np.log(x / x[0]) ** 2)
     with pytest.raises(NotDetermined, match="still steepens on log axes"):
         extrapolate(x, y, at=2e5)
-    assert extrapolate(x, y, at=4e4).notes == ()
+    assert "expect values near the lower end" in extrapolate(x, y, at=4e4).notes[0]
     law = 0.1 + 3 * x**-0.5
     assert "the interval holds if the curve follows" in extrapolate(x, law, at=2e5).notes[0]
 
