@@ -120,6 +120,7 @@ def asked() -> Iterator[set[str]]:
         ask(found)
 
 
+CPU = "CPU"
 GAP = 120.0  # seconds; rows of a stack come at once, so that its first took all of the time
 
 
@@ -131,7 +132,7 @@ class Training:
         runs: how many.
         seconds: during which at least one of them was trained; without runs that were interrupted,
             from whose start to whose end it took ten times as long as for nine in ten of all, and `GAP`.
-        gpus: that trained them, by name; none: a CPU.
+        gpus: that trained them, by name, with `CPU` where one trained some; none: a CPU trained all.
     """
 
     runs: int
@@ -160,8 +161,8 @@ def training(figure: Curves) -> Training | None:
     for start, end in spans:
         seconds += max(0.0, end - max(start, until))
         until = max(until, end)
-    gpus = {str(gpu) for record in records if (gpu := record.meta.get("gpu"))}
-    return Training(len(records), seconds, tuple(sorted(gpus)))
+    places = {str(record.meta.get("gpu") or CPU) for record in records}
+    return Training(len(records), seconds, () if places == {CPU} else tuple(sorted(places)))
 
 
 def measured(
