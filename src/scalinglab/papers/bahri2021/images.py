@@ -53,7 +53,8 @@ class Scale:
         residual_widths, residual_data, residual_steps: factors on Wide ResNets of depth 10 that are shown
             beside the network of `base`, their D and steps.
         seeds: each with its own network, order and examples.
-        groupings: superclasses of Fig. 5 left by their number; None is the finest labels.
+        groupings: superclasses of Fig. 5 left by their number.
+        grouped_seeds: of the Wide ResNets there; 0: `seeds`.
         noises: standard deviations of Fig. 5 right.
         aspects: depth and width factor of the Wide ResNets of S5.
         aspect_sizes: D there.
@@ -81,6 +82,7 @@ class Scale:
     residual_data: int = 0
     residual_steps: int = 0
     squared_steps: int = 0
+    grouped_seeds: int = 0
 
     @property
     def widest(self) -> tuple[int, float]:
@@ -121,7 +123,7 @@ SCALES = {
         (100, 20, 5), (0.0, 1.0, 2.0),
         ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[:4],
         {**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8},
-        ("cifar10", "cifar100", "fashion-mnist", "mnist"), (0.25, 0.5, 1.0, 2.0), 50_000, 1500, 7813,
+        ("cifar10", "cifar100", "fashion-mnist", "mnist"), (0.25, 0.5, 1.0, 2.0), 50_000, 1500, 7813, 6,
     ),
     "paper": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist", "svhn"), "cifar100", "cifar10", WIDE, PAPER_SIZES,
@@ -324,10 +326,10 @@ def with_mse(named: dict[str, Setting], squared: Sequence[str]) -> dict[str, Set
     return named | {name: one for name, one in mse.items() if one["dataset"] in squared}
 
 
-def residual_scans(scale: str, named: dict[str, Setting]) -> tuple[list[Scan], Curves]:
-    """Wide ResNets against D."""
+def residual_scans(scale: str, named: dict[str, Setting], seeds: int = 0) -> tuple[list[Scan], Curves]:
+    """Wide ResNets against D, of as many seeds as the scale has by default."""
     s = scale_of(scale)
-    return scans(named, in_data(s.aspect_sizes), s.seeds, "n_data", "aspect ratio")
+    return scans(named, in_data(s.aspect_sizes), seeds or s.seeds, "n_data", "aspect ratio")
 
 
 def every_data_scan(scale: str, squared: bool = True) -> tuple[list[Scan], Curves]:
