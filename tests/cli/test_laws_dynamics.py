@@ -39,6 +39,15 @@ def test_dynamical_prints_the_exponents_and_draws(curves, tmp_path):
     assert len(document["table"]) == len(SIZES)
 
 
+def test_rows_without_runs_or_steps_are_the_curve_of_their_size(tmp_path):
+    """As in published tables of means: n_data, norm, test_error."""
+    table = family(SIZES, 0.5, 1.0, noise=0.01, seeds=1)[["n_data", "norm", "test_error"]]
+    table.to_csv(tmp_path / "means.csv", index=False)
+    document = json.loads(run("laws", "collapse", str(tmp_path / "means.csv"), "--json", "--no-figure"))
+    assert document["quality"] == pytest.approx(sl.laws.collapse(table).quality)
+    assert document["holds_from"] == SIZES[0]
+
+
 @pytest.mark.slow
 def test_collapse_prints_the_sizes_for_which_it_holds(curves, tmp_path):
     figure, table = tmp_path / "collapse.svg", tmp_path / "master.csv"

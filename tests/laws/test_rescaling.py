@@ -23,6 +23,7 @@ def test_curves_of_one_master_curve_collapse_onto_it(by):
     assert found.y_exponent.value == pytest.approx(0.5, abs=0.02)
     assert found.deviation.max() < 0.05
     assert found.quality < (10 if by == "optimum" else 2)  # a flat minimum is placed less well
+    assert (found.quality > 3) == any("a quality of" in note for note in found.notes)
     # Φ = y/y_opt against x/x_opt, known in closed form up to the place of its minimum
     z = np.geomspace(0.05, 5, 40)
     law = z**-0.5 * (1 + z**4) ** 0.15

@@ -73,7 +73,8 @@ def collapse(
     position, height = _minima(found)
     if by == "exponents":
         return replace(_best_exponents(found, position, height, tolerance), notes=notes)
-    return replace(collapse_curves(found, position, height, tolerance, by), notes=notes)
+    made = collapse_curves(found, position, height, tolerance, by)
+    return replace(made, notes=(*notes, *_uncertain_places(made.quality)))
 
 
 def collapse_at(found: list[SizeCurve], position: np.ndarray, tolerance: float = 0.1) -> Collapse:
@@ -81,6 +82,16 @@ def collapse_at(found: list[SizeCurve], position: np.ndarray, tolerance: float =
     minimum, height = _minima(found)
     offset = np.nanmean(minimum - position)  # one for all: the master curve keeps its minimum near x = 1
     return collapse_curves(found, position + offset, height, tolerance, "position")
+
+
+def _uncertain_places(quality: float) -> tuple[str, ...]:
+    """A note on a bad quality by optimum, which need not mean that the curves differ."""
+    if not quality > critical.GOOD:
+        return ()
+    return (
+        f"a quality of {quality:.2g} by optimum: the curves differ, or where their flat minima lie is "
+        "uncertain by more than the noise; by='position' (--by position) does not depend on that place",
+    )
 
 
 def _minima(found: list[SizeCurve]) -> tuple[np.ndarray, np.ndarray]:

@@ -113,7 +113,12 @@ def _mean_curve(size: float, rows: pd.DataFrame, x: str, y: str) -> SizeCurve | 
     usable = rows[[x, y]].apply(pd.to_numeric, errors="coerce")
     # a run may reach zero error on a small test set: it still counts in the mean over runs
     good = (usable[x] > 0) & (usable[y] >= 0) & np.isfinite(usable).all(axis=1)
-    for _, run in rows[good].groupby("run", sort=False):
+    runs = [run for _, run in rows[good].groupby("run", sort=False)]
+    if all(
+        len(run) == 1 for run in runs
+    ):  # a table without runs or steps: its rows of one size are the curve
+        runs = [rows[good]]
+    for run in runs:
         # a norm may stand still between two checkpoints: one x, one value
         one = run.groupby(x, sort=True)[y].mean()
         if len(one) >= 2:
