@@ -254,3 +254,12 @@ def test_leaving_out_one_value_gives_the_standard_error_of_a_mean():
     values = np.random.default_rng(0).standard_normal(12)
     left_out = [float(np.delete(values, k).mean()) for k in range(len(values))]
     assert robustness.jackknife(left_out) == pytest.approx(values.std(ddof=1) / np.sqrt(12))
+
+
+@pytest.mark.parametrize("name", tables.TABLE_2)
+def test_the_printed_tables_agree_with_each_other(name: str):
+    """Table 1 predicts γ₁γ₂ of Table 2, with the error that follows from theirs, to the digits printed."""
+    predicted, _, sigma = tables.TABLE_1[name]
+    gamma_1, error_1, gamma_2, error_2 = tables.TABLE_2[name]
+    assert predicted == pytest.approx(gamma_1 * gamma_2, abs=0.0125)
+    assert sigma == pytest.approx(predicted * np.hypot(error_1 / gamma_1, error_2 / gamma_2), abs=0.01)

@@ -2,12 +2,13 @@
 
 import importlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 import scalinglab as sl
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, MissingExtra
 from scalinglab.papers import SCALES, Entry, Reproduction, Row, entries
 from scalinglab.papers import results as kept
 
@@ -70,3 +71,16 @@ def test_a_scale_that_a_figure_does_not_have_is_refused(tmp_path: Path):
     built = next(entry for entry in ENTRIES.values() if entry.built)
     with pytest.raises(BadInput, match="enormous"):
         kept.reproduce(built.key, "enormous", tmp_path)
+
+
+def test_an_entry_that_trains_says_what_to_install_where_pytorch_is_not(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+
+    def make(scale: str) -> Reproduction:
+        import torch
+
+        raise AssertionError(torch)
+
+    monkeypatch.setattr(Entry, "function", lambda self: make)
+    with pytest.raises(MissingExtra, match=r"demo/digits needs the package 'torch'.*scalinglab\[train\]"):
+        kept.run("demo/digits", "smoke")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -141,3 +142,17 @@ def test_rows_that_come_at_once_count_the_time_of_the_first(tmp_path: Path, monk
         found = trained.training(Curves(frame, source="train"))
     assert found is not None
     assert found.seconds == pytest.approx(50.0, abs=0.01)
+
+
+def test_a_run_that_was_interrupted_does_not_count_its_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    spans = [(1.0, 11.0), (6.0, 13.0), (20.0, 30.0), *[(30.0, 31.0)] * 17, (40.0, 40_000.0)]
+    records = {
+        str(k): SimpleNamespace(started=start, finished=end, meta={"gpu": "H200" if k else None})
+        for k, (start, end) in enumerate(spans)
+    }
+    monkeypatch.setattr(Store, "records", lambda self: records)
+    Store(tmp_path)
+    curves = SimpleNamespace(runs=list(records))
+    with trained.kept_in(tmp_path):
+        found = trained.training(curves)
+    assert found == trained.Training(21, 23.0, ("H200",))  # 1 to 13, 20 to 31

@@ -26,24 +26,29 @@ def images(*shape: int) -> torch.Tensor:
 
 @pytest.mark.parametrize(
     ("kernel", "stride", "padding"),
-    [(3, 1, 1), (3, 2, 1), (5, 1, 0), (1, 1, 0), (1, 2, 0), (3, 1, 0), (3, 1, 3)],
-)
+    [
+        ((3, 3), (1, 1), (1, 1)), ((3, 3), (2, 2), (1, 1)),
+        ((5, 5), (1, 1), (0, 0)), ((1, 1), (1, 1), (0, 0)),
+        ((1, 1), (2, 2), (0, 0)), ((3, 3), (1, 1), (3, 3)),
+        ((3, 3), (1, 1), (0, 2)), ((2, 3), (1, 2), (1, 0)),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("channels", [(4, 5), (17, 16)])
 @pytest.mark.parametrize("stacked", [False, True])
 def test_values_and_gradients_equal_pytorch(
-    kernel: int, stride: int, padding: int, channels: tuple[int, int], stacked: bool
+    kernel: tuple, stride: tuple, padding: tuple, channels: tuple[int, int], stacked: bool
 ) -> None:
     torch.manual_seed(0)
     n_in, n_out = channels
-    ours = lambda x, w: conv2d(x, w, (stride, stride), (padding, padding))  # noqa: E731
+    ours = lambda x, w: conv2d(x, w, stride, padding)  # noqa: E731
     if stacked:
-        x, w = images(2, 3, n_in, 9, 8), images(2, n_out, n_in, kernel, kernel)
+        x, w = images(2, 3, n_in, 9, 8), images(2, n_out, n_in, *kernel)
         found = torch.vmap(ours)(x, w)
         expected = torch.stack(
             [F.conv2d(a, b, stride=stride, padding=padding) for a, b in zip(x, w, strict=True)]
         )
     else:
-        x, w = images(3, n_in, 9, 8), images(n_out, n_in, kernel, kernel)
+        x, w = images(3, n_in, 9, 8), images(n_out, n_in, *kernel)
         found, expected = ours(x, w), F.conv2d(x, w, stride=stride, padding=padding)
     assert torch.allclose(found, expected, atol=1e-10)
     direction = torch.randn_like(expected)
@@ -176,3 +181,16 @@ def test_a_network_computes_the_same_with_products(family: str, width: float) ->
         use_products(model)
     for before, after in zip(*found, strict=True):
         assert torch.allclose(before, after, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("options", "plain"),
+    [
+        ({"padding": 1}, True), ({"groups": 2}, False), ({"dilation": (1, 2)}, False),
+        ({"padding_mode": "reflect"}, False), ({"padding": "same"}, False),
+    ],
+)  # fmt: skip
+def test_only_plain_convolutions_become_products(options: dict, plain: bool) -> None:
+    layer = nn.Sequential(nn.Conv2d(4, 6, 3, **options))
+    use_products(layer)
+    assert ("_conv_forward" in vars(layer[0])) is plain

@@ -478,6 +478,38 @@ def test_augmentation_only_flips_and_shifts() -> None:
     assert {key[2] for key in seen} == {False, True}
 
 
+def test_every_shift_of_a_crop_is_as_likely_as_another() -> None:
+    images = torch.zeros(1, 9000, 9, 9, 1)
+    images[:, :, 4, 4] = 1  # in the middle: no shift by 4 pixels loses it
+    place = _augment(images, "crop", torch.tensor([7]))[0, ..., 0].flatten(1).argmax(1)
+    for shift in (place // 9, place % 9):
+        counts = torch.bincount(shift, minlength=9).double()
+        assert len(counts) == 9
+        assert (counts - 1000).abs().max() < 4 * (9000 * 8 / 81) ** 0.5  # four standard deviations
+    assert len(set(place.tolist())) == 81
+
+
+def test_augmentation_changes_what_a_run_is_trained_on_and_nothing_else_does() -> None:
+    losses = [
+        run({**CNN, "steps": 2, "augment": augment}, progress=False).frame["test_loss"].iloc[-1]
+        for augment in ("none", "flip", "none")
+    ]
+    assert losses[0] == losses[2] != losses[1]
+
+
+def test_small_steps_are_stacked_and_large_ones_are_not() -> None:
+    small, large = (Setting.from_dict({**MLP, "width": 8.0, "batch_size": batch}) for batch in (32, 300))
+    assert engine.stack_size(small, torch.device("cpu")) > 1
+    assert engine.stack_size(large, torch.device("cpu")) == 1
+
+
+def test_paths_are_refused_where_they_have_no_meaning() -> None:
+    vit = {"model": "vit", "model_options": {"patch": 4, "dim": 8, "heads": 1}, "depth": 1, "width": 1.0}
+    setting = Setting.from_dict({**MLP, **vit, "measure": ["norm_path"]})
+    with pytest.raises(BadInput, match="paths have no meaning in a vit"):
+        jobs.build([setting], torch.device("cpu"))
+
+
 # --- precision -----------------------------------------------------------------------------------
 
 

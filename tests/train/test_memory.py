@@ -369,3 +369,32 @@ def test_what_counts_for_a_compiled_evaluation_is_the_piece_that_it_takes(
     s = Setting.from_dict({**CNN, "precision": "bf16", "compile": True, **values})
     size = 2 if s.precision == "bf16" else 4
     assert memory.of_group([s] * runs) == size * 3 * 90 * (PIECE if compiled else memory.MOST)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "shape", "classes"), [("mnist", (1, 28, 28), 10), ("cifar100", (3, 32, 32), 100)]
+)
+def test_weights_are_those_of_the_network_for_images_of_that_set(dataset, shape, classes) -> None:
+    weights, activations, largest = memory.sizes(Setting.from_dict({**CNN, "dataset": dataset, "width": 0.1}))
+    assert weights == sum(p.numel() for p in nets.build("cnn", shape, classes, width=0.1).parameters())
+    assert activations > largest > shape[1] * shape[2]
+
+
+def test_only_the_latest_four_sets_stay_on_a_device(monkeypatch) -> None:
+    monkeypatch.setattr(jobs, "_RESIDENTS", {})
+    sets = [data.load("digits").normalize("none") for _ in range(5)]
+    assert len({id(one) for one in sets}) == 5
+    for one in sets:
+        placed = jobs.resident_of(one, torch.device("cpu"))
+        assert jobs.resident_of(one, torch.device("cpu")) is placed, "placed once"
+    kept = [one for one, _ in jobs._RESIDENTS.values()]
+    assert [a is b for a, b in zip(kept, sets[1:], strict=True)] == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "moments"), [({"optimizer": "sgd"}, 0), ({"optimizer": "sgd", "momentum": 0.9}, 1), ({}, 2)]
+)
+def test_an_optimizer_holds_the_moments_that_it_needs(optimizer: dict, moments: int) -> None:
+    setting = {"model": "mlp", "dataset": "digits", "n_data": 50, "steps": 1, "measure": [], **optimizer}
+    group = jobs.build([Setting.from_dict(setting)], torch.device("cpu"))
+    assert len(group.moments.slots) == moments

@@ -13,16 +13,21 @@ from scalinglab.train.kernels.gpu_layers import HalvingPool, PatchConv, patches_
 
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize(
-    ("kernel", "stride", "padding"), [(3, 1, 1), (5, 2, 0), (3, 2, 1), (1, 2, 0), (1, 2, 1)]
-)
+    ("kernel", "stride", "padding"),
+    [
+        ((3, 3), (1, 1), (1, 1)), ((5, 5), (2, 2), (0, 0)),
+        ((3, 3), (2, 2), (1, 1)), ((1, 1), (2, 2), (0, 0)),
+        ((1, 1), (2, 2), (1, 1)), ((1, 1), (2, 3), (0, 0)), ((3, 2), (2, 1), (0, 2)),
+    ],
+)  # fmt: skip
 def test_patches_times_weights_is_the_convolution(
-    channels: int, kernel: int, stride: int, padding: int
+    channels: int, kernel: tuple, stride: tuple, padding: tuple
 ) -> None:
     torch.manual_seed(0)
     x = torch.randn(2, channels, 9, 12, dtype=torch.float64, requires_grad=True)
-    weight = torch.randn(5, channels, kernel, kernel, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(5, channels, *kernel, dtype=torch.float64, requires_grad=True)
     bias = torch.randn(5, dtype=torch.float64, requires_grad=True)
-    found = patches_conv2d(x, weight, bias, (stride, stride), (padding, padding))
+    found = patches_conv2d(x, weight, bias, stride, padding)
     wanted = F.conv2d(x, weight, bias, stride, padding)
     torch.testing.assert_close(found, wanted)
     cotangent = torch.randn_like(wanted)

@@ -141,6 +141,19 @@ def test_online_run_sees_every_example_once():
     assert curves["epoch"].iloc[-1] == pytest.approx(1)
 
 
+def test_online_with_the_usual_batch_size_sees_its_examples_once():
+    usual = {name: value for name, value in ONLINE.items() if name != "batch_size"}
+    assert (
+        Setting.from_dict(usual).n_data == Setting.from_dict({**usual, "batch_size": 128}).n_data == 20 * 128
+    )
+
+
+def test_the_first_block_of_the_data_has_no_name_and_another_one_has():
+    first, second = (make(n_data=100, data_block=block) for block in (0, 1))
+    assert "data_block" not in first.identity()
+    assert second.identity()["data_block"] == 1
+
+
 def test_online_is_refused_where_data_end():
     with pytest.raises(BadInput, match="random views"):
         Setting.from_dict({"model": "mlp", "dataset": "digits", "online": True, "steps": 3})

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from scalinglab._version import __version__
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, require
 from scalinglab.papers import trained
 from scalinglab.papers.registry import SCALES, Reproduction, entry
 from scalinglab.papers.shared import counted
@@ -57,13 +57,17 @@ def reproduce(
 def run(key: str, scale: str) -> tuple[Reproduction, float]:
     """One entry at one scale, and the seconds that it takes without what earlier ones have computed."""
     found = entry(key)
-    function = found.function()
     if scale not in SCALES:
         raise BadInput(f"no scale {scale!r}; choose from: {', '.join(SCALES)}")
-    if scale not in found.scales:
+    if found.built and scale not in found.scales:
         raise BadInput(f"{key} does not run at scale {scale!r}; it has: {', '.join(found.scales)}")
-    with counted(key) as work:
-        made = function(scale)
+    try:
+        with counted(key) as work:
+            made = found.function()(scale)
+    except ModuleNotFoundError as error:
+        if error.name == "torch":  # only entries that train need it: they import it when they run
+            require("torch", "train", key)
+        raise
     return made, work.seconds
 
 
