@@ -398,6 +398,16 @@ def test_losses_below_zero_are_drawn_on_a_linear_axis(curves: Path):
     assert Path("below.png").stat().st_size > 10_000
 
 
+def test_a_model_that_is_used_more_is_planned_smaller_and_trained_longer(surface: Path):
+    said = json.loads(run("plan", "inference", surface, "--loss", "2.5", "--used", "0,1e13", "--json"))
+    alone, used = said["plans"]
+    assert used["n_params"] < 0.5 * alone["n_params"]
+    assert used["n_data"] > 2 * alone["n_data"]
+    assert used["inference"] == pytest.approx(2 * used["n_params"] * 1e13)
+    assert alone["saved"] == pytest.approx(0, abs=1e-9)
+    assert "would cost 0.0% more" in run("plan", "inference", surface, "--loss", "2.5", "--used", "0")
+
+
 @pytest.mark.slow
 def test_a_surface_without_an_optimum_is_still_drawn(surface: Path):
     run("laws", "surface", surface, "--bounds", "A=0:1e-250", "--figure", "flat.png")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import scalinglab as sl
+from scalinglab.errors import BadInput
 from scalinglab.figures import laws as figures
 
 X = np.geomspace(1e3, 1e6, 8)
@@ -47,3 +48,45 @@ def test_isoflop_curves_have_the_colours_of_the_colour_bar():
     labels = [t.get_text() for t in left.get_yticklabels(which="both") if t.get_text()]
     assert len(labels) >= 3
     assert all(float(label) for label in labels)  # 2.4, not 2.4 × 10⁰
+
+
+def precision_surface(bits):
+    n, d, p = (v.ravel() for v in np.meshgrid([1e8, 3e8, 1e9], [2e9, 6e9, 2e10], bits))
+    loss = 1.8 + 480 * (n * (1 - np.exp(-p / 2.5))) ** -0.35 + 2100 * d**-0.37
+    return sl.laws.surface.fit(loss=loss, form="precision", n_params=n, n_data=d, bits=p)
+
+
+def test_a_law_of_several_variables_is_drawn_along_the_one_that_is_no_size():
+    fitted = precision_surface([3.0, 4, 6, 8, 16])
+    figure = figures.sections(fitted)
+    left, right = figure.axes
+    assert (left.get_xlabel(), left.get_ylabel()) == ("bits", "loss")
+    curves = [line for line in left.lines if len(line.get_xdata()) == 80]
+    assert len(curves) == len(left.get_legend().get_texts()) == 6  # of nine pairs of sizes
+    assert curves[0].get_ydata()[0] == pytest.approx(fitted.predict(1e8, 2e9, 3.0))
+    shown = [line.get_ydata() for line in left.lines if len(line.get_xdata()) == 5]
+    assert len(shown) == 6
+    assert set(np.concatenate(shown)) <= set(fitted.law.points.y)
+    assert len(right.lines[1].get_ydata()) == 45
+    assert figures.sections(fitted, along="n_data").axes[0].get_xlabel() == "n_data"
+    with pytest.raises(BadInput, match=r"along='bit'.*bits"):
+        figures.sections(fitted, along="bit")
+
+
+def test_settings_that_were_run_once_are_drawn_against_the_law():
+    shares = np.random.default_rng(0).dirichlet(np.ones(3), size=12).T
+    fitted = sl.laws.surface.fit(
+        loss=1.2 + 0.8 * np.exp(-shares[0]), form="data_mixing_3",
+        variables=dict(zip(("share_1", "share_2", "share_3"), shares, strict=True)),
+    )  # fmt: skip
+    left = figures.sections(fitted).axes[0]
+    assert (left.get_xlabel(), left.get_ylabel()) == ("loss of the law", "loss measured")
+
+
+def test_a_rate_that_grows_with_data_is_drawn_without_a_compute_optimal_line():
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 3e9, 4), np.geomspace(2e9, 6e10, 4)))
+    fitted = sl.laws.surface.fit(n, d, 1.79 * n**-0.7 * d**0.3, form="optimal_learning_rate")
+    assert figures.surface(fitted, loss="learning_rate").axes[0].get_ylabel() == "learning_rate"
+    assert all(
+        "optimal" not in t.get_text() for t in figures.surface(fitted).axes[0].get_legend().get_texts()
+    )

@@ -8,7 +8,7 @@
 | `overtrained`, `error_from_loss` | mlfoundations/scaling: the runs on C4 of the paper's default fit |
 | `fine_grained_experts` | scaling_laws/plotND.py of llm-random/llm-random, the authors' fit to four digits |
 | `data_mixing_2` | yegcjs/mixinglaws: losses of 70M models and the fits that mix_2_domains.ipynb prints |
-| `optimal_learning_rate`, `optimal_batch_size` | the step law, as OLMo-core quotes it |
+| `optimal_learning_rate`, `optimal_batch_size` | the step law, as OLMo-core quotes it; optima of its runs |
 | `precision`, `quantized_after_training` | the paper's text, appendix K, table 2 |
 | `coupled`, `distillation` | the paper's text, equations 1 and 8, table 6; figure 40 |
 | `score_from_loss`, `chinchilla` of a task | the paper's text, tables 1 and 5; the predictions of figure 2 |
@@ -228,6 +228,23 @@ def test_distillation_is_recovered_as_far_as_students_determine_it():
     y = form(x, *DISTILLED, *SUPERVISED) * np.exp(noise)
     law = sl.laws.fit(form, tuple(x), y, bounds={**HELD, "c1": (522.6, 522.6)})
     assert_within_intervals(law, dict(zip(form.names, DISTILLED, strict=False)), wide=("A", "B", "beta"))
+
+
+TABLES = Path(__file__).parents[2] / "examples" / "tables"
+
+
+def test_step_law_comes_back_from_the_optima_of_its_published_runs():
+    """Li et al. 2025: rate ∝ N^-0.713 D^0.307, batch ∝ D^0.571; 41 optima, inside the rates tried."""
+    optima = pd.read_csv(TABLES / "step_law_optima.csv")
+    law = surface.fit(
+        optima, form="optimal_learning_rate", x=("n_params", "n_data"), y="learning_rate", delta=np.inf
+    )
+    ends = law.parameter_intervals()
+    assert ends["by_params"].low < -0.713 < ends["by_params"].high < -0.5
+    assert 0.2 < ends["by_data"].low < 0.307 < ends["by_data"].high
+    batch = sl.laws.fit("optimal_batch_size", optima.n_data, optima.batch_size)
+    low, high = batch.parameter_intervals["by_data"]
+    assert 0.4 < low < 0.571 < high < 0.7
 
 
 # --- recovery with noise --------------------------------------------------------------------------------

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, nearest
 from scalinglab.figures.style import (
     INK,
     MUTED,
     PALETTE,
     SEQUENTIAL,
     band,
+    colors,
+    headroom,
     log_x,
     loglog,
     panels,
@@ -137,27 +138,29 @@ def surface(
     title: str = "",
     loss: str = "loss",
 ) -> Figure:
-    """A surface: its points and the compute-optimal line left, residuals right."""
+    """A surface with its compute-optimal line left, residuals right; `sections` where there is no optimum."""
     n, d = fitted.law.points.x[:2]
     y, spent = fitted.law.points.y, flops_per_param_example * n * d
+    budgets = np.geomspace(spent.min(), spent.max(), 6)
+    farthest = budgets[-1] * 10 if compute is None else max(budgets[-1], np.max(compute))
+    along = np.geomspace(budgets[0], farthest, 40)
+    try:
+        optimal = fitted.compute_optimal(
+            along, flops_per_param_example=flops_per_param_example, intervals=False
+        )
+    except BadInput:  # it does not fall with one of the sizes
+        return sections(fitted, title=title, loss=loss)
     figure, axes = panels(1, 2, size=(4.6, 3.6))
     left, right = axes[0]
     drawn = left.scatter(n, y, c=np.log10(spent), cmap=SEQUENTIAL, s=14, edgecolors="white", linewidths=0.3)
     figure.colorbar(drawn, ax=left, label="log10 FLOPs")
-    budgets = np.geomspace(spent.min(), spent.max(), 6)
     for budget in budgets:
         sizes = np.geomspace(n.min(), n.max(), 60)
         data = budget / flops_per_param_example / sizes
         seen = (data > d.min() / 3) & (data < d.max() * 3)
         shade = drawn.cmap(drawn.norm(np.log10(budget)))  # that of its compute
         left.plot(sizes[seen], fitted.predict(sizes[seen], data[seen]), color=shade, linewidth=0.8)
-    farthest = budgets[-1] * 10 if compute is None else max(budgets[-1], np.max(compute))
-    along = np.geomspace(budgets[0], farthest, 40)
-    with suppress(BadInput):  # a loss that does not fall with one of the sizes has no optimum
-        optimal = fitted.compute_optimal(
-            along, flops_per_param_example=flops_per_param_example, intervals=False
-        )
-        left.plot(optimal.n_params, optimal.loss, color=PALETTE[1], label="compute-optimal")
+    left.plot(optimal.n_params, optimal.loss, color=PALETTE[1], label="compute-optimal")
     if compute is not None:
         best = fitted.compute_optimal(np.atleast_1d(compute), flops_per_param_example=flops_per_param_example)
         left.errorbar(
@@ -166,13 +169,88 @@ def surface(
             yerr=np.abs(np.array(best.loss_interval) - best.loss),
         )  # fmt: skip
     loglog(left, "n_params", loss, title or fitted.law.form.name)
-    if left.get_legend_handles_labels()[1]:
-        left.legend(loc="upper right", frameon=False)
+    left.legend(loc="upper right", frameon=False)
     right.axhline(0, color=MUTED, linewidth=1)
     sized = right.scatter(spent, 100 * fitted.law.residuals, c=np.log10(n), cmap=SEQUENTIAL, s=12)
     figure.colorbar(sized, ax=right, label="log10 n_params")
     log_x(right, xlabel="FLOPs", ylabel="residual / %", title="measured minus surface")
     return figure
+
+
+SIZES = (
+    "n_params",
+    "n_data",
+    "compute",
+    "non_vocab_params",
+    "n_chars",
+)  # what else a form varies is drawn along
+LINES = 6  # of settings, so that a legend holds them
+
+
+def sections(fitted: Surface, *, along: str | None = None, title: str = "", loss: str = "loss") -> Figure:
+    """A law of several variables along one of them, a line for each setting of the others; residuals right.
+
+    Args:
+        along: the variable; default: one that varies with the others held, no size (bits, say) if possible.
+        loss: label of what was measured.
+    """
+    law, x, y = fitted.law, fitted.law.points.x, fitted.law.points.y
+    names, expected = law.form.variables, fitted.predict(*x)
+    if along is not None and along not in names:
+        raise BadInput(f"along={along!r}; {nearest(along, names)}")
+    figure, axes = panels(1, 2, size=(4.6, 3.6))
+    left, right = axes[0]
+    order = sorted(range(len(names)), key=lambda i: (names[i] != along, names[i] in SIZES))
+    if (place := next((i for i in order if _settings(x, i)[1]), None)) is None:  # every setting was run once
+        left.axline((y.min(), y.min()), slope=1, color=PALETTE[0], linewidth=1)
+        points(left, expected, y, color=INK, markersize=4)
+        left.set(xlabel=f"{loss} of the law", ylabel=f"{loss} measured")
+    else:
+        _draw_sections(left, fitted, place)
+        left.set_ylabel(loss)
+    left.set_title(title or law.form.name)
+    right.axhline(0, color=MUTED, linewidth=1)
+    unit, factor = ("residual / %", 100.0) if law.log else ("residual", 1.0)
+    points(right, expected, factor * law.residuals, color=INK, markersize=3)
+    right.set(xlabel=f"{loss} of the law", ylabel=unit, title="measured minus law")
+    return figure
+
+
+def _settings(x: np.ndarray, place: int) -> tuple[np.ndarray, list[int]]:
+    """The setting of all variables but one of each point, and the settings with several points."""
+    _, which, counts = np.unique(np.delete(x, place, axis=0), axis=1, return_inverse=True, return_counts=True)
+    return which.ravel(), [int(i) for i in np.flatnonzero(counts > 1)]
+
+
+def _draw_sections(axis: Axes, fitted: Surface, place: int) -> None:
+    """Points and law along one variable, for settings of the others spread over those with several points."""
+    names, x, y = fitted.law.form.variables, fitted.law.points.x, fitted.law.points.y
+    which, several = _settings(x, place)
+    chosen = [several[i] for i in np.linspace(0, len(several) - 1, min(LINES, len(several))).astype(int)]
+    at = x[place]
+    wide = at.min() > 0 and (names[place] in SIZES or at.max() > 30 * at.min())
+    sizes = (np.geomspace if wide else np.linspace)(at.min(), at.max(), 80)
+    for setting, color in zip(chosen, colors(chosen), strict=True):
+        mine = which == setting
+        others = np.repeat(x[:, mine][:, :1], len(sizes), axis=1)
+        others[place] = sizes
+        axis.plot(sizes, fitted.predict(*others), color=color, label=_setting(names, others[:, 0], place))
+        points(axis, at[mine], y[mine], color=color, markersize=4)
+    few = f"{len(chosen)} of {len(np.unique(which))} settings"
+    axis.legend(fontsize="x-small", title=few, title_fontsize="x-small", loc="upper right")
+    axis.set_xlabel(names[place])
+    if wide:
+        log_x(axis, xlabel=names[place])
+    if fitted.law.log and y.max() > 4 * y.min():
+        axis.set_yscale("log")
+        headroom(axis, 0.35)
+    else:
+        low, high = axis.get_ylim()
+        axis.set_ylim(low, high + 0.6 * (high - low))
+
+
+def _setting(names: Sequence[str], values: np.ndarray, place: int) -> str:
+    return ", ".join(f"{n} {v:.3g}" for i, (n, v) in enumerate(zip(names, values, strict=True)) if i != place)
 
 
 @renamed_arguments(flops="flops_per_param_example")

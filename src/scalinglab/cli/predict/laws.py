@@ -234,10 +234,13 @@ def surface(
     def figure() -> Any:
         from scalinglab.figures import laws as figures
 
-        return figures.surface(fitted, compute=budgets, flops_per_param_example=table.flops_per_param_example)
+        if fitted.law.form.variables != ("n_params", "n_data"):
+            return figures.sections(fitted, loss=asked.y)
+        return figures.surface(
+            fitted, compute=budgets, flops_per_param_example=table.flops_per_param_example, loss=asked.y
+        )
 
-    if fitted.law.form.variables == ("n_params", "n_data"):
-        document |= drawing.draw(figure, table.file, "surface")
+    document |= drawing.draw(figure, table.file, "surface")
     table.finish(document, best)
 
 

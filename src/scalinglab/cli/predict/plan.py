@@ -41,6 +41,34 @@ def optimal(
     table.finish({**document, "notes": asked.notes(fitted.law.points.notes)}, rows)
 
 
+@app.command("inference")
+@takes(table=Surface)
+def inference(
+    table: Surface,
+    loss: Annotated[float, typer.Option(help="The loss to reach, e.g. 2.3; above the floor of the surface.")],
+    used: Annotated[
+        str, typer.Option(help="Tokens (or examples) that the model will process in use: '1e13' or '0,1e12'.")
+    ],
+) -> None:
+    """Find the model that reaches a loss with the fewest FLOPs of training and use together.
+
+    scalinglab plan inference runs.csv --loss 2.3 --used 0,1e12,1e13
+    """
+    import pandas as pd
+
+    from scalinglab.laws import surface
+    from scalinglab.laws.planning.inference import inference_optimal
+
+    asked = table.ask_surface()
+    fitted = surface.fit(asked.frame, **asked.points)
+    cost = {"flops_per_param_example": table.flops_per_param_example}
+    plans = [inference_optimal(fitted, loss, amount, **cost) for amount in grid(used)]
+    _tell(table, "\n".join(plan.summary() for plan in plans), fitted.law.points.notes)
+    rows = pd.DataFrame([vars(plan) for plan in plans]).drop(columns="compute_optimal")
+    document = {"parameters": fitted.parameters, "plans": rows.to_dict("records")}
+    table.finish({**document, "notes": asked.notes(fitted.law.points.notes)}, rows)
+
+
 @app.command("approaches")
 @takes(table=Surface)
 def approaches(

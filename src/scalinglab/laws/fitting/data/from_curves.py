@@ -173,7 +173,7 @@ def points_of(
     if not mixed:
         _one_kind(frame, names)
     frame, notes = _without_copies(frame, y)
-    notes += _doubts(frame, names)
+    notes += _doubts(frame.drop(columns=y), names)
     if error is None and isinstance(x, str) and f"{y}_stderr" in frame:
         error, note = _standard_error(frame, f"{y}_stderr")
         notes.append(note)
