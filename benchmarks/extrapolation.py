@@ -71,12 +71,12 @@ def load(path: str | None = None) -> list[Curve]:
     return curves
 
 
-def synthetic(count: int) -> list[Curve]:
-    """The first curves of every synthetic family; the family is the domain."""
+def synthetic(count: int, first: int = 0) -> list[Curve]:
+    """So many curves of every synthetic family from this seed on; the family is the domain."""
     return [
         Curve(kind, "", str(seed), *families.curve(kind, seed))
         for kind in families.FAMILIES
-        for seed in range(count)
+        for seed in range(first, first + count)
     ]
 
 
@@ -232,9 +232,10 @@ def main() -> None:
     parser.add_argument("--families", action="store_true", help="score synthetic families instead")
     parser.add_argument("--cuts", action="store_true", help="score from earlier cut-offs instead")
     parser.add_argument("--count", type=int, default=30, help="synthetic curves of each family")
+    parser.add_argument("--first", type=int, default=0, help="the first seed of the synthetic curves")
     asked = parser.parse_args()
     if asked.families:
-        found = ours(synthetic(asked.count))
+        found = ours(synthetic(asked.count, asked.first))
         print(means(found, "domain"), means(found, "points"), sep="\n\n")
         return
     curves = load(asked.curves)
