@@ -284,6 +284,14 @@ def difference(
     )  # fmt: skip
 
 
+def differences(quantity: str, a: Scan, b: Scan, note: str, relation: str = "=") -> list[Row]:
+    """The difference of the exponents of the best loss, and that of the best error: both scale alike (S1)."""
+    return [
+        difference(quantity + words, a, b, note, relation, [metric])
+        for words, metric in (("", METRICS[0]), (", of the error", METRICS[2]))
+    ]
+
+
 # --- figures -----------------------------------------------------------------------------------------
 
 
