@@ -136,7 +136,7 @@ def compare(
         size_ends = _quantiles(values, tails)
         examples = compute / flops_per_param_example / size
         found.append(Approach(name, exponent, ends, size, size_ends, examples, grid, best))
-    fitted = surface.fit(n, d, used.y, runs=used.runs if used.blocked else None)
+    fitted = surface.fit(*table.x, table.y, runs=table.runs, nan_policy=nan_policy, seed=seed)
     optimal = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, level=level)
     found.append(Approach(
         "3 surface", *fitted.allocation_exponent(level),

@@ -22,6 +22,7 @@ from scalinglab.laws.fitting.data import points
 
 SEEN = ("tokens", "examples")  # columns of the data seen at each checkpoint
 DIGITS = 5  # from which on two runs do not measure the same by chance
+SIZES = ("n_params", "n_data")  # of a surface
 REDUCE = ("auto", "best", "last", "all")
 
 
@@ -197,7 +198,7 @@ def points_of(
         columns[0] if isinstance(x, str) else columns,
         measured,
         errors,
-        frame["__run"].to_numpy(),
+        pd.factorize(frame["__run"])[0],  # by row, as for arrays: what is resampled does not hang on names
         tuple(notes),
     )
 
@@ -242,7 +243,15 @@ def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
 
 
 def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
-    """A law is of one kind of network on one kind of data."""
+    """A law is of one kind of network on one kind of data, and one of a size is not one of two."""
+    for size, other in (SIZES, SIZES[::-1]):
+        if names == [size] and other in frame and frame.groupby(size)[other].nunique().max() > 1:
+            first = f"{frame[other].min():.12g}"
+            raise BadInput(
+                f"points of one {size} differ in {other}, so no law of {size} alone follows from them: fit a "
+                f"surface of both (laws surface, surface.fit), choose one (--where {other}={first}), or fit all "
+                "in one (mixed=True, --mixed)"
+            )
     for column in ("model", "dataset", "task", "domain", "experiment", "source"):
         if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
             if column == "model" and _names_sizes(frame, names):
