@@ -114,7 +114,7 @@ def test_a_surface_that_bends_is_told_apart_from_one_that_does_not(tmp_path: Pat
     p = [fitted.bend_pvalue for fitted in fits]
     assert p[0] > 0.01 > p[1]
     assert sl.answer(bent)["power law"].startswith("A power law? Not quite")
-    assert "widened for it" in sl.answer(bent)["power law"]
+    assert "allow for it" in sl.answer(bent)["power law"]
     # said wherever intervals beyond the runs are printed, and once
     best = [fitted.compute_optimal(1e24) for fitted in fits]
     for said in ([fitted.summary() for fitted in fits], [found.summary() for found in best]):

@@ -272,7 +272,7 @@ def _follows(fitted: Surface) -> str:
     if p < BENT:
         return (
             f"Not quite: residuals of {scatter:.2g} % bend with size (p = {p:.1g}), which a sum of two power "
-            "laws does not; the intervals of loss and sizes below are widened for it."
+            "laws does not; the intervals of loss and sizes below allow for it."
         )
     if p < 0.05:
         return (
@@ -289,7 +289,8 @@ def _ten_times(best: Optimal, y: str) -> str:
     low, high = (end[1] for end in best.loss_interval)
     return (
         f"Ten times the largest run ({best.compute[1]:.2g} FLOPs) takes the best {y} from "
-        f"{best.loss[0]:.4g} to {best.loss[1]:.4g} (95 %: {low:.4g} to {high:.4g})."
+        f"{best.loss[0]:.4g} to {best.loss[1]:.4g} (95 %: {low:.4g} to {high:.4g}), if the exponents "
+        "stay the same."
     )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import scalinglab as sl
 from scalinglab.laws import surface
@@ -33,11 +34,12 @@ def matern(a: np.ndarray, b: np.ndarray, reach: float) -> np.ndarray:
     return (1 + 5**0.5 * r + 5 / 3 * r**2) * np.exp(-(5**0.5) * r)
 
 
-def slopes(law, x: np.ndarray) -> np.ndarray:
-    """Root mean square of the two slopes of ln f, by the formula of the form."""
+def field_covariance(law, x: np.ndarray, reach: float) -> np.ndarray:
+    """Of δ at x, with the root mean square of the two slopes of ln f by the formula of the form."""
     p = law.parameters
     falls = p["alpha"] * p["A"] * x[0] ** -p["alpha"], p["beta"] * p["B"] * x[1] ** -p["beta"]
-    return np.sqrt((falls[0] ** 2 + falls[1] ** 2) / 2) / law.predict(tuple(x))
+    slope = np.sqrt((falls[0] ** 2 + falls[1] ** 2) / 2) / law.predict(tuple(x))
+    return matern(np.log(x), np.log(x), reach) * np.outer(slope, slope)
 
 
 def gradient(law, x: np.ndarray) -> np.ndarray:
@@ -48,31 +50,42 @@ def gradient(law, x: np.ndarray) -> np.ndarray:
     return np.array(rows).T / law.predict((n, d))[:, None]
 
 
-def test_every_model_is_the_conditional_gaussian_with_free_parameters(law):
-    """Against one dense Gaussian of runs and places in which the parameters have a very wide prior."""
+def test_every_model_is_kriging_by_generalised_least_squares(law):
+    """Against the textbook's formulas, whose parameters are fitted anew with each covariance of δ."""
     error = FormError(law)
     asked = Quantities.values(FAR)
     x = np.concatenate([law.points.x, FAR], axis=1)
     design = gradient(law, x)
     design = design @ np.linalg.inv(np.linalg.qr(design[: N.size], mode="r"))
-    wide = 1e5 * design @ design.T
-    r, likelihood = law.residuals, []
+    design, there = design[: N.size], design[N.size :]
+    r, likelihood, middles, rests = law.residuals, [], [], []
+    shares = error._shares(asked)
     for field in error.fields:
-        middle, spread = error._predicted(asked, error._shares(asked), field, own=1.0)
+        middle, added = error._predicted(asked, shares, field)
         for k, ratio in enumerate(field.ratio):
-            scaled = slopes(law, x)
-            delta = matern(np.log(x), np.log(x), field.range) * np.outer(scaled, scaled)
-            joint = np.eye(len(r) + 2) + ratio * delta + wide
-            seen, cross = joint[: len(r), : len(r)], joint[len(r) :, : len(r)]
+            delta = ratio * field_covariance(law, x, field.range)
+            seen, cross = np.eye(N.size) + delta[: N.size, : N.size], delta[N.size :, : N.size]
             inverse = np.linalg.inv(seen)
-            assert middle[k] == pytest.approx(cross @ inverse @ r, rel=5e-3, abs=1e-5)
-            rest = joint[len(r) :, len(r) :] - cross @ inverse @ cross.T
-            assert spread[k] == pytest.approx(field.noise[k] * np.sqrt(np.diag(rest)), rel=2e-3)
-            squares = r @ inverse @ r
-            likelihood.append(-0.5 * np.linalg.slogdet(seen)[1] - error.dof / 2 * np.log(squares))
-            likelihood[-1] += np.log(15) if ratio == 0 else 0.0  # three ranges of five, one prior of no error
+            information = design.T @ inverse @ design
+            moved = np.linalg.solve(information, design.T @ inverse @ r)
+            left = r - design @ moved
+            middles.append(there @ moved + cross @ inverse @ left)
+            assert middle[k] == pytest.approx(middles[-1], rel=5e-3, abs=1e-5)
+            free = there - cross @ inverse @ design
+            rest = delta[N.size :, N.size :] - cross @ inverse @ cross.T
+            rest += free @ np.linalg.solve(information, free.T)
+            assert np.sum(shares**2, axis=1) + added[k] == pytest.approx(np.diag(rest), rel=5e-3)
+            squares = left @ inverse @ left
+            rests.append(squares / error.dof * rest)
+            logs = np.linalg.slogdet(seen)[1] + np.linalg.slogdet(information)[1]
+            likelihood.append(-0.5 * logs - error.dof / 2 * np.log(squares))
+            likelihood[-1] += np.log(15) if ratio == 0 else 0.0  # three ranges of five; one prior of no error
     weight = np.exp(np.array(likelihood) - max(likelihood))
-    assert np.concatenate([f.weight for f in error.fields]) == pytest.approx(weight / weight.sum(), abs=2e-3)
+    weight /= weight.sum()
+    assert np.concatenate([f.weight for f in error.fields]) == pytest.approx(weight, abs=2e-3)
+    moved = np.array(middles) - weight @ np.array(middles)
+    whole = np.tensordot(weight, rests, 1) + np.einsum("k,ki,kj->ij", weight, moved, moved)
+    assert error.covariance(FAR)[0] == pytest.approx(whole, rel=0.02)
     # ρ is the slope of δ over that of ln f
     reach = error.fields[-1].range
     assert np.sqrt(error.fields[-1].ratio) * error.noise * MATERN_SLOPE / reach == pytest.approx(SLOPE_ERRORS)
@@ -88,6 +101,47 @@ def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
     n = best[0] * np.exp(steps)
     changed = np.log(law.predict((n, best[0] * best[1] / n))) + s * np.log(n)
     assert linear == pytest.approx(steps[changed.argmin(axis=0), 0], rel=0.02)
+
+
+def test_ends_are_those_of_the_average_of_student_distributions(law):
+    """By scanning its distribution; of an interval twice the linearised one, the fit counts twice."""
+    error, asked = FormError(law), Quantities.values(FAR)
+    shares = error._shares(asked)
+    fit, quantile = np.sum(shares**2, axis=1), stats.t.ppf(0.975, error.dof)
+    usual = quantile * error.noise * np.sqrt(fit)
+    grid = np.linspace(-30, 30, 60001)[:, None] * usual
+    for stretch in (1.0, 2.0):
+        below, above = error.ends(asked, 0.95, np.array([stretch * usual] * 2))
+        chance = np.zeros_like(grid)
+        for field in error.fields:
+            middle, added = error._predicted(asked, shares, field)
+            spread = field.noise[:, None] * np.sqrt(stretch**2 * fit + added)
+            parts = zip(field.weight, middle, spread, strict=True)
+            chance += sum(w * stats.t.cdf((grid - m) / s, error.dof) for w, m, s in parts)
+        left = np.sqrt(sum(np.sum(f.weight * f.noise**2) for f in error.fields)) / error.noise
+        left = left if error.fields[0].weight[0] < 0.05 else 1.0  # kept while the form is not ruled out
+        for found, share, side in ((below, 0.025, -1), (above, 0.975, 1)):
+            end = side * grid[np.abs(chance - share).argmin(axis=0), 0] / usual[0] * usual
+            assert found == pytest.approx(np.maximum(end, left * stretch * usual), rel=2e-3)
+    half = np.array([0.5 * usual, np.full(2, np.inf)])
+    below, above = error.ends(asked, 0.95, half)
+    assert below == pytest.approx(0.5 * error.ends(asked, 0.95, np.array([usual] * 2))[0]), (
+        "scaled as a whole"
+    )
+    assert np.isinf(above).all(), "an open end stays open"
+
+
+def test_residuals_that_the_error_of_the_form_explains_are_no_noise():
+    """Runs of another form without noise: intervals that take the misfit for noise are wider."""
+    truth = 1.5 + (1.2 * (N / 1e8) ** -0.6 + 0.9 * (D / 2e9) ** -0.5) ** 0.5
+    noise = np.exp(1e-4 * np.random.default_rng(0).standard_normal(N.size))
+    fitted = surface.fit(N, D, truth * noise)
+    assumed, averaged = (
+        np.log(np.divide(*fitted.interval(3e9, 6e10, assume_form=a)[::-1])) for a in (True, False)
+    )
+    assert averaged < 0.5 * assumed
+    low, high = fitted.interval(3e9, 6e10)
+    assert low <= 1.5 + (1.2 * 30**-0.6 + 0.9 * 30**-0.5) ** 0.5 <= high
 
 
 def test_exact_runs_and_few_runs_are_not_widened():

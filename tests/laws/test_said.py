@@ -42,7 +42,7 @@ def test_an_optimum_is_told_with_its_intervals_and_how_far_it_lies():
     assert [c.strip().split(" … ") for c in ends[10:].split("   ") if "…" in c] == [
         ["1e+09", "1e+11"], ["2e+10", "4e+10"], ["2", "2.2"]
     ]  # fmt: skip
-    assert far.strip() == "4 times the largest compute measured"
+    assert far.strip() == "4 times the largest compute measured, if the exponents stay the same"
     assert note == "note: it bends"
     assert "only a range:" in optimal(low=0.99e9).summary()
     assert len(optimal(beyond=1.0).summary().splitlines()) == 3, "inside: neither distance nor caution"

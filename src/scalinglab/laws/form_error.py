@@ -8,8 +8,9 @@ surface has a Student distribution, and these are averaged by the restricted lik
 (Patterson and Thompson 1971). Half of the prior is on ρ = 0, a form that holds.
 
 Within the runs δ is known as well as the noise allows. Beyond them it continues with the slopes it may have,
-so intervals grow with the distance; those of a surface that follows its form hardly change. The few sizes of
-a curve in one variable show little of δ: there the prior counts.
+so intervals grow with the distance; those of a surface that follows its form hardly change. Residuals that δ
+explains are no noise: where they rule the form out, the average may be narrower than the interval that takes
+them for it. The few sizes of a curve in one variable show little of δ: there the prior counts.
 """
 
 from __future__ import annotations
@@ -150,31 +151,26 @@ class FormError:
 
     # --- intervals -----------------------------------------------------------------------------------
 
-    def widened(
+    def averaged(
         self, asked: Quantities, centre: Any, ends: Interval, level: float, *, measured: bool = False
     ) -> Interval:
-        """The ends of intervals that assume the form, of exp(quantity) around `centre`, moved outwards.
-
-        What the form may miss is added in quadrature, in logarithms. It comes from the linearised fit: where
-        that is less certain than the interval, it is reduced in the same proportion.
+        """The ends of intervals that assume the form, of exp(quantity) around `centre`, moved to the average.
 
         Args:
             measured: whether the intervals are those of one more run, its noise included.
         """
-        usual, *added = (v.reshape(np.shape(centre)) for v in self.added(asked, level, measured))
-        found = []
-        for side, end, more in zip((-1, 1), ends, added, strict=True):
-            with np.errstate(divide="ignore"):
-                half = np.abs(np.log(np.asarray(end, float) / centre))
-            found.append(centre * np.exp(side * np.hypot(half, more * np.minimum(half / usual, 1.0))))
+        with np.errstate(divide="ignore"):
+            halves = np.abs(np.log(np.array([np.asarray(end, float) / centre for end in ends])))
+        below, above = self.ends(asked, level, halves.reshape(2, -1), measured)
+        found = (centre * np.exp(v.reshape(np.shape(centre))) for v in (-below, above))
         return Interval(*(float(v) if np.ndim(v) == 0 else v for v in found))
 
-    def widened_optimum(
+    def averaged_optimum(
         self, best: np.ndarray, low: np.ndarray, high: np.ndarray, level: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The ends, each (3, computes), of the best n_params, n_data and loss, moved outwards."""
-        n = self.widened(self.splits(best[:2]), best[0], Interval(low[0], high[0]), level)
-        loss = self.widened(Quantities.values(best[:2]), best[2], Interval(low[2], high[2]), level)
+        """The ends, each (3, computes), of the best n_params, n_data and loss, moved to the average."""
+        n = self.averaged(self.splits(best[:2]), best[0], Interval(low[0], high[0]), level)
+        loss = self.averaged(Quantities.values(best[:2]), best[2], Interval(low[2], high[2]), level)
         product = best[0] * best[1]
         return np.stack([n.low, product / n.high, loss.low]), np.stack([n.high, product / n.low, loss.high])
 
@@ -189,49 +185,85 @@ class FormError:
         bend = np.maximum(values[:, 0] - 2 * values[:, 1] + values[:, 2], 1e-12) / STEP**2
         return Quantities(places[..., ::2], np.array([1.0, -1.0]) / (2 * STEP * bend[:, None]))
 
-    def added(
-        self, asked: Quantities, level: float, measured: bool = False
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(quantities,) half the usual interval of the linearised fit, and what joins it below and above.
+    def ends(self, asked: Quantities, level: float, halves: np.ndarray, measured: bool = False) -> np.ndarray:
+        """(2, quantities) how far the ends of the average lie below and above the fitted quantity.
 
-        The ends of the average are hypot(usual, joined) away from the fitted quantity, or nearer.
+        What is uncertain of the parameters is stretched to the interval that assumes the form: the linearised
+        fit knows neither its sides nor, where it is nearly degenerate, its width. No end is nearer than that
+        interval's; where the residuals rule the form out, than it would be with the noise that δ leaves.
+
+        Args:
+            halves: (2, quantities) those of the interval that assumes the form; infinite where it is open.
         """
         if not self.shows:
-            return np.ones(len(asked.weight)), *np.zeros((2, len(asked.weight)))
-        shares, own = self._shares(asked), float(measured)
-        usual = level_quantile(level, self.dof) * self.noise * np.sqrt(np.sum(shares**2, axis=1) + own)
-        parts = [self._predicted(asked, shares, field, own) for field in self.fields]
-        middle, spread = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+            return halves
+        shares = self._shares(asked)
+        fit = np.maximum(np.sum(shares**2, axis=1) + float(measured), 1e-300)
+        usual = level_quantile(level, self.dof) * self.noise * np.sqrt(fit)
+        parts = [self._predicted(asked, shares, field) for field in self.fields]
+        middle, added = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        noise, weight = (np.concatenate([getattr(f, v) for f in self.fields]) for v in ("noise", "weight"))
+        left = np.sqrt(weight @ noise**2) / self.noise if self.chance > level else 1.0
+        found = []
+        for side, half in zip((-1, 1), halves, strict=True):
+            stretch = np.where(np.isfinite(half), half, usual) / usual
+            less = np.minimum(stretch, 1.0)
+            spread = noise[:, None] * np.sqrt(np.maximum(fit * stretch**2 + added * less**2, 1e-300))
+            end = side * mixture_quantile(middle * less, spread, weight, self.dof, 0.5 + side * level / 2)
+            found.append(np.where(np.isfinite(half), np.maximum(end, left * half), half))
+        return np.array(found)
+
+    def covariance(self, x: np.ndarray) -> tuple[np.ndarray, float]:
+        """(n, n) of what is not known of ln L at x (variables, n), and the variance of the noise of one run.
+
+        Both are averages over errors of the form.
+        """
+        asked = Quantities.values(x)
+        shares, logs, unit = self._shares(asked), np.log(x[self.varied]), self.slope(x)
+        within, middle = np.zeros((x.shape[1],) * 2), []
+        for field in self.fields:
+            at_runs, taken, seen = self._shared(asked, shares, field)
+            both = at_runs @ shares.T
+            alone = _matern(logs, logs, field.range) * np.outer(unit, unit) - both - both.T + taken @ shares.T
+            for ratio, noise, weight in zip(field.ratio, field.noise, field.weight, strict=True):
+                shrunk = ratio * seen / (1 + ratio * field.variance)
+                within += weight * noise**2 * (shares @ shares.T + ratio * (alone - shrunk @ seen.T))
+                middle.append(shrunk @ (field.axes.T @ self.seen))
         weight = np.concatenate([field.weight for field in self.fields])
-        low, high = (
-            mixture_quantile(middle, spread, weight, self.dof, share)
-            for share in (0.5 - level / 2, 0.5 + level / 2)
-        )
-        joined = (np.sqrt(np.maximum(end**2 - usual**2, 0.0)) * (end > 0) for end in (-low, high))
-        return np.maximum(usual, 1e-300), *joined
+        moved = np.array(middle) - weight @ np.array(middle)
+        noise = np.concatenate([field.noise for field in self.fields])
+        return within + (moved.T * weight) @ moved, float(weight @ noise**2)
 
     def _predicted(
-        self, asked: Quantities, shares: np.ndarray, field: Field, own: float
+        self, asked: Quantities, shares: np.ndarray, field: Field
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(k, quantities) mean and standard deviation of quantity − fitted quantity.
+        """(k, quantities) mean of quantity − fitted quantity, and the variance that δ adds over the noise's.
 
-        That is δ at the places of the quantity less what the fit took over of δ and of the noise at the runs.
+        That is δ at the places of the quantity less what the fit took over of δ at the runs.
         """
-        logs = np.log(asked.places[self.varied])
-        weight = asked.weight * self.slope(asked.places)
-        at_runs = _matern(logs.reshape(len(logs), -1), self.logs, field.range) * self.unit
-        at_runs = np.einsum("qm,qmn->qn", weight, at_runs.reshape(*weight.shape, -1))
+        at_runs, taken, seen = self._shared(asked, shares, field)
+        logs, weight = np.log(asked.places[self.varied]), asked.weight * self.slope(asked.places)
         at_places = np.array([
             w @ _matern(logs[:, q], logs[:, q], field.range) @ w for q, w in enumerate(weight)
         ])  # fmt: skip
-        taken = shares @ field.covariance
         alone = at_places - 2 * np.sum(at_runs * shares, axis=1) + np.sum(taken * shares, axis=1)
-        seen = (at_runs - taken) @ self.contrasts @ field.axes  # covariance with the contrasts
         ratio = field.ratio[:, None]
         shrunk = seen[None] / (1 + ratio * field.variance)[:, None]  # (k, quantities, contrasts)
         middle = ratio * (shrunk @ (field.axes.T @ self.seen))
-        variance = np.sum(shares**2, axis=1) + own + ratio * alone - ratio**2 * np.sum(shrunk * seen, axis=-1)
-        return middle, field.noise[:, None] * np.sqrt(np.maximum(variance, 1e-300))
+        return middle, np.maximum(ratio * alone - ratio**2 * np.sum(shrunk * seen, axis=-1), 0.0)
+
+    def _shared(
+        self, asked: Quantities, shares: np.ndarray, field: Field
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Covariances with δ at the runs, (quantities, runs), of δ and of what the fit took over of it.
+
+        And that of their difference with the contrasts, (quantities, contrasts).
+        """
+        logs, weight = np.log(asked.places[self.varied]), asked.weight * self.slope(asked.places)
+        at_runs = _matern(logs.reshape(len(logs), -1), self.logs, field.range) * self.unit
+        at_runs = np.einsum("qm,qmn->qn", weight, at_runs.reshape(*weight.shape, -1))
+        taken = shares @ field.covariance
+        return at_runs, taken, (at_runs - taken) @ self.contrasts @ field.axes
 
     def _shares(self, asked: Quantities) -> np.ndarray:
         """(quantities, runs) what the fitted quantity takes over of each run's residual."""

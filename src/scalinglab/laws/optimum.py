@@ -39,7 +39,7 @@ class Optimal(Shown):
         level: of the intervals.
         method: "profile" or "bootstrap"; empty without intervals.
         beyond: `compute` over the largest compute of the runs behind the surface.
-        caution: what the form is seen to miss, for which intervals are widened; empty where nothing is.
+        caution: what the form is seen to miss, for which intervals allow; empty where nothing is.
     """
 
     compute: Any
@@ -97,7 +97,8 @@ class Optimal(Shown):
                 cells = (f"{f'{low:.3g} … {high:.3g}':>23}" for low, high in ends.values())
                 lines.append(f"{f'{100 * self.level:g} %':>10}" + "".join(cells))
             if row["times_beyond"] > 1:
-                lines.append(f"{'':>10}{row['times_beyond']:.3g} times the largest compute measured")
+                far = f"{row['times_beyond']:.3g} times the largest compute measured"
+                lines.append(f"{'':>10}{far}, if the exponents stay the same")
         if caution and self.caution and np.max(self.beyond) > 1:
             lines.append(f"note: {self.caution}")
         return "\n".join(lines)

@@ -6,8 +6,8 @@ the others, `scalinglab.laws.optimum` has the best use of compute.
 Intervals come from profile likelihood with Student's quantile below `MANY` runs a parameter and from a
 bootstrap over runs from there on. On small designs resampling loses whole sizes, and wild residuals of a fit
 that nearly interpolates are far too small; the profile holds there, also where a parameter is at its bound
-or barely determined (`benchmarks/coverage.py`). Intervals of the loss and of the optimum are then widened for
-what the form may miss (`form_error`); those of the parameters assume the form. What the runs do not determine
+or barely determined (`benchmarks/coverage.py`). Intervals of the loss and of the optimum allow for what
+the form may miss (`form_error`); those of the parameters assume the form. What the runs do not determine
 raises `NotDetermined`.
 """
 
@@ -121,7 +121,7 @@ class Surface(Shown):
             return ends
         places = np.array(np.broadcast_arrays(*(np.asarray(v, float) for v in x)))
         asked = Quantities.values(places.reshape(len(places), -1))
-        return self.form_error.widened(asked, self.predict(*x), ends, level, measured=of == "measurement")
+        return self.form_error.averaged(asked, self.predict(*x), ends, level, measured=of == "measurement")
 
     @cached_property
     def bootstrap(self) -> Bootstrap:
@@ -207,7 +207,7 @@ class Surface(Shown):
             self._require_exponents()
             low, high = self._optimum_ends(flat / flops_per_param_example, level)
         if intervals and not assume_form:
-            low, high = self.form_error.widened_optimum(best, low, high, level)
+            low, high = self.form_error.averaged_optimum(best, low, high, level)
         shaped = [_like(total, v) for v in (*best, *low, *high)]
         exponent = _like(total, np.log(nearby[0] / best[0]) / np.log(1.01))
         ends = [Interval(shaped[3 + i], shaped[6 + i]) for i in range(3)]

@@ -42,7 +42,7 @@ def caution(pvalue: float) -> str:
         return ""
     return (
         f"residuals bend with size (p = {pvalue:.1g}), which the form does not; intervals of the loss and of "
-        "the optimum are widened for it, those of the parameters assume the form"
+        "the optimum allow for it, those of the parameters assume the form"
     )
 
 

@@ -2,7 +2,7 @@
 
 Backtests need points to spare. With four to seven sizes the prediction is that of y = E + A x^-c, E ≥ 0, of
 which the pure power law is the case E = 0: its profile interval runs over both forms, so that nothing is
-chosen by a criterion that few points cannot feed, and is widened for what the form may miss (`form_error`).
+chosen by a criterion that few points cannot feed, and allows for what the form may miss (`form_error`).
 Intervals that stay open are refused. More than three times the largest size is refused where the curve still
 steepens on log axes, and where the way beyond it is longer, in ln x, than one and a half times the range of
 the sizes.
@@ -55,7 +55,7 @@ def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
     law = law_of(data)
     _refuse_steepening(data, at)
     assumed, mean = law.interval(at, level, of="measurement"), np.asarray(law.predict(at))
-    low, high = FormError(law).widened(Quantities.values(at[None]), mean, assumed, level, measured=True)
+    low, high = FormError(law).averaged(Quantities.values(at[None]), mean, assumed, level, measured=True)
     told = at <= furthest(data)
     return mean, np.where(told, low, 0.0), np.where(told, high, np.inf)
 
