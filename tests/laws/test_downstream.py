@@ -60,20 +60,24 @@ def test_without_use_the_optimum_is_the_compute_optimal_one(surface):
     assert plan.saved == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.slow
-def test_more_use_asks_for_smaller_models_at_the_same_loss(surface):
+def test_the_cheapest_model_is_that_of_a_fine_grid(surface):
+    """Along the curve of equal loss, by the formula of the surface; with other FLOPs, too."""
     loss = surface.compute_optimal(1e21, intervals=False).loss
-    plans = [inference_optimal(surface, loss, used) for used in (0.0, 1e11, 1e13)]
-    sizes = [p.n_params for p in plans]
-    assert sizes[0] > sizes[1] > sizes[2]
-    for p in plans:
-        assert surface.predict(p.n_params, p.n_data) == pytest.approx(loss, rel=1e-8)
-    # the condition of the minimum: no neighbour on the curve of equal loss is cheaper
-    best = plans[2]
-    for factor in (0.97, 1.03):
-        n = best.n_params * factor
+    n = np.geomspace(1e8, 1e10, 200001)
+    with np.errstate(invalid="ignore"):
         d = ((loss - 1.8172 - 477.83 * n**-0.34731) / 2143.4) ** (-1 / 0.36717)
-        assert 6 * n * d + 2 * n * 1e13 > best.training + best.inference
+    sizes = []
+    for used, training, use in ((1e11, 6.0, 2.0), (1e13, 6.0, 2.0), (1e13, 8.0, 1.0)):
+        found = inference_optimal(surface, loss, used, flops_per_param_example=training, flops_of_use=use)
+        cost = training * n * d + use * n * used
+        best = np.nanargmin(cost)
+        assert found.n_params == pytest.approx(n[best], rel=2e-3)
+        assert found.n_data == pytest.approx(d[best], rel=1e-2)
+        assert found.training + found.inference == pytest.approx(cost[best], rel=1e-6)
+        alone = np.nanargmin(n * d)
+        assert found.saved == pytest.approx(cost[alone] / cost[best] - 1, rel=1e-3)
+        sizes.append(found.n_params)
+    assert sizes[0] > sizes[2] > sizes[1], "the more use counts, the smaller the model"
 
 
 def test_a_loss_below_the_floor_is_refused(surface):

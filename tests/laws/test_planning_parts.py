@@ -245,8 +245,10 @@ def test_a_parabola_has_its_vertex_among_the_sizes_or_none():
 
 def test_intervals_of_refits_leave_out_those_without_an_optimum():
     values = np.r_[np.arange(101.0), np.nan]
-    assert hoffmann._quantiles(values, [0.05, 0.95]) == pytest.approx((5.0, 95.0))
-    assert np.isnan(hoffmann._quantiles(np.array([np.nan]), [0.05, 0.95])).all()
+    assert hoffmann._quantiles(values, 0.9) == pytest.approx((5.0, 95.0))
+    assert hoffmann._quantiles(values, 0.9, 10.0) == pytest.approx((-5.0, 95.0)), "too high by ten"
+    assert hoffmann._quantiles(values, 0.9, -10.0) == pytest.approx((5.0, 105.0))
+    assert np.isnan(hoffmann._quantiles(np.array([np.nan]), 0.9)).all()
     assert hoffmann._ends(sl.laws.Interval(1.0, 2.0), ".3f") == "[1.000, 2.000]"
     assert hoffmann._ends(sl.laws.Interval(np.nan, np.nan), ".3f") == "[too few sizes]"
 
@@ -306,6 +308,31 @@ def test_next_runs_of_any_form_promise_the_variance_of_the_fit_with_them():
     assert found.after[-1] == pytest.approx(half, rel=1e-3)
     with pytest.raises(BadInput, match="must hold 3 values: n_params, n_data, bits"):
         plan.next_runs(table, form="precision", budget=1e21, at=1e10)
+
+
+def test_next_runs_on_a_surface_are_the_best_of_all_and_promise_what_kriging_leaves():
+    """Every candidate tried by itself, with what the form may miss; then all runs of a plan at once."""
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 4)))
+    bend = np.exp(0.002 * np.log(n / 1e9) ** 2 + 0.002 * np.random.default_rng(0).standard_normal(n.size))
+    fitted = sl.laws.surface.fit(n, d, (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * bend)
+    target, budget = (3e10, 6e11), 2e22
+    grid = candidates.sane_runs(fitted.law, optimum=True)
+    grid = grid[6 * grid.prod(axis=1) <= budget]
+    known, noise = fitted.form_error.covariance(np.vstack([grid, target]).T)
+    saved = known[:-1, -1] ** 2 / (np.diag(known)[:-1] + noise)
+    thrifty, thorough = np.argmax(saved / grid.prod(axis=1)), np.argmax(saved)
+    left = known[-1, -1] - saved
+    best = thorough if left[thorough] < next_runs.NARROWER**2 * left[thrifty] else thrifty
+    one = plan.next_runs(fitted, budget=budget, at=target, most=1)
+    assert one.runs[0] == pytest.approx(grid[best])
+    found = plan.next_runs(fitted, budget=budget, at=target, most=4)
+    low, high = fitted.interval(*target)
+    assert found.before == pytest.approx(np.log(high / low) / 2), "as laws surface prints it"
+    made = np.vstack([np.repeat(found.runs, found.seeds, axis=0), target])
+    known, noise = fitted.form_error.covariance(made.T)
+    measured = known[:-1, :-1] + noise * np.eye(len(made) - 1)
+    rest = known[-1, -1] - known[-1, :-1] @ np.linalg.solve(measured, known[:-1, -1])
+    assert found.after[-1] / found.before == pytest.approx(np.sqrt(rest / known[-1, -1]), rel=1e-6)
 
 
 def test_candidates_stay_within_what_a_setting_allows():

@@ -7,6 +7,8 @@
 Losses at one compute come from each model size's own points, interpolated in ln L against ln C; nothing is
 extrapolated. A parabola is only the first term of the true valley, A e^(-αu) + B e^(βu): where α ≠ β, or the
 sizes tried do not surround the optimum evenly, its vertex is off, and so is a. `parabola_bias` shows it.
+Intervals of 1 and 2 resample model sizes, and are extended by what the approach gets wrong on the surface of
+approach 3 at the sizes tried.
 """
 
 from __future__ import annotations
@@ -121,22 +123,23 @@ def compare(
     slices = np.asarray(budgets, float) if budgets is not None else default_budgets(spent)
     dense = np.geomspace(slices.min(), slices.max(), 60)
     rng = np.random.default_rng(seed)
+    fitted = surface.fit(*table.x, table.y, runs=table.runs, nan_policy=nan_policy, seed=seed)
     found = []
     for name, grid, pick in (("1 envelope", dense, lowest), ("2 parabolas", slices, vertex)):
-        profile = isoflop(n, spent, used.y, grid)
-        best = np.array([pick(*p) for p in profile])
+        best = np.array([pick(*p) for p in isoflop(n, spent, used.y, grid)])
         exponent, scale = _line(grid, best)
         refits = _refits(n, spent, used.y, grid, pick, draws, rng)
         if len(np.unique(n)) < FEWEST_TO_RESAMPLE:  # resampled sizes would no longer surround the optimum
             refits = np.full_like(refits, np.nan)
-        tails = [0.5 - level / 2, 0.5 + level / 2]
-        ends = _quantiles(refits[:, 0], tails)
-        values = np.exp(refits[:, 1] + refits[:, 0] * np.log(compute))
+        bias = _bias(fitted, used.x, grid, pick, compute, flops_per_param_example)
+        sizes = refits[:, 1] + refits[:, 0] * np.log(compute)
+        ends, size_ends = (
+            _quantiles(v, level, off) for v, off in zip((refits[:, 0], sizes), bias, strict=True)
+        )
         size = float(np.exp(scale + exponent * np.log(compute)))
-        size_ends = _quantiles(values, tails)
         examples = compute / flops_per_param_example / size
+        size_ends = Interval(*map(float, np.exp(size_ends)))
         found.append(Approach(name, exponent, ends, size, size_ends, examples, grid, best))
-    fitted = surface.fit(*table.x, table.y, runs=table.runs, nan_policy=nan_policy, seed=seed)
     optimal = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, level=level)
     found.append(Approach(
         "3 surface", *fitted.allocation_exponent(level),
@@ -146,13 +149,25 @@ def compare(
     return Approaches(float(compute), tuple(found), fitted, notes)
 
 
-def _quantiles(values: np.ndarray, tails: list[float]) -> Interval:
-    """The interval of refits; NaN where there are none."""
+def _bias(
+    fitted: Surface, x: np.ndarray, grid: np.ndarray, pick: Callable[[np.ndarray, np.ndarray], float],
+    compute: float, flops_per_param_example: float,
+) -> tuple[float, float]:  # fmt: skip
+    """What an approach adds to a and to ln n_params at a compute, on the surface at the sizes tried."""
+    n, d = x
+    model = isoflop(n, flops_per_param_example * n * d, fitted.predict(n, d), grid)
+    exponent, scale = _line(grid, np.array([pick(*p) for p in model]))
+    true = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, intervals=False)
+    return exponent - true.exponent, scale + exponent * np.log(compute) - np.log(true.n_params)
+
+
+def _quantiles(values: np.ndarray, level: float, bias: float = 0.0) -> Interval:
+    """The interval of refits, with and without the bias; NaN where there are none."""
     known = values[np.isfinite(values)]
     if not len(known):
         return Interval(np.nan, np.nan)
-    low, high = np.quantile(known, tails)
-    return Interval(float(low), float(high))
+    low, high = np.quantile(known, [0.5 - level / 2, 0.5 + level / 2])
+    return Interval(float(min(low, low - bias)), float(max(high, high - bias)))
 
 
 def _ends(interval: Interval, digits: str) -> str:

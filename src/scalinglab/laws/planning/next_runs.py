@@ -2,16 +2,17 @@
 
 In the linearised fit the prediction at the target has the variance gᵀ M⁻¹ g, with g its gradient by the
 parameters and M = JᵀJ/v the information in the points at hand. A run at x adds j jᵀ/v, j its row of
-the Jacobian and v the noise of one point. Runs are taken greedily, by variance saved per FLOP and by variance
-saved alone (the usual safeguard for a budgeted, diminishing return); the second plan, which is the more
-expensive one, is kept only where it makes the interval a tenth narrower.
+the Jacobian and v the noise of one point. On a surface of two sizes what the form may miss is unknown as
+well, and runs near the target show it (`form_error`). Runs are taken greedily, by variance saved per FLOP and
+by variance saved alone (the usual safeguard for a budgeted, diminishing return); the second plan, which is
+the more expensive one, is kept only where it makes the interval a tenth narrower.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from scalinglab.laws.fitting.data.from_curves import Rows
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE, check_sizes
 from scalinglab.laws.forms.base import Form
+from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.planning.candidates import affordable, price_of, sane_runs
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
@@ -32,8 +34,10 @@ from scalinglab.support.words import count, counted, two_digits
 if TYPE_CHECKING:
     import pandas as pd
 
+ROUNDING = 1e-10  # of the largest eigenvalue of a covariance
 NO_EFFECT = 1e-100  # of a parameter on every point at hand
 NARROWER = 0.9  # by which factor a more expensive plan has to narrow the interval
+WORTH_A_LINE = 1e-3  # of the variance, that a run saves
 WORTH, NOTICEABLE = 0.8, 1e-3  # a plan is worth it that narrows the interval so much, and by so much of y
 USELESS = 1.0  # half-width, as a fraction of the prediction, from which on it is none
 
@@ -117,7 +121,7 @@ class NextRuns(Shown):
             sizes = "".join(f"{v:>12.3g}" for v in run)
             lines.append(f"{sizes}{seeds:>7}{cost:>12.3g} {_percent(after):>10}")
         lines.append(
-            f"{self.cost.sum():.3g} of {self.budget:.3g} {self.unit}; expected, as far as the form holds"
+            f"{self.cost.sum():.3g} of {self.budget:.3g} {self.unit}; expected, if runs go on as they do"
         )
         lines.append(self.verdict)
         return "\n".join(lines)
@@ -183,10 +187,8 @@ def next_runs(
     if candidates is None:
         grid = sane_runs(law, optimum=isinstance(fitted, Surface))
     grid, prices = affordable(grid.reshape(-1, len(names)), price, budget, unit)
-    slopes = rows_of(law, np.vstack([grid, target]))
+    slopes, inverse, noise = _unknown(fitted, law, np.vstack([grid, target]))
     g, slopes = slopes[-1], slopes[:-1]
-    inverse = inverse_information(law)
-    noise = max(law.variance, LEAST_VARIANCE * law.unit**2)
     plans = [
         _greedy(inverse, slopes, prices, g, noise, budget, most, seeds, per_cost)
         for per_cost in (True, False)
@@ -197,12 +199,38 @@ def next_runs(
     times = np.array([chosen.count(i) for i in order], int)
     reached = _reached(inverse, slopes[order], times, g, noise)
     prediction = float(np.ravel(law.predict(tuple(target) if len(names) > 1 else target))[0])
-    half = law.quantile(0.95) / (1.0 if law.log else prediction)
+    half = _half_width(fitted, law, target, prediction, variances[0])
     return NextRuns(
         names, grid[order], times, prices[order] * times, target, prediction,
-        float(half * np.sqrt(variances[0])), half * np.sqrt(reached), float(budget), unit, law.points.notes,
+        half, half * np.sqrt(reached / variances[0]), float(budget), unit, law.points.notes,
         "1 - y" if rising.NOTE in law.points.notes else "",
     )  # fmt: skip
+
+
+def _unknown(fitted: Law | Surface, law: Law, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Rows r, M⁻¹ and the noise of a run: predictions at places i and k have the covariance rᵢ M⁻¹ rₖ."""
+    if _counts_form_error(fitted):
+        covariance, noise = fitted.form_error.covariance(places.T)
+        values, vectors = np.linalg.eigh(covariance)
+        kept = values > ROUNDING * values[-1]
+        return vectors[:, kept] * np.sqrt(values[kept]), np.eye(int(kept.sum())), noise
+    return rows_of(law, places), inverse_information(law), max(law.variance, LEAST_VARIANCE * law.unit**2)
+
+
+def _half_width(
+    fitted: Law | Surface, law: Law, target: np.ndarray, prediction: float, variance: float
+) -> float:
+    """Half the 95 % interval of the prediction now, as a fraction of it; the surface's own where closed."""
+    if _counts_form_error(fitted):
+        low, high = fitted.interval(*target)
+        if low > 0 and np.isfinite(high):
+            return float(np.log(high / low) / 2)
+    return float(law.quantile(0.95) * np.sqrt(variance) / (1.0 if law.log else prediction))
+
+
+def _counts_form_error(fitted: Law | Surface) -> TypeGuard[Surface]:
+    """Whether a run near the target shows what the form misses: on surfaces of two sizes."""
+    return isinstance(fitted, Surface) and fitted.law.form.variables == NAMES and fitted.form_error.shows
 
 
 def _refuse_bent(law: Law) -> None:
@@ -277,8 +305,7 @@ def _greedy(
         often = np.bincount(np.array(chosen, int), minlength=len(rows)) >= seeds
         saved = np.where((prices <= left) & ~often, saved, -1.0)
         best = int(np.argmax(saved / prices if per_cost else saved))
-        # a run that saves less than a thousandth of the variance is not worth a line
-        if saved[best] <= 1e-3 * variances[-1]:
+        if saved[best] <= WORTH_A_LINE * variances[-1]:
             break
         inverse = _with_run(inverse, rows[best], noise)
         chosen.append(best)
