@@ -187,6 +187,17 @@ def small_surface_case(sizes: int, data: int, noise: float = 0.005) -> Callable:
     return one
 
 
+def approaches_case(rng: np.random.Generator) -> Ends:
+    """a of n_params ∝ compute^a by envelope, parabolas and surface, from 80 runs on isoFLOP lines."""
+    n, compute = (v.ravel() for v in ISOFLOP)
+    d = compute / (6 * n)
+    loss = forms.get("chinchilla")(np.array([n, d]), *TRUE) * gaussian(rng, n.size, 0.004)
+    found = sl.laws.plan.approaches(n, d, loss, compute=1e23, seed=int(rng.integers(2**31)))
+    low, high = (np.array([row.exponent_interval[i] for row in found.rows]) for i in (0, 1))
+    truth = np.full(3, TRUE[4] / (TRUE[3] + TRUE[4]))
+    return low, high, truth, np.array([row.exponent for row in found.rows])
+
+
 def few_case(
     count: int, truth: Callable = offset, noise: float = 0.01, slope: float = 0.0, seeds: int = 1,
     largest: float = 1e5,
@@ -329,11 +340,13 @@ CASES = (
         )
         for runs, design in (("80 runs", (ISOFLOP[0], ISOFLOP[1] / (6 * ISOFLOP[0]))), ("5 × 5", SQUARE))
     ),
+    Case("surface, approaches: a by envelope, parabolas, surface", approaches_case, wanted=SMALL),
     Case("surface, 3 × 2 runs", small_surface_case(3, 2), wanted=SMALL),
     Case("surface, 2 × 3 runs", small_surface_case(2, 3), wanted=SMALL),
     Case("surface, 3 × 3 runs: loss, n_params, beta", small_surface_case(3, 3), wanted=SMALL),
     Case("surface, 4 × 4 runs", small_surface_case(4, 4), wanted=SMALL),
     Case("surface, 4 × 4 runs, 2 % noise", small_surface_case(4, 4, 0.02), wanted=SMALL),
+    Case("surface, 5 × 5 runs", small_surface_case(5, 5), wanted=SMALL),
     Case("one variable, 4 sizes", few_case(4), wanted=SMALL),
     Case("one variable, 5 sizes", few_case(5), wanted=SMALL),
     Case("one variable, 6 sizes", few_case(6), wanted=SMALL),

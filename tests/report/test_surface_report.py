@@ -67,6 +67,7 @@ def test_six_runs_are_reported_with_a_sentence_instead_of_an_optimum():
 @pytest.mark.slow
 def test_page_has_no_learning_rate_figure_downloads_and_a_dark_mode():
     page = sl.report.build(sl.read(runs(4, 4)))
+    assert "<td>464,158,883</td>" in page, "sizes are whole"
     assert "prefers-color-scheme: dark" in page
     assert "Download CSV" in page
     assert not re.search(r"aria-label=\"[^\"]*(lr|learning.rate)", page, re.I)

@@ -86,6 +86,8 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
     table = found.table.head(limit)
     for seed in filter(is_seed, table.columns):
         table = table.assign(**{seed: table[seed].astype(str)})  # a name, not an amount
+    for size in {"n_params", "n_data"} & set(table.select_dtypes("number")):
+        table = table.assign(**{size: table[size].round()})  # read off a figure, they are not whole
     return Section("Runs", said, tables=[("", table.rename(columns=names))])
 
 

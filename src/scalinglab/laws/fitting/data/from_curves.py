@@ -249,8 +249,8 @@ def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
             first = f"{frame[other].min():.12g}"
             raise BadInput(
                 f"points of one {size} differ in {other}, so no law of {size} alone follows from them: fit a "
-                f"surface of both (laws surface, surface.fit), choose one (--where {other}={first}), or fit all "
-                "in one (mixed=True, --mixed)"
+                f"surface of both (laws surface, surface.fit), choose one (--where {other}={first}), or fit "
+                "all in one (mixed=True, --mixed)"
             )
     for column in ("model", "dataset", "task", "domain", "experiment", "source"):
         if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
