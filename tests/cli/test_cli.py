@@ -284,3 +284,14 @@ def test_out_writes_the_table_by_its_ending(tmp_path: Path, ending: str):
 def test_out_refuses_an_unknown_ending(tmp_path: Path):
     with pytest.raises(BadInput, match="xlsx"):
         emit({"x": [1]}, out=tmp_path / "result.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("minutes", "said"), [(None, ""), (0.002, "1 s"), (0.35, "21 s"), (1.0, "1 min"), (7.3, "7 min")]
+)
+def test_the_list_of_reproductions_says_how_long_scale_laptop_takes(minutes: float | None, said: str):
+    from scalinglab.cli.reproduce import _laptop
+    from scalinglab.papers import Entry
+
+    assert _laptop(Entry("paper/fig", "a claim", make="module:function", laptop_minutes=minutes)) == said
+    assert "not built" in _laptop(Entry("paper/fig", "a claim", laptop_minutes=minutes))

@@ -50,18 +50,21 @@ ENTRIES = (
         "the loss of a model that is right at D points falls as D^(-1/d) or faster",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.manifold:theorem1",
+        laptop_minutes=0.33,
     ),
     Entry(
         "bahri2021/theorem2",
         "the loss of a model that is right at P points falls as P^(-1/d) or faster",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.manifold:theorem2",
+        laptop_minutes=0.21,
     ),
     Entry(
         "bahri2021/theorems-network",
         "the loss of trained students lies below the bound of Theorems 1 and 2 with the measured constants",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.students:theorems_network",
+        laptop_minutes=8.8,
     ),
     Entry(
         "bahri2021/fig2-right",
@@ -83,24 +86,28 @@ ENTRIES = (
         "the data manifold, 4/d for t = 4",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.manifold:fig2_right",
+        laptop_minutes=8.4,
     ),
     Entry(
         "bahri2021/fig3",
         "random-feature models show all four scaling regimes",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.random_features:fig3",
+        laptop_minutes=5.4,
     ),
     Entry(
         "bahri2021/fig4-left",
         "data and parameter exponents equal the spectral exponent",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.random_features:fig4_left",
+        laptop_minutes=4,
     ),
     Entry(
         "bahri2021/fig4-right",
         "kernel spectra of pooled images decay as power laws",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.random_features:fig4_right",
+        laptop_minutes=4.9,
     ),
     Entry(
         "bahri2021/fig5-left",
@@ -157,6 +164,7 @@ ENTRIES = (
         "features",
         scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.bahri2021.learned_features:fig_s6",
+        laptop_minutes=3.4,
     ),
     Entry(
         "bahri2021/figS7",
@@ -164,6 +172,7 @@ ENTRIES = (
         "features, low and tuned ridge",
         scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.bahri2021.learned_features:fig_s7",
+        laptop_minutes=3.5,
     ),
     Entry(
         "bahri2021/figS8",
@@ -171,11 +180,13 @@ ENTRIES = (
         "WRN-28-10: teacher targets scale better than real ones; partial sums of the spectrum",
         scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.bahri2021.targets:fig_s8",
+        laptop_minutes=4.7,
     ),
     Entry(
         "bahri2021/table1",
         "the four-layer CNNs",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.distributions:table1",
+        laptop_minutes=0.02,
     ),
 )

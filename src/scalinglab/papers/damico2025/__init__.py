@@ -8,24 +8,28 @@ ENTRIES = (
         "a free-norm perceptron follows the fixed-norm theory past the classical learning rules",
         scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.damico2025.perceptron:fig1",
+        laptop_minutes=7.3,
     ),
     Entry(
         "damico2025/fig2a",
         "fixed-norm error against sharpness at several loads, with scaling laws on both sides of the optimum",
         scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.damico2025.perceptron:fig2a",
+        laptop_minutes=24,
     ),
     Entry(
         "damico2025/fig2b",
         "the fixed-norm curves collapse when rescaled by their optima",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.damico2025.scaling:fig2b",
+        laptop_minutes=0.088,
     ),
     Entry(
         "damico2025/fig3",
         "early learning curves of deep networks fall on one power law of the spectral complexity",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.damico2025.curves:fig3",
+        laptop_minutes=8.2,
         gpu_hours=176,
     ),
     Entry(
@@ -40,12 +44,14 @@ ENTRIES = (
         "two power laws combine to the known error-against-data law with two thresholds",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.damico2025.scaling:fig5",
+        laptop_minutes=0.02,
     ),
     Entry(
         "damico2025/fig6-left",
         "margin distribution of the storage problem, by theory",
         scales=("smoke", "laptop", "gpu"),
         make="scalinglab.papers.damico2025.perceptron:fig6_left",
+        laptop_minutes=1.3,
     ),
     Entry(
         "damico2025/fig6-right",
@@ -96,6 +102,7 @@ ENTRIES = (
         "perceptron error relative to its zero-sharpness value",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.damico2025.scaling:relative_error",
+        laptop_minutes=0.082,
     ),
     Entry(
         "damico2025/talk-table1",
@@ -109,24 +116,28 @@ ENTRIES = (
         "Hestness et al. 2017: power laws in data; tasks change the exponent, architectures the constant",
         scales=("laptop",),
         make="scalinglab.papers.damico2025.review:hestness",
+        laptop_minutes=0.085,
     ),
     Entry(
         "damico2025/talk-rosenfeld",
         "Rosenfeld et al. 2020: a sum of powers of data and parameters predicts large models from small ones",
         scales=("laptop",),
         make="scalinglab.papers.damico2025.review:rosenfeld",
+        laptop_minutes=0.067,
     ),
     Entry(
         "damico2025/talk-kaplan",
         "Kaplan et al. 2020: loss depends on scale more than on shape; large models are sample-efficient",
         scales=("laptop",),
         make="scalinglab.papers.damico2025.review:kaplan",
+        laptop_minutes=0.66,
     ),
     Entry(
         "damico2025/talk-hoffmann",
         "Hoffmann et al. 2022: data and parameters both grow as the root of compute",
         scales=("laptop",),
         make="scalinglab.papers.damico2025.review:hoffmann",
+        laptop_minutes=0.28,
         judged_in="hoffmann2022/refit",
     ),
     Entry(
@@ -134,6 +145,7 @@ ENTRIES = (
         "Bordelon et al. 2024 as the talk prints it: data and model exponents saturate at 2b",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.damico2025.review:bottlenecks",
+        laptop_minutes=0.02,
     ),
     Entry(
         "damico2025/talk-weight-decay",

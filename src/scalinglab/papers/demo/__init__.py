@@ -8,5 +8,6 @@ ENTRIES = (
         "error against norm at eight data sizes of real digits, and whether its exponents multiply",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.demo.digits:digits",
+        laptop_minutes=1.6,
     ),
 )

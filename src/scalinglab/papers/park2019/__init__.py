@@ -140,6 +140,7 @@ ENTRIES = (
         "epoch and step bounds, NTK without batch norm",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.park2019.appendices:table1",
+        laptop_minutes=0.02,
     ),
     Entry(
         "park2019/table2",
@@ -153,5 +154,6 @@ ENTRIES = (
         "epoch and step bounds, with batch norm",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.park2019.appendices:table3",
+        laptop_minutes=0.02,
     ),
 )
