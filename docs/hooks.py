@@ -128,7 +128,9 @@ def tables() -> str:
 
 def _made_by(record: dict[str, Any]) -> str:
     when = f"commit {record['commit']}, {record['date']}"
-    line = f"`{record['command']}` · {when} · {record['hardware']} · {record['seconds']:g} s"
+    # older records do not count what an earlier entry of the same process had computed
+    took = f" · {record['seconds']:g} s" if record["seconds"] else ""
+    line = f"`{record['command']}` · {when} · {record['hardware']}{took}"
     return line + (f"\n\n{record['missing']}" if record.get("missing") else "")
 
 
