@@ -1,21 +1,14 @@
-"""The figures on linear models, at the scale that runs on bundled data."""
+"""The figures on linear models: what they claim holds at the scale that runs on bundled data."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from scalinglab.papers import registry
 from scalinglab.papers.bahri2021 import learned_features, linear
 from scalinglab.simulate.random_features import nested_loss
 from scalinglab.spectrum.samples import population_eigenvalues, unresolved_eigenvalue
-
-
-def agreeing(key):
-    made = registry.entry(key).function()("smoke")
-    assert made.figure is not None
-    assert len(made.curves.frame)
-    return {row.quantity: row for row in made.table}
+from tests.papers.smoke_records import recorded
 
 
 def test_exponent_and_its_error_are_those_of_the_draws():
@@ -44,24 +37,21 @@ def test_population_eigenvalues_undo_most_of_the_bias_of_sampling(exponent: floa
     assert max(zeroth, after) < 0.04
 
 
-@pytest.mark.slow
-@pytest.mark.slow
 def test_fig3_shows_the_variance_limited_regimes_on_the_bundled_digits():
-    rows = agreeing("bahri2021/fig3")
+    rows = recorded("bahri2021/fig3")
     assert len(rows) == 8
     for row in rows.values():  # exponents and coefficients of 1/size: both are 1
         assert row.measured == pytest.approx(1, abs=4 * row.stderr)
         assert row.stderr < 0.05
 
 
-@pytest.mark.slow
 def test_resolution_exponents_are_those_of_s12_at_equal_sizes():
-    rows = agreeing("bahri2021/fig4-left")
+    rows = recorded("bahri2021/fig4-left")
     assert len(rows) == 4
     for row in rows.values():
         assert row.measured == pytest.approx(row.expected, abs=4 * row.stderr)
         assert row.stderr < 0.05 * row.expected
-    rows = agreeing("bahri2021/fig4-right")
+    rows = recorded("bahri2021/fig4-right")
     assert all(row.n == 4 for row in rows.values())
 
 
@@ -78,20 +68,18 @@ def test_s12_at_equal_sizes_predicts_sampling_a_population_exactly():
     assert abs(found.value - linear.expected_exponent(sizes, values, unseen=False)) > 10 * found.stderr
 
 
-@pytest.mark.slow
 def test_learned_features_show_duality_with_a_tuned_ridge():
-    rows = agreeing("bahri2021/figS6")
+    rows = recorded("bahri2021/figS6")
     for name in ("loss at 96 examples over that at 96 features, tuned ridge",
                  "loss at 48 examples over that at 48 features, tuned ridge"):  # fmt: skip
         assert rows[name].measured == pytest.approx(1, abs=4 * rows[name].stderr)
-    rows = agreeing("bahri2021/figS7")
+    rows = recorded("bahri2021/figS7")
     for name in ("variance-limited in data, tuned ridge", "variance-limited in features, tuned ridge"):
         assert rows[name].measured == pytest.approx(1, abs=4 * rows[name].stderr)
 
 
-@pytest.mark.slow
 def test_teacher_and_real_targets_follow_s12_and_their_order_is_judged():
-    rows = agreeing("bahri2021/figS8")
+    rows = recorded("bahri2021/figS8")
     for row in rows.values():
         if row.relation == "=":
             assert row.measured == pytest.approx(row.expected, abs=4 * row.stderr + 0.02)
@@ -112,9 +100,8 @@ def test_network_learns_the_classes_it_is_shown():
     assert learned_features.penultimate(model, data.inputs("test")[:5]).shape == (5, 64)
 
 
-@pytest.mark.slow
 def test_kernels_on_spheres_follow_s12_and_matern_ones_t_over_d():
-    rows = agreeing("bahri2021/fig2-right-kernels")
+    rows = recorded("bahri2021/fig2-right-kernels")
     for name, row in rows.items():
         if "S12" in name:
             assert row.measured == pytest.approx(row.expected, abs=4 * row.stderr)
@@ -122,10 +109,9 @@ def test_kernels_on_spheres_follow_s12_and_matern_ones_t_over_d():
             assert row.measured == pytest.approx(row.paper, abs=0.15 * row.paper + 2 * row.stderr)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("theorem", [1, 2])
 def test_nearest_neighbours_have_the_exponents_of_the_theorems(theorem: int):
-    rows = agreeing(f"bahri2021/theorem{theorem}")
+    rows = recorded(f"bahri2021/theorem{theorem}")
     assert {row.paper for row in rows.values()} == {1, 2, 1 / 2, 1 / 3, 2 / 3}
     for row in rows.values():
         assert row.measured == pytest.approx(row.paper, abs=4 * row.stderr)

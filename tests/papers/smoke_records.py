@@ -1,0 +1,21 @@
+"""Rows of the records at scale smoke, which `make records` compares with what the code gives now."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+from scalinglab.papers.records import RECORDS
+from scalinglab.papers.verdict import Row, from_record
+
+
+@cache
+def _paper(name: str) -> dict:
+    return json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def recorded(key: str) -> dict[str, Row]:
+    """The rows of an entry by their quantity."""
+    rows = [from_record(fields) for fields in _paper(key.split("/")[0])[key]["table"]]
+    assert rows
+    return {row.quantity: row for row in rows}
