@@ -131,6 +131,19 @@ def test_bad_schedules_say_what_is_wrong():
         schedules.get("multipower")
     with pytest.raises(BadInput, match="where the schedule is given"):
         schedule.prepare(schedule.constant(1e-3, 100), np.array([200.0]))
+    with pytest.raises(BadInput, match="warmup=-1 must be 0 or more"):
+        schedule.recorded([1, 2], [1e-3, 1e-3], warmup=-1)
+
+
+def test_a_budget_shorter_than_its_warm_up_is_refused(fitted):
+    with pytest.raises(BadInput, match="total=100 must exceed the warm-up of 100 steps"):
+        fitted.best_schedule(100, warmup=100)
+
+
+def test_one_run_is_noted(fitted):
+    assert "note" not in fitted.summary()
+    assert "of 1 run\n" in replace(fitted, runs=fitted.runs[:1]).summary()
+    assert "one run does not show" in replace(fitted, runs=fitted.runs[:1]).summary()
 
 
 @pytest.mark.data

@@ -138,6 +138,8 @@ def drop(peak: float, total: float, at: float, to: float, warmup: float = 0) -> 
 def recorded(step: Any, rate: Any, warmup: float = 0) -> Schedule:
     """A schedule from the rates that a log recorded, after a linear warm-up to the first of them."""
     at, rates = np.asarray(step, float).ravel(), np.asarray(rate, float).ravel()
+    if not warmup >= 0:
+        raise BadInput(f"warmup={warmup:g} must be 0 or more: steps before the first that was recorded")
     warm_step, warm_rate = _warm(float(rates[0]), min(warmup, float(at[0])))
     later = at > warm_step[-1]
     return Schedule(np.append(warm_step, at[later]), np.append(warm_rate, rates[later]))
@@ -220,6 +222,8 @@ class ScheduleLaw:
             peak: the rate after warm-up; by default that of the fitted runs.
             pieces: into which the fall is cut, linear in between.
         """
+        if not total > warmup >= 0:
+            raise BadInput(f"total={total:g} must exceed the warm-up of {warmup:g} steps, which is 0 or more")
         top = self.runs[0].peak if peak is None else peak
         step, rate = _warm(top, warmup)
         later = np.linspace(warmup, total, pieces + 1)[1:]
@@ -242,9 +246,14 @@ class ScheduleLaw:
     def summary(self) -> str:
         """The fit in lines."""
         lines = [f"{self.law.form.name}: L = {self.law.form.equation}   ({self.law.form.doc})"]
-        lines.append(f"  {len(self.law.points.y)} points of {len(self.runs)} runs")
+        lines.append(f"  {len(self.law.points.y)} points of {len(self.runs)} run{'s'[: len(self.runs) > 1]}")
         lines += [f"  {name:<14} {value:.6g}" for name, value in self.parameters.items()]
-        return "\n".join([*lines, f"  misfit         {self.misfit:.3g} of ln loss"])
+        lines.append(f"  misfit         {self.misfit:.3g} of ln loss")
+        if len(self.runs) == 1:
+            lines.append(
+                "note: one run does not show how lower rates are remembered; fit two or three schedules"
+            )
+        return "\n".join(lines)
 
     def _form(self, plan: Schedule, steps: Any, group: str | None) -> tuple[Form, np.ndarray]:
         name = self.groups[0] if group is None else group

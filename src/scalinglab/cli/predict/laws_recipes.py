@@ -108,6 +108,7 @@ def schedule(
     rate: Annotated[str, typer.Option(help="The column of the learning rate, e.g. lr.")] = "lr",
     y: Annotated[str, typer.Option("--y", help="The column of the loss, e.g. loss.")] = "loss",
     column: option.Columns = None,
+    drop_bad: option.DropBad = False,
     as_json: option.Json = False,
     out: option.Out = None,
 ) -> None:
@@ -133,7 +134,8 @@ def schedule(
     runs = [read(file) for file in files]
     if missing := [f for f, (_, frame) in zip(files, runs, strict=True) if y not in frame]:
         raise BadInput(f"{missing[0]} has no column {y!r}, the loss")
-    fitted = schedules.fit([(plan, frame["step"], frame[y]) for plan, frame in runs], law)
+    used = [frame.dropna(subset=[y]) if drop_bad else frame for _, frame in runs]
+    fitted = schedules.fit([(p, f["step"], f[y]) for (p, _), f in zip(runs, used, strict=True)], law)
     say(fitted.summary(), as_json)
     rows = []
     for file in predict or []:
@@ -153,7 +155,13 @@ def schedule(
     if best is not None:
         plan = fitted.best_schedule(best, warmup=warmup)
         final = float(fitted.predict(plan, [best])[0])
-        say(f"best non-increasing schedule of {best:g} steps ends at {final:.4f}", as_json)
+        top = plan.rate.max()
+        half = plan.step[plan.rate >= 0.5 * top][-1]
+        say(
+            f"best non-increasing schedule of {best:g} steps ends at {final:.4f}: above half of its peak "
+            f"{top:.3g} until step {half:.0f}, {plan.rate[-1]:.2g} at the end (--json: every rate)",
+            as_json,
+        )
         document["best"] = {"step": plan.step, "rate": plan.rate, "loss": final}
         if not rows:
             table = pd.DataFrame({"step": plan.step, "rate": plan.rate})
