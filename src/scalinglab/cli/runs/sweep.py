@@ -13,6 +13,8 @@ from scalinglab.cli.shared.options import Json, a_folder
 from scalinglab.cli.shared.output import emit
 from scalinglab.errors import BadInput
 
+LOADED = time.perf_counter()  # soon after the start of the process
+
 
 def sweep(
     grid: Annotated[Path | None, typer.Argument(help="The grid as a TOML file, e.g. grid.toml.")] = None,
@@ -128,7 +130,8 @@ def _dry_run(
         runner=runner,
     )
     plan.check_here(device)
-    estimate = plan.estimate(devices[0], loading=time.process_time())  # a sweep loads and plans the same
+    loading = time.perf_counter() - LOADED  # a sweep loads and plans the same
+    estimate = plan.estimate(devices[0], loading)
     if not quiet:
         print(plan.summary())
         if plan.tasks:
