@@ -265,7 +265,7 @@ def _follows(fitted: Surface) -> str:
     p = fitted.bend_pvalue
     if np.isnan(p):
         return (
-            f"The runs scatter by {scatter:.2g} % around a sum of two power laws; "
+            f"Cannot tell: the runs scatter by {scatter:.2g} % around a sum of two power laws; "
             f"fewer than {FEWEST_TO_SHOW_A_BEND} runs, or checkpoints that move together, do not show "
             "whether it bends."
         )

@@ -138,15 +138,17 @@ def test_diverged_runs_are_mentioned(tmp_path: Path):
         "plan next {} --x n_data --y test_error --form power_law --at 1e4 --budget 1e4",
     ],
 )  # fmt: skip
-def test_points_that_differ_in_more_than_the_size_get_a_note(tmp_path: Path, command: str):
+def test_points_that_differ_in_their_recipe_are_those_of_the_best(tmp_path: Path, command: str):
     rows = [
         {"n_data": n, "learning_rate": rate, "test_error": n**-0.5 * (1 + rate)}
         for n in (100, 200, 400, 800, 1600, 3200) for rate in (0.1, 0.2)
     ]  # fmt: skip
     pd.DataFrame(rows).to_csv(tmp_path / "logs.csv", index=False)
     words = [tmp_path / "logs.csv" if word == "{}" else word for word in command.split()]
-    assert "differ in learning_rate (0.1, 0.2)" in run(*words)
-    assert "differ in" not in run(*words, "--where", "learning_rate=0.1")
+    tuned, one = run(*words), run(*words, "--where", "learning_rate=0.1")
+    assert "at each size the learning_rate with the best test_error: 6 of 12 runs" in tuned
+    assert "at each size" not in one
+    assert re.findall(r"\d+\.\d+", one)[-3:] == re.findall(r"\d+\.\d+", tuned.split("note")[0])[-3:]
 
 
 @pytest.mark.parametrize("name", ["Seed #", "data_seed"])

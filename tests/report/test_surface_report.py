@@ -74,11 +74,24 @@ def test_page_has_no_learning_rate_figure_downloads_and_a_dark_mode():
     assert "Learning curves</h2>" not in page  # one row a run is no curve
 
 
-@pytest.mark.parametrize(("low", "high"), [(2.05, 2.6), (1.5e10, 1.9e10), (0.31, 0.35), (2.0, 5.1)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(2.05, 2.6), (1.5e10, 1.9e10), (0.31, 0.35), (2.0, 5.1), (1.2e17, 7.2e19)]
+)
 def test_short_log_axes_have_ticks_that_can_be_read(low, high):
     seen = [tick for tick in _ticks(low, high) if low <= tick <= high]
     assert 3 <= len(seen) <= 9
     assert len({_tick(tick) for tick in seen}) == len(seen)
+    assert min(seen) < (low * high) ** 0.5 < max(seen)  # on both sides
+
+
+def test_no_minimum_is_marked_where_the_surface_is_not_determined():
+    n, d = (v.ravel() for v in np.meshgrid([2e7, 6e7, 2e8], [1e9, 2e9, 3e9]))
+    noise = np.exp(0.05 * np.random.default_rng(0).standard_normal(9))
+    fitted = sl.laws.surface.fit(n, d, (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * noise)
+    assert {"alpha", "beta"} & {*fitted.undetermined}
+    section = surface_sections.isoflops(fitted, "loss", "tokens")
+    assert "minimum" not in [trace.name for trace in section.plots[0].figure.data]
+    assert "No minimum is marked: these runs do not determine" in section.paragraphs[0]
 
 
 @needs_browser

@@ -44,5 +44,4 @@ def report(
         opening = [explained_run.section(sl.explain(explain, store=file))]
     path = sl.report.write(curves, output, title, opening)
     document = {"report": str(path), "runs": len(curves.runs), "checkpoints": len(curves)}
-    document["understood"] = curves.understood
-    emit(document, as_json=as_json)
+    emit(document | ({"understood": curves.understood} if as_json else {}), as_json=as_json)

@@ -19,6 +19,7 @@ from scalinglab.figures.style import INK, PALETTE, colors
 from scalinglab.report.size_law import also_varied
 from scalinglab.support.words import count
 
+STEPS = ((1,), (1, 2, 5), (1, 2, 3, 4, 5, 7))  # ticks in a decade of a log axis, the fewest first
 SIZES = r"parameters|training (examples|tokens)"  # axes with ticks such as 20M
 DASHES = ("solid", "dash", "dot", "dashdot")
 DASH_NAMES = ("solid", "dashed", "dotted", "dash-dotted")
@@ -59,6 +60,13 @@ def label(column: str) -> str:
     if column == "n_data":
         return f"training {data_unit()}"
     return LABELS.get(column, column.replace("_", " "))
+
+
+def worded(column: str, value: Any) -> str:
+    """A value of a setting in words: 20M of parameters, 0.0003 of a learning rate."""
+    if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
+        return str(value)
+    return count(value) if column in ("n_params", "n_data") and value >= 1e5 else f"{value:,.6g}"
 
 
 def canvas(x: str, y: str, *, log_x: bool = True, log_y: bool = True) -> go.Figure:
@@ -112,11 +120,11 @@ def legend_above(figure: go.Figure) -> go.Figure:
 def _ticks(low: float, high: float) -> list[float]:
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     span = math.log10(high / low)
-    steps = (1, 2, 3, 4, 5, 7) if span < 1 else (1, 2, 5) if span < 2.5 else (1,)
     skip = max(1, math.ceil((last - first) / 8))
-    ticks = [step * 10.0**k for k in range(first, last + 1, skip) for step in steps]
-    if sum(low <= tick <= high for tick in ticks) >= 3:
-        return ticks
+    for steps in STEPS[0 if span >= 2.5 else 1 if span >= 1 else 2 :]:
+        ticks = [step * 10.0**k for k in range(first, last + 1, skip) for step in steps]
+        if sum(low <= tick <= high for tick in ticks) >= 3:
+            return ticks
     # a fraction of a decade: even steps of 1, 2 or 5 that give three to eight labels
     rough = (high - low) / 4 or 0.25 * high
     power = 10.0 ** math.floor(math.log10(rough))
@@ -147,7 +155,7 @@ def by_size(curves: Curves, x: str, y: str, by: str, mode: str = "lines+markers"
     values = sorted(frame[by].dropna().unique())
     for value, color in zip(values, shades(values), strict=True):
         size = frame[frame[by] == value].dropna(subset=[x, y])
-        name = f"{value:,.6g}" if isinstance(value, (int, float, np.number)) else str(value)
+        name = worded(by, value)
         parts = [(kinds.index(_kind(part, others)), part) for _, part in size.groupby("run", sort=False)]
         for first, (kind, part) in enumerate(sorted(parts, key=lambda each: each[0])):
             stderr = part.get(f"{y}_stderr")

@@ -26,6 +26,7 @@ from scalinglab.report.plots import (
     line,
     points,
     styles_in_words,
+    worded,
 )
 from scalinglab.report.size_law import size_column, size_law_of
 from scalinglab.support.words import counted as number_of
@@ -77,7 +78,11 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
     found = numbers.runs_of(curves)
     said = [f"{counted(curves)}."]
     if found.constant:
-        said.append("The same in all: " + ", ".join(f"{k} {v}" for k, v in found.constant.items()) + ".")
+        said.append(
+            "The same in all: "
+            + ", ".join(f"{label(k)} {worded(k, v)}" for k, v in found.constant.items())
+            + "."
+        )
     if len(found.table) > limit:
         said.append(f"The first {limit} are listed.")
     names = {"diverged_at": "diverged at", "n_params": label("n_params"), "n_data": label("n_data")}

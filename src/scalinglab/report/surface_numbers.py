@@ -77,6 +77,8 @@ def isoflops_of(surface: Surface) -> list[Isoflop]:
 
 def minima_of(surface: Surface) -> tuple[Optimal | None, str]:
     """The compute-optimal models of the isoFLOP curves, or None and the reason."""
+    if lost := [name for name in ("alpha", "beta") if name in surface.undetermined]:
+        return None, f"these runs do not determine {' and '.join(lost)}, and other surfaces fit them as well"
     try:
         return surface.compute_optimal(isoflop_budgets(surface), intervals=False), ""
     except ScalinglabError as reason:

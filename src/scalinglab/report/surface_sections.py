@@ -174,7 +174,7 @@ def the_fit(fitted: Surface) -> Section:
     figure.update_layout(showlegend=False)
     rows = [
         (name, "not determined" if name in fitted.undetermined else f"{law.parameters[name]:.4g}",
-         f"{low:.4g}", f"{high:.4g}")
+         *(f"{end:.4g}" if np.isfinite(end) else "open" for end in (low, high)))
         for name, (low, high) in fitted.parameter_intervals().items()
     ]  # fmt: skip
     table = pd.DataFrame(rows, columns=["parameter", "value", "95 % from", "to"])

@@ -16,11 +16,12 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
-from scalinglab.curves.columns import is_seed, measure_of, no_number, standard_name, tidy
+from scalinglab.curves.columns import ACCURACIES, is_seed, measure_of, no_number, standard_name, tidy
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.fitting.data import points
 
 SEEN = ("tokens", "examples")  # columns of the data seen at each checkpoint
+TUNED = ("optimizer", "learning_rate", "batch_size", "momentum", "weight_decay")  # one is chosen for a size
 DIGITS = 5  # from which on two runs do not measure the same by chance
 SIZES = ("n_params", "n_data")  # of a surface
 REDUCE = ("auto", "best", "last", "all")
@@ -155,7 +156,8 @@ def points_of(
         error: the column of y's standard error; by default, for one x, ``<y>_stderr`` where every row has
             one.
         reduce: which rows of a run with several rows at one x count: "best" (the lowest y), "last" (by
-            progress), "all", or "auto": the best where there are several.
+            progress), "all", or "auto": the best where there are several. But for "all", runs of one size
+            that differ in their recipe (`TUNED`) are those of the best one.
         where: conditions ``{column: value}``; a value may be written as text.
         mixed: allow rows of several models, data sets, tasks or sources in one fit.
     """
@@ -174,7 +176,6 @@ def points_of(
     if not mixed:
         _one_kind(frame, names)
     frame, notes = _without_copies(frame, y)
-    notes += _doubts(frame.drop(columns=y), names)
     if error is None and isinstance(x, str) and f"{y}_stderr" in frame:
         error, note = _standard_error(frame, f"{y}_stderr")
         notes.append(note)
@@ -189,6 +190,10 @@ def points_of(
     frame, note = _reduced(frame.assign(__run=runs), ["__run", *keys], y, reduce)
     if note:
         notes.append(f"{note}; runs are identified by {', '.join(identified_by)}")
+    if reduce != "all":
+        frame, note = _tuned(frame, names, y)
+        notes += [note] if note else []
+    notes += _doubts(frame.drop(columns=["__run", y]), names)
     columns = frame[names].to_numpy(float).T
     measured, errors = frame[y].to_numpy(float), None if error is None else frame[error].to_numpy(float)
     if _in_percent(y, measured):
@@ -357,6 +362,24 @@ def _reduced(frame: pd.DataFrame, keys: list[str], y: str, reduce: str) -> tuple
     if lost := len(frame[keys].drop_duplicates()) - len(kept):
         note += f"; {lost} without any {y} are left out"
     return kept, note
+
+
+def _tuned(frame: pd.DataFrame, names: list[str], y: str) -> tuple[pd.DataFrame, str]:
+    """At each size the recipe with the best mean of y, where every run is a point; and what was done.
+
+    A mean over learning rates, say, would be the law of no network.
+    """
+    recipe = [c for c in TUNED if c in frame and c not in names]
+    varied = [c for c in recipe if (frame.groupby(names)[c].nunique(dropna=False) > 1).any()]
+    if not varied or frame["__run"].duplicated().any():
+        return frame, ""
+    score = (-frame[y] if y in ACCURACIES else frame[y]).fillna(np.inf)
+    mean = score.groupby([frame[c] for c in (*names, *varied)], dropna=False).transform("mean")
+    kept = frame[mean <= mean.groupby([frame[c] for c in names]).transform("min")]
+    return kept, (
+        f"at each size the {' and '.join(varied)} with the best {y}: {len(kept)} of {len(frame)} runs "
+        "(reduce='all', --reduce all takes every one)"
+    )
 
 
 def _run_names(
