@@ -24,7 +24,9 @@ def validate(frame: pd.DataFrame, roles: Roles) -> None:
     """Raise `BadInput` where a role is missing, a value has the wrong kind, or a row stands twice."""
     if frame.empty:
         return
-    numbers = {*NUMBERS, *MEASURES, *ACCURACIES} - {"loss"}  # which is a setting, too: "cross_entropy"
+    numbers = {*NUMBERS, *MEASURES, *ACCURACIES}
+    if "loss" in frame and pd.to_numeric(frame["loss"], errors="coerce").isna().all():
+        numbers -= {"loss"}  # a setting: "cross_entropy"
     for column in (*roles.progress, *(c for c in frame.columns if c in numbers)):
         if not is_numeric(frame[column]):
             raise BadInput(
