@@ -66,7 +66,7 @@ def worded(column: str, value: Any) -> str:
     """A value of a setting in words: 20M of parameters, 0.0003 of a learning rate."""
     if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
         return str(value)
-    return count(value) if column in ("n_params", "n_data") and value >= 1e5 else f"{value:,.6g}"
+    return count(float(value)) if column in ("n_params", "n_data") and value >= 1e5 else f"{value:,.6g}"
 
 
 def canvas(x: str, y: str, *, log_x: bool = True, log_y: bool = True) -> go.Figure:
