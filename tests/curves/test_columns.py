@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from scalinglab import Curves
-from scalinglab.curves import columns, names, numbers, resample, run_name
+from scalinglab.curves import columns, numbers, resample, run_name
 from scalinglab.errors import BadInput
 
 
@@ -211,9 +211,6 @@ def test_a_name_is_resolved_to_the_one_that_the_table_uses():
     both = Curves({"n_data": [1, 2], "test_loss": [1.0, 0.5], "loss": [2.0, 1.0]})
     assert both.resolve("loss") == "loss"
     assert Curves({"n_data": [1, 2], "train_loss": [1.0, 0.5]}).resolve("loss") == "loss"
-    assert names.standard_measurements({"loss": 1, "val_loss": 2, "mine": 3}) == {
-        "train_loss": 1, "test_loss": 2, "mine": 3
-    }  # fmt: skip
 
 
 def test_grids_of_an_interpolation():

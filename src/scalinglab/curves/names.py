@@ -7,7 +7,7 @@ A name is compared without capitals, marks between words and the prefixes that l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 TEST = ("test", "val", "valid", "validation", "eval", "evaluation", "dev", "heldout", "held_out", "holdout")
@@ -131,8 +131,3 @@ def aliases(columns: Iterable[Any]) -> dict[str, list[Any]]:
                 if letter == word if word in _SHORT else name == word:
                     found.setdefault(ours, []).append((rank, column))
     return {ours: [c for _, c in sorted(ranked, key=lambda r: r[0])] for ours, ranked in found.items()}
-
-
-def standard_measurements(measured: Mapping[str, Any]) -> dict[str, Any]:
-    """Values under the table's names; the plain `loss` of a training loop is the training loss."""
-    return {"train_loss" if name == "loss" else measurement(name) or name: v for name, v in measured.items()}
