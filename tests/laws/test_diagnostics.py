@@ -114,10 +114,39 @@ def test_average_over_noise_is_that_of_dense_generalised_least_squares():
         beta, covariance, variance, likelihood = dense(y, rho, gamma)
         np.testing.assert_allclose(found.shift[k], beta, rtol=1e-9)
         np.testing.assert_allclose(found.root[k] @ found.root[k].T, variance * covariance, atol=1e-12)
-        prior = np.log(0.5 if rho == 0 else 0.5 / 6) - (gamma / 0.4) ** 2 / 2
-        likelihoods.append(likelihood + prior)
+        likelihoods.append(likelihood)
     expected = np.array(likelihoods) - likelihoods[0]
     np.testing.assert_allclose(np.log(found.weight[picked] / found.weight[picked[0]]), expected, atol=1e-8)
+
+
+def test_noise_exponent_is_gaussian_where_few_residuals_are_left_and_flat_beyond():
+    """Weights are those of dense matrices, with γ ~ N(0, 0.4²) below five degrees of freedom."""
+    for n, gaussian in ((7, True), (8, False)):
+        logs = np.linspace(0, 5, n)
+        design = np.column_stack([np.ones(n), logs, logs**2])
+        y = np.random.default_rng(n).standard_normal(n)
+        found = statistics.average_over_noise(design[None], y, logs, correlated=False, steepest=1.0)
+        expected = []
+        for gamma in found.noise_exponent:
+            noise = np.exp(gamma * (logs - logs.mean()))
+            inverse = np.diag(noise**-2)
+            information = design.T @ inverse @ design
+            rest = y - design @ np.linalg.solve(information, design.T @ inverse @ y)
+            likelihood = -np.log(noise).sum() - np.linalg.slogdet(information)[1] / 2
+            likelihood -= (n - 3) / 2 * np.log(rest @ inverse @ rest)
+            expected.append(likelihood - gaussian * (gamma / 0.4) ** 2 / 2)
+        ratio = np.exp(np.array(expected) - max(expected))
+        np.testing.assert_allclose(found.weight, ratio / ratio.sum(), rtol=1e-6)
+
+
+def test_correlations_are_those_of_jeffreys_prior_up_to_the_longest_memory():
+    """π(ρ) ∝ 1/√(1 − ρ²) over 0 … ρ_max: its first moment is (1 − √(1 − ρ_max²))/arcsin ρ_max."""
+    for n in (12, 24, 200):
+        most = np.exp(-1 / (4 * (n - 1)))
+        found = statistics.correlations(n)
+        assert np.mean(found) == pytest.approx((1 - np.sqrt(1 - most**2)) / np.arcsin(most), rel=0.01)
+        assert found.min() > 0
+        assert found.max() < most
 
 
 def test_ends_are_quantiles_of_draws_from_the_average():
@@ -291,12 +320,6 @@ def test_bends_are_hinges_over_the_possible_places_and_a_parabola():
     np.testing.assert_allclose(found[-1], ((at - LOGS.mean()) / 6) ** 2)
 
 
-def test_level_of_a_hinge_is_that_of_two_parameters_at_once():
-    inside = np.sqrt(stats.chi2.ppf(0.9, 2))  # of a Gaussian, from the origin in two dimensions
-    assert diagnostics._of_two_parameters(0.9, 10**7) == pytest.approx(2 * stats.norm.cdf(inside) - 1)
-    assert diagnostics._of_two_parameters(0.9, 3) > 0.9
-
-
 def test_noise_of_given_errors_does_not_depend_on_size():
     x, y = LINE.points.x, LINE.points.y
     given, unknown = (sl.laws.fit("power_law", x, y, error=error) for error in (0.05 * y, None))
@@ -406,7 +429,7 @@ def test_with_a_bend_the_interval_holds_both_continuations():
     low, high = (np.log(v) for v in found.adapted(at, *np.exp([centre - half, centre + half]), 0.9, "law"))
     straight = found.tests.scatter_left() * half
     design = diagnostics._with(rows, found.tests.bends(np.array([13.0])))
-    below, above = found.bent.ends(design, diagnostics._of_two_parameters(0.9, found.bent.dof))
+    below, above = found.bent.ends(design, 0.9)
     assert low[0] == pytest.approx(min(centre - straight, centre + below)[0])
     assert high[0] == pytest.approx(max(centre + straight, centre + above)[0])
     assert low[0] < -0.4 * 8 - 0.1 * 5 < high[0]

@@ -35,7 +35,7 @@ FEWEST_SIZES = 8  # below, a test of residuals has no power
 DRAWS = 1000
 MOST_POINTS = 500  # beyond, neighbours are averaged into this many
 TRIED_PLACES = 12  # of a hinge, over which an interval is averaged
-STEEPEST_NOISE = 0.4  # prior standard deviation of γ in noise ∝ x^γ; noise of a mean over x examples has −1/2
+STEEPEST_NOISE = 1.0  # largest |γ| in noise ∝ x^γ; noise of a mean over x examples has −1/2
 REJECTED = 0.05  # p-value below which a sentence says so
 SUSPECTED = 0.2  # below which an interval counts with correlation: one that few points do not show costs more
 LEAST_DIRECTION = 1e-6  # part of a column of the Jacobian that is not in the span of the others
@@ -137,8 +137,7 @@ class Diagnosis:
             return self._scaled(rows, centre, *ends, level, measured)
         left = self.tests.scatter_left()  # the scatter is that around the bend
         bottom, top = (centre + left * (end - centre) for end in ends)
-        both = _of_two_parameters(level, self.bent.dof)
-        below, above = self.bent.ends(_with(rows, bends), both, measured)
+        below, above = self.bent.ends(_with(rows, bends), level, measured)
         return np.minimum(bottom, centre + below), np.maximum(top, centre + above)
 
     def adapted_parameters(self, ends: dict[str, Interval], level: float) -> dict[str, Interval]:
@@ -199,20 +198,18 @@ def diagnose(law: Solution) -> Diagnosis:
     if break_pvalue < REJECTED:
         place = float(np.exp(plain.break_place()))
         tests = _Tests(law, place)
-    drawn = tests.projected()
-    correlation_pvalue, noise_pvalue = (
-        float(np.mean(statistic(drawn) >= statistic(tests.residuals[None])[0]))
-        for statistic in (tests.alike, lambda r: np.abs(tests.noise_trend(r)))
-    )
-    correlated = correlation_pvalue < SUSPECTED or law.points.along_runs
+    along_runs = law.points.along_runs
     return Diagnosis(
         law,
-        correlation_pvalue,
+        tests.correlation_pvalue,
         break_pvalue,
-        noise_pvalue,
+        tests.noise_pvalue,
         place,
-        average=plain.averaged(correlated),
-        bent=plain.averaged(correlated, bent=True) if math.isfinite(place) else None,
+        # each by its own residuals: without the hinge those of a bend are correlated
+        average=plain.averaged(along_runs or plain.correlation_pvalue < SUSPECTED),
+        bent=plain.averaged(along_runs or tests.correlation_pvalue < SUSPECTED, bent=True)
+        if math.isfinite(place)
+        else None,
         tests=plain,
     )
 
@@ -273,15 +270,24 @@ class _Tests:
     def bent(self, r: np.ndarray) -> np.ndarray:
         return np.asarray(self.explained(r).max(axis=1))
 
+    def pvalue(self, statistic: Callable[[np.ndarray], np.ndarray], correlation: float = 0.0) -> float:
+        """How likely it is as large where noise is even, with this correlation between neighbours."""
+        return float(np.mean(statistic(self.projected(correlation)) >= statistic(self.residuals[None])[0]))
+
+    @cached_property
+    def correlation_pvalue(self) -> float:
+        return self.pvalue(self.alike)
+
+    @cached_property
+    def noise_pvalue(self) -> float:
+        return self.pvalue(lambda r: np.abs(self.noise_trend(r)))
+
     def break_pvalue(self) -> float:
         """Of the hinge; under correlated noise where residuals are correlated, which looks like a hinge."""
-        seen, alike = (test(self.residuals[None])[0] for test in (self.bent, self.alike))
-        drawn = self.projected()
-        independent = float(np.mean(self.bent(drawn) >= seen))
-        if independent >= REJECTED or np.mean(self.alike(drawn) >= alike) >= REJECTED:
+        independent = self.pvalue(self.bent)
+        if independent >= REJECTED or self.correlation_pvalue >= REJECTED:
             return independent
-        correlated = self.projected(self.averaged(correlated=True, even=True).mean_correlation)
-        return float(np.mean(self.bent(correlated) >= seen))
+        return self.pvalue(self.bent, self.averaged(correlated=True, even=True).mean_correlation)
 
     def noise_trend(self, r: np.ndarray) -> np.ndarray:
         squares = r**2 / np.maximum(self.left, 1e-3)
@@ -314,7 +320,7 @@ class _Tests:
 
     @property
     def steepest_noise(self) -> float:
-        """The prior standard deviation of γ in noise ∝ x^γ; 0 where errors are given, which say it."""
+        """The largest |γ| in noise ∝ x^γ; 0 where errors are given, which say it."""
         return 0.0 if self.law.points.error is not None else STEEPEST_NOISE
 
     def bends(self, log_x: np.ndarray) -> np.ndarray:
@@ -381,14 +387,6 @@ def _with(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """(designs, n, p + 1): the rows (n, p) with each of the columns (designs, n) added."""
     several = np.broadcast_to(rows, (len(columns), *rows.shape))
     return np.concatenate([several, columns[..., None]], axis=-1)
-
-
-def _of_two_parameters(level: float, dof: int) -> float:
-    """The level of one parameter at which two have `level` together: slope and place of a hinge.
-
-    The place was searched for, which an average over places at `level` would not count.
-    """
-    return float(2 * stats.t.cdf(math.sqrt(2 * stats.f.ppf(level, 2, dof)), dof) - 1)
 
 
 def independent(jacobian: np.ndarray) -> np.ndarray:

@@ -56,9 +56,12 @@ def lack_of_fit(x: np.ndarray, r: np.ndarray, parameters: int, rounding: float) 
 
 # --- noise that is neither independent nor of one size --------------------------------------------------
 
-CORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)  # between neighbours; half of the prior is on the first
-MOST_UNEVEN = 3.0  # prior standard deviation of the logarithm of the ratio of the noise at the two ends
-NOISE_EXPONENTS = np.linspace(-2.5, 2.5, 11)  # in prior standard deviations
+CORRELATIONS = 8  # between neighbours that are tried
+LONGEST_MEMORY = 4.0  # of the noise, over the range of the points
+MOST_UNEVEN = 7.5  # largest logarithm of the ratio of the noise at the two ends
+NOISE_EXPONENTS = np.linspace(-1, 1, 17)  # over the steepest; Jeffreys' prior of γ in noise ∝ x^γ is flat
+FEWEST_LEFT = 5  # n − p below which residuals say next to nothing of γ, and it counts as …
+USUAL_NOISE = 0.4  # … Gaussian with this standard deviation, over the steepest
 HUBER = 2.0  # threshold in standard deviations: outliers are held back, Gaussian noise hardly
 ROUNDS = 20  # of reweighting
 NEGLIGIBLE = 1e-4  # share of the average below which a noise model is left out
@@ -160,26 +163,24 @@ def average_over_noise(
         y: (n,).
         log_x: (n,) ascending.
         correlated: whether neighbours may be correlated.
-        steepest: prior standard deviation of γ; 0 where the noise does not depend on x.
+        steepest: largest |γ|; 0 where the noise does not depend on x.
         robust: whether large residuals count linearly, as in a fit with Huber's loss.
         share: (designs,) prior of each design; equal by default.
     """
     centre, span = float(log_x.mean()), max(float(np.ptp(log_x)), 1e-12)
     n, p = designs.shape[1:]
-    sizes = min(steepest, MOST_UNEVEN / span) * NOISE_EXPONENTS if steepest else np.zeros(1)
-    rhos = np.array(CORRELATIONS if correlated else (0.0,))
+    dof, steepest = n - p, min(steepest, MOST_UNEVEN / span)
+    sizes = steepest * NOISE_EXPONENTS if steepest else np.zeros(1)
+    rhos = correlations(n) if correlated else np.zeros(1)
     which, rho, gamma = (v.ravel() for v in np.meshgrid(np.arange(len(designs)), rhos, sizes, indexing="ij"))
-    prior = np.where(rho == 0, 0.5, 0.5 / max(len(rhos) - 1, 1))
-    if share is not None:
-        prior = prior * share[which]
-    if steepest:
-        prior = prior * np.exp(-0.5 * NOISE_EXPONENTS**2)[np.searchsorted(sizes, gamma)]
+    prior = np.ones(len(which)) if share is None else share[which]
+    if steepest and dof < FEWEST_LEFT:
+        prior = prior * np.exp(-0.5 * (gamma / (USUAL_NOISE * steepest)) ** 2)
     noise = np.exp(gamma[:, None] * (log_x - centre))  # (k, n)
     white = _whitened(designs[which] / noise[..., None], rho)
     target = _whitened((y / noise)[..., None], rho)[..., 0]
     shift, sigma, variance = _huber(white, target, HUBER if robust else np.inf)
     r = np.linalg.qr(white, mode="r")
-    dof = n - p
     likelihood = (
         np.log(prior)
         - np.log(np.abs(np.einsum("kpp->kp", r))).sum(axis=1)
@@ -197,6 +198,16 @@ def average_over_noise(
     )  # fmt: skip
 
 
+def correlations(n: int) -> np.ndarray:
+    """(`CORRELATIONS`,) of neighbours among n points, each of the same prior weight.
+
+    Even in arcsin ρ, which is Jeffreys' prior of an autoregression, 1/√(1 − ρ²), up to a memory of
+    `LONGEST_MEMORY` times the range of the points: noise with a longer one is not told from the law.
+    """
+    most = np.arcsin(np.exp(-1 / (LONGEST_MEMORY * (n - 1))))
+    return np.asarray(np.sin(most * (np.arange(CORRELATIONS) + 0.5) / CORRELATIONS))
+
+
 def _huber(design: np.ndarray, y: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Least squares, or Huber's estimate with its scale (his Proposal 2), of many linear models at once.
 
@@ -209,19 +220,19 @@ def _huber(design: np.ndarray, y: np.ndarray, threshold: float) -> tuple[np.ndar
         β (k, p), σ (k,), and (k,) what (JᵀJ)⁻¹ is multiplied by in the covariance of β.
     """
     n, p = design.shape[1:]
-    weight = np.ones_like(y)
+    q, r = np.linalg.qr(design)  # once: in its basis the weighted normal equations are well conditioned
+    across, weight = q.transpose(0, 2, 1), np.ones_like(y)
     for _ in range(ROUNDS if np.isfinite(threshold) else 1):
-        root = np.sqrt(weight)
-        q, r = np.linalg.qr(design * root[..., None])
-        beta = np.linalg.solve(r, np.einsum("knp,kn->kp", q, y * root)[..., None])[..., 0]
-        rest = y - np.einsum("knp,kp->kn", design, beta)
+        weighted = across * weight[:, None]
+        beta = np.linalg.solve(weighted @ q, weighted @ y[..., None])
+        rest = y - (q @ beta)[..., 0]
         sigma = np.sqrt(np.sum((weight * rest) ** 2, axis=1) / (n - p) / _mean_square(threshold))
         sigma = np.maximum(sigma, 1e-150)
         ratio = np.abs(rest) / sigma[:, None]
         weight = np.minimum(1.0, threshold / np.maximum(ratio, 1e-300))
     within = np.maximum(np.mean(ratio <= threshold, axis=1), 0.5)
     clipped = np.sum(np.minimum(ratio, threshold) ** 2, axis=1) / (n - p)
-    return beta, sigma, sigma**2 * clipped / within**2
+    return np.linalg.solve(r, beta)[..., 0], sigma, sigma**2 * clipped / within**2
 
 
 def _mean_square(threshold: float) -> float:
