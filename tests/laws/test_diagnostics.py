@@ -106,7 +106,7 @@ def dense(y, rho, gamma):
 
 def test_average_over_noise_is_that_of_dense_generalised_least_squares():
     y = np.random.default_rng(4).standard_normal(12)
-    found = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=True, steepest=0.4)
+    found = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=True, steepest=1.0)
     picked = np.argsort(-found.weight)[:15]
     likelihoods = []
     for k in picked:
@@ -152,7 +152,7 @@ def test_correlations_are_those_of_jeffreys_prior_up_to_the_longest_memory():
 def test_ends_are_quantiles_of_draws_from_the_average():
     rng = np.random.default_rng(5)
     found = statistics.average_over_noise(
-        DESIGN[None], rng.standard_normal(12), LOGS, correlated=True, steepest=0.4
+        DESIGN[None], rng.standard_normal(12), LOGS, correlated=True, steepest=1.0
     )
     k = rng.choice(len(found.weight), 100_000, p=found.weight)
     spread = np.linalg.norm(ROW[0] @ found.root[k], axis=1)
@@ -174,7 +174,7 @@ def test_average_holds_whether_noise_falls_or_grows(slope):
         y, new = scale * rng.standard_normal(12), scale[-1] * rng.standard_normal()
         for kept, uneven in ((held, True), (usual, False)):
             found = statistics.average_over_noise(
-                design[None], y, LOGS, correlated=False, steepest=0.4 * uneven
+                design[None], y, LOGS, correlated=False, steepest=1.0 * uneven
             )
             low, high = found.ends(np.array([[[1.0, at[0] - 8]]]), 0.95, at)
             kept.append(low[0] <= new <= high[0])
@@ -185,9 +185,9 @@ def test_average_holds_whether_noise_falls_or_grows(slope):
 
 def test_robust_average_ignores_an_outlier():
     y = 0.01 * np.random.default_rng(7).standard_normal(12)
-    plain = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=False, steepest=0.4, robust=True)
+    plain = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=False, steepest=1.0, robust=True)
     y[5] += 100
-    found = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=False, steepest=0.4, robust=True)
+    found = statistics.average_over_noise(DESIGN[None], y, LOGS, correlated=False, steepest=1.0, robust=True)
     assert abs(found.weight @ found.shift[:, 0]) < 0.1
     assert found.ends(ROW[None], 0.95)[1][0] < 10 * plain.ends(ROW[None], 0.95)[1][0] + 0.1
 
@@ -340,7 +340,7 @@ def test_noise_beyond_the_points_is_that_of_the_nearest_one():
 
 
 def test_sentences_name_what_was_rejected_and_nothing_else():
-    average = statistics.average_over_noise(FULL[None], NOISE, LOGS, correlated=True, steepest=0.4)
+    average = statistics.average_over_noise(FULL[None], NOISE, LOGS, correlated=True, steepest=1.0)
     found = diagnostics.Diagnosis(LINE, 0.0004, 0.03, 0.01, break_at=1234.0, average=average)
     bend, alike, noise = found.sentences
     assert "near x = 1.23e+03 (p = 0.03)" in bend
