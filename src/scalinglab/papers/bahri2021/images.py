@@ -250,7 +250,7 @@ def draw(
     shown = {name: part for name, part in parts.items() if part}
     figure, axes = style.panels(1, len(shown), size=(5.2, 4.2))
     for axis, (name, part) in zip(axes[0], shown.items()):
-        style.loglog(axis, x, f"test {metric}", f"{title}: {name}")
+        style.loglog(axis, x, metric.replace(" ", " test "), f"{title}: {name}")
         for scan, color in zip(part, style.PALETTE):
             alpha = found[scan.name]
             draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{scan.name}: {alpha}")
