@@ -248,6 +248,17 @@ def test_a_single_measurement_needs_no_known_name():
     assert sl.answer(pd.DataFrame({"n_train": x, "L": 1 + 30 * x**-0.5})).y == "L"
 
 
+def test_a_size_of_any_name_and_a_share_of_the_data_are_asked_for():
+    table = curve().rename(columns={"n_data": "PF-days"})
+    assert sl.answer(table, x="PF-days").x == "PF-days"
+    share = sl.answer(table.assign(**{"PF-days": np.geomspace(0.01, 1, 6)}), n_data="PF-days")
+    assert "n_data 10: test_error" in share["ten times"]
+    score = pd.DataFrame(
+        {"params": np.geomspace(1e6, 1e9, 5), "log_likelihood": [-4.0, -3.0, -2.5, -2.2, -2.0]}
+    )
+    assert "log_likelihood rises with n_params, from -4 to -2" in sl.answer(score)["exponent"]
+
+
 def test_runs_that_diverged_are_left_out_and_counted():
     table = runs(4, 4)
     table.loc[[3, 7], "val_loss"] = np.nan, np.inf

@@ -137,7 +137,8 @@ def answer(
     >>> found["compute-optimal"].startswith("For 1e+22 FLOPs")
     True
     """
-    curves = table if isinstance(table, Curves) and not columns else readers.read(table, **columns)
+    given = isinstance(table, Curves) and not columns
+    curves = table if given else readers.read(table, settings=[x] if x else [], **columns)
     path = str(table) if isinstance(table, (str, Path)) else "TABLE.csv"
     place = arguments(path, [f"{ours}={theirs}" for ours, theirs in columns.items()])
     measured = curves.resolve(y) if y else _measured(curves)
@@ -319,6 +320,8 @@ def _of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
     table, lost = _finite(points_of(curves, x, y), y)
     unit = curves.data_unit if x in ("n_data", "tokens") else UNITS.get(x, x)
     sizes, values = table.x, table.y
+    if unit == curves.data_unit and sizes.max() <= 1:  # a share of the data
+        unit = x
     asked = f"{place} --x {x} --y {y}{' --drop-bad' if lost else ''}"
     ends = f"{count(sizes.min())} to {count(sizes.max())}{'' if unit == x else f' {unit}'}"
     said = [Statement(
@@ -332,7 +335,7 @@ def _of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
     planned: NextRuns | None = None
     shown = y
     try:
-        if rising.is_complement(sizes, values):
+        if rising.is_complement(sizes, values, (x, y)):
             values, shown = 1 - values, f"1 - {y}"
         law = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
         said.append(Statement("exponent", _exponent(law, shown, x), f"scalinglab laws fit {asked}"))

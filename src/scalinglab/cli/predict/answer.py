@@ -37,7 +37,8 @@ def answer(
     """
     from scalinglab import answers
 
-    found = answers.answer(read_curves(file, where, column, as_json=as_json), compute, x=x, y=y)
+    curves = read_curves(file, where, column, (x,) if x else (), as_json=as_json)
+    found = answers.answer(curves, compute, x=x, y=y)
     found = answers.at_place(found, answers.arguments(str(file), column or (), where or ()))
     say(found.summary(), as_json)
     document = found.to_dict()

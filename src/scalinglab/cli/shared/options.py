@@ -77,7 +77,11 @@ Where = Annotated[
     list[str] | None, Option("--where", help="Use only rows with COLUMN=VALUE, e.g. model=cnn. Repeatable.")
 ]
 Reduce = Annotated[
-    str, Option("--reduce", help="Which rows of a run to use: auto, best (lowest y), last or all.")
+    str,
+    Option(
+        "--reduce",
+        help="Which rows of a run to use: auto, best (lowest y), last or all (of all recipes, too).",
+    ),
 ]
 DropBad = Annotated[
     bool,

@@ -25,8 +25,8 @@ def rises(x: np.ndarray, y: np.ndarray) -> bool:
     return bool(means[-1] > means[0] and stats.kendalltau(sizes, means).statistic > RISES)
 
 
-def is_complement(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether 1 - y is to be modelled; refuses rising values that are no fractions."""
+def is_complement(x: np.ndarray, y: np.ndarray, names: tuple[str, str] = ("x", "y")) -> bool:
+    """Whether 1 - y is to be modelled; refuses rising values that are no fractions, by their names."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
     if not rises(x, y):
@@ -34,9 +34,11 @@ def is_complement(x: np.ndarray, y: np.ndarray) -> bool:
     if ((y > 0) & (y < 1)).all():
         return True
     percent = " (divide percentages by 100)" if ((y > 0) & (y <= 100)).all() else ""
+    negative = ", the negative of a log-likelihood" if (y < 0).all() else ""
     raise BadInput(
-        f"y rises with x, from {y[np.argmin(x)]:.4g} to {y[np.argmax(x)]:.4g}, and laws here fall: give "
-        f"what is missing to the best possible value, such as 1 - accuracy{percent} or best score - score"
+        f"{names[1]} rises with {names[0]}, from {y[np.argmin(x)]:.4g} to {y[np.argmax(x)]:.4g}, and laws "
+        "here fall: give what is missing to the best possible value, such as "
+        f"1 - accuracy{percent}{negative} or best score - score"
     )
 
 
