@@ -203,7 +203,7 @@ def points_of(
         columns[0] if isinstance(x, str) else columns,
         measured,
         errors,
-        pd.factorize(frame["__run"])[0],  # by row, as for arrays: what is resampled does not hang on names
+        frame["__run"].to_numpy(),
         tuple(notes),
     )
 

@@ -106,7 +106,12 @@ def check(
         raise BadInput(f"no usable point among {count}: {_complaint(bad) if bad else 'every weight is 0'}")
     table = np.array(columns)
     order = np.flatnonzero(keep)[np.lexsort(table[::-1, keep])]
-    table, measured, weight, labels = table[:, order], measured[order], weight[order], labels[order]
+    table, measured, weight, labels = (
+        table[:, order],
+        measured[order],
+        weight[order],
+        _numbered(labels[order]),
+    )
     errors = None if errors is None else errors[order]
     if np.all(table.max(axis=1) == table.min(axis=1)):
         what = ", ".join(f"{n} = {v:g}" for n, v in zip(names, table[:, 0], strict=True))
@@ -121,6 +126,12 @@ def check(
             "drop them if they were read twice"
         )
     return Points(table[0] if len(names) == 1 else table, measured, errors, weight, labels, tuple(notes))
+
+
+def _numbered(labels: np.ndarray) -> np.ndarray:
+    """Runs by number, in the order of their first points: neither names nor rows change what is resampled."""
+    _, first, which = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[which]
 
 
 def positive(**values: Any) -> None:
