@@ -22,3 +22,17 @@ def test_interval_of_a_mean_of_few_runs_is_students(runs: int):
     # the percentiles of so few values are not exactly Gaussian; without the widening the ratio is
     # 0.60, 0.74 and 0.90 for 4, 6 and 15 runs
     assert (high - low) / (2 * half) == pytest.approx(1, abs=0.12 if runs < 10 else 0.05)
+
+
+def test_neither_names_nor_rows_change_what_is_resampled():
+    run = np.repeat(np.arange(8), 6)
+    x = np.tile(np.geomspace(10, 1e4, 6), 8) * (1 + 0.01 * run)
+    y = (0.1 + 2 * x**-0.5) * np.exp(0.02 * np.random.default_rng(0).standard_normal(x.size))
+    y *= np.exp(0.05 * np.random.default_rng(1).standard_normal(8))[run]
+    names, rows = np.array(list("hbgadfce"))[run], np.random.default_rng(2).permutation(x.size)
+    ends = []
+    for given in ((x, y, run), (x, y, names), (x[rows], y[rows], names[rows])):
+        law = sl.laws.fit("power_law_offset", given[0], given[1], runs=given[2])
+        ends.append(sl.laws.bootstrap(law, draws=20).interval(1e5))
+    assert ends[0] == pytest.approx(ends[1], rel=1e-6)
+    assert ends[0] == pytest.approx(ends[2], rel=1e-6)
