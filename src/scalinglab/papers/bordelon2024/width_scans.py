@@ -85,7 +85,8 @@ SCANS = {
     ),
     "laptop": Scan(
         CNNS + ", averaged to 16 × 16 pixels",
-        IMAGES | {"pool": 2, "batch_size": 64, "steps": 600, "model_options": {"channels": 4}},
+        IMAGES
+        | {"pool": 2, "batch_size": 64, "steps": 300, "test_size": 1000, "model_options": {"channels": 2}},
         (1.0, 2.0, 4.0), 3, 1000, RATES,
     ),
     "gpu": Scan(
