@@ -468,3 +468,15 @@ def test_the_table_of_dynamical_laws_holds_numbers_and_not_their_logarithms():
     assert found[["slope", "slope_error"]].to_numpy().tolist() == [[0.5, 0.01], [0.6, 0.02]]
     assert found["kind"].tolist() == ["overfits", "saturates"]
     assert found["resolved"].tolist() == [True, False]
+
+
+def test_a_minimum_between_two_knots_is_that_of_a_parabola():
+    knots = np.linspace(0.0, 1.0, 11)
+
+    def curve(values):
+        return SimpleNamespace(smoothed=SimpleNamespace(knots=knots, values=values))
+
+    made = [curve((knots - 0.437) ** 2), curve(-knots), curve(np.zeros(11))]
+    lowest, _ = collapse._minima(made)
+    assert lowest.tolist() == [pytest.approx(0.4), 1.0, 0.0]
+    assert collapse._between_knots(made, lowest).tolist() == [pytest.approx(0.437), 1.0, 0.0]

@@ -73,7 +73,7 @@ def collapse(
     position, height = _minima(found)
     if by == "exponents":
         return replace(_best_exponents(found, position, height, tolerance), notes=notes)
-    made = collapse_curves(found, position, height, tolerance, by)
+    made = collapse_curves(found, _between_knots(found, position), height, tolerance, by)
     return replace(made, notes=(*notes, *_uncertain_places(made.quality)))
 
 
@@ -95,10 +95,23 @@ def _uncertain_places(quality: float) -> tuple[str, ...]:
 
 
 def _minima(found: list[SizeCurve]) -> tuple[np.ndarray, np.ndarray]:
-    """(s,) and (s,): ln x and ln y of the minimum of every smoothed curve."""
+    """(s,) and (s,): ln x and ln y of the minimum of every smoothed curve, at one of its knots."""
     at = [int(np.argmin(c.smoothed.values)) for c in found]
     position = np.array([c.smoothed.knots[i] for c, i in zip(found, at, strict=True)])
     return position, np.array([c.smoothed.values[i] for c, i in zip(found, at, strict=True)])
+
+
+def _between_knots(found: list[SizeCurve], position: np.ndarray) -> np.ndarray:
+    """(s,) the minima of parabolas through the lowest knots and their neighbours, near `position`."""
+    places = position.copy()
+    for number, smoothed in enumerate(curve.smoothed for curve in found):
+        at = int(np.argmin(smoothed.values))
+        if 0 < at < smoothed.values.size - 1:
+            before, lowest, after = smoothed.values[at - 1 : at + 2]
+            bend = before - 2 * lowest + after
+            if bend > 0:
+                places[number] += 0.5 * (before - after) / bend * (smoothed.knots[1] - smoothed.knots[0])
+    return places
 
 
 def collapse_curves(
