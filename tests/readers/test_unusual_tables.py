@@ -85,6 +85,13 @@ def test_an_error_beside_a_loss_is_not_taken_for_the_test_error():
     assert named["test_error"].tolist() == [0.3, 0.2]
 
 
+def test_a_mean_over_seeds_is_the_measurement_and_its_spread_is_not():
+    table = {"n_train": [1e3, 1e4], "test_err_mean": [0.3, 0.2], "test_err_std": [0.01, 0.02]}
+    curves = sl.read(table)
+    assert curves["test_error"].tolist() == [0.3, 0.2]
+    assert curves.measurement_columns == ["test_error", "test_err_std"]
+
+
 def test_a_perplexity_is_read_as_its_logarithm():
     curves = sl.read(TABLE.assign(val_ppl=np.exp(TABLE.val_loss)).drop(columns="val_loss"))
     assert curves["test_loss"] == pytest.approx(TABLE.val_loss.to_numpy())

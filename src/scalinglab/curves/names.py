@@ -73,6 +73,7 @@ HYPERPARAMETERS = (
     "max_steps", "max_epochs", "num_epochs", "epochs", "gradient_clip", "grad_clip", "clip", "d_ff",
     "ffw_size", "kv_size", "head_dim", "gradient_accumulation_steps", "temperature", "input_size",
 )  # fmt: skip
+_AVERAGE = ("mean", "avg", "average")  # a table of results has the means over seeds
 _PREFIXES = ("config", "cfg", "params", "hparams", "hyperparameters", "hparam", "args", "metrics", "summary")
 _SPLITS = {**dict.fromkeys(TEST, "test"), **dict.fromkeys(TRAIN, "train")}
 _QUANTITIES = {
@@ -101,10 +102,10 @@ def bare(column: Any) -> str:
 def measurement(column: Any) -> str | None:
     """The standard name of a loss, error or accuracy on training or test data.
 
-    >>> [measurement(name) for name in ("val_loss", "Loss/train", "valid.loss", "eval/acc", "loss", "norm")]
-    ['test_loss', 'train_loss', 'test_loss', 'test_accuracy', None, None]
+    >>> [measurement(name) for name in ("val_loss", "Loss/train", "eval/acc", "Test loss (mean)", "norm")]
+    ['test_loss', 'train_loss', 'test_accuracy', 'test_loss', None]
     """
-    words = bare(column).split("_")
+    words = [word for word in bare(column).split("_") if word not in _AVERAGE]
     for cut in range(1, len(words)):
         head, tail = "_".join(words[:cut]), "_".join(words[cut:])
         for split, quantity in ((head, tail), (tail, head)):
