@@ -11,7 +11,7 @@ from matplotlib.collections import LineCollection
 
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
-from scalinglab.figures import collapse, noise, results
+from scalinglab.figures import collapse, laws, noise, results
 from scalinglab.figures.style import MUTED, panels
 
 SIZES = np.array([100.0, 1000.0, 10_000.0])
@@ -146,7 +146,133 @@ def test_of_many_backtests_every_fourth_is_drawn():
     assert drawn == [[1], [5], [9]]
 
 
+def measured() -> tuple[Any, list[Any]]:
+    """Dynamical laws of three sizes and their mean curves, in logs."""
+    table = pd.DataFrame(
+        {
+            "size": SIZES, "x_optimum": [2.0, 4, 8], "x_optimum_low": [1.5, 3, 6],
+            "x_optimum_high": [3.0, 6, 12], "y_optimum": [0.4, 0.2, 0.1], "elbow": [3.0, 6, 12],
+            "position": [1.0, 2, 4],
+            "resolved": [False, True, True],
+        }
+    )  # fmt: skip
+    found = SimpleNamespace(
+        table=table, gamma_1=estimate(1.5), gamma_2=estimate(0.25), gamma_2_optimum=estimate(0.3),
+        gamma_measured=estimate(0.35), gamma_predicted=estimate(0.375),
+        gamma_predicted_optimum=estimate(0.45),
+    )  # fmt: skip
+    runs = [
+        SimpleNamespace(x=np.log([1.0, 10]), y=np.log([1.0, 0.1]), smoothed=lambda x: -2 * x) for _ in SIZES
+    ]
+    return found, runs
+
+
+def test_dynamical_laws_show_curves_with_optimum_and_elbow_where_the_optimum_lies_and_how_good_it_is():
+    curves, place, height = collapse.dynamical(*measured(), size="n_data").axes
+    assert [d.get_ydata().tolist() for d in curves.lines if len(d.get_xdata()) == 2] == [
+        pytest.approx([1.0, 0.1])
+    ] * 3
+    stars = [(d.get_xdata()[0], d.get_ydata()[0]) for d in curves.lines if d.get_marker() == "*"]
+    assert stars == [(2, 0.4), (4, 0.2), (8, 0.1)]
+    elbows = [(d.get_xdata()[0], d.get_ydata()[0]) for d in curves.lines if d.get_marker() == "|"]
+    assert elbows == [(x, pytest.approx(x**-2)) for x in (3, 6, 12)]
+    assert bars(place)[0] == [[1.5, 3], [3, 6], [6, 12]]
+    assert [slope(line(place, name)) for name in ("optimum:", "collapse:")] == pytest.approx([0.3, 0.25])
+    assert line(place, "collapse:").get_xdata().tolist() == [1000, 10_000], "resolved sizes only"
+    names = ("γ = ", "optima", "collapse")
+    assert [slope(line(height, name)) for name in names] == pytest.approx([-0.35, -0.45, -0.375])
+    assert height.get_ylabel() == "smallest test error"
+
+
+# --- laws ------------------------------------------------------------------------------------------------
+
+
+def fitted_surface() -> Any:
+    n, d = (v.ravel() for v in np.meshgrid([1e8, 1e9, 1e10], [1e9, 1e10, 1e11]))
+    loss = 1.5 + 400 * n**-0.34 + 400 * d**-0.28
+    points = SimpleNamespace(x=np.array([n, d]), y=loss)
+
+    def compute_optimal(compute: Any, flops_per_param_example: float = 6.0, intervals: bool = True) -> Any:
+        size = np.sqrt(np.asarray(compute) / flops_per_param_example)
+        return SimpleNamespace(
+            n_params=size, loss=np.full(len(size), 2.0), n_params_interval=(size / 2, size * 3),
+            loss_interval=(np.full(len(size), 1.9), np.full(len(size), 2.2)),
+        )  # fmt: skip
+
+    form = SimpleNamespace(name="sum")
+    return SimpleNamespace(
+        law=SimpleNamespace(points=points, residuals=np.linspace(-0.02, 0.02, 9), form=form),
+        predict=lambda n, d: 1.5 + 400 * n**-0.34 + 400 * d**-0.28, compute_optimal=compute_optimal,
+    )  # fmt: skip
+
+
+def test_a_surface_shows_isoflop_curves_near_its_data_the_optimum_asked_for_and_residuals():
+    left, right = laws.surface(fitted_surface(), compute=6e24, loss="test loss").axes[:2]
+    curves = left.lines[:6]
+    for drawn, budget in zip(curves, np.geomspace(6e17, 6e21, 6), strict=True):
+        tokens = budget / 6 / drawn.get_xdata()
+        assert (tokens > 1e9 / 3).all()
+        assert (tokens < 3e11).all()
+    assert max(len(drawn.get_xdata()) for drawn in curves) == 60
+    optimum = line(left, "compute-optimal").get_xdata()
+    assert (optimum[0], optimum[-1]) == (pytest.approx(np.sqrt(1e17)), pytest.approx(1e12))
+    star = next(d for d in left.lines if d.get_marker() == "*")
+    assert (star.get_xdata()[0], star.get_ydata()[0]) == (pytest.approx(1e12), 2.0)
+    ends = [c.get_segments()[0] for c in left.collections if isinstance(c, LineCollection)]
+    assert ends[0][:, 0] == pytest.approx([5e11, 3e12])
+    assert ends[1][:, 1] == pytest.approx([1.9, 2.2])
+    assert right.collections[0].get_offsets()[:, 1].tolist() == pytest.approx(list(np.linspace(-2, 2, 9)))
+    assert left.get_ylabel() == "test loss"
+
+
+def test_without_a_question_the_optimum_is_drawn_ten_times_beyond_the_data():
+    left = laws.surface(fitted_surface()).axes[0]
+    assert line(left, "compute-optimal").get_xdata()[-1] == pytest.approx(np.sqrt(1e22))
+
+
+def test_three_ways_to_the_optimal_size_are_lines_with_their_exponents():
+    row = SimpleNamespace(
+        name="envelope", compute=np.array([1e18, 1e20]), best=[1e8, 1e9], n_params=1e10, exponent=0.5
+    )
+    fit = SimpleNamespace(name="surface", compute=np.array([]), best=[], n_params=1e10, exponent=0.4)
+    found = SimpleNamespace(rows=[row, fit], compute=1e22)
+    axis = laws.approaches(found, fitted_surface()).axes[0]
+    envelope, surface = (line(axis, name) for name in ("envelope: a = 0.500", "surface: a = 0.400"))
+    assert (slope(envelope), slope(surface)) == (pytest.approx(0.5), pytest.approx(0.5))
+    assert (envelope.get_xdata()[0], envelope.get_xdata()[-1]) == (pytest.approx(1e18), pytest.approx(1e22))
+    assert envelope.get_ydata()[-1] == pytest.approx(1e10)
+    assert surface.get_ydata()[-1] == pytest.approx(np.sqrt(1e22 / 6))
+
+
 # --- results ---------------------------------------------------------------------------------------------
+
+
+def test_runs_of_a_surface_have_the_colour_of_the_nearest_isoflop_curve(axis):
+    results.surface(axis, fitted_surface(), budgets=5)
+    curves = [drawn for drawn in axis.lines if "FLOPs" in str(drawn.get_label())]
+    assert [drawn.get_label() for drawn in curves] == [f"6e+{power} FLOPs" for power in range(17, 22)]
+    for drawn, budget in zip(curves, (6e17, 6e18, 6e19, 6e20, 6e21), strict=True):
+        tokens = budget / 6 / drawn.get_xdata()
+        assert (tokens > 1e9 / 3).all()
+        assert (tokens < 3e11).all()
+    runs = [drawn for drawn in axis.lines if drawn.get_marker() == "o"]
+    assert [len(drawn.get_xdata()) for drawn in runs] == [1, 2, 3, 2, 1]
+    assert [a.get_color() for a in runs] == [b.get_color() for b in curves]
+    assert line(axis, "compute-optimal").get_xdata()[-1] == pytest.approx(np.sqrt(1e21))
+
+
+def test_a_law_is_drawn_ten_times_beyond_its_points_within_an_interval_that_leaves_them_visible(axis):
+    points = SimpleNamespace(x=np.array([1e3, 1e4]), y=np.array([0.4, 0.2]), error=None)
+    fitted = SimpleNamespace(
+        points=points, form=SimpleNamespace(name="power_law"), predict=lambda x: 0.3 * np.ones_like(x),
+        interval=lambda x, level: (np.zeros_like(x), np.full_like(x, np.inf)),
+    )  # fmt: skip
+    results.law(axis, fitted)
+    drawn = line(axis, "power law").get_xdata()
+    assert (drawn[0], drawn[-1]) == (pytest.approx(1e3 / 1.2), pytest.approx(1e5))
+    (band,) = (c for c in axis.collections if not isinstance(c, LineCollection))
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == (pytest.approx(0.2 / 30), pytest.approx(0.4 * 30))
 
 
 def test_the_best_sizes_are_drawn_with_their_intervals_where_they_have_any(axis):
