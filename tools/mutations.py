@@ -15,6 +15,10 @@ UNSEEN = {  # arguments whose value no result depends on
     "buffering": "how a file is read",
     "start": "where a search begins, not where it ends",
     "complete": "the same, of parameters that follow from others",
+    **dict.fromkeys(
+        ("color", "fontsize", "frameon", "linewidth", "lw", "markeredgewidth"), "how a figure looks"
+    ),
+    **dict.fromkeys(("markersize", "ms", "zorder"), "the same"),
 }
 UNSEEN_CALLS = {
     "time.sleep": "how long a loop waits",
