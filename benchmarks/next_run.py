@@ -1,7 +1,7 @@
 """The next run per FLOP: what choosing experiments buys, on the public benchmark of Li et al. 2026.
 
     python benchmarks/next_run.py [--quick] [--task lr_bsz] [--forms 0:3] [--out rows.csv]
-    python benchmarks/next_run.py --join rows1.csv rows2.csv     # the table of several parts
+    python benchmarks/next_run.py --join rows1.csv rows2.csv  # [--figure FILE] several parts
 
 Four tasks of "Spend Less, Fit Better" (arXiv 2604.22753, CC BY 4.0): a pool of experiments with costs and a
 costly target region. Score: R² in the target, clipped to [−1, 1], all groups and outputs together. For each
@@ -258,6 +258,32 @@ def table(results: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+TITLES = {"lr_bsz": "learning rate and batch", "vocab": "vocabulary", "data_constrained": "repeated data",
+          "domain_mixture": "mixtures of data"}  # fmt: skip
+
+
+def draw(results: pd.DataFrame, file: Path) -> None:
+    """R² against the budget, a panel a task: ways to choose with the same forms, and the best published."""
+    from scalinglab.figures.style import INK, MUTED, PALETTE, panels
+
+    figure, axes = panels(1, len(TITLES), size=(2.7, 2.9))
+    for axis, (name, title) in zip(axes[0], TITLES.items(), strict=True):
+        task, part = TASKS[name], results[results["task"] == name]
+        mean = part.groupby("budget")[["ours", "random", "cheapest", "all"]].mean()
+        for column, label, color in zip(
+            mean.columns, ("ours", "random", "cheapest first"), PALETTE, strict=False
+        ):
+            axis.plot(100 * mean.index, mean[column], "o-", color=color, label=label, markersize=4)
+        axis.plot(
+            100 * np.array(task.budgets), task.best, "*", color=INK, label="best published", markersize=8
+        )
+        axis.axhline(mean["all"].mean(), color=MUTED, linewidth=1, label="whole pool")
+        axis.set(title=title, xlabel="budget / % of the pool", ylim=(-1.05, 1.05), ylabel="")
+    axes[0, 0].set_ylabel("R² in the target region")
+    axes[0, 1].legend(fontsize="x-small", loc="center")
+    figure.savefig(file, dpi=150)
+
+
 def main() -> None:
     """Run the tasks and print the table."""
     parser = argparse.ArgumentParser(
@@ -270,9 +296,15 @@ def main() -> None:
     parser.add_argument("--budgets", help="only these shares, as in 0.35,0.5")
     parser.add_argument("--join", nargs="+", type=Path, help="rows of earlier runs, instead of a run")
     parser.add_argument("--out", type=Path, help="add the rows to this file (.csv)")
+    parser.add_argument(
+        "--figure", type=Path, help="with --join: draw the table, e.g. docs/images/next-run.png"
+    )
     asked = parser.parse_args()
     if asked.join:
-        print(table(pd.concat([pd.read_csv(path) for path in asked.join])))
+        joined = pd.concat([pd.read_csv(path) for path in asked.join])
+        print(table(joined))
+        if asked.figure:
+            draw(joined, asked.figure)
         return
     which, draws = slice(*map(int, asked.forms.split(":"))), 0 if asked.ours else 1 if asked.quick else 5
     only = None if asked.budgets is None else tuple(map(float, asked.budgets.split(",")))

@@ -177,13 +177,8 @@ def surface(
     return figure
 
 
-SIZES = (
-    "n_params",
-    "n_data",
-    "compute",
-    "non_vocab_params",
-    "n_chars",
-)  # what else a form varies is drawn along
+# what else a form varies is drawn along
+SIZES = ("n_params", "n_data", "compute", "non_vocab_params", "n_chars")
 LINES = 6  # of settings, so that a legend holds them
 
 
