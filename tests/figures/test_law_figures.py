@@ -90,3 +90,15 @@ def test_a_rate_that_grows_with_data_is_drawn_without_a_compute_optimal_line():
     assert all(
         "optimal" not in t.get_text() for t in figures.surface(fitted).axes[0].get_legend().get_texts()
     )
+
+
+def test_values_below_zero_keep_a_linear_axis():
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 3e9, 4), np.geomspace(2e9, 6e10, 4)))
+    plane = sl.laws.Form(
+        "plane", "a - b ln N - c ln D", tuple(sl.laws.Parameter(name, linear=True) for name in "abc"),
+        lambda x, a, b, c: a - b * np.log(x[0]) - c * np.log(x[1]), variables=("n_params", "n_data"),
+    )  # fmt: skip
+    y = 30 - np.log(n) - 0.8 * np.log(d) + 0.01 * np.random.default_rng(0).standard_normal(16)
+    assert y.max() < 0
+    fitted = sl.laws.surface.fit(n, d, y, form=plane, space="raw")
+    assert figures.sections(fitted).axes[0].get_yscale() == "linear"

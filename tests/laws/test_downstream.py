@@ -83,3 +83,18 @@ def test_the_cheapest_model_is_that_of_a_fine_grid(surface):
 def test_a_loss_below_the_floor_is_refused(surface):
     with pytest.raises(BadInput, match="below the floor"):
         inference_optimal(surface, 1.5, 1e12)
+
+
+def test_interval_of_a_score_counts_its_scatter_and_the_error_of_its_law():
+    """Among the points that of one more score; beyond them the law's error grows; stage one adds its own."""
+    compute, sigma = np.geomspace(1e18, 1e22, 60), 0.005
+    loss = 4 * (compute / 1e18) ** -0.08
+    error = 0.85 - 2.1 * np.exp(-0.76 * loss) + sigma * np.random.default_rng(4).standard_normal(60)
+    both = two_stage("power_law", compute, loss, loss, error)
+    (low, far_low), (high, far_high) = both.interval(np.array([1e20, 1e28]))
+    assert high - low == pytest.approx(2 * 1.96 * sigma, rel=0.3)
+    assert far_high - far_low > 4 * (high - low)
+    noisy = loss * np.exp(0.1 * np.random.default_rng(5).standard_normal(60))
+    low, high = two_stage("power_law", compute, noisy, loss, error).interval(1e22)
+    exact_low, exact_high = both.interval(1e22)
+    assert high - low > 2 * (exact_high - exact_low)

@@ -67,6 +67,29 @@ def test_sequence_stops_where_nothing_is_worth_its_cost():
     assert len(done.index) < len(SIZES)
 
 
+def test_sequence_refits_after_a_part_of_what_is_left():
+    """A batch takes a quarter of what is left, or one run that costs more if no cheaper one is worth it."""
+    batches = []
+
+    def measured(places):
+        batches.append(SIZES[places])
+        return measure(places)
+
+    pool.sequence("power_law_offset", SIZES, SIZES, [1e6], measured, budget=5e4)
+    left = 5e4 - np.cumsum([batch.sum() for batch in batches])
+    assert len(batches) >= 4
+    for batch, before in zip(batches[1:], left, strict=False):
+        assert len(batch) == 1 or batch.sum() <= 0.25 * before * (1 + 1e-9)
+
+
+def test_doubt_about_the_form_counts_by_default():
+    places, y = start()
+    law = sl.laws.fit("power_law_offset", SIZES[places], y)
+    trusting = pool.choose(law, SIZES, SIZES, [1e6], budget=3e4, taken=places, doubt=0.0)
+    doubting = pool.choose(law, SIZES, SIZES, [1e6], budget=3e4, taken=places)
+    assert doubting.after[-1] > 1.02 * trusting.after[-1]
+
+
 def test_pilot_covers_the_pool_and_stays_in_its_budget():
     places = pool.pilot(SIZES, SIZES, [1e5], budget=2e4, count=6)
     assert places.cost.sum() <= 2e4

@@ -242,6 +242,9 @@ def test_step_law_comes_back_from_the_optima_of_its_published_runs():
     ends = law.parameter_intervals()
     assert ends["by_params"].low < -0.713 < ends["by_params"].high < -0.5
     assert 0.2 < ends["by_data"].low < 0.307 < ends["by_data"].high
+    twice = pd.concat([optima, optima.assign(learning_rate=2 * optima.learning_rate)])
+    found = sl.laws.fit("optimal_learning_rate", twice, x=("n_params", "n_data"), y="learning_rate")
+    assert not any("learning_rate" in note for note in found.points.notes)  # that is what is fitted
     batch = sl.laws.fit("optimal_batch_size", optima.n_data, optima.batch_size)
     low, high = batch.parameter_intervals["by_data"]
     assert 0.4 < low < 0.571 < high < 0.7
