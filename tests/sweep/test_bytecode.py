@@ -19,6 +19,7 @@ def package(tmp_path, monkeypatch) -> Path:
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("answer = 42")
     monkeypatch.syspath_prepend(str(folder.parent))
+    monkeypatch.setattr(sys, "pycache_prefix", None)  # whatever the environment of the tests says
     return folder
 
 
