@@ -9,7 +9,6 @@ the paper finds both close to 4/d. The paper prints no range of D or P: ours are
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,8 +36,6 @@ class Scale:
         sizes: D at width `student`.
         widths: hidden units of students at D = `plenty`.
         seeds: each with its own teacher, student and examples.
-        longer: a dimension at which students of growing width are also trained so many times as long; (0, 0):
-            none.
         line_sizes, line_dimension, line_seeds: training sets, dimension and seeds of Fig. 2 left.
     """
 
@@ -56,7 +53,6 @@ class Scale:
     line_dimension: int = 4
     line_seeds: int = 3
     graphs: bool = True
-    longer: tuple[int, int] = (0, 0)
 
 
 OCTAVES = tuple(128 * 2**k for k in range(8))  # 128 … 16,384
@@ -70,7 +66,7 @@ SCALES = {
     ),
     "gpu": Scale(
         tuple(range(2, 10)), tuple(range(2, 10)), OCTAVES, (6, 8, 11, 16, 23, 32, 45, 64), 65_536, 8, 40_000,
-        line_seeds=4, longer=(3, 4),
+        line_seeds=4,
     ),
     "paper": Scale(
         tuple(range(2, 10)), tuple(range(2, 10)), (*OCTAVES, 32_768, 65_536, 131_072),
@@ -123,21 +119,9 @@ def in_data(scale: str) -> Curves:
 def in_parameters(scale: str) -> Curves:
     """The best checkpoint of every student, at every dimension, width and seed."""
     s = scale_of(scale)
-    return _of_widths(s, s.model_dimensions)
-
-
-@shared
-def longer_in_parameters(scale: str) -> Curves:
-    """The same of the students that are trained longer."""
-    s = scale_of(scale)
-    dimension, times = s.longer
-    return _of_widths(replace(s, steps=times * s.steps), (dimension,))
-
-
-def _of_widths(s: Scale, dimensions: Sequence[int]) -> Curves:
     settings = [
         {**student(s, d, s.plenty), "model_options": {"hidden": w}, "n_data": s.plenty, "seed": seed}
-        for d in dimensions for w in s.widths for seed in range(s.seeds)
+        for d in s.model_dimensions for w in s.widths for seed in range(s.seeds)
     ]  # fmt: skip
     return best(trained.runs(settings, "students in parameters"))
 
@@ -165,15 +149,7 @@ def fig_s2(scale: str) -> Reproduction:
 
 def fig_s4(scale: str) -> Reproduction:
     """Loss against the number of parameters for every dimension; α_P against 4/d."""
-    made, (dimension, times) = (
-        _figure(in_parameters(scale), "n_params", "parameters P", "α_P"),
-        scale_of(scale).longer,
-    )
-    if not times:
-        return made
-    ((_, _, alpha),) = by_dimension(longer_in_parameters(scale), "n_params").values()
-    name = f"α_P, d = {dimension}, trained {times} times as long"
-    return replace(made, table=(*made.table, alpha.row(name, "the paper: 4/d", paper=CLAIM / dimension)))
+    return _figure(in_parameters(scale), "n_params", "parameters P", "α_P")
 
 
 def _figure(curves: Curves, size: str, words: str, symbol: str) -> Reproduction:

@@ -80,11 +80,7 @@ TEACHER_DATA = 49_152
 
 @dataclass(frozen=True)
 class DataScale:
-    """One scale: the tasks, N, the numbers of blocks N/D, permutations, and the training.
-
-    Attributes:
-        learning_rate: one at which the training loss falls at every step: the argument is for smooth paths.
-    """
+    """One scale: the tasks, N, the numbers of blocks N/D, permutations, and the training."""
 
     tasks: tuple[Task, ...]
     population: int
@@ -103,7 +99,7 @@ DATA_SCALES = {
     "laptop": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 20, 40, 0.5),
     "gpu": DataScale(
         (*IMAGES, Task("teacher_student", loss="mse", hidden=16)),
-        32_768, (2, 4, 8, 16, 32), 20, 300, 0.03,
+        32_768, (2, 4, 8, 16, 32), 20, 300, 0.1,
     ),
     "paper": DataScale(
         (*IMAGES, *(Task(t.dataset, pool=t.pool, loss="mse") for t in IMAGES),
