@@ -398,3 +398,16 @@ def test_an_optimizer_holds_the_moments_that_it_needs(optimizer: dict, moments: 
     setting = {"model": "mlp", "dataset": "digits", "n_data": 50, "steps": 1, "measure": [], **optimizer}
     group = jobs.build([Setting.from_dict(setting)], torch.device("cpu"))
     assert len(group.moments.slots) == moments
+
+
+def test_activations_are_those_of_one_example() -> None:
+    setting = {"model": "mlp", "depth": 1, "model_options": {"hidden": 4}, "dataset": "digits", "steps": 1}
+    weights, activations, largest = memory.sizes(Setting.from_dict(setting))
+    assert weights == 64 * 4 + 4 + 4 * 10 + 10
+    assert activations == 64 + 4 + 4 + 10  # flattened pixels, hidden units before and after ReLU, classes
+    assert largest == 64
+
+
+def test_data_of_unknown_shape_are_taken_for_small_colour_images() -> None:
+    assert memory._shape("mine", 1) == (3, 32, 32)
+    assert memory._shape("mnist", 2) == (1, 14, 14)
