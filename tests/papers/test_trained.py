@@ -155,4 +155,4 @@ def test_a_run_that_was_interrupted_does_not_count_its_pause(tmp_path: Path, mon
     curves = SimpleNamespace(runs=list(records))
     with trained.kept_in(tmp_path):
         found = trained.training(curves)
-    assert found == trained.Training(21, 23.0, ("H200",))  # 1 to 13, 20 to 31
+    assert found == trained.Training(21, 23.0, ("CPU", "H200"))  # 1 to 13, 20 to 31
