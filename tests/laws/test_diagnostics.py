@@ -435,6 +435,19 @@ def test_with_a_bend_the_interval_holds_both_continuations():
     assert low[0] < -0.4 * 8 - 0.1 * 5 < high[0]
 
 
+def test_correlation_is_judged_by_the_residuals_of_each_fit():
+    """Those of a bend are correlated around the form without a hinge, and not around the hinge."""
+    rng = np.random.default_rng(33)
+    y = np.exp(-0.4 * np.minimum(LOGS, 8) - 0.1 * np.maximum(LOGS - 8, 0) + 0.03 * rng.standard_normal(12))
+    law = sl.laws.fit("power_law", np.exp(LOGS), y, loss="squared")
+    found = law.diagnosis
+    assert found.correlation_pvalue > diagnostics.SUSPECTED
+    assert found.bent.correlation.max() == 0
+    assert found.average.correlation.max() > 0
+    both, line = law.parameter_intervals["exponent"], parameter_profile(law)["exponent"]
+    assert both.low < 0.1 < line.low < line.high < 0.4 < both.high  # before and after the bend
+
+
 @pytest.mark.slow
 def test_points_of_one_run_count_with_correlation_that_twelve_do_not_show():
     x, count = np.geomspace(100, 1e5, 12), np.zeros(2, int)
