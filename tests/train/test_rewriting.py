@@ -95,3 +95,23 @@ def test_a_stack_of_rewritten_networks_gives_each_its_own_gradient() -> None:
         run(x[r]).square().sum().backward()
         for name, p in run.named_parameters():
             torch.testing.assert_close(together[name][r], p.grad, msg=name)
+
+
+@pytest.mark.parametrize(
+    ("pool", "halving"),
+    [
+        (nn.MaxPool2d(2), True), (nn.MaxPool2d((2, 2), stride=(2, 2)), True), (nn.MaxPool2d(3, 2), False),
+        (nn.MaxPool2d(2, stride=1), False), (nn.MaxPool2d((2, 1)), False),
+        (nn.MaxPool2d(2, padding=1), False), (nn.MaxPool2d(2, dilation=2), False),
+        (nn.MaxPool2d(2, ceil_mode=True), False),
+        (nn.MaxPool2d(2, return_indices=True), False),
+    ],
+)  # fmt: skip
+def test_only_pools_that_halve_an_image_are_rewritten(pool: nn.MaxPool2d, halving: bool) -> None:
+    other = rewritten(nn.Sequential(pool), kernels=False)
+    assert isinstance(other[0], HalvingPool) is halving
+
+
+def test_pooling_comes_before_relu() -> None:
+    layers = rewritten(nn.Sequential(nn.ReLU(), nn.MaxPool2d(2), nn.ReLU()), kernels=False)
+    assert [type(layer) for layer in layers] == [HalvingPool, nn.ReLU, nn.ReLU]
