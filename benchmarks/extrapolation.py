@@ -32,7 +32,7 @@ import pandas as pd
 import scalinglab as sl
 from scalinglab.data.sources import search_path
 from scalinglab.errors import ScalinglabError
-from scalinglab.laws.extrapolation import forecasters
+from scalinglab.laws.extrapolation import averaging, forecasters
 
 DOMAINS = {"IC": "images", "NMT": "translation", "LM": "language", "BB": "BIG-bench"}
 FORMS = ("m1", "m2", "m3", "m4", "broken_power_law")
@@ -233,7 +233,10 @@ def main() -> None:
     parser.add_argument("--cuts", action="store_true", help="score from earlier cut-offs instead")
     parser.add_argument("--count", type=int, default=30, help="synthetic curves of each family")
     parser.add_argument("--first", type=int, default=0, help="the first seed of the synthetic curves")
+    parser.add_argument("--recent", type=float, help="another memory of the backtests, averaging.RECENT")
     asked = parser.parse_args()
+    if asked.recent is not None:
+        averaging.RECENT = asked.recent
     if asked.families:
         found = ours(synthetic(asked.count, asked.first))
         print(means(found, "domain"), means(found, "points"), sep="\n\n")
