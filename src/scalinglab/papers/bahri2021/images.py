@@ -47,7 +47,7 @@ class Scale:
         superclassed, noisy: sets of Fig. 5.
         base: what all runs share but the data, among it the network.
         sizes: D.
-        squared: sets of Fig. 1 that are trained with MSE as well.
+        squared: sets of Fig. 1 top-right that are trained with MSE as well.
         squared_steps: of the network of `base` with MSE, at every D; 0: as long as with cross-entropy.
         widths, width_data: factors on the network, at D = `width_data`.
         residual_widths, residual_data, residual_steps: factors on Wide ResNets of depth 10 that are shown
@@ -328,12 +328,6 @@ def residual_settings(
     }  # fmt: skip
 
 
-def with_mse(named: dict[str, Setting], squared: Sequence[str]) -> dict[str, Setting]:
-    """These settings, and after them those on the sets that are trained with MSE as well."""
-    mse = {f"{name}, mse": {**one, "loss": "mse"} for name, one in named.items()}
-    return named | {name: one for name, one in mse.items() if one["dataset"] in squared}
-
-
 def residual_scans(scale: str, named: dict[str, Setting], seeds: int = 0) -> tuple[list[Scan], Curves]:
     """Wide ResNets against D, of as many seeds as the scale has by default."""
     s = scale_of(scale)
@@ -346,7 +340,8 @@ def every_data_scan(scale: str, squared: bool = True) -> tuple[list[Scan], Curve
     parts = [data_scans(scale, squared)] if asked(data_settings(scale, squared)) else []
     if s.residual_datasets:
         residual = residual_settings(scale, [s.widest], s.residual_datasets)
-        residual = with_mse(residual, s.squared if squared else ())
+        mse = {f"{name}, mse": {**one, "loss": "mse"} for name, one in residual.items()}
+        residual |= {name: one for name, one in mse.items() if squared and one["dataset"] in s.squared}
         parts += [residual_scans(scale, residual)] if asked(residual) else []
     return joined(*parts)
 
@@ -382,7 +377,7 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     if s.residual_widths:
         shared = {**s.aspect_base, "depth": 10, "n_data": s.residual_data, "steps": s.residual_steps}
         residual = {f"{name}, WRN-10-k": {**shared, "dataset": name} for name in usable(s.residual_datasets)}
-        parts.append((with_mse(residual, s.squared), s.residual_widths))
+        parts.append((residual, s.residual_widths))
     found, curves = joined(
         *(
             scans(some, [{"width": k} for k in widths], s.seeds, "n_params", "images in parameters")
