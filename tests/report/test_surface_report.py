@@ -84,6 +84,16 @@ def test_short_log_axes_have_ticks_that_can_be_read(low, high):
     assert min(seen) < (low * high) ** 0.5 < max(seen)  # on both sides
 
 
+def test_every_isoflop_curve_is_named_in_the_legend_with_or_without_runs():
+    n, d = (v.ravel() for v in np.meshgrid([1e8, 3e8, 1e9], [1e9, 1e10, 1e11]))
+    fitted = sl.laws.surface.fit(n, d, 1.8 + 480 * n**-0.35 + 2100 * d**-0.37)
+    found = surface_numbers.isoflops_of(fitted)
+    assert any(not each.n_params.size for each in found)
+    drawn = surface_sections.isoflops(fitted, "loss", "tokens").plots[0].figure
+    named = {trace.name for trace in drawn.data if trace.showlegend is not False and len(trace.x)}
+    assert {f"{each.compute:.1e} FLOPs" for each in found} <= named
+
+
 def test_no_minimum_is_marked_where_the_surface_is_not_determined():
     n, d = (v.ravel() for v in np.meshgrid([2e7, 6e7, 2e8], [1e9, 2e9, 3e9]))
     noise = np.exp(0.05 * np.random.default_rng(0).standard_normal(9))

@@ -59,8 +59,10 @@ def isoflops(fitted: Surface, y: str, unit: str) -> Section:
     figure = canvas("n_params", y)
     found = isoflops_of(fitted)
     for each, shade in zip(found, shades([each.compute for each in found]), strict=True):
-        points(figure, each.n_params, each.loss, name=f"{each.compute:.1e} FLOPs", color=shade)
-        line(figure, each.sizes, each.fitted, "fit", shade, legend=False)
+        name, has_runs = f"{each.compute:.1e} FLOPs", bool(each.n_params.size)
+        if has_runs:
+            points(figure, each.n_params, each.loss, name=name, color=shade)
+        line(figure, each.sizes, each.fitted, "fit" if has_runs else name, shade, legend=not has_runs)
     said = [
         f"Points are runs, coloured by the nearest of {len(found)} computes; lines are the fitted surface "
         "at that compute."
