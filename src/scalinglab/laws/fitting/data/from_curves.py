@@ -371,7 +371,7 @@ def _tuned(frame: pd.DataFrame, names: list[str], y: str) -> tuple[pd.DataFrame,
     """
     recipe = [c for c in TUNED if c in frame and c not in names]
     varied = [c for c in recipe if (frame.groupby(names)[c].nunique(dropna=False) > 1).any()]
-    if not varied or frame["__run"].duplicated().any():
+    if not varied or y in TUNED or frame["__run"].duplicated().any():  # the lowest rate is not the best
         return frame, ""
     score = (-frame[y] if y in ACCURACIES else frame[y]).fillna(np.inf)
     mean = score.groupby([frame[c] for c in (*names, *varied)], dropna=False).transform("mean")
