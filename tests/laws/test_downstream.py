@@ -67,8 +67,9 @@ def test_the_cheapest_model_is_that_of_a_fine_grid(surface):
     with np.errstate(invalid="ignore"):
         d = ((loss - 1.8172 - 477.83 * n**-0.34731) / 2143.4) ** (-1 / 0.36717)
     sizes = []
-    for used, training, use in ((1e11, 6.0, 2.0), (1e13, 6.0, 2.0), (1e13, 8.0, 1.0)):
-        found = inference_optimal(surface, loss, used, flops_per_param_example=training, flops_of_use=use)
+    other = {"flops_per_param_example": 8.0, "flops_of_use": 1.0}
+    for used, training, use, given in ((1e11, 6, 2, {}), (1e13, 6, 2, {}), (1e13, 8, 1, other)):
+        found = inference_optimal(surface, loss, used, **given)
         cost = training * n * d + use * n * used
         best = np.nanargmin(cost)
         assert found.n_params == pytest.approx(n[best], rel=2e-3)

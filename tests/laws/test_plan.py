@@ -103,9 +103,13 @@ def test_intervals_of_the_optimum_hold_the_truth_in_most_samples(exact):
 def test_three_approaches_agree_on_a_known_surface(fitted):
     found = plan.approaches(*runs(0, 0.002), compute=1e23, draws=60)
     assert [row.name[0] for row in found.rows] == ["1", "2", "3"]
+    best = surface.fit(*runs(0, 0.0)).compute_optimal(1e23, intervals=False).n_params
     for row in found.rows:
         assert row.exponent == pytest.approx(0.37 / 0.72, abs=0.06)
         assert row.exponent_interval.low < row.exponent < row.exponent_interval.high
+        # parabolas are off by more than their scatter, which their intervals count with
+        assert row.exponent_interval.low <= 0.37 / 0.72 <= row.exponent_interval.high
+        assert row.n_params_interval.low <= best <= row.n_params_interval.high
     assert "approach" in found.summary()
 
 

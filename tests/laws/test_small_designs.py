@@ -1,11 +1,12 @@
 """Few runs: intervals that hold, and refusals where the runs do not determine the answer."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import optimize, stats
 
 import scalinglab as sl
-from scalinglab.errors import NotDetermined
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws import optimum, surface
 from scalinglab.laws.forms import registry
 
@@ -31,6 +32,21 @@ def test_two_values_of_a_size_are_refused_in_a_sentence(sizes, data, name):
     n, d = design(sizes, data)
     with pytest.raises(NotDetermined, match=f"{name} takes 2 different values.*at least 3"):
         surface.fit(n, d, measured(n, d, 0))
+
+
+def test_a_law_of_one_size_is_refused_where_points_differ_in_the_other():
+    n, d = design(3, 2)
+    table = pd.DataFrame({"n_params": n, "n_data": d, "loss": measured(n, d, 0)})
+    for x, other in (("n_data", "n_params"), ("n_params", "n_data")):
+        said = f"points of one {x} differ in {other}, so no law of {x} alone follows.*--where {other}="
+        with pytest.raises(BadInput, match=said):
+            sl.laws.fit("auto", table, x=x, y="loss")
+        with pytest.raises(BadInput, match=said):
+            sl.laws.extrapolate(table, x=x, y="loss", at=1e12)
+    assert len(sl.laws.fit("power_law", table, x="n_params", y="loss", mixed=True).points.y) == 6
+    assert len(sl.laws.fit("power_law", table, x="n_params", y="loss", where={"n_data": 2e9}).points.y) == 3
+    line = table[table.n_params / table.n_data == 0.05]  # each n_data with its own n_params
+    assert len(sl.laws.fit("power_law", line, x="n_data", y="loss").points.y) == 2
 
 
 def test_profile_interval_of_the_optimum_agrees_with_a_scan_by_another_optimiser():
