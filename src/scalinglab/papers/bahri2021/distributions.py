@@ -186,11 +186,14 @@ def fig2_right(scale: str) -> Reproduction:
         d: alpha for d, (_, _, alpha) in students.by_dimension(students.in_data(scale), "n_data").items()
     }
     s = images.scale_of(scale)
-    scans, curves = images.data_scans(scale, squared=False)
-    places = {}
+    scans, curves = images.every_data_scan(scale, squared=False)
+    places: Places = {}
     for scan in scans:
         dataset = scan.name.split(",")[0]
-        places[dataset] = scan.exponent(), data_dimensions(dataset, s, scale)
+        if scan.residual:  # beside the dimension of the same inputs
+            places[scan.name] = scan.exponent(), {"inputs": places[dataset][1]["inputs"]}
+        else:
+            places[dataset] = scan.exponent(), data_dimensions(dataset, s, scale)
     figure, rows = against_dimension(found, places)
     return Reproduction(curves, figure, rows)
 
@@ -229,7 +232,9 @@ def against_dimension(found: dict[int, Exponent], places: Places) -> tuple[Any, 
     axis.set_title("exponent against dimension")
     rows = [alpha.row(f"students, d = {d}: α_D", "judged in figS2") for d, alpha in found.items()]
     markers = {"inputs": "s", "last hidden layer": "^"}
-    for (dataset, (alpha, where)), color in zip(places.items(), style.PALETTE[1:]):
+    colors = dict(zip(dict.fromkeys(name.split(",")[0] for name in places), style.PALETTE[1:]))
+    for dataset, (alpha, where) in places.items():
+        residual = "WRN" in dataset
         inverse = 4 / alpha.value, 4 * alpha.stderr / alpha.value**2
         for place, dimensions in where.items():
             for method, dimension in dimensions.items():
@@ -244,8 +249,9 @@ def against_dimension(found: dict[int, Exponent], places: Places) -> tuple[Any, 
                 )  # fmt: skip
             published = dimensions["neighbours"]
             style.points(
-                axis, [published.value], [inverse[0]], [inverse[1]], xerr=[published.stderr], color=color,
-                fmt=markers[place], label=f"{dataset}, {place}",
+                axis, [published.value], [inverse[0]], [inverse[1]], xerr=[published.stderr],
+                color=colors[dataset.split(",")[0]], fmt="D" if residual else markers[place],
+                label=f"{dataset}, {place}",
             )  # fmt: skip
     axis.set_ylim(bottom=0)
     style.legend(axis, fontsize=7)
