@@ -1,4 +1,8 @@
-"""Rows of the records at scale smoke, which `make records` compares with what the code gives now."""
+"""Rows of the records at scale smoke.
+
+A test of a record says what the stored numbers mean. That the code still gives these numbers is checked by
+`make records`, for every entry, and by slow tests, for an entry or more of each paper.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,17 @@
 """The figures on linear models: what they claim holds at the scale that runs on bundled data."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from scalinglab.papers.bahri2021 import learned_features, linear
+from scalinglab.figures import style
+from scalinglab.papers import entry
+from scalinglab.papers.bahri2021 import learned_features, linear, targets
+from scalinglab.papers.verdict import Row
 from scalinglab.simulate.random_features import nested_loss
+from scalinglab.spectrum import Spectrum
 from scalinglab.spectrum.samples import population_eigenvalues, unresolved_eigenvalue
 from tests.papers.smoke_records import recorded
 
@@ -37,7 +42,7 @@ def test_population_eigenvalues_undo_most_of_the_bias_of_sampling(exponent: floa
     assert max(zeroth, after) < 0.04
 
 
-def test_fig3_shows_the_variance_limited_regimes_on_the_bundled_digits():
+def test_the_record_of_fig3_says_that_both_regimes_of_the_digits_are_variance_limited():
     rows = recorded("bahri2021/fig3")
     assert len(rows) == 8
     for row in rows.values():  # exponents and coefficients of 1/size: both are 1
@@ -45,7 +50,7 @@ def test_fig3_shows_the_variance_limited_regimes_on_the_bundled_digits():
         assert row.stderr < 0.05
 
 
-def test_resolution_exponents_are_those_of_s12_at_equal_sizes():
+def test_the_record_of_fig4_says_that_resolution_exponents_are_those_of_s12_at_equal_sizes():
     rows = recorded("bahri2021/fig4-left")
     assert len(rows) == 4
     for row in rows.values():
@@ -68,7 +73,7 @@ def test_s12_at_equal_sizes_predicts_sampling_a_population_exactly():
     assert abs(found.value - linear.expected_exponent(sizes, values, unseen=False)) > 10 * found.stderr
 
 
-def test_learned_features_show_duality_with_a_tuned_ridge():
+def test_the_records_of_learned_features_say_that_a_tuned_ridge_shows_duality():
     rows = recorded("bahri2021/figS6")
     for name in ("loss at 96 examples over that at 96 features, tuned ridge",
                  "loss at 48 examples over that at 48 features, tuned ridge"):  # fmt: skip
@@ -78,13 +83,23 @@ def test_learned_features_show_duality_with_a_tuned_ridge():
         assert rows[name].measured == pytest.approx(1, abs=4 * rows[name].stderr)
 
 
-def test_teacher_and_real_targets_follow_s12_and_their_order_is_judged():
+def test_the_record_of_figs8_says_that_teacher_and_real_targets_follow_s12_and_judges_their_order():
     rows = recorded("bahri2021/figS8")
     for row in rows.values():
         if row.relation == "=":
             assert row.measured == pytest.approx(row.expected, abs=4 * row.stderr + 0.02)
     verdicts = [row.verdict for name, row in rows.items() if "less that of real" in name]
     assert sorted(verdicts) == ["agrees", "cannot tell", "disagrees"]
+
+
+def test_coefficients_are_drawn_relative_to_their_mean_over_the_window():
+    eigenvalues = np.arange(1.0, 101.0) ** -1.5
+    powers = eigenvalues * np.linspace(9.0, 1.0, 100)
+    axis = style.panels(1, 1)[1][0, 0]
+    targets._draw_coefficients(axis, dict.fromkeys(targets.KINDS, Spectrum(eigenvalues, powers)), (11, 40))
+    drawn = axis.lines[0].get_ydata()
+    assert drawn[10:40].mean() == pytest.approx(1)
+    assert drawn[0] == pytest.approx(9 / np.linspace(9.0, 1.0, 100)[10:40].mean())
 
 
 def test_network_learns_the_classes_it_is_shown():
@@ -100,7 +115,7 @@ def test_network_learns_the_classes_it_is_shown():
     assert learned_features.penultimate(model, data.inputs("test")[:5]).shape == (5, 64)
 
 
-def test_kernels_on_spheres_follow_s12_and_matern_ones_t_over_d():
+def test_the_record_of_kernels_on_spheres_says_that_they_follow_s12_and_matern_ones_t_over_d():
     rows = recorded("bahri2021/fig2-right-kernels")
     for name, row in rows.items():
         if "S12" in name:
@@ -110,9 +125,17 @@ def test_kernels_on_spheres_follow_s12_and_matern_ones_t_over_d():
 
 
 @pytest.mark.parametrize("theorem", [1, 2])
-def test_nearest_neighbours_have_the_exponents_of_the_theorems(theorem: int):
-    rows = recorded(f"bahri2021/theorem{theorem}")
-    assert {row.paper for row in rows.values()} == {1, 2, 1 / 2, 1 / 3, 2 / 3}
-    for row in rows.values():
+def test_the_records_of_the_theorems_say_that_nearest_neighbours_have_their_exponents(theorem: int):
+    assert_exponents_of_the_theorems(recorded(f"bahri2021/theorem{theorem}").values())
+
+
+@pytest.mark.slow
+def test_nearest_neighbours_have_the_exponents_of_theorem_1():
+    assert_exponents_of_the_theorems(entry("bahri2021/theorem1").function()("smoke").table)
+
+
+def assert_exponents_of_the_theorems(rows: Collection[Row]) -> None:
+    assert {row.paper for row in rows} == {1, 2, 1 / 2, 1 / 3, 2 / 3}
+    for row in rows:
         assert row.measured == pytest.approx(row.paper, abs=4 * row.stderr)
         assert row.stderr < 0.03 * row.paper

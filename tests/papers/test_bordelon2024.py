@@ -1,5 +1,6 @@
 """What the figures of bordelon2024 claim of the theory holds at scale smoke."""
 
+from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
@@ -10,6 +11,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.papers.bordelon2024 import common, frontier, networks, width_scans
 from scalinglab.papers.registry import entry
+from scalinglab.papers.verdict import Row
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import TailExponent
 from tests.papers.smoke_records import recorded
@@ -31,8 +33,11 @@ FIGURES = (
 
 
 @pytest.mark.parametrize("key", FIGURES)
-def test_simulations_agree_with_the_theory(key):
-    table = recorded(f"bordelon2024/{key}").values()
+def test_the_record_says_that_simulations_agree_with_the_theory(key):
+    assert_like_the_theory(recorded(f"bordelon2024/{key}").values())
+
+
+def assert_like_the_theory(table: Iterable[Row]) -> None:
     assert all(row.stderr is not None for row in table)
     far = {row.quantity: row.sigmas for row in table if row.relation == "=" and abs(row.sigmas) > 3.5}
     assert not far
@@ -41,10 +46,12 @@ def test_simulations_agree_with_the_theory(key):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "source"), [("fig2c", "theory"), ("fig5b", "theory"), ("fig1b", "train")])
-def test_a_figure_has_its_curves(key, source):
+def test_a_figure_has_its_curves_and_agrees_with_the_theory(key, source):
     made = entry(f"bordelon2024/{key}").function()("smoke")
     assert made.figure is not None
     assert source in set(made.curves["source"])
+    if source == "theory":
+        assert_like_the_theory(made.table)
 
 
 @pytest.mark.slow
@@ -155,7 +162,7 @@ def test_compute_exponent_of_a_kernel_is_that_of_equation_16():
 
 
 @pytest.mark.parametrize("key", ["fig1a", "fig1b", "fig1c", "fig1d", "fig6c", "fig9c"])
-def test_figures_of_networks_say_what_stands_in_for_what(key):
+def test_the_records_of_networks_say_what_stands_in_for_what(key):
     for row in recorded(f"bordelon2024/{key}").values():
         assert "stand-in" in row.note
         assert row.measured is None or row.stderr is not None

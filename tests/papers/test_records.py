@@ -1,6 +1,8 @@
 """`scalinglab reproduce check`: smoke records are reproduced and differences are named."""
 
 import json
+import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.papers import Entry, Reproduction, Row, check, entries
+from scalinglab.papers import Entry, Reproduction, Row, check, entries, results
 from scalinglab.papers import records as module
 from scalinglab.papers.records import RECORDS, differences
 
@@ -19,9 +21,38 @@ def made(*rows: Row) -> Reproduction:
     return Reproduction(sl.Curves({"n_data": [1, 2], "test_loss": [2.0, 1.0]}, source="theory"), None, rows)
 
 
+def _read(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def assert_git(folder: Path, *arguments: str) -> None:
+    assert subprocess.run(["git", *arguments], cwd=folder).returncode == 0
+
+
 def test_every_entry_that_runs_at_smoke_has_a_record():
-    known = {key for path in RECORDS.glob("*.json") for key in json.loads(path.read_text())}
+    known = {key for path in RECORDS.glob("*.json") for key in _read(path)}
     assert known == {key for key, entry in entries().items() if entry.built and "smoke" in entry.scales}
+
+
+def test_a_changed_package_is_marked_and_its_records_are_no_change(tmp_path: Path, monkeypatch):
+    package = tmp_path / "scalinglab"
+    (package / "papers" / "smoke").mkdir(parents=True)
+    code, kept = package / "papers" / "results.py", package / "papers" / "smoke" / "demo.json"
+    code.write_text("1")
+    kept.write_text("{}")
+    assert_git(tmp_path, "init", "-q")
+    assert_git(tmp_path, "add", ".")
+    assert_git(tmp_path, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "first")
+    monkeypatch.setattr(results, "__file__", str(code))
+    clean = results.commit()
+    assert re.fullmatch("[0-9a-f]{10}", clean)
+    kept.write_text('{"a": 1}')
+    assert results.commit() == clean
+    code.write_text("2")
+    assert results.commit() == clean + "+"
+    installed = tmp_path / "site-packages" / "scalinglab" / "papers" / "results.py"
+    monkeypatch.setattr(results, "__file__", str(installed))
+    assert results.commit() is None
 
 
 @pytest.mark.parametrize(

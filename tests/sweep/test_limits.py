@@ -18,6 +18,7 @@ import pytest
 from scalinglab.errors import BadInput
 from scalinglab.store import Store
 from scalinglab.support import phases
+from scalinglab.support.processors import cores
 from scalinglab.sweep import Grid, Plan, SweepWarning, Task, driver, execute, training
 from scalinglab.sweep import grid as grid_module
 from scalinglab.sweep import plan as planning
@@ -131,6 +132,7 @@ def test_a_runner_is_told_the_device_where_it_asks_for_it(takes):
         memory=(lambda setting, device: 2.0) if takes else (lambda setting: 1.0),
     )
     assert Runner("r", module).probe([{}], "cpu") == {"on": "cpu" if takes else "any"}
+    assert Runner("r", module).trials([[{}]], 1, "cpu", 0.0)["tasks"] == [{"on": "cpu" if takes else "any"}]
     assert Runner("r", module).memory({}, "cpu") == (2.0 if takes else 1.0)
 
 
@@ -390,7 +392,7 @@ def test_no_more_tasks_are_sent_than_there_are_slots(tmp_path):
 
 
 def test_threads_are_shared_out_and_every_worker_has_one(monkeypatch):
-    monkeypatch.setattr(engines, "_cores", lambda: 8)
+    monkeypatch.setattr(engines, "cores", lambda: 8)
     assert [engines.open_pool("local", n, None, [None])._threads for n in (1, 3, 8, 20)] == [8, 2, 1, 1]
 
 
@@ -414,11 +416,11 @@ def test_processors_are_those_that_this_process_may_use(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
     here = {0: {0, 1, 2}}  # 0 is this process
     monkeypatch.setattr(os, "sched_getaffinity", here.__getitem__, raising=False)
-    assert engines._cores() == 3
+    assert cores() == 3
     monkeypatch.delattr(os, "sched_getaffinity")
-    assert engines._cores() == 5
+    assert cores() == 5
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert engines._cores() == 1
+    assert cores() == 1
 
 
 def test_a_worker_has_its_own_session_and_its_threads(monkeypatch):

@@ -99,7 +99,7 @@ def test_a_runner_is_given_its_group_only_where_it_takes_one():
 
 
 def test_there_is_one_worker_a_gpu_or_one_a_processor(monkeypatch):
-    monkeypatch.setattr(engines, "_cores", lambda: 6)
+    monkeypatch.setattr(engines, "cores", lambda: 6)
     assert engines.default_workers(["cuda:0", "cuda:1"]) == 2
     assert engines.default_workers(["cuda:0"]) == 1
     assert engines.default_workers(["cpu"]) == 6
@@ -121,7 +121,8 @@ def test_the_cause_of_a_dead_worker_names_its_signal_or_status():
     assert engines._cause(0) == "the worker ended with status 0"
 
 
-def test_an_estimate_is_the_start_and_the_end_of_the_last_worker():
+def test_an_estimate_is_the_start_and_the_end_of_the_last_worker(monkeypatch):
+    monkeypatch.setattr("scalinglab.sweep.plan.cores", lambda: 4)
     asked = []
 
     def trials(tasks, workers, device, loading):
@@ -141,7 +142,7 @@ def test_an_estimate_is_the_start_and_the_end_of_the_last_worker():
     assert asked == [([0, 1, 3, 4, 5, 6, 8, 9], 4, "cpu", 1.5)], "two for each, from the first to the last"
     many = Plan({}, (), (), tasks, 100, runner, ()).estimate()
     assert many["seconds"] == pytest.approx(3 + 2.0), "one task is not shared"
-    assert len(asked[1][0]) == 10
+    assert asked[1][:2] == ([0, 1, 3, 4, 5, 6, 8, 9], 4), "four at a time on four processors"
 
 
 def test_activations_are_counted_once_at_the_layers_themselves():

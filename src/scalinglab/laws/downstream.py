@@ -25,8 +25,6 @@ from scalinglab.laws.fitting.law import Interval, Law
 from scalinglab.laws.fitting.uncertainty import bootstrap
 from scalinglab.laws.forms.base import Form
 
-SECOND = ("error_from_loss", "score_from_loss")
-
 
 @dataclass(frozen=True)
 class TwoStage:

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from scalinglab.errors import BadInput
+from scalinglab.papers import results
 from scalinglab.papers.registry import PAPERS, Entry, entries
 from scalinglab.papers.results import record, run
 from scalinglab.papers.verdict import Row, from_record
 from scalinglab.support.whole_files import write_text_whole
 
-RECORDS = Path(__file__).parent / "smoke"
+RECORDS = Path(__file__).parents[1] / results.RECORDS
 SCALE = "smoke"
 SAME = ("paper", "paper_stderr", "relation", "n")  # of a row and its record
 ROUNDING, SIGMAS = 1e-6, 3.0

@@ -29,6 +29,7 @@ from scalinglab.papers.verdict import Row
 from scalinglab.store import Store
 from scalinglab.support.whole_files import write_text_whole
 
+RECORDS = "papers/smoke"  # in the package: the records of all entries at scale smoke
 COLUMNS = ("quantity", "paper", "measured", "n", "verdict")
 
 
@@ -110,17 +111,23 @@ def record(
 
 
 def commit() -> str | None:
-    """The commit of the code, with "+" where it has been changed since; None for an installed package."""
-    here = Path(__file__).parent
+    """The commit of the code, with "+" where it has been changed since; None for an installed package.
+
+    Records are no code: those of one paper are written before the next paper's are made.
+    """
+    package = Path(__file__).parents[1]
+    if "site-packages" in package.parts:
+        return None
     try:
-        found = subprocess.run(
-            ["git", "describe", "--always", "--abbrev=10", "--exclude=*", "--dirty=+"],
-            cwd=here, capture_output=True, text=True, timeout=10,
-        )  # fmt: skip
+        head = _git(package, "rev-parse", "--short=10", "HEAD")
+        changed = _git(package, "diff", "--quiet", "HEAD", "--", ".", f":(exclude){RECORDS}")
     except (OSError, subprocess.SubprocessError):
         return None
-    inside = found.returncode == 0 and "site-packages" not in here.parts
-    return found.stdout.strip() if inside else None
+    return head.stdout.strip() + "+" * bool(changed.returncode) if head.returncode == 0 else None
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=10)
 
 
 def hardware() -> str:

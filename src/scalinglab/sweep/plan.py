@@ -27,6 +27,7 @@ from scalinglab.store import Damaged, Store, StoreWarning
 from scalinglab.store.checked import read_checked, write_checked
 from scalinglab.store.files import set_aside, write_whole
 from scalinglab.support.deprecation import renamed_arguments
+from scalinglab.support.processors import cores
 from scalinglab.support.words import counted
 from scalinglab.sweep.grid import Grid, Setting
 from scalinglab.sweep.runner import RUNNERS, Runner, load
@@ -117,7 +118,8 @@ class Plan:
         """FLOPs and seconds of what is left, start of the workers included, from short trials of a few tasks.
 
         Tasks that were not timed are taken to cost as much, per unit of their planned cost, as those that
-        were; each worker takes the next task when it has ended one.
+        were; each worker takes the next task when it has ended one. As many trials run side by side as the
+        sweep has workers, but no more than this machine has processors.
 
         Args:
             device: where the tasks compute.
@@ -125,11 +127,10 @@ class Plan:
         """
         if not self.tasks:
             return {"flops": 0.0, "seconds": 0.0, "start_up": 0.0, "timed": 0, "trials": []}
-        count = self.workers * math.ceil(PROBES / self.workers)  # all workers have trials until the end
+        beside = min(self.workers, cores())  # trials run on this machine, the sweep maybe on many
+        count = beside * math.ceil(PROBES / beside)  # each has trials until the end
         chosen = sorted({round(k * (len(self.tasks) - 1) / (count - 1)) for k in range(count)})
-        trials = self.runner.trials(
-            [list(self.tasks[k].settings) for k in chosen], self.workers, device, loading
-        )
+        trials = self.runner.trials([list(self.tasks[k].settings) for k in chosen], beside, device, loading)
         timed = dict(zip(chosen, trials["tasks"], strict=True))
         cost = sum(self.tasks[k].cost for k in chosen)
         rate, flops = (sum(each[what] for each in timed.values()) / cost for what in ("seconds", "flops"))

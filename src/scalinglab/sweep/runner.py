@@ -91,13 +91,13 @@ class Runner:
 
         Args:
             tasks: their settings.
-            workers: how many tasks will run side by side.
+            workers: how many of them to try side by side.
             device: where they compute.
             loading: seconds that the driver of a sweep takes before it starts its workers.
         """
         if hasattr(self.module, "trials"):
             return dict(self.module.trials(tasks, workers, device, loading))
-        return {"tasks": [self.probe(settings) for settings in tasks], "start_up": loading}
+        return {"tasks": [self.probe(settings, device) for settings in tasks], "start_up": loading}
 
     def work(
         self, settings: Sequence[Setting], store: Store, *, group: Sequence[Setting], **options: Any

@@ -4,8 +4,9 @@ A training takes t = c + s · (steps of all runs) + e · (checkpoints of all run
 evaluations. Three short trainings of the same runs, which differ in steps and in checkpoints, tell the three
 apart. On a GPU they are as long as it takes to measure a step beside what varies from one training to the
 next, and the ten checkpoints a decade of the last one are spaced as those of a study are. On CPUs they run in
-as many workers as the sweep will have, since these slow each other down. What a worker needs before its first
-step (Python, PyTorch, data, compiled code that is on disk) is measured by starting one.
+as many workers as the sweep will have, up to one a processor, since these slow each other down. What a worker
+needs before its first step (Python, PyTorch, data, compiled code that is on disk) is measured by starting
+one.
 """
 
 from __future__ import annotations

@@ -117,7 +117,8 @@ def _draw_coefficients(axis: Axes, spectra: Mapping[str, Spectrum], window: tupl
         weights = spectra[kind].target_power / spectra[kind].eigenvalues
         k = np.arange(1, len(weights) + 1)
         label = f"{kind}: slope {-_slope(k, weights, window):.2f}"
-        axis.plot(k, weights / weights[: window[1]].mean(), ".", ms=2, color=color, label=label)
+        mean = weights[window[0] - 1 : window[1]].mean()
+        axis.plot(k, weights / mean, ".", ms=2, color=color, label=label)
     eigenvalues = spectra[KINDS[0]].eigenvalues
     k = np.arange(1, len(eigenvalues) + 1)
     axis.plot(k, eigenvalues / eigenvalues[0], color=style.INK, lw=1, label="λ_k/λ_1")

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.support.processors import cores
 from scalinglab.sweep.pools.bytecode import keeping_bytecode
 from scalinglab.sweep.pools.pool import DIED, Answer, Pool, Task
 
@@ -162,7 +163,7 @@ def start_early(task: Task) -> subprocess.Popen[str] | None:
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES") == ""
     if hidden or not Path("/proc/driver/nvidia/version").exists():
         return None
-    process = start_worker(_cores())
+    process = start_worker(cores())
     assert process.stdin is not None
     with contextlib.suppress(OSError):
         process.stdin.write(json.dumps({"device": "cuda:0", **task}) + "\n")
@@ -188,7 +189,7 @@ def open_pool(
         if address is not None:
             raise BadInput("address is for engine='ray'")
         count = workers or default_workers(devices)
-        return LocalPool(count, devices, max(1, _cores() // count), started)
+        return LocalPool(count, devices, max(1, cores() // count), started)
     if engine == "ray":
         from scalinglab.sweep.pools.ray_engine import RayPool
 
@@ -198,7 +199,7 @@ def open_pool(
 
 def default_workers(devices: Sequence[str | None]) -> int:
     """One worker a GPU, or one a processor."""
-    return len(devices) if devices[0] and devices[0] != "cpu" else _cores()
+    return len(devices) if devices[0] and devices[0] != "cpu" else cores()
 
 
 def take_turns(workers: int, devices: Sequence[str | None]) -> bool:
@@ -206,7 +207,3 @@ def take_turns(workers: int, devices: Sequence[str | None]) -> bool:
     gpus = {device for device in devices if (device or "").startswith("cuda")}
     pipes = Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY") or "/tmp/nvidia-mps")
     return bool(gpus) and workers > len(gpus) and not (pipes / "control").exists()
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
