@@ -270,7 +270,10 @@ def below_one(scan: Scan, alpha: Exponent, symbol: str, network: str) -> Row:
 def difference(
     quantity: str, a: Scan, b: Scan, note: str, relation: str = "=", metrics: Sequence[str] = METRICS[:1]
 ) -> Row:
-    """α of a less α of b on the sizes that both follow, against 0; equal means within a tenth of b's.
+    """α of a less α of b on the sizes that both follow, against 0.
+
+    An equality agrees where the error excludes a difference of a tenth of b's, and disagrees, however small
+    the difference, where it excludes 0 (`papers.verdict`).
 
     Args:
         metrics: of a and of b; the last of them for b.
@@ -321,9 +324,9 @@ def residual_settings(
 ) -> dict[str, Setting]:
     """Wide ResNets d-k by name, on the set of S5 unless others are given."""
     s = scale_of(scale)
-    shared = {**s.aspect_base, "model": "wide_resnet", "measure": ()}
+    common = {**s.aspect_base, "model": "wide_resnet", "measure": ()}
     return {
-        f"{dataset}, WRN-{d}-{k:g}": {**shared, "dataset": dataset, "depth": d, "width": k}
+        f"{dataset}, WRN-{d}-{k:g}": {**common, "dataset": dataset, "depth": d, "width": k}
         for dataset in usable(datasets or [s.noisy]) for d, k in aspects
     }  # fmt: skip
 
@@ -375,8 +378,8 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     named = {name: {**base, "dataset": name} for name in usable(s.datasets)}
     parts = [(named, s.widths)]
     if s.residual_widths:
-        shared = {**s.aspect_base, "depth": 10, "n_data": s.residual_data, "steps": s.residual_steps}
-        residual = {f"{name}, WRN-10-k": {**shared, "dataset": name} for name in usable(s.residual_datasets)}
+        common = {**s.aspect_base, "depth": 10, "n_data": s.residual_data, "steps": s.residual_steps}
+        residual = {f"{name}, WRN-10-k": {**common, "dataset": name} for name in usable(s.residual_datasets)}
         parts.append((residual, s.residual_widths))
     found, curves = joined(
         *(
