@@ -92,6 +92,56 @@ def test_a_mean_over_seeds_is_the_measurement_and_its_spread_is_not():
     assert curves.measurement_columns == ["test_error", "test_err_std"]
 
 
+N = [1e6, 1e7, 1e8]
+LOSSES = [4.0, 3.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ({"val_loss": LOSSES, "lambada_ppl": N}, {"test_loss": LOSSES, "loss": None}),
+        ({"val_loss": LOSSES, "perplexity": N}, {"test_loss": LOSSES, "loss": None}),
+        ({"ppl": LOSSES, "perplexity": N}, {"loss": None}),
+        ({"log_perplexity": LOSSES}, {"loss": None}),
+        ({"eval_log_ppl": LOSSES}, {"test_loss": None, "loss": None}),
+        ({"loss": LOSSES, "step time (ms)": LOSSES}, {"step time (ms)": LOSSES}),
+        ({"loss": LOSSES, "lr (ks)": LOSSES}, {"lr (ks)": LOSSES}),
+        ({"loss": LOSSES, "N_t": N}, {"N_t": N}),
+        ({"loss": LOSSES, "params_a": LOSSES, "params_b": LOSSES}, {"params_b": LOSSES, "n_params": None}),
+        ({"loss": LOSSES, "params_m": N}, {"params_m": N, "n_params": None}),
+        ({"loss": LOSSES, "params_m": LOSSES}, {"n_params": [4e6, 3e6, 2e6]}),
+        ({"loss": LOSSES, "params_thousands": LOSSES}, {"n_params": [4e3, 3e3, 2e3]}),
+        ({"val_loss_avg": N, "val_loss": LOSSES}, {"test_loss": LOSSES, "val_loss_avg": N}),
+    ],
+)
+def test_names_that_are_not_certain_change_no_number(
+    table: dict[str, list[float]], expected: dict[str, list[float] | None]
+):
+    frame = sl.read({"n_data": [1, 2, 3], **table}).frame
+    assert {name: frame[name].tolist() if name in frame else None for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("step,val_loss\n0,3.2,\n1,2.9,\n", None),
+        ("step val_loss\n0 3.2\n1 2.9\n", None),
+        ("step,val_loss\n0,3.2,7\n1,2.9,9\n", "a row has 3 values and the first line 2 names"),
+        ("Params (M)   Val loss\n20           3.9\n200          3.5\n", "has 4 words and others 2: separate"),
+        ("step val_loss note\n0 3.2 ok\n1 2.9\n", "has 3 words and others 2, 3"),
+        ("Results of May\nstep,val_loss\n0,3.2\n1,2.9\n", "begin a title with #"),
+    ],
+)
+def test_values_are_read_under_their_own_names_or_refused(tmp_path: Path, text: str, message: str | None):
+    (tmp_path / "runs.csv").write_text(text)
+    if message:
+        with pytest.raises(BadInput, match=message):
+            sl.read(tmp_path / "runs.csv")
+        return
+    frame = sl.read(tmp_path / "runs.csv").frame
+    assert frame[["step", "test_loss"]].to_numpy().tolist() == [[0, 3.2], [1, 2.9]]
+
+
 def test_a_perplexity_is_read_as_its_logarithm():
     curves = sl.read(TABLE.assign(val_ppl=np.exp(TABLE.val_loss)).drop(columns="val_loss"))
     assert curves["test_loss"] == pytest.approx(TABLE.val_loss.to_numpy())

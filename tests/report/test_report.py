@@ -280,6 +280,12 @@ def test_diverged_runs_are_told_in_the_law_of_size():
         assert "1 of 5 runs diverged and count with their best checkpoint." in section.paragraphs
 
 
+@pytest.mark.parametrize(("sizes", "listed"), [([0.01, 0.1], [0.01, 0.1]), ([1024.4, 2e4], [1024, 2e4])])
+def test_sizes_read_off_a_figure_are_rounded_and_shares_are_not(sizes: list[float], listed: list[float]):
+    section = sections.runs(sl.Curves({"n_data": sizes, "test_error": [0.5, 0.4]}))
+    assert section.tables[0][1].iloc[:, 0].tolist() == listed
+
+
 def test_a_run_that_diverged_at_its_first_step_is_listed_as_diverged():
     table = {"seed": [0, 1], "n_data": [5, 5], "step": [0, 0], "test_loss": [np.inf, 1.0]}
     outcome = {"status": ["diverged", "done"], "diverged_at": [0, None]}

@@ -19,6 +19,7 @@ from typing import Any
 
 import pandas as pd
 
+from scalinglab.curves.names import PROGRESS, aliases
 from scalinglab.errors import BadInput
 from scalinglab.support.progress import opened
 from scalinglab.support.whole_files import write_whole
@@ -28,6 +29,8 @@ _TEXT = {"run": str, "source": str, "experiment": str}
 _OLD_PANDAS = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
 _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS else {}  # the default since 3.1
 
+SPACES = r"\s+"  # the separator of columns that are aligned by spaces
+SAMPLE = 1 << 16  # of a file, to see how it is written
 PART = 2_000  # rows that are held as dictionaries at one time
 BLOCK = 50  # parts in a block
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -195,24 +198,43 @@ def _write_csv(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> No
 def _read_csv(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     # a run's hash may look like a number: 1234e567
     with opened(path) as file:
-        return with_integers(named_columns(pd.read_csv(file, dtype=_TEXT, **_EXACT), path)), ()
+        first = file.peek(SAMPLE)[:SAMPLE].decode(errors="replace").splitlines()
+        return with_integers(named_columns(pd.read_csv(file, dtype=_TEXT, **_EXACT), first, path)), ()
 
 
-def named_columns(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+def width(line: str, separator: str = ",") -> int:
+    """How many values a line has.
+
+    >>> width('1,"a,b",3'), width('"n data"  loss', SPACES)
+    (3, 2)
+    """
+    if separator == SPACES:
+        return len(re.findall(r'"[^"]*"|\S+', line))
+    return re.sub(r'"[^"]*"', "", line).count(separator) + 1
+
+
+def named_columns(
+    frame: pd.DataFrame, lines: Iterable[str], path: Path, separator: str = ","
+) -> pd.DataFrame:
     """The table of a text file, each value under its own name.
 
     Where rows have more values than there are names, pandas takes the first for names of rows and shifts the
     rest: right for the numbers of rows that R writes, wrong for a separator at the end of each row.
+
+    Args:
+        lines: the file's first.
     """
-    count = len(frame)
-    if frame.index.equals(pd.RangeIndex(count)):
+    widths = [width(line, separator) for line in islice(filter(str.strip, lines), 2)]
+    if widths[1:] <= widths[:1] and frame.index.equals(pd.RangeIndex(len(frame))):
         return frame
-    if frame.index.nlevels == 1 and [*map(str, frame.index)] == [*map(str, range(1, count + 1))]:
-        return frame.reset_index(drop=True)
     extra = frame.index.nlevels
     rows = frame.reset_index()
     if frame.iloc[:, -extra:].isna().all(axis=None):
         return rows.iloc[:, :-extra].set_axis(frame.columns, axis=1)
+    numbered = [[*map(str, range(first, first + len(frame)))] for first in (0, 1)]
+    counts = {"seed", *PROGRESS} & {*aliases(frame.columns[:1])}  # epochs begin at 0 or 1, too
+    if extra == 1 and [*map(str, frame.index)] in numbered and not counts:
+        return frame.reset_index(drop=True)
     raise BadInput(
         f"{path}: a row has {rows.shape[1]} values and the first line {frame.shape[1]} names: name each"
     )

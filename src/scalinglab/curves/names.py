@@ -87,25 +87,29 @@ _UNIT = re.compile(
 
 
 def bare(column: Any) -> str:
-    """A name without capitals, marks and loggers' prefixes.
+    """A name without capitals, marks, units and loggers' prefixes.
 
     >>> [bare(name) for name in ("config.Learning-Rate", "eval/loss", "valLoss", "_step", "Loss (nats)")]
     ['learning_rate', 'eval_loss', 'val_loss', 'step', 'loss']
     """
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", _UNIT.sub("", str(column)))
+    return _words(_UNIT.sub("", str(column)))
+
+
+def _words(column: str) -> str:
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column)
     words = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
     first, _, rest = words.partition("_")
-    split_at_mark = re.match(r"[A-Za-z]+[./]", str(column).lstrip("_"))
+    split_at_mark = re.match(r"[A-Za-z]+[./]", column.lstrip("_"))
     return rest if first in _PREFIXES and rest and split_at_mark else words
 
 
 def measurement(column: Any) -> str | None:
     """The standard name of a loss, error or accuracy on training or test data.
 
-    >>> [measurement(name) for name in ("val_loss", "Loss/train", "eval/acc", "Test loss (mean)", "norm")]
+    >>> [measurement(name) for name in ("val_loss", "Loss/train", "eval/acc", "Val loss (nats)", "norm")]
     ['test_loss', 'train_loss', 'test_accuracy', 'test_loss', None]
     """
-    words = [word for word in bare(column).split("_") if word not in _AVERAGE]
+    words = bare(column).split("_")
     for cut in range(1, len(words)):
         head, tail = "_".join(words[:cut]), "_".join(words[cut:])
         for split, quantity in ((head, tail), (tail, head)):
@@ -114,21 +118,49 @@ def measurement(column: Any) -> str | None:
     return None
 
 
-def _letter(column: Any) -> str:
+def loss_of_perplexity(column: Any) -> str | None:
+    """The loss of which a column is the exponential: of a named split, or of none.
+
+    >>> [loss_of_perplexity(name) for name in ("val_ppl", "Perplexity", "lambada_ppl", "log_ppl")]
+    ['test_loss', 'loss', None, None]
+    """
+    split, _, quantity = bare(column).rpartition("_")
+    if quantity not in PERPLEXITY or (split and split not in _SPLITS):
+        return None
+    return f"{_SPLITS[split]}_loss" if split else "loss"
+
+
+def _letter(column: str) -> str:
     """The name without a logger's prefix, capitals kept: config/N is N."""
-    prefix, _, rest = str(column).replace("/", ".").partition(".")
-    return rest if prefix in _PREFIXES else str(column)
+    prefix, _, rest = column.replace("/", ".").partition(".")
+    return rest if prefix in _PREFIXES else column
 
 
 def aliases(columns: Iterable[Any]) -> dict[str, list[Any]]:
-    """For each standard name the columns that may stand for it, the most certain first."""
+    """For each standard name the columns that may stand for it, the most certain first.
+
+    >>> aliases(["val_loss_avg", "val_loss", "Training (tokens)", "D (tokens)"])
+    {'test_loss': ['val_loss', 'val_loss_avg'], 'tokens': ['Training (tokens)', 'D (tokens)']}
+    """
     found: dict[str, list[tuple[int, Any]]] = {}
     for column in columns:
-        name, letter = bare(column), _letter(column)
-        if (measured := measurement(column)) is not None:
-            found.setdefault(measured, []).append((0, column))
-        for ours, theirs in {**IDENTITY, **SETTINGS, **PROGRESS}.items():
-            for rank, word in enumerate((ours, *theirs)):
-                if letter == word if word in _SHORT else name == word:
-                    found.setdefault(ours, []).append((rank, column))
+        averaged = "_".join(word for word in bare(column).split("_") if word not in _AVERAGE)
+        for rank, name in enumerate((column, averaged)):
+            if (measured := measurement(name)) is not None:
+                found.setdefault(measured, []).append((rank, column))
+                break
+        named = str(column)
+        for ours, rank in _roles(named) or _roles(_UNIT.sub("", named)):
+            found.setdefault(ours, []).append((rank, column))
     return {ours: [c for _, c in sorted(ranked, key=lambda r: r[0])] for ours, ranked in found.items()}
+
+
+def _roles(column: str) -> list[tuple[str, int]]:
+    """The standard names that a column may have, a unit being a part of its name, each with its rank."""
+    name, letter = _words(column), _letter(column)
+    return [
+        (ours, rank)
+        for ours, theirs in {**IDENTITY, **SETTINGS, **PROGRESS}.items()
+        for rank, word in enumerate((ours, *theirs))
+        if (letter == word if word in _SHORT else name == word)
+    ]

@@ -92,7 +92,8 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
     for seed in filter(is_seed, table.columns):
         table = table.assign(**{seed: table[seed].astype(str)})  # a name, not an amount
     for size in {"n_params", "n_data"} & set(table.select_dtypes("number")):
-        table = table.assign(**{size: table[size].round()})  # read off a figure, they are not whole
+        if table[size].min() >= 1000:  # read off a figure, they are not whole; a share of the data is small
+            table = table.assign(**{size: table[size].round()})
     return Section("Runs", said, tables=[("", table.rename(columns=names))])
 
 

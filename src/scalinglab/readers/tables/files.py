@@ -9,9 +9,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice, takewhile
 from pathlib import Path
@@ -19,7 +18,15 @@ from typing import IO, Any
 
 import pandas as pd
 
-from scalinglab.curves.files import frame_of, named_columns, read_table, with_integers
+from scalinglab.curves.files import (
+    SAMPLE,
+    SPACES,
+    frame_of,
+    named_columns,
+    read_table,
+    width,
+    with_integers,
+)
 from scalinglab.errors import BadInput, require
 from scalinglab.readers.tables.lines import table_of_lines, table_of_rows
 from scalinglab.support.progress import opened
@@ -120,10 +127,10 @@ def _separator(sample: str, path: Path) -> str:
     """The separator that splits the first lines into the same number of columns, the most columns winning."""
     if ".tsv" in path.suffixes:
         return "\t"
-    lines = [line for line in sample.splitlines() if line.strip() and not line.startswith("#")][:20]
+    lines = _rows(sample.splitlines())[:20]
     if len(lines) > 1 and not any(mark in lines[0] for mark in SEPARATORS) and len(lines[0].split()) > 1:
-        return r"\s+"  # columns that are aligned by spaces
-    counts = {mark: [_outside_quotes(line).count(mark) for line in lines] for mark in SEPARATORS}
+        return SPACES
+    counts = {mark: [width(line, mark) - 1 for line in lines] for mark in SEPARATORS}
     regular = {mark: n[0] for mark, n in counts.items() if n and n[0] and min(n) == max(n)}
     if not regular:
         return max(SEPARATORS, key=lambda mark: counts[mark][0] if counts[mark] else 0)
@@ -131,14 +138,30 @@ def _separator(sample: str, path: Path) -> str:
     return next((m for m in ("\t", ";", "|") if m in regular), ",")
 
 
-def _outside_quotes(line: str) -> str:
-    return re.sub(r'"[^"]*"', "", line)
+def _rows(lines: Iterable[str]) -> list[str]:
+    """Lines that are neither empty nor comments."""
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def _refuse_titles(lines: Iterable[str], path: Path) -> None:
+    """Spaces separate columns where every line has as many words as there are names; R adds row numbers."""
+    rows = _rows(lines)
+    words = [width(line, SPACES) for line in rows]
+    if len({*words[1:]}) > 1 or words[1] - words[0] not in (0, 1):
+        raise BadInput(
+            f"{path}: the first line, {rows[0].strip()[:60]!r}, has {words[0]} words and others "
+            f"{', '.join(map(str, sorted({*words[1:]})[:3]))}: separate columns by commas, quote names of "
+            "several words, begin a title with #"
+        )
 
 
 def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
     with _text(path, packed) as file:
-        sample = file.read(1 << 16)
+        sample = file.read(SAMPLE)
     separator = _separator(sample, path)
+    if separator == SPACES:
+        with _text(path, packed) as file:
+            _refuse_titles(file, path)
     comments = len(list(takewhile(lambda line: line.startswith("#"), sample.splitlines())))
     if (
         separator == ","
@@ -150,7 +173,7 @@ def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
         return read_table(path)[0]
     with _text(path, packed) as file:
         given = pd.read_csv(file, sep=separator, dtype={"run": str}, skipinitialspace=True, skiprows=comments)
-    frame = with_integers(named_columns(given, path))
+    frame = with_integers(named_columns(given, _rows(sample.splitlines()), path, separator))
     frame.attrs["decimal_comma"] = separator != ","
     return frame
 

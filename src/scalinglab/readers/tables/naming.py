@@ -9,16 +9,18 @@ import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, rename
 from scalinglab.curves.columns import IDENTITY, MEASURES, is_numeric, is_seed, tidy
-from scalinglab.curves.names import ACCURACY, ERROR, LOSS, PERPLEXITY, aliases, bare, measurement
+from scalinglab.curves.names import ACCURACY, ERROR, LOSS, aliases, bare, loss_of_perplexity, measurement
 from scalinglab.curves.numbers import POWERS, has_decimal_comma, may_have_decimal_comma, number, numbers
 from scalinglab.errors import BadInput
 
 TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
 COUNTS = ("n_data", "n_params", "step", "examples", "tokens", "batch_size")  # whole: 1,000 is a thousand
 FEWEST_TOKENS = 1e7  # a D below this counts examples
-_UNIT = re.compile(r"\s*[\[(]\s*(?:in\s+)?([kmbgt%]|thousand|million|billion|trillion)s?\s*[\])]\s*$", re.I)
-_SUFFIX = re.compile(r"_([kmbt]|thousand|million|billion|trillion)s?$", re.I)
+_WORDS = "(?:thousand|million|billion|trillion)s?"
+_UNIT = re.compile(rf"\s*[\[(]\s*(?:in\s+)?([kmbgt%]|{_WORDS})\s*[\])]\s*$", re.I)
+_SUFFIX = re.compile(rf"(?<=[a-z]{{2}})_([kmb]|{_WORDS})$")  # N_t and x_m are symbols with an index
 _COUNTED = {"n_params", "n_data", "tokens", "examples", "compute"}  # roles with such a suffix: params_m
+MOST_OF_A_UNIT = 1e5  # a larger count is in ones, whatever its suffix
 
 
 class Naming:
@@ -76,17 +78,22 @@ class Naming:
         """Units in headers: "Params (M)" is a column of millions."""
         for column in list(self.frame.columns):
             found = _UNIT.search(column) or _SUFFIX.search(column)
-            if found and found.re is _SUFFIX and not _COUNTED & {*aliases([column[: found.start()]])}:
-                continue
             values = self._numbers(column) if found else None
             if found is None or values is None or (short := column[: found.start()]) in self.frame:
                 continue
+            if found.re is _SUFFIX and not self._counts(short, values):
+                continue
             # the first letter tells: thousand is no trillion
-            letter = "k" if found[1].lower() == "thousand" else found[1][0].lower()
+            letter = "k" if found[1].lower().startswith("thousand") else found[1][0].lower()
             scale = 0.01 if letter == "%" else 10.0 ** POWERS[letter]
             self.frame[column] = values * scale
             self._rename(column, short)
             self.notes.append(f"{column} times {scale:g}")
+
+    def _counts(self, short: str, values: pd.Series) -> bool:
+        """Whether a column is a count with a unit as suffix: params_m, but not params_b beside params_a."""
+        counted = bool(_COUNTED & {*aliases([short])}) and values.max() < MOST_OF_A_UNIT
+        return counted and f"{short}_a" not in self.frame
 
     def _read_names(self, asked: set[str]) -> None:
         """Give recognised columns their standard names; one that is there already is not replaced."""
@@ -109,7 +116,7 @@ class Naming:
 
         Beside another measurement, a loss too, a column `error` may be that one's standard error.
         """
-        if any(name in self.frame for name in (*MEASURES, "test_accuracy", "train_accuracy")):
+        if self._has_measure():
             return
         for ours, words in (("test_accuracy", ACCURACY), ("loss", LOSS), ("test_error", ERROR)):
             found = [c for c in self.frame.columns if bare(c) in words]
@@ -118,6 +125,9 @@ class Naming:
                 return
             if found and words is ACCURACY:
                 return
+
+    def _has_measure(self) -> bool:
+        return any(name in self.frame for name in (*MEASURES, "test_accuracy", "train_accuracy"))
 
     def _rename(self, theirs: str, ours: str) -> None:
         self.frame = self.frame.rename(columns={theirs: ours})
@@ -194,11 +204,17 @@ class Naming:
                 self.notes.append(f"{error} = 1 − {accuracy}")
 
     def _read_perplexity(self) -> None:
-        """A perplexity gives the loss, its logarithm, which is what the laws are of."""
-        for column in [c for c in self.frame.columns if bare(c).split("_")[-1] in PERPLEXITY]:
-            loss = measurement(re.sub(r"[^_]+$", "loss", bare(column))) or "loss"
-            if loss not in self.frame and is_numeric(self.frame[column]) and self.frame[column].min() >= 1:
-                self.frame[loss] = np.log(self.frame[column])
+        """A perplexity gives the loss, its logarithm, which is what the laws are of.
+
+        One of no named split does so where nothing else was measured, and none where two could.
+        """
+        known = self._has_measure()
+        losses = {c: loss for c in self.frame.columns if (loss := loss_of_perplexity(c))}
+        for column, loss in losses.items():
+            certain = [*losses.values()].count(loss) == 1 and not (known and loss == "loss")
+            values = self.frame[column]
+            if certain and loss not in self.frame and is_numeric(values) and values.min() >= 1:
+                self.frame[loss] = np.log(values)
                 self.notes.append(f"{loss} = ln {column}")
 
     def _doubt_errors(self, asked: set[str]) -> None:
