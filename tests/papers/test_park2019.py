@@ -1,6 +1,7 @@
 """The experiments of park2019: what the paper prints, and what runs at each scale."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -9,9 +10,10 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise.selection import Search
 from scalinglab.papers import entries
-from scalinglab.papers.park2019 import appendices, scales, searches
+from scalinglab.papers.park2019 import appendices, scales, searches, training
 from scalinglab.papers.park2019.design import EXPERIMENTS, TABLE_1
 from scalinglab.papers.park2019.training import united
+from scalinglab.papers.shared import counted
 from scalinglab.papers.trained import kept_in
 from scalinglab.train import Setting
 
@@ -22,6 +24,23 @@ def steps(settings: list[dict]) -> dict[tuple[float, int], int]:
         one = Setting(**own)
         found[one.learning_rate, one.batch_size] = one.total_steps(own["n_data"])
     return found
+
+
+def test_a_search_that_figures_share_is_trained_once_and_counts_in_each(monkeypatch):
+    asked = []
+
+    def runs(settings, experiment):
+        asked.append(settings)
+        time.sleep(0.02)
+        return Curves({"step": [0], "test_loss": [1.0]})
+
+    monkeypatch.setattr(training, "runs", runs)
+    settings = [{"width": 2.0, "seed": "of this test"}]
+    for _ in range(2):
+        with counted("a figure") as work:
+            training.trained(settings)
+        assert work.seconds >= 0.02
+    assert asked == [settings]
 
 
 def test_every_entry_of_the_paper_is_built():

@@ -34,6 +34,11 @@ def test_every_entry_that_runs_at_smoke_has_a_record():
     assert known == {key for key, entry in entries().items() if entry.built and "smoke" in entry.scales}
 
 
+def test_records_name_the_commit_that_made_them():
+    made_by = {key: one["commit"] for path in RECORDS.glob("*.json") for key, one in _read(path).items()}
+    assert [key for key, commit in made_by.items() if re.fullmatch("[0-9a-f]{10}", commit) is None] == []
+
+
 def test_a_changed_package_is_marked_and_its_records_are_no_change(tmp_path: Path, monkeypatch):
     package = tmp_path / "scalinglab"
     (package / "papers" / "smoke").mkdir(parents=True)

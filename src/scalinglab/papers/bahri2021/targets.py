@@ -111,14 +111,13 @@ def _draw_partial_sums(axis: Axes, eigenvalues: np.ndarray, window: tuple[int, i
 
 
 def _draw_coefficients(axis: Axes, spectra: Mapping[str, Spectrum], window: tuple[int, int]) -> None:
-    """ω̄_k² relative to their mean over the window, and λ_k for comparison."""
+    """ω̄_k² relative to their mean over the modes up to the window's end, and λ_k for comparison."""
     style.loglog(axis, "mode k", "")
     for kind, color in zip(KINDS, style.PALETTE):
         weights = spectra[kind].target_power / spectra[kind].eigenvalues
         k = np.arange(1, len(weights) + 1)
         label = f"{kind}: slope {-_slope(k, weights, window):.2f}"
-        mean = weights[window[0] - 1 : window[1]].mean()
-        axis.plot(k, weights / mean, ".", ms=2, color=color, label=label)
+        axis.plot(k, weights / weights[: window[1]].mean(), ".", ms=2, color=color, label=label)
     eigenvalues = spectra[KINDS[0]].eigenvalues
     k = np.arange(1, len(eigenvalues) + 1)
     axis.plot(k, eigenvalues / eigenvalues[0], color=style.INK, lw=1, label="λ_k/λ_1")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
-from scalinglab.curves import Curves, run_name
-from scalinglab.papers.trained import kept, runs
+from scalinglab.curves import Curves
+from scalinglab.papers.shared import shared
+from scalinglab.papers.trained import runs
 
 
 def united(parts: Sequence[Curves]) -> Curves:
@@ -21,14 +23,11 @@ def united(parts: Sequence[Curves]) -> Curves:
     return Curves.concat(fresh)
 
 
-_TRAINED: dict[str, Curves] = {}  # without a store: figures made by one process share their runs
-
-
 def trained(settings: list[dict[str, Any]]) -> Curves:
     """The curves of these settings: read where they are kept, trained where they are missing."""
-    if kept().store is not None:
-        return runs(settings, "park2019")
-    key = run_name({"settings": settings})
-    if key not in _TRAINED:
-        _TRAINED[key] = runs(settings, "park2019")
-    return _TRAINED[key]
+    return _trained(json.dumps(settings))
+
+
+@shared
+def _trained(settings: str) -> Curves:
+    return runs(json.loads(settings), "park2019")
