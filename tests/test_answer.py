@@ -248,6 +248,12 @@ def test_a_single_measurement_needs_no_known_name():
     assert sl.answer(pd.DataFrame({"n_train": x, "L": 1 + 30 * x**-0.5})).y == "L"
 
 
+def test_settings_are_declared_as_in_read():
+    with pytest.raises(BadInput, match=r"settings=\['clip'\] are not columns"):
+        sl.answer(curve(), settings=["clip"])
+    assert sl.answer(curve().assign(clip=1.0), settings=["clip"]).y == "test_error"
+
+
 def test_a_size_of_any_name_and_a_share_of_the_data_are_asked_for():
     table = curve().rename(columns={"n_data": "PF-days"})
     assert sl.answer(table, x="PF-days").x == "PF-days"

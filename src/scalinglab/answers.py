@@ -8,10 +8,10 @@ command that shows more.
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,8 +118,9 @@ class Answers(Shown):
 
 
 def answer(
-    table: Any, compute: float | None = None, *, x: str | None = None, y: str | None = None, **columns: str
-) -> Answers:
+    table: Any, compute: float | None = None, *, x: str | None = None, y: str | None = None,
+    settings: Iterable[str] = (), **columns: str,
+) -> Answers:  # fmt: skip
     """What a table of runs says, in sentences.
 
     Args:
@@ -128,7 +129,7 @@ def answer(
         x: the column of sizes; by default n_params and n_data together where both vary.
         y: the column that was measured; by default the test error, test loss or accuracy that the table
             has, as in `scalinglab.laws.fit`.
-        columns: what columns are called in the table, ours to theirs, as in `scalinglab.read`.
+        settings, columns: as in `scalinglab.read`.
 
     >>> import numpy as np, pandas as pd
     >>> n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 5)))
@@ -137,9 +138,10 @@ def answer(
     >>> found["compute-optimal"].startswith("For 1e+22 FLOPs")
     True
     """
-    given = isinstance(table, Curves) and not columns
-    curves = table if given else readers.read(table, settings=[x] if x else [], **columns)
-    path = str(table) if isinstance(table, (str, Path)) else "TABLE.csv"
+    declared = [*settings]
+    given = isinstance(table, Curves) and not columns and not declared
+    curves = table if given else readers.read(table, settings=[*declared, *([x] if x else [])], **columns)
+    path = os.fspath(table) if isinstance(table, (str, os.PathLike)) else "TABLE.csv"
     place = arguments(path, [f"{ours}={theirs}" for ours, theirs in columns.items()])
     measured = curves.resolve(y) if y else _measured(curves)
     varied = [c for c in SIZES if c in curves.frame and curves.frame[c].nunique() > 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -29,6 +30,9 @@ def check(curves: sl.Curves) -> None:
     ("name", "content"),
     [
         ("comments.csv", f"# sweep of May\n# nats\n{CSV}".encode()),
+        ("savetxt.csv", f"# sweep of May\n# {CSV}".encode()),
+        ("savetxt.txt", f"#{CSV}".replace(",", " ").encode()),
+        ("semicolons.csv", CSV.replace(",", ";").replace("\n", ";\n").encode()),
         ("spaces.txt", CSV.replace(",", "   ").encode()),
         ("commas.txt", CSV.encode()),
         ("excel.csv", CSV.replace(",", "\t").encode("utf-16")),
@@ -59,9 +63,22 @@ class Polars:
         return TABLE
 
 
+class Place:
+    """A path of another library."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __fspath__(self) -> str:
+        return self._path
+
+
 def test_tables_of_other_libraries_and_lists_of_rows():
     check(sl.read(TABLE.to_dict("records")))
     check(sl.read(Polars()))
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        TABLE.to_csv(file.name, index=False)
+        check(sl.read(Place(file.name)))
     levels = TABLE.set_axis([("config", "N"), ("config", "D"), ("eval", "loss")], axis=1)
     check(sl.read(levels.set_axis(pd.MultiIndex.from_tuples(levels.columns), axis=1)))
     with pytest.raises(BadInput, match="a NoneType is no table: give a path, a DataFrame"):
@@ -74,6 +91,11 @@ def test_a_misspelt_role_is_refused_and_an_alias_is_understood():
     with pytest.raises(BadInput, match=r"computer=1e\+22: columns are given by their names"):
         sl.answer(TABLE, computer=1e22)
     assert "learning_rate" in sl.read(TABLE.assign(rate=[1e-3, 1e-3, 1e-4, 1e-4]), lr="rate").setting_columns
+    for own in ("best_loss", "best_error"):
+        assert sl.read(TABLE.assign(own=0.5), **{own: "own"})[own].tolist() == [0.5] * 4
+    both = sl.read(TABLE.assign(own=0.5), test_loss="val_loss", val_loss="own").frame
+    assert both["test_loss"].tolist() == TABLE.val_loss.tolist()
+    assert both["val_loss"].tolist() == [0.5] * 4
     assert "test_loss_c4" in sl.read(TABLE.assign(c4=1.0), test_loss_c4="c4").frame
 
 
@@ -112,6 +134,9 @@ LOSSES = [4.0, 3.0, 2.0]
         ({"loss": LOSSES, "params_m": LOSSES}, {"n_params": [4e6, 3e6, 2e6]}),
         ({"loss": LOSSES, "params_thousands": LOSSES}, {"n_params": [4e3, 3e3, 2e3]}),
         ({"val_loss_avg": N, "val_loss": LOSSES}, {"test_loss": LOSSES, "val_loss_avg": N}),
+        ({"loss": LOSSES, "Training (tokens)": N}, {"tokens": N}),
+        ({"loss": LOSSES, "Training (FLOPs)": N}, {"compute": N}),
+        ({"loss": LOSSES, "N (params)": N, "D (tokens)": N}, {"n_params": N, "tokens": N}),
     ],
 )
 def test_names_that_are_not_certain_change_no_number(
@@ -173,7 +198,9 @@ def test_a_word_among_losses_is_named():
         sl.read({"params": [1e6, 1e7], "loss": ["3.1", "diverged"]})
 
 
-def test_dates_are_no_settings():
+def test_dates_are_no_settings_unless_they_recur():
+    versions = sl.read(TABLE.assign(dataset_version=["2023-01-01", "2024-01-01"] * 2))
+    assert "dataset_version" in versions.setting_columns
     assert (
         "date"
         not in sl.read(TABLE.assign(date=["2024-05-01", "2024-05-02", "2024-05-03", "2024-05-04"])).frame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -25,9 +26,11 @@ from scalinglab.readers.taking import take_in
 from scalinglab.store import Store
 from scalinglab.support.progress import track
 
-Source: TypeAlias = str | Path | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
+Source: TypeAlias = (
+    str | os.PathLike[str] | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
+)
 ROLES = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
-NEAR = 0.88  # how alike a misspelt name is
+NEAR, NEARER = 0.88, 0.91  # how alike a misspelt name is, and one with another first letter
 __all__ = ["ReadingWarning", "read", "read_table", "take_in"]
 
 
@@ -76,7 +79,7 @@ def read_table(
     columns = _roles(columns)
     if isinstance(source, Curves):
         return understand(source.frame, columns, [*source.settings, *settings], likely=likely)
-    if not isinstance(source, (str, Path)):
+    if not isinstance(source, (str, os.PathLike)):
         return understand(_frame(source), columns, settings, likely=likely)
     path = Path(source)
     if not path.exists():
@@ -99,12 +102,15 @@ def read_table(
 
 def _roles(columns: Mapping[str, Any]) -> dict[str, str]:
     """Columns by our names, which may be given as others write them; a misspelt one is refused."""
-    found = {}
+    found: dict[str, str] = {}
     for ours, theirs in columns.items():
         if not isinstance(theirs, str):
             raise BadInput(f"{ours}={theirs!r}: columns are given by their names, as in n_data='train_size'")
         role = ours if ours in ROLES else next(iter(aliases([ours])), ours)
-        near = get_close_matches(role, ROLES, n=1, cutoff=NEAR)
+        if role != ours and (role in columns or role in found):
+            role = ours  # val_loss beside test_loss
+        alike = [name for name in ROLES if name[0] == role[0]]
+        near = get_close_matches(role, alike, 1, NEAR) or get_close_matches(role, ROLES, 1, NEARER)
         if role not in ROLES and near and not role.startswith(near[0]):
             raise BadInput(f"{ours}={theirs!r}: no column is called {ours!r} here; did you mean {near[0]!r}?")
         found[role] = theirs

@@ -6,9 +6,11 @@ they were.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -27,6 +29,7 @@ from scalinglab.curves.files import (
     width,
     with_integers,
 )
+from scalinglab.curves.numbers import number
 from scalinglab.errors import BadInput, require
 from scalinglab.readers.tables.lines import table_of_lines, table_of_rows
 from scalinglab.support.progress import opened
@@ -66,7 +69,7 @@ def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadInput(f"{path} cannot be read: {reason}") from error
-    frame = _without_index(frame)
+    frame = _without_unnamed(frame)
     if frame.empty:
         names = f", only the names {', '.join(map(str, frame.columns))}" if len(frame.columns) else ""
         raise BadInput(
@@ -76,11 +79,11 @@ def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     return frame, ()
 
 
-def _without_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """Without the numbers of rows that `DataFrame.to_csv` writes in front."""
-    first = frame.columns[0] if len(frame.columns) else None
-    is_index = first == "Unnamed: 0" and list(frame[first]) == list(range(len(frame)))
-    return frame.drop(columns="Unnamed: 0") if is_index else frame
+def _without_unnamed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Without the row numbers that `DataFrame.to_csv` writes in front, and without empty last columns."""
+    unnamed = [c for c in frame.columns if str(c).startswith("Unnamed: ")]
+    numbers = [c for c in unnamed if c == "Unnamed: 0" and [*frame[c]] == [*range(len(frame))]]
+    return frame.drop(columns=[*numbers, *(c for c in unnamed if frame[c].isna().all())])
 
 
 class _Bounded(io.RawIOBase):
@@ -162,7 +165,8 @@ def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
     if separator == SPACES:
         with _text(path, packed) as file:
             _refuse_titles(file, path)
-    comments = len(list(takewhile(lambda line: line.startswith("#"), sample.splitlines())))
+    lines = sample.splitlines()
+    comments = list(takewhile(lambda line: line.startswith("#"), lines))
     if (
         separator == ","
         and not packed
@@ -172,10 +176,30 @@ def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
     ):
         return read_table(path)[0]
     with _text(path, packed) as file:
-        given = pd.read_csv(file, sep=separator, dtype={"run": str}, skipinitialspace=True, skiprows=comments)
-    frame = with_integers(named_columns(given, _rows(sample.splitlines()), path, separator))
+        given = pd.read_csv(
+            file, sep=separator, dtype={"run": str}, skipinitialspace=True, skiprows=len(comments),
+            names=_names(comments, _rows(lines), separator),
+        )  # fmt: skip
+    frame = with_integers(named_columns(given, _rows(lines), path, separator))
     frame.attrs["decimal_comma"] = separator != ","
     return frame
+
+
+def _names(comments: list[str], rows: list[str], separator: str) -> list[str] | None:
+    """Names in the last comment where numbers follow it, as `numpy.savetxt` writes them."""
+    if not comments or not rows:
+        return None
+    names, values = (
+        _fields(line, separator) for line in (re.sub(r"^#+\s*(?=\w)", "", comments[-1]), rows[0])
+    )
+    only_numbers = all(number(value, decimal_comma=separator != ",") is not None for value in values)
+    return names if only_numbers and len(names) == len(values) else None
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    if separator == SPACES:
+        line, separator = " ".join(line.split()), " "
+    return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
 
 
 def _read_lines(path: Path, packed: bool) -> pd.DataFrame:
