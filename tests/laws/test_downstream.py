@@ -99,3 +99,32 @@ def test_interval_of_a_score_counts_its_scatter_and_the_error_of_its_law():
     low, high = two_stage("power_law", compute, noisy, loss, error).interval(1e22)
     exact_low, exact_high = both.interval(1e22)
     assert high - low > 2 * (exact_high - exact_low)
+
+
+def test_interval_of_a_score_counts_the_scatter_of_the_loss():
+    """With an exact law of the score, among many points, the score scatters by dε/dL times the loss's own."""
+    compute, sigma = np.geomspace(1e18, 1e22, 200), 0.02
+    exact = 4 * (compute / 1e18) ** -0.08
+    loss = exact * np.exp(sigma * np.random.default_rng(6).standard_normal(200))
+    both = two_stage("power_law", compute, loss, loss, 0.85 - 2.1 * np.exp(-0.76 * loss))
+    low, high = both.interval(1e20)
+    middle = 4 * 100**-0.08
+    slope = 2.1 * 0.76 * np.exp(-0.76 * middle)
+    assert high - low == pytest.approx(2 * 1.96 * sigma * middle * slope, rel=0.2)
+
+
+def test_scores_and_predictions_are_drawn_against_the_loss():
+    random = np.random.default_rng(7)
+    error = 0.85 - 2.1 * np.exp(-0.76 * LOSS) + 0.004 * random.standard_normal(12)
+    both = two_stage("power_law_offset", COMPUTE, LOSS, LOSS, error)
+    at = np.array([1e23, 1e24])
+    axes = both.plot(at=at, level=0.9, x="loss", y="error")
+    curve, measured, stars = axes.lines
+    assert sorted(measured.get_ydata()) == pytest.approx(sorted(error))
+    assert stars.get_xdata() == pytest.approx(both.loss.predict(at))
+    assert stars.get_ydata() == pytest.approx(both.predict(at))
+    (bars,) = axes.collections
+    ends = np.array([segment[:, 1] for segment in bars.get_segments()]).T
+    assert ends == pytest.approx(np.array(both.interval(at, 0.9)))
+    assert curve.get_xdata().min() == pytest.approx(both.loss.predict(1e24))
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("loss", "error")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from scalinglab.laws import Law
+    from scalinglab.laws.downstream import TwoStage
     from scalinglab.laws.extrapolation.stacking import Extrapolation
     from scalinglab.laws.learning_curves.dynamical import Dynamical
     from scalinglab.laws.optimum import Optimal
@@ -111,6 +112,29 @@ def extrapolation(axes: Axes, found: Extrapolation, *, x: str = "x", y: str = "y
     axes.legend(frameon=False)
 
 
+def two_stage(
+    axes: Axes, both: TwoStage, *, at: Any = None, level: float = 0.95, x: str = "loss", y: str = "score"
+) -> None:
+    """The score against the loss: the scored models, stage two, and what both stages predict at sizes.
+
+    Args:
+        at: sizes, as stage one takes them; None for no predictions.
+        level: of the intervals of the predictions.
+    """
+    data = both.score.points
+    reached = data.x if at is None else np.append(data.x, both.loss.predict(at))
+    grid = np.linspace(reached.min(), reached.max(), 80)
+    axes.plot(grid, both.score.predict(grid), color=PALETTE[0], label=both.score.form.name.replace("_", " "))
+    points(axes, data.x, data.y, color=INK, label="measured", zorder=3)
+    if at is not None:
+        loss, value = np.ravel(both.loss.predict(at)), np.ravel(both.predict(at))
+        spread = np.abs(np.array([np.ravel(end) for end in both.interval(at, level)]) - value)
+        points(axes, loss, value, spread, color=PALETTE[1], fmt="*", markersize=9, zorder=4,
+               label=f"predicted, {level:.0%}")  # fmt: skip
+    axes.set(xlabel=x, ylabel=y)
+    axes.legend(frameon=False)
+
+
 def next_runs(axes: Axes, found: NextRuns) -> None:
     """How the prediction's interval narrows with what is spent."""
     spent = np.concatenate([[0.0], np.cumsum(found.cost)])
@@ -171,4 +195,5 @@ def explanation(axes: Axes, found: Any) -> None:
 DRAWINGS: dict[str, Callable[..., None]] = {
     "Law": law, "Surface": surface, "Optimal": optimal, "Extrapolation": extrapolation,
     "Explanation": explanation, "NextRuns": next_runs, "Dynamical": dynamical, "Answers": answers,
+    "TwoStage": two_stage,
 }  # fmt: skip

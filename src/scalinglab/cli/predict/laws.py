@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scalinglab.cli.predict import laws_curves, laws_recipes, noise
+from scalinglab.cli.predict import laws_curves, laws_downstream, laws_recipes, noise
 from scalinglab.cli.shared import options as option
 from scalinglab.cli.shared.option_sets import Drawing, Table, takes
 from scalinglab.cli.shared.option_sets import Surface as SurfaceTable
@@ -247,6 +247,7 @@ def surface(
 app.command("extrapolate")(laws_curves.extrapolate)
 app.command("collapse")(laws_curves.collapse)
 app.command("dynamical")(laws_curves.dynamical)
+app.command("downstream")(laws_downstream.downstream)
 app.command("speedup")(laws_recipes.speedup)
 app.command("schedule")(laws_recipes.schedule)
 app.command("noise")(noise.laws_noise)
