@@ -160,6 +160,8 @@ def test_command_prints_sentences_or_json(tmp_path: Path, monkeypatch):
     assert "For 1e+22 FLOPs" in said
     assert "scalinglab plan optimal runs.csv --y test_loss --compute 1e+22" in said
     assert Path("answer.png").stat().st_size > 10_000
+    wrong = CliRunner().invoke(app, ["answer", "runs.csv", "--compute", "1e22FLOP"])
+    assert "'1e22FLOP' is not a number" in wrong.output
     spoken = CliRunner().invoke(app, ["answer", "runs.csv", "--json"], catch_exceptions=False)
     document = json.loads(spoken.stdout)
     assert document["worth_it"] in (True, False)
@@ -257,6 +259,8 @@ def test_settings_are_declared_as_in_read():
 def test_a_size_of_any_name_and_a_share_of_the_data_are_asked_for():
     table = curve().rename(columns={"n_data": "PF-days"})
     assert sl.answer(table, x="PF-days").x == "PF-days"
+    spaced = sl.answer(table.set_axis(["GPU hours", "test_error"], axis=1), x="GPU hours").statements
+    assert shlex.split(spaced[1].command)[3:] == ["TABLE.csv", "--x", "GPU hours", "--y", "test_error"]
     share = sl.answer(table.assign(**{"PF-days": np.geomspace(0.01, 1, 6)}), n_data="PF-days")
     assert "n_data 10: test_error" in share["ten times"]
     score = pd.DataFrame(
@@ -319,6 +323,11 @@ def test_sizes_in_other_units_are_doubted():
     counted = runs(4, 4).assign(flops=lambda t: 8.4 * t.params * t.tokens)
     assert "1.4 times as many" in answers.doubts(sl.read(counted))[0]
     assert not answers.doubts(sl.read(runs(4, 4).assign(flops=lambda t: 6 * t.params * t.tokens)))
+    read_off = sl.read(
+        runs(4, 4).rename(columns={"tokens": "n_data"}).assign(n_data=lambda t: t.n_data / 1e3)
+    )
+    assert read_off.data_unit == "examples"
+    assert not answers.doubts(read_off)  # 4.6e8 and a fraction is not in millions
 
 
 def test_answers_print_as_sentences():

@@ -42,7 +42,7 @@ UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch":
 ADD_UP = ("examples", "tokens", "FLOPs", "steps", "epochs")  # costs; sizes of networks are none
 SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
 FURTHER = 10.0  # how many times beyond the data the answers look
-FEWEST_TOKENS = 1e4  # a language model is not trained on fewer
+FEWEST = 1e4  # tokens, or parameters with fractions, below which a size may be in a larger unit
 OTHER_COUNT = 0.05  # of ln FLOPs, by which a table counts them otherwise
 
 
@@ -179,7 +179,8 @@ def _of_surface(curves: Curves, y: str, compute: float | None, place: str) -> An
     unit = curves.data_unit
     spent = FLOPS_PER_PARAM_EXAMPLE * n * d
     target = float(compute) if compute is not None else FURTHER * float(spent.max())
-    report, chosen = f"scalinglab report {place}", f"{place} --y {y}{' --drop-bad' if lost else ''}"
+    asked = f"--y {shlex.quote(y)}"
+    report, chosen = f"scalinglab report {place}", f"{place} {asked}{' --drop-bad' if lost else ''}"
     more = f"scalinglab laws surface {chosen}"
     said = [Statement(
         "read",
@@ -194,7 +195,7 @@ def _of_surface(curves: Curves, y: str, compute: float | None, place: str) -> An
             raise NotDetermined(f"{y} rises with compute: give a loss or an error, such as 1 - accuracy")
         fitted = fit_surface(n, d, table.y, runs=table.runs)
     except ScalinglabError as reason:
-        one = f"scalinglab answer {place} --x n_params --y {y}"
+        one = f"scalinglab answer {place} --x n_params {asked}"
         said.append(Statement("exponent", f"Not determined: {_sentence(reason)}", one))
         return Answers(tuple(said), "n_params, n_data", y, notes=notes)
     said.append(Statement("exponent", _exponents(fitted, unit), more))
@@ -224,7 +225,7 @@ def doubts(curves: Curves) -> list[str]:
     frame = curves.frame.drop_duplicates("run", keep="last")
     n, d = frame["n_params"], frame["n_data"]
     notes = []
-    if d.max() < FEWEST_TOKENS if unit == "tokens" else (n % 1).any():
+    if d.max() < FEWEST if unit == "tokens" else n.max() < FEWEST and (n % 1).any():
         notes.append(
             f"only {count(n.max())} parameters and {count(d.max())} {unit}? Sizes in millions or billions "
             "have the unit in the name of their column, as in 'params (M)' and 'tokens (B)'"
@@ -324,7 +325,7 @@ def _of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
     sizes, values = table.x, table.y
     if unit == curves.data_unit and sizes.max() <= 1:  # a share of the data
         unit = x
-    asked = f"{place} --x {x} --y {y}{' --drop-bad' if lost else ''}"
+    asked = f"{place} {shlex.join(['--x', x, '--y', y])}{' --drop-bad' if lost else ''}"
     ends = f"{count(sizes.min())} to {count(sizes.max())}{'' if unit == x else f' {unit}'}"
     said = [Statement(
         "read",

@@ -114,7 +114,7 @@ def test_roles_are_told_apart():
         ({"step": [1], "test_error": [12.5]}, "reaches 12.5.*divide percent by 100"),
         (
             {"step": [1, 1], "test_error": [0.1, 0.2], "Attempt": [1, 2]},
-            "two rows for the same run and check.*differ in test_error, Attempt: .*--column n_data='Attempt'",
+            "two rows for the same run and check.*differ in test_error, Attempt: .*--column seed='Attempt'",
         ),
         ({"step": [1, 1], "test_error": [0.1, 0.1]}, "exact copies: drop one"),
         ({"step": [1, 2], "test_error": [0.1]}, "do not make a table"),

@@ -214,6 +214,7 @@ def test_a_run_that_is_being_written_is_read_up_to_its_last_whole_row(logs: Path
         path.write_bytes(data[:size])
         with warnings.catch_warnings():  # half a JSON document is said to be one
             warnings.simplefilter("ignore" if kind == "hugging_face" else "error", ReadingWarning)
+            warnings.filterwarnings("ignore", ".*wandb holds no row", ReadingWarning)
             curves = sl.read(logs / kind)
         found = curves.frame.groupby("run")["train_loss"].count().reindex(whole.index).fillna(0)
         counts.append(int(found.sum()))
@@ -353,6 +354,14 @@ def test_hostile_wandb_logs(tmp_path: Path):
     assert "deep" not in curves.frame
     sl.Store(tmp_path / "runs").add(curves)
     assert len(sl.read(tmp_path / "runs")) == len(curves)
+
+
+def test_a_wandb_log_without_rows_is_named(tmp_path: Path):
+    write_wandb(tmp_path / "run-x.wandb", [config(lr="0.1"), history(0, loss="1.5")])
+    whole = write_wandb(tmp_path / "run-y.wandb", [config(lr="0.2")]).read_bytes()
+    (tmp_path / "run-y.wandb").write_bytes(whole[:-3])
+    with pytest.warns(ReadingWarning, match=r"run-y\.wandb holds no row"):
+        assert len(sl.read(tmp_path).runs) == 1
 
 
 def test_records_of_wandb_that_span_blocks(tmp_path: Path):

@@ -102,7 +102,7 @@ def test_a_misspelt_role_is_refused_and_an_alias_is_understood():
 def test_an_error_beside_a_loss_is_not_taken_for_the_test_error():
     curves = sl.read({"n_data": [1e3, 1e4, 1e5], "nll": [1.5, 1.0, 0.7], "error": [0.01] * 3})
     assert sl.answer(curves).y == "loss"
-    assert "--column test_error=error or --error error says which" in curves.understood
+    assert "(--column test_error=error) or a standard error (laws fit --error error)" in curves.understood
     named = sl.read({"n_data": [1e3, 1e4], "nll": [1.5, 1.0], "error": [0.3, 0.2]}, test_error="error")
     assert named["test_error"].tolist() == [0.3, 0.2]
 
@@ -228,5 +228,7 @@ def test_tables_beside_logs_are_named(tmp_path: Path):
         warnings.simplefilter("error")
         sl.read(tmp_path)
     TABLE.to_csv(tmp_path / "runs.csv")
-    with pytest.warns(ReadingWarning, match="runs.csv beside the logs: not read; --kind table"):
+    with pytest.warns(
+        ReadingWarning, match="runs.csv beside the logs: not read; .* scalinglab read --kind table"
+    ):
         assert len(sl.read(tmp_path).frame) == 2

@@ -89,8 +89,8 @@ def _validate_distinct(frame: pd.DataFrame, roles: Roles) -> None:
         differing = list(map(str, varying_columns(pair, pair)))
         likely = next((c for c in differing if c not in (*MEASURES, *ACCURACIES)), "their name")
         way_out = (
-            f"they differ in {', '.join(differing)}: name the one that tells runs apart, as in "
-            f"sl.read(file, n_data='{likely}'), --column n_data='{likely}' (or seed, …), or "
+            f"they differ in {', '.join(differing)}: name the one that tells runs apart, a repeat as in "
+            f"sl.read(file, seed='{likely}'), --column seed='{likely}', another as in "
             f"sl.read(file, settings=['{likely}'])"
             if differing
             else "they are exact copies: drop one (frame.drop_duplicates())"

@@ -175,7 +175,8 @@ def _beside(folder: Path, found: list[Found]) -> list[str]:
     logs = {file for entry in found for file in entry.files}
     files = sorted(folder.iterdir()) if folder.is_dir() else []
     names = [p.name for p in files if p.suffix.lower() in (".csv", ".tsv", ".xlsx") and p not in logs]
-    return [f"{', '.join(names)} beside the logs: not read; --kind table reads tables"] if names else []
+    way_out = "sl.read(folder, kind='table') or scalinglab read --kind table reads tables"
+    return [f"{', '.join(names)} beside the logs: not read; {way_out}"] if names else []
 
 
 def _tables(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:

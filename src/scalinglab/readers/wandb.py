@@ -32,6 +32,8 @@ def read(path: Path, name: str, advance: Advance) -> LoggedRun:
                 return run
     if records.problem and not records.cut:
         run.notes.append(f"{path.name} is damaged ({records.problem}): the rest of it is left out")
+    elif not run.points:
+        run.notes.append(f"{path.name} holds no row: nothing was logged yet, or the file is cut short")
     return run
 
 

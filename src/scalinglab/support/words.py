@@ -25,11 +25,12 @@ def two_digits(value: float) -> str:
 def count(value: float) -> str:
     """A size as people write it.
 
-    >>> [count(v) for v in (950, 1024, 1.9e7, 1.33e9, 2.4e12, 3e16)]
-    ['950', '1,024', '19M', '1.33B', '2.4T', '3e+16']
+    >>> [count(v) for v in (950, 1024, 999_950, 1.9e7, 1.33e9, 2.4e12, 3e16)]
+    ['950', '1,024', '1M', '19M', '1.33B', '2.4T', '3e+16']
     """
     if 1e3 <= value < 1e5 and value % 1 == 0 and float(f"{value:.3g}") != value:
         return f"{value:,.0f}"
+    value = float(f"{value:.3g}")
     for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
         if size <= abs(value) < 1e15:
             return f"{value / size:.3g}{letter}"

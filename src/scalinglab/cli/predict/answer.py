@@ -10,12 +10,20 @@ from scalinglab.cli.shared import options as option
 from scalinglab.cli.shared.tables import draw, finish, read_curves, say
 
 
+def _flops(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number, such as 1e22") from None
+
+
 def answer(
     file: option.File,
     compute: Annotated[
         float | None,
         typer.Option(
-            help="FLOPs of the compute-optimal model, e.g. 1e22. Default: 10 times the largest run."
+            parser=_flops,
+            help="FLOPs of the compute-optimal model, e.g. 1e22. Default: 10 times the largest run.",
         ),
     ] = None,
     x: Annotated[

@@ -221,6 +221,6 @@ class Naming:
         """Say what a plain `error` beside a measurement may be."""
         for column in (c for c in self.frame.columns if bare(c) in ERROR and c not in ("test_error", *asked)):
             self.notes.append(
-                f"{column} may be a test error or a standard error: --column test_error={column} or "
-                f"--error {column} says which"
+                f"{column} may be a test error (--column test_error={column}) or a standard error (laws fit "
+                f"--error {column})"
             )

@@ -255,7 +255,7 @@ def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
             raise BadInput(
                 f"points of one {size} differ in {other}, so no law of {size} alone follows from them: fit a "
                 f"surface of both (laws surface, surface.fit), choose one (--where {other}={first}), or fit "
-                "all in one (mixed=True, --mixed)"
+                "all in one (mixed=True, laws fit --mixed)"
             )
     for column in ("model", "dataset", "task", "domain", "experiment", "source"):
         if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
@@ -266,7 +266,7 @@ def _one_kind(frame: pd.DataFrame, names: list[str]) -> None:
             shown = ", ".join([*missing, *kinds][:4]) + ("…" if len(kinds) + len(missing) > 4 else "")
             raise BadInput(
                 f"the rows mix {len(kinds) + len(missing)} values of {column} ({shown}): choose one "
-                f"(--where {column}={kinds[0]}), or fit all in one (mixed=True, --mixed)"
+                f"(--where {column}={kinds[0]}), or fit all in one (mixed=True, laws fit --mixed)"
             )
 
 
