@@ -1,12 +1,17 @@
 """``plan pool`` and ``laws speedup`` from tables: what is chosen, and the exit status of the gate."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from typer.testing import CliRunner
 
 from scalinglab.cli import app
+
+PAGE = Path(__file__).parents[2] / "docs" / "laws" / "recipes.md"
 
 
 def test_pool_chooses_affordable_experiments_for_any_form(tmp_path):
@@ -35,8 +40,23 @@ def test_speedup_is_a_gate_by_its_exit_status(tmp_path):
         noise = np.exp(0.001 * np.random.default_rng(int(10 * factor)).standard_normal(5))
         loss = (1.5 + 2 * (factor * compute / 1e18) ** -0.12) * noise
         pd.DataFrame({"compute": compute, "loss": loss}).to_csv(tmp_path / f"{name}.csv", index=False)
-    command = ["laws", "speedup", str(tmp_path / "new.csv"), str(tmp_path / "old.csv"), "--json"]
+    files = str(tmp_path / "new.csv"), str(tmp_path / "old.csv")
+    command = ["laws", "speedup", *files, "--json", "--no-figure"]
     passed = CliRunner().invoke(app, [*command, "--at-least", "1.1"])
     assert passed.exit_code == 0, passed.output
     assert json.loads(passed.output)["passed"]
     assert CliRunner().invoke(app, [*command, "--at-least", "1.6"]).exit_code == 1
+
+
+def test_page_of_recipes_shows_what_the_command_prints_and_draws(tmp_path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    page = PAGE.read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    exec(code, {})  # writes the tables
+    line, shown = re.findall(
+        r"^scalinglab (laws speedup .*?)\n.*?```text\n(.*?)^```", page, re.DOTALL | re.MULTILINE
+    )[0]
+    done = CliRunner(env={"COLUMNS": "80"}).invoke(app, line.split())
+    assert done.exit_code == 0, done.output
+    assert f"{shown}figure: speedup.png" in done.output
+    assert Path("speedup.png").stat().st_size > 10_000

@@ -85,3 +85,25 @@ def test_bad_recipes_say_what_is_wrong():
         sl.laws.speedup(recipe(), recipe(), form="m4")
     with pytest.raises(BadInput, match="share no range"):
         sl.laws.speedup(recipe(compute=COMPUTE * 1e9), recipe())
+
+
+@pytest.mark.parametrize(("at", "parallel"), [(None, True), (1e20, False), ((1e19, 1e22), False)])
+def test_the_gap_that_is_drawn_lies_between_the_two_laws(at, parallel):
+    """At one loss, from A's law to B's, with the ends of the interval; the factor grows with compute here."""
+    random = np.random.default_rng(4)
+    compute = np.geomspace(1e18, 1e21, 8)
+    speeds = (1.3 if parallel else 1.3 * (compute / 1e18) ** 0.05), 1.0
+    losses = [2 * (s * compute / 1e18) ** -0.1 * np.exp(0.004 * random.standard_normal(8)) for s in speeds]
+    a, b = ((compute, loss) for loss in losses)
+    found = sl.laws.speedup(a, b, at=at, parallel=parallel, form="power_law", draws=199)
+    axes = found.plot(x="FLOPs", y="nats")
+    place = np.exp(np.mean(np.log(found.at)))
+    gap = next(line for line in axes.lines if len(line.get_xdata()) == 2)
+    assert gap.get_xdata() == pytest.approx([place, place * found.factor])
+    on_laws = [found.predict(c, recipe) for c, recipe in zip(gap.get_xdata(), "AB", strict=True)]
+    assert gap.get_ydata() == pytest.approx(on_laws, rel=1e-9)
+    (bar,) = (c.get_segments()[0] for c in axes.collections)
+    assert bar[:, 0] == pytest.approx([place * found.low, place * found.high])
+    shown = [line.get_ydata() for line in axes.lines if line.get_marker() == "o"]
+    assert [sorted(y) for y in shown] == [pytest.approx(sorted(loss)) for loss in losses]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("FLOPs", "nats")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from scalinglab.laws import Law
+    from scalinglab.laws.compare import Speedup
     from scalinglab.laws.downstream import TwoStage
     from scalinglab.laws.extrapolation.stacking import Extrapolation
     from scalinglab.laws.learning_curves.dynamical import Dynamical
@@ -135,6 +136,29 @@ def two_stage(
     axes.legend(frameon=False)
 
 
+def speedup(axes: Axes, found: Speedup, *, x: str = "compute", y: str = "loss") -> None:
+    """Both recipes over their runs, and from A to B at one loss the factor of compute with its interval."""
+    compute, faster, _ = found.law.points.x
+    place = float(np.exp(np.mean(np.log(found.at))))  # of A; B reaches the loss with the factor times as much
+    loss, ends = float(found.predict(place, "A")), np.array([found.low, found.factor, found.high]) * place
+    for recipe, color in (("A", PALETTE[0]), ("B", PALETTE[1])):
+        own = faster == (recipe == "A")
+        reach = np.concatenate([compute[own], [place if recipe == "A" else ends[1]]])
+        grid = np.geomspace(reach.min(), reach.max(), 80)
+        for part, style in ((grid <= compute[own].max(), "-"), (grid >= compute[own].max(), "--")):
+            name = (
+                recipe if style == "-" else None
+            )  # the continuation beyond the runs has no entry of its own
+            axes.plot(grid[part], found.predict(grid[part], recipe), style, color=color, label=name)
+        points(axes, compute[own], found.law.points.y[own], color=color, zorder=3)
+    label = f"compute of B over A: {found.factor:.3g}, {found.level:.0%} {found.low:.3g} … {found.high:.3g}"
+    axes.plot([place, ends[1]], [loss, loss], color=INK, linewidth=1.2)
+    points(axes, ends[1], loss, xerr=[[ends[1] - ends[0]], [ends[2] - ends[1]]], color=INK, fmt="|",
+           capsize=3, markersize=9, zorder=4, label=label)  # fmt: skip
+    loglog(axes, x, y)
+    axes.legend(frameon=False)
+
+
 def next_runs(axes: Axes, found: NextRuns) -> None:
     """How the prediction's interval narrows with what is spent."""
     spent = np.concatenate([[0.0], np.cumsum(found.cost)])
@@ -195,5 +219,5 @@ def explanation(axes: Axes, found: Any) -> None:
 DRAWINGS: dict[str, Callable[..., None]] = {
     "Law": law, "Surface": surface, "Optimal": optimal, "Extrapolation": extrapolation,
     "Explanation": explanation, "NextRuns": next_runs, "Dynamical": dynamical, "Answers": answers,
-    "TwoStage": two_stage,
+    "TwoStage": two_stage, "Speedup": speedup,
 }  # fmt: skip

@@ -21,6 +21,7 @@ from scalinglab.laws.fitting.fit import best, fit, scores
 from scalinglab.laws.fitting.law import Interval, Law
 from scalinglab.laws.fitting.uncertainty import leverage
 from scalinglab.laws.forms.base import Form, Parameter
+from scalinglab.support.notebook import Shown
 
 EXPONENTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
 FEWEST = 3  # points a curve
@@ -69,14 +70,14 @@ def _joint(with_offset: bool, with_drift: bool) -> Form:
 
 
 @dataclass(frozen=True)
-class Speedup:
+class Speedup(Shown):
     """How many times less compute A needs than B for the same loss.
 
     Attributes:
         factor: above 1 where A is better.
         low, high: its interval, from resampling runs.
         level: of the interval.
-        at: the compute (of B) that it holds for; two numbers for a range, over which ln(factor) is averaged.
+        at: the compute (of A) that it holds for; two numbers for a range, over which ln(factor) is averaged.
         law: the joint fit.
         draws: refits behind the interval.
         parallel: whether one factor was fitted for all computes.
@@ -97,6 +98,13 @@ class Speedup:
     def interval(self) -> Interval:
         """The two ends."""
         return Interval(self.low, self.high)
+
+    def predict(self, compute: Any, recipe: str) -> Any:
+        """The loss of recipe "A" or "B" at a compute, by the joint fit."""
+        spent, (seen, _, places) = np.asarray(compute, float), self.law.points.x
+        start = np.log(seen).max() - places.max()  # from which the change of the factor is counted
+        place = np.zeros_like(spent) if self.parallel else np.maximum(np.log(spent) - start, 0.0)
+        return self.law.predict((spent, np.full_like(spent, recipe == "A"), place))
 
     def summary(self) -> str:
         """The answer in a sentence."""

@@ -8,12 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from scalinglab.cli.shared import options as option
+from scalinglab.cli.shared.option_sets import Drawing, takes
 from scalinglab.cli.shared.output import grid
 from scalinglab.cli.shared.tables import ask, finish, renamed, say
 from scalinglab.errors import BadInput
 
 
+@takes(drawing=Drawing)
 def speedup(
+    drawing: Drawing,
     a: Annotated[Path, typer.Argument(help="Recipe A: a table, a store or logs, e.g. new.csv.")],
     b: Annotated[Path, typer.Argument(help="Recipe B, the baseline, e.g. old.csv.")],
     x: Annotated[str, typer.Option("--x", help="The column of compute in FLOPs, e.g. compute.")] = "compute",
@@ -62,11 +65,17 @@ def speedup(
         "factor": found.factor, "low": found.low, "high": found.high, "level": level, "at": list(found.at),
         "form": "power_law" if "offset" in found.law.form.held else "power_law_offset",
     }  # fmt: skip
+    document |= drawing.draw(lambda: found.plot(x=x, y=y).figure, a, "speedup")
     if at_least is not None:
         document["passed"] = found.low >= at_least
         verdict = "passed" if document["passed"] else "not reached"
         say(f"{verdict}: the low end is {found.low:.3g}, asked for was {at_least:g}", as_json)
-    finish(document, pd.DataFrame([{k: v for k, v in document.items() if k != "at"}]), as_json, out)
+    finish(
+        document,
+        pd.DataFrame([{k: v for k, v in document.items() if k not in ("at", "figure")}]),
+        as_json,
+        out,
+    )
     if at_least is not None and not document["passed"]:
         raise typer.Exit(1)
 
