@@ -23,7 +23,7 @@ from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data import rising
-from scalinglab.laws.fitting.data.from_curves import SEEN, Table, points_of
+from scalinglab.laws.fitting.data.from_curves import DATA_SEEN, Table, points_of
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, WIDE, Optimal
 from scalinglab.laws.planning import questions
@@ -145,7 +145,7 @@ def answer(
     place = arguments(path, [f"{ours}={theirs}" for ours, theirs in columns.items()])
     measured = curves.resolve(y) if y else _measured(curves)
     varied = [c for c in SIZES if c in curves.frame and curves.frame[c].nunique() > 1]
-    seen = any(name in varied for name in SEEN)  # a run of one length still sees more data as it goes
+    seen = any(name in varied for name in DATA_SEEN)  # a run of one length still sees more data as it goes
     if x is None and "n_params" in varied and ("n_data" in varied or (seen and "n_data" in curves.frame)):
         return _of_surface(curves, measured, compute, place)
     size = curves.resolve(x) if x else next(iter(varied), None)

@@ -80,7 +80,7 @@ Reduce = Annotated[
     str,
     Option(
         "--reduce",
-        help="Which rows of a run to use: auto, best (lowest y), last or all (of all recipes, too).",
+        help="Which rows of a run to use: auto, best (lowest y, or highest accuracy), last or all.",
     ),
 ]
 DropBad = Annotated[
@@ -124,7 +124,8 @@ Variables = Annotated[
     ),
 ]
 Mixed = Annotated[
-    bool, Option("--mixed", help="Fit rows of several models, data sets or sources together as one law.")
+    bool,
+    Option("--mixed", help="Fit rows of several models, data sets, sources or recipes together as one law."),
 ]
 FlopsPerParamExample = Annotated[
     float, Option("--flops-per-param-example", help="FLOPs per parameter and example (or token), e.g. 6.")

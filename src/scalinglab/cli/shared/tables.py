@@ -103,7 +103,7 @@ def read_curves(
     Args:
         settings: columns that the command takes for settings, whatever they are called.
     """
-    from scalinglab.laws.fitting.data.from_curves import select
+    from scalinglab.laws.fitting.data.rows import select
 
     table = read_table(file, column, settings, as_json=as_json)
     asked = {table.resolve(name): value for name, value in conditions(where).items()}

@@ -59,10 +59,11 @@ def fit(
             a column, "n_data" by default.
         y: what was measured; or the name of a column. Default: test_error, or test_loss where the table has
             no errors.
-        reduce: which rows of a run count where a table has several at one x: "best" (the lowest y), "last"
+        reduce: which rows of a run count where a table has several at one x: "best" (the lowest y, of an
+            accuracy the highest), "last"
             (by progress), "all", or "auto": the best where there are several.
         where: conditions ``{column: value}`` that rows of the table must meet.
-        mixed: allow rows of several models, data sets, tasks or sources in one fit.
+        mixed: allow rows of several models, data sets, tasks or sources in one fit, and of all recipes.
         error: one standard error of each y; points then count by 1/error². Of a table the column, by
             default ``<y>_stderr``.
         weights: how often each point counts: what its ρ(r) is multiplied by.

@@ -1,0 +1,219 @@
+"""Which rows of a table are fitted: of one kind, each once, one of each run; and what to say of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
+from scalinglab.curves.columns import is_seed, standard_name
+from scalinglab.errors import BadInput, nearest
+from scalinglab.support.words import counted
+
+DIGITS_OF_COPIES = 5  # from which on two runs do not measure the same by chance
+MODEL_AND_DATA = ("n_params", "n_data")
+SAME_SIZE = 0.03  # sizes that differ by less, as a share, are one
+
+
+def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
+    """Rows that meet every condition, ``column = value`` as text, number, or true and false."""
+    for column, value in where.items():
+        if column not in frame:
+            raise BadInput(f"no column {column!r} to select by; {nearest(column, map(str, frame.columns))}")
+        if pd.api.types.is_bool_dtype(frame[column]):
+            mask = (frame[column].astype(str).str.lower() == value.lower()).to_numpy()
+        elif pd.api.types.is_numeric_dtype(frame[column]):
+            try:  # seeds 100000 and 100001 differ, and so do weight decays of 0 and 1e-9
+                mask = np.isclose(frame[column].to_numpy(float), float(value), rtol=1e-9, atol=0)
+            except ValueError as wrong:
+                raise BadInput(f"column {column!r} holds numbers: {value!r} is not one") from wrong
+        else:
+            mask = (frame[column].astype(str) == value).to_numpy()
+        if not mask.any():
+            kinds = [str(v) for v in frame[column].dropna().unique()]
+            raise BadInput(f"no row has {column} = {value}; {nearest(value, kinds)}")
+        frame = frame[mask]
+    return frame
+
+
+def one_kind(frame: pd.DataFrame, names: list[str]) -> None:
+    """A law is of one kind of network on one kind of data, and one of a size is not one of two."""
+    for size, other in (MODEL_AND_DATA, MODEL_AND_DATA[::-1]):
+        if names == [size] and other in frame and _differs_at_one(frame, size, other):
+            first = f"{frame[other].min():.12g}"
+            raise BadInput(
+                f"points of one {size} differ in {other}, so no law of {size} alone follows from them: fit a "
+                f"surface of both (laws surface, surface.fit), choose one (--where {other}={first}), or fit "
+                "all in one (mixed=True, laws fit --mixed)"
+            )
+    for column in ("model", "dataset", "task", "domain", "experiment", "source"):
+        if column in frame and column not in names and frame[column].nunique(dropna=False) > 1:
+            if column == "model" and _names_sizes(frame, names):
+                continue
+            kinds = [str(v) for v in frame[column].dropna().unique()]
+            missing = ["none"] if frame[column].isna().any() else []
+            shown = ", ".join([*missing, *kinds][:4]) + ("…" if len(kinds) + len(missing) > 4 else "")
+            raise BadInput(
+                f"the rows mix {len(kinds) + len(missing)} values of {column} ({shown}): choose one "
+                f"(--where {column}={kinds[0]}), or fit all in one (mixed=True, laws fit --mixed)"
+            )
+
+
+def _differs_at_one(frame: pd.DataFrame, size: str, other: str) -> bool:
+    """Whether points of one size, to `SAME_SIZE`, differ in the other by more than that."""
+    known = frame[[size, other]].dropna().sort_values([size, other]).to_numpy(float)
+    same = np.isclose(known[1:], known[:-1], rtol=SAME_SIZE, atol=0)
+    return bool((same[:, 0] & ~same[:, 1]).any())
+
+
+def _names_sizes(frame: pd.DataFrame, names: list[str]) -> bool:
+    """Whether each value of `model` names one value of a variable ("70M", "int4"), or one row of all of them.
+
+    With compute and a second variable the size of the model follows, so that its names count, too. A name for
+    each n_data names no size: they may be networks of three kinds.
+    """
+    model = frame["model"].astype(str)
+    follows = "compute" in names and len(names) > 1 and "n_params" in frame
+    each = [*([n] for n in names), names, *([["n_params"]] if follows else [])]
+    each = [columns for columns in each if columns != ["n_data"]]
+    return any(
+        len(frame[columns].drop_duplicates())
+        == model.nunique()
+        == len(frame[columns].assign(model=model).drop_duplicates())
+        for columns in each
+    )
+
+
+def without_copies(frame: pd.DataFrame, y: str) -> tuple[pd.DataFrame, list[str]]:
+    """Rows that are in the table twice count once, where no two runs can be so alike.
+
+    Two runs may well share an error of 123 in 700. That they also share the name, the seed or a second
+    measurement is no chance, nor that every row of a table is there equally often, with many digits.
+    """
+    numbered = {"run", "repeat"} <= {*frame.columns}  # by the reader: no names of their own
+    compared = frame.drop(columns=["run", "repeat"]) if numbered else frame
+    copies = compared.duplicated().to_numpy()
+    often = compared.groupby([*compared.columns], dropna=False).size() if copies.any() else pd.Series([1])
+    certain = often.nunique() == 1 or any(_tells_runs_apart(frame[c], y) for c in compared)
+    exact = copies & certain & frame[y].map(_has_many_digits).to_numpy(bool)
+    notes = []
+    if exact.any():
+        notes.append(f"{_copies(int(exact.sum()))}: counted once")
+    if left := int((copies & ~exact).sum()):
+        notes.append(f"{_copies(left)} and counted twice; was a file read twice?")
+    return frame[~exact], notes
+
+
+def _copies(count: int) -> str:
+    return f"{counted(count, 'row')} {'is an exact copy' if count == 1 else 'are exact copies'} of another"
+
+
+def _tells_runs_apart(column: pd.Series, y: str) -> bool:
+    """Whether two runs differ in this column: a name, a seed, or a second measurement."""
+    name = str(column.name)
+    if name in ("run", "run_name") or is_seed(name):
+        return True
+    measured = name not in (y, *SETTING, *PROGRESS) and pd.api.types.is_float_dtype(column)
+    return measured and bool(column.map(_has_many_digits).mean() > 0.5) and column.nunique() > 1
+
+
+def _has_many_digits(value: float) -> bool:
+    return bool(np.isfinite(value)) and float(f"{value:.{DIGITS_OF_COPIES - 1}g}") != value
+
+
+def doubts(frame: pd.DataFrame, names: list[str], fixed: list[str]) -> list[str]:
+    """What else may separate these rows, of the columns that are fixed within a run; and diverged runs."""
+    notes = []
+    settings = [c for c in SETTING if c in fixed and not is_seed(c)]
+    for column in (c for c in (*settings, *_recurring(frame[fixed])) if c not in names):
+        if frame.groupby(names)[column].nunique().max() > 1:  # a spread that would pass for noise
+            kinds = sorted(frame[column].dropna().unique())
+            words = [v if isinstance(v, str) else f"{v:.6g}" for v in kinds[:4]]
+            shown = ", ".join([*words, *["…"][: len(kinds) - 4]])
+            size = "" if column in SETTING else f"; if it is a size, --column n_params={column} says so"
+            notes.append(
+                f"points of one size differ in {column} ({shown}): "
+                f"--where {column}={kinds[0]} takes one{size}"
+            )
+    if {"run", "status"} <= {*frame.columns}:
+        lost = frame.loc[frame["status"] == "diverged", "run"].nunique()
+        if lost:
+            notes.append(f"diverged runs count too ({lost}): --where status=done leaves them out")
+    return notes
+
+
+def _recurring(frame: pd.DataFrame) -> list[str]:
+    """Columns of numbers of no known name whose values recur, as those of a setting do."""
+    known = {*SETTING, *PROGRESS, *OUTCOME, "run"}
+    free = [c for c in frame.select_dtypes("number") if c not in known and not is_seed(c)]
+    return [c for c in free if len(frame) >= 2 * frame[c].nunique() and frame[c].value_counts().min() > 1]
+
+
+def rises(y: str) -> bool:
+    """Whether higher is better: y is an accuracy.
+
+    >>> rises("test_accuracy"), rises("val_acc"), rises("test_error"), rises("1 - accuracy")
+    (True, True, False, False)
+    """
+    return bool(re.fullmatch(r"(?:[a-z]+_)?acc(?:uracy)?", standard_name(y)))
+
+
+def cost(values: pd.Series, y: str) -> pd.Series:
+    """What is lower the better y is."""
+    return -values if rises(y) else values
+
+
+def fixed_within_runs(frame: pd.DataFrame, runs: np.ndarray) -> list[str]:
+    """Columns with one value in each run; a rate that decays is neither its recipe nor its size."""
+    count = len(pd.unique(runs))
+    fixed = []
+    for column in map(str, frame.columns):
+        if pd.api.types.is_numeric_dtype(frame[column]) or column in SETTING:
+            pairs = pd.DataFrame({"run": runs, "value": frame[column].to_numpy()})
+            if len(pairs.dropna().drop_duplicates()) <= count:
+                fixed.append(column)
+    return fixed
+
+
+def reduced(frame: pd.DataFrame, keys: list[str], y: str, reduce: str) -> tuple[pd.DataFrame, str]:
+    """The rows that count where a run has several at one x, and what was done; empty if nothing was."""
+    if reduce == "all" or not frame.duplicated(keys).any():
+        return frame, ""
+    if reduce == "last":
+        progress = [c for c in PROGRESS if c in frame]
+        ordered = frame.sort_values(progress[0], kind="stable") if progress else frame
+        kept = ordered.groupby(keys, sort=False).tail(1)
+        return kept, f"the last row of each run: {len(kept)} of {len(frame)} rows"
+    known = frame[frame[y].notna()].reset_index(drop=True)
+    kept = known.loc[cost(known[y], y).groupby([known[key] for key in keys], sort=False).idxmin()]
+    best = "highest" if rises(y) else "lowest"
+    note = f"the {best} {y} of each run: {len(kept)} of {len(frame)} rows (other choices: last, all)"
+    if lost := len(frame[keys].drop_duplicates()) - len(kept):
+        note += f"; {lost} without any {y} are left out"
+    return kept, note
+
+
+def run_names(
+    frame: pd.DataFrame, names: list[str], y: str, error: str | None
+) -> tuple[np.ndarray, list[str]]:
+    """The run of each row, and by which columns: those that name it, else its settings, else the row."""
+    each = np.arange(len(frame)).astype(str), ["row"]
+    for column in ("run", "run_name"):
+        if column in frame:
+            return frame[column].astype(str).to_numpy(), [column]
+    # a "Learning Rate" that were taken for a measurement would make the best of all rates one run
+    spelt = [c for c in map(str, frame.columns) if c not in SETTING and standard_name(c) in SETTING]
+    settings = [*names, *(c for c in spelt if c not in names and c != y)]
+    try:
+        errors = [c for c in {error, f"{y}_stderr"} if c in frame]
+        named = Curves(frame.drop(columns=errors).reset_index(drop=True), settings=settings)
+    except BadInput:
+        return each
+    runs = named.frame["run"].to_numpy()
+    # settings alone do not separate repeats from checkpoints: without progress or a second measurement, each
+    # row is a run of its own
+    told_apart = named.progress_columns or [c for c in named.measurement_columns if c != y]
+    return (runs, list(named.setting_columns)) if told_apart else each
