@@ -42,6 +42,7 @@ UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch":
 ADD_UP = ("examples", "tokens", "FLOPs", "steps", "epochs")  # costs; sizes of networks are none
 SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
 FURTHER = 10.0  # how many times beyond the data the answers look
+FEWEST_OF_A_CURVE = 3  # sizes, from which on an exponent has an interval
 FEWEST = 1e4  # tokens, or parameters with fractions, below which a size may be in a larger unit
 OTHER_COUNT = 0.05  # of ln FLOPs, by which a table counts them otherwise
 
@@ -195,7 +196,8 @@ def _of_surface(curves: Curves, y: str, compute: float | None, place: str) -> An
             raise NotDetermined(f"{y} rises with compute: give a loss or an error, such as 1 - accuracy")
         fitted = fit_surface(n, d, table.y, runs=table.runs)
     except ScalinglabError as reason:
-        one = f"scalinglab answer {place} --x n_params {asked}"
+        curve = _longest_curve(table)
+        one = f"scalinglab answer {place} {curve} {asked}" if curve else report
         said.append(Statement("exponent", f"Not determined: {_sentence(reason)}", one))
         return Answers(tuple(said), "n_params, n_data", y, notes=notes)
     said.append(Statement("exponent", _exponents(fitted, unit), more))
@@ -217,6 +219,19 @@ def _of_surface(curves: Curves, y: str, compute: float | None, place: str) -> An
     budget = f"--budget {spent.max():.2g} --compute {target:.3g}"
     said.append(Statement("next run", text, f"scalinglab plan next {chosen} {budget}"))
     return Answers(tuple(said), "n_params, n_data", y, fitted.law, fitted, None, optimal, runs, notes)
+
+
+def _longest_curve(table: Table) -> str:
+    """The options that choose the curve of most sizes, along one variable with the other held; or none."""
+    found = []
+    for x, held, sizes, others in zip(
+        ("n_data", "n_params"), ("n_params", "n_data"), table.x[::-1], table.x, strict=True
+    ):
+        for value in np.unique(others):
+            count = len(np.unique(sizes[others == value]))
+            found.append((count, f"--x {x} --where {held}={value:.10g}"))
+    longest, options = max(found, key=lambda each: each[0])
+    return options if longest >= FEWEST_OF_A_CURVE else ""
 
 
 def doubts(curves: Curves) -> list[str]:
@@ -344,19 +359,22 @@ def _of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
         said.append(Statement("exponent", _exponent(law, shown, x), f"scalinglab laws fit {asked}"))
         straight = f"A power law? {_straight(table, values, law)}"
         said.append(Statement("power law", straight, f"scalinglab plan bend {asked}"))
-        at = FURTHER * float(sizes.max())
+        budget, at = float(sizes.max()), FURTHER * float(sizes.max())
         further = extrapolate(sizes, table.y, at=at)
         said.append(Statement(
             "ten times",
             f"Ten times as much, {_sized(at, unit, x)}: {y} = {further.mean[0]:.4g} "
             f"(95 % of runs like these: {further.low[0]:.4g} to {further.high[0]:.4g}).",
-            f"scalinglab laws extrapolate {asked} --at {at:.3g}",
+            f"scalinglab laws extrapolate {asked} --at {at:g}",
         ))  # fmt: skip
         part = shown != y
         planned, text = _next(
-            lambda: _plan(law, float(sizes.max()), further, part), unit, x, shown if part else ""
+            lambda: questions.next_runs(curves, x=x, y=y, budget=budget, at=at, nan_policy="drop"),
+            unit,
+            x,
+            shown if part else "",
         )
-        command = f"scalinglab plan next {asked} --at {at:.3g} --budget {sizes.max():.3g}"
+        command = f"scalinglab plan next {asked} --at {at:g} --budget {budget:g}"
         said.append(Statement("next run", text, command))
     except ScalinglabError as reason:
         topic = "exponent" if law is None else "ten times"
@@ -392,20 +410,6 @@ def _range(low: float, high: float) -> str:
         return "that these points do not determine"
     ends = f"{low:.3g}", f"{high:.3g}"
     return f"of {ends[0]}" if ends[0] == ends[1] else f"between {ends[0]} and {ends[1]}"
-
-
-def _plan(law: Law, budget: float, further: Extrapolation, complement: bool) -> NextRuns:
-    """The next runs, with the interval that is printed for the prediction.
-
-    It also holds the scatter of one more run and what the form may miss, which such runs do not narrow.
-    """
-    if law.unidentified:
-        raise NotDetermined("the law is not, so it does not tell which run would help; add larger sizes")
-    found = questions.next_runs(law, budget=budget, at=float(further.at[0]))
-    middle = 1 - further.mean[0] if complement else further.mean[0]
-    half = float(further.high[0] - further.low[0]) / 2 / float(middle)
-    rest = max(half**2 - found.before**2, 0.0)
-    return replace(found, before=np.hypot(found.before, rest**0.5), after=np.hypot(found.after, rest**0.5))
 
 
 def _straight(table: Table, values: np.ndarray, law: Law) -> str:

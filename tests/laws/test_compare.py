@@ -76,6 +76,20 @@ def test_points_of_one_run_are_resampled_together():
     assert together.high / together.low > 1.15 * apart.high / apart.low
 
 
+def test_points_that_are_dropped_count_nowhere():
+    """Neither in the range that both recipes cover, nor in the note on what lies beyond the runs."""
+    compute, loss = recipe(1.3, compute=np.geomspace(1e18, 1e21, 6))
+    kept = sl.laws.speedup((compute, loss), recipe(), draws=99)
+    unknown = np.r_[compute, np.nan, 1e30], np.r_[loss, 2.0, np.nan]
+    for parallel in (True, False):
+        found = sl.laws.speedup(unknown, recipe(), draws=99, nan_policy="drop", parallel=parallel)
+        assert found.at == kept.at
+        assert found.notes == ()
+        assert found.factor == pytest.approx(1.3, rel=1e-3)
+    beyond = sl.laws.speedup(unknown, recipe(), at=1e25, draws=99, nan_policy="drop")
+    assert beyond.notes[0].startswith("the runs cover 1e+18 … 1e+21")
+
+
 def test_bad_recipes_say_what_is_wrong():
     with pytest.raises(BadInput, match="recipe A has 2 computes"):
         sl.laws.speedup((COMPUTE[:2], COMPUTE[:2]), recipe())

@@ -344,7 +344,7 @@ def test_sentences_name_what_was_rejected_and_nothing_else():
     found = diagnostics.Diagnosis(LINE, 0.0004, 0.03, 0.01, break_at=1234.0, average=average)
     bend, alike, noise = found.sentences
     assert "near x = 1.23e+03 (p = 0.03)" in bend
-    assert f"(p < 0.001); intervals are widened for a correlation of {found.correlation:.2g}" in alike
+    assert f"(p < 0.001); intervals allow for a correlation of {found.correlation:.2g}" in alike
     assert found.correlation == pytest.approx(average.weight @ average.correlation)
     assert f"Noise {'grows' if found.noise_exponent > 0 else 'falls'} with size" in noise
     for name, one in (("break_pvalue", bend), ("correlation_pvalue", alike), ("noise_pvalue", noise)):

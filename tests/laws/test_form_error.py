@@ -9,7 +9,7 @@ from scipy import stats
 
 import scalinglab as sl
 from scalinglab.laws import surface
-from scalinglab.laws.form_error import MATERN_SLOPE, SLOPE_ERRORS, FormError, Quantities
+from scalinglab.laws.form_error import MATERN_SLOPE, RULED_OUT, SLOPE_ERRORS, FormError, Quantities
 from scalinglab.laws.optimum import best_split
 
 N, D = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 4)))
@@ -106,6 +106,7 @@ def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
 def test_ends_are_those_of_the_average_of_student_distributions(law):
     """By scanning its distribution; of an interval twice the linearised one, the fit counts twice."""
     error, asked = FormError(law), Quantities.values(FAR)
+    assert error.chance < RULED_OUT, "so that no end is nearer than that of the form"
     shares = error._shares(asked)
     fit, quantile = np.sum(shares**2, axis=1), stats.t.ppf(0.975, error.dof)
     usual = quantile * error.noise * np.sqrt(fit)
@@ -118,11 +119,9 @@ def test_ends_are_those_of_the_average_of_student_distributions(law):
             spread = field.noise[:, None] * np.sqrt(stretch**2 * fit + added)
             parts = zip(field.weight, middle, spread, strict=True)
             chance += sum(w * stats.t.cdf((grid - m) / s, error.dof) for w, m, s in parts)
-        left = np.sqrt(sum(np.sum(f.weight * f.noise**2) for f in error.fields)) / error.noise
-        left = left if error.fields[0].weight[0] < 0.05 else 1.0  # kept while the form is not ruled out
         for found, share, side in ((below, 0.025, -1), (above, 0.975, 1)):
             end = side * grid[np.abs(chance - share).argmin(axis=0), 0] / usual[0] * usual
-            assert found == pytest.approx(np.maximum(end, left * stretch * usual), rel=2e-3)
+            assert found == pytest.approx(np.maximum(end, stretch * usual), rel=2e-3)
     half = np.array([0.5 * usual, np.full(2, np.inf)])
     below, above = error.ends(asked, 0.95, half)
     assert below == pytest.approx(0.5 * error.ends(asked, 0.95, np.array([usual] * 2))[0]), (
@@ -142,6 +141,21 @@ def test_residuals_that_the_error_of_the_form_explains_are_no_noise():
     assert averaged < 0.5 * assumed
     low, high = fitted.interval(3e9, 6e10)
     assert low <= 1.5 + (1.2 * 30**-0.6 + 0.9 * 30**-0.5) ** 0.5 <= high
+
+
+@pytest.mark.parametrize(("power", "ruled_out"), [(0.92, False), (0.85, True)])
+def test_the_level_asked_for_does_not_decide_whether_the_form_is_ruled_out(power, ruled_out):
+    """A form that errs more likely than not, but not surely, keeps the width that takes misfit for noise."""
+    noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(N.size))
+    truth = 1.5 + (1.2 * (N / 1e8) ** (-0.3 / power) + 0.9 * (D / 2e9) ** (-0.25 / power)) ** power
+    error = FormError(sl.laws.fit("chinchilla", (N, D), truth * noise, loss="squared"))
+    assert error.chance > 0.5
+    assert (error.chance > 0.95) == ruled_out
+    asked = Quantities.values(np.array([[1e9, 2e10], [2e10, 4e11]]))
+    for level in (0.5, 0.8, 0.95):
+        usual = stats.t.ppf(0.5 + level / 2, error.dof) * error.noise
+        halves = np.tile(usual * np.sqrt(np.sum(error._shares(asked) ** 2, axis=1)), (2, 1))
+        assert (error.ends(asked, level, halves) / halves < 0.9).any() == ruled_out
 
 
 def test_exact_runs_and_few_runs_are_not_widened():

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 from scipy.interpolate import make_lsq_spline
 
+import scalinglab as sl
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.estimate import Estimate, slope
 from scalinglab.laws.learning_curves import (
@@ -195,6 +196,20 @@ def test_mean_and_error_of_a_size_are_over_its_runs():
     assert alone.x == pytest.approx(np.log(x))
     few = rows[(rows["run"] == "1")].head(mean_curves.FEWEST_POINTS - 1)
     assert mean_curves._mean_curve(400.0, few, "norm", "err") is None
+
+
+def test_runs_of_one_row_are_a_curve_only_where_the_table_tells_no_runs():
+    """Rows of a size without run, seed and step are its curve; last rows of twelve seeds are none."""
+    x = np.geomspace(1, 100, 12)
+    table = pd.concat(
+        [pd.DataFrame({"n_data": n, "norm": n * x, "test_error": x**-0.3}) for n in (100, 200, 400)]
+    )
+    found = mean_curves.size_curves(sl.read(table), "norm", "test_error", "n_data")
+    assert [curve.x.size for curve in found] == [12, 12, 12]
+    seeds, runs = [*range(12)] * 3, [f"r{i}" for i in range(36)]
+    for told in ({"seed": seeds}, {"run": runs}, {"run": runs, "seed": seeds, "step": 1000}):
+        with pytest.raises(BadInput, match="0 of 3 curves"):
+            mean_curves.size_curves(sl.read(table.assign(**told)), "norm", "test_error", "n_data")
 
 
 # --- how well curves lie on each other ------------------------------------------------------------
@@ -476,7 +491,9 @@ def test_a_minimum_between_two_knots_is_that_of_a_parabola():
     def curve(values):
         return SimpleNamespace(smoothed=SimpleNamespace(knots=knots, values=values))
 
-    made = [curve((knots - 0.437) ** 2), curve(-knots), curve(np.zeros(11))]
+    made = [curve((knots - 0.437) ** 2 - 2), curve(-knots), curve(np.zeros(11))]
     lowest, _ = collapse._minima(made)
     assert lowest.tolist() == [pytest.approx(0.4), 1.0, 0.0]
-    assert collapse._between_knots(made, lowest).tolist() == [pytest.approx(0.437), 1.0, 0.0]
+    position, height = collapse._between_knots(made)
+    assert position.tolist() == [pytest.approx(0.437), 1.0, 0.0]
+    assert height.tolist() == [pytest.approx(-2), -1.0, 0.0]

@@ -1,6 +1,7 @@
 """One question, one answer: few sizes, rising metrics, percent, and the same numbers on every road."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,12 @@ def test_fit_extrapolate_plan_and_python_give_the_same_prediction(table):
     gain = said("plan", "gain-from", table, "--factor", "10")
     before = continuation(frame.n_data, frame.test_error).predict(1e5)[0]
     assert gain["value"] * before == pytest.approx(target, rel=1e-9)
+    command = next(s.command for s in sl.answer(table).statements if s.topic == "next run")
+    planned, answered = said(*shlex.split(command)[1:]), sl.answer(table).next_runs
+    half = (python.high[0] - python.low[0]) / 2 / target
+    assert (planned["prediction"], planned["half_width"]) == pytest.approx((target, half), rel=1e-6)
+    assert (answered.prediction, answered.before) == pytest.approx((target, half), rel=1e-6)
+    assert planned["runs"][-1]["half_width"] == pytest.approx(answered.after[-1], rel=1e-6)
 
 
 @pytest.mark.parametrize("count", [4, 5, 6])

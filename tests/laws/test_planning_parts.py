@@ -186,21 +186,21 @@ def test_a_speedup_is_told_with_where_it_holds():
 
 
 def test_a_speedup_beyond_all_runs_is_noted():
-    sides = [(np.array([1.0, 10.0]), None, None), (np.array([3.0, 30.0]), None, None)]
-    assert compare._notes((1.0, 30.0), sides) == ()
+    compute = np.array([1.0, 10.0, 3.0, 30.0])
+    assert compare._notes((1.0, 30.0), compute) == ()
     for place in ((0.9,), (2.0, 31.0)):
-        assert "the runs cover 1 … 30" in compare._notes(place, sides)[0]
+        assert "the runs cover 1 … 30" in compare._notes(place, compute)[0]
 
 
 def test_places_of_a_speedup():
-    sides = [(np.array([1.0, 10.0, 100.0]), None, None), (np.array([3.0, 30.0, 300.0]), None, None)]
-    assert compare._place(None, sides) == (3.0, 100.0)
-    assert compare._place([5, 7], sides) == (5.0, 7.0)
-    assert compare._start(sides) == 0.0
+    computes = [np.array([1.0, 10.0, 100.0]), np.array([3.0, 30.0, 300.0])]
+    assert compare._place(None, computes) == (3.0, 100.0)
+    assert compare._place([5, 7], computes) == (5.0, 7.0)
+    assert compare._start([(each, None, None) for each in computes]) == 0.0
     for wrong in ([1, 2, 3], 0.0, [-1, 2]):
         with pytest.raises(BadInput, match="must be a positive compute, or two"):
-            compare._place(wrong, sides)
-    touching = [sides[0], (np.array([100.0, 1e3, 1e4]), None, None)]
+            compare._place(wrong, computes)
+    touching = [computes[0], np.array([100.0, 1e3, 1e4])]
     with pytest.raises(BadInput, match="share no range"):
         compare._place(None, touching)
 
@@ -248,6 +248,7 @@ def test_intervals_of_refits_leave_out_those_without_an_optimum():
     assert hoffmann._quantiles(values, 0.9) == pytest.approx((5.0, 95.0))
     assert hoffmann._quantiles(values, 0.9, 10.0) == pytest.approx((-5.0, 95.0)), "too high by ten"
     assert hoffmann._quantiles(values, 0.9, -10.0) == pytest.approx((5.0, 105.0))
+    assert hoffmann._quantiles(values, 0.9, np.nan) == pytest.approx((5.0, 95.0)), "a bias that is not known"
     assert np.isnan(hoffmann._quantiles(np.array([np.nan]), 0.9)).all()
     assert hoffmann._ends(sl.laws.Interval(1.0, 2.0), ".3f") == "[1.000, 2.000]"
     assert hoffmann._ends(sl.laws.Interval(np.nan, np.nan), ".3f") == "[too few sizes]"
@@ -266,10 +267,11 @@ def with_points(law, sizes):
 
 def test_what_next_runs_promise_is_the_variance_of_the_fit_with_them():
     found = plan.next_runs(LAW, budget=3e6, at=1e7, most=3)
-    student = stats.t.ppf(0.975, LAW.dof)
-    assert found.before == pytest.approx(student * np.sqrt(with_points(LAW, [1e7])), rel=1e-5)
+    low, high = LAW.interval(1e7)
+    assert found.before == pytest.approx((high - low) / 2 / LAW.predict(1e7)), "as laws fit --at prints it"
     made = np.repeat(found.runs[:, 0], found.seeds)
-    assert found.after[-1] == pytest.approx(student * np.sqrt(with_points(LAW, [*made, 1e7])), rel=1e-4)
+    left = with_points(LAW, [*made, 1e7]) / with_points(LAW, [1e7])
+    assert found.after[-1] == pytest.approx(found.before * np.sqrt(left), rel=1e-4)
     assert found.seeds.sum() <= 3
     assert found.cost == pytest.approx(found.runs[:, 0] * found.seeds)
     assert found.runs.max() <= 4e5 * (1 + 1e-9), "up to four times the largest"
@@ -283,8 +285,25 @@ def test_a_plan_counts_a_parameter_at_its_bound_as_its_law_does():
     held = sl.laws.fit("power_law_offset", X, 3 * X**-0.4 * np.exp(0.03 * NOISE))
     assert held.certificate.at_bound == ("offset",)
     student = stats.t.ppf(0.975, held.dof + 1) * np.sqrt(held.dof / (held.dof + 1))
+    assert held.quantile(0.95) == pytest.approx(student)
     found = plan.next_runs(held, budget=3e6, at=1e7, most=1)
-    assert found.before == pytest.approx(student * np.sqrt(with_points(held, [1e7])), rel=1e-3)
+    low, high = held.interval(1e7)
+    assert found.before == pytest.approx((high - low) / 2 / held.predict(1e7))
+
+
+def test_a_plan_without_a_form_narrows_the_printed_prediction_by_what_runs_tell():
+    """Printed is also one more run's scatter, which stays: squares of widths differ by that of M⁻¹ alone."""
+    y = (0.05 + 3 * X**-0.4) * np.exp(0.02 * NOISE)
+    found = plan.next_runs(
+        pd.DataFrame({"n_data": X, "test_error": y}), x="n_data", budget=1e6, at=1e6, most=3
+    )
+    printed = sl.laws.extrapolate(X, y, at=1e6)
+    assert found.prediction == pytest.approx(printed.mean[0])
+    assert found.before == pytest.approx((printed.high - printed.low)[0] / 2 / printed.mean[0])
+    law = sl.laws.fit("power_law_offset", X, y)
+    made = np.repeat(found.runs[:, 0], found.seeds)
+    saved = law.quantile(0.95) ** 2 * (with_points(law, [1e6]) - with_points(law, [*made, 1e6]))
+    assert found.before**2 - found.after[-1] ** 2 == pytest.approx(saved, rel=1e-3)
 
 
 def test_next_runs_of_any_form_promise_the_variance_of_the_fit_with_them():
@@ -327,7 +346,7 @@ def test_next_runs_on_a_surface_are_the_best_of_all_and_promise_what_kriging_lea
     assert one.runs[0] == pytest.approx(grid[best])
     found = plan.next_runs(fitted, budget=budget, at=target, most=4)
     low, high = fitted.interval(*target)
-    assert found.before == pytest.approx(np.log(high / low) / 2), "as laws surface prints it"
+    assert found.before == pytest.approx((high - low) / 2 / found.prediction), "as laws surface prints it"
     made = np.vstack([np.repeat(found.runs, found.seeds, axis=0), target])
     known, noise = fitted.form_error.covariance(made.T)
     measured = known[:-1, :-1] + noise * np.eye(len(made) - 1)

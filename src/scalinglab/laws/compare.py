@@ -151,8 +151,9 @@ def speedup(
     if not 0 < level < 1:
         raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.9")
     sides = [_points(side, name, x, y, reduce) for side, name in ((a, "A"), (b, "B"))]
-    place = _place(at, sides)
     law = _fit(sides, form, parallel, nan_policy)
+    compute, is_a = law.points.x[:2]  # without those that were dropped
+    place = _place(at, [compute[is_a == 1], compute[is_a == 0]])
     weights = np.array([1.0, 0.0 if parallel else float(np.mean(np.log(place)) - _start(sides))])
     value = float(weights @ _shifts(law, law.values[None])[0])
     spread = _spread(law, law.coordinates[None], weights)[0]
@@ -162,13 +163,13 @@ def speedup(
     low, high = value - tails * spread
     return Speedup(
         float(np.exp(value)), float(np.exp(low)), float(np.exp(high)), level, place, law, draws, parallel,
-        _notes(place, sides),
+        _notes(place, compute),
     )  # fmt: skip
 
 
-def _notes(place: tuple[float, ...], sides: list[Any]) -> tuple[str, ...]:
+def _notes(place: tuple[float, ...], compute: np.ndarray) -> tuple[str, ...]:
     """A note where a compute lies outside the runs of both recipes."""
-    low, high = (reach(reach(compute) for compute, _, _ in sides) for reach in (min, max))
+    low, high = compute.min(), compute.max()
     if low <= min(place) and max(place) <= high:
         return ()
     return (f"the runs cover {low:.3g} … {high:.3g}: beyond them the answer rests on the form of the law",)
@@ -199,17 +200,18 @@ def _points(side: Any, name: str, x: str, y: str, reduce: str) -> tuple[np.ndarr
 
 def _start(sides: list[Any]) -> float:
     """ln of the lowest compute, from which the change of the factor is counted."""
-    return float(min(np.log(compute).min() for compute, _, _ in sides))
+    compute = np.concatenate([side[0] for side in sides])
+    return float(np.log(np.min(compute, where=compute > 0, initial=np.inf)))
 
 
-def _place(at: Any, sides: list[Any]) -> tuple[float, ...]:
+def _place(at: Any, computes: list[np.ndarray]) -> tuple[float, ...]:
     if at is not None:
         place = tuple(float(v) for v in np.atleast_1d(np.asarray(at, float)))
         if len(place) > 2 or not all(v > 0 for v in place):
             raise BadInput(f"at={at!r} must be a positive compute, or two for a range")
         return place
-    low = max(compute.min() for compute, _, _ in sides)
-    high = min(compute.max() for compute, _, _ in sides)
+    low = max(compute.min() for compute in computes)
+    high = min(compute.max() for compute in computes)
     if low >= high:
         raise BadInput("the recipes share no range of compute: give at=, a compute or two for a range")
     return float(low), float(high)

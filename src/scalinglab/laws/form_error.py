@@ -30,6 +30,7 @@ SLOPE_ERRORS = np.array([0.02, 0.04, 0.08, 0.16, 0.32])  # ρ beside 0, which ha
 MOST_POINTS = 300  # beyond, every second, third … in order of size
 FEWEST_SPARE = 1  # points beyond the parameters, below which residuals show nothing
 ROUNDING = 1e-12  # residuals of ln y that are no noise
+RULED_OUT = 0.95  # probability of an error of the form, beyond which its residuals count as no noise
 STEP = 0.05  # of ln size: for slopes
 MATERN_SLOPE = np.sqrt(5 / 3)  # sd of the slope of a field of unit variance and ℓ = 1
 
@@ -190,7 +191,8 @@ class FormError:
 
         What is uncertain of the parameters is stretched to the interval that assumes the form: the linearised
         fit knows neither its sides nor, where it is nearly degenerate, its width. No end is nearer than that
-        interval's; where the residuals rule the form out, than it would be with the noise that δ leaves.
+        interval's; where the residuals rule the form out (`RULED_OUT`, whatever the level), than it would be
+        with the noise that δ leaves.
 
         Args:
             halves: (2, quantities) those of the interval that assumes the form; infinite where it is open.
@@ -203,7 +205,7 @@ class FormError:
         parts = [self._predicted(asked, shares, field) for field in self.fields]
         middle, added = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
         noise, weight = (np.concatenate([getattr(f, v) for f in self.fields]) for v in ("noise", "weight"))
-        left = np.sqrt(weight @ noise**2) / self.noise if self.chance > level else 1.0
+        left = np.sqrt(weight @ noise**2) / self.noise if self.chance > RULED_OUT else 1.0
         found = []
         for side, half in zip((-1, 1), halves, strict=True):
             stretch = np.where(np.isfinite(half), half, usual) / usual

@@ -81,12 +81,12 @@ class Diagnosis:
         if self.break_pvalue < REJECTED:
             found.append(
                 f"Lack of fit: the points bend away from the form near x = {self.break_at:.3g} "
-                f"({_p(self.break_pvalue)}); intervals are widened to hold both continuations."
+                f"({_p(self.break_pvalue)}); intervals allow for both continuations."
             )
         if self.correlation_pvalue < REJECTED:
             found.append(
                 f"Lack of fit: residuals are correlated across sizes ({_p(self.correlation_pvalue)}); "
-                f"intervals are widened for a correlation of {self.correlation:.2g} between neighbours."
+                f"intervals allow for a correlation of {self.correlation:.2g} between neighbours."
             )
         if self.noise_pvalue < REJECTED:
             found.append(

@@ -59,7 +59,7 @@ def lack_of_fit(x: np.ndarray, r: np.ndarray, parameters: int, rounding: float) 
 CORRELATIONS = 8  # between neighbours that are tried
 LONGEST_MEMORY = 4.0  # of the noise, over the range of the points
 MOST_UNEVEN = 7.5  # largest logarithm of the ratio of the noise at the two ends
-NOISE_EXPONENTS = np.linspace(-1, 1, 17)  # over the steepest; Jeffreys' prior of γ in noise ∝ x^γ is flat
+NOISE_EXPONENTS = np.linspace(-1, 1, 17)  # over the steepest; Jeffreys' prior of γ is flat, cut here
 FEWEST_LEFT = 5  # n − p below which residuals say next to nothing of γ, and it counts as …
 USUAL_NOISE = 0.4  # … Gaussian with this standard deviation, over the steepest
 HUBER = 2.0  # threshold in standard deviations: outliers are held back, Gaussian noise hardly
@@ -77,9 +77,12 @@ class NoiseAverage:
 
         |Ω|^(−1/2) |JᵀΩ⁻¹J|^(−1/2) S^(−(n−p)/2),    S = rᵀΩ⁻¹r at the optimum,
 
-    the restricted likelihood of Patterson and Thompson (1971), by which the distributions are averaged. So an
-    interval holds when few points cannot tell how the noise behaves: nothing is chosen and then trusted.
-    Where the fit is robust, Huber's estimates of β and of σ² = S/(n−p) take the place of least squares.
+    the restricted likelihood of Patterson and Thompson (1971), by which the distributions are averaged. Where
+    the fit is robust, Huber's estimates of β and of σ² = S/(n−p) take the place of least squares.
+
+    Priors are Jeffreys' within limits. γ: flat to |γ| = min(steepest, 7.5/range of ln x), but Gaussian with
+    fewer than five degrees of freedom. ρ: 1/√(1 − ρ²) over ρ > 0; negative correlation is left out. Whether ρ
+    is averaged over at all is decided before, in `diagnostics` by a test at p < 0.2.
 
     Attributes:
         shift: (k, p) the estimate of β at each noise model.

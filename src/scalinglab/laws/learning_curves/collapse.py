@@ -70,10 +70,9 @@ def collapse(
     if by == "position":
         _, places = level_crossings(found, [power_law_window(curve) for curve in found])
         return replace(collapse_at(found, places.mean(axis=1), tolerance), notes=notes)
-    position, height = _minima(found)
     if by == "exponents":
-        return replace(_best_exponents(found, position, height, tolerance), notes=notes)
-    made = collapse_curves(found, _between_knots(found, position), height, tolerance, by)
+        return replace(_best_exponents(found, *_minima(found), tolerance), notes=notes)
+    made = collapse_curves(found, *_between_knots(found), tolerance, by)
     return replace(made, notes=(*notes, *_uncertain_places(made.quality)))
 
 
@@ -101,17 +100,19 @@ def _minima(found: list[SizeCurve]) -> tuple[np.ndarray, np.ndarray]:
     return position, np.array([c.smoothed.values[i] for c, i in zip(found, at, strict=True)])
 
 
-def _between_knots(found: list[SizeCurve], position: np.ndarray) -> np.ndarray:
-    """(s,) the minima of parabolas through the lowest knots and their neighbours, near `position`."""
-    places = position.copy()
+def _between_knots(found: list[SizeCurve]) -> tuple[np.ndarray, np.ndarray]:
+    """(s,) and (s,): ln x, ln y of the minima of parabolas through the lowest knots and their neighbours."""
+    position, height = _minima(found)
     for number, smoothed in enumerate(curve.smoothed for curve in found):
         at = int(np.argmin(smoothed.values))
         if 0 < at < smoothed.values.size - 1:
             before, lowest, after = smoothed.values[at - 1 : at + 2]
             bend = before - 2 * lowest + after
             if bend > 0:
-                places[number] += 0.5 * (before - after) / bend * (smoothed.knots[1] - smoothed.knots[0])
-    return places
+                steps = 0.5 * (before - after) / bend
+                position[number] += steps * (smoothed.knots[1] - smoothed.knots[0])
+                height[number] -= bend * steps**2 / 2
+    return position, height
 
 
 def collapse_curves(

@@ -52,7 +52,7 @@ def size_curves(
     _one_experiment(table, size)
     made, short = [], []
     for value, rows in frame.dropna(subset=[size]).groupby(size, sort=True):
-        curve = _mean_curve(float(value), rows, x, y)
+        curve = _mean_curve(float(value), rows, x, y, rows_are_a_curve=_rows_are_a_curve(table, x))
         if curve is None:
             short.append(float(value))
         else:
@@ -108,15 +108,24 @@ def _one_experiment(table: Curves, size: str) -> None:
         )
 
 
-def _mean_curve(size: float, rows: pd.DataFrame, x: str, y: str) -> SizeCurve | None:
+ROW_COUNT = "repeat"  # the column in which readers count rows of equal settings, each taken for a run
+
+
+def _rows_are_a_curve(table: Curves, x: str) -> bool:
+    """Whether the rows of one size are points of one curve: the table tells neither runs nor progress."""
+    told = {*table.seed_columns, *table.progress_columns} - {ROW_COUNT, x}
+    return not told and (ROW_COUNT in table.frame or x in table.progress_columns)
+
+
+def _mean_curve(
+    size: float, rows: pd.DataFrame, x: str, y: str, *, rows_are_a_curve: bool = False
+) -> SizeCurve | None:
     parts = []
     usable = rows[[x, y]].apply(pd.to_numeric, errors="coerce")
     # a run may reach zero error on a small test set: it still counts in the mean over runs
     good = (usable[x] > 0) & (usable[y] >= 0) & np.isfinite(usable).all(axis=1)
     runs = [run for _, run in rows[good].groupby("run", sort=False)]
-    if all(
-        len(run) == 1 for run in runs
-    ):  # a table without runs or steps: its rows of one size are the curve
+    if rows_are_a_curve and all(len(run) == 1 for run in runs):
         runs = [rows[good]]
     for run in runs:
         # a norm may stand still between two checkpoints: one x, one value

@@ -162,11 +162,12 @@ def _bias(
 
 
 def _quantiles(values: np.ndarray, level: float, bias: float = 0.0) -> Interval:
-    """The interval of refits, with and without the bias; NaN where there are none."""
+    """The interval of refits, with and without the bias where it is known; NaN where there are none."""
     known = values[np.isfinite(values)]
     if not len(known):
         return Interval(np.nan, np.nan)
     low, high = np.quantile(known, [0.5 - level / 2, 0.5 + level / 2])
+    bias = bias if np.isfinite(bias) else 0.0
     return Interval(float(min(low, low - bias)), float(max(high, high - bias)))
 
 

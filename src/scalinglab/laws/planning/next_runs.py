@@ -3,9 +3,12 @@
 In the linearised fit the prediction at the target has the variance gᵀ M⁻¹ g, with g its gradient by the
 parameters and M = JᵀJ/v the information in the points at hand. A run at x adds j jᵀ/v, j its row of
 the Jacobian and v the noise of one point. On a surface of two sizes what the form may miss is unknown as
-well, and runs near the target show it (`form_error`). Runs are taken greedily, by variance saved per FLOP and
-by variance saved alone (the usual safeguard for a budgeted, diminishing return); the second plan, which is
-the more expensive one, is kept only where it makes the interval a tenth narrower.
+well, and runs near the target show it (`form_error`). The interval that is narrowed is the one that is
+printed for the prediction elsewhere: that of `extrapolate`, or of the law or surface.
+
+Runs are taken greedily, by variance saved per FLOP and by variance saved alone (the usual safeguard for a
+budgeted, diminishing return); the second plan, which is the more expensive one, is kept only where it makes
+the interval a tenth narrower.
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
 import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data import rising
-from scalinglab.laws.fitting.data.from_curves import Rows
+from scalinglab.laws.fitting.data.from_curves import Rows, is_table
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE, check_sizes
 from scalinglab.laws.forms.base import Form
@@ -166,8 +170,12 @@ def next_runs(
         x, y, reduce, rows: columns of a table and which rows of it count, as in `scalinglab.laws.fit`.
         form: any registered form, or a `Form`; by default "auto" of one column x, else "chinchilla".
 
+    The prediction and its interval are those of `extrapolate` for a table of one column x without a form, and
+    those of the law or surface otherwise.
+
     Raises:
-        NotDetermined: a curve that bends away from its form, by whose derivatives runs would be chosen.
+        NotDetermined: a curve that bends away from its form, by whose derivatives runs would be chosen, or
+            that `extrapolate` does not continue as far as `at`.
     """
     named = None if form == "auto" else form  # a plan needs one form's derivatives
     fitted = law_or_surface(given, x, y, named, reduce, **rows)
@@ -197,12 +205,14 @@ def next_runs(
     chosen, variances = thorough if thorough[1][-1] < NARROWER**2 * thrifty[1][-1] else thrifty
     order = list(dict.fromkeys(chosen))
     times = np.array([chosen.count(i) for i in order], int)
-    reached = _reached(inverse, slopes[order], times, g, noise)
-    prediction = float(np.ravel(law.predict(tuple(target) if len(names) > 1 else target))[0])
-    half = _half_width(fitted, law, target, prediction, variances[0])
+    left = _reached(inverse, slopes[order], times, g, noise) / variances[0]
+    if is_table(given) and named is None and len(names) == 1:
+        stated = _extrapolated(law, target, variances[0])
+    else:
+        stated = _of_the_form(fitted, law, target, variances[0])
     return NextRuns(
-        names, grid[order], times, prices[order] * times, target, prediction,
-        half, half * np.sqrt(reached / variances[0]), float(budget), unit, law.points.notes,
+        names, grid[order], times, prices[order] * times, target, stated.prediction,
+        stated.half_width, stated.after(left), float(budget), unit, law.points.notes,
         "1 - y" if rising.NOTE in law.points.notes else "",
     )  # fmt: skip
 
@@ -217,14 +227,54 @@ def _unknown(fitted: Law | Surface, law: Law, places: np.ndarray) -> tuple[np.nd
     return rows_of(law, places), inverse_information(law), max(law.variance, LEAST_VARIANCE * law.unit**2)
 
 
-def _half_width(
-    fitted: Law | Surface, law: Law, target: np.ndarray, prediction: float, variance: float
-) -> float:
-    """Half the 95 % interval of the prediction now, as a fraction of it; the surface's own where closed."""
-    if _counts_form_error(fitted):
-        low, high = fitted.interval(*target)
+@dataclass(frozen=True)
+class _Stated:
+    """A prediction as it is printed, and what runs can narrow of it.
+
+    Attributes:
+        prediction: of y.
+        half_width: of its 95 % interval, as a fraction of the prediction.
+        narrowed: the part of `half_width` that runs narrow; the rest adds to it in squares and stays.
+    """
+
+    prediction: float
+    half_width: float
+    narrowed: float
+
+    def after(self, left: np.ndarray) -> np.ndarray:
+        """The half-widths once `left` (runs,) is left of the variance that runs narrow."""
+        return np.asarray(np.sqrt(self.half_width**2 - self.narrowed**2 * (1 - left)))
+
+
+def _extrapolated(law: Law, target: np.ndarray, variance: float) -> _Stated:
+    """The prediction of `extrapolate`, which every command prints where no form is named.
+
+    Its interval also holds the scatter of one more run and what the form may miss, which stay.
+
+    Raises:
+        NotDetermined: a prediction that is none, or a law without an exponent.
+    """
+    if law.unidentified:
+        raise NotDetermined("the law is not, so it does not tell which run would help; add larger sizes")
+    found = extrapolate(law.points.x, law.points.y, at=target)
+    prediction = float(found.mean[0])
+    half = float(found.high[0] - found.low[0]) / 2 / prediction
+    return _Stated(prediction, half, min(_linear_half_width(law, prediction, variance), half))
+
+
+def _of_the_form(fitted: Law | Surface, law: Law, target: np.ndarray, variance: float) -> _Stated:
+    """The prediction of a form that was named: with the interval of the law or surface where it is closed."""
+    prediction = float(np.ravel(law.predict(tuple(target) if len(target) > 1 else target))[0])
+    half = _linear_half_width(law, prediction, variance)
+    if len(target) == 1 or _counts_form_error(fitted):
+        low, high = (float(np.ravel(end)[0]) for end in fitted.interval(*target))
         if low > 0 and np.isfinite(high):
-            return float(np.log(high / low) / 2)
+            half = (high - low) / 2 / prediction
+    return _Stated(prediction, half, half)
+
+
+def _linear_half_width(law: Law, prediction: float, variance: float) -> float:
+    """Half the 95 % interval of the linearised fit, as a fraction of the prediction."""
     return float(law.quantile(0.95) * np.sqrt(variance) / (1.0 if law.log else prediction))
 
 
