@@ -9,10 +9,11 @@ scatter of the scored points around a line through themselves, and for `extrapol
 predicted density of y and how often its intervals hold the truth.
 
 ``--families`` scores `extrapolate` on synthetic families instead, by family and by number of points;
-``--cuts`` from earlier cut-offs of the published curves, each up to twice its range. ``--choices`` follows
-the protocol (docs/benchmarks/extrapolation-protocol.md): settings of the trend's two constants, chosen with
-one network and one data set left out. A file with further curves in the same columns is scored with
-``--curves``.
+``--cuts`` from earlier cut-offs of the published curves, each up to twice its range, and those from fewer
+than eight points by whether they still steepen. These are refused; with ``--steepening`` they are continued
+and show what their intervals would hold. ``--choices`` follows the protocol
+(docs/benchmarks/extrapolation-protocol.md): settings of the trend's two constants, chosen with one network
+and one data set left out. A file with further curves in the same columns is scored with ``--curves``.
 """
 
 from __future__ import annotations
@@ -32,13 +33,15 @@ import pandas as pd
 import scalinglab as sl
 from scalinglab.data.sources import search_path
 from scalinglab.errors import ScalinglabError
-from scalinglab.laws.extrapolation import averaging, forecasters
+from scalinglab.laws.extrapolation import averaging, few_points, forecasters
+from scalinglab.laws.extrapolation.stacking import FEWEST_POINTS
 
 DOMAINS = {"IC": "images", "NMT": "translation", "LM": "language", "BB": "BIG-bench"}
 FORMS = ("m1", "m2", "m3", "m4", "broken_power_law")
 SETTINGS = tuple(itertools.product((0.1, 0.15, 0.2, 0.3), (0.7, 0.9, 1.2)))  # memory, damping
 CUT_OFFS = (4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 28, 40, 56)  # known points
 KNOWN = {5: "4, 5", 7: "6, 7", 12: "8 to 12", 20: "13 to 20", 35: "21 to 35", 1000: "36 or more"}  # points
+SURPRISE = few_points.SURPRISE  # p-value below which a curve steepens
 LEARNED = 3.33  # log score on the 72 image curves of the best published learned extrapolator
 Predict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -110,6 +113,7 @@ def ours(curves: list[Curve]) -> pd.DataFrame:
         named = {
             "domain": c.domain, "network": c.model, "data set": c.task.split("_")[0], "points": c.x.size,
             "curve": f"{c.domain} {c.task} {c.model}",
+            "steepens": few_points.steepening(np.log(c.x), np.log(c.y)) < SURPRISE,
         }  # fmt: skip
         try:
             found = sl.laws.extrapolate(c.x, c.y, at=c.at)
@@ -139,7 +143,7 @@ def means(frame: pd.DataFrame, *by: str) -> str:
         held = part.dropna(subset=["95 %"]).groupby("curve")["95 %"]
         spread = (held.sum() - part["95 %"].mean() * held.count()).to_numpy()
         error = np.sqrt(np.sum(spread**2)) / max(held.count().sum(), 1)
-        numbers = part.drop(columns=["domain", "network", "data set", "points", "curve"]).mean()
+        numbers = part.drop(columns=["domain", "network", "data set", "points", "curve", "steepens"]).mean()
         rows[name] = {"forecasts": len(part), **numbers, "±": error}
     return pd.DataFrame(rows).T.rename_axis(list(by)).to_string(float_format="%.3f")
 
@@ -234,7 +238,10 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=30, help="synthetic curves of each family")
     parser.add_argument("--first", type=int, default=0, help="the first seed of the synthetic curves")
     parser.add_argument("--recent", type=float, help="another memory of the backtests, averaging.RECENT")
+    parser.add_argument("--steepening", action="store_true", help="continue few sizes that steepen, too")
     asked = parser.parse_args()
+    if asked.steepening:
+        few_points.SURPRISE = 0.0
     if asked.recent is not None:
         averaging.RECENT = asked.recent
     if asked.families:
@@ -243,7 +250,9 @@ def main() -> None:
         return
     curves = load(asked.curves)
     if asked.cuts:
-        print(means(ours(earlier_cuts(curves)).replace({"domain": DOMAINS}), "domain", "points"))
+        found = ours(earlier_cuts(curves)).replace({"domain": DOMAINS})
+        few = found[found["points"] < FEWEST_POINTS]
+        print(means(found, "domain", "points"), means(few, "domain", "steepens"), sep="\n\n")
         return
     if asked.choices:
         choices(curves, asked.count)

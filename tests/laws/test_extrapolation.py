@@ -14,6 +14,7 @@ from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation import bands
 from scalinglab.laws.extrapolation.averaging import smallest_on_simplex
 from scalinglab.laws.extrapolation.bands import scatter
+from scalinglab.laws.extrapolation.continuation import continuation
 from scalinglab.laws.extrapolation.forecasters import (
     DAMPING,
     EXPONENTS,
@@ -334,13 +335,17 @@ def test_log_score_is_the_log_of_a_density_that_integrates_to_one():
     assert mass == pytest.approx(0.95, abs=2e-3)
 
 
-def test_few_sizes_of_a_curve_that_steepens_are_not_continued_far():
-    """An early plateau looks like an offset law from few sizes; only nearby is it continued."""
+def test_few_sizes_of_a_curve_that_steepens_are_not_continued():
+    """The law with an offset cannot follow the fall after an early plateau, near or far."""
     x = np.geomspace(1e3, 2e4, 6)
     y = np.exp(-0.1 * np.log(x / x[0]) - 0.03 * np.log(x / x[0]) ** 2)
-    with pytest.raises(NotDetermined, match="still steepens on log axes"):
-        extrapolate(x, y, at=2e5)
-    assert "expect values near the lower end" in extrapolate(x, y, at=4e4).notes[0]
+    for at in (2.1e4, 2e5):
+        with pytest.raises(NotDetermined, match=r"still steepens on log axes.*; measure larger sizes"):
+            extrapolate(x, y, at=at)
+        with pytest.raises(NotDetermined, match="still steepens on log axes"):
+            continuation(x, y).interval(at)
+    inside = extrapolate(x, y, at=x[-1])
+    assert inside.low[0] < y[-1] < inside.high[0]
     law = 0.1 + 3 * x**-0.5
     assert "the interval holds if the curve follows" in extrapolate(x, law, at=2e5).notes[0]
 

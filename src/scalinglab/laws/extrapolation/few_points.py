@@ -3,9 +3,9 @@
 Backtests need points to spare. With four to seven sizes the prediction is that of y = E + A x^-c, E ≥ 0, of
 which the pure power law is the case E = 0: its profile interval runs over both forms, so that nothing is
 chosen by a criterion that few points cannot feed, and allows for what the form may miss (`form_error`).
-Intervals that stay open are refused. More than three times the largest size is refused where the curve still
-steepens on log axes, and where the way beyond it is longer, in ln x, than one and a half times the range of
-the sizes.
+Intervals that stay open are refused. Beyond the largest size a curve that still steepens on log axes is
+refused: the law cannot follow it, and its interval would be too narrow. So is more than three times the
+largest size where the way is longer, in ln x, than one and a half times the range of the sizes.
 """
 
 from __future__ import annotations
@@ -67,15 +67,15 @@ def furthest(data: Points) -> float:
 
 
 def _refuse_steepening(data: Points, at: np.ndarray) -> None:
-    """Refuse to continue far a curve that still bends down on log axes, which E + A x^-c cannot follow."""
-    if at.max() <= FAR * data.x.max() or data.sizes < FEWEST_FOR_AN_OFFSET:
+    """Refuse to continue a curve that still bends down on log axes, which E + A x^-c cannot follow."""
+    if at.max() <= data.x.max():
         return
     chance = steepening(np.log(data.x), np.log(data.y))
     if chance < SURPRISE:
         raise NotDetermined(
             f"the curve still steepens on log axes over its {data.sizes} sizes (p = {chance:.2g} for a power "
-            f"law with or without an offset): how far it falls {at.max() / data.x.max():.3g} times beyond "
-            "the largest cannot be told; measure 8 sizes or more, or ask for less than three times it"
+            f"law with or without an offset): how far it falls beyond the largest cannot be told; "
+            "measure larger sizes, 8 or more in all, or assume a form (laws.fit, --form)"
         )
 
 
@@ -125,10 +125,5 @@ def caution(data: Points, at: np.ndarray) -> tuple[str, ...]:
             f"{data.sizes} sizes and {further:.3g} times the largest: the interval holds if the curve "
             "follows E + A x^-c all the way, which so few sizes cannot show; published curves on an early "
             "plateau did not, and fell faster",
-        )
-    if further > 1 and steepening(np.log(data.x), np.log(data.y)) < SURPRISE:
-        return (
-            f"the curve still steepens on log axes over its {data.sizes} sizes, which E + A x^-c cannot "
-            "follow: expect values near the lower end of the interval, or below it; measure 8 sizes or more",
         )
     return ()
