@@ -116,8 +116,9 @@ class Extrapolation(Shown):
         ]
         if self.backtest.empty:
             lines.append(
-                f"{FEWEST_POINTS - 1} sizes or fewer: one law with an offset; the interval is of points that "
-                "scatter as these do (a single run scatters more than means or smoothed points)"
+                f"{FEWEST_POINTS - 1} sizes or fewer: one law with an offset; the interval holds if the "
+                "curve follows it, for points that scatter as these do (a single run scatters more than "
+                "means or smoothed points)"
             )
             return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
         heavy = sorted(self.weights.items(), key=lambda item: -item[1])[:4]
