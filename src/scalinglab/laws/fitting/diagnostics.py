@@ -324,7 +324,10 @@ class _Tests:
         return 0.0 if self.law.points.error is not None else STEEPEST_NOISE
 
     def bends(self, log_x: np.ndarray) -> np.ndarray:
-        """(bends, n) hinges at the tried places, and a parabola in ln x: the bend that goes on."""
+        """(bends, n) hinges at the tried places, and a parabola in ln x: the bend that goes on.
+
+        The prior of a bend's size is flat in these units: a change of slope, and the points' range.
+        """
         hinges = np.maximum(log_x - self.tried_places[:, None], 0.0)
         middle, span = float(self.logs.mean()), max(float(np.ptp(self.logs)), 1e-12)
         return np.concatenate([hinges, ((log_x - middle) / span)[None] ** 2])
