@@ -121,10 +121,15 @@ def test_sizes_within_some_percent_are_one():
     grid = pd.DataFrame({"n_params": n * (1 + 1e-4 * np.arange(16)), "n_data": d, "loss": n**-0.1 + d**-0.1})
     with pytest.raises(BadInput, match="points of one n_params differ in n_data"):
         points_of(grid, "n_params", "loss")
+    line = grid[::5].assign(compute=6 * grid["n_params"] * grid["n_data"])
+    for x in ("n_params", "n_data", "compute"):  # both grow together
+        said = f"a law of {x} alone holds for sizes that grow as these do"
+        assert any(said in note for note in points_of(line, x, "loss").notes)
     nearly = pd.DataFrame(
         {"n_params": [1e6, 1e6, 2e6, 4e6], "n_data": [1000, 1001, 1000, 1000], "loss": [4, 4, 3, 2]}
     )
     assert len(points_of(nearly, "n_params", "loss").y) == 4
+    assert "alone" not in " ".join(points_of(nearly, "n_params", "loss").notes)
 
 
 def test_models_each_at_a_size_of_data_of_its_own_are_a_mixture():

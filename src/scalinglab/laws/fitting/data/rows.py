@@ -138,11 +138,20 @@ def doubts(frame: pd.DataFrame, names: list[str], fixed: list[str]) -> list[str]
                 f"points of one size differ in {column} ({shown}): "
                 f"--where {column}={kinds[0]} takes one{size}"
             )
+    notes += _along(frame, names)
     if {"run", "status"} <= {*frame.columns}:
         lost = frame.loc[frame["status"] == "diverged", "run"].nunique()
         if lost:
             notes.append(f"diverged runs count too ({lost}): --where status=done leaves them out")
     return notes
+
+
+def _along(frame: pd.DataFrame, names: list[str]) -> list[str]:
+    """A note where a law of one variable is of networks and data that both grow."""
+    sizes = [c for c in MODEL_AND_DATA if c in frame and frame[c].max() > (1 + SAME_SIZE) * frame[c].min()]
+    if len(sizes) < 2 or len(names) > 1 or names[0] not in (*MODEL_AND_DATA, "compute"):
+        return []
+    return [f"n_params and n_data both vary: a law of {names[0]} alone holds for sizes that grow as these do"]
 
 
 def _recurring(frame: pd.DataFrame) -> list[str]:
