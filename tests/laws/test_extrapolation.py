@@ -269,18 +269,23 @@ def test_trend_counts_where_points_are_dense_and_fades_on_a_clean_law():
 @pytest.mark.slow
 def test_six_points_give_a_band_that_is_usable_and_holds():
     random = np.random.default_rng(11)
-    inside, widths = [], []
+    inside, widths, refused = [], [], 0
     for _ in range(100):
         exponent, floor = random.uniform(0.2, 0.6), random.uniform(0, 0.3)
         x = np.geomspace(100, 100 * 10 ** random.uniform(0.8, 1.6), 6)
         law = lambda n, c=exponent, e=floor: e + (1 - e) * (n / 100) ** -c  # noqa: E731
         y = law(x) * np.exp(0.01 * random.standard_normal(6))
-        found = extrapolate(x, y, at=2 * x[-1])
         truth = law(2 * x[-1]) * np.exp(0.01 * random.standard_normal())
+        try:
+            found = extrapolate(x, y, at=2 * x[-1])
+        except NotDetermined:  # noise alone looks like a curve that steepens in 2 of 100 sets
+            refused += 1
+            continue
         inside.append(found.low[0] <= truth <= found.high[0])
         widths.append(np.log(found.high[0] / found.low[0]) / 2)
     assert np.mean(inside) >= 0.9
     assert np.median(widths) < 0.4
+    assert refused <= 5
 
 
 def test_a_curve_that_never_rises_is_said_to_be_smoothed_and_gets_a_wider_band():
