@@ -311,6 +311,7 @@ def test_commands_read_the_table_as_the_answer_did(tmp_path: Path, monkeypatch):
         assert again.exit_code == 0, again.output
 
 
+@pytest.mark.slow
 def test_a_table_that_was_pasted_twice_gives_the_same_answer():
     once, twice = sl.answer(curve()), sl.answer(pd.concat([curve()] * 2))
     assert [s.text for s in twice.statements] == [s.text for s in once.statements]
@@ -319,6 +320,7 @@ def test_a_table_that_was_pasted_twice_gives_the_same_answer():
     assert rounded["read"].startswith("12 runs")  # repeats may well share two digits
 
 
+@pytest.mark.slow
 def test_the_plan_speaks_of_the_interval_that_was_printed():
     """Beyond seven sizes the interval of the prediction holds more than the noise that runs average out."""
     found = sl.answer(curve(12))

@@ -36,6 +36,7 @@ def unpickling(source: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_path_of_the_project_unpickles():
     files = [path for place in PLACES for path in (ROOT / place).rglob("*.py")]
     assert len(files) > 100

@@ -161,6 +161,7 @@ def test_more_examples_than_a_quarter_of_the_sample_are_refused():
     assert dmft.solve(found.completed(), [1.0], n_data=30).test_loss > 0
 
 
+@pytest.mark.slow
 def test_modes_of_a_completed_spectrum_continue_without_a_step():
     spectrum = Spectrum.from_kernel(*sampled(0)).completed()
     last, first = spectrum.mode(spectrum.resolved)[0], spectrum.mode(spectrum.resolved + 1)[0]
@@ -172,6 +173,7 @@ def test_modes_of_a_completed_spectrum_continue_without_a_step():
         _ = spectrum.eigenvalues
 
 
+@pytest.mark.slow
 def test_summary_gives_exponents_with_intervals():
     text = Spectrum.from_kernel(*sampled(0)).summary()
     assert "kernel on 800 inputs: 100 modes resolved" in text

@@ -461,6 +461,7 @@ def accuracies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["acc.csv", "--x", "n_data", "--y", "test_accuracy"]
 
 
+@pytest.mark.slow
 def test_each_law_of_an_accuracy_predicts_the_accuracy(accuracies, monkeypatch):
     """The form auto fits 1 - y, others y (an exponential badly); both predict y, and are drawn as fitted."""
     from scalinglab.figures import laws as figures
@@ -477,6 +478,7 @@ def test_each_law_of_an_accuracy_predicts_the_accuracy(accuracies, monkeypatch):
     assert words["y"] == "test_accuracy, or 1 - test_accuracy"
 
 
+@pytest.mark.slow
 def test_laws_of_an_accuracy_and_of_what_it_lacks_are_drawn_over_their_own_points(accuracies):
     table = pd.read_csv(accuracies[0])
     laws = [sl.laws.fit(f, table["n_data"], table["test_accuracy"]) for f in ("auto", "power_law")]

@@ -131,6 +131,7 @@ def test_checkpoints_of_a_run_are_resampled_together():
     assert together[1] - together[0] > 2 * (apart[1] - apart[0])
 
 
+@pytest.mark.slow
 def test_page_shows_what_the_command_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     section = PAGE.read_text(encoding="utf-8").split("## From loss to a score")[1]

@@ -13,6 +13,7 @@ FORMS = ("power_law_offset", "power_law")
 LAWS = [sl.laws.fit(name, X, (1.5 + 30 * X**-0.35) * NOISE) for name in FORMS]
 
 
+@pytest.mark.slow
 def test_every_form_is_drawn_with_its_band_residuals_and_name():
     figure = figures.law(*LAWS)
     top, below = figure.axes
@@ -24,6 +25,7 @@ def test_every_form_is_drawn_with_its_band_residuals_and_name():
     assert shown == pytest.approx(100 * np.concatenate([law.residuals for law in LAWS]))
 
 
+@pytest.mark.slow
 def test_predictions_are_drawn_where_they_were_asked_for():
     at = np.array([1e7, 1e8])
     predicted = [figures.Predicted(at, law.predict(at), *law.interval(at)) for law in LAWS]

@@ -102,6 +102,7 @@ def test_refusals_name_the_reason():
         sl.laws.plan.noise(mixed, 8)
 
 
+@pytest.mark.slow
 def test_the_command_line_gives_the_same_numbers(tmp_path):
     table = runs()
     table.frame.drop(columns="run").to_csv(tmp_path / "runs.csv", index=False)

@@ -182,6 +182,7 @@ def test_false_alarms_of_a_bend_come_at_their_rate():
     assert 2 <= alarms <= 20  # 5 % of 200, P(outside) < 0.01
 
 
+@pytest.mark.slow
 def test_next_runs_shrink_the_interval_as_promised():
     fitted = law()
     found = plan.next_runs(fitted, budget=6e5, at=1e6)

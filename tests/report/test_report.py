@@ -180,6 +180,7 @@ def test_words_and_figure_tell_of_the_same_collapse():
     assert "<td>3,200</td>" in page
 
 
+@pytest.mark.slow
 def test_no_master_curve_is_drawn_where_no_curves_collapse():
     parts = [family([n, 2 * n], slope) for n, slope in ((100, 0.1), (400, 0.6), (1600, 1.4))]
     table = pd.concat(parts)

@@ -39,6 +39,7 @@ def test_engine_follows_the_solution_in_the_eigenbasis(momentum):
     assert curves["train_loss"].iloc[-1] < 0.3 * curves["train_loss"].iloc[0]
 
 
+@pytest.mark.slow
 def test_network_and_linearisation_start_together_and_part():
     def losses(**extra):
         return [train.run(SETTING | extra | own, progress=False).frame for own in ({"linearized": True}, {})]
