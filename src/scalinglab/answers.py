@@ -223,13 +223,11 @@ def _of_surface(curves: Curves, y: str, compute: float | None, place: str) -> An
 
 def _longest_curve(table: Table) -> str:
     """The options that choose the curve of most sizes, along one variable with the other held; or none."""
-    found = []
-    for x, held, sizes, others in zip(
-        ("n_data", "n_params"), ("n_params", "n_data"), table.x[::-1], table.x, strict=True
-    ):
-        for value in np.unique(others):
-            count = len(np.unique(sizes[others == value]))
-            found.append((count, f"--x {x} --where {held}={value:.10g}"))
+    sizes, found = dict(zip(("n_params", "n_data"), table.x, strict=True)), []
+    for x, held in (("n_data", "n_params"), ("n_params", "n_data")):
+        for value in np.unique(sizes[held]):
+            number = len(np.unique(sizes[x][sizes[held] == value]))
+            found.append((number, f"--x {x} --where {held}={value:.10g}"))
     longest, options = max(found, key=lambda each: each[0])
     return options if longest >= FEWEST_OF_A_CURVE else ""
 
