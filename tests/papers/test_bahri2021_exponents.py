@@ -45,6 +45,15 @@ def test_a_floor_at_large_sizes_is_fitted():
     assert "with a floor" in found.note
 
 
+def test_a_step_down_to_a_floor_has_no_exponent():
+    step = noisy(np.r_[1.3, np.ones(7)], 4, noise=0.02)
+    found = exponents.of_losses(SIZES, step)
+    assert (found.first, found.last, found.floor) == (1, 7, 0.0)  # the flat part, by the power law
+    assert abs(found.value) < 0.02
+    own, other = exponents.of_several(SIZES, step, noisy(SIZES**-0.3, 4, noise=0.02, seed=1))
+    assert exponents.less(own, other).value == pytest.approx(-0.3, abs=0.05)
+
+
 def test_compared_exponents_share_their_range_and_their_seeds():
     straight, bent = SIZES**-0.4, SIZES**-0.4 * np.exp(0.3 * np.log(SIZES / SIZES[3]).clip(max=0) ** 2)
     steep = -0.4 + 0.1 * np.random.default_rng(2).standard_normal((12, 1))  # slopes that both curves share

@@ -69,18 +69,27 @@ def test_an_exponent_above_one_is_not_resolution_limited(monkeypatch: pytest.Mon
     assert found["digits, cross-entropy: α_D"] == "disagrees"
 
 
-def test_the_widest_residual_network_is_shown_on_every_set_that_it_has(monkeypatch: pytest.MonkeyPatch):
+def test_the_widest_residual_network_is_shown_on_every_set_that_it_has_with_every_loss(
+    monkeypatch: pytest.MonkeyPatch,
+):
     from dataclasses import replace
 
-    monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4 if one["model"] == "mlp" else 1.2))
-    some = replace(images.SCALES["smoke"], aspect_sizes=SIZES, residual_datasets=("digits", "mnist"))
+    def exponent(one: dict[str, Any]) -> float:
+        return (0.4 if one["model"] == "mlp" else 1.2) / (2 if one.get("loss") == "mse" else 1)
+
+    monkeypatch.setattr(trained, "runs", planted(exponent))
+    some = replace(
+        images.SCALES["smoke"], aspect_sizes=SIZES, residual_datasets=("digits", "mnist"),
+        squared={"loss": "mse"},
+    )  # fmt: skip
     monkeypatch.setitem(images.SCALES, "smoke", some)
     monkeypatch.setattr(images, "usable", list)
     found = verdicts(images.fig1_top_right("smoke"))
     images.data_scans.cache_clear()
     assert found == {
-        "digits, cross-entropy: α_D": "agrees", "digits, WRN-10-0.25: α_D": "disagrees",
-        "mnist, WRN-10-0.25: α_D": "disagrees",
+        "digits, cross-entropy: α_D": "agrees", "digits, mse: α_D": "agrees",
+        "digits, WRN-10-0.25: α_D": "disagrees", "mnist, WRN-10-0.25: α_D": "disagrees",
+        "digits, WRN-10-0.25, mse: α_D": "agrees", "mnist, WRN-10-0.25, mse: α_D": "agrees",
     }  # fmt: skip
 
 
@@ -92,13 +101,15 @@ def test_residual_networks_are_compared_among_themselves(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(trained, "runs", planted(exponent))
     some = replace(
-        images.SCALES["smoke"], aspect_sizes=SIZES, residual_datasets=("digits",), groupings=(10, 2), seeds=3
-    )
+        images.SCALES["smoke"], aspect_sizes=SIZES, residual_datasets=("digits",), groupings=(10, 2), seeds=3,
+        residual_seeds=5,
+    )  # fmt: skip
     monkeypatch.setitem(images.SCALES, "smoke", some)
     found = {row.quantity: row for row in distributions.fig5_left("smoke").table}
     plain = found["digits: α_D of 2 classes less that of 10 classes"]
     wide = found["digits: α_D of 2 classes, WRN-10-0.25 less that of 10 classes, WRN-10-0.25"]
     assert (plain.verdict, wide.verdict) == ("agrees", "disagrees")
+    assert (plain.n, wide.n) == (3, 5)
     assert wide.measured == pytest.approx(0.2, abs=0.01)
 
 

@@ -6,9 +6,10 @@ several of one length the simpler form and then the larger sizes. A range follow
 straight in ln size: the mean over seeds of the quadratic coefficient of each seed's own curve has 0 inside
 its 95 % interval. It follows E + A x^−α if the quadratic and the cubic coefficient of what is left of each
 seed's curve have. Few seeds tell little about the spread of a coefficient, so that the mean curve must pass
-an F test at 5 % too: its distances from the law against the scatter of the seeds at all sizes. A range has at
-least four sizes, with a floor five. Where none follows a form, A x^−α is fitted to the four largest sizes,
-and `follows` is False.
+an F test at 5 % too: its distances from the law against the scatter of the seeds at all sizes. A floor leaves
+the exponent undetermined where one size alone lies above it, since every α that is large enough fits a step:
+by the same F test the sizes after the first must not be constant. A range has at least four sizes, with a
+floor five. Where none follows a form, A x^−α is fitted to the four largest sizes, and `follows` is False.
 
 The error comes from refits on resampled seeds (`scalinglab.laws.bootstrap`): the sizes of one seed share
 their network and their examples, seeds do not. Exponents that are compared share their range, the longest on
@@ -169,6 +170,8 @@ def _fitted(sizes: np.ndarray, losses: np.ndarray, part: slice, form: tuple[str,
         return None
     if len(x) <= degree:
         return _law(sizes, losses, part, form) if form == PURE and len(x) > 1 else None
+    if form == FLOOR and not lacks_fit(np.log(losses[:, part][:, 1:]), 1):  # a step: no α is identified
+        return None
     law = _law(sizes, losses, part, form)
     left = np.log(losses[:, part]) - np.log(law.predict(x))
     tested = [np.polyfit(np.log(x), left.T, k)[0] for k in range(2, degree + 1)]

@@ -47,15 +47,14 @@ class Scale:
         superclassed, noisy: sets of Fig. 5.
         base: what all runs share but the data, among it the network.
         sizes: D.
-        squared: sets of Fig. 1 top-right that are trained with MSE as well.
-        squared_steps: of the network of `base` with MSE, at every D; 0: as long as with cross-entropy.
+        squared: what MSE changes in `base`; empty: Fig. 1 has cross-entropy alone.
         widths, width_data: factors on the network, at D = `width_data`.
-        residual_widths, residual_data, residual_steps: factors on Wide ResNets of depth 10 that are shown
-            beside the network of `base`, their D and steps.
+        residual_widths, residual_steps: factors on Wide ResNets of depth 10 that are shown beside the network
+            of `base`, and their steps.
         seeds: each with its own network, order and examples.
         groupings: superclasses of Fig. 5 left by their number.
-        grouped_seeds: of the Wide ResNets there; 0: `seeds`.
         noises: standard deviations of Fig. 5 right.
+        residual_seeds: of the Wide ResNets of Fig. 5; 0: `seeds`.
         aspects: depth and width factor of the Wide ResNets of S5.
         aspect_sizes: D there.
         aspect_base: the training of Wide ResNets.
@@ -70,7 +69,7 @@ class Scale:
     sizes: tuple[int, ...]
     widths: tuple[float, ...]
     width_data: int
-    squared: tuple[str, ...]
+    squared: Setting
     seeds: int
     groupings: tuple[int, ...]
     noises: tuple[float, ...]
@@ -79,10 +78,8 @@ class Scale:
     aspect_base: Setting = field(default_factory=dict)
     residual_datasets: tuple[str, ...] = ()
     residual_widths: tuple[float, ...] = ()
-    residual_data: int = 0
     residual_steps: int = 0
-    squared_steps: int = 0
-    grouped_seeds: int = 0
+    residual_seeds: int = 0
 
     @property
     def widest(self) -> tuple[int, float]:
@@ -107,27 +104,28 @@ SCALES = {
         ("digits",), "digits", "digits",
         {**SHARED, "model": "mlp", "model_options": {"hidden": 32}, "learning_rate": 3e-3, "batch_size": 32,
          "steps": 100, "checkpoints_per_decade": 3},
-        (128, 256, 512, 1024), (0.125, 0.25), 1024, (), 2, (10, 2), (0.0, 2.0),
+        (128, 256, 512, 1024), (0.125, 0.25), 1024, {}, 2, (10, 2), (0.0, 2.0),
         ((10, 0.125), (10, 0.25)), (96, 384), {"steps": 10, "batch_size": 32, "checkpoints_per_decade": 1},
     ),
     "laptop": Scale(
         ("mnist",), "mnist", "mnist", {**TABLE_1, "width": 0.25, "epochs": 10, "test_size": 2000},
-        (128, 256, 512, 1024, 2048), (0.0625, 0.125, 0.25, 0.5), 4096, ("mnist",), 3,
+        (128, 256, 512, 1024, 2048), (0.0625, 0.125, 0.25, 0.5), 4096, {"loss": "mse"}, 3,
         (10, 5, 2), (0.0, 1.0, 3.0), ((10, 0.25), (10, 0.5), (16, 0.25)), (128, 256, 512, 1024),
         {**SHARED, "epochs": 5, "pool": 2, "test_size": 1000},
     ),
     "gpu": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist"), "cifar100", "cifar10",
         {**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6},
-        PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 25_000, ("cifar10", "fashion-mnist"), 3,
+        PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 50_000,
+        {"loss": "mse", "epochs": None, "steps": 7813}, 3,  # at few examples MSE still falls after 20 epochs
         (100, 20, 5), (0.0, 1.0, 2.0),
         ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[:4],
         {**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8},
-        ("cifar10", "cifar100", "fashion-mnist", "mnist"), (0.25, 0.5, 1.0, 2.0), 50_000, 1500, 7813, 6,
+        ("cifar10", "cifar100", "fashion-mnist", "mnist"), (0.25, 0.5, 1.0, 2.0), 1500, 9,
     ),
     "paper": Scale(
         ("cifar10", "cifar100", "fashion-mnist", "mnist", "svhn"), "cifar100", "cifar10", WIDE, PAPER_SIZES,
-        (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, (), 3, (100, 20, 5, 2),
+        (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, {}, 3, (100, 20, 5, 2),
         (0.0, 0.1, 0.2, 0.5, 1.0, 2.0),
         tuple((d, float(k)) for d in (10, 16, 28, 40) for k in (1, 2, 4, 8, 12)), PAPER_SIZES, WIDE,
     ),
@@ -302,21 +300,22 @@ def differences(quantity: str, a: Scan, b: Scan, note: str, relation: str = "=")
 def data_scans(scale: str, squared: bool = True) -> tuple[list[Scan], Curves]:
     """Every data set and loss against D; cross-entropy alone where `squared` is False."""
     s = scale_of(scale)
-    return scans(data_settings(scale, squared), in_data(s.sizes), s.seeds, "n_data", "images in data")
+    return scans(by_loss(s, s.base, squared), in_data(s.sizes), s.seeds, "n_data", "images in data")
 
 
-def data_settings(scale: str, squared: bool = True) -> dict[str, Setting]:
-    """Every data set and loss by name."""
-    s = scale_of(scale)
-    losses = [(name, "cross_entropy") for name in usable(s.datasets)]
-    losses += [(name, "mse") for name in s.squared if squared and trained.usable(name)]
-    longer = {**s.base, "epochs": None, "steps": s.squared_steps} if s.squared_steps else s.base
+def by_loss(s: Scale, base: Setting, squared: bool = True) -> dict[str, Setting]:
+    """The network of the scale on every data set and with every loss, by name."""
+    losses = {"cross-entropy": {"loss": "cross_entropy"}}
+    losses |= {"mse": s.squared} if squared and s.squared else {}
     return {
-        f"{name}, {loss.replace('_', '-')}": {
-            **(longer if loss == "mse" else s.base), "dataset": name, "loss": loss
-        }
-        for name, loss in losses
+        f"{dataset}, {loss}": {**base, "dataset": dataset, **change}
+        for loss, change in losses.items() for dataset in usable(s.datasets)
     }  # fmt: skip
+
+
+def with_mse(s: Scale, residual: dict[str, Setting]) -> dict[str, Setting]:
+    """Wide ResNets by name, and after them the same with MSE if the scale has it."""
+    return residual | {f"{name}, mse": {**one, "loss": "mse"} for name, one in residual.items() if s.squared}
 
 
 def residual_settings(
@@ -340,11 +339,10 @@ def residual_scans(scale: str, named: dict[str, Setting], seeds: int = 0) -> tup
 def every_data_scan(scale: str, squared: bool = True) -> tuple[list[Scan], Curves]:
     """The network of the scale against D on every set, and the widest Wide ResNet where it has sets."""
     s = scale_of(scale)
-    parts = [data_scans(scale, squared)] if asked(data_settings(scale, squared)) else []
+    parts = [data_scans(scale, squared)] if asked(by_loss(s, s.base, squared)) else []
     if s.residual_datasets:
         residual = residual_settings(scale, [s.widest], s.residual_datasets)
-        mse = {f"{name}, mse": {**one, "loss": "mse"} for name, one in residual.items()}
-        residual |= {name: one for name, one in mse.items() if squared and one["dataset"] in s.squared}
+        residual = with_mse(s, residual) if squared else residual
         parts += [residual_scans(scale, residual)] if asked(residual) else []
     return joined(*parts)
 
@@ -375,12 +373,11 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     # every width would be compiled by itself, which takes longer than its runs at scale gpu
     base = {**s.base, "n_data": s.width_data} | ({"compile": False} if s.residual_widths else {})
     base |= {"depth": 10} if s.base["model"] == "wide_resnet" else {}
-    named = {name: {**base, "dataset": name} for name in usable(s.datasets)}
-    parts = [(named, s.widths)]
+    parts = [(by_loss(s, base), s.widths)]
     if s.residual_widths:
-        common = {**s.aspect_base, "depth": 10, "n_data": s.residual_data, "steps": s.residual_steps}
+        common = {**s.aspect_base, "depth": 10, "n_data": s.width_data, "steps": s.residual_steps}
         residual = {f"{name}, WRN-10-k": {**common, "dataset": name} for name in usable(s.residual_datasets)}
-        parts.append((residual, s.residual_widths))
+        parts.append((with_mse(s, residual), s.residual_widths))
     found, curves = joined(
         *(
             scans(some, [{"width": k} for k in widths], s.seeds, "n_params", "images in parameters")
@@ -389,9 +386,8 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     )  # fmt: skip
     network = s.base["model"].replace("_", " ")
     figure, alphas = draw(found, "resolution-limited in parameters", network, "parameters P")
-    notes = dict.fromkeys(named, f"{network} at D = {s.width_data}")
     rows = [
-        below_one(scan, alpha, "α_P", notes.get(scan.name, f"Wide ResNet at D = {s.residual_data}"))
+        below_one(scan, alpha, "α_P", f"{'Wide ResNet' if scan.residual else network} at D = {s.width_data}")
         for scan, alpha in zip(found, alphas)
     ]
     return Reproduction(curves, figure, tuple(rows))
