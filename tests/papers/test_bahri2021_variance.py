@@ -13,8 +13,10 @@ from torch.utils._pytree import tree_leaves
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.papers import trained
-from scalinglab.papers.bahri2021 import linearized, variance
-from scalinglab.papers.bahri2021.linearized import final_losses, tangent_kernel
+from scalinglab.papers.bahri2021 import variance
+from scalinglab.papers.bahri2021.stacks import linearized
+from scalinglab.papers.bahri2021.stacks.descent import partition_losses
+from scalinglab.papers.bahri2021.stacks.linearized import losses_beside, tangent_kernel
 from scalinglab.store import Store
 from scalinglab.train import Setting, run
 from scalinglab.train.batches import Resident, dataset_of
@@ -25,6 +27,11 @@ WIDE = Setting(
     dataset="digits", n_data=12, test_size=15, loss="mse", optimizer="sgd", learning_rate=0.4,
     full_batch=True, steps=30, measure=(), seed=3, data_seed=0,
 )  # fmt: skip
+
+
+def final_losses(settings: list[Setting]) -> list[tuple[float, float]]:
+    """The last losses of each setting's network and of its linearisation."""
+    return [(own[-1]["test_loss"], own[-1]["linearized_test_loss"]) for own in losses_beside(settings)]
 
 
 def trained_parameters(setting: Setting) -> float:
@@ -64,6 +71,15 @@ def test_networks_of_a_stack_train_as_the_engine_trains_them(loss: str, activati
     settings = [replace(base, seed=seed) for seed in (0, 1)] + [replace(base, steps=9)]
     expected = [run(one, progress=False).frame["test_loss"].iloc[-1] for one in settings]
     assert [plain for plain, _ in final_losses(settings)] == pytest.approx(expected, rel=1e-5)
+
+
+def test_losses_on_the_way_are_those_of_shorter_runs():
+    long = replace(WIDE, checkpoints_per_decade=1)  # steps 1, 10, 30
+    (rows,) = losses_beside([long])
+    assert [row["step"] for row in rows] == [1, 10, 30]
+    for row in rows:
+        short = final_losses([replace(long, steps=int(row["step"]))])[0]
+        assert (row["test_loss"], row["linearized_test_loss"]) == pytest.approx(short, rel=1e-6)
 
 
 def test_the_kernel_of_a_stack_is_that_of_each_network():
@@ -116,7 +132,7 @@ def test_widths_that_are_in_the_store_are_not_trained_again(tmp_path: Path, monk
     with trained.kept_in(tmp_path):
         _, first = variance.width_excess(variance.width_table(replace(small, widths=(8,))), "erf", "mse", 3)
         _, both = variance.width_excess(variance.width_table(small), "erf", "mse", 3)
-        monkeypatch.setattr(variance, "_losses", lambda settings: iter(()) if not settings else 1 / 0)
+        monkeypatch.setattr(linearized, "losses_beside", lambda left: iter(()) if not left else 1 / 0)
         _, again = variance.width_excess(variance.width_table(small), "erf", "mse", 3)
     assert (first[:, 0] == both[:, 0]).all()
     assert (again == both).all()
@@ -136,7 +152,7 @@ def test_networks_that_share_their_initial_weights_are_those_trained_alone(monke
     together = list(final_losses(settings))
     assert count == [2, 1]  # one draw for three kinds of network
     for one, found in zip(settings, together):
-        assert found == pytest.approx(next(iter(final_losses([one]))), rel=1e-6)
+        assert found == pytest.approx(final_losses([one])[0], rel=1e-6)
     assert len(set(together)) == len(settings)
 
 
@@ -156,13 +172,39 @@ def test_a_linearised_network_takes_plain_gradient_descent_only():
         list(final_losses([replace(WIDE, data_seed=None)]))
 
 
+SMALL = Setting(
+    model="mlp", depth=2, model_options={"hidden": 3}, dataset="digits", pool=4, loss="cross_entropy",
+    optimizer="sgd", learning_rate=0.5, full_batch=True, steps=20, measure=(), n_data=352, seed=0,
+    checkpoints_per_decade=1,
+)  # fmt: skip
+
+
+def test_the_loss_of_a_partition_is_the_mean_of_what_the_engine_trains_on_its_blocks():
+    settings = [replace(SMALL, seed=seed) for seed in (0, 3)]
+    for one, rows in zip(settings, partition_losses(settings, 1408), strict=True):
+        alone = [run(replace(one, data_block=k), progress=False).frame for k in range(4)]
+        assert [row["step"] for row in rows] == [1, 10, 20]
+        for row in rows:
+            losses = [float(f.loc[f["step"] == row["step"], "test_loss"].iloc[0]) for f in alone]
+            assert row["test_loss"] == pytest.approx(np.mean(losses), rel=1e-5)
+            assert row["networks"] == 4
+            assert row["n_params"] == alone[0]["n_params"].iloc[0]
+
+
+@pytest.mark.parametrize(("rate", "rising"), [(0.5, 0), (60.0, 4)])
+def test_networks_whose_training_loss_rises_are_counted(rate: float, rising: int):
+    (rows,) = partition_losses([replace(SMALL, learning_rate=rate)], 1408)
+    assert rows[-1]["networks_rose"] == rising
+
+
 def test_the_mean_over_a_partition_leaves_out_the_first_order():
-    s = variance.DataScale((), 1408, (2, 8), 3, 20, 0.5)
-    sizes, excess, table = variance.excess_loss(variance.Task("digits", pool=4, hidden=3), s)
+    s = variance.DataScale((), 1408, (2, 8), 3, (20,), 0.5)
+    table = variance.excess_table(variance.Task("digits", pool=4, hidden=3), s)
+    sizes, excess = variance.data_excess(table, s.population, 20)
     assert sizes == pytest.approx([1408 / 7, 1408])
     # a single draw of 176 examples differs from the whole set by far more than a partition's mean does
     assert (excess > 0).all()
-    assert np.allclose(excess.mean(0), table.groupby("n_data")["excess_loss"].mean())
+    assert excess.shape == (3, 2)
 
 
 def test_an_unknown_activation_is_refused():

@@ -168,15 +168,15 @@ def training(figure: Curves) -> Training | None:
 def measured(
     settings: Sequence[Mapping[str, Any]],
     experiment: str,
-    measure: Callable[[Sequence[Mapping[str, Any]]], Iterable[Mapping[str, float]]],
+    measure: Callable[[Sequence[Mapping[str, Any]]], Iterable[Sequence[Mapping[str, float]]]],
 ) -> Curves:
-    """One row for each setting: read from the store where it is done, measured where it is not.
+    """The rows of each setting: read from the store where they are done, measured where they are not.
 
-    For networks that are not trained by `scalinglab.train`. A row is kept as soon as it is there.
+    For networks that are not trained by `scalinglab.train`. Rows are kept as soon as they are there.
 
     Args:
-        settings: everything that defines a row.
-        measure: takes the settings that are left and returns their rows, in the same order.
+        settings: everything that defines the rows.
+        measure: takes the settings that are left and returns the rows of each, in the same order.
     """
     import pandas as pd
 
@@ -189,16 +189,18 @@ def measured(
         constant = [
             {"run": run_name(one), **{name: flatten(own) for name, own in one.items()}} for one in settings
         ]
-        frame = pd.DataFrame([{**one, **row} for one, row in zip(constant, measure(settings), strict=True)])
+        found = zip(constant, measure(settings), strict=True)
+        frame = pd.DataFrame([{**one, **row} for one, rows in found for row in rows])
         names = dict.fromkeys(name for one in settings for name in one)
         return Curves(frame.assign(experiment=experiment), settings=list(names), source="train")
     store = Store(place)
     todo = [one for one in settings if not store.done(one)]
-    rows = iter(measure(todo))
+    made = iter(measure(todo))
     for one in todo:
         writer, _ = store.resume(one, experiment=experiment)  # first: a run's time is from here to its end
         with closing(writer):
-            writer.append(dict(next(rows)))
+            for row in next(made):
+                writer.append(dict(row))
             writer.seal("done")
     runs = [run_name(one) for one in settings]
     ask(runs)

@@ -10,7 +10,7 @@ so that the exponent 1 is one in the size D_eff = 1/(1/D − 1/N). It is fitted 
 parameters: the claim is for D ≫ P. One draw of a permutation gives N/D blocks of
 D examples without overlap. Their mean leaves out the term of order D^(−1/2), which sums to zero over a
 partition and would need thousands of independent draws to average away. n counts permutations, each with an
-initialisation of its own.
+initialisation of its own. Losses are compared after several training times of the same networks.
 
 *Width.* Two hidden layers in NTK parameterization, 100 examples, full-batch gradient descent. From the test
 loss of each initialisation that of its linearisation is subtracted, trained by the same steps:
@@ -23,9 +23,10 @@ with Θ the tangent kernel of the network as it was drawn.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -38,6 +39,9 @@ from scalinglab.papers.bahri2021 import exponents
 from scalinglab.papers.bahri2021.exponents import difference_row
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row, mean
+
+if TYPE_CHECKING:
+    from scalinglab.train import Setting
 
 # --- data --------------------------------------------------------------------------------------------
 
@@ -80,13 +84,17 @@ TEACHER_DATA = 49_152
 
 @dataclass(frozen=True)
 class DataScale:
-    """One scale: the tasks, N, the numbers of blocks N/D, permutations, and the training."""
+    """One scale: the tasks, N, the numbers of blocks N/D, permutations, and the training.
+
+    Attributes:
+        times: checkpoints (one a decade, and the last) at which the losses are compared.
+    """
 
     tasks: tuple[Task, ...]
     population: int
     blocks: tuple[int, ...]
     draws: int
-    steps: int
+    times: tuple[int, ...]
     learning_rate: float
 
 
@@ -95,16 +103,17 @@ IMAGES = tuple(
     for dataset, pool in (("mnist", 2), ("fashion-mnist", 2), ("cifar10", 4), ("cifar100", 4))
 )
 DATA_SCALES = {
-    "smoke": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 5, 40, 0.5),
-    "laptop": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 20, 40, 0.5),
+    "smoke": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 5, (40,), 0.5),
+    "laptop": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 20, (40,), 0.5),
     "gpu": DataScale(
-        (*IMAGES, Task("teacher_student", loss="mse", hidden=16)),
-        32_768, (2, 4, 8, 16, 32), 20, 300, 0.1,
+        (*IMAGES, Task("teacher_student", loss="mse", hidden=16),
+         *(replace(task, loss="mse") for task in IMAGES)),
+        32_768, (2, 4, 8, 16), 20, (100, 1000, 3000), 0.03,
     ),
     "paper": DataScale(
-        (*IMAGES, *(Task(t.dataset, pool=t.pool, loss="mse") for t in IMAGES),
-         Task("cifar10", model="myrtle"), Task("teacher_student", loss="mse", hidden=16)),
-        49_152, (2, 4, 8, 16, 24), 20, 2000, 0.03,
+        (*IMAGES, *(replace(task, loss="mse") for task in IMAGES), Task("cifar10", model="myrtle"),
+         Task("teacher_student", loss="mse", hidden=16)),
+        49_152, (2, 4, 8, 16, 24), 20, (100, 1000, 3000), 0.03,
     ),
 }  # fmt: skip
 
@@ -112,9 +121,7 @@ DATA_SCALES = {
 def fig1_top_left(scale: str) -> Reproduction:
     """Excess loss of under-parameterized networks against D."""
     s = _of(DATA_SCALES, scale)
-    figure, axes = style.panels(size=(5.4, 4.2))
-    axis = style.loglog(axes[0, 0], "D/(1 − D/N)", "L(D) − L(N)", "variance-limited in data: slope −1")
-    rows, frames = [], []
+    figure, axes = style.panels(1, len(s.times), size=(5.4, 4.2))
     only = set(trained.kept().only)
     tasks = [
         task for task in s.tasks
@@ -123,58 +130,73 @@ def fig1_top_left(scale: str) -> Reproduction:
     ]  # fmt: skip
     if not tasks:
         raise BadInput(f"none of {', '.join(task.name for task in s.tasks)} is asked for and on this machine")
-    for task, color in zip(tasks, style.PALETTE):
-        sizes, excess, frame = excess_loss(task, s)
-        few = int(np.searchsorted(frame["n_data"].unique(), frame["n_params"].iloc[0]))
-        under = slice(min(few, len(sizes) - 2), None)  # D below P is another regime
-        alpha = exponents.of_differences(sizes[under], excess[:, under])
-        frames.append(frame)
-        draw(axis, sizes, excess, color, f"{task.name}: {alpha or 'lost in noise'}", alpha is not None)
-        note = f"N = {s.population}, P = {frame['n_params'].iloc[0]:.0f}, sizes D > P"
-        rows += [
-            difference_row(f"{task.name}: α_D", alpha, len(excess), note, paper=1.0),
-            _second_order(task.name, sizes[under], excess[:, under]),
-        ]
-        if few:
-            every = exponents.of_differences(sizes, excess)
-            name = f"{task.name}: α_D with the sizes D < P"
-            rows.append(difference_row(name, every, len(excess), "not judged: the claim is for D ≫ P"))
-    style.legend(axis, fontsize=7)
-    curves = Curves(pd.concat(frames, ignore_index=True), settings=["task"], source="train")
+    tables = {task.name: excess_table(task, s) for task in tasks}
+    rows = []
+    for axis, steps in zip(axes[0], s.times):
+        title = f"variance-limited in data: slope −1 after {steps} steps"
+        style.loglog(axis, "D/(1 − D/N)", "L(D) − L(N)", title)
+        for (name, table), color in zip(tables.items(), style.PALETTE):
+            sizes, excess = data_excess(table, s.population, steps)
+            few = int(np.searchsorted(np.unique(table["n_data"]), table["n_params"].iloc[0]))
+            under = slice(min(few, len(sizes) - 2), None)  # D below P is another regime
+            alpha = exponents.of_differences(sizes[under], excess[:, under])
+            draw(axis, sizes, excess, color, f"{name}: {alpha or 'lost in noise'}", alpha is not None)
+            note = f"N = {s.population}, P = {table['n_params'].iloc[0]:.0f}, sizes D > P, {_rose(table)}"
+            told = f"{name}, {steps} steps" if len(s.times) > 1 else name
+            rows += [
+                difference_row(f"{told}: α_D", alpha, len(excess), note, paper=1.0),
+                _second_order(told, "D", sizes[under], excess[:, under]),
+            ]
+        style.legend(axis, fontsize=7)
+    curves = Curves(pd.concat(tables.values(), ignore_index=True), settings=["task"], source="train")
     return Reproduction(curves, figure, tuple(rows))
 
 
-def excess_loss(task: Task, s: DataScale) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
-    """Sizes D_eff (n,), excess test losses (permutations, n), and the table behind them."""
+def excess_table(task: Task, s: DataScale) -> pd.DataFrame:
+    """A row for each permutation, size and checkpoint: the mean loss over blocks, less that of all N."""
+    from scalinglab.papers.bahri2021.stacks.descent import partition_losses
+
     base = {
         **task.setting(), "optimizer": "sgd", "learning_rate": s.learning_rate, "full_batch": True,
-        "steps": s.steps, "measure": (), "evaluate_at_most": 1, "checkpoints_per_decade": 1,
+        "steps": max(s.times), "measure": (), "checkpoints_per_decade": 1,
     }  # fmt: skip
     settings = [
-        {**base, "n_data": s.population // blocks, "data_block": block, "seed": draw}
-        for blocks in (1, *s.blocks) for draw in range(task.draws or s.draws) for block in range(blocks)
+        {**base, "n_data": s.population // blocks, "seed": draw}
+        for blocks in (1, *s.blocks) for draw in range(task.draws or s.draws)
     ]  # fmt: skip
-    frame = trained.runs(settings, "variance-limited in data").frame
-    last = frame.sort_values("step").groupby("run", as_index=False).last()
-    losses = last.pivot_table(index="seed", columns="n_data", values="test_loss")  # the mean over blocks
-    whole = losses.pop(s.population)
-    excess = losses.sub(whole, axis=0)
-    data = excess.columns.to_numpy(float)
-    tidy = excess.reset_index().melt("seed", var_name="n_data", value_name="excess_loss")
-    tidy = tidy.assign(task=task.name, n_params=int(last["n_params"].iloc[0]))
-    return 1 / (1 / data - 1 / s.population), excess.to_numpy(), tidy
+    by_block = partial(partition_losses, population=s.population)
+    frame = _measured(settings, "variance-limited in data", by_block, blocks_of=s.population)
+    keys = ["seed", "step"]
+    whole = frame[frame["n_data"] == s.population].set_index(keys)["test_loss"].rename("loss_of_all")
+    parts = frame[frame["n_data"] < s.population].join(whole, on=keys)
+    columns = ["run", *keys, "n_data", "n_params", "networks", "networks_rose"]
+    excess = parts["test_loss"] - parts["loss_of_all"]
+    return parts[columns].assign(task=task.name, excess_loss=excess).reset_index(drop=True)
 
 
-def _second_order(name: str, sizes: np.ndarray, excess: np.ndarray) -> Row:
-    """c of c/D_eff from the larger sizes over c from the smaller: 1 where O(1/D) is all there is."""
+def data_excess(table: pd.DataFrame, population: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes D_eff (n,), and excess test losses (permutations, n) after these steps."""
+    own = table[table["step"] == steps]
+    wide = own.pivot_table(index="seed", columns="n_data", values="excess_loss").dropna()
+    return 1 / (1 / wide.columns.to_numpy(float) - 1 / population), wide.to_numpy()
+
+
+def _rose(table: pd.DataFrame) -> str:
+    """How many networks had a step at which their training loss rose."""
+    last = table[table["step"] == table["step"].max()]
+    return f"the training loss of {last['networks_rose'].sum():.0f} of {last['networks'].sum():.0f} rose once"
+
+
+def _second_order(name: str, size: str, sizes: np.ndarray, excess: np.ndarray) -> Row:
+    """c of c/size from the larger sizes over c from the smaller: 1 where O(1/size) is all there is."""
     products, half = excess * sizes, len(sizes) // 2
     late, early = products[:, -half:].mean(1), products[:, :half].mean(1)
     ratio = late.mean() / early.mean()
     left = mean(late - ratio * early)
     return Row(
-        f"{name}: coefficient of 1/D in the larger half of the sizes over that in the smaller", float(ratio),
-        left.stderr / abs(float(early.mean())), left.n, expected=1.0,
-        note="expected: a bound O(1/D) that is reached with one coefficient",
+        f"{name}: coefficient of 1/{size} in the larger half of the sizes over that in the smaller",
+        float(ratio), left.stderr / abs(float(early.mean())), left.n, expected=1.0,
+        note=f"expected: a bound O(1/{size}) that is reached with one coefficient",
     )  # fmt: skip
 
 
@@ -198,9 +220,9 @@ class WidthScale:
 
     Attributes:
         kinds: activation and loss.
-        times: steps after which the losses are compared, each for networks of its own.
-        learning_rates: by activation; one at which the difference to the linearisation stands out of the
-            scatter of initialisations.
+        times: checkpoints (one a decade, and the last) at which the losses are compared.
+        learning_rates: by activation; small enough for the network not to leave its linearisation.
+        longest_up_to: the width above which networks are trained until the first of the times only.
     """
 
     dataset: str
@@ -212,26 +234,30 @@ class WidthScale:
     test_size: int = 200
     times: tuple[int, ...] = (100,)
     learning_rates: Mapping[str, float] = field(default_factory=lambda: {"relu": 0.3, "erf": 0.3})
+    longest_up_to: float = np.inf
 
     def networks(self) -> list[tuple[int, int, str, str, int]]:
         """Width, seed, activation, loss and steps of every network."""
         return [
-            (width, seed, *kind, steps)
+            (width, seed, *kind, self.times[-1 if width <= self.longest_up_to else 0])
             for width in self.widths for seed in range(self.initializations) for kind in self.kinds
-            for steps in self.times
         ]  # fmt: skip
 
 
 HALF_OCTAVES = tuple(int(64 * 2 ** (k / 2)) for k in range(16))  # 64 … 11,585
 KINDS = (("relu", "cross_entropy"), ("erf", "cross_entropy"), ("relu", "mse"), ("erf", "mse"))
+LARGE = 5  # widths of that many times the examples are far above them
+SMALL_RATES = {"relu": 0.03, "erf": 0.1}
 WIDTH_SCALES = {
     "smoke": WidthScale("digits", 1, (32, 64, 128), 5, (("erf", "mse"),), 10, 10, (20,)),
     "laptop": WidthScale("digits", 1, (32, 64, 128, 256, 512), 20, KINDS[2:], 20, 50, (40,)),
     "gpu": WidthScale(
-        "fashion-mnist", 2, HALF_OCTAVES[::3], 50, KINDS, test_size=100, times=(10, 30, 100),
-        learning_rates={"relu": 0.3, "erf": 1.0},
+        "fashion-mnist", 2, HALF_OCTAVES, 50, KINDS, test_size=100, times=(100, 500),
+        learning_rates=SMALL_RATES, longest_up_to=4096,
     ),
-    "paper": WidthScale("mnist", 1, HALF_OCTAVES, 50, KINDS, test_size=1000, times=(100, 500)),
+    "paper": WidthScale(
+        "mnist", 1, HALF_OCTAVES, 50, KINDS, test_size=1000, times=(100, 500), learning_rates=SMALL_RATES
+    ),
 }  # fmt: skip
 
 
@@ -256,25 +282,26 @@ def fig1_bottom_right(scale: str) -> Reproduction:
             note += f"the network lies {'above' if sign > 0 else 'below'}"
             rows.append(difference_row(f"{name}: α_W", alpha, len(excess), note, paper=1.0))
             if alpha is not None:
-                rows += _beyond(name, widths, sign * excess)
+                rows += _beyond(name, s, widths, sign * excess)
         style.legend(axis)
     curves = Curves(table, settings=["activation", "objective"], source="train")
     return Reproduction(curves, figure, tuple(rows))
 
 
-def _beyond(name: str, widths: np.ndarray, excess: np.ndarray) -> list[Row]:
-    """Whether the coefficient of 1/width is one, and the exponent of the three largest of many widths."""
-    rows = [_second_order_width(name, widths, excess)]
-    if len(widths) > 4:
-        large = exponents.of_differences(widths[-3:], excess[:, -3:])
-        quantity, words = f"{name}: α_W of the largest widths", "the claim is for width ≫ D"
-        rows.append(difference_row(quantity, large, len(excess), words, paper=1.0))
+def _beyond(name: str, s: WidthScale, widths: np.ndarray, excess: np.ndarray) -> list[Row]:
+    """Whether the coefficient of 1/width is one, and the exponent of widths that are large against D."""
+    rows = [_second_order(name, "width", widths, excess)]
+    large = widths >= LARGE * s.n_data
+    if 3 <= large.sum() < len(widths):
+        found = exponents.of_differences(widths[large], excess[:, large])
+        quantity, words = f"{name}: α_W, w ≥ {LARGE} D", "the claim is for width ≫ D"
+        rows.append(difference_row(quantity, found, len(excess), words, paper=1.0))
     return rows
 
 
 def width_table(s: WidthScale) -> pd.DataFrame:
     """The losses of every width, initialisation and kind of network, and of its linearisation."""
-    from scalinglab.train import Setting
+    from scalinglab.papers.bahri2021.stacks.linearized import losses_beside
 
     settings = [
         {
@@ -286,10 +313,7 @@ def width_table(s: WidthScale) -> pd.DataFrame:
         }
         for w, seed, activation, loss, steps in s.networks()
     ]  # fmt: skip
-    found = trained.measured(
-        [{**Setting.from_dict(one).identity(), "beside": "its linearisation"} for one in settings],
-        "variance-limited in width", _losses,
-    ).frame  # fmt: skip
+    found = _measured(settings, "variance-limited in width", losses_beside, beside="its linearisation")
     options = found["model_options"].map(json.loads)
     table = found[["run", "dataset", "seed", "step", "test_loss", "linearized_test_loss"]].assign(
         width=options.map(lambda own: own["hidden"]), activation=options.map(lambda own: own["activation"]),
@@ -311,27 +335,22 @@ def width_excess(
     return wide.columns.to_numpy(float), wide.to_numpy()
 
 
-def _losses(settings: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, float]]:
-    """The rows of networks and their linearisations."""
-    from scalinglab.papers.bahri2021.linearized import final_losses
+def _measured(
+    settings: Sequence[Mapping[str, Any]],
+    experiment: str,
+    losses: Callable[[Sequence[Setting]], Iterator[list[dict[str, float]]]],
+    **what: Any,
+) -> pd.DataFrame:
+    """The rows that `losses` gives for these settings; `what` is measured belongs to a row's identity."""
     from scalinglab.support.progress import track
     from scalinglab.train import Setting
 
-    checked = [
-        Setting.from_dict({name: v for name, v in one.items() if name != "beside"}) for one in settings
-    ]
-    losses = zip(checked, final_losses(checked), strict=True)
-    for setting, (plain, linear) in track(losses, "networks and linearisations", total=len(checked)):
-        yield {"step": setting.steps or 0, "test_loss": plain, "linearized_test_loss": linear}
+    def measure(left: Sequence[Mapping[str, Any]]) -> Iterator[list[dict[str, float]]]:
+        plain = [{name: own for name, own in one.items() if name not in what} for one in left]
+        return track(losses([Setting.from_dict(one) for one in plain]), experiment, total=len(left))
 
-
-def _second_order_width(name: str, widths: np.ndarray, excess: np.ndarray) -> Row:
-    found = _second_order(name, widths, excess)
-    return Row(
-        f"{name}: coefficient of 1/width in the larger half of the widths over that in the smaller",
-        found.measured, found.stderr, found.n, expected=1.0,
-        note="expected: a bound O(1/width) that is reached with one coefficient",
-    )  # fmt: skip
+    whole = [{**Setting.from_dict(one).identity(), **what} for one in settings]
+    return trained.measured(whole, experiment, measure).frame
 
 
 def _of(scales: dict[str, Any], scale: str) -> Any:

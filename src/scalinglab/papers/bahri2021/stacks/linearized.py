@@ -7,9 +7,9 @@ same steps in function space,
 
 on training and test inputs at once, with the tangent kernel Θ (outputs × outputs) of the network as it was
 drawn. That is the same map as a step of gradient descent on the parameters of the linearised network, without
-rounding of a million parameters. Initialisations are stacked, as many as fit. Neighbouring settings that
-start from the same weights (other losses, rates, activations) share their draw, which takes longer than the
-training of a wide network.
+rounding of a million parameters. Losses are taken at the checkpoints of a setting. Initialisations are
+stacked, as many as fit. Neighbouring settings that start from the same weights (other losses, rates,
+activations) share their draw, which takes longer than the training of a wide network.
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ from itertools import groupby
 
 import torch
 from torch import Tensor
-from torch.func import functional_call
 from torch.nn import functional as F
 
 from scalinglab.errors import BadInput
 from scalinglab.nets.layers import Dense
 from scalinglab.nets.parameterization import Network
+from scalinglab.papers.bahri2021.stacks.descent import descend, test_losses
 from scalinglab.train import Setting
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.training_step import Named, drawn, network, objective, precision
 
 STACKED = 3e8  # parameters in a stack, of all its networks
 AHEAD = 8  # stacks whose weights are drawn while others train
+
+Rows = list[dict[str, float]]  # of one network, in the order of its checkpoints
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,8 @@ class Drawn:
     weights: Future[Named]
 
 
-def final_losses(settings: Sequence[Setting]) -> Iterator[tuple[float, float]]:
-    """The test losses of each setting's network and of its linearisation after its steps, in order."""
+def losses_beside(settings: Sequence[Setting]) -> Iterator[Rows]:
+    """For each setting, in order, the test losses of its network and of its linearisation."""
     for setting in settings:
         _check(setting)
     with ThreadPoolExecutor(AHEAD, thread_name_prefix="scalinglab-draw") as drawing:
@@ -71,7 +73,7 @@ def final_losses(settings: Sequence[Setting]) -> Iterator[tuple[float, float]]:
             yield from _losses(queue.popleft())
 
 
-def _losses(one: Drawn) -> Iterator[tuple[float, float]]:
+def _losses(one: Drawn) -> Iterator[Rows]:
     """The losses of all stacks, initialisation by initialisation."""
     device = one.stacks[0].resident.device
     weights = {name: value.to(device) for name, value in one.weights.result().items()}
@@ -125,46 +127,46 @@ def _empty(setting: Setting, device: torch.device, models: dict[str, Network]) -
     return Stack([], resident, models[shape])
 
 
-def stack_losses(stack: Stack, weights: Named) -> list[tuple[float, float]]:
+def stack_losses(stack: Stack, weights: Named) -> list[Rows]:
     """The test losses of the networks of a stack and of their linearisations; weights are not changed."""
     with precision(stack.settings[0], stack.resident.device):
         linear = _linearized(stack, weights)
         plain = _trained(stack, {name: value.clone() for name, value in weights.items()})
-    return list(zip(plain.tolist(), linear.tolist()))
+    return [
+        [
+            {"step": step, "test_loss": own, "linearized_test_loss": beside}
+            for (step, own), beside in zip(rows, others, strict=True)
+        ]
+        for rows, others in zip(plain, linear, strict=True)
+    ]
 
 
-def _trained(stack: Stack, weights: Named) -> Tensor:
-    """Test losses of the networks after gradient descent, (networks,); the weights are overwritten."""
+def _trained(stack: Stack, weights: Named) -> list[list[tuple[int, float]]]:
+    """For each network its steps and test losses; the weights are overwritten."""
     setting, resident = stack.settings[0], stack.resident
-    seen, unseen = (resident.inputs(x) for x in (resident.train_x, resident.test_x))
-
-    def outputs(x: Tensor) -> Tensor:
-        return torch.vmap(lambda own: functional_call(stack.model, own, (x,)))(weights)
-
-    for value in weights.values():
-        value.requires_grad_()
-    for _ in range(setting.total_steps(len(seen))):
-        losses = objective(outputs(seen), _each(resident.train_y, stack), setting)
-        gradients = torch.autograd.grad(losses.sum(), list(weights.values()))
-        with torch.no_grad():
-            for value, gradient in zip(weights.values(), gradients):
-                value.sub_(gradient, alpha=setting.learning_rate)
-    with torch.no_grad():
-        return objective(outputs(unseen).double(), _each(resident.test_y, stack), setting, plain=True)
+    x, y = resident.inputs(resident.train_x), _each(resident.train_y, stack)
+    at = [
+        (step, test_losses(stack.model, weights, resident, setting).tolist())
+        for step, _ in descend(stack.model, weights, x, y, setting, shared=True)
+    ]
+    return [[(step, found[k]) for step, found in at] for k in range(len(stack.settings))]
 
 
 @torch.no_grad()
-def _linearized(stack: Stack, weights: Named) -> Tensor:
-    """Test losses of the linearised networks after the same steps, (networks,)."""
+def _linearized(stack: Stack, weights: Named) -> list[list[float]]:
+    """For each linearised network its test losses after the same steps."""
     setting, resident = stack.settings[0], stack.resident
     inputs = torch.cat([resident.inputs(x) for x in (resident.train_x, resident.test_x)])
     n = len(resident.train_x)
+    seen, unseen = (_each(y, stack) for y in (resident.train_y, resident.test_y))
     kernel, outputs = tangent_kernel(stack.model, weights, inputs, n)
-    for _ in range(setting.total_steps(n)):
-        pull = _gradient(outputs[:, :n], _each(resident.train_y, stack), setting)
-        change = kernel @ pull.flatten(1)[..., None]
+    checkpoints, found = set(setting.checkpoints(n).tolist()), []
+    for step in range(1, setting.total_steps(n) + 1):
+        change = kernel @ _gradient(outputs[:, :n], seen, setting).flatten(1)[..., None]
         outputs = outputs - setting.learning_rate * change.view(outputs.shape)
-    return objective(outputs[:, n:], _each(resident.test_y, stack), setting, plain=True)
+        if step in checkpoints:
+            found.append(objective(outputs[:, n:], unseen, setting, plain=True).tolist())
+    return [list(own) for own in zip(*found)]
 
 
 def _each(y: Tensor, stack: Stack) -> Tensor:

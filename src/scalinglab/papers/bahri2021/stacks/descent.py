@@ -1,0 +1,113 @@
+"""Stacked networks trained by full-batch gradient descent, and a partition of a training set into blocks.
+
+For figures that need thousands of small networks, or hundreds of very wide ones, and of each a few losses:
+all networks of a stack take their steps together, and no rows or states of a single network are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+from scalinglab.nets.parameterization import Network
+from scalinglab.train import Setting
+from scalinglab.train.batches import Resident, dataset_of
+from scalinglab.train.training_step import Named, drawn, network, objective, precision
+
+STACKED = 1 << 20  # training examples in a stack, of all its networks
+RISE = 1e-4  # relative, above what rounding does to a mean loss
+
+
+def outputs(model: Network, weights: Named, x: Tensor, shared: bool) -> Tensor:
+    """Outputs of stacked networks, (networks, examples, outputs), on their own inputs or on shared ones."""
+    return torch.vmap(lambda own, at: functional_call(model, own, (at,)), in_dims=(0, None if shared else 0))(
+        weights, x
+    )  # type: ignore[no-any-return]
+
+
+def descend(
+    model: Network, weights: Named, x: Tensor, y: Tensor, setting: Setting, shared: bool = False
+) -> Iterator[tuple[int, Tensor]]:
+    """Gradient descent on stacked networks, in place; stops at each checkpoint of the setting.
+
+    Args:
+        weights: by name, (networks, …).
+        x: (networks, examples, …), or shared, (examples, …).
+        y: (networks, examples, …).
+
+    Yields:
+        The step, and for each network at how many steps so far its training loss rose, (networks,).
+    """
+    for value in weights.values():
+        value.requires_grad_()
+    checkpoints = {int(step) for step in setting.checkpoints(y.shape[1])}
+    before = torch.full((len(y),), torch.inf, device=y.device)
+    rises = torch.zeros(len(y), dtype=torch.int64, device=y.device)
+    for step in range(1, setting.total_steps(y.shape[1]) + 1):
+        losses = objective(outputs(model, weights, x, shared), y, setting)
+        gradients = torch.autograd.grad(losses.sum(), list(weights.values()))
+        with torch.no_grad():
+            for value, gradient in zip(weights.values(), gradients):
+                value.sub_(gradient, alpha=setting.learning_rate)
+            rises += losses > (1 + RISE) * before
+            before = losses.detach()
+        if step in checkpoints:
+            yield step, rises
+
+
+def test_losses(model: Network, weights: Named, resident: Resident, setting: Setting) -> Tensor:
+    """Test losses of stacked networks, (networks,)."""
+    with torch.no_grad():
+        found = outputs(model, weights, resident.inputs(resident.test_x), shared=True).double()
+        y = resident.test_y
+        return objective(found, y.expand(len(found), *y.shape), setting, plain=True)
+
+
+def partition_losses(settings: Sequence[Setting], population: int) -> Iterator[list[dict[str, float]]]:
+    """For each setting, at each of its checkpoints, the mean test loss over the blocks of a partition.
+
+    The first `population` examples of the seed's permutation are cut into blocks of n_data examples, and a
+    network is trained on each of them, all from the same initial weights.
+    """
+    for _, alike in groupby(settings, lambda one: replace(one, seed=0).run):
+        members = list(alike)
+        resident = Resident(dataset_of(members[0]), _device())
+        model = network(members[0], resident).eval()
+        size = max(1, STACKED // population)
+        for place in range(0, len(members), size):
+            yield from _partitions(members[place : place + size], population, resident, model)
+
+
+def _device() -> torch.device:
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _partitions(
+    settings: Sequence[Setting], population: int, resident: Resident, model: Network
+) -> list[list[dict[str, float]]]:
+    """The rows of a stack: the settings differ in their seeds."""
+    first, data = settings[0], dataset_of(settings[0])
+    blocks = population // (first.n_data or population)
+    orders = [data.order(one.seed_of("data"))[:population] for one in settings]
+    index = torch.stack([torch.from_numpy(order).view(blocks, -1) for order in orders]).flatten(0, 1)
+    index = index.to(resident.device)
+    x, y = resident.inputs(resident.train_x[index]).contiguous(), resident.train_y[index]
+    weights = {
+        name: value.repeat_interleave(blocks, 0).to(resident.device)
+        for name, value in drawn(settings, model).items()
+    }
+    rows: list[list[dict[str, float]]] = [[] for _ in settings]
+    n_params = sum(p.numel() for p in model.parameters())
+    with precision(first, resident.device):
+        for step, rises in descend(model, weights, x, y, first):
+            losses = test_losses(model, weights, resident, first).view(-1, blocks)
+            rose = (rises > 0).view(-1, blocks).sum(1)
+            for own, loss, count in zip(rows, losses.mean(1).tolist(), rose.tolist()):
+                counts = {"n_params": n_params, "networks": blocks, "networks_rose": count}
+                own.append({"step": step, "test_loss": loss, **counts})
+    return rows
