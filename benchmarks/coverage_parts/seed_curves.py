@@ -1,0 +1,114 @@
+"""Curves of several seeds with a known exponent, for the exponents of bahri2021 on a range chosen by rule.
+
+Every seed has a level and a slope of its own beside the scatter of single sizes, as networks with their own
+teachers and examples have. The three places of a row are three numbers of seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from scalinglab.errors import NotDetermined
+from scalinglab.papers.bahri2021 import exponents
+from scalinglab.papers.bahri2021.exponents import Exponent
+from scalinglab.papers.verdict import quantile
+
+Ends = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # low, high, truth, fit
+Law = Callable[[np.ndarray], np.ndarray]
+OCTAVES = 128.0 * 2 ** np.arange(8)
+SEEDS = (3, 8, 20)
+LEVEL, SLOPE, SCATTER = 0.1, 0.02, 0.03  # standard deviations over seeds, in ln loss
+
+
+def power(x: np.ndarray) -> np.ndarray:
+    return 3 * x**-0.5
+
+
+def with_floor(x: np.ndarray) -> np.ndarray:
+    """The floor is a third of the loss at the last size."""
+    return 3 * (x**-0.5 + 0.5 * OCTAVES[-1] ** -0.5)
+
+
+def flat_first(x: np.ndarray) -> np.ndarray:
+    """The loss of guessing up to about the third size."""
+    return (1 + (x / OCTAVES[2]) ** 2) ** -0.25
+
+
+def bending(x: np.ndarray) -> np.ndarray:
+    """The local exponent grows from 0.25 to 0.75 over all sizes."""
+    place = np.log(x / OCTAVES[0]) / np.log(OCTAVES[-1] / OCTAVES[0])
+    return np.asarray(np.exp(-np.log(OCTAVES[-1] / OCTAVES[0]) * (0.25 * place + 0.25 * place**2)))
+
+
+def drawn(rng: np.random.Generator, law: np.ndarray, sizes: np.ndarray, seeds: int) -> np.ndarray:
+    """Losses (seeds, sizes) around a law."""
+    level, slope = (s * rng.standard_normal((seeds, 1)) for s in (LEVEL, SLOPE))
+    scatter = SCATTER * rng.standard_normal((seeds, len(sizes)))
+    return np.asarray(law * np.exp(level + slope * np.log(sizes / sizes[0]) + scatter))
+
+
+def interval(found: list[tuple[Exponent, float]]) -> Ends:
+    """The intervals that the verdicts use."""
+    half = np.array([quantile(one.n) * one.stderr for one, _ in found])
+    value = np.array([one.value for one, _ in found])
+    return value - half, value + half, np.array([truth for _, truth in found]), value
+
+
+def losses_case(law: Law, sizes: np.ndarray = OCTAVES, exact: float | None = 0.5) -> Callable:
+    """The exponent of losses; without an exact one it is that of the law on the range that was chosen."""
+
+    def one(rng: np.random.Generator) -> Ends:
+        found = []
+        for seeds in SEEDS:
+            alpha = exponents.of_losses(sizes, drawn(rng, law(sizes), sizes, seeds))
+            there = sizes[alpha.chosen]
+            own = -np.polyfit(np.log(there), np.log(law(there)), 1)[0] if exact is None else exact
+            found.append((alpha, float(own)))
+        return interval(found)
+
+    return one
+
+
+def pair_case(rng: np.random.Generator) -> Ends:
+    """The difference 0.1 of the exponents of two curves of the same seeds."""
+    found = []
+    for seeds in SEEDS:
+        shared = drawn(rng, np.ones(len(OCTAVES)), OCTAVES, seeds)
+        a, b = (drawn(rng, OCTAVES**-e, OCTAVES, seeds) * shared for e in (0.5, 0.4))
+        own, other = exponents.of_several(OCTAVES, a, b)
+        less = exponents.less(own, other)
+        found.append((less.value, less.stderr * quantile(seeds)))
+    value, half = np.array(found).T
+    return value - half, value + half, np.full(len(SEEDS), 0.1), value
+
+
+def excess_case(second: float) -> Callable:
+    """Excess losses 1/D + second/D² with a scatter that falls as D^(−1/2), of 10, 20 and 50 draws."""
+    sizes = OCTAVES[2:]
+
+    def one(rng: np.random.Generator) -> Ends:
+        found = []
+        for draws in (10, 20, 50):
+            scatter = 0.3 * (sizes * sizes[0]) ** -0.5 * rng.standard_normal((draws, len(sizes)))
+            alpha = exponents.of_differences(sizes, 1 / sizes + second / sizes**2 + scatter)
+            if alpha is None:
+                raise NotDetermined("the differences are lost in noise")
+            found.append((alpha, 1.0))
+        return interval(found)
+
+    return one
+
+
+SEED_CASES: tuple[tuple[str, Callable[[np.random.Generator], Ends]], ...] = (
+    ("seeds, power law, 8 sizes × 3, 8, 20", losses_case(power)),
+    ("seeds, power law, 4 sizes × 3, 8, 20", losses_case(power, OCTAVES[:4])),
+    ("seeds, with a floor", losses_case(with_floor)),
+    ("seeds, flat at small sizes", losses_case(flat_first)),
+    ("seeds, nearly flat", losses_case(lambda x: x**-0.03, exact=0.03)),
+    ("seeds, bending: the exponent of its range", losses_case(bending, exact=None)),
+    ("seeds, difference of two exponents", pair_case),
+    ("draws, excess 1/D, 6 sizes × 10, 20, 50", excess_case(0.0)),
+    ("draws, excess 1/D + 100/D²", excess_case(100.0)),
+)
