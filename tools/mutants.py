@@ -42,7 +42,19 @@ from mutations import ROOT, Mutant, mutants_of
 RECORD = ROOT / ".mutants"
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.toml"
 PACKAGES = ("curves", "store", "laws", "sweep", "theory", "measure")
-COMMANDS = {  # tests of the commands over a package, below tests/
+TESTS_ELSEWHERE = {  # tests of a package outside its own folder, mostly of the commands over it
+    "answers": ("test_answer.py", "report/test_report.py"),
+    "cli": (
+        "test_answer.py", "test_deprecation.py", "data/test_fetch.py", "data/test_tables.py",
+        "explanations/test_stored_runs.py", "laws/test_noise.py", "sweep/test_command_line.py",
+    ),
+    "figures": ("cli/test_laws_cli.py", "laws/test_forms.py"),
+    "papers/bahri2021": (
+        "papers/test_bahri2021_exponents.py", "papers/test_bahri2021_images.py",
+        "papers/test_bahri2021_linear.py", "papers/test_bahri2021_variance.py",
+    ),
+    "readers": ("test_answer.py",),
+    "report": ("cli/test_laws_dynamics.py", "papers/test_demo_prediction.py"),
     "laws": (
         "test_answer.py", "cli/test_columns.py", "cli/test_laws_cli.py", "cli/test_laws_dynamics.py",
         "cli/test_plan_pool.py", "cli/test_same_numbers.py",
@@ -64,8 +76,15 @@ NO_TESTS = 5  # pytest's exit status where none was selected
 
 
 def sources(package: str) -> list[Path]:
-    """The files of a package."""
-    return sorted((ROOT / "src" / "scalinglab" / package).rglob("*.py"))
+    """The files of a package, of a folder in one, or of a module beside the packages."""
+    place = source(package)
+    return [place] if place.is_file() else sorted(place.rglob("*.py"))
+
+
+def source(package: str) -> Path:
+    """The folder of a package, or the file of a module."""
+    folder = ROOT / "src" / "scalinglab" / package
+    return folder if folder.is_dir() else folder.with_suffix(".py")
 
 
 # --- which tests execute a line -----------------------------------------------------------------
@@ -73,9 +92,9 @@ def sources(package: str) -> list[Path]:
 
 def units(package: str) -> list[Path]:
     """What is recorded at once: each file of tests of a package, and the examples in its docstrings."""
-    commands = [ROOT / "tests" / name for name in COMMANDS.get(package, ())]
+    elsewhere = [ROOT / "tests" / name for name in TESTS_ELSEWHERE.get(package, ())]
     own = sorted((ROOT / "tests" / package).rglob("test_*.py"))
-    return [*own, *commands, ROOT / "src" / "scalinglab" / package]
+    return [*own, *elsewhere, source(package)]
 
 
 def fingerprint(package: str, unit: Path) -> str:
@@ -120,14 +139,15 @@ class Executed:
     """A plugin of pytest that writes the time of each test that passed and the lines that it executed."""
 
     def __init__(self, package: str, root: Path, path: Path) -> None:
-        self.source, self.root, self.path = root / "src" / "scalinglab" / package, root, path
+        self.sources = [str(root / file.relative_to(ROOT)) for file in sources(package)]
+        self.root, self.path = root, path
         self.seconds: dict[str, float] = {}
 
     def pytest_sessionstart(self, session: Any) -> None:
         """Called by pytest before tests are collected, which is when lines run that run at import."""
         from coverage import Coverage
 
-        self.coverage = Coverage(data_file=None, source=[str(self.source)], config_file=False)
+        self.coverage = Coverage(data_file=None, include=self.sources, config_file=False)
         self.coverage.start()
 
     def pytest_runtest_setup(self, item: Any) -> None:
@@ -381,8 +401,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "packages", nargs="*", default=list(PACKAGES), help="packages; default: " + ", ".join(PACKAGES)
-    )
+        "packages", nargs="*", default=list(PACKAGES),
+        help="packages, folders in one or modules; default: " + ", ".join(PACKAGES),
+    )  # fmt: skip
     parser.add_argument("-n", "--number", type=int, default=60, help="mutants in all")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument(
@@ -404,8 +425,9 @@ def main() -> None:
     for mutant in sample(options.packages, options.number, options.seed):
         if mutant in earlier:
             continue
-        tests = covering[mutant.package].tests(mutant)
-        work.append((mutant, tests, sum(covering[mutant.package].seconds[test] for test in tests)))
+        known = next(c for package, c in covering.items() if ROOT / mutant.file in sources(package))
+        tests = known.tests(mutant)
+        work.append((mutant, tests, sum(known.seconds[test] for test in tests)))
     with tempfile.TemporaryDirectory() as scratch:
         jobs = [
             (work[k :: options.jobs], Path(tempfile.mkdtemp(dir=scratch)), options.slow)
