@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.fit import fit
@@ -98,8 +99,7 @@ def _same_direction(law: Law) -> None:
     """Refuse an accuracy as an error and an error as an accuracy: the fit would be a constant."""
     if law.form.name not in SECOND:
         return
-    steps = (np.sign(np.subtract.outer(v, v)) for v in (law.points.x, law.points.y))
-    trend = float(np.mean(np.prod(list(steps), axis=0)))  # about Kendall's τ
+    trend = float(stats.kendalltau(law.points.x, law.points.y).statistic)  # τ_b: ties count for neither side
     if trend * SECOND[law.form.name] < -0.5:
         other = next(name for name in SECOND if name != law.form.name)
         seen, expected = ("rises", "falls") if trend > 0 else ("falls", "rises")
