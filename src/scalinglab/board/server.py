@@ -98,10 +98,10 @@ def app(
     def show(_: Request) -> HTMLResponse:  # not async: Starlette runs it beside other requests
         return HTMLResponse(page.text(), headers={"Cache-Control": "no-store"})
 
-    def tell(_: Request) -> JSONResponse:
+    def status(_: Request) -> JSONResponse:
         return JSONResponse(state(store), headers={"Cache-Control": "no-store"})
 
-    routes = [Route("/", show, methods=["GET"]), Route("/status.json", tell, methods=["GET"])]
+    routes = [Route("/", show, methods=["GET"]), Route("/status.json", status, methods=["GET"])]
     return Starlette(routes=routes, middleware=[Middleware(Guard, names=tuple(hosts), token=token)])
 
 

@@ -81,7 +81,7 @@ def is_seed(column: Any) -> bool:
 
 
 def run_name(setting: Mapping[str, Any]) -> str:
-    """The name of a run: a hash of its setting, the same on every machine and in every session.
+    """The name of a run: a hash of its setting, the same on every machine and in every process.
 
     Missing values do not count, and 100 and 100.0 are the same.
 

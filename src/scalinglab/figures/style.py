@@ -66,7 +66,7 @@ class Sheet(Figure):
 
 
 def _makers(*classes: type) -> dict[str, Callable[..., Any]]:
-    """The public methods that a class of Matplotlib defines itself, but for those that only tell."""
+    """The public methods that a class of Matplotlib defines itself, but for getters."""
     found = {name: value for cls in classes for name, value in vars(cls).items() if isfunction(value)}
     return {name: value for name, value in found.items() if not name.startswith(("_", "get_"))}
 

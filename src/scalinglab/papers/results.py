@@ -145,13 +145,13 @@ def _parts() -> str:
 def trained_on(made: Reproduction) -> str:
     """The runs behind a reproduction, where they are kept, and what their training took; empty otherwise.
 
-    Beside a table of curves may lie a TOML document of the same name that tells where they were trained.
+    Beside a table of curves may lie a TOML document of the same name with where they were trained.
     """
     store = trained.kept().store
     if store is not None and store.is_file():
         beside = store.with_suffix(".toml")
-        told = tomllib.loads(beside.read_text()) if beside.is_file() else {}
-        place = told.get("gpu") or told.get("host")
+        facts = tomllib.loads(beside.read_text()) if beside.is_file() else {}
+        place = facts.get("gpu") or facts.get("host")
         return f" (runs: {place})" if place else ""
     found = trained.training(made.curves)
     if found is None:

@@ -371,14 +371,14 @@ class MeasuredSpectrum(Spectrum):
     def summary(self) -> str:
         """Sizes and exponents in words."""
         exponents = {"eigenvalues": "b, λ_k ~ k^-b", "target_power": "a, λ_k w_k² ~ k^-a"}
-        told = "the targets are all zero"
+        predictable = "the targets are all zero"
         if self.mean_square == 0:
             del exponents["target_power"]
         else:
             left = self.left_out_loss / self.mean_square
-            told = f"predicting each input from the others leaves {left:.3g} of the target's power"
+            predictable = f"predicting each input from the others leaves {left:.3g} of the target's power"
         resolved = len(self.population()[0])
-        lines = [f"kernel on {self.n_samples} inputs: {resolved} modes resolved; {told}"]
+        lines = [f"kernel on {self.n_samples} inputs: {resolved} modes resolved; {predictable}"]
         for of, name in exponents.items():
             try:
                 found = self.tail_exponent(of)

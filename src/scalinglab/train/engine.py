@@ -278,7 +278,7 @@ def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
     if device.type != "cuda":
         for job in jobs:
             for rows in job.work():
-                assert isinstance(rows, int)  # what a CPU is told is done at once
+                assert isinstance(rows, int)  # a CPU computes at once
                 yield from range(rows)
         return
     # the longest first, so that no single one is left at the end

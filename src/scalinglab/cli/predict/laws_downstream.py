@@ -86,8 +86,8 @@ def downstream(
     table.say("\n".join([both.summary(), *(f"note: {note}" for note in found.notes)]))
     for row in rows.to_dict("records"):
         where = ", ".join(f"{name} = {row[name]:.4g}" for name in names)
-        told = f"{asked.y} {row[asked.y]:.4g}, {score} {row[score]:.4g}"
-        table.say(f"  at {where}: {told}   {level:.0%} [{row['low']:.4g}, {row['high']:.4g}]")
+        values = f"{asked.y} {row[asked.y]:.4g}, {score} {row[score]:.4g}"
+        table.say(f"  at {where}: {values}   {level:.0%} [{row['low']:.4g}, {row['high']:.4g}]")
     document: dict[str, Any] = {
         "loss": both.loss.to_dict(), "score": both.score.to_dict(), "level": level,
         "predictions": rows.to_dict("records"), "notes": asked.notes(found.notes),

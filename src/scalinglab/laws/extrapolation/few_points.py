@@ -56,8 +56,8 @@ def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
     _refuse_steepening(data, at)
     assumed, mean = law.interval(at, level, of="measurement"), np.asarray(law.predict(at))
     low, high = FormError(law).averaged(Quantities.values(at[None]), mean, assumed, level, measured=True)
-    told = at <= furthest(data)
-    return mean, np.where(told, low, 0.0), np.where(told, high, np.inf)
+    determined = at <= furthest(data)
+    return mean, np.where(determined, low, 0.0), np.where(determined, high, np.inf)
 
 
 def furthest(data: Points) -> float:
@@ -74,7 +74,7 @@ def _refuse_steepening(data: Points, at: np.ndarray) -> None:
     if chance < SURPRISE:
         raise NotDetermined(
             f"the curve still steepens on log axes over its {data.sizes} sizes (p = {chance:.2g} for a power "
-            f"law with or without an offset): how far it falls beyond the largest cannot be told; "
+            f"law with or without an offset): how far it falls beyond the largest cannot be determined; "
             "measure larger sizes, 8 or more in all, or assume a form (laws.fit, --form)"
         )
 
@@ -102,8 +102,8 @@ def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.
         largest = data.x.max()
         raise NotDetermined(
             f"the {data.sizes} sizes cover a factor of {largest / data.x.min():.2g}: how the curve goes on "
-            f"{at.max() / largest:.3g} times beyond the largest cannot be told; measure smaller sizes, too, "
-            f"or ask for at most {furthest(data) / largest:.2g} times it"
+            f"{at.max() / largest:.3g} times beyond the largest cannot be determined; measure smaller sizes, "
+            f"too, or ask for at most {furthest(data) / largest:.2g} times it"
         )
     mean, low, high = ends(data, at, level)
     ratio = np.divide(high, low, out=np.full_like(high, np.inf), where=low > 0)

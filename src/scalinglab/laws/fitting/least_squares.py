@@ -385,7 +385,7 @@ def _step(
         weight = weight * np.minimum(1.0, problem.thresholds / np.maximum(np.abs(r), TINY))
     gradient = ((weight * r)[:, None] @ jacobian)[:, 0]
     hessian = jacobian.transpose(0, 2, 1) @ (weight[..., None] * jacobian)
-    # a parameter at its bound that wants to leave stays there
+    # a parameter at its bound whose step leads outside stays there
     held = ((z <= low) & (gradient > 0)) | ((z >= high) & (gradient < 0))
     diagonal = np.einsum("bpp->bp", hessian)
     # what has less effect than differences resolve has no slope to step by

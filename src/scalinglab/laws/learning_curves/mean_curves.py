@@ -113,8 +113,8 @@ ROW_COUNT = "repeat"  # the column in which readers count rows of equal settings
 
 def _rows_are_a_curve(table: Curves, x: str) -> bool:
     """Whether the rows of one size are points of one curve: the table tells neither runs nor progress."""
-    told = {*table.seed_columns, *table.progress_columns} - {ROW_COUNT, x}
-    return not told and (ROW_COUNT in table.frame or x in table.progress_columns)
+    named = {*table.seed_columns, *table.progress_columns} - {ROW_COUNT, x}
+    return not named and (ROW_COUNT in table.frame or x in table.progress_columns)
 
 
 def _mean_curve(

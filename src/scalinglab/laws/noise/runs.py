@@ -74,8 +74,8 @@ class Ends:
             if "parameterization" in self.frame
             else CLAIMS[NORMALIZED]
         )
-        told = {CLAIMS.get(self.x, CLAIMS[NORMALIZED]).get(str(scheme), float("nan")) for scheme in own}
-        return told.pop() if len(told) == 1 else float("nan")
+        claims = {CLAIMS.get(self.x, CLAIMS[NORMALIZED]).get(str(scheme), float("nan")) for scheme in own}
+        return claims.pop() if len(claims) == 1 else float("nan")
 
     def multiple(self) -> np.ndarray:
         """Our `width` at each of `widths`; NaN where the table has none."""
@@ -205,16 +205,16 @@ def assume(
         raise BadInput(
             f"parameterization {parameterization!r}: {nearest(parameterization, sgd_noise.SCHEMES)}"
         )
-    told = {"n_data": n_data, "parameterization": parameterization, "momentum": momentum}
-    told = {name: value for name, value in told.items() if value is not None}
-    for name, value in told.items():
+    given = {"n_data": n_data, "parameterization": parameterization, "momentum": momentum}
+    given = {name: value for name, value in given.items() if value is not None}
+    for name, value in given.items():
         if _known(curves.frame, name) and not curves.frame[name].eq(value).all():
             own = curves.frame[name].dropna().unique()
             raise BadInput(f"{name} = {value}: the table has {', '.join(map(str, own[:4]))}; leave it out")
-    if not told:
+    if not given:
         return curves
-    settings = [*curves.settings, *(name for name in told if name not in curves.settings)]
-    return Curves(curves.frame.assign(**told), settings=settings, names=curves.names)
+    settings = [*curves.settings, *(name for name in given if name not in curves.settings)]
+    return Curves(curves.frame.assign(**given), settings=settings, names=curves.names)
 
 
 def _last(curves: Curves, settings: list[str], share: float) -> pd.DataFrame:

@@ -163,7 +163,7 @@ def next_runs(
         candidates: sizes to choose from, (n, variables); by default a grid in the log around the points at
             hand, up to four times beyond the largest, and for a surface with as many examples per parameter
             as were tried, within a factor of two, and n_params within a factor of ten of the best for their
-            compute: nobody trains 65 B parameters on 2 B tokens to fit a law. Variables that are no sizes
+            compute, so that 65 B parameters on 2 B tokens are not proposed. Variables that are no sizes
             take the values that were tried.
         most: how many runs at most.
         seeds: how many runs at most of one size.

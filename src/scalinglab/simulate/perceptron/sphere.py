@@ -56,8 +56,8 @@ def fixed_norm(problem: Problem, sharpness: Any, tolerance: float = 1e-8, most: 
     observed = []
     for value in track(path(wanted), "fixed norm"):
         asked = value in wanted
-        goal = tolerance if asked else max(tolerance, 0.05)  # a stop on the way need not be a minimum
-        weights, certificate, steps = minimise(double, problem.examples, weights, float(value), goal, most)
+        allowed = tolerance if asked else max(tolerance, 0.05)  # a stop on the way need not be a minimum
+        weights, certificate, steps = minimise(double, problem.examples, weights, float(value), allowed, most)
         if asked:
             margins = double.margins(weights)
             loss = torch.nn.functional.softplus(-2 * value * margins).mean(dim=1) / value
@@ -74,8 +74,8 @@ def minimisers(problem: Problem, sharpness: float, tolerance: float = 1e-8, most
     double = problem.to(dtype=torch.float64)
     weights = _hebb(double)
     for value in path(np.array([sharpness])):
-        goal = tolerance if value == sharpness else max(tolerance, 0.05)
-        weights, _, _ = minimise(double, problem.examples, weights, float(value), goal, most)
+        allowed = tolerance if value == sharpness else max(tolerance, 0.05)
+        weights, _, _ = minimise(double, problem.examples, weights, float(value), allowed, most)
     return weights
 
 

@@ -98,8 +98,8 @@ class RayPool(Pool):
             except self._ray.exceptions.RayError:
                 continue  # the node went away meanwhile
             problems.append(problem or check_answer(store, token, name, hosts[name]))
-        if told := sorted({problem for problem in problems if problem}):
-            raise StoreError("; ".join(told))
+        if seen := sorted({problem for problem in problems if problem}):
+            raise StoreError("; ".join(seen))
 
     def _fits(self, resources: Mapping[str, float]) -> bool:
         """Whether a node has what a task needs."""

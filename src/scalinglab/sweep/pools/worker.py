@@ -23,7 +23,7 @@ from scalinglab.support import phases
 if TYPE_CHECKING:
     from scalinglab.sweep.runner import Runner
 
-_TOLD: dict[str, float] = {}  # seconds by phase that the driver knows of
+_REPORTED: dict[str, float] = {}  # seconds by phase in results so far
 
 
 def execute(task: dict[str, Any]) -> dict[str, Any]:
@@ -41,8 +41,8 @@ def execute(task: dict[str, Any]) -> dict[str, Any]:
             work(task, runner)
         else:
             done["probe"] = runner.probe(task["settings"], task["device"])
-        spent = {name: total - _TOLD.get(name, 0.0) for name, total in phases.SECONDS.items()}
-        _TOLD.update(phases.SECONDS)
+        spent = {name: total - _REPORTED.get(name, 0.0) for name, total in phases.SECONDS.items()}
+        _REPORTED.update(phases.SECONDS)
         return {"ok": True, "seconds": {name: round(s, 3) for name, s in spent.items() if s > 0.001}, **done}
     except Exception as error:
         return {"ok": False, "kind": kind(error), "text": traceback.format_exc(), "message": str(error)}
