@@ -30,8 +30,8 @@ def mix(key: Tensor | int, counter: Tensor | int) -> Tensor:
     elif isinstance(key, int):
         z = (counter + 1) * _GOLDEN + key
     else:
-        # (counter + 1) golden + key, with the key added first: a compiler that knows counters as positions
-        # would do the product in numbers without end, and find that they do not fit
+        # (counter + 1) golden + key, with the key added first: of positions, whose range it can bound,
+        # torch.compile would compute the product in unbounded integers, which do not fit into 64 bits
         z = (counter + 1 + key * _INVERSE) * _GOLDEN
     z = (z ^ ((z >> 30) & ((1 << 34) - 1))) * _FIRST
     z = (z ^ ((z >> 27) & ((1 << 37) - 1))) * _SECOND
