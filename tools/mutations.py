@@ -18,7 +18,7 @@ UNSEEN = {  # arguments whose value no result depends on
     **dict.fromkeys(
         ("color", "fontsize", "frameon", "linewidth", "lw", "markeredgewidth"), "how a figure looks"
     ),
-    **dict.fromkeys(("markersize", "ms", "zorder"), "the same"),
+    **dict.fromkeys(("dpi", "font", "margin", "marker", "markersize", "modebar", "ms", "zorder"), "the same"),
 }
 UNSEEN_CALLS = {
     "time.sleep": "how long a loop waits",
