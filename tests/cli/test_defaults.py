@@ -1,0 +1,63 @@
+"""An option that a command and its Python function share has one default."""
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import pytest
+import typer.main
+
+from scalinglab.cli import app
+
+FUNCTIONS = {
+    "laws fit": ("laws.fitting.fit", "fit"),
+    "laws surface": ("laws.surface", "fit"),
+    "laws extrapolate": ("laws.extrapolation.stacking", "extrapolate"),
+    "laws collapse": ("laws", "collapse"),
+    "laws dynamical": ("laws", "dynamical"),
+    "laws speedup": ("laws", "speedup"),
+    "laws noise": ("laws", "optimal_noise"),
+    "plan next": ("laws.planning.next_runs", "next_runs"),
+    "plan size-for": ("laws.planning.questions", "size_for"),
+    "plan gain-from": ("laws.planning.questions", "gain_from"),
+    "plan pool": ("laws.planning.pool", "sequence"),
+    "forecast make": ("laws.extrapolation.stacking", "extrapolate"),
+    "theory dmft": ("theory.dmft", "solve"),
+    "simulate random-features": ("simulate.random_features.dynamic", "train"),
+    "explain": ("explanations", "explain"),
+    "report": ("report", "write"),
+    "board": ("board.server", "serve"),
+}
+OF_THE_COMMAND = {"simulate random-features": {"n_params", "n_data"}}  # finite sizes, as an example
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Every command with its words."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), command
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, Any]:
+    return dict(commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_command_has_the_defaults_of_its_function(known: dict[str, Any], name: str):
+    module, function = FUNCTIONS[name]
+    signature = inspect.signature(getattr(import_module(f"scalinglab.{module}"), function))
+    theirs = {p.name: p.default for p in signature.parameters.values()}
+    ours = {p.name: p.default for p in known[name].params if p.name in theirs}
+    shared = [
+        option
+        for option, default in ours.items()
+        if isinstance(default, (bool, int, float, str))  # None: the command chooses by the table
+        and theirs[option] not in (None, inspect.Parameter.empty)
+        and option not in OF_THE_COMMAND.get(name, ())
+    ]
+    assert shared, f"{name} has no option with a default in common with {function}"
+    assert {option: ours[option] for option in shared} == {option: theirs[option] for option in shared}
