@@ -186,6 +186,16 @@ def test_sets_that_are_not_here_are_left_out(monkeypatch: pytest.MonkeyPatch):
         images.usable(["svhn"])
 
 
+def test_svhn_is_trained_where_it_is_here_with_its_own_cnn(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("scalinglab.data.available", lambda name: name in ("svhn", "mnist"))
+    s = images.scale_of("gpu")
+    found = {name: one["model_options"]["variant"] for name, one in images.by_loss(s, s.base).items()}
+    assert found == {
+        "mnist, cross-entropy": "bahri2021", "svhn, cross-entropy": "bahri2021-svhn",
+        "mnist, mse": "bahri2021", "svhn, mse": "bahri2021-svhn",
+    }  # fmt: skip
+
+
 def test_the_cnns_have_the_widths_of_table_1():
     rows = distributions.table1("smoke").table
     assert len(rows) == 14

@@ -263,7 +263,7 @@ def data_dimensions(dataset: str, s: images.Scale, scale: str) -> dict[str, dict
 
     It is kept with the run whose network is looked at, the one on most examples with seed 0.
     """
-    base = {**s.base, "dataset": dataset, "n_data": max(s.sizes), "seed": 0, "checkpoints_per_decade": 1}
+    base = {**images.on(dataset, s.base), "n_data": max(s.sizes), "seed": 0, "checkpoints_per_decade": 1}
     curves = trained.runs([base], "dimension", extra=dimensions_of(dataset, POINTS[scale]))
     last = curves.frame.sort_values("step").iloc[-1]
     return {

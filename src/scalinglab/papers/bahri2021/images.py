@@ -98,6 +98,7 @@ RESIDUAL: Setting = {
     **FAST,
 }  # fmt: skip
 WIDE: Setting = {**RESIDUAL, "depth": 28, "width": 10.0, "steps": 78_125, "compile": True}
+DATASETS = ("cifar10", "cifar100", "fashion-mnist", "mnist", "svhn")  # those that are on this machine
 PAPER_SIZES = tuple(round(50_000 / 2**k) for k in range(7, -1, -1))  # 391 … 50,000
 SCALES = {
     "smoke": Scale(
@@ -114,19 +115,18 @@ SCALES = {
         {**SHARED, "epochs": 5, "pool": 2, "test_size": 1000},
     ),
     "gpu": Scale(
-        ("cifar10", "cifar100", "fashion-mnist", "mnist"), "cifar100", "cifar10",
+        DATASETS, "cifar100", "cifar10",
         {**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6},
         PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 50_000,
         {"loss": "mse", "epochs": None, "steps": 7813}, 3,  # at few examples MSE still falls after 20 epochs
         (100, 20, 5), (0.0, 1.0, 2.0),
         ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[:4],
         {**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8},
-        ("cifar10", "cifar100", "fashion-mnist", "mnist"), (0.25, 0.5, 1.0, 2.0), 1500, 9,
+        DATASETS, (0.25, 0.5, 1.0, 2.0), 1500, 9,
     ),
     "paper": Scale(
-        ("cifar10", "cifar100", "fashion-mnist", "mnist", "svhn"), "cifar100", "cifar10", WIDE, PAPER_SIZES,
-        (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, {}, 3, (100, 20, 5, 2),
-        (0.0, 0.1, 0.2, 0.5, 1.0, 2.0),
+        DATASETS, "cifar100", "cifar10", WIDE, PAPER_SIZES, (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, {}, 3,
+        (100, 20, 5, 2), (0.0, 0.1, 0.2, 0.5, 1.0, 2.0),
         tuple((d, float(k)) for d in (10, 16, 28, 40) for k in (1, 2, 4, 8, 12)), PAPER_SIZES, WIDE,
     ),
 }  # fmt: skip
@@ -257,11 +257,12 @@ def draw(
     return figure, list(found.values())
 
 
-def below_one(scan: Scan, alpha: Exponent, symbol: str, network: str) -> Row:
+def below_one(scan: Scan, alpha: Exponent, symbol: str, network: str, where: str = "") -> Row:
     """An exponent against the paper's statement 0 < α < 1."""
+    name = "Wide ResNet" if scan.residual else network
     return Row(
         f"{scan.name}: {symbol}", alpha.value, alpha.stderr, alpha.n, expected=1.0, relation="<",
-        note=f"{network}; the paper: typically 0 < α < 1; {alpha.note}",
+        note=f"{name}{where}; the paper: typically 0 < α < 1; {alpha.note}",
     )  # fmt: skip
 
 
@@ -307,10 +308,16 @@ def by_loss(s: Scale, base: Setting, squared: bool = True) -> dict[str, Setting]
     """The network of the scale on every data set and with every loss, by name."""
     losses = {"cross-entropy": {"loss": "cross_entropy"}}
     losses |= {"mse": s.squared} if squared and s.squared else {}
+    here = usable(s.datasets)
     return {
-        f"{dataset}, {loss}": {**base, "dataset": dataset, **change}
-        for loss, change in losses.items() for dataset in usable(s.datasets)
-    }  # fmt: skip
+        f"{name}, {loss}": {**on(name, base), **change} for loss, change in losses.items() for name in here
+    }
+
+
+def on(dataset: str, base: Setting) -> Setting:
+    """A network on a data set: on SVHN the CNN of table 1 is another one."""
+    own = dataset == "svhn" and base.get("model_options") == TABLE_1["model_options"]
+    return {**base, "dataset": dataset} | ({"model_options": {"variant": "bahri2021-svhn"}} if own else {})
 
 
 def with_mse(s: Scale, residual: dict[str, Setting]) -> dict[str, Setting]:
@@ -360,10 +367,7 @@ def fig1_top_right(scale: str) -> Reproduction:
     found, curves = every_data_scan(scale)
     network = network_name(scale_of(scale).base)
     figure, alphas = draw(found, "resolution-limited in data", network, "examples D")
-    rows = [
-        below_one(scan, alpha, "α_D", "Wide ResNet" if scan.residual else network)
-        for scan, alpha in zip(found, alphas)
-    ]
+    rows = [below_one(*one, "α_D", network) for one in zip(found, alphas)]
     return Reproduction(curves, figure, tuple(rows))
 
 
@@ -386,10 +390,7 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     )  # fmt: skip
     network = s.base["model"].replace("_", " ")
     figure, alphas = draw(found, "resolution-limited in parameters", network, "parameters P")
-    rows = [
-        below_one(scan, alpha, "α_P", f"{'Wide ResNet' if scan.residual else network} at D = {s.width_data}")
-        for scan, alpha in zip(found, alphas)
-    ]
+    rows = [below_one(*one, "α_P", network, f" at D = {s.width_data}") for one in zip(found, alphas)]
     return Reproduction(curves, figure, tuple(rows))
 
 
@@ -397,18 +398,27 @@ def fig_s1(scale: str) -> Reproduction:
     """Loss and error, final and best, of the runs of Fig. 1 top-right."""
     found, curves = every_data_scan(scale)
     figure, axes = style.panels_for(len(found), 2, size=(4.8, 3.8))
-    rows = []
+    rows: list[Row] = []
     for axis, scan in zip(axes, found, strict=True):
-        style.loglog(axis, "examples D", "test loss or error", scan.name)
-        alphas = {metric: scan.exponent(metric) for metric in METRICS}
-        for (metric, alpha), color in zip(alphas.items(), style.PALETTE):
-            draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{metric}: {alpha}")
-        style.headroom(axis)
-        style.legend(axis, ncols=2, fontsize=7)
-        for metric, other in ALIKE:
-            name = f"{scan.name}: exponent of {metric} less that of {other}"
-            rows.append(difference(name, scan, scan, "the paper: similar scaling", metrics=(metric, other)))
+        rows += draw_metrics(axis, scan, scan.name)[1]
     return Reproduction(curves, figure, tuple(rows))
+
+
+def draw_metrics(axis: Any, scan: Scan, title: str) -> tuple[Exponent, list[Row]]:
+    """Draw all metrics of a scan against D; the exponent of the best loss, and rows that compare metrics."""
+    style.loglog(axis, "examples D", "test loss or error", title)
+    alphas = {metric: scan.exponent(metric) for metric in METRICS}
+    for (metric, alpha), color in zip(alphas.items(), style.PALETTE):
+        draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{metric}: {alpha}")
+    style.headroom(axis)
+    style.legend(axis, ncols=2, fontsize=7)
+    return alphas[METRICS[0]], [
+        difference(
+            f"{scan.name}: exponent of {metric} less that of {other}", scan, scan,
+            "the paper: similar scaling", metrics=(metric, other),
+        )
+        for metric, other in ALIKE
+    ]  # fmt: skip
 
 
 def fig_s3(scale: str) -> Reproduction:
@@ -440,17 +450,9 @@ def fig1_top_right_cnn(scale: str) -> Reproduction:
     """Loss against D of the CNN of damico2025, whose parameters outnumber the examples 200 times and more."""
     found = cnn_scans()
     figure, axes = style.panels(1, len(found), size=(4.4, 3.8))
-    rows = []
+    rows: list[Row] = []
     for axis, scan in zip(axes[0], found):
-        style.loglog(axis, "examples D", "test loss or error", f"CNN of damico2025 on {scan.name}")
-        alphas = {metric: scan.exponent(metric) for metric in METRICS}
-        for (metric, alpha), color in zip(alphas.items(), style.PALETTE):
-            draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{metric}: {alpha}")
-        style.headroom(axis)
-        style.legend(axis, ncols=2, fontsize=7)
-        rows.append(below_one(scan, alphas["best loss"], "α_D", "CNN of damico2025, Adam"))
-        for metric, other in ALIKE:
-            name = f"{scan.name}: exponent of {metric} less that of {other}"
-            rows.append(difference(name, scan, scan, "the paper: similar scaling", metrics=(metric, other)))
+        alpha, alike = draw_metrics(axis, scan, f"CNN of damico2025 on {scan.name}")
+        rows += [below_one(scan, alpha, "α_D", "CNN of damico2025, Adam"), *alike]
     curves = Curves(pd.read_csv(CNN_RUNS).assign(model="cnn"), source="train")
     return Reproduction(curves, figure, tuple(rows))
