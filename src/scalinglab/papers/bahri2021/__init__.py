@@ -152,6 +152,14 @@ ENTRIES = (
         gpu_hours=0.5,
     ),
     Entry(
+        "bahri2021/figS4-fresh",
+        "students of one teacher on fresh examples, trained as in the code of Sharma and Kaplan: loss "
+        "against model size, the exponent is 4/d",
+        scales=("smoke", "gpu"),
+        make="scalinglab.papers.bahri2021.fresh_students:fig_s4_fresh",
+        gpu_hours=0.1,
+    ),
+    Entry(
         "bahri2021/figS5",
         "depth hardly matters for data scaling, width does",
         scales=("smoke", "laptop", "gpu", "paper"),
