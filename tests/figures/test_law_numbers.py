@@ -1,0 +1,201 @@
+"""Figures of laws and their sections show the numbers of what was fitted; ticks, on axes of every length."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+
+from scalinglab.figures import laws, noise
+from scalinglab.figures.style import MUTED, PALETTE, PlainTicks, colors, panels
+from tests.figures.test_drawn_numbers import bars, estimate, legend, line, search, title
+
+X = np.array([1e3, 1e4, 1e5])
+
+
+def power_law(y: Any = (0.4, 0.2, 0.1), error: Any = None, log: bool = True, **more: Any) -> Any:
+    """A law y = 0.4 (x/1000)^-0.3 whose interval is open on both sides."""
+    usual = {
+        "points": SimpleNamespace(x=X, y=np.array(y), error=error),
+        "residuals": np.array([-0.02, 0.01, 0.04]),
+        "predict": lambda x: 0.4 * (x / 1e3) ** -0.3, "log": log, "unidentified": "", "exponent": 0.3,
+        "interval": lambda x, level: (np.full_like(x, -np.inf), np.full_like(x, np.inf)),
+        "form": SimpleNamespace(name="power_law", exponent="exponent"),
+        "parameter_intervals": {"exponent": (0.2, 0.45)},
+    }  # fmt: skip
+    return SimpleNamespace(**{**usual, **more})
+
+
+def heights(axis: Any) -> list[tuple[float, float]]:
+    """The lowest and highest places of each band."""
+    drawn = [c for c in axis.collections if not isinstance(c, LineCollection)]
+    return [(c.get_paths()[0].vertices[:, 1].min(), c.get_paths()[0].vertices[:, 1].max()) for c in drawn]
+
+
+def test_a_law_is_solid_over_its_points_dashed_beyond_and_its_open_interval_leaves_them_visible():
+    top, below = laws.law(power_law(), y="test error", title="fit").axes
+    solid, dashed = line(top, "power law"), next(d for d in top.lines if d.get_linestyle() == "--")
+    assert solid.get_xdata()[0] == pytest.approx(1e3 / 1.2)
+    assert solid.get_xdata()[-1] <= 1e5 < dashed.get_xdata()[0]
+    assert dashed.get_xdata()[-1] == pytest.approx(3e5)
+    assert len(solid.get_xdata()) + len(dashed.get_xdata()) == 60
+    assert heights(top) == [(pytest.approx(0.1 / 30), pytest.approx(3 * 0.4 * 1.2**0.3))]
+    assert [text.get_text() for text in top.texts] == ["exponent 0.300 [0.200, 0.450]"]
+    assert (top.get_yscale(), top.get_ylabel(), title(top)) == ("log", "test error", "fit")
+    residuals = next(d for d in below.lines if len(d.get_ydata()) == 3)
+    assert residuals.get_ydata().tolist() == pytest.approx([-2, 1, 4])
+    assert below.get_ylim() == (pytest.approx(-1.15 * 4), pytest.approx(1.15 * 4))
+    zero = next(d for d in below.lines if len(d.get_ydata()) == 2)
+    assert (list(zero.get_ydata()), zero.get_color()) == ([0, 0], PALETTE[0])
+
+
+def test_a_law_below_zero_has_a_linear_axis_and_room_for_three_times_its_span():
+    top, below = laws.law(power_law(y=(0.4, 0.2, -0.1), log=False)).axes
+    highest = 0.4 * 1.2**0.3
+    span = highest + 0.1
+    assert top.get_yscale() == "linear"
+    assert heights(top) == [(pytest.approx(-0.1 - 3 * span), pytest.approx(highest + 3 * span))]
+    assert below.get_ylabel() == "residual"
+    assert below.get_ylim()[1] == pytest.approx(1.15 * 0.04)
+
+
+def test_predictions_have_their_intervals_and_residuals_the_errors_of_the_points():
+    error = np.array([0.04, 0.01, 0.01])
+    place = laws.Predicted(np.array([1e6]), np.array([0.05]), np.array([0.04]), np.array([0.07]))
+    top, below = laws.law(power_law(error=error), level=0.9, predicted=[place]).axes
+    assert next(d for d in top.lines if d.get_linestyle() == "--").get_xdata()[-1] == pytest.approx(1.2e6)
+    assert [[pytest.approx(0.04), pytest.approx(0.07)]] in bars(top)
+    assert legend(top) == ["power law", "predicted, 90%", "measured"]
+    assert np.array(bars(below)).ravel() == pytest.approx([-12, 8, -4, 6, -6, 14])  # ± 100 error / y
+    assert below.get_ylim()[1] == pytest.approx(1.15 * 14)
+
+
+def test_several_laws_name_their_slopes_and_a_law_of_the_complement_brings_its_points():
+    other = power_law(y=(0.6, 0.8, 0.9), unidentified="five parameters, three points")
+    top, below = laws.law(power_law(), other).axes
+    assert legend(top) == [
+        "power law, exponent 0.300 [0.200, 0.450]", "power law, exponent not identified", "measured",
+    ]  # fmt: skip
+    measured = [d.get_ydata().tolist() for d in top.lines if d.get_marker() == "o"]
+    assert measured == [[0.4, 0.2, 0.1], [0.6, 0.8, 0.9]]
+    assert not top.texts
+    zero = next(d for d in below.lines if len(d.get_ydata()) == 2)
+    assert zero.get_color() == MUTED
+    assert [d.get_color() for d in below.lines if d.get_marker() == "o"] == list(PALETTE[:2])
+    same = laws.law(power_law(), power_law()).axes[0]
+    assert len([d for d in same.lines if d.get_marker() == "o"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("exponent", "text"),
+    [(None, ""), (0.5, "exponent 0.300, held"), ("exponent", "exponent 0.300 [0.200, 0.450]")],
+)
+def test_the_slope_in_words(exponent: object, text: str):
+    assert laws._slope_text(power_law(form=SimpleNamespace(name="form", exponent=exponent))) == text
+
+
+# --- sections of a law of several variables ----------------------------------------------------------------
+
+
+def several(bits: Any, losses: float = 10.0, log: bool = True) -> Any:
+    """Losses at three n_params, two n_data and these bits."""
+    x = np.array([v.ravel() for v in np.meshgrid([1e8, 1e9, 1e10], [1e9, 1e10], bits, indexing="ij")], float)
+    y = np.geomspace(1, losses, x.shape[1])
+    form = SimpleNamespace(name="precision", variables=("n_params", "n_data", "bits"))
+    law = SimpleNamespace(
+        points=SimpleNamespace(x=x, y=y), form=form, log=log, residuals=np.full(len(y), 0.01)
+    )
+    return SimpleNamespace(law=law, predict=lambda n, d, p: n / 1e8 + d / 1e9 + p)
+
+
+def test_a_law_of_several_variables_is_drawn_along_the_one_that_is_no_size():
+    left, right = laws.sections(several([4, 8, 16])).axes
+    assert (left.get_xlabel(), left.get_xscale(), left.get_yscale()) == ("bits", "linear", "log")
+    assert left.get_legend().get_title().get_text() == "6 of 6 settings"
+    assert legend(left)[0] == "n_params 1e+08, n_data 1e+09"
+    curves = [d for d in left.lines if len(d.get_xdata()) == 80]
+    assert [(d.get_ydata()[0], d.get_ydata()[-1]) for d in curves][:2] == [(6, 18), (15, 27)]
+    assert title(left) == "precision"
+    assert (right.get_ylabel(), right.lines[1].get_ydata()[0]) == ("residual / %", pytest.approx(1.0))
+
+
+@pytest.mark.parametrize(
+    ("bits", "along", "losses", "log", "scales"),
+    [
+        ((4, 8, 16), "n_params", 3.9, True, ("log", "linear")),  # a size; a span of less than 4
+        ((1, 5, 30), None, 4.1, True, ("linear", "log")),
+        ((1, 5, 31), None, 4.1, False, ("log", "linear")),  # more than 30 times; residuals are not of logs
+        ((0, 5, 31), None, 4.1, True, ("linear", "log")),
+    ],
+)
+def test_a_section_has_log_axes_for_sizes_and_wide_ranges(bits, along, losses, log, scales):
+    left = laws.sections(several(bits, losses, log), along=along).axes[0]
+    assert (left.get_xscale(), left.get_yscale()) == scales
+
+
+def test_settings_that_were_run_once_are_drawn_against_the_law():
+    fitted = several([4])
+    fitted.law.points.x = np.array([[1e8, 1e9, 1e10], [1e9, 2e9, 3e9], [4, 5, 6.0]])
+    fitted.law.points.y, fitted.law.residuals = np.array([6.0, 17.0, 109.0]), np.zeros(3)
+    left, right = laws.sections(fitted, loss="test loss").axes
+    drawn = next(d for d in left.lines if d.get_marker() == "o")
+    assert (drawn.get_xdata().tolist(), drawn.get_ydata().tolist()) == ([6, 17, 109], [6, 17, 109])
+    assert left.lines[0].get_slope() == 1
+    assert (left.get_xlabel(), left.get_ylabel()) == ("test loss of the law", "test loss measured")
+    assert list(right.lines[0].get_ydata()) == [0, 0]
+
+
+# --- ticks, colours, noise ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ends", "powers"), [((1.0, 3.9), None), ((1.0, 4.0), [1.0]), ((0.5, 1.5), None), ((0.2, 20), [1, 10])]
+)
+def test_a_short_log_axis_has_even_ticks_and_a_long_one_powers_of_ten(ends, powers):
+    axis = panels()[1][0, 0]
+    axis.set(xscale="log", xlim=ends)
+    axis.xaxis.set_major_locator(PlainTicks())
+    seen = [tick for tick in axis.get_xticks() if ends[0] <= tick <= ends[1]]
+    if powers is not None:
+        assert seen == powers
+        return
+    steps = np.diff(seen)
+    assert steps == pytest.approx(np.full(len(steps), steps[0]))
+    assert 3 <= len(seen) <= 6
+
+
+def test_colours_of_sizes_go_from_a_tenth_to_nine_tenths_of_the_map():
+    import matplotlib as mpl
+
+    shades = [mpl.colormaps["viridis"](share) for share in (0.1, 0.5, 0.9)]
+    assert colors([1, 2, 3], "viridis") == shades
+    assert colors([1], "viridis") == shades[:1]
+
+
+def test_the_power_of_the_optimum_has_a_band_between_the_ends_of_its_interval():
+    axis = panels()[1][0, 0]
+    noise.draw_optimum(axis, search())
+    band = next(c for c in axis.collections if not isinstance(c, LineCollection))
+    corners = band.get_paths()[0].vertices
+    right = corners[corners[:, 0] == corners[:, 0].max()]
+    factor = 2 * 1.15 / np.sqrt(2)  # from the middle of the widths to the end of the line
+    assert right[:, 1].min() == pytest.approx(np.sqrt(18) * factor**0.5)
+    assert right[:, 1].max() == pytest.approx(np.sqrt(18) * factor**1.1)
+
+
+@pytest.mark.parametrize(
+    ("critical", "end"), [(np.nan, 1.5 * 160), (1e9, 1.5 * 1600), (4.0, 1.5 * 16), (64.0, 1.5 * 128)]
+)
+def test_advice_counts_widths_in_the_units_of_the_paper_and_draws_them_to_the_critical_one(critical, end):
+    found = SimpleNamespace(
+        found=search(), width=8.0, widening_factor=16.0, noise=estimate(12.0, 10.0, 15.0), scheme="ntk",
+        critical_width=estimate(critical), batch_size_there=estimate(32.0, 20.0, 50.0), learning_rate=0.1,
+    )  # fmt: skip
+    left, right = noise.advice(found).axes
+    stars = [d for axis in (left, right) for d in axis.lines if d.get_marker() == "*"]
+    assert [(d.get_xdata()[0], d.get_ydata()[0]) for d in stars] == [(16.0, 12.0), (16.0, 32.0)]
+    batch = line(right, "at learning rate 0.1")
+    assert (batch.get_xdata()[0], batch.get_xdata()[-1]) == (pytest.approx(1), pytest.approx(end))
+    level = next(d for d in right.lines if d.get_linestyle() == "--")
+    assert list(level.get_ydata()) == [1, 1]
