@@ -447,6 +447,9 @@ def test_bits_are_those_of_splitmix64() -> None:
     assert [int(bits) % (1 << 64) for bits in mix(7, torch.tensor(counters))] == [
         splitmix(7, counter) for counter in counters
     ]
+    for place, counter in enumerate(counters):
+        found = mix(torch.tensor(keys), counter)
+        assert [int(bits) % (1 << 64) for bits in found] == [row[place] for row in expected]
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from scalinglab import nets
-from scalinglab.train.kernels.gpu_layers import HalvingPool, PatchConv, patches_conv2d, rewritten
+from scalinglab.train.kernels.gpu_layers import HalvingPool, PatchConv, _halves, patches_conv2d, rewritten
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -48,6 +48,19 @@ def test_halves_are_pooled_as_pytorch_does_with_ties() -> None:
     found, wanted = halves(x, HalvingPool(2)), halves(x, nn.MaxPool2d(2))
     assert torch.equal(found[0], wanted[0])
     assert torch.equal(found[1], wanted[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "halving"),
+    [
+        ({}, True), ({"kernel_size": (2, 2), "stride": (2, 2)}, True), ({"kernel_size": 3}, False),
+        ({"kernel_size": (2, 3)}, False), ({"stride": 1}, False), ({"stride": (2, 1)}, False),
+        ({"padding": 1}, False), ({"dilation": 2}, False), ({"ceil_mode": True}, False),
+        ({"return_indices": True}, False),
+    ],
+)  # fmt: skip
+def test_only_windows_of_two_by_two_side_by_side_are_halves(options: dict, halving: bool) -> None:
+    assert _halves(nn.MaxPool2d(**{"kernel_size": 2, "stride": 2, **options})) == halving
 
 
 def test_a_pool_passes_nan_on() -> None:
