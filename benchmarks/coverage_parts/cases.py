@@ -406,7 +406,7 @@ CASES = (
     Case("kernel on 200 inputs, b = 1.5, a = 1.5: b, a", kernel_case(200, 1.5, 1.5)),
     Case("kernel on 400 inputs, b = 1.5, a = 1.5: b, a", kernel_case(400, 1.5, 1.5)),
     Case("kernel on 400 inputs, b = 2, a = 1.3: b, a", kernel_case(400, 2.0, 1.3)),
-    *(Case(name, one, wanted=SMALL) for name, one in SEED_CASES),
+    *(Case(name, one, asked, SMALL) for name, one, asked in SEED_CASES),
     Case("misspecified: over forms (extrapolate)", over_forms_case),
     Case("misspecified: power law alone", wrong_form_case("power_law"), asked=False),
     Case("misspecified: offset alone", wrong_form_case("power_law_offset"), asked=False),
