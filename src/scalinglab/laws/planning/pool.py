@@ -19,7 +19,7 @@ affordable experiment would reduce the standard deviation in the target by `tole
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -162,55 +162,87 @@ def sequence(
     """
     chosen_form = forms.get(form)
     pool, costs, target = _checked(pool, costs, target, len(chosen_form.variables), budget)
-    index: list[int] = []
-    values = np.zeros((0, 1))
+    done = _Done(costs, budget)
     if start is not None:
-        index = [int(i) for i in start[0]]
-        values = np.asarray(start[1], float).reshape(len(index), -1)
-    left = budget - float(costs[index].sum())
+        done.add(start[0], start[1])
+    _run_pilots(done, measure, chosen_form, pool, target, budget)
+    while True:
+        laws = _fits(chosen_form, pool[done.index], done.values, options or {})
+        free = np.setdiff1d(np.arange(len(pool)), done.index)
+        free = free[costs[free] <= done.left]
+        if not len(free):
+            stopped = "the budget is spent"
+            break
+        if laws:
+            places = _next_batch(laws, pool, target, done, float(costs[free].min()), tolerance)
+        else:  # too few sizes for a fit yet
+            found = pilot(
+                pool,
+                costs,
+                target,
+                budget=done.left,
+                count=1,
+                zeros=bool(chosen_form.zeros),
+                taken=done.index,
+            )
+            places = found.index if len(found.index) else free[np.argsort(costs[free])[:1]]
+        if not len(places):
+            stopped = f"no affordable experiment saves {tolerance:.0%} of the error in the target"
+            break
+        done.add(places, measure(places))
+    return SequenceResult(np.array(done.index), done.values, budget - done.left, laws, stopped)
 
-    def run(places: np.ndarray) -> None:
-        nonlocal values, left
-        new = np.asarray(measure(places), float).reshape(len(places), -1)
-        values = np.vstack([values, new]) if index else new
-        index.extend(int(i) for i in places)
-        left -= float(costs[places].sum())
 
-    wanted, zeros = len(chosen_form.parameters) + 1, bool(chosen_form.zeros)
-    share = PILOT_SHARE
-    while len(index) < wanted and left >= _cheapest(costs, index):
+@dataclass
+class _Done:
+    """Experiments that were run, in their order, what was measured, and what is left of the budget."""
+
+    costs: np.ndarray
+    left: float
+    index: list[int] = field(default_factory=list)
+    values: np.ndarray = field(default_factory=lambda: np.zeros((0, 1)))
+
+    def add(self, places: Sequence[int] | np.ndarray, values: Any) -> None:
+        """Count experiments as run."""
+        new = np.asarray(values, float).reshape(len(places), -1)
+        self.values = np.vstack([self.values, new]) if self.index else new
+        self.index += [int(i) for i in places]
+        self.left -= float(self.costs[list(places)].sum())
+
+
+def _run_pilots(
+    done: _Done, measure: Callable[[np.ndarray], Any], form: Form, pool: np.ndarray, target: np.ndarray,
+    budget: float,
+) -> None:  # fmt: skip
+    """Run one experiment more than the form has parameters, for `PILOT_SHARE` of the budget if possible."""
+    wanted, share = len(form.parameters) + 1, PILOT_SHARE
+    while len(done.index) < wanted and done.left >= (cheapest := _cheapest(done.costs, done.index)):
         found = pilot(
-            pool, costs, target, budget=max(left - (1 - share) * budget, _cheapest(costs, index)),
-            count=wanted - len(index), zeros=zeros, taken=index,
+            pool, done.costs, target, budget=max(done.left - (1 - share) * budget, cheapest),
+            count=wanted - len(done.index), zeros=bool(form.zeros), taken=done.index,
         )  # fmt: skip
         if len(found.index):
-            run(found.index)
+            done.add(found.index, measure(found.index))
         elif share == 1.0:
             break
         share = 1.0  # what half of the budget does not pay for is paid for by the rest
-    stopped = ""
-    laws: tuple[Law, ...] = ()
-    while not stopped:
-        laws = _fits(chosen_form, pool[index], values, options or {})
-        free = np.setdiff1d(np.arange(len(pool)), index)
-        free = free[costs[free] <= left]
-        if not len(free):
-            stopped = "the budget is spent"
-        elif not laws:  # too few sizes for a fit yet
-            found = pilot(pool, costs, target, budget=left, count=1, zeros=zeros, taken=index)
-            run(found.index if len(found.index) else free[np.argsort(costs[free])[:1]])
-        else:
-            spend = max(SHARE * left, float(costs[free].min()))
-            found = choose(laws, pool, costs, target, budget=spend, taken=index, tolerance=tolerance)
-            if not len(found.index) and spend < left:
-                found = choose(
-                    laws, pool, costs, target, budget=left, taken=index, tolerance=tolerance, most=1
-                )
-            if len(found.index):
-                run(found.index)
-            else:
-                stopped = f"no affordable experiment saves {tolerance:.0%} of the error in the target"
-    return SequenceResult(np.array(index), values, budget - left, laws, stopped)
+
+
+def _next_batch(
+    laws: tuple[Law, ...],
+    pool: np.ndarray,
+    target: np.ndarray,
+    done: _Done,
+    cheapest: float,
+    tolerance: float,
+) -> np.ndarray:
+    """The best experiments for `SHARE` of what is left, else the best one for all of it; empty where none."""
+    spend = max(SHARE * done.left, cheapest)
+    given: dict[str, Any] = {"taken": done.index, "tolerance": tolerance}
+    found = choose(laws, pool, done.costs, target, budget=spend, **given)
+    if not len(found.index) and spend < done.left:
+        found = choose(laws, pool, done.costs, target, budget=done.left, most=1, **given)
+    return found.index
 
 
 def _cheapest(costs: np.ndarray, taken: Sequence[int]) -> float:
