@@ -17,7 +17,8 @@ def required() -> list[tuple[str, str, str | None]]:
     """Every call of `require` with constant arguments: where it stands, the module, the extra."""
     found = []
     for path in sorted((ROOT / "src").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)) if "require(" in source else ():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require":
                 module, extra = (getattr(argument, "value", "?") for argument in node.args[:2])
                 if isinstance(module, str):
