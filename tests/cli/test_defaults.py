@@ -1,7 +1,6 @@
 """An option that a command and its Python function share has one default."""
 
 import inspect
-from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 import typer.main
 
 from scalinglab.cli import app
+from tests.cli.test_cli import commands
 
 FUNCTIONS = {
     "laws fit": ("laws.fitting.fit", "fit"),
@@ -32,18 +32,9 @@ FUNCTIONS = {
 OF_THE_COMMAND = {"simulate random-features": {"n_params", "n_data"}}  # finite sizes, as an example
 
 
-def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Every command with its words."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, (*path, name))
-        else:
-            yield " ".join((*path, name)), command
-
-
 @pytest.fixture(scope="module")
 def known() -> dict[str, Any]:
-    return dict(commands(typer.main.get_command(app)))
+    return {" ".join(path): command for path, command in commands(typer.main.get_command(app))}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
