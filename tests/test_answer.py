@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import scalinglab as sl
-from scalinglab import answers
 from scalinglab.answers import Answers
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
+from scalinglab.readers.units import doubts
 
 
 def runs(sizes: int = 5, data: int = 5, noise: float = 0.004, seed: int = 0) -> pd.DataFrame:
@@ -334,15 +334,15 @@ def test_the_plan_speaks_of_the_interval_that_was_printed():
 
 def test_sizes_in_other_units_are_doubted():
     small = runs(4, 4).assign(params=lambda t: t.params / 1e6, tokens=lambda t: t.tokens / 1e9)
-    assert "'params (M)'" in answers.doubts(sl.read(small))[0]
+    assert "'params (M)'" in doubts(sl.read(small))[0]
     counted = runs(4, 4).assign(flops=lambda t: 8.4 * t.params * t.tokens)
-    assert "1.4 times as many" in answers.doubts(sl.read(counted))[0]
-    assert not answers.doubts(sl.read(runs(4, 4).assign(flops=lambda t: 6 * t.params * t.tokens)))
+    assert "1.4 times as many" in doubts(sl.read(counted))[0]
+    assert not doubts(sl.read(runs(4, 4).assign(flops=lambda t: 6 * t.params * t.tokens)))
     read_off = sl.read(
         runs(4, 4).rename(columns={"tokens": "n_data"}).assign(n_data=lambda t: t.n_data / 1e3)
     )
     assert read_off.data_unit == "examples"
-    assert not answers.doubts(read_off)  # 4.6e8 and a fraction is not in millions
+    assert not doubts(read_off)  # 4.6e8 and a fraction is not in millions
 
 
 def test_answers_print_as_sentences():

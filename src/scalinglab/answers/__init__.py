@@ -1,0 +1,79 @@
+"""One answer from a table: `answer(table, compute=None)`.
+
+What a practitioner came for, in sentences with units: the exponent and how sure it is, whether it is a power
+law at all, what ten times as much gives, the compute-optimal model, which run to make next and whether it is
+worth it. A question that the data do not answer gets the sentence that says why. Every sentence carries the
+command that shows more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from scalinglab import readers
+from scalinglab.answers.curve import of_curve
+from scalinglab.answers.result import Answers, Statement, arguments, at_place
+from scalinglab.answers.surface import of_surface
+from scalinglab.curves import Curves
+from scalinglab.curves.columns import measure_of
+from scalinglab.errors import BadInput
+from scalinglab.laws.fitting.data.from_curves import DATA_SEEN
+
+MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
+SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
+__all__ = ["SIZES", "Answers", "Statement", "answer", "arguments", "at_place"]
+
+
+def answer(
+    table: Any, compute: float | None = None, *, x: str | None = None, y: str | None = None,
+    settings: Iterable[str] = (), **columns: str,
+) -> Answers:  # fmt: skip
+    """What a table of runs says, in sentences.
+
+    Args:
+        table: a `Curves`, a DataFrame, or the path of a table, a store or a folder of logs.
+        compute: FLOPs at which the compute-optimal model is wanted; ten times the largest run by default.
+        x: the column of sizes; by default n_params and n_data together where both vary.
+        y: the column that was measured; by default the test error, test loss or accuracy that the table
+            has, as in `scalinglab.laws.fit`.
+        settings, columns: as in `scalinglab.read`.
+
+    >>> import numpy as np, pandas as pd
+    >>> n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 5)))
+    >>> loss = (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * np.tile([1.001, 0.999, 1.0, 1.001, 0.999], 5)
+    >>> found = answer(pd.DataFrame({"n_params": n, "tokens": d, "loss": loss}), compute=1e22)
+    >>> found["compute-optimal"].startswith("For 1e+22 FLOPs")
+    True
+    """
+    declared = [*settings]
+    given = isinstance(table, Curves) and not columns and not declared
+    curves = table if given else readers.read(table, settings=[*declared, *([x] if x else [])], **columns)
+    path = os.fspath(table) if isinstance(table, (str, os.PathLike)) else "TABLE.csv"
+    place = arguments(path, [f"{ours}={theirs}" for ours, theirs in columns.items()])
+    measured = curves.resolve(y) if y else _measured(curves)
+    varied = [c for c in SIZES if c in curves.frame and curves.frame[c].nunique() > 1]
+    seen = any(name in varied for name in DATA_SEEN)  # a run of one length still sees more data as it goes
+    if x is None and "n_params" in varied and ("n_data" in varied or (seen and "n_data" in curves.frame)):
+        return of_surface(curves, measured, compute, place)
+    size = curves.resolve(x) if x else next(iter(varied), None)
+    if size is None:
+        raise BadInput(
+            f"no size varies in this table: it has none of {', '.join(SIZES)} with two values or more; name "
+            "the column of sizes with x= (--x)"
+        )
+    return of_curve(curves, size, measured, place)
+
+
+def _measured(curves: Curves) -> str:
+    for name in (measure_of(curves.frame), *MEASURED):
+        if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():
+            return curves.resolve(name)
+    if len(curves.measurement_columns) == 1:
+        return str(curves.measurement_columns[0])
+    others = ", ".join(curves.measurement_columns) or "nothing"
+    raise BadInput(
+        f"no column is known to be a loss, an error or an accuracy (measured: {others}): name it with y= "
+        "(--y), or say what columns are with --column test_loss=THEIRS"
+    )

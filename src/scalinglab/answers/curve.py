@@ -1,0 +1,115 @@
+"""Answers from runs of one size: the law of one variable."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+
+from scalinglab.answers.result import Answers, Statement
+from scalinglab.answers.words import FURTHER, finite, next_sentence, sentence, sized
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
+from scalinglab.laws.fitting import fit as fitting
+from scalinglab.laws.fitting.data import rising
+from scalinglab.laws.fitting.data.from_curves import Table, points_of
+from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.planning import questions
+from scalinglab.laws.planning.next_runs import NextRuns
+from scalinglab.support.words import count, counted
+
+UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
+
+
+def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
+    """The sentences on y against the sizes x; `place` names the table in commands."""
+    table, lost = finite(points_of(curves, x, y), y)
+    unit = curves.data_unit if x in ("n_data", "tokens") else UNITS.get(x, x)
+    sizes, values = table.x, table.y
+    if unit == curves.data_unit and sizes.max() <= 1:  # a share of the data
+        unit = x
+    asked = f"{place} {shlex.join(['--x', x, '--y', y])}{' --drop-bad' if lost else ''}"
+    ends = f"{count(sizes.min())} to {count(sizes.max())}{'' if unit == x else f' {unit}'}"
+    said = [Statement(
+        "read",
+        f"{counted(len(np.unique(table.runs)), 'run')} at {counted(len(np.unique(sizes)), 'value')} of {x}, "
+        f"{ends}; {y} from {values[np.argmin(sizes)]:.4g} to {values[np.argmax(sizes)]:.4g}.{lost}",
+        f"scalinglab report {place}",
+    )]  # fmt: skip
+    law: Law | None = None
+    further: Extrapolation | None = None
+    planned: NextRuns | None = None
+    shown = y
+    try:
+        if rising.is_complement(sizes, values, (x, y)):
+            values, shown = 1 - values, f"1 - {y}"
+        law = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
+        said.append(Statement("exponent", _exponent(law, shown, x), f"scalinglab laws fit {asked}"))
+        straight = f"A power law? {_straight(table, values, law)}"
+        said.append(Statement("power law", straight, f"scalinglab plan bend {asked}"))
+        budget, at = float(sizes.max()), FURTHER * float(sizes.max())
+        further = extrapolate(sizes, table.y, at=at)
+        said.append(Statement(
+            "ten times",
+            f"Ten times as much, {sized(at, unit, x)}: {y} = {further.mean[0]:.4g} "
+            f"(95 % of runs like these: {further.low[0]:.4g} to {further.high[0]:.4g}).",
+            f"scalinglab laws extrapolate {asked} --at {at:g}",
+        ))  # fmt: skip
+        part = shown != y
+        planned, text = next_sentence(
+            lambda: questions.next_runs(curves, x=x, y=y, budget=budget, at=at, nan_policy="drop"),
+            unit,
+            x,
+            shown if part else "",
+        )
+        command = f"scalinglab plan next {asked} --at {at:g} --budget {budget:g}"
+        said.append(Statement("next run", text, command))
+    except ScalinglabError as reason:
+        topic = "exponent" if law is None else "ten times"
+        said.append(Statement(topic, f"Not determined: {sentence(reason)}", f"scalinglab laws fit {asked}"))
+    missing = "n_params" if x != "n_params" else "n_data"
+    varies = missing in curves.frame and curves.frame[missing].nunique() > 1
+    said.append(Statement(
+        "compute-optimal",
+        f"A compute-optimal model needs runs in which {missing} varies, {'on its own' if varies else 'too'}.",
+        "scalinglab plan optimal --help",
+    ))  # fmt: skip
+    return Answers(tuple(said), x, y, law, extrapolation=further, next_runs=planned, notes=table.notes)
+
+
+def _exponent(law: Law, y: str, x: str) -> str:
+    if law.unidentified:
+        return f"The exponent of {y} against {x} is not determined: {law.unidentified}."
+    if law.diagnosis.bent is not None:
+        return (
+            f"No single exponent: {y} bends away from a power law, with or without a floor, near {x} = "
+            f"{count(law.diagnosis.break_at)}."
+        )
+    low, high = law.parameter_intervals["exponent"]
+    text = f"{y} falls as the power {law.exponent:.3f} of {x} (95 %: {low:.3f} to {high:.3f})"
+    if "offset" in law.parameters:
+        floor_low, floor_high = law.parameter_intervals["offset"]
+        text += f", towards a floor {_range(floor_low, floor_high)}"
+    return f"{text}."
+
+
+def _range(low: float, high: float) -> str:
+    if not np.isfinite(high):
+        return "that these points do not determine"
+    ends = f"{low:.3g}", f"{high:.3g}"
+    return f"of {ends[0]}" if ends[0] == ends[1] else f"between {ends[0]} and {ends[1]}"
+
+
+def _straight(table: Table, values: np.ndarray, law: Law) -> str:
+    """Whether the means of the sizes lie on one power law, without a floor or with one."""
+    sizes, which = np.unique(table.x, return_inverse=True)
+    means = np.exp(np.bincount(which, np.log(values)) / np.bincount(which))
+    try:
+        found = questions.still_power_law(sizes, means)
+    except BadInput as reason:
+        return f"Cannot tell: {sentence(reason)}"
+    text = f"{found.text[0].upper()}{found.text[1:]}."
+    if text.startswith("No: it flattens") and "offset" in law.parameters and law.diagnosis.bent is None:
+        return f"With a floor, yes. Without one, n{text[1:]}"
+    return text

@@ -1,0 +1,157 @@
+"""Answers from runs in which parameters and data vary: the surface L(N, D)."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+
+from scalinglab.answers.result import Answers, Statement
+from scalinglab.answers.words import FURTHER, finite, next_sentence, sentence
+from scalinglab.curves import Curves
+from scalinglab.errors import NotDetermined, ScalinglabError
+from scalinglab.laws.fitting.data import rising
+from scalinglab.laws.fitting.data.from_curves import Table, points_of
+from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, WIDE, Optimal
+from scalinglab.laws.planning import questions
+from scalinglab.laws.surface import Surface
+from scalinglab.laws.surface import fit as fit_surface
+from scalinglab.laws.surface_bend import BENT, FEWEST_TO_SHOW_A_BEND
+from scalinglab.readers.units import doubts
+from scalinglab.support.words import count, counted, two_digits
+
+FEWEST_OF_A_CURVE = 3  # sizes, from which on an exponent has an interval
+
+
+def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Answers:
+    """The sentences on y against parameters and data; `place` names the table in commands."""
+    table, lost = finite(points_of(curves, ["n_params", "n_data"], y), y)
+    n, d = table.x
+    unit = curves.data_unit
+    spent = FLOPS_PER_PARAM_EXAMPLE * n * d
+    target = float(compute) if compute is not None else FURTHER * float(spent.max())
+    asked = f"--y {shlex.quote(y)}"
+    report, chosen = f"scalinglab report {place}", f"{place} {asked}{' --drop-bad' if lost else ''}"
+    more = f"scalinglab laws surface {chosen}"
+    said = [Statement(
+        "read",
+        f"{counted(len(np.unique(table.runs)), 'run')} of {count(n.min())} to {count(n.max())} parameters on "
+        f"{count(d.min())} to {count(d.max())} {unit}, {spent.min():.2g} to {spent.max():.2g} FLOPs; "
+        f"{y} from {table.y.max():.4g} to {table.y.min():.4g}.{lost}",
+        report,
+    )]  # fmt: skip
+    notes = (*table.notes, *doubts(curves))
+    try:
+        if rising.rises(spent, table.y):
+            raise NotDetermined(f"{y} rises with compute: give a loss or an error, such as 1 - accuracy")
+        fitted = fit_surface(n, d, table.y, runs=table.runs)
+    except ScalinglabError as reason:
+        curve = _longest_curve(table)
+        one = f"scalinglab answer {place} {curve} {asked}" if curve else report
+        said.append(Statement("exponent", f"Not determined: {sentence(reason)}", one))
+        return Answers(tuple(said), "n_params, n_data", y, notes=notes)
+    said.append(Statement("exponent", _exponents(fitted, unit), more))
+    said.append(Statement("power law", f"A power law? {_follows(fitted)}", report))
+    optimal, runs = None, None
+    try:
+        optimal = fitted.compute_optimal([float(spent.max()), FURTHER * float(spent.max()), target])
+        said.append(Statement("ten times", _ten_times(optimal, y), f"{more} --compute {target:.3g}"))
+        said.append(Statement(
+            "compute-optimal", _optimal(optimal, 2, unit),
+            f"scalinglab plan optimal {chosen} --compute {target:.3g}",
+        ))  # fmt: skip
+        runs, text = next_sentence(
+            lambda: questions.next_runs(fitted, budget=float(spent.max()), compute=target), unit
+        )
+    except NotDetermined as reason:
+        text = "Add runs first, as the sentence above says."
+        said.append(Statement("compute-optimal", f"Not determined: {sentence(reason)}", more))
+    budget = f"--budget {spent.max():.2g} --compute {target:.3g}"
+    said.append(Statement("next run", text, f"scalinglab plan next {chosen} {budget}"))
+    return Answers(tuple(said), "n_params, n_data", y, fitted.law, fitted, None, optimal, runs, notes)
+
+
+def _longest_curve(table: Table) -> str:
+    """The options that choose the curve of most sizes, along one variable with the other held; or none."""
+    sizes, found = dict(zip(("n_params", "n_data"), table.x, strict=True)), []
+    for x, held in (("n_data", "n_params"), ("n_params", "n_data")):
+        for value in np.unique(sizes[held]):
+            number = len(np.unique(sizes[x][sizes[held] == value]))
+            found.append((number, f"--x {x} --where {held}={value:.10g}"))
+    longest, options = max(found, key=lambda each: each[0])
+    return options if longest >= FEWEST_OF_A_CURVE else ""
+
+
+def _exponents(fitted: Surface, unit: str) -> str:
+    """α, β and the floor, each with its interval, or in words that it is not determined."""
+    ends = fitted.parameter_intervals()
+    words = {"alpha": "with parameters as the power", "beta": f"with {unit} as the power"}
+    parts = []
+    for name, how in words.items():
+        if name in fitted.undetermined:
+            parts.append(f"{how} {name}, which these runs do not determine")
+        else:
+            low, high = ends[name]
+            parts.append(f"{how} {fitted.parameters[name]:.3f} (95 %: {low:.3f} to {high:.3f})")
+    if {*words} <= {*fitted.undetermined}:
+        return f"These runs determine neither the exponent of parameters nor that of {unit}."
+    low, high = ends["E"]
+    if not np.isfinite(high):
+        return f"The loss falls {' and '.join(parts)}."
+    known = high - low < fitted.parameters["E"]
+    floor = (
+        f"{fitted.parameters['E']:.3g} (95 %: {low:.3g} to {high:.3g})" if known else f"at most {high:.3g}"
+    )
+    return f"The loss falls {' and '.join(parts)}, towards a floor of {floor}."
+
+
+def _follows(fitted: Surface) -> str:
+    scatter = 100 * fitted.law.residual_std
+    p = fitted.bend_pvalue
+    if np.isnan(p):
+        return (
+            f"Cannot tell: the runs scatter by {scatter:.2g} % around a sum of two power laws; "
+            f"fewer than {FEWEST_TO_SHOW_A_BEND} runs, or checkpoints that move together, do not show "
+            "whether it bends."
+        )
+    if p < BENT:
+        return (
+            f"Not quite: residuals of {scatter:.2g} % bend with size (p = {p:.1g}), which a sum of two power "
+            "laws does not; the intervals of loss and sizes below allow for it."
+        )
+    if p < 0.05:
+        return (
+            f"Probably: a sum of two power laws follows the runs within {scatter:.2g} %, but a bend is not "
+            f"excluded (p = {p:.2g})."
+        )
+    return (
+        f"Yes: a sum of two power laws follows the runs within {scatter:.2g} %, and no bend is seen "
+        f"(p = {p:.2g})."
+    )
+
+
+def _ten_times(best: Optimal, y: str) -> str:
+    low, high = (end[1] for end in best.loss_interval)
+    return (
+        f"Ten times the largest run ({best.compute[1]:.2g} FLOPs) takes the best {y} from "
+        f"{best.loss[0]:.4g} to {best.loss[1]:.4g} (95 %: {low:.4g} to {high:.4g}), if the exponents "
+        "stay the same."
+    )
+
+
+def _optimal(best: Optimal, i: int, unit: str) -> str:
+    n, d = best.n_params[i], best.n_data[i]
+    (n_low, n_high), (d_low, d_high) = (
+        (float(e.low[i]), float(e.high[i])) for e in (best.n_params_interval, best.n_data_interval)
+    )
+    beyond = best.beyond[i]
+    far = f", {beyond:.3g} times the largest run" if beyond > 1 else ""
+    start = f"For {best.compute[i]:.3g} FLOPs{far}: "
+    if n_high / n_low > WIDE:
+        return f"{start}{count(n_low)} to {count(n_high)} parameters; these runs do not say more."
+    per = f"{unit} per parameter"
+    return (
+        f"{start}{count(n)} parameters (95 %: {count(n_low)} to {count(n_high)}) on {count(d)} "
+        f"{unit} ({count(d_low)} to {count(d_high)}), {d / n:.3g} {per} "
+        f"({two_digits(d_low / n_high)} to {two_digits(d_high / n_low)})."
+    )
