@@ -345,6 +345,29 @@ def test_sizes_in_other_units_are_doubted():
     assert not doubts(read_off)  # 4.6e8 and a fraction is not in millions
 
 
+def test_a_flat_a_steepening_and_a_short_curve_get_no_exponent_that_looks_sure():
+    flat = curve().assign(test_error=[0.3, 0.301, 0.299, 0.3005, 0.2998, 0.3002])
+    assert sl.answer(flat)["exponent"] == "test_error does not fall with n_data, as far as its scatter shows."
+    x = np.geomspace(1e6, 1e9, 7)
+    steeper = pd.DataFrame({"params": x, "loss": np.where(x < 3e7, (x / 3e7) ** -0.02, (x / 3e7) ** -0.15)})
+    assert sl.answer(steeper)["exponent"].startswith("No single exponent: loss falls faster and faster")
+    assert "if it has no floor, which 3 sizes do not show" in sl.answer(curve(6)[::2])["exponent"]
+
+
+def test_runs_on_one_line_get_the_command_for_the_curve_along_it():
+    line = runs().drop_duplicates("params").assign(tokens=lambda t: 20 * t.params)
+    assert sl.answer(line).statements[-1].command == "scalinglab answer TABLE.csv --x n_params --y test_loss"
+
+
+def test_a_loss_that_rises_with_parameters_is_said_to():
+    n, d = (v.ravel() for v in np.meshgrid([1e6, 1e7, 1e8, 1e9], [1e6, 4e6, 1.6e7, 6.4e7]))
+    found = sl.answer(
+        pd.DataFrame({"params": n, "tokens": d, "loss": 2 + 0.08 * np.log10(n) + 300 * d**-0.4})
+    )
+    assert "with parameters it rises" in found["exponent"]
+    assert found["power law"].startswith("A power law? Cannot tell")
+
+
 def test_answers_print_as_sentences():
     found = sl.answer(curve())
     assert str(found) == found.summary()

@@ -5,15 +5,16 @@ from __future__ import annotations
 import shlex
 
 import numpy as np
+from scipy import stats
 
 from scalinglab.answers.result import Answers, Statement
 from scalinglab.answers.words import FURTHER, finite, next_sentence, sentence, sized
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data import rising
-from scalinglab.laws.fitting.data.from_curves import Table, points_of
+from scalinglab.laws.fitting.data.from_curves import points_of
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.planning import questions
 from scalinglab.laws.planning.next_runs import NextRuns
@@ -44,9 +45,12 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
     try:
         if rising.is_complement(sizes, values, (x, y)):
             values, shown = 1 - values, f"1 - {y}"
-        law = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
-        said.append(Statement("exponent", _exponent(law, shown, x), f"scalinglab laws fit {asked}"))
-        straight = f"A power law? {_straight(table, values, law)}"
+        fitted = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
+        if odd := fitting.odd_one(fitted):
+            raise NotDetermined(odd.sentence(shown, x=x))
+        law, bend = fitted, _bend(sizes, values)
+        said.append(Statement("exponent", _exponent(law, bend, shown, x), f"scalinglab laws fit {asked}"))
+        straight = f"A power law? {_straight(law, bend)}"
         said.append(Statement("power law", straight, f"scalinglab plan bend {asked}"))
         budget, at = float(sizes.max()), FURTHER * float(sizes.max())
         further = extrapolate(sizes, table.y, at=at)
@@ -67,7 +71,9 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
         said.append(Statement("next run", text, command))
     except ScalinglabError as reason:
         topic = "exponent" if law is None else "ten times"
-        said.append(Statement(topic, f"Not determined: {sentence(reason)}", f"scalinglab laws fit {asked}"))
+        usable = "" if lost or (table.y > 0).all() or (table.y < 0).all() else " --drop-bad"
+        command = f"scalinglab laws fit {asked}{usable}"
+        said.append(Statement(topic, f"Not determined: {sentence(reason)}", command))
     missing = "n_params" if x != "n_params" else "n_data"
     varies = missing in curves.frame and curves.frame[missing].nunique() > 1
     said.append(Statement(
@@ -78,20 +84,45 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
     return Answers(tuple(said), x, y, law, extrapolation=further, next_runs=planned, notes=table.notes)
 
 
-def _exponent(law: Law, y: str, x: str) -> str:
-    if law.unidentified:
-        return f"The exponent of {y} against {x} is not determined: {law.unidentified}."
+def _bend(sizes: np.ndarray, values: np.ndarray) -> questions.Bend | str:
+    """Whether the means of the sizes lie on a straight line in logarithms, or why that cannot be said."""
+    each, which = np.unique(sizes, return_inverse=True)
+    means = np.exp(np.bincount(which, np.log(values)) / np.bincount(which))
+    try:
+        return questions.still_power_law(each, means)
+    except BadInput as reason:
+        return sentence(reason)
+
+
+def _exponent(law: Law, bend: questions.Bend | str, y: str, x: str) -> str:
     if law.diagnosis.bent is not None:
         return (
             f"No single exponent: {y} bends away from a power law, with or without a floor, near {x} = "
             f"{count(law.diagnosis.break_at)}."
         )
+    if isinstance(bend, questions.Bend) and bend.steepens:
+        return (
+            f"No single exponent: {y} falls faster and faster with {x}, which a power law, with or without a "
+            "floor, does not."
+        )
+    if law.unidentified and not _falls(law):
+        return f"{y} does not fall with {x}, as far as its scatter shows."
+    if law.unidentified:
+        return f"The exponent of {y} against {x} is not determined: {law.unidentified}."
     low, high = law.parameter_intervals["exponent"]
     text = f"{y} falls as the power {law.exponent:.3f} of {x} (95 %: {low:.3f} to {high:.3f})"
-    if "offset" in law.parameters:
-        floor_low, floor_high = law.parameter_intervals["offset"]
-        text += f", towards a floor {_range(floor_low, floor_high)}"
-    return f"{text}."
+    if "offset" not in law.parameters:
+        return f"{text}, if it has no floor, which {law.points.sizes} sizes do not show."
+    floor_low, floor_high = law.parameter_intervals["offset"]
+    return f"{text}, towards a floor {_range(floor_low, floor_high)}."
+
+
+def _falls(law: Law) -> bool:
+    """Whether y falls with x at all: the slope of a straight line in logarithms, at the level of 95 %."""
+    u, v = np.log(law.points.x), np.log(law.points.y)
+    if np.ptp(v) == 0:
+        return False
+    return bool(stats.linregress(u, v, alternative="less").pvalue < 0.025)
 
 
 def _range(low: float, high: float) -> str:
@@ -101,15 +132,14 @@ def _range(low: float, high: float) -> str:
     return f"of {ends[0]}" if ends[0] == ends[1] else f"between {ends[0]} and {ends[1]}"
 
 
-def _straight(table: Table, values: np.ndarray, law: Law) -> str:
-    """Whether the means of the sizes lie on one power law, without a floor or with one."""
-    sizes, which = np.unique(table.x, return_inverse=True)
-    means = np.exp(np.bincount(which, np.log(values)) / np.bincount(which))
-    try:
-        found = questions.still_power_law(sizes, means)
-    except BadInput as reason:
-        return f"Cannot tell: {sentence(reason)}"
-    text = f"{found.text[0].upper()}{found.text[1:]}."
-    if text.startswith("No: it flattens") and "offset" in law.parameters and law.diagnosis.bent is None:
+def _straight(law: Law, bend: questions.Bend | str) -> str:
+    """Whether the sizes lie on one power law, without a floor or with one."""
+    if isinstance(bend, str):
+        return f"Cannot tell: {bend}"
+    if bend.straight is None and law.unidentified and not _falls(law):
+        return "Cannot tell: no fall is seen."
+    text = f"{bend.text[0].upper()}{bend.text[1:]}."
+    flattens = bend.straight is False and not bend.steepens
+    if flattens and "offset" in law.parameters and law.diagnosis.bent is None:
         return f"With a floor, yes. Without one, n{text[1:]}"
     return text

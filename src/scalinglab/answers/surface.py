@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 import numpy as np
+from scipy import stats
 
 from scalinglab.answers.result import Answers, Statement
 from scalinglab.answers.words import FURTHER, finite, next_sentence, sentence
@@ -12,6 +13,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Table, points_of
+from scalinglab.laws.fitting.fit import odd_one
 from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, WIDE, Optimal
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import Surface
@@ -21,6 +23,8 @@ from scalinglab.readers.units import doubts
 from scalinglab.support.words import count, counted, two_digits
 
 FEWEST_OF_A_CURVE = 3  # sizes, from which on an exponent has an interval
+GROW_TOGETHER = 0.99  # rank correlation of parameters and data that makes their runs one curve
+MOST_SCATTER = 0.3  # of the spread of ln y, beyond which the form is not seen to hold
 
 
 def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Answers:
@@ -33,24 +37,31 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
     asked = f"--y {shlex.quote(y)}"
     report, chosen = f"scalinglab report {place}", f"{place} {asked}{' --drop-bad' if lost else ''}"
     more = f"scalinglab laws surface {chosen}"
+    one_pass = " in one pass over them" if unit == "examples" else ""
     said = [Statement(
         "read",
         f"{counted(len(np.unique(table.runs)), 'run')} of {count(n.min())} to {count(n.max())} parameters on "
-        f"{count(d.min())} to {count(d.max())} {unit}, {spent.min():.2g} to {spent.max():.2g} FLOPs; "
-        f"{y} from {table.y.max():.4g} to {table.y.min():.4g}.{lost}",
+        f"{count(d.min())} to {count(d.max())} {unit}, {spent.min():.2g} to {spent.max():.2g} FLOPs{one_pass}"
+        f"; {y} from {table.y.max():.4g} to {table.y.min():.4g}.{lost}",
         report,
     )]  # fmt: skip
     notes = (*table.notes, *doubts(curves))
     try:
         if rising.rises(spent, table.y):
-            raise NotDetermined(f"{y} rises with compute: give a loss or an error, such as 1 - accuracy")
+            raise NotDetermined(
+                f"{y} does not fall with compute: {table.y[np.argmin(spent)]:.4g} at the smallest run, "
+                f"{table.y[np.argmax(spent)]:.4g} at the largest; of a score give what is missing to the "
+                "best one, such as 1 - accuracy"
+            )
         fitted = fit_surface(n, d, table.y, runs=table.runs)
+        if fitted.method == "profile" and (odd := odd_one(fitted.law)):
+            raise NotDetermined(odd.sentence(y, n_params="parameters", n_data=unit))
     except ScalinglabError as reason:
         curve = _longest_curve(table)
         one = f"scalinglab answer {place} {curve} {asked}" if curve else report
         said.append(Statement("exponent", f"Not determined: {sentence(reason)}", one))
         return Answers(tuple(said), "n_params, n_data", y, notes=notes)
-    said.append(Statement("exponent", _exponents(fitted, unit), more))
+    said.append(Statement("exponent", _exponents(fitted, y, unit), more))
     said.append(Statement("power law", f"A power law? {_follows(fitted)}", report))
     optimal, runs = None, None
     try:
@@ -72,42 +83,71 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
 
 
 def _longest_curve(table: Table) -> str:
-    """The options that choose the curve of most sizes, along one variable with the other held; or none."""
+    """The options that choose the curve of most sizes, along one variable with the other held; or none.
+
+    Where no two runs share a size, all of them may be one curve, as with twenty tokens per parameter.
+    """
     sizes, found = dict(zip(("n_params", "n_data"), table.x, strict=True)), []
     for x, held in (("n_data", "n_params"), ("n_params", "n_data")):
         for value in np.unique(sizes[held]):
             number = len(np.unique(sizes[x][sizes[held] == value]))
             found.append((number, f"--x {x} --where {held}={value:.10g}"))
     longest, options = max(found, key=lambda each: each[0])
-    return options if longest >= FEWEST_OF_A_CURVE else ""
+    if longest >= FEWEST_OF_A_CURVE:
+        return options
+    apart = len(np.unique(sizes["n_params"])) == len(table.y) >= FEWEST_OF_A_CURVE
+    return "--x n_params" if apart and stats.spearmanr(*table.x).statistic > GROW_TOGETHER else ""
 
 
-def _exponents(fitted: Surface, unit: str) -> str:
+def _exponents(fitted: Surface, y: str, unit: str) -> str:
     """α, β and the floor, each with its interval, or in words that it is not determined."""
     ends = fitted.parameter_intervals()
-    words = {"alpha": "with parameters as the power", "beta": f"with {unit} as the power"}
-    parts = []
-    for name, how in words.items():
-        if name in fitted.undetermined:
-            parts.append(f"{how} {name}, which these runs do not determine")
-        else:
-            low, high = ends[name]
-            parts.append(f"{how} {fitted.parameters[name]:.3f} (95 %: {low:.3f} to {high:.3f})")
-    if {*words} <= {*fitted.undetermined}:
+    sizes = {"alpha": "parameters", "beta": unit}
+    lost = [size for name, size in sizes.items() if name in fitted.undetermined]
+    if len(lost) == len(sizes):
         return f"These runs determine neither the exponent of parameters nor that of {unit}."
+    parts = [
+        f"with {size} as the power {fitted.parameters[name]:.3f} (95 %: {ends[name][0]:.3f} to "
+        f"{ends[name][1]:.3f})"
+        for name, size in sizes.items()
+        if size not in lost
+    ]
+    text = f"{'The loss' if 'loss' in y else y} falls {' and '.join(parts)}"
+    if lost:
+        how = (
+            f"with {lost[0]} it rises"
+            if _rises_with(fitted, [*sizes.values()].index(lost[0]))
+            else (f"how it falls with {lost[0]}, or whether, these runs do not determine")
+        )
+        return f"{text}; {how}."
     low, high = ends["E"]
     if not np.isfinite(high):
-        return f"The loss falls {' and '.join(parts)}."
+        return f"{text}."
     known = high - low < fitted.parameters["E"]
     floor = (
         f"{fitted.parameters['E']:.3g} (95 %: {low:.3g} to {high:.3g})" if known else f"at most {high:.3g}"
     )
-    return f"The loss falls {' and '.join(parts)}, towards a floor of {floor}."
+    return f"{text}, towards a floor of {floor}."
+
+
+def _rises_with(fitted: Surface, variable: int) -> bool:
+    """Whether the loss rises with one variable where the other is held: slopes of a plane in logarithms."""
+    data = fitted.law.points
+    design = np.column_stack([np.ones(len(data.y)), *np.log(data.x[:2])])
+    slopes, rest, _, _ = np.linalg.lstsq(design, np.log(data.y), rcond=None)
+    covariance = np.linalg.inv(design.T @ design) * float(rest[0]) / max(len(data.y) - 3, 1)
+    return bool(slopes[1 + variable] > 3 * np.sqrt(covariance[1 + variable, 1 + variable]))
 
 
 def _follows(fitted: Surface) -> str:
     scatter = 100 * fitted.law.residual_std
     p = fitted.bend_pvalue
+    spread = float(np.std(np.log(fitted.law.points.y)))
+    if fitted.law.residual_std > MOST_SCATTER * spread:
+        return (
+            f"Cannot tell: the runs scatter by {scatter:.2g} % around a sum of two power laws, and differ by "
+            f"no more than {100 * spread:.2g} % among each other."
+        )
     if np.isnan(p):
         return (
             f"Cannot tell: the runs scatter by {scatter:.2g} % around a sum of two power laws; "

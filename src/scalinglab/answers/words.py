@@ -63,7 +63,7 @@ def next_sentence(
 def sized(value: float, unit: str, name: str) -> str:
     """20M parameters; width 128."""
     said = count(round(value) if value > 10 else value)
-    return f"{name} {said}" if unit == name else f"{said} {unit}"
+    return f"{name} {said}" if unit == name and unit not in ADD_UP else f"{said} {unit}"
 
 
 def sentence(reason: Exception) -> str:

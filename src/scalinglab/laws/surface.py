@@ -254,8 +254,8 @@ class Surface(Shown):
         if lost := [name for name in exponents if name in self.undetermined]:
             count = len(np.unique(self.law.points.runs))
             raise NotDetermined(
-                f"these {count} runs do not determine {' and '.join(lost)} of {self.law.form.name}, so no "
-                "compute-optimal model follows from them: add runs at more sizes, over a wider range of "
+                f"these {count} runs do not determine {' and '.join(lost)} of {self.law.form.equation}, so "
+                "no compute-optimal model follows from them: add runs at more sizes, over a wider range of "
                 f"{' and '.join(self.law.form.variables)}"
             )
 

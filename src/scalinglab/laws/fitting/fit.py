@@ -20,6 +20,7 @@ from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import Table, points_from
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.fitting.odd_points import OddPoint, odd_point
 from scalinglab.laws.fitting.solution import Certificate, problem_of
 from scalinglab.laws.fitting.statistics import robust_scale
 from scalinglab.laws.forms.base import Form
@@ -114,7 +115,15 @@ def fit(
     )  # fmt: skip
     usable = replace(usable, notes=(*notes, *usable.notes))
     _enough(found, usable)
-    return fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
+    law = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
+    if odd := odd_one(law):
+        return replace(law, points=replace(usable, notes=(*usable.notes, odd.sentence())))
+    return law
+
+
+def odd_one(law: Law) -> OddPoint | None:
+    """The point that does not follow the others, or None."""
+    return odd_point(law, lambda data: fit_points(law.form, data, loss="squared"))
 
 
 FEWEST_TO_ESTIMATE_DELTA = 6  # degrees of freedom

@@ -244,6 +244,11 @@ class Bend:
     text: str
     notes: tuple[str, ...] = ()
 
+    @property
+    def steepens(self) -> bool:
+        """Whether a bend is seen, and the curve falls faster beyond it."""
+        return self.straight is False and abs(self.exponent_last) > abs(self.exponent_first)
+
     def summary(self) -> str:
         """The answer in words."""
         return self.text

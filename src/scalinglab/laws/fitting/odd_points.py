@@ -1,0 +1,93 @@
+"""A point that does not follow the others: a misprint, another unit, a run that went wrong.
+
+Few points do not outweigh it, and a fit then bends towards it. The test is that of deleted residuals: with
+RSS the sum of squares of all n points and RSS_i that without point i,
+
+    F = (RSS − RSS_i)/(RSS_i/(n − 1 − p)),
+
+with p parameters. The most unlikely of the points is named where chance alone gives one like it in less than
+a share `UNLIKELY` of all tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from scalinglab.laws.fitting.data.points import Points
+from scalinglab.laws.fitting.solution import Solution
+from scalinglab.laws.fitting.uncertainty import leverage
+from scalinglab.support.words import count
+
+SUSPECT = 4.0  # linearised deleted residual, in standard deviations, from which on points are left out
+TRIED = 6  # points that are left out, one by one
+UNLIKELY = 1e-4
+MOST = 2000  # points; more outweigh any one
+CLEAR = 0.05  # of ln y: a point nearer to the others does no harm
+
+
+@dataclass(frozen=True)
+class OddPoint:
+    """A point that does not follow the others.
+
+    Attributes:
+        sizes: by variable.
+        measured, expected: y, and what the others give there.
+    """
+
+    sizes: dict[str, float]
+    measured: float
+    expected: float
+
+    def sentence(self, y: str = "y", **names: str) -> str:
+        """What is wrong, and what to do; `names` of the variables, where they have others."""
+        at = ", ".join(f"{names.get(name, name)} = {count(value)}" for name, value in self.sizes.items())
+        return (
+            f"the run at {at} does not follow the others: {y} = {self.measured:.4g}, where they give "
+            f"{self.expected:.4g}; correct its row or delete it"
+        )
+
+
+def odd_point(law: Solution, refit: Callable[[Points], Solution]) -> OddPoint | None:
+    """The point that does not follow the others, or None.
+
+    Args:
+        law: of any number of variables, fitted to logarithms of one point a run.
+        refit: fits the form by least squares to other points.
+    """
+    data, spare = law.points, law.dof - 1
+    if spare < 2 or data.blocked or not law.log or len(data.y) > MOST or np.max(_deleted(law)) < SUSPECT:
+        return None
+    whole = refit(data)
+    tried = np.argsort(np.abs(whole.residuals) / (1 - _leverage(whole)))[::-1][:TRIED]
+    place, others = min(((i, refit(_without(data, i))) for i in tried), key=lambda one: one[1].objective)
+    ratio = (whole.objective / max(others.objective, 1e-24) - 1) * spare
+    at = data.x[..., place]
+    expected = float(np.ravel(others.predict(tuple(at) if data.x.ndim > 1 else at))[0])
+    off = abs(np.log(data.y[place] / expected))
+    if len(data.y) * stats.f.sf(ratio, 1, spare) > UNLIKELY or off < CLEAR:
+        return None
+    sizes = dict(zip(law.form.variables, map(float, np.atleast_1d(at)), strict=True))
+    return OddPoint(sizes, float(data.y[place]), expected)
+
+
+def _without(data: Points, i: np.intp) -> Points:
+    error = None if data.error is None else np.delete(data.error, i)
+    return replace(
+        data, x=np.delete(data.x, i, axis=-1), y=np.delete(data.y, i), error=error,
+        weight=np.delete(data.weight, i), runs=np.delete(data.runs, i),
+    )  # fmt: skip
+
+
+def _leverage(law: Solution) -> np.ndarray:
+    return np.minimum(leverage(law), 0.999)
+
+
+def _deleted(law: Solution) -> np.ndarray:
+    """(n,) |deleted residuals| of the linearised fit, in standard deviations of the other points."""
+    squared = law.residuals**2 / (1 - _leverage(law))
+    rest = np.maximum(np.sum(law.residuals**2) - squared, 1e-24) / max(law.dof - 1, 1)
+    return np.asarray(np.sqrt(squared / rest))

@@ -1,0 +1,54 @@
+"""A wrong row among few: named, and no number that rests on it is given as an answer."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scalinglab as sl
+from scalinglab.laws import surface
+from scalinglab.laws.fitting.fit import odd_one
+
+
+def grid(seed: int = 0) -> pd.DataFrame:
+    n, d = (v.ravel() for v in np.meshgrid([5e7, 1.5e8, 5e8, 1.5e9], [1e9, 4e9, 1.6e10, 6e10]))
+    noise = np.exp(0.003 * np.random.default_rng(seed).standard_normal(16))
+    return pd.DataFrame({"params": n, "tokens": d, "loss": (1.7 + 400 * n**-0.34 + 410 * d**-0.28) * noise})
+
+
+def curve(seed: int = 0) -> pd.DataFrame:
+    x = np.geomspace(1e3, 1e5, 7)
+    noise = np.exp(0.01 * np.random.default_rng(seed).standard_normal(7))
+    return pd.DataFrame({"n_data": x, "test_error": (0.05 + 3 * x**-0.4) * noise})
+
+
+@pytest.mark.parametrize(("column", "factor"), [("loss", 10), ("loss", 1.3), ("params", 1e-3)])
+def test_a_wrong_row_of_a_surface_is_named_and_nothing_is_answered_from_it(column, factor):
+    table = grid()
+    table.loc[6, column] *= factor
+    fitted = surface.fit(table.params, table.tokens, table.loss)
+    odd = odd_one(fitted.law)
+    assert odd.sizes == {"n_params": table.params[6], "n_data": table.tokens[6]}
+    others = table.drop(6)
+    expected = surface.fit(others.params, others.tokens, others.loss).predict(*odd.sizes.values())
+    assert odd.expected == pytest.approx(expected, rel=0.01 if column == "loss" else 0.5)
+    assert odd.sentence() in fitted.law.points.notes
+    found = sl.answer(table)
+    assert "does not follow the others" in found["exponent"]
+    assert found.surface is None
+
+
+def test_a_wrong_point_of_a_curve_is_named():
+    table = curve()
+    table.loc[3, "test_error"] *= 3
+    said = sl.answer(table)["exponent"]
+    assert "the run at n_data = 10k does not follow the others: test_error = 0.3" in said
+
+
+def test_noise_a_break_and_repeats_are_no_odd_points():
+    for seed in range(10):
+        table = curve(seed)
+        assert odd_one(sl.laws.fit("power_law_offset", table.n_data, table.test_error)) is None
+    x = np.geomspace(1e3, 1e6, 9)
+    broken = np.where(x < 5e4, (x / 5e4) ** -0.12, (x / 5e4) ** -0.6)
+    assert odd_one(sl.laws.fit("power_law_offset", x, broken)) is None
+    assert odd_one(sl.laws.fit("power_law_offset", [1e3, 2e3, 4e3, 8e3], [0.4, 0.1, 0.3, 0.2])) is None
