@@ -75,12 +75,12 @@ class Browser:
         os.write(self.to, json.dumps(message).encode() + b"\0")
         end = time.monotonic() + timeout
         while time.monotonic() < end:
-            for answer in self._receive(end - time.monotonic()):
-                if answer.get("id") == number:
-                    if "error" in answer:
-                        raise RuntimeError(f"{method}: {answer['error']}")
-                    return dict(answer["result"])
-                self.events.append(answer)
+            received = self._receive(end - time.monotonic())
+            self.events += [each for each in received if "id" not in each]  # also those behind the answer
+            for answer in (each for each in received if each.get("id") == number):
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return dict(answer["result"])
         raise TimeoutError(f"{method} was not answered within {timeout} s")
 
     def _receive(self, timeout: float) -> list[dict[str, Any]]:

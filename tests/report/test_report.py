@@ -54,6 +54,7 @@ def test_page_renders_every_figure_without_errors_or_requests(tmp_path: Path):
     with Browser() as browser:
         assert browser.open_report(path) >= 4
         assert browser.evaluate(COVERED) == []
+        assert "Share" not in browser.evaluate("document.querySelector('.modebar').outerHTML"), "no uploads"
         assert browser.errors() == []
         assert browser.requests() == []
 
@@ -121,7 +122,7 @@ def test_no_line_joins_curves_of_different_learning_rates():
     assert all((np.diff(trace.x) > 0).all() for trace in lines)
     assert {trace.line.dash for trace in lines} == {"solid", "dash"}
     assert sum(bool(trace.showlegend) for trace in lines) == 4
-    assert "differ in learning rate: 1.0 solid, 2.0 dashed" in section.paragraphs[0]
+    assert "differ in learning rate: 1 solid, 2 dashed" in section.paragraphs[0]
 
 
 def test_law_of_size_takes_the_best_learning_rate_and_not_the_mean():
@@ -322,7 +323,7 @@ def test_long_tables_are_cut_and_say_so():
 
 
 def test_one_run_is_not_called_runs():
-    assert "1 run, 1 checkpoint" in sl.report.build(sl.Curves({"n_data": [10], "test_loss": [0.5]}))
+    assert "1 run · " in sl.report.build(sl.Curves({"n_data": [10], "test_loss": [0.5]}))
 
 
 def test_a_report_on_tokens_speaks_of_tokens():

@@ -29,8 +29,9 @@ def test_an_n_by_d_table_gets_the_sections_a_lead_asks_for(sections):
     assert list(sections) == [
         "The answers", "IsoFLOP curves", "Compute-optimal frontier", "Backtest", "The fit"
     ]  # fmt: skip
-    _, table = sections["Compute-optimal frontier"].tables[0]
+    _, table, numbers = sections["Compute-optimal frontier"].tables[0]
     assert "tokens per parameter" in table.columns
+    assert (numbers["n_params_low"] < numbers["n_params"]).all(), "the CSV has numbers, not words"
     drawn = sections["IsoFLOP curves"].plots[0].figure
     names = [trace.name for trace in drawn.data]
     assert any(name.endswith("FLOPs") for name in names)
@@ -117,5 +118,8 @@ def test_report_fits_a_telephone_without_errors(tmp_path):
         assert browser.evaluate("document.documentElement.scrollWidth") == 390
         wide = "[...document.querySelectorAll('.plot')].filter(p => p.scrollWidth > p.clientWidth + 2).length"
         assert browser.evaluate(wide) == 0
-        assert browser.evaluate("document.querySelectorAll('.tools button').length") >= 2
+        named = browser.evaluate("[...document.querySelectorAll('.tools button')].map(b => b.textContent)")
+        assert {"PNG", "SVG", "Download CSV"} <= {*named}
+        assert "n_params_low" in browser.evaluate("document.querySelector('.table').dataset.csv")
+        assert browser.evaluate("document.querySelectorAll('.modebar').length") == 0, "it would cover curves"
         assert browser.errors() == []

@@ -54,8 +54,11 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
                 "best one, such as 1 - accuracy"
             )
         fitted = fit_surface(n, d, table.y, runs=table.runs)
-        if fitted.method == "profile" and (odd := odd_one(fitted.law)):
-            raise NotDetermined(odd.sentence(y, n_params="parameters", n_data=unit))
+        if odd := odd_one(fitted.law):
+            wrong = odd.sentence(y, n_params="parameters", n_data=unit)
+            if fitted.method == "profile":  # many runs outweigh one
+                raise NotDetermined(wrong)
+            notes = (*notes, wrong)
     except ScalinglabError as reason:
         curve = _longest_curve(table)
         one = f"scalinglab answer {place} {curve} {asked}" if curve else report

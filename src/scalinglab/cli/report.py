@@ -19,7 +19,9 @@ def report(
     ] = Path("report.html"),
     column: option.Columns = None,
     where: option.Where = None,
-    title: Annotated[str, typer.Option(help="The page's title.")] = "Learning curves",
+    title: Annotated[
+        str | None, typer.Option(help="The page's title. Default: the name of the file or folder.")
+    ] = None,
     explain: Annotated[
         str | None,
         typer.Option(help="Begin with this run of the store beside its theory: its name, or the beginning."),
@@ -42,6 +44,6 @@ def report(
         from scalinglab.report import explained_run
 
         opening = [explained_run.section(sl.explain(explain, store=file))]
-    path = sl.report.write(curves, output, title, opening)
+    path = sl.report.write(curves, output, title or file.resolve().name, opening)
     document = {"report": str(path), "runs": len(curves.runs), "checkpoints": len(curves)}
     emit(document | ({"understood": curves.understood} if as_json else {}), as_json=as_json)

@@ -34,12 +34,16 @@ class Plot:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: prose (one string a paragraph), then figures, then tables."""
+    """A part of the page: prose (one string a paragraph), then figures, then tables.
+
+    Attributes:
+        tables: captions and tables; the numbers behind a table of words, for its download, may follow.
+    """
 
     title: str
     paragraphs: Sequence[str] = ()
     plots: Sequence[Plot] = ()
-    tables: Sequence[tuple[str, pd.DataFrame]] = field(default=())
+    tables: Sequence[tuple[str, pd.DataFrame] | tuple[str, pd.DataFrame, pd.DataFrame]] = field(default=())
 
     @property
     def anchor(self) -> str:
@@ -93,8 +97,9 @@ def _section(section: Section, figures: list[str]) -> str:
             )
             figures.append(_json(plot.figure))
         parts.append("</div>")
-    for caption, table in section.tables:
-        parts.append(f'<div class="table">{_table(caption, table)}</div>')
+    for caption, table, *numbers in section.tables:
+        text = html.escape([table, *numbers][-1].to_csv(index=False), quote=True)
+        parts.append(f'<div class="table" data-csv="{text}">{_table(caption, table)}</div>')
     return "\n".join([*parts, "</section>"])
 
 

@@ -194,7 +194,7 @@ def _kinds(frame: pd.DataFrame, columns: list[str]) -> list[tuple[str, ...]]:
 
 def _kind(rows: pd.DataFrame, columns: list[str]) -> tuple[str, ...]:
     """The values of the first row, as text, in which missing values are equal."""
-    return tuple(str(rows[c].iloc[0]) for c in columns)
+    return tuple(worded(c, rows[c].iloc[0]) for c in columns)
 
 
 def line(

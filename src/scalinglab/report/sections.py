@@ -35,8 +35,9 @@ LISTED = 200  # rows of a table of runs or points
 
 
 def counted(curves: Curves) -> str:
-    """How many runs and checkpoints there are."""
-    return f"{number_of(len(curves.runs), 'run')}, {number_of(len(curves), 'checkpoint')}"
+    """How many runs there are, and checkpoints where runs have several."""
+    runs, rows = len(curves.runs), len(curves)
+    return number_of(runs, "run") + (f", {number_of(rows, 'checkpoint')}" if rows > runs else "")
 
 
 def learning_curves(curves: Curves) -> Section | None:
@@ -84,17 +85,20 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
             + "."
         )
     if len(found.table) > limit:
-        said.append(f"The first {limit} are listed.")
+        said.append(f"The first {limit} are listed; the CSV has all.")
     names = {"diverged_at": "diverged at", "n_params": label("n_params"), "n_data": label("n_data")}
-    if found.y is not None:
-        names |= {"best": f"best {label(found.y)}", "last": f"last {label(found.y)}"}
     table = found.table.head(limit)
+    if len(curves) == len(curves.runs):  # the best, the last and the only checkpoint are one
+        table = table.drop(columns=["checkpoints", "last"], errors="ignore")
+        names |= {"best": label(found.y or "")}
+    elif found.y is not None:
+        names |= {"best": f"best {label(found.y)}", "last": f"last {label(found.y)}"}
     for seed in filter(is_seed, table.columns):
         table = table.assign(**{seed: table[seed].astype(str)})  # a name, not an amount
     for size in {"n_params", "n_data"} & set(table.select_dtypes("number")):
         if table[size].min() >= 1000:  # read off a figure, they are not whole; a share of the data is small
             table = table.assign(**{size: table[size].round()})
-    return Section("Runs", said, tables=[("", table.rename(columns=names))])
+    return Section("Runs", said, tables=[("", table.rename(columns=names), found.table)])
 
 
 def answers(curves: Curves) -> Section | None:

@@ -47,7 +47,7 @@ def of_runs(curves: Curves) -> list[Section]:
     unit = curves.data_unit
     sections.append(isoflops(found.surface, found.y, unit))
     sections.extend(filter(None, [the_frontier(found.surface, found.y, unit), the_backtest(found)]))
-    sections.append(the_fit(found.surface))
+    sections.append(the_fit(found.surface, unit))
     return sections
 
 
@@ -77,7 +77,11 @@ def isoflops(fitted: Surface, y: str, unit: str) -> Section:
             hovertemplate="%{x:.4g} parameters<extra>minimum</extra>",
         )  # fmt: skip
         said.append("Diamonds mark the minimum of each line, the compute-optimal model.")
-    return Section("IsoFLOP curves", [" ".join(said)], [Plot(finish(figure), f"{y} at equal compute")])
+    return Section(
+        "IsoFLOP curves",
+        [" ".join(said)],
+        [Plot(finish(figure), f"{label(y).capitalize()} at equal compute.")],
+    )
 
 
 # --- the frontier --------------------------------------------------------------------------------------
@@ -120,7 +124,7 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
         Plot(finish(legend_above(size)), "The compute-optimal number of parameters."),
         Plot(finish(legend_above(loss)), f"The best {y} that a compute can reach, over the runs."),
     ]
-    return Section(title, [said], plots, [("Compute-optimal models, with 95 % intervals", shown)])
+    return Section(title, [said], plots, [("Compute-optimal models, with 95 % intervals", shown, table)])
 
 
 def _range(row: dict[str, float], name: str) -> str:
@@ -160,7 +164,7 @@ def the_backtest(found: Answers) -> Section:
 # --- the fit -------------------------------------------------------------------------------------------
 
 
-def the_fit(fitted: Surface) -> Section:
+def the_fit(fitted: Surface, unit: str) -> Section:
     """Parameters with intervals, what is not determined, and the residuals."""
     law = fitted.law
     n, total = law.points.x[0], spent(fitted)
@@ -181,7 +185,7 @@ def the_fit(fitted: Surface) -> Section:
     ]  # fmt: skip
     table = pd.DataFrame(rows, columns=["parameter", "value", "95 % from", "to"])
     lost = fitted.undetermined
-    said = [f"L = {law.form.equation}, N parameters and D data, fitted to {len(law.points.y)} points."]
+    said = [f"L = {law.form.equation}, N parameters and D {unit}, fitted to {len(law.points.y)} points."]
     if lost:
         said.append(f"These runs do not determine {', '.join(lost)}.")
     plot = Plot(finish(figure), "Residuals: a surface that holds leaves no trend with compute or size.")
