@@ -127,7 +127,7 @@ def extrapolated(at: list[float], mean: list[float]) -> Any:
 
 
 def test_an_extrapolation_to_one_size_is_a_point_with_its_interval_and_to_several_a_band():
-    one = collapse.extrapolation(extrapolated([100.0], [0.2]), [10, 20], [0.5, 0.4]).axes[0]
+    (one,) = collapse.extrapolation(extrapolated([100.0], [0.2]), [10, 20], [0.5, 0.4]).axes
     assert np.concatenate(bars(one)).ravel() == pytest.approx([0.19, 0.23])
     assert legend(one) == ["backtests", "measured", "extrapolated, 90 %"]
     several = collapse.extrapolation(extrapolated([400.0, 100.0], [0.1, 0.2]), [10, 20], [0.5, 0.4]).axes[0]
@@ -236,7 +236,7 @@ def test_three_ways_to_the_optimal_size_are_lines_with_their_exponents():
     )
     fit = SimpleNamespace(name="surface", compute=np.array([]), best=[], n_params=1e10, exponent=0.4)
     found = SimpleNamespace(rows=[row, fit], compute=1e22)
-    axis = laws.approaches(found, fitted_surface()).axes[0]
+    (axis,) = laws.approaches(found, fitted_surface()).axes
     envelope, surface = (line(axis, name) for name in ("envelope: a = 0.500", "surface: a = 0.400"))
     assert (slope(envelope), slope(surface)) == (pytest.approx(0.5), pytest.approx(0.5))
     assert (envelope.get_xdata()[0], envelope.get_xdata()[-1]) == (pytest.approx(1e18), pytest.approx(1e22))
@@ -258,7 +258,8 @@ def test_runs_of_a_surface_have_the_colour_of_the_nearest_isoflop_curve(axis):
     runs = [drawn for drawn in axis.lines if drawn.get_marker() == "o"]
     assert [len(drawn.get_xdata()) for drawn in runs] == [1, 2, 3, 2, 1]
     assert [a.get_color() for a in runs] == [b.get_color() for b in curves]
-    assert line(axis, "compute-optimal").get_xdata()[-1] == pytest.approx(np.sqrt(1e21))
+    optimum = line(axis, "compute-optimal").get_xdata()
+    assert (optimum[0], optimum[-1]) == (pytest.approx(np.sqrt(1e17)), pytest.approx(np.sqrt(1e21)))
 
 
 def test_a_law_is_drawn_ten_times_beyond_its_points_within_an_interval_that_leaves_them_visible(axis):

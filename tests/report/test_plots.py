@@ -118,8 +118,8 @@ def test_dashes_are_explained_in_words(rates: int, said: str):
 
 def test_a_band_stays_above_zero_on_a_log_axis():
     figure = plots.canvas("n_data", "test_loss")
-    plots.band(figure, [1, 2], [-1.0, 2.0], [5.0, 6.0], "#ff3300")
-    assert figure.data[0].y.tolist() == [5.0, 6.0, 2.0, 0.005]
+    plots.band(figure, [1, 2], [-1.0, 2.0], [0.5, 6.0], "#ff3300")
+    assert figure.data[0].y.tolist() == [0.5, 6.0, 2.0, 0.0005]
     assert figure.data[0].fillcolor == "rgba(255,51,0,0.16)"
     assert figure.data[0].showlegend
     plots.band(figure, [1, 2], [-2.0, -3.0], [-1.0, -2.0])
