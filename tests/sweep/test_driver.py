@@ -9,7 +9,7 @@ from scalinglab.curves import run_name
 from scalinglab.store import StoreError
 from scalinglab.sweep import Task, driver
 from scalinglab.sweep.display import Display, clock
-from scalinglab.sweep.driver import PATIENCE, Driver, Wish
+from scalinglab.sweep.driver import PATIENCE, Driver, Interrupt
 
 SETTINGS = tuple({"seed": k} for k in range(4))
 NAMES = tuple(map(run_name, SETTINGS))
@@ -40,7 +40,7 @@ def made(monkeypatch):
 
     def make(store=None, attempts=2):
         grid = SimpleNamespace(experiment="e")
-        return Driver(SimpleNamespace(tasks=()), grid, store or PretendStore(), None, attempts, Wish())
+        return Driver(SimpleNamespace(tasks=()), grid, store or PretendStore(), None, attempts, Interrupt())
 
     return make
 
@@ -137,7 +137,7 @@ def test_tasks_are_sent_while_there_are_slots_and_until_the_first_ctrl_c(made):
 
     def wait(seconds):
         if len(sent) == 3:
-            found.wish.soon = True
+            found.interrupt.soon = True
         return [{"task": next(iter(found.running)), "ok": True}] if found.running else []
 
     found.pool = SimpleNamespace(slots=2, submit=sent.append, wait=wait)
@@ -155,7 +155,7 @@ def test_tasks_are_sent_while_there_are_slots_and_until_the_first_ctrl_c(made):
 def test_a_second_ctrl_c_ends_at_once(made):
     found = made()
     found.pool = SimpleNamespace(
-        slots=1, submit=lambda message: setattr(found.wish, "now", True), wait=lambda s: []
+        slots=1, submit=lambda message: setattr(found.interrupt, "now", True), wait=lambda s: []
     )
     found.plan = SimpleNamespace(tasks=[task(0)], runner=SimpleNamespace(name="train"))
     found.drive(SimpleNamespace(update=lambda soon: None))

@@ -20,7 +20,7 @@ from scalinglab.curves import run_name
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store, StoreError, StoreWarning
 from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, run
-from scalinglab.sweep.driver import Driver, Wish, again
+from scalinglab.sweep.driver import Driver, Interrupt, again
 from scalinglab.sweep.pools import preflight, worker
 from scalinglab.sweep.pools.engines import LocalPool
 from tests.store.test_formats import a_new_field, rewritten
@@ -396,7 +396,7 @@ def test_a_group_whose_worker_dies_is_submitted_again_as_it_was(tmp_path):
     wanted = grid(seeds=4)
     plan = make_plan(wanted, Store(tmp_path), workers=1)
     (task,) = plan.tasks
-    driver = Driver(plan, wanted, Store(tmp_path), LocalPool(1), attempts=3, wish=Wish())
+    driver = Driver(plan, wanted, Store(tmp_path), LocalPool(1), attempts=3, interrupt=Interrupt())
     with Store(tmp_path).start(task.settings[1]) as done:
         done.append(step=0, test_loss=1.0)
     died = {"ok": False, "kind": "died", "message": "gone"}
@@ -508,7 +508,7 @@ def test_a_sweep_that_ends_while_it_looks_for_the_run_to_blame_calls_no_other_fa
     wanted = grid(seeds=2, trouble=["raise", "none"])  # one task; its first half is the one to blame
     plan = make_plan(wanted, Store(tmp_path), workers=1)
     pool = LocalPool(1)
-    driver = Driver(plan, wanted, Store(tmp_path), pool, attempts=5, wish=Wish())
+    driver = Driver(plan, wanted, Store(tmp_path), pool, attempts=5, interrupt=Interrupt())
     (task,) = plan.tasks
     driver._submit(task)
     while not (answers := pool.wait(0.1)):

@@ -21,12 +21,12 @@ from scalinglab.sweep.runner import Runner
 
 def test_the_first_ctrl_c_is_soon_the_second_now_and_the_handler_is_given_back():
     before = signal.getsignal(signal.SIGINT)
-    with interruptible() as wish:
-        assert (wish.soon, wish.now) == (False, False)
+    with interruptible() as interrupt:
+        assert (interrupt.soon, interrupt.now) == (False, False)
         signal.raise_signal(signal.SIGINT)
-        assert (wish.soon, wish.now) == (True, False)
+        assert (interrupt.soon, interrupt.now) == (True, False)
         signal.raise_signal(signal.SIGINT)
-        assert (wish.soon, wish.now) == (True, True)
+        assert (interrupt.soon, interrupt.now) == (True, True)
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -34,8 +34,8 @@ def test_outside_the_main_thread_no_handler_is_set():
     before, seen = signal.getsignal(signal.SIGINT), []
 
     def work() -> None:
-        with interruptible() as wish:
-            seen.extend([wish.soon, signal.getsignal(signal.SIGINT) is before])
+        with interruptible() as interrupt:
+            seen.extend([interrupt.soon, signal.getsignal(signal.SIGINT) is before])
 
     thread = threading.Thread(target=work)
     thread.start()

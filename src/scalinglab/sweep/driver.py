@@ -175,7 +175,7 @@ def execute(
     aside = store.repair() if Store.is_store(store.path) else {}  # before planning: these runs are missing
     for path, reason in aside.items():
         warnings.warn(f"{reason}; moved to {path}; lost runs are done again", SweepWarning, stacklevel=2)
-    with interruptible() as wish:
+    with interruptible() as interrupt:
         pool = open_pool(engine, workers, address, devices, cpus, gpus, early)
         if engine == "local" and take_turns(pool.slots, devices):
             warnings.warn(
@@ -198,13 +198,13 @@ def execute(
             if plan.tasks:
                 pool.preflight(store.path.absolute())
             keep_grid(grid, store, {"version": __version__, "engine": engine})
-            driver = Driver(plan, grid, store, pool, attempts, wish)
+            driver = Driver(plan, grid, store, pool, attempts, interrupt)
             with Display(plan, store, enabled=progress) as display:
                 driver.drive(display)
         except BaseException:
             pool.kill()
             raise
-        pool.kill() if wish.now else pool.close()
+        pool.kill() if interrupt.now else pool.close()
     if len(list((store.path / "sealed").glob("*.parquet"))) > COMPACT_FROM:
         store.compact()
     records = store.records()
@@ -212,11 +212,11 @@ def execute(
     failed = {name: records[name] for name, kind in status.items() if kind == "failed"}
     seconds = time.monotonic() - start
     causes, phases = tuple(driver.causes), dict(driver.phases)
-    return Outcome(plan, status, failed, wish.soon, seconds, causes, aside, phases)
+    return Outcome(plan, status, failed, interrupt.soon, seconds, causes, aside, phases)
 
 
 @dataclass
-class Wish:
+class Interrupt:
     """Interrupt state set by Ctrl-C."""
 
     soon: bool = False
@@ -224,19 +224,19 @@ class Wish:
 
 
 @contextmanager
-def interruptible() -> Iterator[Wish]:
+def interruptible() -> Iterator[Interrupt]:
     """Record Ctrl-C as interrupt state: the first ends after the running tasks, the second at once."""
-    wish = Wish()
+    interrupt = Interrupt()
 
-    def hear(*_: Any) -> None:
-        wish.now, wish.soon = wish.soon, True
+    def record(*_: Any) -> None:
+        interrupt.now, interrupt.soon = interrupt.soon, True
 
     if threading.current_thread() is not threading.main_thread():
-        yield wish
+        yield interrupt
         return
-    before = signal.signal(signal.SIGINT, hear)
+    before = signal.signal(signal.SIGINT, record)
     try:
-        yield wish
+        yield interrupt
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -250,7 +250,7 @@ class Driver:
     store: Store
     pool: Pool
     attempts: int
-    wish: Wish
+    interrupt: Interrupt
     waiting: list[Task] = field(default_factory=list)
     running: dict[int, Task] = field(default_factory=dict)
     deaths: dict[tuple[str, ...], int] = field(default_factory=dict)
@@ -265,14 +265,14 @@ class Driver:
     def drive(self, display: Display) -> None:
         """Submit and collect tasks until all are done or the sweep is interrupted."""
         self.waiting = list(self.plan.tasks)
-        while (self.waiting and not self.wish.soon) or self.running:
-            if self.wish.now:
+        while (self.waiting and not self.interrupt.soon) or self.running:
+            if self.interrupt.now:
                 return
-            while self.waiting and not self.wish.soon and len(self.running) < self.pool.slots:
+            while self.waiting and not self.interrupt.soon and len(self.running) < self.pool.slots:
                 self._submit(self.waiting.pop(0))
             for answer in self.pool.wait(0.1):
                 self._deal(self.running.pop(answer["task"]), answer)
-            display.update(self.wish.soon)
+            display.update(self.interrupt.soon)
 
     def _submit(self, task: Task) -> None:
         self.count += 1

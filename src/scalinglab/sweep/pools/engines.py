@@ -151,7 +151,7 @@ def start_worker(threads: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "scalinglab.sweep.pools.worker"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
-        start_new_session=True,  # Ctrl-C is the driver's to hear
+        start_new_session=True,  # the driver handles Ctrl-C
     )  # fmt: skip
 
 
