@@ -86,7 +86,10 @@ def test_the_widest_residual_network_is_shown_on_every_set_that_it_has_with_ever
     monkeypatch.setattr(images, "usable", list)
     found = verdicts(images.fig1_top_right("smoke"))
     images.data_scans.cache_clear()
-    assert found == {
+    final = {name: verdict for name, verdict in found.items() if "final" in name}
+    assert len(final) == 4
+    assert set(final.values()) == {"agrees"}  # half as steep
+    assert {name: verdict for name, verdict in found.items() if name not in final} == {
         "digits, cross-entropy: α_D": "agrees", "digits, mse: α_D": "agrees",
         "digits, WRN-10-0.25: α_D": "disagrees", "mnist, WRN-10-0.25: α_D": "disagrees",
         "digits, WRN-10-0.25, mse: α_D": "agrees", "mnist, WRN-10-0.25, mse: α_D": "agrees",
@@ -184,6 +187,28 @@ def test_sets_that_are_not_here_are_left_out(monkeypatch: pytest.MonkeyPatch):
     assert images.usable(["svhn", "digits"]) == ["digits"]
     with pytest.raises(BadInput, match="scalinglab data get svhn"):
         images.usable(["svhn"])
+
+
+def test_sizes_at_which_a_network_guesses_do_not_count(monkeypatch: pytest.MonkeyPatch):
+    def runs(settings: list[dict[str, Any]], experiment: str, **_: Any) -> Curves:
+        curves = planted(lambda one: 0.4)(settings, experiment)
+        frame = curves.frame
+        frame["test_loss"] = np.where(frame["n_data"] < 256, 2.303, frame["test_loss"])
+        return Curves(frame, source="train")
+
+    monkeypatch.setattr(trained, "runs", runs)
+    found, _ = images.data_scans("smoke")
+    images.data_scans.cache_clear()
+    assert [one.exponent("best error").first for one in found] == [1]
+
+
+@pytest.mark.parametrize(
+    ("change", "loss"),
+    [({}, np.log(100)), ({"superclass": "coarse"}, np.log(20)), ({"loss": "mse"}, 0.0099),
+     ({"superclass": [0] * 50 + [1] * 25 + [2] * 25}, 1.5 * np.log(2))],
+)  # fmt: skip
+def test_guessing_knows_how_frequent_classes_are(change: dict[str, Any], loss: float):
+    assert images.guessing({"dataset": "cifar100", **change}) == pytest.approx(loss)
 
 
 def test_svhn_is_trained_where_it_is_here_with_its_own_cnn(monkeypatch: pytest.MonkeyPatch):

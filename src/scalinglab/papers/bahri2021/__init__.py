@@ -22,7 +22,7 @@ ENTRIES = (
         "stand-in, the CNN of damico2025 in place of Wide ResNets: resolution-limited scaling with data; "
         "loss and error, final and best",
         scales=("gpu",),
-        make="scalinglab.papers.bahri2021.images:fig1_top_right_cnn",
+        make="scalinglab.papers.bahri2021.distributions:fig1_top_right_cnn",
     ),
     Entry(
         "bahri2021/fig1-bottom-left",

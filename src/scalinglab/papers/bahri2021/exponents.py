@@ -99,22 +99,26 @@ def table(curves: Curves, size: str, y: str, seed: str = "seed") -> tuple[np.nda
     return wide.columns.to_numpy(float), wide.to_numpy(float)
 
 
-def of_losses(sizes: np.ndarray, losses: np.ndarray) -> Exponent:
-    """The exponent of positive losses (seeds, sizes), averaged in the logarithm as in bahri2021 A.1."""
-    return of_several(sizes, losses)[0]
+def of_losses(sizes: np.ndarray, losses: np.ndarray, since: int = 0) -> Exponent:
+    """The exponent of positive losses (seeds, sizes), averaged in the logarithm as in bahri2021 A.1.
+
+    Args:
+        since: the first place that may be in the range.
+    """
+    return of_several(sizes, losses, since=since)[0]
 
 
-def of_several(sizes: np.ndarray, *curves: np.ndarray) -> list[Exponent]:
+def of_several(sizes: np.ndarray, *curves: np.ndarray, since: int = 0) -> list[Exponent]:
     """The exponents of several curves, losses (seeds, sizes) of the same seeds, on one range."""
     if not all((losses > 0).all() for losses in curves):
         raise BadInput("losses must be positive; differences of losses go into of_differences")
-    pure = longest(len(sizes), FEWEST, lambda part: _all_fitted(sizes, curves, part, PURE))
-    with_floor = longest(len(sizes), FEWEST + 1, lambda part: _all_fitted(sizes, curves, part, FLOOR))
+    pure = longest(len(sizes), FEWEST, lambda part: _all_fitted(sizes, curves, part, PURE), since)
+    with_floor = longest(len(sizes), FEWEST + 1, lambda part: _all_fitted(sizes, curves, part, FLOOR), since)
     best = max((pure, with_floor), key=lambda found: found.length)  # the first of equals
     if best.length:
         part, found = slice(best.first, best.first + best.length), best.law
     else:
-        part = slice(max(len(sizes) - FEWEST, 0), len(sizes))
+        part = slice(max(len(sizes) - FEWEST, since), len(sizes))
         found = [_law(sizes, losses, part, PURE) for losses in curves]
     return [
         _exponent(law, sizes, losses, part, bool(best.length)) for law, losses in zip(found, curves)
@@ -148,10 +152,10 @@ class Found:
     law: Any = None
 
 
-def longest(count: int, fewest: int, fitted: Callable[[slice], Any]) -> Found:
-    """The longest range on which `fitted` gives a law, of equals that with the largest sizes."""
-    for length in range(count, min(fewest, count) - 1, -1):
-        for first in range(count - length, -1, -1):
+def longest(count: int, fewest: int, fitted: Callable[[slice], Any], since: int = 0) -> Found:
+    """The longest range from `since` on that follows a law, of equals that of the largest sizes."""
+    for length in range(count - since, min(fewest, count - since) - 1, -1):
+        for first in range(count - length, since - 1, -1):
             if (law := fitted(slice(first, first + length))) is not None:
                 return Found(first, length, law)
     return Found()
