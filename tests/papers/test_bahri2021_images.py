@@ -128,7 +128,7 @@ def test_superclasses_leave_the_exponent_or_do_not(
 def test_noise_changes_the_exponent(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4 / (1 + one["input_noise"])))
     assert (
-        verdicts(distributions.fig5_right("smoke"))["digits: α_D without noise less that of noise 2"]
+        verdicts(distributions.fig5_right("smoke"))["digits: α_D without noise less that of noise 1"]
         == "agrees"
     )
 

@@ -226,8 +226,7 @@ def against_dimension(found: dict[int, Exponent], places: Places) -> tuple[Any, 
                     Row(
                         f"{dataset}, {place}: 4/α_D over the dimension by {METHODS[method]}", ratio,
                         abs(ratio * float(share)), alpha.n, expected=1.0, relation="<",
-                        note=f"dimension {dimension}, α_D {alpha}; the paper: 4/d or more, less clear than for "
-                        "students",
+                        note=f"dimension {dimension}, α_D {alpha}; the paper: 4/d or more, but less clear",
                     )
                 )  # fmt: skip
             published = dimensions["neighbours"]

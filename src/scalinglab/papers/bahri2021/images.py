@@ -105,7 +105,7 @@ SCALES = {
         ("digits",), "digits", "digits",
         {**SHARED, "model": "mlp", "model_options": {"hidden": 32}, "learning_rate": 3e-3, "batch_size": 32,
          "steps": 100, "checkpoints_per_decade": 3},
-        (128, 256, 512, 1024), (0.125, 0.25), 1024, {}, 2, (10, 2), (0.0, 2.0),
+        (128, 256, 512, 1024), (0.125, 0.25), 1024, {}, 2, (10, 2), (0.0, 1.0),
         ((10, 0.125), (10, 0.25)), (96, 384), {"steps": 10, "batch_size": 32, "checkpoints_per_decade": 1},
     ),
     "laptop": Scale(
