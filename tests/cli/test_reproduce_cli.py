@@ -90,6 +90,17 @@ def test_a_paper_at_a_scale_makes_what_is_built_and_names_what_cannot_run(calls)
     assert run("two", "--scale", "laptop").exit_code == 0
 
 
+@pytest.mark.parametrize("key", ["one", "one/fig1"])
+def test_an_interrupted_command_says_that_it_goes_on(monkeypatch: pytest.MonkeyPatch, key: str):
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(papers, "reproduce", interrupted)
+    result = run(key, "--scale", "smoke")
+    assert result.exit_code == 130
+    assert "stopped; the same command goes on from here" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("write", "state", "last"), [((), "differs", "checked"), (("--write",), "written", "written")]
 )

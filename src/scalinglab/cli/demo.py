@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scalinglab.cli.shared.options import Json, a_folder
-from scalinglab.cli.shared.output import emit
+from scalinglab.cli.shared.output import emit, resumable
 from scalinglab.cli.shared.tables import say
 
 if TYPE_CHECKING:
@@ -45,13 +44,10 @@ def demo(
     from scalinglab.papers.demo import digits, theory_check
 
     plan = digits.PLANS["full" if full else "laptop"]
-    try:
+    with resumable():
         curves, outcome = predict_then_train(plan, folder / "runs", as_json)
         say("\nExact theory over a simulation: a perceptron", as_json)
         checked = theory_check.check()
-    except KeyboardInterrupt:
-        print("stopped; the same command goes on from here", file=sys.stderr)
-        raise
     say(_wrapped(checked.sentence()), as_json)
     from scalinglab.papers.demo.opening import opening
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scalinglab.cli.shared.options import Json, Out
-from scalinglab.cli.shared.output import emit
+from scalinglab.cli.shared.output import emit, resumable
 
 if TYPE_CHECKING:
     from scalinglab.papers import Entry
@@ -101,7 +101,8 @@ def reproduce(
     if missing:
         raise BadInput("--missing goes with 'scalinglab reproduce list' or a paper")
     scale = scale or "laptop"
-    made = papers.reproduce(key, scale, results, **training)
+    with resumable():
+        made = papers.reproduce(key, scale, results, **training)
     table = pd.DataFrame([cells(row) for row in made.table], columns=list(COLUMNS))
     document = {"key": key, "scale": scale, "folder": str(results / key / scale)}
     emit({**document, "table": [row.record() for row in made.table]}, table, as_json=as_json, out=out)
@@ -135,7 +136,8 @@ def _reproduce_all(
     for place, entry in enumerate(chosen, start=1):
         typer.echo(f"{place}/{len(chosen)} {entry.key}", err=True)
         try:
-            made = papers.reproduce(entry.key, scale, results, **training)
+            with resumable():
+                made = papers.reproduce(entry.key, scale, results, **training)
         except BadInput as error:  # what one entry lacks here, such as a GPU, others may not need
             left_out[entry.key] = str(error)
             typer.echo(f"    left out: {error}", err=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +23,16 @@ if TYPE_CHECKING:
 
 SHORT = 6  # a name that is not broken: little is won
 TEXT = 24  # a column of text may become as narrow as this before numbers lose digits
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Say on Ctrl-C that what is stored is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on from here", file=sys.stderr)
+        raise
 
 
 def emit(
