@@ -373,7 +373,7 @@ def test_answers_print_as_sentences():
     assert str(found) == found.summary()
     widths = sl.answer(curve().assign(width=2.0 ** np.arange(5, 11)).drop(columns="n_data"))
     assert "width 10,240: test_error" in widths["ten times"]
-    assert re.search(r"Next: width \d+.*they narrow", widths["next run"])
+    assert re.search(r"they narrow .* The best would be width \d+ ", widths["next run"])
 
 
 def test_sizes_are_spoken_of_in_their_units():

@@ -24,7 +24,7 @@ from scalinglab.laws.planning.next_runs import NextRuns
 
 def optimal(low=1e9, beyond=4.0, caution="it bends"):
     ends = {
-        "n_params_interval": Interval(np.array([low]), np.array([1e11])),
+        "n_params_interval": Interval(np.array([low]), np.array([1e10])),
         "n_data_interval": Interval(np.array([2e10]), np.array([4e10])),
         "loss_interval": Interval(np.array([2.0]), np.array([2.2])),
     }
@@ -37,10 +37,10 @@ def optimal(low=1e9, beyond=4.0, caution="it bends"):
 def test_an_optimum_is_told_with_its_intervals_and_how_far_it_lies():
     head, values, ends, far, note = optimal().summary().splitlines()
     assert head.split() == ["compute", "n_params", "n_data", "loss"]
-    assert values.split() == ["1e+21", "5e+09", "3.3e+10", "2.1"], "known within a factor of 100"
+    assert values.split() == ["1e+21", "5e+09", "3.3e+10", "2.1"], "known within a factor of ten"
     assert ends.split()[:2] == ["90", "%"]
     assert [c.strip().split(" … ") for c in ends[10:].split("   ") if "…" in c] == [
-        ["1e+09", "1e+11"], ["2e+10", "4e+10"], ["2", "2.2"]
+        ["1e+09", "1e+10"], ["2e+10", "4e+10"], ["2", "2.2"]
     ]  # fmt: skip
     assert far.strip() == "4 times the largest compute measured, if the exponents stay the same"
     assert note == "note: it bends"

@@ -57,7 +57,8 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
         said.append(Statement(
             "ten times",
             f"Ten times as much, {sized(at, unit, x)}: {y} = {further.mean[0]:.4g} "
-            f"(95 % of runs like these: {further.low[0]:.4g} to {further.high[0]:.4g}).",
+            f"(95 % of runs like these: {further.low[0]:.4g} to {further.high[0]:.4g}), if the curve goes on "
+            "as it does.",
             f"scalinglab laws extrapolate {asked} --at {at:g}",
         ))  # fmt: skip
         part = shown != y

@@ -57,7 +57,8 @@ def next_sentence(
         named.append(sizes + (f" ({seeds} seeds)" if seeds > 1 else ""))
     left = len(found.runs) - len(named)
     named += [f"{left} more"] if left else []
-    return found, f"Next: {', then '.join(named)}. {found.verdict[0].upper()}{found.verdict[1:]}."
+    verdict, listed = f"{found.verdict[0].upper()}{found.verdict[1:]}.", f"{', then '.join(named)}."
+    return found, f"Next: {listed} {verdict}" if found.worth_it else f"{verdict} The best would be {listed}"
 
 
 def sized(value: float, unit: str, name: str) -> str:

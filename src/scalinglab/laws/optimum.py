@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FLOPS_PER_PARAM_EXAMPLE = 6.0  # per parameter and example: 2 forward, 4 backward
 REACH = 60.0  # of ln n_params on both sides: no optimum lies farther out
-WIDE = 100.0  # intervals of a larger ratio are shown without a value in the middle
+WIDE = 10.0  # intervals of a larger ratio are shown without a value in the middle
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Optimal(Shown):
     def summary(self, *, caution: bool = True) -> str:
         """A table in lines, the intervals below their values.
 
-        A size that is known only within a factor of 100 is shown as its interval alone.
+        A size that is not known within a factor of ten is shown as its interval alone.
 
         Args:
             caution: False leaves it out, below the summary of the surface, which has said it.

@@ -12,6 +12,7 @@ from scalinglab.answers import Answers, answer
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures.style import INK, PALETTE
+from scalinglab.laws.optimum import WIDE
 from scalinglab.laws.surface import Surface
 from scalinglab.report.page import Plot, Section
 from scalinglab.report.plots import band, canvas, finish, label, legend_above, line, points, shades
@@ -112,7 +113,9 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
         "× largest run": [f"{b:.3g}" for b in table["times_beyond"]],
         "parameters": [_range(r, "n_params") for r in rows],
         unit: [_range(r, "n_data") for r in rows],
-        f"{unit} per parameter": [f"{v:.3g}" for v in table["data_per_param"]],
+        f"{unit} per parameter": [
+            f"{r['data_per_param']:.3g}" if _known(r, "n_params") else "–" for r in rows
+        ],
         label(y): [f"{r['loss']:.4g} [{r['loss_low']:.4g}, {r['loss_high']:.4g}]" for r in rows],
     })  # fmt: skip
     said = (
@@ -128,7 +131,13 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
 
 
 def _range(row: dict[str, float], name: str) -> str:
-    return f"{count(row[name])} [{count(row[f'{name}_low'])}, {count(row[f'{name}_high'])}]"
+    low, high = count(row[f"{name}_low"]), count(row[f"{name}_high"])
+    return f"{count(row[name])} [{low}, {high}]" if _known(row, name) else f"{low} to {high}"
+
+
+def _known(row: dict[str, float], name: str) -> bool:
+    """Whether a value is shown, as in `Optimal.summary`."""
+    return row[f"{name}_high"] <= WIDE * row[f"{name}_low"]
 
 
 # --- backtest ------------------------------------------------------------------------------------------
