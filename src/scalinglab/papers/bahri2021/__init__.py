@@ -46,6 +46,14 @@ ENTRIES = (
         gpu_hours=0.1,
     ),
     Entry(
+        "bahri2021/section2.1",
+        "variance-limited corrections of networks small enough to average over: c/D with the c of second "
+        "derivatives, and c/width above the limit of infinite width",
+        scales=("smoke", "laptop"),
+        make="scalinglab.papers.bahri2021.variance:section_2_1",
+        laptop_minutes=2,
+    ),
+    Entry(
         "bahri2021/theorem1",
         "the loss of a model that is right at D points falls as D^(-1/d) or faster",
         scales=("smoke", "laptop"),
