@@ -26,7 +26,6 @@ FUNCTIONS = {
     "theory dmft": ("theory.dmft", "solve"),
     "simulate random-features": ("simulate.random_features.dynamic", "train"),
     "explain": ("explanations", "explain"),
-    "report": ("report", "write"),
     "board": ("board.server", "serve"),
 }
 OF_THE_COMMAND = {"simulate random-features": {"n_params", "n_data"}}  # finite sizes, as an example
