@@ -1,15 +1,16 @@
 """Does memory stay bounded while logs of a gigabyte are read?
 
-    python benchmarks/reading.py [--megabytes 1000] [--kinds tensorboard jsonl csv]
+    python benchmarks/reading.py [--megabytes 1000] [--kinds tensorboard wandb jsonl csv]
 
 Logs are written to a temporary folder, read by `sl.read` in a process of their own, and removed. A line each:
 
-- *size*: of the logs, and the rows that the table has;
+- *size*: of the logs, and the rows and columns of numbers that the table has;
 - *memory*: the largest resident memory of the process, less what it has after the imports;
 - *s*: seconds of CPU that reading takes, and megabytes a second.
 
-TensorBoard: four runs of 20,000 scalars each; the rest are images, as in logs that grow so large. JSON lines
-and CSV: rows of a step and twenty metrics, where every number is wanted and the table itself is large.
+TensorBoard: four runs of 20,000 scalars each; the rest are images, as in logs that grow so large. W&B: four
+runs of 20,000 rows of twenty metrics; the rest is console output. JSON lines and CSV: rows of a step, a loss
+and twenty metrics of unknown names, of which as many are kept as memory is meant to hold.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.readers.event_files import event, field
+from tests.readers.wandb_files import item, write_wandb
 
 IMAGE, SCALARS, RUNS, METRICS = 1 << 20, 20_000, 4, 20
 READ = """
@@ -37,8 +39,10 @@ import scalinglab as sl, pandas, pyarrow
 sl.readers, sl.Curves
 resident = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 before, start = resident(), time.process_time()
-rows = len(sl.read(sys.argv[1]))
-print(json.dumps([rows, resident() - before, time.process_time() - start]))
+frame = sl.read(sys.argv[1]).frame
+done = time.process_time() - start
+columns = len(frame.select_dtypes("number").columns)
+print(json.dumps([len(frame), columns, resident() - before, done]))
 """
 
 
@@ -58,33 +62,47 @@ def tensorboard(folder: Path, megabytes: int) -> None:
                     file.write(picture)
 
 
-def row(step: int) -> dict[str, float]:
-    """A row of a table: a step and its metrics."""
-    return {"step": step, **{f"metric_{k}": round(1 / (step + k + 1), 9) for k in range(METRICS)}}
+def wandb(folder: Path, megabytes: int) -> None:
+    """Runs of histories with console output between their rows."""
+    metrics = b"".join(item(f"metric/{k}", str(1 / (k + 3)), 2) for k in range(METRICS))
+    output = field(13, b"x" * max((megabytes << 20) // (RUNS * SCALARS) - len(metrics), 0))
+    for run in range(RUNS):
+        rows = (
+            field(2, item("_step", str(step), 2) + item("val_loss", str(3 - step / SCALARS), 2) + metrics)
+            for step in range(SCALARS)
+        )
+        write_wandb(folder / f"run-{run}.wandb", (record for row in rows for record in (row, output)))
+
+
+def numbers(step: int) -> dict[str, float]:
+    """The numbers of a row."""
+    return {"val_loss": 3.0 + 1 / (step + 1), **{f"metric_{k}": 1 / (step + k + 1) for k in range(METRICS)}}
 
 
 def jsonl(folder: Path, megabytes: int) -> None:
     """One object a line."""
+    rows = [json.dumps(numbers(k))[1:] + "\n" for k in range(1000)]
     with (folder / "history.jsonl").open("w") as file:
         step = 0
         while file.tell() < megabytes << 20:
-            for _ in range(1000):
-                file.write(json.dumps(row(step)) + "\n")
-                step += 1
+            file.writelines(f'{{"step": {step + k}, {row}' for k, row in enumerate(rows))
+            step += len(rows)
 
 
 def csv(folder: Path, megabytes: int) -> None:
     """One line a step."""
+    rows = [",".join(map(str, numbers(k).values())) + "\n" for k in range(1000)]
     with (folder / "history.csv").open("w") as file:
-        file.write(",".join(row(0)) + "\n")
+        file.write(",".join(["step", *numbers(0)]) + "\n")
         step = 0
         while file.tell() < megabytes << 20:
-            for _ in range(1000):
-                file.write(",".join(map(str, row(step).values())) + "\n")
-                step += 1
+            file.writelines(f"{step + k},{row}" for k, row in enumerate(rows))
+            step += len(rows)
 
 
-WRITERS: dict[str, Callable[[Path, int], None]] = {"tensorboard": tensorboard, "jsonl": jsonl, "csv": csv}
+WRITERS: dict[str, Callable[[Path, int], None]] = {
+    function.__name__: function for function in (tensorboard, wandb, jsonl, csv)
+}
 
 
 def main() -> None:
@@ -92,7 +110,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=1000)
     parser.add_argument("--kinds", nargs="+", choices=[*WRITERS], default=["tensorboard"])
     arguments = parser.parse_args()
-    print(f"{'logs':<14}{'size / MB':>11}{'rows':>12}{'memory / MB':>13}{'s':>8}{'MB/s':>8}")
+    print(f"{'logs':<14}{'size / MB':>11}{'rows':>12}{'columns':>9}{'memory / MB':>13}{'s':>8}{'MB/s':>8}")
     for kind in arguments.kinds:
         with tempfile.TemporaryDirectory() as folder:
             WRITERS[kind](Path(folder), arguments.megabytes)
@@ -103,9 +121,10 @@ def main() -> None:
             if done.returncode:
                 print(f"{kind:<14}{size:>11.0f}  {done.stderr.strip().splitlines()[-1]}", flush=True)
                 continue
-            rows, memory, seconds = json.loads(done.stdout)
+            rows, columns, memory, seconds = json.loads(done.stdout)
             print(
-                f"{kind:<14}{size:>11.0f}{rows:>12,}{memory:>13.0f}{seconds:>8.1f}{size / seconds:>8.1f}",
+                f"{kind:<14}{size:>11.0f}{rows:>12,}{columns:>9}{memory:>13.0f}{seconds:>8.1f}"
+                f"{size / seconds:>8.1f}",
                 flush=True,
             )
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import scalinglab as sl
 from scalinglab.curves import Curves, files
+from scalinglab.curves import parts as parts_of_tables
 from scalinglab.errors import BadInput
 from tests.properties import examples
 
@@ -120,7 +121,7 @@ def test_json_lines_of_many_parts_are_one_table(tmp_path, monkeypatch):
     rows[7]["late"] = "text"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     whole, _ = files.read_table(path)
-    monkeypatch.setattr(files, "PART", 2)
+    monkeypatch.setattr(parts_of_tables, "PART", 2)
     parts, _ = files.read_table(path)
     assert list(parts.columns) == list(whole.columns) == ["step", "note", "loss", "late"]
     for name in ("step", "loss"):
@@ -129,7 +130,6 @@ def test_json_lines_of_many_parts_are_one_table(tmp_path, monkeypatch):
     assert parts["late"].dropna().tolist() == ["text"]
     rows[5]["empty"] = rows[9]["empty"] = None
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    monkeypatch.setattr(files, "BLOCK", 2)
     assert list(files.read_table(path)[0].columns) == ["step", "note", "loss", "empty", "late"]
     path.write_text("")
     with pytest.raises(BadInput, match="no rows"):

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tracemalloc
 import warnings
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ from scalinglab.errors import BadInput
 from scalinglab.readers import ReadingWarning, binary, take_in, tensorboard
 from tests.cli.test_laws_cli import run
 from tests.readers.event_files import event, field, masked
+from tests.readers.wandb_files import config, history, write_wandb
 from tests.readers.write_logs import EVALUATED, KEPT, RATES, STEPS, WRITERS, loss
 
 KINDS = tuple(WRITERS)
@@ -304,40 +304,6 @@ def write_events(folder: Path, values, padding: bytes = b"") -> Path:
             parts += field(1, field(1, b"image") + field(4, padding)) if padding else b""
             file.write(event(step, parts))
     return path
-
-
-def write_wandb(path: Path, records) -> Path:
-    data = bytearray(b":W&B\xe1\xbe\x00")
-    for record in records:
-        first = True
-        while True:
-            left = 32768 - len(data) % 32768
-            if left < 7:
-                data += bytes(left)
-                continue
-            piece, record = record[: left - 7], record[left - 7 :]
-            kind = (1 if not record else 2) if first else (4 if not record else 3)
-            data += (
-                struct.pack("<IHB", zlib.crc32(piece, zlib.crc32(bytes([kind]))), len(piece), kind) + piece
-            )
-            first = False
-            if not record:
-                break
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
-
-
-def item(name: str, value: str, name_field: int) -> bytes:
-    return field(1, field(name_field, name.encode()) + field(16, value.encode()))
-
-
-def history(step: int, **values: str) -> bytes:
-    return field(2, b"".join(item(k, v, 2) for k, v in {"_step": str(step), **values}.items()))
-
-
-def config(**values: str) -> bytes:
-    return field(17, field(1, b"id") + field(4, b"".join(item(k, v, 1) for k, v in values.items())))
 
 
 def test_hostile_wandb_logs(tmp_path: Path):

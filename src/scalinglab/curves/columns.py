@@ -133,14 +133,16 @@ def is_missing(value: Any) -> bool:
     return value is None or value is pd.NA or (isinstance(value, (float, np.floating)) and math.isnan(value))
 
 
-def run_names(frame: pd.DataFrame, columns: list[str]) -> np.ndarray:
+def run_names(frame: pd.DataFrame, columns: list[str]) -> pd.api.extensions.ExtensionArray:
     """The name of each row's run, from its settings; each distinct setting is hashed once."""
     if not columns or frame.empty:
-        return np.full(len(frame), run_name({}), dtype=object)
-    group = frame.groupby(columns, dropna=False, sort=False).ngroup().to_numpy()
-    _, first = np.unique(group, return_index=True)
-    distinct = frame[columns].iloc[first].to_dict("records")
-    return np.array([run_name(setting) for setting in distinct], dtype=object)[group]
+        group, distinct = np.zeros(len(frame), int), [dict[str, Any]()]
+    else:
+        group = frame.groupby(columns, dropna=False, sort=False).ngroup().to_numpy()
+        _, first = np.unique(group, return_index=True)
+        distinct = [dict(zip(columns, row)) for row in zip(*(frame[c].iloc[first].tolist() for c in columns))]
+    # taken as text: a Python object a row would need three times the memory
+    return pd.Series([run_name(setting) for setting in distinct]).array.take(group)
 
 
 def varying(settings: Iterable[Mapping[str, Any]]) -> list[str]:

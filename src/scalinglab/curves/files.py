@@ -10,16 +10,18 @@ import io
 import json
 import math
 import re
+import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pandas as pd
 
 from scalinglab.curves.names import PROGRESS, aliases
+from scalinglab.curves.parts import SPARED, Parts, Spare, frame_of_rows, spared
 from scalinglab.errors import BadInput
 from scalinglab.support.progress import opened
 from scalinglab.support.whole_files import write_whole
@@ -31,8 +33,7 @@ _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS else {
 
 SPACES = r"\s+"  # the separator of columns that are aligned by spaces
 SAMPLE = 1 << 16  # of a file, to see how it is written
-PART = 2_000  # rows that are held as dictionaries at one time
-BLOCK = 50  # parts in a block
+PART_BYTES = 8 << 20  # of a text file that are parsed at one time
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
@@ -60,99 +61,45 @@ def write_table(frame: pd.DataFrame, settings: Iterable[str], path: Path) -> Non
     write_whole(path, lambda partial: write(frame, tuple(settings), partial))
 
 
-def read_table(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def read_table(path: Path, spare: Spare | None = None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Read by the ending; also the columns declared as settings, where the format keeps them.
 
-    A table without rows is an error: most likely the wrong file was given.
+    Args:
+        spare: which columns may be left out of a table that is too large, as for `Parts`; default: none.
     """
     if not path.exists():
         raise BadInput(f"{path} does not exist")
     read = by_ending(path, {".parquet": _read_parquet, ".csv": _read_csv, **_jsonl(_read_lines)})
+    with errors_named(path):
+        frame, settings = read(path, spare)
+    return with_rows(frame, path), settings
+
+
+@contextmanager
+def errors_named(path: Path) -> Iterator[None]:
+    """Errors of the libraries that read a file, with its name and the reason alone."""
     try:
-        frame, settings = read(path)
+        yield
     except BadInput:
         raise
     except RecursionError as error:
-        raise BadInput(f"{path} cannot be read: it is nested too deeply") from error
-    except (OSError, ValueError) as error:  # Arrow's and pandas' parsers raise one of these
-        reason = str(error).splitlines()[0].removeprefix("Error tokenizing data. C error: ")
-        raise BadInput(f"{path} cannot be read: {reason}") from error
+        raise BadInput(f"{path} cannot be read: its values are nested too deeply") from error
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BadInput(
+            f"{path} cannot be read: {reason.removeprefix('Error tokenizing data. C error: ')}"
+        ) from error
+
+
+def with_rows(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The table, refused where it has no rows: most likely the wrong file was given."""
     if frame.empty:
         names = f", only the names {', '.join(map(str, frame.columns))}" if len(frame.columns) else ""
         raise BadInput(
             f"{path} has no rows{names}: a table of curves has a row for every measurement, under names such "
             "as n_data, step, test_error"
         )
-    return frame, settings
-
-
-def frame_of(data: Any) -> pd.DataFrame:
-    """Python's values as a table, the same with every version of pandas.
-
-    Raises:
-        ValueError: the columns do not fit together, or a text has a lone surrogate.
-    """
-    try:
-        frame = pd.DataFrame(data)
-    except OverflowError:  # pandas 2, where an integer is beyond the largest float; `Curves` names it
-        frame = pd.DataFrame(data, dtype=object)
-    for _, column in frame.items():
-        if column.dtype == object:  # all text before pandas 3, which refuses what is not Unicode by itself
-            "".join(value for value in column if isinstance(value, str)).encode()
     return frame
-
-
-def frame_of_rows(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """A table of rows, put into columns part by part: rows as dictionaries take ten times their numbers.
-
-    Columns are joined one by one, so that memory holds the table once, and a column and a part more. Parts
-    are first joined to blocks, whose columns are large enough for the system to take them back when freed.
-    """
-    left = iter(rows)
-    first = frame_of(list(islice(left, PART)))
-    if len(first) < PART:
-        return first
-    names, blocks, parts = dict.fromkeys(first.columns), list[_Columns](), [_Columns.of(first)]
-    while some := list(islice(left, PART)):
-        part = frame_of(some)
-        names |= dict.fromkeys(part.columns)
-        parts.append(_Columns.of(part))
-        if len(parts) == BLOCK:
-            blocks, parts = [*blocks, _Columns.joined(parts)], []
-    blocks += parts
-    return pd.DataFrame({name: _joined(name, blocks) for name in names}, copy=False)
-
-
-@dataclass
-class _Columns:
-    """Some rows, column by column, each with memory of its own.
-
-    Columns that are empty are left out: they have no type to agree with those of other rows.
-    """
-
-    length: int
-    values: dict[Any, pd.Series]
-
-    @classmethod
-    def of(cls, part: pd.DataFrame) -> _Columns:
-        """The columns of a table."""
-        return cls(len(part), {name: column.copy() for name, column in part.items() if column.notna().any()})
-
-    @classmethod
-    def joined(cls, parts: list[_Columns]) -> _Columns:
-        """The rows of several, which lose theirs."""
-        names = dict.fromkeys(name for part in parts for name in part.values)
-        return cls(sum(part.length for part in parts), {name: _joined(name, parts) for name in names})
-
-
-def _joined(name: Any, parts: list[_Columns]) -> pd.Series:
-    """One column of all parts, which it leaves."""
-    pieces = [
-        part.values.pop(name).to_frame() if name in part.values else pd.DataFrame(index=range(part.length))
-        for part in parts
-    ]
-    joined = pd.concat(pieces, ignore_index=True)
-    return joined[name] if name in joined else pd.Series(None, index=joined.index, dtype=object)
 
 
 def by_ending(path: Path, table: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
@@ -175,17 +122,23 @@ def _write_parquet(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -
     pq.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
 
 
-def _read_parquet(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _read_parquet(path: Path, spare: Spare | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
-        table = file.read()
-    settings = json.loads((table.schema.metadata or {}).get(_SETTINGS, b"[]"))
-    if not isinstance(settings, list) or not all(isinstance(name, str) for name in settings):
-        raise BadInput(f"{path} cannot be read: its list of settings is {str(settings)[:60]!r}")
-    if twice := [name for name, times in Counter(table.column_names).items() if times > 1]:
-        raise BadInput(f"{path}: two columns are called {twice[0]!r}; rename one of them")
-    return table.to_pandas(), tuple(name for name in settings if name in table.column_names)
+        schema = file.schema_arrow
+        settings = json.loads((schema.metadata or {}).get(_SETTINGS, b"[]"))
+        if not isinstance(settings, list) or not all(isinstance(name, str) for name in settings):
+            raise BadInput(f"{path} cannot be read: its list of settings is {str(settings)[:60]!r}")
+        if twice := [name for name, times in Counter(schema.names).items() if times > 1]:
+            raise BadInput(f"{path}: two columns are called {twice[0]!r}; rename one of them")
+        numbers = {c.name: pa.types.is_primitive(c.type) and c.name not in settings for c in schema}
+        left_out = spared(numbers, file.metadata.num_rows, spare)
+        table = file.read([name for name in schema.names if name not in left_out] if left_out else None)
+    frame = table.to_pandas(split_blocks=True, self_destruct=True)  # memory holds each column once
+    frame.attrs[SPARED] = left_out
+    return frame, tuple(name for name in settings if name in schema.names)
 
 
 def _write_csv(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> None:
@@ -195,11 +148,45 @@ def _write_csv(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> No
     csv.write_csv(pa.Table.from_pandas(frame, preserve_index=False), path)  # pandas takes forty times longer
 
 
-def _read_csv(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    # a run's hash may look like a number: 1234e567
+def _read_csv(path: Path, spare: Spare | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     with opened(path) as file:
-        first = file.peek(SAMPLE)[:SAMPLE].decode(errors="replace").splitlines()
-        return with_integers(named_columns(pd.read_csv(file, dtype=_TEXT, **_EXACT), first, path)), ()
+        sample = file.peek(SAMPLE)[:SAMPLE].decode(errors="replace")
+    return read_text(path, lambda: opened(path), sample.splitlines(), spare=spare), ()
+
+
+def read_text(
+    path: Path,
+    open_file: Callable[[], AbstractContextManager[IO[Any]]],
+    lines: list[str],
+    separator: str = ",",
+    spare: Spare | None = None,
+    change: Callable[[pd.DataFrame], pd.DataFrame] = lambda part: part,
+    **options: Any,
+) -> pd.DataFrame:
+    """A table in a text file, read part by part.
+
+    Args:
+        lines: the first lines, without comments.
+        spare: as that of `Parts`.
+        change: what is done to each part.
+        options: of `pandas.read_csv`.
+    """
+    rows = PART_BYTES * len(lines) // max(sum(map(len, lines)), 1)
+    options |= {"sep": separator, "chunksize": max(rows, 1), **_EXACT}
+    texts = dict(_TEXT)  # a run's hash may look like a number: 1234e567
+    while True:
+        parts = Parts(spare)
+        with open_file() as file, pd.read_csv(file, dtype=texts, **options) as reader:
+            first, second = next(reader), next(reader, None)
+            if _is_shifted(first, lines, separator):
+                return with_integers(named_columns(pd.concat([first, second, *reader]), path))
+            if second is None:
+                return with_integers(change(first))
+            for part in chain([first, second], reader):
+                parts.add(change(part))
+        if not parts.mixed:
+            return with_integers(parts.frame())
+        texts |= dict.fromkeys(parts.mixed, str)  # 19M in a later part: so that 1e6 before it stays as it is
 
 
 def width(line: str, separator: str = ",") -> int:
@@ -213,20 +200,18 @@ def width(line: str, separator: str = ",") -> int:
     return re.sub(r'"[^"]*"', "", line).count(separator) + 1
 
 
-def named_columns(
-    frame: pd.DataFrame, lines: Iterable[str], path: Path, separator: str = ","
-) -> pd.DataFrame:
-    """The table of a text file, each value under its own name.
-
-    Where rows have more values than there are names, pandas takes the first for names of rows and shifts the
-    rest: right for the numbers of rows that R writes, wrong for a separator at the end of each row.
-
-    Args:
-        lines: the file's first.
-    """
+def _is_shifted(frame: pd.DataFrame, lines: Iterable[str], separator: str) -> bool:
+    """Whether pandas has taken the first values of rows for their names: they are more than the names."""
     widths = [width(line, separator) for line in islice(filter(str.strip, lines), 2)]
-    if widths[1:] <= widths[:1] and frame.index.equals(pd.RangeIndex(len(frame))):
-        return frame
+    return widths[1:] > widths[:1] or not frame.index.equals(pd.RangeIndex(len(frame)))
+
+
+def named_columns(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The table of a text file whose rows have more values than there are names, each under its own name.
+
+    Pandas takes the first values for names of rows and shifts the rest: right for the numbers of rows that R
+    writes, wrong for a separator at the end of each row.
+    """
     extra = frame.index.nlevels
     rows = frame.reset_index()
     if frame.iloc[:, -extra:].isna().all(axis=None):
@@ -259,7 +244,7 @@ def _write_lines(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> 
         file.writelines(json_line(dict(zip(names, row))) + "\n" for row in zip(*columns))
 
 
-def _read_lines(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _read_lines(path: Path, spare: Spare | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     def row(number: int, line: str) -> dict[str, Any]:
         try:
             return dict(json.loads(line))
@@ -270,4 +255,4 @@ def _read_lines(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
     with opened(path) as file:
         lines = enumerate(io.TextIOWrapper(file, encoding="utf-8"), 1)
-        return frame_of_rows(row(n, line) for n, line in lines if line.strip()), ()
+        return frame_of_rows((row(n, line) for n, line in lines if line.strip()), spare), ()

@@ -26,7 +26,8 @@ from scalinglab.curves.columns import (
     unit_of_data,
     varying_columns,
 )
-from scalinglab.curves.files import frame_of, read_table, write_table
+from scalinglab.curves.files import read_table, write_table
+from scalinglab.curves.parts import frame_of
 from scalinglab.curves.resample import make_grid, on_grid, running_mean
 from scalinglab.curves.validate import Roles, validate
 from scalinglab.errors import BadInput, nearest

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pandas as pd
 
-from scalinglab.curves import OUTCOME, PROGRESS, SETTING, Curves
-from scalinglab.curves.columns import ACCURACIES, IDENTITY, MEASURES
-from scalinglab.curves.files import frame_of
+from scalinglab.curves import Curves
 from scalinglab.curves.names import aliases
+from scalinglab.curves.parts import SPARED, frame_of
 from scalinglab.errors import BadInput, nearest
 from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_all
 from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
 from scalinglab.readers.tables.exports import unfolded
 from scalinglab.readers.tables.files import is_table, read_file
-from scalinglab.readers.tables.lines import LEFT_OUT
+from scalinglab.readers.tables.large import LEFT_OUT, STANDARD
 from scalinglab.readers.taking import take_in
 from scalinglab.store import Store
 from scalinglab.support.progress import track
@@ -29,7 +28,6 @@ from scalinglab.support.progress import track
 Source: TypeAlias = (
     str | os.PathLike[str] | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
 )
-ROLES = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
 NEAR, NEARER = 0.88, 0.91  # how alike a misspelt name is, and one with another first letter
 __all__ = ["ReadingWarning", "read", "read_table", "take_in"]
 
@@ -67,6 +65,7 @@ def read_table(
     kind: str | None = None,
     settings: Iterable[str] = (),
     likely: Mapping[str, str] | None = None,
+    wanted: Iterable[str] = (),
     **columns: str,
 ) -> Understood:
     """What `read` reads, before it is checked, so that a part of it can be used.
@@ -75,8 +74,10 @@ def read_table(
         source, kind, columns: as those of `read`.
         settings: as there; those that the table does not have are passed over.
         likely: columns as above that are passed over where the table does not have them, or has ours.
+        wanted: columns that stay, beside these, however large the table is.
     """
     columns = _roles(columns)
+    stay = {*columns.values(), *settings, *(likely or {}).values(), *wanted}
     if isinstance(source, Curves):
         return understand(source.frame, columns, [*source.settings, *settings], likely=likely)
     if not isinstance(source, (str, os.PathLike)):
@@ -93,9 +94,9 @@ def read_table(
         if kind is not None:
             raise BadInput(f"{path} holds no logs of {kind}")
     if path.is_dir():
-        frame, declared = _tables(path)
+        frame, declared = _tables(path, stay)
     else:
-        frame, declared = read_file(path)
+        frame, declared = read_file(path, stay)
         frame = unfolded(frame)
     return understand(frame, columns, [*declared, *settings], likely=likely, origin=path.name)
 
@@ -106,12 +107,12 @@ def _roles(columns: Mapping[str, Any]) -> dict[str, str]:
     for ours, theirs in columns.items():
         if not isinstance(theirs, str):
             raise BadInput(f"{ours}={theirs!r}: columns are given by their names, as in n_data='train_size'")
-        role = ours if ours in ROLES else next(iter(aliases([ours])), ours)
+        role = ours if ours in STANDARD else next(iter(aliases([ours])), ours)
         if role != ours and (role in columns or role in found):
             role = ours  # val_loss beside test_loss
-        alike = [name for name in ROLES if name[0] == role[0]]
-        near = get_close_matches(role, alike, 1, NEAR) or get_close_matches(role, ROLES, 1, NEARER)
-        if role not in ROLES and near and not role.startswith(near[0]):
+        alike = [name for name in STANDARD if name[0] == role[0]]
+        near = get_close_matches(role, alike, 1, NEAR) or get_close_matches(role, STANDARD, 1, NEARER)
+        if role not in STANDARD and near and not role.startswith(near[0]):
             raise BadInput(f"{ours}={theirs!r}: no column is called {ours!r} here; did you mean {near[0]!r}?")
         found[role] = theirs
     return found
@@ -179,7 +180,7 @@ def _beside(folder: Path, found: list[Found]) -> list[str]:
     return [f"{', '.join(names)} beside the logs: not read; {way_out}"] if names else []
 
 
-def _tables(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """All tables of a folder as one; a file without names of runs is a run."""
     paths = [path for path in sorted(folder.rglob("*")) if is_table(path) and not path.is_symlink()]
     if not paths:
@@ -189,12 +190,15 @@ def _tables(folder: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
         )
     frames, declared = [], list[str]()
     for path in track(paths, "reading tables"):
-        frame, own = read_file(path)
+        frame, own = read_file(path, wanted)
         frame = unfolded(frame)
         if len(paths) > 1 and not aliases(frame.columns).get("run"):
             frame = frame.assign(run=path.relative_to(folder).with_suffix("").as_posix().replace("/", "-"))
         frames.append(frame)
         declared += own
     together = pd.concat(frames, ignore_index=True)
-    together.attrs[LEFT_OUT] = [name for frame in frames for name in frame.attrs.get(LEFT_OUT, ())]
+    for mark in (LEFT_OUT, SPARED):
+        together.attrs[mark] = [
+            *dict.fromkeys(name for frame in frames for name in frame.attrs.get(mark, ()))
+        ]
     return together, tuple(declared)

@@ -17,8 +17,8 @@ import pandas as pd
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, json_line
 from scalinglab.curves.columns import IDENTITY
 from scalinglab.curves.names import aliases, bare, measurement
+from scalinglab.curves.parts import MOST_NUMBERS
 
-MOST_CELLS = 50_000_000  # of one run's table: 400 MB
 MOST_SETTINGS = 2_000
 MOST_TEXT = 200  # characters of a setting
 DEEPEST = 8  # levels of a nested configuration
@@ -109,7 +109,7 @@ class Points:
         steps = {m: np.frombuffer(s, np.int64) for m, (s, _) in self._values.items()}
         every = np.unique(np.concatenate(list(steps.values()))) if steps else np.zeros(0, np.int64)
         known = sorted(steps, key=lambda m: (measurement(m) is None, -len(steps[m])))
-        kept = set(known[: max(MOST_CELLS // max(len(every), 1), 1)])
+        kept = set(known[: max(MOST_NUMBERS // max(len(every), 1), 1)])
         columns: dict[str, np.ndarray] = {"step": every}
         for metric in sorted(m for m in kept if bare(m) != "step"):
             column = np.full(len(every), np.nan)

@@ -77,13 +77,14 @@ def read_table(
     column: list[str] | None,
     settings: Sequence[str] = (),
     roles: Mapping[str, str] | None = None,
+    wanted: Sequence[str] = (),
     *,
     as_json: bool,
 ) -> Understood:
     """Any table, a store's folder, a file or logs, under standard names; what was understood is said."""
     from scalinglab import readers
 
-    table = readers.read_table(file, settings=settings, likely=roles, **renamed(column))
+    table = readers.read_table(file, settings=settings, likely=roles, wanted=wanted, **renamed(column))
     if not len(table.frame):
         raise BadInput(f"the store {file} holds no runs with a checkpoint yet")
     say(f"read {table.line}", as_json)
@@ -163,7 +164,8 @@ def ask(
     from scalinglab.curves.columns import measure_of
 
     names = [x] if isinstance(x, str) else x
-    table = read_table(file, column, names, roles, as_json=as_json)
+    wanted = [*filter(None, (y, error)), *conditions(where)]
+    table = read_table(file, column, names, roles, wanted, as_json=as_json)
     of_run = {theirs: ours for ours, theirs in (roles or {}).items()}
     named = [table.resolve(name, of_run.get(name)) for name in names]
     asked = {table.resolve(name): value for name, value in conditions(where).items()}

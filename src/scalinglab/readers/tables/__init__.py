@@ -15,14 +15,15 @@ whichever way the column was named, so that a table of 6 runs with 40 checkpoint
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, Curves, is_seed
 from scalinglab.curves.columns import IDENTITY, varying_columns
-from scalinglab.readers.tables.lines import LEFT_OUT
+from scalinglab.curves.parts import MOST_NUMBERS, SPARED
+from scalinglab.readers.tables.large import LEFT_OUT
 from scalinglab.readers.tables.naming import Naming
 from scalinglab.readers.tables.remarks import without_remarks
 from scalinglab.readers.tables.runs import declared_settings, find_runs, setting_columns
@@ -98,8 +99,17 @@ def understand(
     declared = declared_settings(named, asked_for)
     table, notes = find_runs(named, declared, naming.names)
     kept = tuple(name for name in declared if name in table)
-    line = "; ".join([*_contents(table, kept, naming.names), *naming.notes, *notes, *left_out])
+    too_many = _too_many(frame.attrs.get(SPARED, ()))
+    line = "; ".join([*_contents(table, kept, naming.names), *naming.notes, *notes, *left_out, *too_many])
     return Understood(table, kept, naming.names, f"{origin}: {line}")
+
+
+def _too_many(columns: Sequence[str]) -> list[str]:
+    """What is said of a table of which memory does not hold every number."""
+    if not columns:
+        return []
+    way_out = f"to keep one, name it: --column {columns[-1]}={columns[-1]}"
+    return [f"left out of more than {MOST_NUMBERS:,} numbers: {_listed(columns)} ({way_out})"]
 
 
 def _ours(columns: Mapping[str, str], frame: pd.DataFrame, names: Mapping[str, str]) -> dict[str, str]:
@@ -133,5 +143,5 @@ def _renamed(names: Mapping[str, str]) -> list[str]:
     return [f"{ours} ← {' or '.join(theirs)}" for ours, theirs in found.items()]
 
 
-def _listed(names: list[str], most: int = 12) -> str:
+def _listed(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -12,25 +12,20 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pandas as pd
 
-from scalinglab.curves.files import (
-    SAMPLE,
-    SPACES,
-    frame_of,
-    named_columns,
-    read_table,
-    width,
-    with_integers,
-)
+from scalinglab.curves.files import SAMPLE, SPACES, errors_named, read_table, read_text, width, with_rows
 from scalinglab.curves.numbers import number
+from scalinglab.curves.parts import Spare, frame_of
 from scalinglab.errors import BadInput, require
+from scalinglab.readers.tables.large import LEFT_OUT, unknown, with_short_texts
 from scalinglab.readers.tables.lines import table_of_lines, table_of_rows
 from scalinglab.support.progress import opened
 
@@ -47,42 +42,32 @@ def is_table(path: Path) -> bool:
     return path.is_file() and ending.lower() in (*_READERS, ".parquet") and ending.lower() != ".txt"
 
 
-def read_file(path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """A table by its ending, and the columns that the file itself declares as settings."""
+def read_file(path: Path, wanted: Collection[str] = ()) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """A table by its ending, and the columns that the file itself declares as settings.
+
+    Args:
+        wanted: columns that stay however large the table is.
+    """
     if not path.exists():
         raise BadInput(f"{path} does not exist")
     packed = path.suffix.lower() == ".gz"
     ending = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
     if not packed and ending == ".parquet":
-        return read_table(path)
+        return read_table(path, unknown(wanted))
     if ending not in _READERS:
         known = ".csv, .tsv, .txt, .json, .jsonl, .parquet, .xlsx, and .gz of the text ones"
         raise BadInput(f"{path}: unknown ending {''.join(path.suffixes[-2:]) or path.name!r}; use {known}")
     if not path.stat().st_size:
         raise BadInput(f"{path} is empty: a table has names and a row for every measurement")
-    try:
-        frame = _READERS[ending](path, packed)
-    except BadInput:
-        raise
-    except RecursionError as error:
-        raise BadInput(f"{path} cannot be read: its values are nested too deeply") from error
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise BadInput(f"{path} cannot be read: {reason}") from error
-    frame = _without_unnamed(frame)
-    if frame.empty:
-        names = f", only the names {', '.join(map(str, frame.columns))}" if len(frame.columns) else ""
-        raise BadInput(
-            f"{path} has no rows{names}: a table of curves has a row for every measurement, under names such "
-            "as n_data, step, test_error"
-        )
-    return frame, ()
+    with errors_named(path):
+        frame = _READERS[ending](path, packed, unknown(wanted))
+    return with_rows(_without_unnamed(frame), path), ()
 
 
 def _without_unnamed(frame: pd.DataFrame) -> pd.DataFrame:
     """Without the row numbers that `DataFrame.to_csv` writes in front, and without empty last columns."""
     unnamed = [c for c in frame.columns if str(c).startswith("Unnamed: ")]
-    numbers = [c for c in unnamed if c == "Unnamed: 0" and [*frame[c]] == [*range(len(frame))]]
+    numbers = [c for c in unnamed if c == "Unnamed: 0" and (frame[c] == np.arange(len(frame))).all()]
     return frame.drop(columns=[*numbers, *(c for c in unnamed if frame[c].isna().all())])
 
 
@@ -158,7 +143,7 @@ def _refuse_titles(lines: Iterable[str], path: Path) -> None:
         )
 
 
-def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
+def _read_csv(path: Path, packed: bool, spare: Spare) -> pd.DataFrame:
     with _text(path, packed) as file:
         sample = file.read(SAMPLE)
     separator = _separator(sample, path)
@@ -167,21 +152,13 @@ def _read_csv(path: Path, packed: bool) -> pd.DataFrame:
             _refuse_titles(file, path)
     lines = sample.splitlines()
     comments = list(takewhile(lambda line: line.startswith("#"), lines))
-    if (
-        separator == ","
-        and not packed
-        and not comments
-        and path.suffix == ".csv"
-        and _encoding(path) == UTF_8
-    ):
-        return read_table(path)[0]
-    with _text(path, packed) as file:
-        given = pd.read_csv(
-            file, sep=separator, dtype={"run": str}, skipinitialspace=True, skiprows=len(comments),
-            names=_names(comments, _rows(lines), separator),
-        )  # fmt: skip
-    frame = with_integers(named_columns(given, _rows(lines), path, separator))
-    frame.attrs["decimal_comma"] = separator != ","
+    rows, left_out = _rows(lines), dict[Any, None]()
+    frame = read_text(
+        path, lambda: _text(path, packed), rows, separator, spare,
+        lambda part: with_short_texts(part, left_out), skipinitialspace=True, skiprows=len(comments),
+        names=_names(comments, rows, separator),
+    )  # fmt: skip
+    frame.attrs |= {LEFT_OUT: list(left_out), "decimal_comma": separator != ","}
     return frame
 
 
@@ -202,16 +179,16 @@ def _fields(line: str, separator: str) -> list[str]:
     return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
 
 
-def _read_lines(path: Path, packed: bool) -> pd.DataFrame:
+def _read_lines(path: Path, packed: bool, spare: Spare) -> pd.DataFrame:
     with _text(path, packed) as file:
-        return table_of_lines(file, path)
+        return table_of_lines(file, path, spare)
 
 
-def _read_json(path: Path, packed: bool) -> pd.DataFrame:
+def _read_json(path: Path, packed: bool, spare: Spare) -> pd.DataFrame:
     with _text(path, packed) as file:
         first = [line for line in islice(file, 3) if line.strip()]
     if len(first) > 1 and all(map(_is_object, first)):  # JSON lines under another ending
-        return _read_lines(path, packed)
+        return _read_lines(path, packed, spare)
     with _text(path, packed) as file:
         document = loads(file.read())
     if isinstance(document, dict):
@@ -219,7 +196,7 @@ def _read_json(path: Path, packed: bool) -> pd.DataFrame:
         if len(tables) == 1:  # {"data": [{…}, …]}
             document = tables[0]
     if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
-        return table_of_rows(document, path)
+        return table_of_rows(document, path, spare)
     try:
         if isinstance(document, dict) and all(isinstance(v, dict) for v in document.values()):
             return pd.DataFrame.from_dict(document)  # {"loss": {"0": …}}, as pandas writes
@@ -245,7 +222,7 @@ def whole(digits: str) -> int | float:
     return int(digits) if len(digits) <= 18 else float(digits)
 
 
-def _read_excel(path: Path, packed: bool) -> pd.DataFrame:
+def _read_excel(path: Path, packed: bool, spare: Spare) -> pd.DataFrame:
     require("openpyxl", "readers", "reading Excel files")
     with zipfile.ZipFile(path) as book:
         size, sizes = path.stat().st_size, sum(entry.file_size for entry in book.infolist())
@@ -261,7 +238,7 @@ def _read_excel(path: Path, packed: bool) -> pd.DataFrame:
     return next(iter(full.values()), pd.DataFrame())
 
 
-_READERS: dict[str, Callable[[Path, bool], pd.DataFrame]] = {
+_READERS: dict[str, Callable[[Path, bool, Spare], pd.DataFrame]] = {
     ".csv": _read_csv, ".tsv": _read_csv, ".txt": _read_csv, ".tab": _read_csv, ".json": _read_json,
     ".jsonl": _read_lines, ".ndjson": _read_lines, ".xlsx": _read_excel,
 }  # fmt: skip

@@ -7,7 +7,6 @@ numbers, whatever else it holds. Long texts are shortened; their columns stay wh
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,31 +14,30 @@ from typing import Any
 
 import pandas as pd
 
-from scalinglab.curves.files import frame_of_rows, json_line
+from scalinglab.curves.files import json_line
+from scalinglab.curves.parts import Spare, frame_of_rows
 from scalinglab.errors import BadInput
+from scalinglab.readers.tables.large import LEFT_OUT, is_long, shortened
 
-MOST_TEXT = 200  # characters of a value
-PREFIX = 40  # characters of a longer one that are kept, before its hash
 MOST_VALUES = 50  # of an array
 DEEPEST = 8  # levels of nested objects
-LEFT_OUT = "left_out"  # in a table's attrs: the columns with values that were left out or shortened
 
 
-def table_of_lines(lines: Iterable[str], path: Path) -> pd.DataFrame:
+def table_of_lines(lines: Iterable[str], path: Path, spare: Spare) -> pd.DataFrame:
     """The table of the file `path`, which has a JSON object in every line."""
     places = ((f"{path}, line {number}", line) for number, line in enumerate(lines, 1) if line.strip())
-    return _table((where, _object(line, where)) for where, line in places)
+    return _table(((where, _object(line, where)) for where, line in places), spare)
 
 
-def table_of_rows(rows: Iterable[dict[str, Any]], path: Path) -> pd.DataFrame:
+def table_of_rows(rows: Iterable[dict[str, Any]], path: Path, spare: Spare) -> pd.DataFrame:
     """The table of the file `path`, which is a list of JSON objects."""
-    return _table((f"{path}, row {number}", row) for number, row in enumerate(rows, 1))
+    return _table(((f"{path}, row {number}", row) for number, row in enumerate(rows, 1)), spare)
 
 
-def _table(rows: Iterable[tuple[str, dict[str, Any]]]) -> pd.DataFrame:
+def _table(rows: Iterable[tuple[str, dict[str, Any]]], spare: Spare) -> pd.DataFrame:
     """The table of rows, each with its place in the file."""
     left_out: dict[str, None] = {}
-    frame = frame_of_rows(_plain(row, left_out, where) for where, row in rows)
+    frame = frame_of_rows((_plain(row, left_out, where) for where, row in rows), spare)
     frame.attrs[LEFT_OUT] = list(left_out)
     return frame
 
@@ -64,22 +62,13 @@ def _plain(row: dict[str, Any], left_out: dict[str, None], where: str) -> dict[s
         short = _short_array(value) if isinstance(value, list) else value
         if (short is None and value is not None) or _is_large(short):
             left_out[name] = None
-        if isinstance(short, str):
-            found[name] = _shortened(short)
-        elif not isinstance(short, dict) and (short is not None or value is None):
-            found[name] = short
+        if not isinstance(short, dict) and (short is not None or value is None):
+            found[name] = shortened(short)
     return found
 
 
-def _shortened(text: str) -> str:
-    """A text of at most `MOST_TEXT` characters; long ones that differ differ still."""
-    if len(text) <= MOST_TEXT:
-        return text
-    return f"{text[:PREFIX]}… {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:12]}"
-
-
 def _is_large(value: Any) -> bool:
-    return isinstance(value, (dict, list)) or (isinstance(value, str) and len(value) > MOST_TEXT)
+    return isinstance(value, (dict, list)) or is_long(value)
 
 
 def _unfolded(row: dict[str, Any], prefix: str, depth: int = 1) -> Iterator[tuple[str, Any]]:

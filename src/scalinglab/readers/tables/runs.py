@@ -96,7 +96,9 @@ def _by_setting(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Rows of equal settings are checkpoints of one run."""
     data = next((c for c in ("tokens", "n_data") if c in frame and is_numeric(frame[c])), None)
-    pieces = _pieces(frame, [c for c in setting_columns(frame, declared) if c != data], step)
+    chosen = [c for c in setting_columns(frame, declared) if c != data]
+    pieces = _pieces(frame, chosen, step)
+    starts_again = pieces.max(initial=0) > _codes(frame, chosen).max(initial=0)
     notes: list[str] = []
     in_all = False
     if data is not None and _grow(frame[data], pieces):
@@ -106,7 +108,7 @@ def _by_setting(
     keys = setting_columns(frame, declared)
     progress = [c for c in PROGRESS if c in frame]
     step = step if step in frame else "tokens"
-    if frame.duplicated([*keys, *progress]).any():
+    if starts_again and frame.duplicated([*keys, *progress]).any():
         repeat = _repeats(_codes(frame, keys), pieces)
         told_apart = frame.assign(repeat=repeat)
         distinct = not told_apart.duplicated([*keys, *progress, "repeat"]).any()

@@ -1,0 +1,151 @@
+"""Tables put together part by part: memory holds each number once, and a bounded number of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+Spare: TypeAlias = Callable[[Any], bool]
+MOST_NUMBERS = 50_000_000  # of a table, 400 MB, beyond which columns that can be spared are left out
+PART = 2_000  # rows that are held as dictionaries at one time
+SPARED = "spared"  # in a table's attrs: the columns that were left out because it is too large
+
+
+def frame_of(data: Any) -> pd.DataFrame:
+    """Python's values as a table, the same with every version of pandas.
+
+    Raises:
+        ValueError: the columns do not fit together, or a text has a lone surrogate.
+    """
+    try:
+        frame = pd.DataFrame(data)
+    except OverflowError:  # pandas 2, where an integer is beyond the largest float; `Curves` names it
+        frame = pd.DataFrame(data, dtype=object)
+    for _, column in frame.items():
+        if column.dtype == object:  # all text before pandas 3, which refuses what is not Unicode by itself
+            "".join(value for value in column if isinstance(value, str)).encode()
+    return frame
+
+
+class Parts:
+    """The rows of a table, part by part.
+
+    Args:
+        spare: whether a column of numbers may be left out of a table of more than `MOST_NUMBERS`; the last
+            ones go first. None keeps every column.
+    """
+
+    def __init__(self, spare: Spare | None = None) -> None:
+        self._spare = spare
+        self._rows = 0
+        self._columns: dict[Any, _Column] = {}
+        self._left_out: list[Any] = []
+
+    def add(self, part: pd.DataFrame) -> None:
+        """Add rows below the others."""
+        for name, values in part.items():
+            if name not in self._left_out:
+                self._columns.setdefault(name, _Column(values.dtype)).add(values, self._rows)
+        self._rows += len(part)
+        numeric = {name: column.is_numeric for name, column in self._columns.items()}
+        for name in spared(numeric, self._rows, self._spare):
+            self._left_out.append(name)
+            del self._columns[name]
+
+    @property
+    def mixed(self) -> list[Any]:
+        """Columns that have numbers in one part and text in another."""
+        return [name for name, column in self._columns.items() if column.is_mixed]
+
+    def frame(self) -> pd.DataFrame:
+        """The whole table, with the columns left out in its attrs; the parts are gone then."""
+        columns = {name: column.whole(self._rows) for name, column in self._columns.items()}
+        whole = pd.DataFrame(columns, copy=False)
+        whole.attrs[SPARED] = self._left_out
+        return whole
+
+
+class _Column:
+    """A column that grows: numbers in one piece of memory, which grows in place, anything else in pieces.
+
+    Args:
+        empty: the type where no part has values: an empty part has no type to agree with those of others.
+    """
+
+    def __init__(self, empty: Any) -> None:
+        self._empty = empty
+        self._length = 0
+        self._numbers: np.ndarray | None = None
+        self._pieces: list[pd.Series] = []
+
+    @property
+    def is_numeric(self) -> bool:
+        return all(map(pd.api.types.is_numeric_dtype, self._pieces))
+
+    @property
+    def is_mixed(self) -> bool:
+        return len({*map(pd.api.types.is_numeric_dtype, self._pieces)}) > 1
+
+    def add(self, values: pd.Series, row: int) -> None:
+        """Add the values of the rows from `row` on."""
+        if not values.notna().any():
+            return
+        if not self._pieces and values.dtype in (np.int64, np.float64):
+            self._add_numbers(values.to_numpy(), row)
+            return
+        if self._numbers is not None:
+            self._pieces, self._numbers = [pd.Series(self._numbers[: self._length])], None
+        self._pieces.append(values.set_axis(pd.RangeIndex(row, row + len(values))))
+
+    def _add_numbers(self, values: np.ndarray, row: int) -> None:
+        end, numbers = row + len(values), self._numbers
+        numbers = np.empty(0, values.dtype) if numbers is None else numbers
+        kind = np.result_type(numbers, values, float if row > self._length else values)
+        numbers = numbers.astype(kind, copy=False)
+        if end > len(numbers):
+            numbers.resize(end + end // 8, refcheck=False)  # the system moves large arrays without a copy
+        numbers[self._length : row] = np.nan if row > self._length else 0
+        numbers[row:end] = values
+        self._numbers, self._length = numbers, end
+
+    def whole(self, rows: int) -> pd.Series:
+        """The column of so many rows; it is empty afterwards."""
+        numbers, self._numbers = self._numbers, None
+        if numbers is not None:
+            numbers = numbers if self._length == rows else numbers.astype(float)
+            numbers.resize(rows, refcheck=False)
+            numbers[self._length :] = np.nan if self._length < rows else 0
+            return pd.Series(numbers, copy=False)
+        if not self._pieces:
+            return pd.Series(None, index=pd.RangeIndex(rows), dtype=self._empty)
+        pieces, self._pieces = self._pieces, []
+        return pd.concat(pieces).reindex(pd.RangeIndex(rows))
+
+
+def spared(numeric: dict[Any, bool], rows: int, spare: Spare | None) -> list[Any]:
+    """The columns to leave out of a table of so many rows.
+
+    Args:
+        numeric: for each column, whether it holds numbers: a text may tell runs apart, and stays.
+    """
+    excess = len(numeric) - MOST_NUMBERS // max(rows, 1)
+    if spare is None or excess <= 0:
+        return []
+    return list(islice((name for name in reversed(numeric) if numeric[name] and spare(name)), excess))
+
+
+def frame_of_rows(rows: Iterable[dict[str, Any]], spare: Spare | None = None) -> pd.DataFrame:
+    """A table of rows, which take ten times the memory of their numbers as dictionaries."""
+    left = iter(rows)
+    first = frame_of(list(islice(left, PART)))
+    if len(first) < PART:
+        return first
+    parts = Parts(spare)
+    parts.add(first)
+    while some := list(islice(left, PART)):
+        parts.add(frame_of(some))
+    return parts.frame()

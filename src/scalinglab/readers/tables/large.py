@@ -1,0 +1,49 @@
+"""What is kept of large tables: short texts, and of too many numbers those with a known name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection
+from typing import Any
+
+import pandas as pd
+
+from scalinglab.curves import OUTCOME, PROGRESS, SETTING, is_seed
+from scalinglab.curves.columns import ACCURACIES, IDENTITY, MEASURES, is_numeric
+from scalinglab.curves.names import ACCURACY, ERROR, HYPERPARAMETERS, LOSS, PERPLEXITY, aliases, bare
+
+MOST_TEXT = 200  # characters of a value
+PREFIX = 40  # characters of a longer one that are kept, before its hash
+LEFT_OUT = "left_out"  # in a table's attrs: the columns with values that were left out or shortened
+STANDARD = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
+_WORDS = {*LOSS, *ERROR, *ACCURACY, *PERPLEXITY, *HYPERPARAMETERS}
+
+
+def unknown(wanted: Collection[str]) -> Callable[[Any], bool]:
+    """Whether a column is neither asked for nor known by its name: it can be spared."""
+
+    def is_unknown(column: Any) -> bool:
+        known = column in wanted or column in STANDARD or bare(column) in _WORDS
+        return not (known or is_seed(column) or aliases([column]))
+
+    return is_unknown
+
+
+def with_short_texts(part: pd.DataFrame, left_out: dict[Any, None]) -> pd.DataFrame:
+    """Some rows of a table with texts of at most `MOST_TEXT` characters; their columns go to `left_out`."""
+    texts = {name: column for name, column in part.items() if not is_numeric(column)}
+    long = {str(name): column for name, column in texts.items() if any(map(is_long, column))}
+    left_out |= dict.fromkeys(long)
+    return part.assign(**{name: [*map(shortened, column)] for name, column in long.items()})
+
+
+def is_long(value: Any) -> bool:
+    """Whether a value is a text of more than `MOST_TEXT` characters."""
+    return isinstance(value, str) and len(value) > MOST_TEXT
+
+
+def shortened(value: Any) -> Any:
+    """A long text cut; long ones that differ differ still. Anything else as it is."""
+    if not is_long(value):
+        return value
+    return f"{value[:PREFIX]}… {hashlib.sha256(value.encode(errors='surrogatepass')).hexdigest()[:12]}"
