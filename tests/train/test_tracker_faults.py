@@ -88,6 +88,9 @@ FAULTS = {
     "reserved name": {"measured": lambda: {"status": 3.0}},
     "disk": {"prepare": break_append},
     "norms": {"prepare": lambda tracker: setattr(tracker, "norms", SimpleNamespace(measure=broken))},
+    "disk, to the end": {
+        "prepare": lambda tracker: (break_append(tracker), setattr(tracker.writer, "seal", full))
+    },
     "seal": {"prepare": lambda tracker: setattr(tracker.writer, "seal", full)},
     "progress": {"prepare": lambda tracker: setattr(tracker, "_progress", broken)},
 }
@@ -110,8 +113,8 @@ def test_a_loop_trains_on_to_the_same_weights_and_is_told_once(tmp_path: Path, f
     assert all(torch.equal(a, b) for a, b in zip(watched, alone, strict=True))
     assert all(module.training for module in model.modules())
     messages = [str(w.message) for w in told if issubclass(w.category, TrackerWarning)]
-    assert 1 <= len(messages) == len(set(messages)) <= 2
-    assert all("the training goes on" in message for message in messages)
+    assert len(messages) == 1
+    assert "the training goes on" in messages[0]
     if fault != "progress":
         frame = tracker.curves().frame
         assert len(frame) > 10
@@ -138,7 +141,7 @@ def test_a_disk_that_has_space_again_gets_all_rows(tmp_path: Path, monkeypatch: 
     tracker = Tracker(network(), n_data=64, store=tmp_path, norms=False)
     tracker(1, loss=1.0)
     append, tracker.writer.append = tracker.writer.append, full
-    with pytest.warns(TrackerWarning, match="writing to the store failed"):
+    with pytest.warns(TrackerWarning, match="the store failed"):
         tracker(2, loss=2.0)
     tracker(3, loss=3.0)
     tracker.writer.append = append
@@ -196,7 +199,7 @@ def test_callbacks_take_whatever_a_trainer_gives() -> None:
                 callback.on_log(None, odd, None, logs={"loss": 1})
                 callback.on_step_end(None, odd, None)
                 callback.on_train_end(None, odd, None)
-        assert ["goes on" in str(w.message) for w in told] == [True, True]  # the callback, and no rows
+        assert ["goes on" in str(w.message) for w in told] == [True]  # once
 
 
 # --- the real trainers -----------------------------------------------------------------------------
@@ -211,7 +214,7 @@ def every_fault(model: nn.Module, folder: Path) -> Tracker:
     return tracker
 
 
-FAILED = {"evaluate()", "measuring norms", "writing to the store", "the end of the run"}
+FAILED = {"evaluate()", "measuring norms", "the store"}
 
 
 @pytest.mark.slow

@@ -246,7 +246,7 @@ class Tracker:
         if self.writer is None or self.writer.closed:  # trainers evaluate again after the end
             return
         self._unwritten.append(row)
-        with self._going_on("writing to the store"):
+        with self._going_on("the store"):
             self._write_waiting()
 
     def _write_waiting(self) -> None:
@@ -255,7 +255,7 @@ class Tracker:
             try:
                 self.writer.append(self._unwritten[0])
             except BadInput as error:
-                self._tell("a row of the store", error)
+                self._tell("a row for the store", error)
             del self._unwritten[0]
 
     def _norms(self) -> dict[str, float]:
@@ -291,7 +291,7 @@ class Tracker:
 
     def finish(self) -> Curves:
         """Seal the run and return its curves; without rows where nothing was measured."""
-        with self._going_on("the end of the run"):
+        with self._going_on("the store"):
             if self._watch is not None:
                 self._watch.remove()
             if self.writer is not None and not self.writer.closed:
@@ -301,8 +301,9 @@ class Tracker:
                         self.writer.seal("done")
                     else:
                         self.writer.seal("diverged", diverged_at=self.diverged_at)
-        with self._going_on("the curves"):
-            return self.curves()
+        if self.rows or not self._told:  # why nothing was measured is told already
+            with self._going_on("the curves"):
+                return self.curves()
         return Curves({})
 
     def curves(self) -> Curves:
@@ -323,7 +324,7 @@ class Tracker:
         if kind is None:
             self.finish()
         elif self.writer is not None:
-            with self._going_on("the end of the run"):
+            with self._going_on("the store"):
                 self.writer.close()
 
     # --- other people's trainers -----------------------------------------------------------------
