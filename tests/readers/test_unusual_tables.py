@@ -232,3 +232,43 @@ def test_tables_beside_logs_are_named(tmp_path: Path):
         ReadingWarning, match="runs.csv beside the logs: not read; .* scalinglab read --kind table"
     ):
         assert len(sl.read(tmp_path).frame) == 2
+
+
+@pytest.mark.parametrize(
+    ("sizes", "read"),
+    [
+        ({"n": [1e7, 1e8, 1e9], "d": [1e9, 2e9, 3e9]}, {"n_params": "n", "tokens": "d"}),
+        ({"n": [2e4, 1e5, 1e6], "d": ["1B", "2B", "4B"]}, {"n_params": "n", "tokens": "d"}),
+        ({"n": ["19M", "125M", "1.3B"]}, {"n_params": "n"}),
+        ({"c": [1e18, 1e19, 1e20]}, {"compute": "c"}),
+        ({"n": [100, 1000, 9999]}, {"n_data": "n"}),  # nothing else in the table
+        ({"n": [3, 3, 5], "tokens": [1e9, 2e9, 4e9]}, {"tokens": "tokens"}),  # a number of seeds
+        ({"n": [1e3, 1e4, 1e5], "params": [1e6, 1e7, 1e8]}, {"n_params": "params"}),
+        ({"N": [1e6, 1e7, 1e8], "n": [1e8, 1e8, 2e8]}, {"n_params": "N"}),
+    ],
+)
+def test_small_letters_are_read_where_their_size_leaves_no_doubt(sizes: dict, read: dict):
+    curves = sl.read({**sizes, "loss": [3.0, 2.8, 2.5]})
+    assert {ours: curves.names.get(theirs, theirs) for ours, theirs in read.items()} == {o: o for o in read}
+    assert ("n" in curves.frame) == ("n" in sizes and "n" not in read.values())
+
+
+def test_small_letters_of_small_numbers_are_refused_with_the_way_out():
+    """A dimension and a number of examples, as of students and teachers."""
+    with pytest.raises(BadInput, match="name it"):
+        sl.read({"d": [2, 4, 8], "n": [100, 200, 400], "loss": [3.0, 2.8, 2.5]})
+
+
+@pytest.mark.parametrize(
+    ("header", "asked", "factor"),
+    [
+        ("time (m)", {}, 1), ("memory (G)", {}, 1), ("Params (M)", {}, 1e6), ("steps (k)", {}, 1e3),
+        ("width of things (millions)", {}, 1e6), ("size (M)", {"n_params": "size (M)"}, 1e6),
+        ("x_m", {"n_params": "x_m"}, 1),
+    ],
+)  # fmt: skip
+def test_a_unit_in_brackets_multiplies_counts_alone(header: str, asked: dict, factor: float):
+    curves = sl.read({"epoch": [1, 2, 3], header: [10.0, 20.0, 40.0], "loss": [3.0, 2.8, 2.5]}, **asked)
+    name = curves.names.get(header, header)
+    assert curves[name].tolist() == [10 * factor, 20 * factor, 40 * factor]
+    assert (f"times {factor:g}" in curves.understood) == (factor != 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,13 @@ FEWEST_TOKENS = 1e7  # a D below this counts examples
 _WORDS = "(?:thousand|million|billion|trillion)s?"
 _UNIT = re.compile(rf"\s*[\[(]\s*(?:in\s+)?([kmbgt%]|{_WORDS})\s*[\])]\s*$", re.I)
 _SUFFIX = re.compile(rf"(?<=[a-z]{{2}})_([kmb]|{_WORDS})$")  # N_t and x_m are symbols with an index
-_COUNTED = {"n_params", "n_data", "tokens", "examples", "compute"}  # roles with such a suffix: params_m
+_COUNTED = {
+    *COUNTS,
+    "compute",
+}  # a letter is a multiplier in params_m and Params (M); in time (m) it is a unit
+# d, c and n are tokens, compute and parameters where they are so large; else a dimension, an index, examples
+_LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_params", 1e7)}
+FEWEST_PARAMS = 1e3  # of an n beside tokens; a smaller one counts repeats
 MOST_OF_A_UNIT = 1e5  # a larger count is in ones, whatever its suffix
 
 
@@ -50,7 +57,7 @@ class Naming:
         self.names = {theirs: renamed.pop(ours, ours) for theirs, ours in names.items()} | renamed
         self.notes: list[str] = []
         self._refuse_sizes_as_names(origin)
-        self._read_units()
+        self._read_units(columns)
         self._read_names(set(columns))
         self._read_numbers()
         self._read_percent()
@@ -74,26 +81,32 @@ class Naming:
             f"column has one size, make rows: frame.melt({keep}var_name='{size}', value_name='loss')"
         )
 
-    def _read_units(self) -> None:
-        """Units in headers: "Params (M)" is a column of millions."""
+    def _read_units(self, columns: Mapping[str, str]) -> None:
+        """Units in headers: "Params (M)" is a column of millions, asked for by that name or not."""
         for column in list(self.frame.columns):
-            found = _UNIT.search(column) or _SUFFIX.search(column)
+            theirs = columns.get(column, column)
+            found = _UNIT.search(theirs) or _SUFFIX.search(theirs)
             values = self._numbers(column) if found else None
-            if found is None or values is None or (short := column[: found.start()]) in self.frame:
+            if found is None or values is None:
                 continue
-            if found.re is _SUFFIX and not self._counts(short, values):
+            short, unit = theirs[: found.start()], found[1].lower()
+            counted = bool(_COUNTED & {*aliases([short])})
+            if found.re is _SUFFIX and not (counted and self._has_suffix(short, values)):
+                continue
+            if len(unit) == 1 and unit != "%" and not (counted or column in _COUNTED):
+                continue
+            if column == theirs and short in self.frame:
                 continue
             # the first letter tells: thousand is no trillion
-            letter = "k" if found[1].lower().startswith("thousand") else found[1][0].lower()
-            scale = 0.01 if letter == "%" else 10.0 ** POWERS[letter]
-            self.frame[column] = values * scale
-            self._rename(column, short)
-            self.notes.append(f"{column} times {scale:g}")
+            power = POWERS["k" if unit.startswith("thousand") else unit[0]] if unit != "%" else -2
+            self.frame[column] = values * 10.0**power
+            self.notes.append(f"{theirs} times {10.0**power:g}")
+            if column == theirs:
+                self._rename(column, short)
 
-    def _counts(self, short: str, values: pd.Series) -> bool:
-        """Whether a column is a count with a unit as suffix: params_m, but not params_b beside params_a."""
-        counted = bool(_COUNTED & {*aliases([short])}) and values.max() < MOST_OF_A_UNIT
-        return counted and f"{short}_a" not in self.frame
+    def _has_suffix(self, short: str, values: pd.Series) -> bool:
+        """Whether an ending is a unit: in params_m, but not in params_b beside params_a."""
+        return values.max() < MOST_OF_A_UNIT and f"{short}_a" not in self.frame
 
     def _read_names(self, asked: set[str]) -> None:
         """Give recognised columns their standard names; one that is there already is not replaced."""
@@ -107,6 +120,7 @@ class Naming:
                     self._rename(theirs, name)
                     break
         self._read_only_measurement(asked)
+        self._read_letters(asked)
         both = {"loss", "test_loss"} <= {*self.frame.columns}
         if both and "loss" not in asked and "train_loss" not in self.frame:
             self._rename("loss", "train_loss")
@@ -125,6 +139,21 @@ class Naming:
                 return
             if found and words is ACCURACY:
                 return
+
+    def _read_letters(self, asked: set[str]) -> None:
+        """The letters N, D and C of the papers in small ones, where their sizes leave no doubt."""
+        for letter, (ours, least) in _LETTERS.items():
+            values = self._numbers(letter) if letter in self.frame and letter not in asked else None
+            if values is None or ours in self.frame:
+                continue
+            if values.max() >= least or (letter == "n" and self._is_size_of_model(values)):
+                self._rename(letter, ours)
+            elif letter == "n" and all(measurement(c) or c in MEASURES for c in self.frame if c != "n"):
+                self._rename(letter, "n_data")
+                self.notes.append("n read as training examples (parameters: --column n_params=n)")
+
+    def _is_size_of_model(self, values: pd.Series) -> bool:
+        return "tokens" in self.frame and values.min() >= FEWEST_PARAMS
 
     def _has_measure(self) -> bool:
         return any(name in self.frame for name in (*MEASURES, "test_accuracy", "train_accuracy"))
