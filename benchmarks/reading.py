@@ -75,8 +75,9 @@ def wandb(folder: Path, megabytes: int) -> None:
 
 
 def numbers(step: int) -> dict[str, float]:
-    """The numbers of a row."""
-    return {"val_loss": 3.0 + 1 / (step + 1), **{f"metric_{k}": 1 / (step + k + 1) for k in range(METRICS)}}
+    """The numbers of a row, with as many digits as logs have."""
+    values = {f"metric_{k}": round(1 / (step + k + 1), 6) for k in range(METRICS)}
+    return {"val_loss": round(3 + 1 / (step + 1), 6), **values}
 
 
 def jsonl(folder: Path, megabytes: int) -> None:
