@@ -61,7 +61,7 @@ def test_sentences_say_what_the_results_say(found):
 
 def test_six_runs_get_a_sentence_and_no_number():
     poor = sl.answer(runs(3, 2), compute=1e22)
-    assert poor["exponent"].startswith("Not determined: n_data takes 2 different values")
+    assert poor["exponent"].startswith("Not determined: only 2 different values of tokens")
     assert poor.surface is None
     assert poor.optimal is None
 

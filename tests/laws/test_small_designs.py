@@ -30,7 +30,7 @@ def measured(n, d, seed: int, noise: float = 0.005):
 @pytest.mark.parametrize(("sizes", "data", "name"), [(3, 2, "n_data"), (2, 3, "n_params")])
 def test_two_values_of_a_size_are_refused_in_a_sentence(sizes, data, name):
     n, d = design(sizes, data)
-    with pytest.raises(NotDetermined, match=f"{name} takes 2 different values.*at least 3"):
+    with pytest.raises(NotDetermined, match=f"only 2 different values of {name}.*at least 3"):
         surface.fit(n, d, measured(n, d, 0))
 
 

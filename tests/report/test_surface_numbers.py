@@ -90,9 +90,9 @@ def test_the_frontier_goes_from_the_cheapest_run_to_a_hundred_times_the_most_exp
     assert named(size, "beyond them").line.dash == "dash"
     assert named(best, "runs").x.tolist() == pytest.approx((6 * N * D).tolist())
     assert (size.layout.yaxis.title.text, best.layout.yaxis.title.text) == ("optimal parameters", "best loss")
-    ((_, shown),) = section.tables
+    ((_, shown, _),) = section.tables
     assert shown.iloc[0].tolist() == [
-        "1e+21", "0.167", "12.9B [6.45B, 25.8B]", "12.9B [3.23B, 51.6B]", "1", "2 [1.9, 2.2]",
+        "1e+21", "0.167", "12.9B [6.45B, 25.8B]", "3.23B to 51.6B", "1", "2 [1.9, 2.2]",
     ]  # fmt: skip
     assert list(shown.columns[2:5]) == ["parameters", "tokens", "tokens per parameter"]
     assert (
@@ -120,13 +120,13 @@ def test_a_backtest_is_said_in_numbers_and_has_failed_below_four_of_five(monkeyp
 
 
 def test_the_fit_lists_what_is_determined_and_draws_residuals_in_percent():
-    section = surface_sections.the_fit(Known())
+    section = surface_sections.the_fit(Known(), "tokens")
     ((_, table),) = section.tables
     assert table.to_numpy().tolist() == [
         ["E", "not determined", "open", "open"], ["A", "400", "300", "open"], ["alpha", "0.34", "0.3", "0.4"],
     ]  # fmt: skip
     assert section.paragraphs == [
-        "L = E + A N^-alpha + B D^-beta, N parameters and D data, fitted to 9 points. "
+        "L = E + A N^-alpha + B D^-beta, N parameters and D tokens, fitted to 9 points. "
         "These runs do not determine E."
     ]
     drawn = section.plots[0].figure

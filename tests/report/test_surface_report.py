@@ -61,8 +61,9 @@ def test_backtest_predicts_the_expensive_runs_from_the_cheap_ones():
 
 
 def test_six_runs_are_reported_with_a_sentence_instead_of_an_optimum():
-    (only,) = surface_sections.of_runs(sl.read(runs(3, 2)))
-    assert any("takes 2 different values" in text for text in only.paragraphs)
+    said, drawn = surface_sections.of_runs(sl.read(runs(3, 2)))
+    assert any("only 2 different values of tokens" in text for text in said.paragraphs)
+    assert [len(trace.x) for trace in drawn.plots[0].figure.data] == [3, 3], "a line for each data size"
 
 
 @pytest.mark.slow

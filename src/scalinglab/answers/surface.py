@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 import numpy as np
@@ -62,7 +63,7 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
     except ScalinglabError as reason:
         curve = _longest_curve(table)
         one = f"scalinglab answer {place} {curve} {asked}" if curve else report
-        said.append(Statement("exponent", f"Not determined: {sentence(reason)}", one))
+        said.append(Statement("exponent", f"Not determined: {_in_units(reason, unit)}", one))
         return Answers(tuple(said), "n_params, n_data", y, notes=notes)
     said.append(Statement("exponent", _exponents(fitted, y, unit), more))
     said.append(Statement("power law", f"A power law? {_follows(fitted)}", report))
@@ -79,10 +80,15 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
         )
     except NotDetermined as reason:
         text = "Add runs first, as the sentence above says."
-        said.append(Statement("compute-optimal", f"Not determined: {sentence(reason)}", more))
+        said.append(Statement("compute-optimal", f"Not determined: {_in_units(reason, unit)}", more))
     budget = f"--budget {spent.max():.2g} --compute {target:.3g}"
     said.append(Statement("next run", text, f"scalinglab plan next {chosen} {budget}"))
     return Answers(tuple(said), "n_params, n_data", y, fitted.law, fitted, None, optimal, runs, notes)
+
+
+def _in_units(reason: Exception, unit: str) -> str:
+    """What an error says, of parameters and tokens instead of columns."""
+    return re.sub(r"\bn_data\b", unit, re.sub(r"\bn_params\b", "parameters", sentence(reason)))
 
 
 def _longest_curve(table: Table) -> str:

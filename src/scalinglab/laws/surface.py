@@ -473,9 +473,8 @@ def _two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:
         different = 1 + int(np.sum(np.diff(np.sort(values)) > STRAIGHT))
         if different < 3:
             raise NotDetermined(
-                f"{name} takes {different} different values: two points of a curve determine neither its "
-                f"exponent nor its floor, so a surface needs at least 3 values of {name}, better 4 or more "
-                "over a factor of 10"
+                f"only {different} different values of {name}: two points of a curve determine neither its "
+                "exponent nor its floor, so a surface needs at least 3, better 4 or more over a factor of 10"
             )
     slope, constant = np.polyfit(first, second, 1)
     if np.std(second - slope * first - constant) < STRAIGHT:

@@ -17,6 +17,7 @@ from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.figures.style import through_middle
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
+from scalinglab.laws.fitting.data.rows import rises
 from scalinglab.laws.learning_curves.dynamical import Dynamical
 from scalinglab.report.size_law import size_column
 
@@ -136,12 +137,13 @@ class Listed:
 def runs_of(curves: Curves) -> Listed:
     """Setting and outcome of every run, sorted by the settings that vary."""
     frame, names = curves.frame, curves.varying_settings
-    y = next((c for c in MEASURES if c in frame and frame[c].notna().any()), None)
+    y = next(iter(measures(curves)), None)
     groups = frame.groupby("run", sort=False)
     table = groups[names].first() if names else pd.DataFrame(index=groups.size().index)
     table["checkpoints"] = groups.size()
     if y is not None:
-        table["best"], table["last"] = groups[y].min(), groups[y].last()
+        table["best"] = groups[y].max() if rises(y) else groups[y].min()
+        table["last"] = groups[y].last()
     if "status" in frame:
         table["status"] = groups["status"].last()
     if "diverged_at" in frame:

@@ -120,7 +120,7 @@ def _table(caption: str, table: pd.DataFrame) -> str:
 
 def cell(value: Any) -> str:
     """A table cell formatted for display."""
-    if isinstance(value, (int, np.integer)) and abs(int(value)) >= 10_000:
+    if isinstance(value, (int, np.integer)) and abs(int(value)) >= 1000:
         return f"{int(value):,}"
     if isinstance(value, float):
         if value.is_integer() and 1e3 <= abs(value) < 1e15:

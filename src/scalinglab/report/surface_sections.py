@@ -12,6 +12,7 @@ from scalinglab.answers import Answers, answer
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures.style import INK, PALETTE
+from scalinglab.laws.fitting.data.from_curves import points_of
 from scalinglab.laws.optimum import WIDE
 from scalinglab.laws.surface import Surface
 from scalinglab.report.page import Plot, Section
@@ -43,13 +44,25 @@ def of_runs(curves: Curves) -> list[Section]:
     said = [s.text for s in found.statements]
     notes = [f"Note: {note}." for note in found.notes]
     sections = [Section("The answers", [*said, *notes])]
-    if found.surface is None:
-        return sections
     unit = curves.data_unit
+    if found.surface is None:
+        return [*sections, the_losses(curves, found.y, unit)]
     sections.append(isoflops(found.surface, found.y, unit))
     sections.extend(filter(None, [the_frontier(found.surface, found.y, unit), the_backtest(found)]))
     sections.append(the_fit(found.surface, unit))
     return sections
+
+
+def the_losses(curves: Curves, y: str, unit: str) -> Section:
+    """Loss against parameters, a line for each size of the data: what runs show that determine no surface."""
+    table = points_of(curves, ["n_params", "n_data"], y)
+    (n, d), figure = table.x, canvas("n_params", y)
+    for size, shade in zip(np.unique(d), shades(np.unique(d)), strict=True):
+        own = np.flatnonzero(d == size)
+        own = own[np.argsort(n[own])]
+        line(figure, n[own], table.y[own], f"{count(size)} {unit}", shade, mode="lines+markers")
+    caption = f"{label(y).capitalize()} of every run; lines join runs of as many {unit}."
+    return Section(f"{label(y).capitalize()} against parameters", [], [Plot(finish(figure), caption)])
 
 
 # --- isoFLOP curves ------------------------------------------------------------------------------------
