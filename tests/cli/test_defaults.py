@@ -51,3 +51,16 @@ def test_a_command_has_the_defaults_of_its_function(known: dict[str, Any], name:
     ]
     assert shared, f"{name} has no option with a default in common with {function}"
     assert {option: ours[option] for option in shared} == {option: theirs[option] for option in shared}
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["task_exponent", "spectral_exponent", "noise", "flops_per_param_example", "reduce", "seed", "ensemble",
+     "bags"],
+)  # fmt: skip
+def test_commands_share_the_default_of_an_option(known: dict[str, Any], option: str):
+    defaults = {
+        name: p.default for name, command in known.items() for p in command.params if p.name == option
+    }
+    assert len(defaults) >= 2
+    assert len(set(defaults.values())) == 1, defaults
