@@ -16,35 +16,42 @@ CPU = torch.device("cpu")
 STAGES = ((30, 16, 1e-2), (10, 64, 1e-3))
 
 
-def alone(stack: fresh.Students, student: int, hidden: int) -> nn.Sequential:
+def alone(stack: fresh.Students, student: int, hidden: int, dimension: int) -> nn.Sequential:
     """A student of a stack as a network of its own width."""
     first, first_bias, second, second_bias, last, last_bias = (p[student].detach() for p in stack.parameters)
     model = nn.Sequential(
-        nn.Linear(first.shape[0], hidden),
+        nn.Linear(dimension, hidden),
         nn.ReLU(),
         nn.Linear(hidden, hidden),
         nn.ReLU(),
         nn.Linear(hidden, 1),
     )
-    values = (first[:, :hidden], first_bias[:, :hidden], second[:hidden, :hidden], second_bias[:, :hidden])
+    values = (
+        first[:dimension, :hidden],
+        first_bias[:, :hidden],
+        second[:hidden, :hidden],
+        second_bias[:, :hidden],
+    )
     for own, value in zip(model.parameters(), (*values, last[:hidden], last_bias), strict=True):
         own.data = (value.T if own.ndim == 2 else value[0]).clone()
     return model
 
 
 def test_a_padded_student_is_trained_as_if_it_were_alone():
-    hidden, seeds, teacher = (3, 7, 5), (0, 1, 2), random_teacher(2, width=16)
-    found = fresh.trained_losses(teacher, hidden, seeds, STAGES, 256)
-    unseen = torch.from_numpy(teacher.inputs(256, TEST))
-    for k, width in enumerate(hidden):
-        model = alone(fresh.Students(2, hidden, seeds, CPU), k, width)
+    teachers = [random_teacher(2, width=16), random_teacher(3, width=16, seed=5)]
+    students = [fresh.Student(0, 3, 0), fresh.Student(1, 7, 1), fresh.Student(0, 5, 2)]
+    found = fresh.trained_losses(teachers, students, STAGES, 256)
+    for k, one in enumerate(students):
+        teacher = teachers[one.teacher]
+        unseen = torch.from_numpy(teacher.inputs(256, TEST))
+        model = alone(fresh.Students(students, (2, 3, 2), CPU), k, one.hidden, teacher.dimension)
         adam = torch.optim.Adam(model.parameters())
-        torch.manual_seed(teacher.seed)
+        torch.manual_seed(0)
         losses = []
         for steps, batch, rate in STAGES:
             adam.param_groups[0]["lr"] = rate
             for _ in range(steps):
-                x = torch.rand((batch, 2)) - 0.5
+                x = torch.rand((2, batch, 3))[one.teacher, :, : teacher.dimension] - 0.5
                 loss = (model(x)[:, 0] - torch.from_numpy(teacher(x.numpy())[:, 0]).float()).square().mean()
                 adam.zero_grad()
                 loss.backward()
@@ -56,7 +63,7 @@ def test_a_padded_student_is_trained_as_if_it_were_alone():
 
 
 def test_initial_weights_are_those_of_torch_for_each_width():
-    stack = fresh.Students(2, (400, 100), (0, 1), CPU)
+    stack = fresh.Students([fresh.Student(0, 400, 0), fresh.Student(0, 100, 1)], (2, 2), CPU)
     first, _, second, second_bias, last, _ = (p.detach() for p in stack.parameters)
     assert first[0].abs().max() == pytest.approx(2**-0.5, rel=0.02)
     for student, hidden in enumerate((400, 100)):
@@ -81,8 +88,8 @@ def test_students_that_are_in_the_store_are_not_trained_again(
 ):
     s = fresh_students.Scale((2,), (3, 4), 2, 64, ((4, 8, 1e-2),))
     with trained.kept_in(tmp_path):
-        first = fresh_students.losses(s, 2, True)
+        first = fresh_students.losses(s)
         monkeypatch.setattr(fresh, "trained_losses", lambda *_: 1 / 0)
-        again = fresh_students.losses(s, 2, True)
+        again = fresh_students.losses(s)
     assert sorted(first["test_loss"]) == sorted(again["test_loss"])
     assert set(first["n_params"]) == {3 * 3 + 4 * 3 + 4, 3 * 4 + 5 * 4 + 5}

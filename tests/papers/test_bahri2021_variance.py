@@ -14,7 +14,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.papers import trained
 from scalinglab.papers.bahri2021 import variance
-from scalinglab.papers.bahri2021.stacks import linearized
+from scalinglab.papers.bahri2021.stacks import descent, linearized
 from scalinglab.papers.bahri2021.stacks.descent import partition_losses
 from scalinglab.papers.bahri2021.stacks.linearized import losses_beside, tangent_kernel
 from scalinglab.store import Store
@@ -179,7 +179,11 @@ SMALL = Setting(
 )  # fmt: skip
 
 
-def test_the_loss_of_a_partition_is_the_mean_of_what_the_engine_trains_on_its_blocks():
+@pytest.mark.parametrize("piece", [1024, 88])
+def test_the_loss_of_a_partition_is_the_mean_of_what_the_engine_trains_on_its_blocks(
+    piece: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(descent, "PIECE", piece)
     settings = [replace(SMALL, seed=seed) for seed in (0, 3)]
     for one, rows in zip(settings, partition_losses(settings, 1408), strict=True):
         alone = [run(replace(one, data_block=k), progress=False).frame for k in range(4)]
@@ -195,6 +199,22 @@ def test_the_loss_of_a_partition_is_the_mean_of_what_the_engine_trains_on_its_bl
 def test_networks_whose_training_loss_rises_are_counted(rate: float, rising: int):
     (rows,) = partition_losses([replace(SMALL, learning_rate=rate)], 1408)
     assert rows[-1]["networks_rose"] == rising
+
+
+def test_steps_below_the_rounding_of_a_weight_add_up():
+    setting = replace(SMALL, learning_rate=1e-8, steps=1000)
+    resident = Resident(dataset_of(setting).subset(352, 0), torch.device("cpu"))
+    model = network(setting, resident)
+    weights = {name: torch.ones(1, *p.shape) for name, p in model.named_parameters()}
+    x, y = resident.inputs(resident.train_x), resident.train_y[None]
+    start = {name: value.clone().requires_grad_() for name, value in weights.items()}
+    loss = objective(descent.outputs(model, start, x, True), y, setting).sum()
+    slopes = torch.autograd.grad(loss, list(start.values()))
+    list(descent.descend(model, weights, x, y, setting, shared=True))
+    moved = torch.cat([(w - 1).flatten() for w in weights.values()])
+    expected = torch.cat([-1e-5 * g.flatten() for g in slopes])
+    assert expected.abs().max() > 1e-6
+    assert moved.numpy() == pytest.approx(expected.numpy(), abs=7e-8)  # half of the spacing of numbers near 1
 
 
 def test_the_mean_over_a_partition_leaves_out_the_first_order():

@@ -41,7 +41,7 @@ class Scale:
 
 SCALES = {
     "smoke": Scale((3,), (3, 5, 8), 3, 512, ((100, 32, 1e-2), (20, 128, 1e-3))),
-    "gpu": Scale((2, 3, 4), (6, 8, 11, 16, 23, 32, 45), 15, 16_384),
+    "gpu": Scale((2, 3, 4), (6, 9, 13, 20, 30, 45), 15, 16_384),
 }
 
 
@@ -50,7 +50,7 @@ def fig_s4_fresh(scale: str) -> Reproduction:
     if scale not in SCALES:
         raise BadInput(f"scale {scale!r}: students on fresh examples run at {', '.join(SCALES)}")
     s = SCALES[scale]
-    table = pd.concat([losses(s, d, biases) for d in s.dimensions for biases in TEACHERS], ignore_index=True)
+    table = losses(s)
     figure, axes = style.panels(1, len(TEACHERS), size=(4.8, 3.8))
     rows = []
     for axis, (biases, words) in zip(axes[0], TEACHERS.items()):
@@ -68,29 +68,39 @@ def fig_s4_fresh(scale: str) -> Reproduction:
     return Reproduction(Curves(table, settings=["dimension", "biases"], source="train"), figure, tuple(rows))
 
 
-def losses(s: Scale, dimension: int, biases: bool) -> pd.DataFrame:
-    """The loss of every student of a teacher at the end of every stage."""
+def losses(s: Scale) -> pd.DataFrame:
+    """The loss of every student at the end of every stage."""
     settings = [
         {
             "model": "mlp", "depth": 2, "dataset": "teacher_student", "dimension": dimension,
             "biases": biases, "width": width, "student": k, "stages": s.stages, "test_size": s.test_size,
         }
-        for width in s.widths for k in range(s.students)
+        for dimension in s.dimensions for biases in TEACHERS for width in s.widths for k in range(s.students)
     ]  # fmt: skip
     return trained.measured(settings, "students on fresh examples", _rows).frame
 
 
 def _rows(settings: Sequence[Mapping[str, Any]]) -> Iterable[list[dict[str, float]]]:
-    """The rows of some students of one teacher, trained in one stack."""
+    """The rows of some students, trained in one stack."""
     from scalinglab.papers.bahri2021.stacks import fresh
 
     if not settings:
         return []
-    first = settings[0]
-    teacher = random_teacher(first["dimension"])
-    teacher = teacher if first["biases"] else fresh.without_biases(teacher)
-    hidden = [one["width"] for one in settings]
-    seeds = [10_000 * one["width"] + one["student"] for one in settings]  # of the initial weights
-    found = fresh.trained_losses(teacher, hidden, seeds, first["stages"], first["test_size"])
-    counts = [(teacher.dimension + 1) * n + (n + 1) * n + n + 1 for n in hidden]
+    kinds = list(dict.fromkeys((one["dimension"], one["biases"]) for one in settings))
+    teachers = [random_teacher(dimension) for dimension, _ in kinds]
+    teachers = [one if own[1] else fresh.without_biases(one) for one, own in zip(teachers, kinds)]
+    students = [
+        fresh.Student(
+            kinds.index((one["dimension"], one["biases"])),
+            one["width"],
+            10_000 * one["width"] + one["student"],
+        )
+        for one in settings
+    ]
+    found = fresh.trained_losses(teachers, students, settings[0]["stages"], settings[0]["test_size"])
+    counts = [_parameters(one["dimension"], one["width"]) for one in settings]
     return [[{**row, "n_params": n} for row in rows] for n, rows in zip(counts, found, strict=True)]
+
+
+def _parameters(dimension: int, hidden: int) -> int:
+    return (dimension + 1) * hidden + (hidden + 1) * hidden + hidden + 1

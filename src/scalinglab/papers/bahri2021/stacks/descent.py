@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.func import functional_call
@@ -20,6 +21,7 @@ from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.training_step import Named, drawn, network, objective, precision
 
 STACKED = 1 << 20  # training examples in a stack, of all its networks
+PIECE = 1024  # examples over which gradients are summed at once
 RISE = 1e-4  # relative, above what rounding does to a mean loss
 
 
@@ -35,25 +37,35 @@ def descend(
 ) -> Iterator[tuple[int, Tensor]]:
     """Gradient descent on stacked networks, in place; stops at each checkpoint of the setting.
 
+    The way from the initial weights is summed by itself: in a wide network a step is smaller than the
+    rounding of a weight, and would be lost.
+
     Args:
         weights: by name, (networks, …).
-        x: (networks, examples, …), or shared, (examples, …).
-        y: (networks, examples, …).
+        x: (networks · pieces, examples, …), the examples of a network in as many pieces as there are inputs
+            for it, so that long sums are split; or shared by all networks, (examples, …).
+        y: (networks · pieces, examples, …).
 
     Yields:
         The step, and for each network at how many steps so far its training loss rose, (networks,).
     """
-    for value in weights.values():
-        value.requires_grad_()
-    checkpoints = {int(step) for step in setting.checkpoints(y.shape[1])}
-    before = torch.full((len(y),), torch.inf, device=y.device)
-    rises = torch.zeros(len(y), dtype=torch.int64, device=y.device)
+    start = {name: value.detach().clone() for name, value in weights.items()}
+    way = {name: torch.zeros_like(value) for name, value in start.items()}
+    count = len(next(iter(weights.values())))
+    checkpoints, pieces = set(setting.checkpoints(y.shape[1]).tolist()), len(y) // count
+    before = torch.full((count,), torch.inf, device=y.device)
+    rises = torch.zeros(count, dtype=torch.int64, device=y.device)
     for step in range(1, setting.total_steps(y.shape[1]) + 1):
-        losses = objective(outputs(model, weights, x, shared), y, setting)
-        gradients = torch.autograd.grad(losses.sum(), list(weights.values()))
+        leaves = {name: value.detach().requires_grad_() for name, value in weights.items()}
+        own = leaves
+        if pieces > 1:
+            own = {name: value.repeat_interleave(pieces, 0) for name, value in leaves.items()}
+        losses = objective(outputs(model, own, x, shared), y, setting).view(count, pieces).mean(1)
+        gradients = torch.autograd.grad(losses.sum(), list(leaves.values()))
         with torch.no_grad():
-            for value, gradient in zip(weights.values(), gradients):
-                value.sub_(gradient, alpha=setting.learning_rate)
+            for name, gradient in zip(weights, gradients):
+                way[name].sub_(gradient, alpha=setting.learning_rate)
+                torch.add(start[name], way[name], out=weights[name])
             rises += losses > (1 + RISE) * before
             before = losses.detach()
         if step in checkpoints:
@@ -94,7 +106,8 @@ def _partitions(
     first, data = settings[0], dataset_of(settings[0])
     blocks = population // (first.n_data or population)
     orders = [data.order(one.seed_of("data"))[:population] for one in settings]
-    index = torch.stack([torch.from_numpy(order).view(blocks, -1) for order in orders]).flatten(0, 1)
+    size = population // blocks
+    index = torch.from_numpy(np.stack(orders)).view(-1, PIECE if size % PIECE == 0 else size)
     index = index.to(resident.device)
     x, y = resident.inputs(resident.train_x[index]).contiguous(), resident.train_y[index]
     weights = {

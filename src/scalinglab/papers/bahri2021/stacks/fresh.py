@@ -1,73 +1,96 @@
-"""Students of one teacher in one stack, whatever their widths, on examples that are drawn at every step.
+"""Students in one stack, whatever their widths and teachers, on examples that are drawn at every step.
 
 Students with two hidden layers are padded to the widest with units whose weights are zero. Their gradients
 are zero, too, so that Adam leaves them where they are and every student is trained as if it were alone.
+Inputs of fewer dimensions are padded with zeros.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from scalinglab.data.teacher import SCALE, TEST, Teacher
 
 Rows = list[dict[str, float]]
+Stage = tuple[int, int, float]  # steps, fresh examples in each, Adam's rate
 
 
 PREPARED = 3  # steps before a graph is captured
 
 
+@dataclass(frozen=True)
+class Student:
+    """A student: the place of its teacher, hidden units in each layer, seed of its initial weights."""
+
+    teacher: int
+    hidden: int
+    seed: int
+
+
 class Students:
-    """Stacked students, (students, …), padded to the widest.
+    """Stacked students, (students, …), padded to the widest; initial weights uniform in ± 1/√fan-in.
 
     Args:
-        dimension: of the inputs.
-        hidden: units in each layer, one number a student.
-        seeds: of the initial weights, one a student; uniform in ± 1/√fan-in.
+        dimensions: of the inputs of each student.
     """
 
     def __init__(
-        self, dimension: int, hidden: Sequence[int], seeds: Sequence[int], device: torch.device
-    ) -> None:
-        widest = max(hidden)
-        shapes = ((dimension, widest), (1, widest), (widest, widest), (1, widest), (widest, 1), (1, 1))
-        self.parameters = [torch.zeros(len(hidden), *shape) for shape in shapes]
-        for student, (width, seed) in enumerate(zip(hidden, seeds, strict=True)):
-            random = torch.Generator().manual_seed(seed)
-            for place, (fan_in, out) in enumerate(((dimension, width), (width, width), (width, 1))):
-                for value, rows in zip(self.parameters[2 * place : 2 * place + 2], (fan_in, 1)):
-                    drawn = torch.rand((rows, out), generator=random) * 2 - 1
-                    value[student, :rows, :out] = drawn / fan_in**0.5
-        self.parameters = [value.to(device).requires_grad_() for value in self.parameters]
+        self, students: Sequence[Student], dimensions: Sequence[int], device: torch.device
+    ) -> None:  # fmt: skip
+        n, width = max(dimensions), max(one.hidden for one in students)
+        shapes = ((n, width), (1, width), (width, width), (1, width), (width, 1), (1, 1))
+        drawn = [torch.zeros(len(students), *shape) for shape in shapes]
+        for place, (one, dimension) in enumerate(zip(students, dimensions, strict=True)):
+            random = torch.Generator().manual_seed(one.seed)
+            layers = ((dimension, one.hidden), (one.hidden, one.hidden), (one.hidden, 1))
+            for layer, (fan_in, out) in enumerate(layers):
+                for value, rows in zip(drawn[2 * layer : 2 * layer + 2], (fan_in, 1)):
+                    uniform = torch.rand((rows, out), generator=random) * 2 - 1
+                    value[place, :rows, :out] = uniform / fan_in**0.5
+        self.parameters = [value.to(device).requires_grad_() for value in drawn]
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Outputs (students, examples) on shared inputs (examples, dimension)."""
+        """Outputs (students, examples) on inputs (students, examples, dimension)."""
         first, first_bias, second, second_bias, last, last_bias = self.parameters
-        h = torch.baddbmm(first_bias, x.expand(len(first), *x.shape), first).relu()
+        h = torch.baddbmm(first_bias, x, first).relu()
         h = torch.baddbmm(second_bias, h, second).relu()
         return torch.baddbmm(last_bias, h, last)[..., 0]
 
 
-def labels(teacher: Teacher, device: torch.device) -> Callable[[Tensor], Tensor]:
-    """The teacher as a function of inputs (examples, dimension) on the device, (examples,)."""
-    layers = [
-        [torch.as_tensor(value, dtype=torch.float32).to(device) for value in (weight.T, bias)]
-        for weight, bias in zip(teacher.weights, teacher.biases)
-    ]
-    shift, spread = float(teacher.shift[0]), float(teacher.spread[0])
+class Teachers:
+    """Stacked teachers of the same widths, (teachers, …), padded to the largest dimension."""
 
-    def targets(x: Tensor) -> Tensor:
-        h = x
-        for place, (weight, bias) in enumerate(layers):
-            h = torch.addmm(bias, h.relu() if place else h, weight)
-        return (h[:, 0] - shift) / spread
+    def __init__(self, teachers: Sequence[Teacher], device: torch.device) -> None:
+        self.dimensions = torch.tensor([one.dimension for one in teachers], device=device)
+        self.largest = max(one.dimension for one in teachers)
+        self.layers = [
+            [torch.from_numpy(np.stack(values)).float().to(device) for values in zip(*layer)]
+            for layer in zip(*(self._padded(one) for one in teachers))
+        ]
 
-    return targets
+    def _padded(self, one: Teacher) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Weights (in, out) and biases (1, out) of each layer; the last has the scale of the outputs."""
+        weights, biases = [w.T for w in one.weights], [b[None] for b in one.biases]
+        weights[0] = np.pad(weights[0], ((0, self.largest - one.dimension), (0, 0)))
+        weights[-1], biases[-1] = weights[-1] / one.spread, (biases[-1] - one.shift) / one.spread
+        return list(zip(weights, biases))
+
+    def padded(self, x: Tensor) -> Tensor:
+        """Inputs (teachers, examples, largest dimension) with zeros in what a teacher does not have."""
+        return x * (torch.arange(self.largest, device=x.device) < self.dimensions[:, None, None])
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Targets (teachers, examples)."""
+        for layer, (weight, bias) in enumerate(self.layers):
+            x = torch.baddbmm(bias, x.relu() if layer else x, weight)
+        return x[..., 0]
 
 
 def without_biases(teacher: Teacher) -> Teacher:
@@ -79,38 +102,39 @@ def without_biases(teacher: Teacher) -> Teacher:
 
 
 def trained_losses(
-    teacher: Teacher,
-    hidden: Sequence[int],
-    seeds: Sequence[int],
-    stages: Sequence[tuple[int, int, float]],
-    n_test: int,
+    teachers: Sequence[Teacher], students: Sequence[Student], stages: Sequence[Stage], n_test: int
 ) -> list[Rows]:
-    """For each student its test loss at the end of every stage (steps, examples in each, Adam's rate)."""
+    """For each student its test loss at the end of every stage; all students of a teacher see the same."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    students, targets = Students(teacher.dimension, hidden, seeds, device), labels(teacher, device)
-    unseen = torch.from_numpy(teacher.inputs(n_test, TEST)).to(device)
+    cuda, targets = device.type == "cuda", Teachers(teachers, device)
+    own = torch.tensor([one.teacher for one in students], device=device)
+    stack = Students(students, [teachers[one.teacher].dimension for one in students], device)
     rate = torch.tensor(0.0, device=device)
-    cuda = device.type == "cuda"
-    adam = torch.optim.Adam(students.parameters, lr=rate, fused=cuda, capturable=cuda)
+    adam = torch.optim.Adam(stack.parameters, lr=rate, fused=cuda, capturable=cuda)
+
+    def losses(x: Tensor) -> Tensor:
+        return (stack(x[own]) - targets(x)[own]).square()
 
     def step(batch: int) -> None:
-        x = torch.rand((batch, teacher.dimension), device=device) - 0.5
+        x = targets.padded(torch.rand((len(teachers), batch, targets.largest), device=device) - 0.5)
         adam.zero_grad(set_to_none=True)
-        torch.autograd.backward((students(x) - targets(x)).square().mean(1).sum())
+        torch.autograd.backward(losses(x).mean(1).sum())
         adam.step()
 
-    rows: list[Rows] = [[] for _ in hidden]
+    unseen = [torch.from_numpy(one.inputs(n_test, TEST)) for one in teachers]
+    unseen_x = torch.stack([F.pad(x, (0, targets.largest - x.shape[1])) for x in unseen]).to(device)
+    rows: list[Rows] = [[] for _ in students]
     done = 0
     with torch.random.fork_rng([torch.cuda.current_device()] if cuda else []):
-        torch.manual_seed(teacher.seed)
+        torch.manual_seed(0)
         for steps, batch, own_rate in stages:
             rate.fill_(own_rate)
             _repeat(partial(step, batch), steps, cuda)
             done += steps
             with torch.no_grad():
-                gap = (students(unseen) - targets(unseen)).double().square().mean(1)
-            for own, loss in zip(rows, gap.tolist()):
-                own.append({"step": done, "test_loss": loss})
+                found = losses(unseen_x).double().mean(1)
+            for kept, loss in zip(rows, found.tolist()):
+                kept.append({"step": done, "test_loss": loss})
     return rows
 
 
