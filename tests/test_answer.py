@@ -368,6 +368,14 @@ def test_a_loss_that_rises_with_parameters_is_said_to():
     assert found["power law"].startswith("A power law? Cannot tell")
 
 
+@pytest.mark.slow
+def test_runs_of_nearly_one_size_do_not_show_a_power_law():
+    n, d = (v.ravel() for v in np.meshgrid([1e8, 1.2e8, 1.4e8, 1.6e8], [1e9, 1.2e9, 1.5e9, 2e9]))
+    noise = np.exp(0.003 * np.random.default_rng(0).standard_normal(16))
+    table = pd.DataFrame({"params": n, "tokens": d, "loss": (1.7 + 400 * n**-0.34 + 410 * d**-0.28) * noise})
+    assert sl.answer(table)["power law"].startswith("A power law? Cannot tell")
+
+
 def test_answers_print_as_sentences():
     found = sl.answer(curve())
     assert str(found) == found.summary()

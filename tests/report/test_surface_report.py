@@ -1,6 +1,7 @@
 """The report on runs of several parameters and data sizes."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -104,6 +105,16 @@ def test_no_minimum_is_marked_where_the_surface_is_not_determined():
     section = surface_sections.isoflops(fitted, "loss", "tokens")
     assert "minimum" not in [trace.name for trace in section.plots[0].figure.data]
     assert "No minimum is marked: these runs do not determine" in section.paragraphs[0]
+
+
+@pytest.mark.slow
+def test_a_public_table_is_reported_with_a_backtest_that_fails_and_says_so():
+    """Gemstones (McLeish et al. 2025): checkpoints of 22 networks, as on the page "From your logs"."""
+    curves = sl.read(Path(__file__).parents[1] / "laws" / "published" / "gemstones2025.csv")
+    found = {section.title: section for section in surface_sections.of_runs(curves)}
+    assert "22 runs of 48.4M to 2.01B parameters on 10B to 100B tokens" in found["The answers"].paragraphs[0]
+    assert "That is too few" in found["Backtest"].paragraphs[0]
+    assert len(found["IsoFLOP curves"].plots[0].figure.data) > 7
 
 
 @needs_browser

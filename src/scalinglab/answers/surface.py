@@ -19,10 +19,11 @@ from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, WIDE, Optimal
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
-from scalinglab.laws.surface_bend import BENT, FEWEST_TO_SHOW_A_BEND
+from scalinglab.laws.surface_bend import BENT
 from scalinglab.readers.units import doubts
 from scalinglab.support.words import count, counted, two_digits
 
+EXPONENTS = ("alpha", "beta")  # of parameters and data
 FEWEST_OF_A_CURVE = 3  # sizes, from which on an exponent has an interval
 GROW_TOGETHER = 0.99  # rank correlation of parameters and data that makes their runs one curve
 MOST_SCATTER = 0.3  # of the spread of ln y, beyond which the form is not seen to hold
@@ -111,7 +112,7 @@ def _longest_curve(table: Table) -> str:
 def _exponents(fitted: Surface, y: str, unit: str) -> str:
     """α, β and the floor, each with its interval, or in words that it is not determined."""
     ends = fitted.parameter_intervals()
-    sizes = {"alpha": "parameters", "beta": unit}
+    sizes = dict(zip(EXPONENTS, ("parameters", unit), strict=True))
     lost = [size for name, size in sizes.items() if name in fitted.undetermined]
     if len(lost) == len(sizes):
         return f"These runs determine neither the exponent of parameters nor that of {unit}."
@@ -158,15 +159,22 @@ def _follows(fitted: Surface) -> str:
             f"no more than {100 * spread:.2g} % among each other."
         )
     if np.isnan(p):
+        together = fitted.law.points.blocked
+        few = "checkpoints of one run move together, and" if together else f"{len(fitted.law.points.y)} runs"
         return (
-            f"Cannot tell: the runs scatter by {scatter:.2g} % around a sum of two power laws; "
-            f"fewer than {FEWEST_TO_SHOW_A_BEND} runs, or checkpoints that move together, do not show "
-            "whether it bends."
+            f"Cannot tell: the runs scatter by {scatter:.2g} % around a sum of two power laws; {few} do not "
+            "show whether it bends."
         )
     if p < BENT:
         return (
             f"Not quite: residuals of {scatter:.2g} % bend with size (p = {p:.1g}), which a sum of two power "
             "laws does not; the intervals of loss and sizes below allow for it."
+        )
+    ends = fitted.parameter_intervals()
+    if any(high - low > fitted.parameters[name] for name, (low, high) in ends.items() if name in EXPONENTS):
+        return (
+            f"Cannot tell: a sum of two power laws follows the runs within {scatter:.2g} %, but they leave "
+            "its exponents too uncertain to show a bend."
         )
     if p < 0.05:
         return (
