@@ -12,7 +12,7 @@ ENTRIES = (
     ),
     Entry(
         "bahri2021/fig1-top-right",
-        "resolution-limited scaling with data of Wide ResNets",
+        "resolution-limited scaling with data of Wide ResNets; smaller networks below scale paper",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.bahri2021.images:fig1_top_right",
         gpu_hours=40.0,
@@ -26,7 +26,7 @@ ENTRIES = (
     ),
     Entry(
         "bahri2021/fig1-bottom-left",
-        "resolution-limited scaling with width of ResNets",
+        "resolution-limited scaling with width of ResNets; smaller networks below scale paper",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.bahri2021.images:fig1_bottom_left",
         gpu_hours=20.0,
@@ -119,21 +119,21 @@ ENTRIES = (
     ),
     Entry(
         "bahri2021/fig5-left",
-        "the number of superclasses of CIFAR-100 does not change the exponent",
+        "the number of superclasses of CIFAR-100 leaves the exponent; smaller networks below scale paper",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.bahri2021.distributions:fig5_left",
         gpu_hours=40.0,
     ),
     Entry(
         "bahri2021/fig5-right",
-        "Gaussian noise on the inputs of CIFAR-10 changes the exponent strongly",
+        "Gaussian noise on CIFAR-10 changes the exponent strongly; smaller networks below scale paper",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.bahri2021.distributions:fig5_right",
         gpu_hours=48.0,
     ),
     Entry(
         "bahri2021/figS1",
-        "loss and error, final and best, scale alike",
+        "loss and error, final and best, scale alike; smaller networks below scale paper",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.bahri2021.images:fig_s1",
         gpu_hours=40.0,
@@ -169,7 +169,7 @@ ENTRIES = (
     ),
     Entry(
         "bahri2021/figS5",
-        "depth hardly matters for data scaling, width does",
+        "depth hardly matters for data scaling of Wide ResNets, width does; smaller ones below scale paper",
         scales=("smoke", "laptop", "gpu", "paper"),
         make="scalinglab.papers.bahri2021.distributions:fig_s5",
         gpu_hours=150.0,
