@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -162,9 +162,14 @@ class Scan:
         """Whether it is one of a Wide ResNet that is shown beside the network of the scale."""
         return "WRN" in self.name
 
+    @property
+    def learns(self) -> bool:
+        """Whether it is better than guessing at two sizes, which an exponent needs."""
+        return self.since < len(self.sizes) - 1
+
     def exponent(self, metric: str = METRICS[0]) -> Exponent:
-        """The exponent of one metric."""
-        return exponents.of_losses(self.sizes, self.values[metric], self.since)
+        """The exponent of one metric; it means nothing for a network that does not learn."""
+        return exponents.of_losses(self.sizes, self.values[metric], self.since if self.learns else 0)
 
 
 def scans(
@@ -205,8 +210,7 @@ def scans(
         sizes = wide["best loss"].columns.to_numpy(float)
         values = {metric: table.to_numpy(float) for metric, table in wide.items()}
         guesses = np.flatnonzero(values["best loss"].mean(0) >= guessing(base)).tolist()
-        since = min(max(guesses, default=-1) + 1, len(sizes) - 2)  # an exponent needs two sizes
-        found.append(Scan(name, sizes, values, since))
+        found.append(Scan(name, sizes, values, max(guesses, default=-1) + 1))
     best = frame.groupby("run", as_index=False)[["test_loss", "test_error"]].min()
     last = frame.groupby("run", as_index=False).last().merge(best, on="run", suffixes=("", "_best"))
     kept = ["run", "task", "dataset", "seed", "n_data", "n_params", "width", "step", "train_loss"]
@@ -275,10 +279,11 @@ def draw(
 def below_one(scan: Scan, alpha: Exponent, symbol: str, network: str, where: str = "") -> Row:
     """An exponent against the paper's statement 0 < α < 1."""
     name = "Wide ResNet" if scan.residual else network
-    return Row(
+    row = Row(
         f"{scan.name}: {symbol}", alpha.value, alpha.stderr, alpha.n, expected=1.0, relation="<",
         note=f"{name}{where}; the paper: typically 0 < α < 1; {alpha.note}",
     )  # fmt: skip
+    return row if scan.learns else replace(row, measured=None, stderr=None, note="no better than guessing")
 
 
 def difference(
@@ -309,12 +314,9 @@ def difference(
 
 
 def differences(quantity: str, a: Scan, b: Scan, note: str, relation: str | None = "=") -> list[Row]:
-    """The difference of the exponents of the best loss, of the best error, and of Wide ResNets' final loss.
-
-    The paper reports the final loss. The network of the other scales has no schedule and ends overfitted.
-    """
+    """The differences of the best loss and error, and of Wide ResNets' final loss, as published."""
     metrics = {"": METRICS[0], ", of the error": METRICS[2]}
-    metrics |= {", of the final loss": METRICS[1]} if a.residual else {}
+    metrics |= {", of the final loss": METRICS[1]} if a.residual else {}  # others have no schedule
     return [difference(quantity + words, a, b, note, relation, [metric]) for words, metric in metrics.items()]
 
 
@@ -392,8 +394,8 @@ def fig1_top_right(scale: str) -> Reproduction:
     network = network_name(scale_of(scale).base)
     figure, alphas = draw(found, "resolution-limited in data", network, "examples D")
     rows = [below_one(*one, "α_D", network) for one in zip(found, alphas)]
-    for scan in (one for one in found if one.residual):  # as the paper reports it
-        rows.append(below_one(scan, scan.exponent("final loss"), "α_D of the final loss", network))
+    residual = [scan for scan in found if scan.residual]  # as the paper reports them
+    rows += [below_one(one, one.exponent("final loss"), "α_D of the final loss", "") for one in residual]
     return Reproduction(curves, figure, tuple(rows))
 
 
@@ -403,7 +405,7 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     # every width would be compiled by itself, which takes longer than its runs at scale gpu
     base = {**s.base, "n_data": s.width_data} | ({"compile": False} if s.residual_widths else {})
     base |= {"depth": 10} if s.base["model"] == "wide_resnet" else {}
-    parts = [(by_loss(s, base), s.widths)]
+    parts = [(by_loss(s, base, squared=False), s.widths)]  # with MSE units of narrow CNNs die
     if s.residual_widths:
         common = {**s.aspect_base, "depth": 10, "n_data": s.width_data, "steps": s.residual_steps}
         residual = {f"{name}, WRN-10-k": {**common, "dataset": name} for name in usable(s.residual_datasets)}
@@ -422,7 +424,8 @@ def fig1_bottom_left(scale: str) -> Reproduction:
 
 def fig_s1(scale: str) -> Reproduction:
     """Loss and error, final and best, of the runs of Fig. 1 top-right."""
-    found, curves = every_data_scan(scale)
+    every, curves = every_data_scan(scale)
+    found = [scan for scan in every if scan.learns]
     figure, axes = style.panels_for(len(found), 2, size=(4.8, 3.8))
     rows: list[Row] = []
     for axis, scan in zip(axes, found, strict=True):
