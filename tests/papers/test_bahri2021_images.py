@@ -106,7 +106,7 @@ def test_residual_networks_are_compared_among_themselves(monkeypatch: pytest.Mon
     monkeypatch.setattr(trained, "runs", planted(exponent))
     some = replace(
         images.SCALES["smoke"], aspect_sizes=SIZES, residual_datasets=("digits",), groupings=(10, 2), seeds=3,
-        residual_seeds=5,
+        grouped_seeds=5,
     )  # fmt: skip
     monkeypatch.setitem(images.SCALES, "smoke", some)
     found = {row.quantity: row for row in distributions.fig5_left("smoke").table}

@@ -75,7 +75,7 @@ def fig5_left(scale: str) -> Reproduction:
     changes = {
         f"{groups} classes": grouped(s.base, dataset, finest, groups) for groups in s.groupings
     }  # fmt: skip
-    found, curves = changed_scans(scale, dataset, changes, "superclasses")
+    found, curves = changed_scans(scale, dataset, changes, "superclasses", s.grouped_seeds)
     figure, rows = _exponents_drawn(found, dataset, f"superclasses of {dataset}", s)
     note = "the paper: the number of classes has no visible effect on the exponent"
     for first, *others in _by_network(found):
@@ -100,7 +100,7 @@ def fig5_right(scale: str) -> Reproduction:
 
 
 def changed_scans(
-    scale: str, dataset: str, changes: dict[str, images.Setting], experiment: str
+    scale: str, dataset: str, changes: dict[str, images.Setting], experiment: str, residual_seeds: int = 0
 ) -> tuple[list[images.Scan], Curves]:
     """The network of the scale against D with each change, and the widest Wide ResNet if it has this set."""
     s = images.scale_of(scale)
@@ -114,7 +114,7 @@ def changed_scans(
             f"{words}{name.removeprefix(dataset)}": {**residual, **change, "model_options": {}}
             for words, change in changes.items()
         }  # fmt: skip
-        parts += [images.residual_scans(scale, wide, s.residual_seeds)] if images.asked(wide) else []
+        parts += [images.residual_scans(scale, wide, residual_seeds)] if images.asked(wide) else []
     return images.joined(*parts)
 
 
