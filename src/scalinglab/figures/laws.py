@@ -152,13 +152,13 @@ def surface(
         return sections(fitted, title=title, loss=loss)
     figure, axes = panels(1, 2, size=(4.6, 3.6))
     left, right = axes[0]
-    drawn = left.scatter(n, y, c=np.log10(spent), cmap=SEQUENTIAL, s=14, edgecolors="white", linewidths=0.3)
-    figure.colorbar(drawn, ax=left, label="log10 FLOPs")
+    drawn = left.scatter(n, y, c=spent, norm="log", cmap=SEQUENTIAL, s=14, edgecolors="white", linewidths=0.3)
+    figure.colorbar(drawn, ax=left, label="FLOPs")
     for budget in budgets:
         sizes = np.geomspace(n.min(), n.max(), 60)
         data = budget / flops_per_param_example / sizes
         seen = (data > d.min() / 3) & (data < d.max() * 3)
-        shade = drawn.cmap(drawn.norm(np.log10(budget)))  # that of its compute
+        shade = drawn.cmap(drawn.norm(budget))  # that of its compute
         left.plot(sizes[seen], fitted.predict(sizes[seen], data[seen]), color=shade, linewidth=0.8)
     left.plot(optimal.n_params, optimal.loss, color=PALETTE[1], label="compute-optimal")
     if compute is not None:
@@ -171,8 +171,8 @@ def surface(
     loglog(left, "n_params", loss, title or fitted.law.form.name)
     left.legend(loc="upper right", frameon=False)
     right.axhline(0, color=MUTED, linewidth=1)
-    sized = right.scatter(spent, 100 * fitted.law.residuals, c=np.log10(n), cmap=SEQUENTIAL, s=12)
-    figure.colorbar(sized, ax=right, label="log10 n_params")
+    sized = right.scatter(spent, 100 * fitted.law.residuals, c=n, norm="log", cmap=SEQUENTIAL, s=12)
+    figure.colorbar(sized, ax=right, label="n_params")
     log_x(right, xlabel="FLOPs", ylabel="residual / %", title="measured minus surface")
     return figure
 
