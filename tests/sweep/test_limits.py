@@ -463,7 +463,7 @@ def test_the_thread_that_listens_to_a_worker_does_not_keep_python_alive(monkeypa
 
 
 def test_a_worker_tells_the_seconds_since_its_last_task(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker, "_TOLD", {})
+    monkeypatch.setattr(worker, "_REPORTED", {})
     spent = defaultdict(float, {"a": 1.23456, "tiny": 0.0004})
     monkeypatch.setattr(phases, "SECONDS", spent)
     task = {"runner": RUNNER, "store": str(tmp_path), "experiment": None, "device": None}
