@@ -95,19 +95,19 @@ def test_runs_behind_a_figure_count_without_being_in_its_table(tmp_path: Path):
 def test_rows_that_are_measured_are_kept_one_by_one(tmp_path: Path):
     settings = [{"model": "x", "seed": seed} for seed in range(3)]
 
-    def measure(left: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, float]]:
+    def measure(left: Sequence[Mapping[str, Any]]) -> Iterator[list[dict[str, float]]]:
         for one in left:
             if one["seed"] == 2 and len(left) == 3:
                 raise KeyboardInterrupt
-            yield {"step": 1, "test_loss": float(len(left))}
+            yield [{"step": step, "test_loss": float(len(left))} for step in (1, 2)]
 
     with trained.kept_in(tmp_path):
         with pytest.raises(KeyboardInterrupt):
             trained.measured(settings, "fig", measure)
-        found = trained.measured(settings, "fig", measure).frame.sort_values("seed")
-    assert found["test_loss"].tolist() == [3.0, 3.0, 1.0]
+        found = trained.measured(settings, "fig", measure).frame.sort_values(["seed", "step"])
+    assert found["test_loss"].tolist() == [3.0, 3.0, 3.0, 3.0, 1.0, 1.0]
     in_memory = trained.measured(settings[:2], "fig", measure)
-    assert sorted(in_memory.runs) == sorted(found["run"][:2])
+    assert sorted(in_memory.runs) == sorted(found["run"].unique()[:2])
 
 
 def test_the_record_of_a_table_of_curves_names_the_gpu_that_trained_it(tmp_path: Path):
