@@ -160,13 +160,22 @@ def _figure(curves: Curves, size: str, words: str, symbol: str) -> Reproduction:
     rows = []
     for (d, (sizes, losses, alpha)), color in zip(found.items(), style.colors(list(found))):
         draw_law(left, sizes, losses, alpha, color, f"d = {d}: {alpha}")
-        rows.append(alpha.row(f"{symbol}, d = {d}", "the paper: 4/d", paper=CLAIM / d))
+        note = f"the paper: 4/d{_alone(sizes, losses, alpha)}"
+        rows.append(alpha.row(f"{symbol}, d = {d}", note, paper=CLAIM / d))
     left.set_ylim(bottom=left.get_ylim()[0] / 30)  # the legend lies below the curves
     style.legend(left, fontsize=7, ncols=2, loc="lower left")
     draw_dimensions(right, {d: alpha for d, (_, _, alpha) in found.items()}, symbol)
     right.set_title(f"4/{symbol} against the dimension")
     style.legend(right)
     return Reproduction(curves, figure, tuple(rows))
+
+
+def _alone(sizes: np.ndarray, losses: np.ndarray, alpha: Exponent) -> str:
+    """The exponents of single seeds, each with a teacher of its own, on the range of all."""
+    if alpha.floor:
+        return ""
+    slopes = -np.polyfit(np.log(sizes[alpha.chosen]), np.log(losses[:, alpha.chosen]).T, 1)[0]
+    return f"; a teacher alone {slopes.min():.2f} to {slopes.max():.2f}"
 
 
 def draw_law(
