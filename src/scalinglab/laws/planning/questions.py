@@ -88,6 +88,7 @@ def size_for(
     if target is None:
         raise BadInput("give target=, the y that is wanted")
     law = law_or_continuation(given, x, y, form, reduce, **rows)
+    size, measured = x or "x", y or "y"
     points.positive(target=target)
     low, high = law.points.x.min(), law.points.x.max()
     # a continuation begins at the points
@@ -96,15 +97,18 @@ def size_for(
     curve = np.asarray(law.predict(grid))
     if curve[-1] > curve[0]:
         raise BadInput(
-            f"this {_name(law)} rises with x, from {curve[0]:.4g} to {curve[-1]:.4g}: more x does not "
-            f"bring it down to y = {target:g}"
+            f"this {_name(law)} rises with {size}, from {curve[0]:.4g} to {curve[-1]:.4g}: more {size} does "
+            f"not bring it down to {measured} = {target:g}"
         )
     value = _crossing(grid, curve, target)
     coarse = np.geomspace(start, high * farthest, 60)
     ends = law.interval(coarse, level)
     first, last = _crossing(coarse, ends.low, target), _crossing(coarse, ends.high, target)
     if value <= grid[0]:
-        text = f"any x, according to this form: y = {target:g} lies above {curve[0]:.4g} at x = {grid[0]:.3g}"
+        text = (
+            f"any {size}, according to this form: {measured} = {target:g} lies above {curve[0]:.4g} at "
+            f"{size} = {grid[0]:.3g}"
+        )
         return Answer(0.0, low=0.0, high=float(max(last, grid[0])), text=text, **_behind(law))
     if np.isfinite(value):
         # sharpen the ends where the coarse grid left them
@@ -118,14 +122,17 @@ def size_for(
         first = min(_crossing(near, sharp.low, target), value)
         first = first if first > grid[0] else 0.0  # nothing was looked at below
         last = max(_crossing(near, sharp.high, target), value) if np.isfinite(last) else last
-        text = f"x = {value:.4g} ({level:.0%}: {first:.4g} … {_bound(last)}) for y = {target:g}"
+        text = f"{size} = {value:.4g} ({level:.0%}: {first:.4g} … {_bound(last)}) for {measured} = {target:g}"
         if value > high:
             text += f"; {value / high:.3g} times beyond the largest point"
     else:
         floor = float(curve[-1])
-        text = f"never, according to this form: y = {target:g} lies below {floor:.4g} at x = {grid[-1]:.3g}"
+        text = (
+            f"never, according to this form: {measured} = {target:g} lies below {floor:.4g} at "
+            f"{size} = {grid[-1]:.3g}"
+        )
         if np.isfinite(first):
-            text += f"; within the {level:.0%} interval from x = {first:.4g} on"
+            text += f"; within the {level:.0%} interval from {size} = {first:.4g} on"
     return Answer(float(value), low=float(first), high=float(last), text=text, **_behind(law))
 
 
@@ -182,7 +189,7 @@ def gain_from(
     )
     value = after / before
     text = (
-        f"{factor:g} times x = {start:.4g} takes y from {before:.4g} to {after:.4g}: "
+        f"{factor:g} times {x or 'x'} = {start:.4g} takes {y or 'y'} from {before:.4g} to {after:.4g}: "
         f"{100 * (value - 1):+.3g} % ({level:.0%}: {100 * (low - 1):+.3g} … {100 * (high - 1):+.3g} %)"
     )
     return Answer(value, low=low, high=high, text=text, **_behind(law))
