@@ -204,13 +204,22 @@ def growing(kind: str, logs: Path) -> Path:
     return sorted((logs / kind).glob(names[kind]))[0]
 
 
+def values(frame: pd.DataFrame) -> set[tuple[str, int, str, float]]:
+    """Every loss with its run and step."""
+    losses = frame.melt(["run", "step"], ["train_loss", "test_loss"]).dropna()
+    return {*losses.itertuples(index=False, name=None)}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_that_is_being_written_is_read_up_to_its_last_whole_row(logs: Path, kind: str):
     path = growing(kind, logs)
     data = path.read_bytes()
-    whole = sl.read(logs / kind).frame.groupby("run")["train_loss"].count().sort_index()
+    frame = sl.read(logs / kind).frame
+    whole = frame.groupby("run")["train_loss"].count().sort_index()
+    written = values(frame)
     counts = []
-    for size in np.linspace(0, len(data), 12).astype(int):
+    last = len(data) - np.arange(1, 12)  # within the last number, too
+    for size in np.unique([*np.linspace(0, len(data), 12).astype(int), *last]):
         path.write_bytes(data[:size])
         with warnings.catch_warnings():  # half a JSON document is said to be one
             warnings.simplefilter("ignore" if kind == "hugging_face" else "error", ReadingWarning)
@@ -219,6 +228,7 @@ def test_a_run_that_is_being_written_is_read_up_to_its_last_whole_row(logs: Path
         found = curves.frame.groupby("run")["train_loss"].count().reindex(whole.index).fillna(0)
         counts.append(int(found.sum()))
         assert (found <= whole).all()
+        assert values(curves.frame) <= written  # half a number is none
     assert counts[-1] == whole.sum()
     if kind != "hugging_face":  # there the checkpoint before takes its place
         assert counts == sorted(counts)

@@ -272,3 +272,22 @@ def test_a_unit_in_brackets_multiplies_counts_alone(header: str, asked: dict, fa
     name = curves.names.get(header, header)
     assert curves[name].tolist() == [10 * factor, 20 * factor, 40 * factor]
     assert (f"times {factor:g}" in curves.understood) == (factor != 1)
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.tsv", "log.jsonl"])
+def test_the_row_that_is_being_written_is_left_out(tmp_path: Path, name: str):
+    table = pd.DataFrame(
+        {"step": [1, 2, 3], "train_loss": [2.5, 2.25, 2.125], "val_loss": [3.5, 3.25, 3.125]}
+    )
+    path = tmp_path / name
+    if name.endswith("jsonl"):
+        table.to_json(path, orient="records", lines=True)
+    else:
+        table.to_csv(path, index=False, sep="\t" if name.endswith("tsv") else ",")
+    data = path.read_bytes().rstrip()
+    path.write_bytes(data)  # no end of line, but every value
+    assert sl.read(path)["test_loss"].tolist() == [3.5, 3.25, 3.125]
+    path.write_bytes(data[: data.rindex(b"2.125") + 3])
+    curves = sl.read(path)
+    assert curves["train_loss"].tolist() == [2.5, 2.25]
+    assert "cut short: left out" in curves.understood

@@ -20,7 +20,7 @@ from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
 from scalinglab.readers.tables.exports import unfolded
 from scalinglab.readers.tables.files import is_table, read_file
-from scalinglab.readers.tables.large import LEFT_OUT, STANDARD
+from scalinglab.readers.tables.large import LEFT_OUT, NOTES, STANDARD
 from scalinglab.readers.taking import take_in
 from scalinglab.store import Store
 from scalinglab.support.progress import track
@@ -197,7 +197,7 @@ def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[
         frames.append(frame)
         declared += own
     together = pd.concat(frames, ignore_index=True)
-    for mark in (LEFT_OUT, SPARED):
+    for mark in (LEFT_OUT, NOTES, SPARED):
         together.attrs[mark] = [
             *dict.fromkeys(name for frame in frames for name in frame.attrs.get(mark, ()))
         ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scalinglab.errors import require
 from scalinglab.readers.binary import Advance
-from scalinglab.readers.logs import LoggedRun, read_yaml
+from scalinglab.readers.logs import LoggedRun, read_yaml, whole_lines
 
 FILE = "metrics.csv"
 
@@ -25,19 +25,16 @@ def read(folder: Path, name: str, advance: Advance) -> LoggedRun:
     run = LoggedRun(name, settings=read_yaml(folder / "hparams.yaml", require))
     bad = 0
     with (folder / FILE).open(encoding="utf-8", errors="replace", newline="") as file:
-        rows = csv.reader(file)
+        rows = csv.reader(whole_lines(file))
         names = next(rows, [])
         place = names.index("step") if "step" in names else -1
         try:
             for row in rows:
                 advance(sum(map(len, row)) + len(row) + 1)
-                if len(row) != len(names):  # cut short: it is being written
-                    bad += 1
-                    continue
-                bad += not _add(run, names, row, place)
+                bad += len(row) != len(names) or not _add(run, names, row, place)
         except csv.Error as error:
             run.notes.append(f"{FILE} is damaged ({error}): the rest of it is left out")
-    if bad > 1:  # one may be the row that is being written
+    if bad:
         run.notes.append(f"{FILE}: {bad} rows cannot be read")
     return run
 

@@ -6,10 +6,10 @@ import json
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from scalinglab.curves.parts import MOST_NUMBERS
 MOST_SETTINGS = 2_000
 MOST_TEXT = 200  # characters of a setting
 DEEPEST = 8  # levels of a nested configuration
+LONGEST_LINE = 1 << 20  # characters of a row
 TEXT_SETTINGS = ("model", "dataset", "optimizer", "parameterization")
 # settings that say where and when a run was made, not what it is
 _BOOKKEEPING = re.compile(
@@ -116,6 +117,13 @@ class Points:
             column[np.searchsorted(every, steps[metric])] = np.frombuffer(self._values[metric][1])
             columns[metric] = column
         return pd.DataFrame(columns), [m for m in steps if m not in kept]
+
+
+def whole_lines(file: IO[str]) -> Iterator[str]:
+    """The lines of a file up to the last whole one: half a number is another number."""
+    while line := file.readline(LONGEST_LINE):
+        if line.endswith("\n"):
+            yield line
 
 
 def standard(metric: str) -> str:

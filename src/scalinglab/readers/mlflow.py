@@ -16,7 +16,7 @@ from urllib.parse import quote
 from scalinglab.curves.numbers import number as as_number
 from scalinglab.errors import require
 from scalinglab.readers.binary import Advance
-from scalinglab.readers.logs import LoggedRun, read_yaml
+from scalinglab.readers.logs import LoggedRun, read_yaml, whole_lines
 
 TABLES = {"runs", "params", "metrics", "experiments"}
 STATUSES = {"FINISHED": "done", "FAILED": "failed", "KILLED": "failed", "RUNNING": "running"}
@@ -104,15 +104,15 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _read_metric(path: Path, key: str, run: LoggedRun) -> None:
-    """Lines of ``timestamp value step``; the last may be cut short while it is being written."""
+    """Lines of ``timestamp value step``; the step is missing in old ones."""
     bad = 0
     with path.open(encoding="utf-8", errors="replace") as file:
-        while line := file.readline(1 << 12):
+        for line in whole_lines(file):
             words = line.split()
             try:
                 run.points.add(key, int(words[2]) if len(words) > 2 else 0, float(words[1]))
             except (ValueError, IndexError):
-                bad += not (bad == 0 and not line.endswith("\n"))
+                bad += 1
     if bad:
         run.notes.append(f"{key}: {bad} lines cannot be read")
 

@@ -23,7 +23,7 @@ import pandas as pd
 from scalinglab.curves import OUTCOME, PROGRESS, Curves, is_seed
 from scalinglab.curves.columns import IDENTITY, varying_columns
 from scalinglab.curves.parts import MOST_NUMBERS, SPARED
-from scalinglab.readers.tables.large import LEFT_OUT
+from scalinglab.readers.tables.large import LEFT_OUT, NOTES
 from scalinglab.readers.tables.naming import Naming
 from scalinglab.readers.tables.remarks import without_remarks
 from scalinglab.readers.tables.runs import declared_settings, find_runs, setting_columns
@@ -99,8 +99,8 @@ def understand(
     declared = declared_settings(named, asked_for)
     table, notes = find_runs(named, declared, naming.names)
     kept = tuple(name for name in declared if name in table)
-    too_many = _too_many(frame.attrs.get(SPARED, ()))
-    line = "; ".join([*_contents(table, kept, naming.names), *naming.notes, *notes, *left_out, *too_many])
+    of_file = [*frame.attrs.get(NOTES, ()), *_too_many(frame.attrs.get(SPARED, ()))]
+    line = "; ".join([*_contents(table, kept, naming.names), *naming.notes, *notes, *left_out, *of_file])
     return Understood(table, kept, naming.names, f"{origin}: {line}")
 
 
@@ -108,7 +108,7 @@ def _too_many(columns: Sequence[str]) -> list[str]:
     """What is said of a table of which memory does not hold every number."""
     if not columns:
         return []
-    way_out = f"to keep one, name it: --column {columns[-1]}={columns[-1]}"
+    way_out = f"to keep one, name it: --column '{columns[-1]}={columns[-1]}'"
     return [f"left out of more than {MOST_NUMBERS:,} numbers: {_listed(columns)} ({way_out})"]
 
 

@@ -25,7 +25,7 @@ from scalinglab.curves.files import SAMPLE, SPACES, errors_named, read_table, re
 from scalinglab.curves.numbers import number
 from scalinglab.curves.parts import Spare, frame_of
 from scalinglab.errors import BadInput, require
-from scalinglab.readers.tables.large import LEFT_OUT, unknown, with_short_texts
+from scalinglab.readers.tables.large import LEFT_OUT, NOTES, unknown, with_short_texts
 from scalinglab.readers.tables.lines import table_of_lines, table_of_rows
 from scalinglab.support.progress import opened
 
@@ -159,7 +159,18 @@ def _read_csv(path: Path, packed: bool, spare: Spare) -> pd.DataFrame:
         names=_names(comments, rows, separator),
     )  # fmt: skip
     frame.attrs |= {LEFT_OUT: list(left_out), "decimal_comma": separator != ","}
+    if not packed and len(frame) > 1 and _ends_within_a_row(path, len(frame.columns), separator):
+        frame = frame.iloc[:-1]
+        frame.attrs[NOTES] = ["the last row is cut short: left out"]
     return frame
+
+
+def _ends_within_a_row(path: Path, columns: int, separator: str) -> bool:
+    """Whether the last line has neither its end nor all values: it is being written."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - SAMPLE, 0))
+        last = file.read().decode(errors="replace").rpartition("\n")[2]
+    return _encoding(path) == UTF_8 and bool(last.strip()) and width(last, separator) < columns
 
 
 def _names(comments: list[str], rows: list[str], separator: str) -> list[str] | None:

@@ -15,6 +15,7 @@ from scalinglab.curves.names import ACCURACY, ERROR, HYPERPARAMETERS, LOSS, PERP
 MOST_TEXT = 200  # characters of a value
 PREFIX = 40  # characters of a longer one that are kept, before its hash
 LEFT_OUT = "left_out"  # in a table's attrs: the columns with values that were left out or shortened
+NOTES = "notes"  # in a table's attrs: what is to be said of the file
 STANDARD = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
 _WORDS = {*LOSS, *ERROR, *ACCURACY, *PERPLEXITY, *HYPERPARAMETERS}
 

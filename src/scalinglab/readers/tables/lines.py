@@ -17,7 +17,7 @@ import pandas as pd
 from scalinglab.curves.files import json_line
 from scalinglab.curves.parts import Spare, frame_of_rows
 from scalinglab.errors import BadInput
-from scalinglab.readers.tables.large import LEFT_OUT, is_long, shortened
+from scalinglab.readers.tables.large import LEFT_OUT, NOTES, is_long, shortened
 
 MOST_VALUES = 50  # of an array
 DEEPEST = 8  # levels of nested objects
@@ -25,8 +25,23 @@ DEEPEST = 8  # levels of nested objects
 
 def table_of_lines(lines: Iterable[str], path: Path, spare: Spare) -> pd.DataFrame:
     """The table of the file `path`, which has a JSON object in every line."""
-    places = ((f"{path}, line {number}", line) for number, line in enumerate(lines, 1) if line.strip())
-    return _table(((where, _object(line, where)) for where, line in places), spare)
+    cut: list[str] = []
+    frame = _table(_objects(lines, path, cut), spare)
+    frame.attrs[NOTES] = cut
+    return frame
+
+
+def _objects(lines: Iterable[str], path: Path, cut: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects with their places; a last line without its end is being written, and is named in `cut`."""
+    for number, line in enumerate(lines, 1):
+        where = f"{path}, line {number}"
+        try:
+            if line.strip():
+                yield where, _object(line, where)
+        except BadInput:
+            if number == 1 or line.endswith("\n"):
+                raise
+            cut.append(f"line {number} is cut short: left out")
 
 
 def table_of_rows(rows: Iterable[dict[str, Any]], path: Path, spare: Spare) -> pd.DataFrame:
