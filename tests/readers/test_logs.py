@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
 import re
 import shlex
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -22,6 +24,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.readers import ReadingWarning, binary, take_in, tensorboard
+from scalinglab.readers import points as reading
 from tests.cli.test_laws_cli import run
 from tests.readers.event_files import event, field, masked
 from tests.readers.wandb_files import config, history, write_wandb
@@ -403,6 +406,84 @@ def test_a_database_that_is_none_of_mlflow_is_no_log(tmp_path: Path):
         sl.read(tmp_path)
 
 
+def test_a_database_in_use_is_read_as_far_as_it_was_committed(logs: Path):
+    whole = sl.read(logs / "mlflow").frame
+    for mode in ("DELETE", "WAL"):
+        with contextlib.closing(sqlite3.connect(logs / "mlflow" / "mlflow.db")) as writer:
+            writer.execute(f"PRAGMA journal_mode = {mode}")
+            writer.execute("BEGIN IMMEDIATE")
+            writer.execute("UPDATE metrics SET value = -1")
+            pd.testing.assert_frame_equal(sl.read(logs / "mlflow").frame, whole)
+            writer.rollback()
+
+
+def test_hostile_databases(logs: Path):
+    """Values of wrong types, names that are paths, an expression where a table is expected."""
+    path = logs / "mlflow" / "mlflow.db"
+    good = sl.read(path).frame
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        columns = "key, value, timestamp, run_uuid, step, is_nan"
+        uuid, *_ = database.execute("SELECT run_uuid FROM runs").fetchone()
+        rows = [
+            ("../../x", 1.0, 3),
+            ("word", "text", 3),
+            ("blob", b"\0", 3),
+            ("far", 1.0, 2**62),
+            ("no", 1.0, "x"),
+        ]
+        for key, value, step in rows:
+            row = (key, value, 1, uuid, step, 0)
+            database.execute(f"INSERT INTO metrics ({columns}) VALUES (?, ?, ?, ?, ?, ?)", row)
+        database.execute(
+            "INSERT INTO params (key, value, run_uuid) VALUES ('deep', ?, ?)", ("[" * 9999, uuid)
+        )
+        database.commit()
+    found = sl.read(path)
+    assert values(found.frame) == values(good)
+    assert not {"word", "blob", "no"} & {*found.frame}
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("ALTER TABLE metrics RENAME TO hidden")
+        database.execute("CREATE VIEW metrics AS SELECT load_extension('evil.so') AS key FROM hidden")
+        database.commit()
+    with pytest.raises(BadInput, match=r"without any number|neither a store nor logs|unknown ending"):
+        sl.read(path)
+
+
+def test_hostile_file_stores(logs: Path):
+    folder = growing("mlflow", logs).parents[2]
+    good = sl.read(logs / "mlflow" / "mlruns").frame
+    (folder / "metrics" / "noise").write_bytes(
+        bytes(range(256)) * 40 + b"\n1 2 x\n\n9\n" + b"7" * 5000 + b"\n"
+    )
+    (folder / "params" / "deep").write_text("[" * 50_000)
+    (folder / "params" / "huge").write_bytes(b"9" * (1 << 20))
+    with (folder / "meta.yaml").open("a") as file:
+        file.write("evil: !!python/object/apply:os.system ['touch ran']\n")
+    (folder / "metrics" / "link").symlink_to("/dev/zero")
+    with pytest.warns(ReadingWarning, match="noise: .* lines cannot be read"):
+        found = sl.read(logs / "mlflow" / "mlruns").frame
+    assert values(found) == values(good)
+
+
+def test_hostile_tables_of_lightning(logs: Path):
+    path = growing("lightning", logs)
+    good = sl.read(logs / "lightning").frame
+    rows = [
+        b"0," + b"9" * 5000 + b",2,3",
+        b"1,1e999,2",
+        b"a,b,c,d",
+        b"\0,\0,\0,\0",
+        b"1,\xff\xfe,2,3",
+        b"1,2,3,4,5,6",
+    ]
+    path.write_bytes(path.read_bytes() + b"".join(row + b"\r\n" for row in rows))
+    with pytest.warns(ReadingWarning, match=r"rows cannot be read|damaged"):
+        assert values(sl.read(logs / "lightning").frame) == values(good)
+    path.write_bytes(path.read_bytes() + b'"' + b"x" * 300_000 + b"\r\n")  # beyond the parser's longest field
+    with pytest.warns(ReadingWarning, match="damaged|cannot be read"):
+        assert values(sl.read(logs / "lightning").frame) == values(good)
+
+
 # --- size and speed --------------------------------------------------------------------------------
 
 
@@ -417,6 +498,17 @@ def test_checksums_of_long_data_are_those_of_short_ones():
     assert binary.crc32c(data) == plain
     assert binary.crc32c(bytes(32)) == 0x8A9136AA  # RFC 3720, B.4
     assert binary.crc32c(bytes(range(32))) == 0x46DD794E
+
+
+def test_a_run_of_too_many_values_keeps_those_with_a_standard_name(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(reading, "MOST_VALUES", 1000)
+    names = ["loss", *(f"gradient/{k}" for k in range(20)), "val_loss"]
+    write_events(tmp_path, [(step, name, step / 8) for step in range(300) for name in names])
+    with pytest.warns(ReadingWarning, match=r"too many values, .* left out: gradient/19"):
+        curves = sl.read(tmp_path)
+    assert curves["train_loss"].tolist() == curves["test_loss"].tolist() == [step / 8 for step in range(300)]
+    assert curves.measurement_columns == ["gradient/0", "train_loss", "test_loss"]
+    assert curves["gradient/0"].tolist() == curves["train_loss"].tolist()
 
 
 def peak(path: Path) -> float:

@@ -291,3 +291,8 @@ def test_the_row_that_is_being_written_is_left_out(tmp_path: Path, name: str):
     curves = sl.read(path)
     assert curves["train_loss"].tolist() == [2.5, 2.25]
     assert "cut short: left out" in curves.understood
+
+
+def test_a_size_that_does_not_read_as_a_number_is_named():
+    curves = sl.read({"params": ["~19M", "125M", "1.3B"], "n_data": [10, 20, 40], "loss": [3.0, 2.8, 2.5]})
+    assert "params is text: '~19M' does not read as a number" in curves.understood

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, json_line
 from scalinglab.curves.columns import IDENTITY
-from scalinglab.curves.names import aliases, bare, measurement
-from scalinglab.curves.parts import MOST_NUMBERS
+from scalinglab.curves.names import aliases, bare
+from scalinglab.readers.points import Points, standard
 
 MOST_SETTINGS = 2_000
 MOST_TEXT = 200  # characters of a setting
@@ -57,78 +55,11 @@ class LoggedRun:
     identity: str = ""
 
 
-class Points:
-    """Metrics against steps, 16 bytes a value whatever the log's size."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, tuple[array[int], array[float]]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._values)
-
-    @property
-    def metrics(self) -> list[str]:
-        """The names of the metrics."""
-        return list(self._values)
-
-    def add(self, metric: str, step: int, value: float) -> None:
-        """Add a value; a later one at the same step replaces it."""
-        if metric not in self._values:
-            self._values[metric] = array("q"), array("d")
-        steps, values = self._values[metric]
-        steps.append(max(min(step, 2**62), -(2**62)))
-        values.append(value)
-
-    def extend(self, other: Points) -> None:
-        """Add all of another's values."""
-        for metric in other.metrics:
-            self.take(metric, other, metric)
-
-    def take(self, name: str, other: Points, metric: str) -> None:
-        """Add another's metric under a name."""
-        steps, values = other._values[metric]
-        mine = self._values.setdefault(name, (array("q"), array("d")))
-        mine[0].extend(steps)
-        mine[1].extend(values)
-
-    def diverged(self) -> int | None:
-        """The step from which on the loss is not finite, if it ends so; the training's where there is one.
-
-        A loss that is NaN wherever it was not evaluated has such gaps all along.
-        """
-        losses = [m for m in self._values if "loss" in bare(m).split("_")]
-        losses.sort(key=lambda m: standard(m) != "train_loss")
-        if not losses:
-            return None
-        steps, values = self._values[losses[0]]
-        finite = np.flatnonzero(np.isfinite(np.frombuffer(values)))
-        ends = np.diff(finite, prepend=-1, append=len(values)) - 1  # lengths of gaps, the last is the end
-        return int(steps[len(values) - int(ends[-1])]) if ends[-1] > ends[:-1].max(initial=0) else None
-
-    def frame(self) -> tuple[pd.DataFrame, list[str]]:
-        """One row a step, and the metrics left out because the table would not fit into memory."""
-        steps = {m: np.frombuffer(s, np.int64) for m, (s, _) in self._values.items()}
-        every = np.unique(np.concatenate(list(steps.values()))) if steps else np.zeros(0, np.int64)
-        known = sorted(steps, key=lambda m: (measurement(m) is None, -len(steps[m])))
-        kept = set(known[: max(MOST_NUMBERS // max(len(every), 1), 1)])
-        columns: dict[str, np.ndarray] = {"step": every}
-        for metric in sorted(m for m in kept if bare(m) != "step"):
-            column = np.full(len(every), np.nan)
-            column[np.searchsorted(every, steps[metric])] = np.frombuffer(self._values[metric][1])
-            columns[metric] = column
-        return pd.DataFrame(columns), [m for m in steps if m not in kept]
-
-
 def whole_lines(file: IO[str]) -> Iterator[str]:
     """The lines of a file up to the last whole one: half a number is another number."""
     while line := file.readline(LONGEST_LINE):
         if line.endswith("\n"):
             yield line
-
-
-def standard(metric: str) -> str:
-    """The standard name of a metric: the plain loss of a log is the training's."""
-    return "train_loss" if bare(metric) == "loss" else measurement(metric) or metric
 
 
 def number(value: Any) -> float | None:
@@ -209,8 +140,10 @@ def table(runs: Iterable[LoggedRun]) -> LogTable:
         frame, left_out = run.points.frame()
         frame = _standard_metrics(frame, names)
         if left_out:
+            more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
             notes.append(
-                f"{run.name}: {len(left_out)} of {len(run.points.metrics)} metrics left out: too many"
+                f"{run.name}: too many values, metrics of unknown names left out: "
+                f"{', '.join(left_out[:3])}{more}"
             )
         diverged = run.points.diverged()
         status = "diverged" if diverged is not None else run.status

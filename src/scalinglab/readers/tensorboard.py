@@ -27,7 +27,8 @@ from scalinglab.readers.binary import (
     signed,
     text,
 )
-from scalinglab.readers.logs import LoggedRun, Points, read_yaml
+from scalinglab.readers.logs import LoggedRun, read_yaml
+from scalinglab.readers.points import Points
 
 PATTERN = "*.tfevents.*"
 _NUMBERS = {5: "<f", 6: "<d"}  # TensorProto: field, how one value is packed

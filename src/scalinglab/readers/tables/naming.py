@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, rename
-from scalinglab.curves.columns import IDENTITY, MEASURES, is_numeric, is_seed, tidy
+from scalinglab.curves.columns import IDENTITY, MEASURES, is_numeric, is_seed, no_number, tidy
 from scalinglab.curves.names import ACCURACY, ERROR, LOSS, aliases, bare, loss_of_perplexity, measurement
 from scalinglab.curves.numbers import POWERS, has_decimal_comma, may_have_decimal_comma, number, numbers
 from scalinglab.errors import BadInput
@@ -119,6 +119,9 @@ class Naming:
                 if self._fits(name, theirs):
                     self._rename(theirs, name)
                     break
+                if name in _COUNTED and self._numbers(theirs) is None and self.frame[theirs].notna().any():
+                    wrong = str(no_number(self.frame[theirs]))[:40]
+                    self.notes.append(f"{theirs} is text: {wrong!r} does not read as a number")
         self._read_only_measurement(asked)
         self._read_letters(asked)
         both = {"loss", "test_loss"} <= {*self.frame.columns}

@@ -1,0 +1,106 @@
+"""The metrics of a run while it is read, and the table of a run that they become."""
+
+from __future__ import annotations
+
+import math
+from array import array
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves.names import bare, measurement
+from scalinglab.curves.parts import MOST_NUMBERS
+
+MOST_VALUES = MOST_NUMBERS // 2  # of a run while it is read: 400 MB
+
+
+class Points:
+    """Metrics against steps, 16 bytes a value and at most `MOST_VALUES` whatever the log's size.
+
+    Where there are more, metrics without a standard name are left out, the last ones first.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, tuple[array[int], array[float]]] = {}
+        self._left_out: list[str] = []
+        self._count = 0
+        self._most: float = MOST_VALUES
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The names of the metrics."""
+        return list(self._values)
+
+    def add(self, metric: str, step: int, value: float) -> None:
+        """Add a value; a later one at the same step replaces it."""
+        steps, values = self._values.get(metric) or self._begin(metric)
+        steps.append(max(min(step, 2**62), -(2**62)))
+        values.append(value)
+        self._count += 1
+        if self._count > self._most:
+            self._leave_one_out()
+
+    def _begin(self, metric: str) -> tuple[array[int], array[float]]:
+        """The place of a metric's values: none for one that was left out."""
+        begun = array("q"), array("d")
+        if metric in self._left_out:
+            self._count -= 1
+        else:
+            self._values[metric] = begun
+        return begun
+
+    def _leave_one_out(self) -> None:
+        unknown = [metric for metric in self._values if standard(metric) == metric]
+        if not unknown:
+            self._most = math.inf
+            return
+        self._left_out.append(unknown[-1])
+        self._count -= len(self._values.pop(unknown[-1])[0])
+
+    def extend(self, other: Points) -> None:
+        """Add all of another's values."""
+        for metric in other.metrics:
+            self.take(metric, other, metric)
+
+    def take(self, name: str, other: Points, metric: str) -> None:
+        """Add another's metric under a name."""
+        steps, values = other._values[metric]
+        mine = self._values.setdefault(name, (array("q"), array("d")))
+        mine[0].extend(steps)
+        mine[1].extend(values)
+        self._count += len(steps)
+
+    def diverged(self) -> int | None:
+        """The step from which on the loss is not finite, if it ends so; the training's where there is one.
+
+        A loss that is NaN wherever it was not evaluated has such gaps all along.
+        """
+        losses = [m for m in self._values if "loss" in bare(m).split("_")]
+        losses.sort(key=lambda m: standard(m) != "train_loss")
+        if not losses:
+            return None
+        steps, values = self._values[losses[0]]
+        finite = np.flatnonzero(np.isfinite(np.frombuffer(values)))
+        ends = np.diff(finite, prepend=-1, append=len(values)) - 1  # lengths of gaps, the last is the end
+        return int(steps[len(values) - int(ends[-1])]) if ends[-1] > ends[:-1].max(initial=0) else None
+
+    def frame(self) -> tuple[pd.DataFrame, list[str]]:
+        """One row a step, and the metrics left out because the table would not fit into memory."""
+        steps = {m: np.frombuffer(s, np.int64) for m, (s, _) in self._values.items()}
+        every = np.unique(np.concatenate(list(steps.values()))) if steps else np.zeros(0, np.int64)
+        known = sorted(steps, key=lambda m: (measurement(m) is None, -len(steps[m])))
+        kept = set(known[: max(MOST_NUMBERS // max(len(every), 1), 1)])
+        columns: dict[str, np.ndarray] = {"step": every}
+        for metric in sorted(m for m in kept if bare(m) != "step"):
+            column = np.full(len(every), np.nan)
+            column[np.searchsorted(every, steps[metric])] = np.frombuffer(self._values[metric][1])
+            columns[metric] = column
+        return pd.DataFrame(columns), [*self._left_out, *(m for m in steps if m not in kept)]
+
+
+def standard(metric: str) -> str:
+    """The standard name of a metric: the plain loss of a log is the training's."""
+    return "train_loss" if bare(metric) == "loss" else measurement(metric) or metric
