@@ -22,6 +22,7 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
+from scalinglab.curves import files
 from scalinglab.errors import BadInput
 from scalinglab.readers import ReadingWarning, binary, take_in, tensorboard
 from scalinglab.readers import points as reading
@@ -545,21 +546,26 @@ def test_memory_does_not_grow_with_the_size_of_a_log(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_a_table_takes_the_memory_of_its_numbers_once(tmp_path: Path):
-    """A file of 10 MB needs no more beyond its table than one of 2.5 MB: lines are read part by part."""
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_a_table_takes_the_memory_of_its_numbers_once(tmp_path: Path, ending: str, monkeypatch):
+    """A file four times as large needs no more beyond its table: rows are read part by part."""
+    monkeypatch.setattr(files, "PART_BYTES", 1 << 20)
     beyond = []
-    for name, rows in (("small.jsonl", 5_500), ("large.jsonl", 22_000)):
-        with (tmp_path / name).open("w") as file:
-            for step in range(rows):
-                numbers = {f"metric_{k}": round(1 / (step + k + 1), 9) for k in range(20)}
-                file.write(json.dumps({"step": step, **numbers}) + "\n")
+    for rows in (15_000, 60_000) if ending == "csv" else (5_500, 22_000):
+        path = tmp_path / f"{rows}.{ending}"
+        numbers = pd.DataFrame({f"metric_{k}": np.round(1 / (np.arange(rows) + k + 1), 9) for k in range(20)})
+        table = numbers.assign(step=range(rows))
+        if ending == "csv":
+            table.to_csv(path, index=False)
+        else:
+            table.to_json(path, orient="records", lines=True)
         tracemalloc.start()
-        curves = sl.read(tmp_path / name)
+        curves = sl.read(path)
         used = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert len(curves) == rows
         beyond.append((used - curves.frame.memory_usage(deep=True).sum()) / 2**20)
-    assert beyond[1] < beyond[0] + 10
+    assert beyond[1] < beyond[0] + 5
     assert beyond[1] < 20
 
 
