@@ -25,6 +25,7 @@ import multiprocessing.pool
 import os
 import py_compile
 import random
+import re
 import shutil
 import signal
 import sys
@@ -71,6 +72,11 @@ HEAVY = (
 CHILDREN = {  # files whose code runs in processes of their own, and the function that starts these
     "src/scalinglab/sweep/pools/worker.py": ("src/scalinglab/sweep/pools/engines.py", "start_worker"),
 }
+COMMANDS_STARTED = {  # files of commands, and the tests that start these in processes of their own
+    "src/scalinglab/cli/__init__.py": "tests/cli/test_cli.py::test_(exit|debug|errors|warnings|interrupt)",
+    "src/scalinglab/cli/runs/sweep.py": "tests/sweep/test_command_line.py",
+}
+DEFAULTS = {"src/scalinglab/cli/": "tests/cli/test_defaults.py"}  # tests that compare defaults
 MOST_SECONDS = 20.0  # of recorded test time that one mutant may take
 SLOW_SECONDS = 240.0  # of slow tests for one mutant
 NO_TESTS = 5  # pytest's exit status where none was selected
@@ -192,14 +198,17 @@ class Covering:
         Of a line that runs in a process of its own: the tests that start such a process.
         """
         lines = self.lines[mutant.file]
-        names = lines[mutant.line]
+        names = {*lines[mutant.line]}
+        patterns = [p for file, p in COMMANDS_STARTED.items() if mutant.file == file]
         if "" in names:
+            patterns += [p for folder, p in DEFAULTS.items() if mutant.file.startswith(folder)]
             body = body_of(ROOT / mutant.file, mutant.line)
             names = set().union(*(tests for line, tests in lines.items() if body is None or line in body))
         if not names and mutant.file in CHILDREN:
             file, starter = CHILDREN[mutant.file]
             body = next(f for f in functions(ROOT / file) if f.name == starter)
             names = set().union(*(self.lines[file][k] for k in range(body.lineno + 1, body.end_lineno or 0)))
+        names |= {test for test in self.seconds if any(re.match(p, test) for p in patterns)}
         chosen, spent = [], 0.0
         for test in sorted(names & self.seconds.keys(), key=lambda name: self.seconds[name]):
             spent += self.seconds[test]

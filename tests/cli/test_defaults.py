@@ -24,11 +24,16 @@ FUNCTIONS = {
     "plan pool": ("laws.planning.pool", "sequence"),
     "forecast make": ("laws.extrapolation.stacking", "extrapolate"),
     "theory dmft": ("theory.dmft", "solve"),
+    "simulate perceptron": ("simulate.perceptron.free", "free_norm"),
     "simulate random-features": ("simulate.random_features.dynamic", "train"),
     "explain": ("explanations", "explain"),
     "board": ("board.server", "serve"),
+    "sweep": ("sweep.driver", "execute"),
 }
-OF_THE_COMMAND = {"simulate random-features": {"n_params", "n_data"}}  # finite sizes, as an example
+OF_THE_COMMAND = {  # finite sizes, as an example; a search along the line ends, gradient descent hardly
+    "simulate random-features": {"n_params", "n_data"},
+    "simulate perceptron": {"method"},
+}
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +69,18 @@ def test_commands_share_the_default_of_an_option(known: dict[str, Any], option: 
     }
     assert len(defaults) >= 2
     assert len(set(defaults.values())) == 1, defaults
+
+
+def test_every_flag_is_off_unless_given_and_every_group_shows_its_help(known: dict[str, Any]):
+    flags = {
+        (name, p.name): p.default
+        for name, command in known.items()
+        for p in command.params
+        if getattr(p, "is_flag", False)
+    }
+    assert len(flags) > 40
+    assert {key for key, default in flags.items() if default is not False} == set()
+    top = typer.main.get_command(app)
+    groups = {name: group for name, group in top.commands.items() if hasattr(group, "commands")}
+    assert len(groups) >= 6
+    assert [name for name, group in groups.items() if not group.no_args_is_help] == []
