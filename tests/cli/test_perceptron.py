@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -28,8 +29,12 @@ def test_theory_prints_one_json_document_with_the_solution():
 def test_theory_without_sharpness_gives_the_optimum_of_each_load(tmp_path):
     out = tmp_path / "best.csv"
     result = run("theory", "perceptron", "--load", "1,10", "--out", str(out))
-    assert "above_bayes" in out.read_text()
     assert result.exit_code == 0
+    table, exact = pd.read_csv(out), sl.theory.perceptron
+    assert list(table.columns[:4]) == ["load", "sharpness", "error", "above_bayes"]
+    bayes = exact.bayes(np.array([1.0, 10.0])).error
+    assert table["error"].to_numpy() == pytest.approx(exact.optimal_sharpness([1.0, 10.0]).error)
+    assert table["above_bayes"].to_numpy() == pytest.approx(table["error"].to_numpy() / bayes - 1)
 
 
 def test_simulation_stands_beside_the_theory():
@@ -43,6 +48,24 @@ def test_simulation_stands_beside_the_theory():
         run("simulate", "perceptron", "--load", "3", "--size", "20", "--steps", "5", "--json").stdout
     )
     assert free["step"][-1] == 5
+
+
+@pytest.mark.parametrize(
+    ("seeds", "columns"), [(1, ["norm", "test_error"]), (2, ["norm", "test_error", "test_error_stderr"])]
+)
+def test_simulation_on_the_screen_has_the_columns_that_fit_and_a_file_has_all(tmp_path, seeds, columns):
+    pytest.importorskip("torch")
+    out = tmp_path / "curves.csv"
+    words = ("simulate", "perceptron", "--load", "3", "--size", "20", "--seeds", str(seeds))
+    said = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*words, "--sharpness", "1,2"]).output
+    head = next(line for line in said.splitlines() if "norm" in line)
+    assert head.replace("┃", " ").split() == [*columns, "theory", "train_loss", "margin_min"]
+    assert f"perceptron, {seeds} seeds, N = 20, P = 60" in said
+    run(*words, "--sharpness", "1,2", "--out", str(out))
+    assert len(pd.read_csv(out)) == 2
+    assert {"overlap", "inputs", "load"} <= set(pd.read_csv(out))
+    noisy = json.loads(run(*words, "--sharpness", "1", "--noise", "0.1", "--json").stdout)
+    assert "theory" not in noisy  # which is that of labels without noise
 
 
 def test_a_load_out_of_range_is_bad_input():

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import scalinglab as sl
 from scalinglab.cli import app
+from scalinglab.cli.runs.train import _last, _sizes
 from scalinglab.errors import BadInput
 
 
@@ -42,7 +43,31 @@ def test_sizes_and_seeds_are_kept_and_not_trained_again(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in store.rglob("*.parquet")} == sealed
 
 
-def test_somebody_who_keeps_nothing_is_told_how_to():
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [("50", [50]), ("200,100,200", [200, 100]), ("1:8:3", [1, 3, 8]), ("10:1000:3", [10, 100, 1000])],
+)
+def test_a_range_of_sizes_is_rounded_to_whole_examples_and_none_comes_twice(text: str, sizes: list[int]):
+    assert _sizes(text) == sizes
+
+
+def test_the_end_of_every_run_is_shown_with_its_best_error_and_what_did_not_end_well():
+    rows = [
+        {"run": run, "n_data": size, "seed": seed, "step": step, "test_error": error, "norm": None,
+         "status": "done"}
+        for run, size, seed in (("c", 20, 0), ("b", 10, 1), ("a", 10, 0))
+        for step, error in ((1, 0.5), (2, 0.2 + seed / 10), (3, 0.3))
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    shown = _last(sl.Curves(frame))
+    assert list(shown.columns) == ["n_data", "seed", "step", "test_error", "best_error"]
+    assert shown.to_numpy().tolist() == [[10, 0, 3, 0.3, 0.2], [10, 1, 3, 0.3, 0.3], [20, 0, 3, 0.3, 0.2]]
+    frame.loc[frame["run"] == "b", "status"] = "diverged"
+    assert _last(sl.Curves(frame))["status"].tolist() == ["done", "diverged", "done"]
+    assert "best_error" not in _last(sl.Curves(frame.drop(columns="test_error")))
+
+
+def test_a_command_that_keeps_nothing_says_how_to_keep_runs():
     assert "--store FOLDER" in run("--n-data", "40", "--set", "steps=2")
 
 
