@@ -56,10 +56,8 @@ class Scale:
         noises: standard deviations of Fig. 5 right.
         grouped_seeds: of the Wide ResNets of Fig. 5 left; 0: `seeds`.
         aspects: depth and width factor of the Wide ResNets of S5.
-        aspect_sizes: D there.
-        aspect_base: the training of Wide ResNets.
-        residual_datasets: on which Wide ResNets are shown beside the network of `base`, against D the widest
-            of `aspects` of depth 10.
+        aspect_sizes, aspect_base: D there, and the training of Wide ResNets.
+        residual_datasets: of Wide ResNets beside the network of `base`, against D of the widest of depth 10.
     """
 
     datasets: tuple[str, ...]
