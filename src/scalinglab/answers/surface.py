@@ -49,18 +49,8 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
     )]  # fmt: skip
     notes = (*table.notes, *doubts(curves))
     try:
-        if rising.rises(spent, table.y):
-            raise NotDetermined(
-                f"{y} does not fall with compute: {table.y[np.argmin(spent)]:.4g} at the smallest run, "
-                f"{table.y[np.argmax(spent)]:.4g} at the largest; of a score give what is missing to the "
-                "best one, such as 1 - accuracy"
-            )
-        fitted = fit_surface(n, d, table.y, runs=table.runs)
-        if odd := odd_one(fitted.law):
-            wrong = odd.sentence(y, n_params="parameters", n_data=unit)
-            if fitted.method == "profile":  # many runs outweigh one
-                raise NotDetermined(wrong)
-            notes = (*notes, wrong)
+        fitted, doubt = _fitted(table, spent, y, unit)
+        notes = (*notes, *doubt)
     except ScalinglabError as reason:
         curve = _longest_curve(table)
         one = f"scalinglab answer {place} {curve} {asked}" if curve else report
@@ -85,6 +75,24 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
     budget = f"--budget {spent.max():.2g} --compute {target:.3g}"
     said.append(Statement("next run", text, f"scalinglab plan next {chosen} {budget}"))
     return Answers(tuple(said), "n_params, n_data", y, fitted.law, fitted, None, optimal, runs, notes)
+
+
+def _fitted(table: Table, spent: np.ndarray, y: str, unit: str) -> tuple[Surface, list[str]]:
+    """The surface, and a note on a run that does not follow; few runs of which one does not are refused."""
+    if rising.rises(spent, table.y):
+        raise NotDetermined(
+            f"{y} does not fall with compute: {table.y[np.argmin(spent)]:.4g} at the smallest run, "
+            f"{table.y[np.argmax(spent)]:.4g} at the largest; of a score give what is missing to the best "
+            "one, such as 1 - accuracy"
+        )
+    fitted = fit_surface(*table.x, table.y, runs=table.runs)
+    odd = odd_one(fitted.law)
+    if odd is None:
+        return fitted, []
+    wrong = odd.sentence(y, n_params="parameters", n_data=unit)
+    if fitted.method == "profile":  # many runs outweigh one
+        raise NotDetermined(wrong)
+    return fitted, [wrong]
 
 
 def _in_units(reason: Exception, unit: str) -> str:

@@ -26,7 +26,7 @@ SUSPECT = 4.0  # linearised deleted residual, in standard deviations, from which
 TRIED = 6  # points that are left out, one by one
 UNLIKELY = 1e-4
 MOST = 2000  # points; more outweigh any one
-CLEAR = 0.05  # of ln y: a point nearer to the others does no harm
+FAR, NEAR = 0.05, 0.01  # of ln y: a point this far off the others is odd; none is where all lie this near
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,9 @@ def odd_point(law: Solution, refit: Callable[[Points], Solution]) -> OddPoint | 
         refit: fits the form by least squares to other points.
     """
     data, spare = law.points, law.dof - 1
-    if spare < 2 or data.blocked or not law.log or len(data.y) > MOST or np.max(_deleted(law)) < SUSPECT:
+    if spare < 2 or data.blocked or not law.log or len(data.y) > MOST:
+        return None
+    if np.max(np.abs(law.residuals)) < NEAR or np.max(_deleted(law)) < SUSPECT:
         return None
     whole = refit(data)
     tried = np.argsort(np.abs(whole.residuals) / (1 - _leverage(whole)))[::-1][:TRIED]
@@ -68,7 +70,7 @@ def odd_point(law: Solution, refit: Callable[[Points], Solution]) -> OddPoint | 
     at = data.x[..., place]
     expected = float(np.ravel(others.predict(tuple(at) if data.x.ndim > 1 else at))[0])
     off = abs(np.log(data.y[place] / expected))
-    if len(data.y) * stats.f.sf(ratio, 1, spare) > UNLIKELY or off < CLEAR:
+    if len(data.y) * stats.f.sf(ratio, 1, spare) > UNLIKELY or off < FAR:
         return None
     sizes = dict(zip(law.form.variables, map(float, np.atleast_1d(at)), strict=True))
     return OddPoint(sizes, float(data.y[place]), expected)
