@@ -3,9 +3,10 @@
 Backtests need points to spare. With four to seven sizes the prediction is that of y = E + A x^-c, E ≥ 0, of
 which the pure power law is the case E = 0: its profile interval runs over both forms, so that nothing is
 chosen by a criterion that few points cannot feed, and allows for what the form may miss (`form_error`).
-Intervals that stay open are refused. Beyond the largest size a curve that still steepens on log axes is
-refused: the law cannot follow it, and its interval would be too narrow. So is more than three times the
-largest size where the way is longer, in ln x, than one and a half times the range of the sizes.
+Intervals that stay open are refused. So is everything beyond the largest size where the sizes cover less than
+a decade, or the curve still steepens on log axes: the law cannot follow a curve that bends down, nor the
+first piece of one that will, and its interval would be too narrow. So is a way beyond the largest size that
+is longer, in ln x, than one and a half times the range of the sizes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ WIDEST = 100.0  # ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO
 SURPRISE = 0.02  # probability below which a bend is taken for one
 FAR = 3.0  # times the largest size, beyond which few points need a caution
+LEAST_RANGE = 9.0  # largest over smallest size: about a decade, below which few sizes are not continued
 MOST_AHEAD = 1.5  # how far beyond the largest size, in ranges of the sizes in ln x
 
 
@@ -53,7 +55,8 @@ def law_of(data: Points) -> Law:
 def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The law at `at` and the ends of the interval of one more run, each (at,); open ends 0 and infinity."""
     law = law_of(data)
-    _refuse_steepening(data, at)
+    if at.max() > data.x.max():
+        _refuse_beginnings(data)
     assumed, mean = law.interval(at, level, of="measurement"), np.asarray(law.predict(at))
     low, high = FormError(law).averaged(Quantities.values(at[None]), mean, assumed, level, measured=True)
     determined = at <= furthest(data)
@@ -63,13 +66,18 @@ def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
 def furthest(data: Points) -> float:
     """The largest size for which these few sizes can tell anything."""
     largest = float(data.x.max())
-    return largest * max(FAR, (largest / float(data.x.min())) ** MOST_AHEAD)
+    return largest * (largest / float(data.x.min())) ** MOST_AHEAD
 
 
-def _refuse_steepening(data: Points, at: np.ndarray) -> None:
-    """Refuse to continue a curve that still bends down on log axes, which E + A x^-c cannot follow."""
-    if at.max() <= data.x.max():
-        return
+def _refuse_beginnings(data: Points) -> None:
+    """Refuse to continue what E + A x^-c may not follow: a short piece of a curve, or one that bends down."""
+    covered = float(data.x.max() / data.x.min())
+    if covered < LEAST_RANGE:
+        raise NotDetermined(
+            f"the {data.sizes} sizes cover a factor of {covered:.2g}, less than a decade: how the curve goes "
+            "on beyond the largest cannot be told (published curves fell faster than their first sizes do); "
+            "measure smaller sizes, too, or 8 sizes or more, or assume a form (laws.fit, --form)"
+        )
     chance = steepening(np.log(data.x), np.log(data.y))
     if chance < SURPRISE:
         raise NotDetermined(

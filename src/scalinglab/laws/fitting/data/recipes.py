@@ -1,8 +1,14 @@
 """Which recipe of each size counts, where runs of one size differ in how they were trained.
 
 A mean over learning rates would be the law of no network: the best recipe of each size counts. But the best
-of several means that differ by noise alone is too low, and intervals around it do not hold what they promise.
-Recipes are therefore chosen from only where they differ by more than noise.
+of several means that differ by noise is too low, and intervals around it do not hold what they promise. So
+recipes are chosen from only where they differ by more than noise, and at each size by the runs of the *other*
+sizes: the noise of a run that is fitted has no part in choosing it (cross-fitting). Their model,
+
+    ln loss = (size) + (recipe) + Σ b · ln setting · ln size,
+
+is exact for a valley that is a parabola in ln setting and whose bottom moves as a power of the size. Only the
+better half of the recipes of each size is taken: runs that diverge have no part in it.
 """
 
 from __future__ import annotations
@@ -10,11 +16,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from scalinglab.laws.fitting.data.rows import cost
+from scalinglab.laws.fitting.data.rows import cost, rises
 from scalinglab.support.words import counted
 
 RECIPE = ("optimizer", "learning_rate", "batch_size", "momentum", "weight_decay")
 SIGNIFICANT = 0.025  # of each of two tests: 5 % in all
+FEWEST_RECIPES = 3  # of each size that count in the choice, where half of them are fewer
 
 
 def best_recipes(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]) -> tuple[pd.DataFrame, str]:
@@ -36,18 +43,70 @@ def best_recipes(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]
     if not _differ(score.groupby(size).rank().to_numpy(), size, tried):
         return frame, f"no {told} has a better {y} by more than noise: all {len(frame)} runs count"
     mean = score.groupby([size, tried]).transform("mean")
-    kept = frame[mean <= mean.groupby(size).transform("min")]
+    rank = mean.groupby(size).rank("dense").to_numpy()
+    most = pd.Series(rank).groupby(size).transform("max").to_numpy()
+    better = np.isfinite(mean.to_numpy()) & (rank <= np.maximum(FEWEST_RECIPES, np.ceil(most / 2)))
+    expected = _by_other_sizes(_log_cost(frame[y], y), size, tried, _products(frame, names, varied), better)
+    judged = pd.Series(np.isfinite(expected)).groupby(size).transform("any").to_numpy()
+    choice = pd.Series(np.where(judged, expected, rank))
+    chosen = (choice <= choice.groupby(size).transform("min")).to_numpy()
+    kept, by_chance = frame[chosen], frame[chosen & ~judged]
     note = (
-        f"at each size the {told} with the best {y}: {len(kept)} of {len(frame)} runs "
-        "(mixed=True, laws fit --mixed takes every one)"
+        f"at each size the {told} with the best {y}: {len(kept)} of {len(frame)} runs, chosen by those of "
+        "the other sizes (mixed=True, laws fit --mixed takes every one)"
     )
-    alone = int((kept.groupby(names).size() == 1).sum())
-    if alone:
+    if alone := int((by_chance.groupby(names).size() == 1).sum()):
         note += (
             f"; at {counted(alone, 'size')} it is the best of single runs, which is too good by chance where "
             "their noise is not small beside the differences: a second seed tells"
         )
     return kept, note
+
+
+def _log_cost(values: pd.Series, y: str) -> np.ndarray:
+    """(runs,) ln of y, of an accuracy ln (1 − y); y or −y where that has no logarithm."""
+    found = cost(values, y) + ((1.0 if values.max() <= 1 else 100.0) if rises(y) else 0.0)
+    return (np.log(found) if found.min() > 0 else found).to_numpy(float)
+
+
+def _products(frame: pd.DataFrame, names: list[str], varied: list[str]) -> np.ndarray:
+    """(runs, products) of the logarithm of each varied setting that is a number and that of each size."""
+
+    def centred(column: str) -> np.ndarray:
+        values = frame[column].to_numpy(float)
+        values = np.log(values) if (values > 0).all() else values
+        return np.asarray(values - values.mean())
+
+    numbers = [c for c in varied if pd.api.types.is_numeric_dtype(frame[c]) and frame[c].notna().all()]
+    found = [centred(setting) * centred(name) for setting in numbers for name in names]
+    return np.array(found).reshape(len(found), len(frame)).T
+
+
+def _by_other_sizes(
+    value: np.ndarray, size: np.ndarray, recipe: np.ndarray, products: np.ndarray, better: np.ndarray
+) -> np.ndarray:
+    """(runs,) value that the runs of the other sizes expect of its recipe, up to a constant of each size.
+
+    Infinite for a run of the worse half of recipes or of a recipe that no other size has tried, and at sizes
+    of which the others cannot tell (no degree of freedom is left).
+
+    Args:
+        value: (runs,), lower is better.
+        size, recipe: (runs,), numbered from 0.
+        products: (runs, products), of settings and sizes.
+        better: (runs,), whether the recipe is in the better half of its size.
+    """
+    terms = np.column_stack([np.eye(recipe.max() + 1)[recipe], products])
+    sizes = np.eye(size.max() + 1)[size]
+    expected = np.full(len(value), np.inf)
+    for each in np.unique(size):
+        others = better & (size != each)
+        design = np.column_stack([sizes, terms])[others]
+        effect, _, rank, _ = np.linalg.lstsq(design, value[others], rcond=1e-9)
+        own = better & (size == each) & np.isin(recipe, recipe[others])
+        if others.sum() > rank:
+            expected[own] = terms[own] @ effect[sizes.shape[1] :]
+    return expected
 
 
 def _differ(rank: np.ndarray, size: np.ndarray, recipe: np.ndarray) -> bool:
