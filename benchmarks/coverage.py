@@ -4,6 +4,7 @@
     python benchmarks/coverage.py --only "one variable" --sets 50 --first 100 --rows part-2.jsonl
     python benchmarks/coverage.py --merge part-*.jsonl       the table of studies made in parts
     python benchmarks/coverage.py --curves       few sizes of public image curves
+    python benchmarks/coverage.py --uneven       growing and falling noise at once: what a rule can hold
 
 Every case draws many data sets from a known law, fits each, and counts how often the interval holds the true
 value at three places: inside the points, at their end, and beyond. In the last cases the fitted form is not
@@ -34,6 +35,7 @@ from pathlib import Path
 import numpy as np
 from coverage_parts.cases import CASES, Case
 from coverage_parts.image_curves import public_curves
+from coverage_parts.uneven_noise import uneven_noise
 from joblib import Parallel, delayed
 
 from scalinglab.errors import NotDetermined
@@ -78,8 +80,8 @@ class Study:
     seconds: float
 
 
-def study(sets: list[Drawn]) -> Study:
-    """What the data sets of one case show."""
+def study(sets: list[Drawn], stretch: float = 1.0) -> Study:
+    """What the data sets of one case show; with a stretch, of intervals so many times as wide around the fit."""
     ends = [found.ends for found in sets if found.ends is not None]
     refused = 1 - len(ends) / len(sets)
     seconds = float(np.mean([found.seconds for found in sets]))
@@ -87,6 +89,8 @@ def study(sets: list[Drawn]) -> Study:
         nothing = np.full(3, np.nan)
         return Study(nothing, nothing, np.full((2, 3), np.nan), len(sets), refused, seconds)
     low, high, truth, fitted = (np.array(part) for part in zip(*ends, strict=True))
+    if stretch != 1:
+        low, high = (fitted * (end / fitted) ** stretch for end in (low, high))
     bottom, top = np.log(np.maximum(low, 1e-12)), np.log(high)
     width = np.median(top - bottom, axis=0)
     # against the truth, which differs from set to set in some cases
@@ -169,10 +173,15 @@ def main() -> None:
     parser.add_argument("--why", action="store_true", help="print spread and centring below each case")
     parser.add_argument("--rows", type=Path, help="add every set to this file (.jsonl) as it comes")
     parser.add_argument("--merge", type=Path, nargs="+", help="instead: the table of such files")
+    parser.add_argument("--stretch", type=float, default=1.0, help="intervals so many times as wide")
     parser.add_argument("--curves", action="store_true", help="instead: few sizes of public image curves")
+    parser.add_argument("--uneven", action="store_true", help="instead: growing and falling noise at once")
     arguments = parser.parse_args()
     if arguments.sets < 1:
         parser.error(f"--sets {arguments.sets} must be at least 1")
+    if arguments.uneven:
+        uneven_noise()
+        return
     if arguments.curves:
         for count in (5, 6, 7):
             public_curves(count)
@@ -191,9 +200,12 @@ def main() -> None:
     chosen = [c for c in CASES if c.name == arguments.only] or [c for c in CASES if arguments.only in c.name]
     for case in chosen:
         if known is None:
-            show(case, study(list(keep(draw(case, seeds, arguments.jobs), arguments.rows))), arguments.why)
+            sets = list(keep(draw(case, seeds, arguments.jobs), arguments.rows))
         elif case.name in known:
-            show(case, study(known[case.name]), arguments.why)
+            sets = known[case.name]
+        else:
+            continue
+        show(case, study(sets, arguments.stretch), arguments.why)
 
 
 if __name__ == "__main__":

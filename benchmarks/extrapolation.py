@@ -1,6 +1,7 @@
 """Extrapolation of 56 public learning curves, scored by RMSLE = √mean (ln ŷ − ln y)² and by log score.
 
-    SCALINGLAB_DATA=… python benchmarks/extrapolation.py [--only m4] [--families | --cuts | --choices]
+    SCALINGLAB_DATA=… python benchmarks/extrapolation.py [--only m4]
+    SCALINGLAB_DATA=… python benchmarks/extrapolation.py --families | --cuts | --choices | --form-errors
 
 The curves are those of Alabdulmohsin et al. 2022 (CC BY 4.0): each has a part to fit and a part at about
 twice the range to score on, which no method sees. LM rows that repeat a size are merged. Printed: the mean
@@ -10,8 +11,10 @@ predicted density of y and how often its intervals hold the truth.
 
 ``--families`` scores `extrapolate` on synthetic families instead, by family and by number of points;
 ``--cuts`` from earlier cut-offs of the published curves, each up to twice its range, and those from fewer
-than eight points by whether they still steepen. These are refused; with ``--steepening`` they are continued
-and show what their intervals would hold. ``--choices`` follows the protocol
+than eight points by whether they still steepen or cover less than three doublings. These are refused; with
+``--refused`` they are continued and show what their intervals would hold, and what wider ones would if the
+factor was chosen on the other domains. ``--form-errors`` prints how far whole curves are from E + A x^-c, as
+`laws.form_error` measures it. ``--choices`` follows the protocol
 (docs/benchmarks/extrapolation-protocol.md): settings of the trend's two constants, chosen with one network
 and one data set left out. A file with further curves in the same columns is scored with ``--curves``.
 """
@@ -33,6 +36,7 @@ import pandas as pd
 import scalinglab as sl
 from scalinglab.data.sources import search_path
 from scalinglab.errors import ScalinglabError
+from scalinglab.laws import form_error
 from scalinglab.laws.extrapolation import averaging, few_points, forecasters
 from scalinglab.laws.extrapolation.stacking import FEWEST_POINTS
 
@@ -42,6 +46,8 @@ SETTINGS = tuple(itertools.product((0.1, 0.15, 0.2, 0.3), (0.7, 0.9, 1.2)))  # m
 CUT_OFFS = (4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 28, 40, 56)  # known points
 KNOWN = {5: "4, 5", 7: "6, 7", 12: "8 to 12", 20: "13 to 20", 35: "21 to 35", 1000: "36 or more"}  # points
 SURPRISE = few_points.SURPRISE  # p-value below which a curve steepens
+LEAST_RANGE = few_points.LEAST_RANGE  # factor that few sizes must cover to be continued
+SHORT = "under three doublings"
 LEARNED = 3.33  # log score on the 72 image curves of the best published learned extrapolator
 Predict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -113,7 +119,7 @@ def ours(curves: list[Curve]) -> pd.DataFrame:
         named = {
             "domain": c.domain, "network": c.model, "data set": c.task.split("_")[0], "points": c.x.size,
             "curve": f"{c.domain} {c.task} {c.model}",
-            "steepens": few_points.steepening(np.log(c.x), np.log(c.y)) < SURPRISE,
+            "kind": kind(c),
         }  # fmt: skip
         try:
             found = sl.laws.extrapolate(c.x, c.y, at=c.at)
@@ -126,13 +132,50 @@ def ours(curves: list[Curve]) -> pd.DataFrame:
             continue
         narrow = found.band.half_width(0.8)
         miss = np.abs(np.log(c.truth / found.mean))
+        held = (found.low <= c.truth) & (c.truth <= found.high)
         rows.append({
             **named, "refused": 0.0,
             "RMSLE": rmsle(found.mean, c.truth), "log score": float(found.log_score(c.truth).mean()),
-            "80 %": float(np.mean(miss <= narrow)), "95 %": float(np.mean(miss <= half)),
-            "half-width": float(half.mean()), "noted": float(len(found.notes) > 0),
+            "80 %": float(np.mean(miss <= narrow)), "95 %": float(np.mean(held)),
+            "half-width": float(half.mean()), "needed": float(np.max(miss / half)),
+            "noted": float(len(found.notes) > 0),
         })  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def kind(c: Curve) -> str:
+    """Why few sizes of a curve are not continued, if so."""
+    if few_points.steepening(np.log(c.x), np.log(c.y)) < SURPRISE:
+        return "steepens"
+    return SHORT if c.x.max() < LEAST_RANGE * c.x.min() else "continued"
+
+
+def widened(few: pd.DataFrame) -> None:
+    """What intervals of short ranges hold when widened by a factor chosen on the other domains."""
+    few = few[(few["kind"] == SHORT) & few["needed"].notna()]
+    factors = np.linspace(1, 10, 181)
+    print(f"\n{SHORT}, widened until 95 % of the forecasts of other domains hold all their points")
+    for domain, part in few.groupby("domain"):
+        others = [rest["needed"].to_numpy() for name, rest in few.groupby("domain") if name != domain]
+        share = np.mean([[np.mean(needed <= f) for f in factors] for needed in others], axis=0)
+        factor = factors[np.argmax(share >= 0.95)]
+        held = np.mean(part["needed"] <= factor)
+        print(f"{domain:<12} {len(part):>3} forecasts, factor {factor:.2f}: {held:.2f} hold all")
+
+
+def form_errors(curves: list[Curve]) -> None:
+    """By domain, the mean weight of each size ρ of a smooth error of E + A x^-c on whole curves."""
+    print("share of the local slope by which E + A x^-c errs on whole curves: mean weight of each")
+    print(f"{'':<12}{'curves':>7}" + "".join(f"{rho:>7g}" for rho in (0, *form_error.SLOPE_ERRORS)))
+    for domain, title in DOMAINS.items():
+        found = []
+        for c in (c for c in curves if c.domain == domain):
+            x, y = np.append(c.x, c.at), np.append(c.y, c.truth)
+            kept = np.unique(np.linspace(0, x.size - 1, 60).round().astype(int))
+            fields = form_error.FormError(sl.laws.fit("power_law_offset", x[kept], y[kept])).fields
+            errs = sum(f.weight[-len(form_error.SLOPE_ERRORS) :] for f in fields)
+            found.append(np.append(fields[0].weight[0], errs))
+        print(f"{title:<12}{len(found):>7}" + "".join(f"{weight:>7.2f}" for weight in np.mean(found, axis=0)))
 
 
 def means(frame: pd.DataFrame, *by: str) -> str:
@@ -143,7 +186,7 @@ def means(frame: pd.DataFrame, *by: str) -> str:
         held = part.dropna(subset=["95 %"]).groupby("curve")["95 %"]
         spread = (held.sum() - part["95 %"].mean() * held.count()).to_numpy()
         error = np.sqrt(np.sum(spread**2)) / max(held.count().sum(), 1)
-        numbers = part.drop(columns=["domain", "network", "data set", "points", "curve", "steepens"]).mean()
+        numbers = part.drop(columns=["domain", "network", "data set", "points", "curve", "kind"]).mean()
         rows[name] = {"forecasts": len(part), **numbers, "±": error}
     return pd.DataFrame(rows).T.rename_axis(list(by)).to_string(float_format="%.3f")
 
@@ -238,10 +281,11 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=30, help="synthetic curves of each family")
     parser.add_argument("--first", type=int, default=0, help="the first seed of the synthetic curves")
     parser.add_argument("--recent", type=float, help="another memory of the backtests, averaging.RECENT")
-    parser.add_argument("--steepening", action="store_true", help="continue few sizes that steepen, too")
+    parser.add_argument("--refused", action="store_true", help="continue few sizes that are refused, too")
+    parser.add_argument("--form-errors", action="store_true", help="how far whole curves are from one law")
     asked = parser.parse_args()
-    if asked.steepening:
-        few_points.SURPRISE = 0.0
+    if asked.refused:
+        few_points.SURPRISE = few_points.LEAST_RANGE = 0.0
     if asked.recent is not None:
         averaging.RECENT = asked.recent
     if asked.families:
@@ -252,7 +296,12 @@ def main() -> None:
     if asked.cuts:
         found = ours(earlier_cuts(curves)).replace({"domain": DOMAINS})
         few = found[found["points"] < FEWEST_POINTS]
-        print(means(found, "domain", "points"), means(few, "domain", "steepens"), sep="\n\n")
+        print(means(found, "domain", "points"), means(few, "domain", "kind"), sep="\n\n")
+        if asked.refused:
+            widened(few)
+        return
+    if asked.form_errors:
+        form_errors(curves)
         return
     if asked.choices:
         choices(curves, asked.count)

@@ -272,7 +272,7 @@ def test_six_points_give_a_band_that_is_usable_and_holds():
     inside, widths, refused = [], [], 0
     for _ in range(100):
         exponent, floor = random.uniform(0.2, 0.6), random.uniform(0, 0.3)
-        x = np.geomspace(100, 100 * 10 ** random.uniform(0.8, 1.6), 6)
+        x = np.geomspace(100, 100 * 10 ** random.uniform(1, 1.6), 6)
         law = lambda n, c=exponent, e=floor: e + (1 - e) * (n / 100) ** -c  # noqa: E731
         y = law(x) * np.exp(0.01 * random.standard_normal(6))
         truth = law(2 * x[-1]) * np.exp(0.01 * random.standard_normal())

@@ -108,6 +108,17 @@ def test_an_offset_that_is_fitted_as_zero_is_not_ruled_out():
     assert found.low[0] < 0.126 < 0.19 < found.high[0]
 
 
+def test_few_sizes_over_less_than_three_doublings_are_not_continued():
+    y = measured(5, 0)[1]
+    short = np.geomspace(1e3, 7.9e3, 5)
+    with pytest.raises(NotDetermined, match=r"5 sizes cover a factor of 7\.9, less than 8: how the curve"):
+        sl.laws.extrapolate(short, y, at=8e3)
+    assert np.isfinite(sl.laws.extrapolate(short, y, at=7.9e3).high[0])
+    assert np.isfinite(sl.laws.extrapolate(np.geomspace(0.1, 0.8, 5), y, at=1.0).high[0])
+    eight = np.geomspace(1e3, 2e3, 8)  # more points are continued by backtests
+    assert np.isfinite(sl.laws.extrapolate(eight, curve(eight), at=3e3).high[0])
+
+
 def test_three_sizes_are_refused_beyond_and_noise_that_hides_the_value_is_said():
     x, y = measured(3, 0)
     assert fitting.automatic(x) == "power_law"

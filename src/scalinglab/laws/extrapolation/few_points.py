@@ -4,9 +4,9 @@ Backtests need points to spare. With four to seven sizes the prediction is that 
 which the pure power law is the case E = 0: its profile interval runs over both forms, so that nothing is
 chosen by a criterion that few points cannot feed, and allows for what the form may miss (`form_error`).
 Intervals that stay open are refused. So is everything beyond the largest size where the sizes cover less than
-a decade, or the curve still steepens on log axes: the law cannot follow a curve that bends down, nor the
-first piece of one that will, and its interval would be too narrow. So is a way beyond the largest size that
-is longer, in ln x, than one and a half times the range of the sizes.
+three doublings, or the curve still steepens on log axes: the law cannot follow a curve that bends down, nor
+the first piece of one that will, and its interval would be too narrow. So is a way beyond the largest size
+that is longer, in ln x, than one and a half times the range of the sizes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ WIDEST = 100.0  # ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO
 SURPRISE = 0.02  # probability below which a bend is taken for one
 FAR = 3.0  # times the largest size, beyond which few points need a caution
-LEAST_RANGE = 9.0  # largest over smallest size: about a decade, below which few sizes are not continued
+LEAST_RANGE = 8.0  # largest over smallest size, three doublings, below which few sizes are not continued
+ROUNDING = 1e-6  # of sizes
 MOST_AHEAD = 1.5  # how far beyond the largest size, in ranges of the sizes in ln x
 
 
@@ -72,10 +73,10 @@ def furthest(data: Points) -> float:
 def _refuse_beginnings(data: Points) -> None:
     """Refuse to continue what E + A x^-c may not follow: a short piece of a curve, or one that bends down."""
     covered = float(data.x.max() / data.x.min())
-    if covered < LEAST_RANGE:
+    if covered < (1 - ROUNDING) * LEAST_RANGE:
         raise NotDetermined(
-            f"the {data.sizes} sizes cover a factor of {covered:.2g}, less than a decade: how the curve goes "
-            "on beyond the largest cannot be told (published curves fell faster than their first sizes do); "
+            f"the {data.sizes} sizes cover a factor of {covered:.2g}, less than {LEAST_RANGE:g}: how the "
+            "curve goes on beyond the largest cannot be told (published curves then fell faster); "
             "measure smaller sizes, too, or 8 sizes or more, or assume a form (laws.fit, --form)"
         )
     chance = steepening(np.log(data.x), np.log(data.y))

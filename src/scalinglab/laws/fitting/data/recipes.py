@@ -3,12 +3,13 @@
 A mean over learning rates would be the law of no network: the best recipe of each size counts. But the best
 of several means that differ by noise is too low, and intervals around it do not hold what they promise. So
 recipes are chosen from only where they differ by more than noise, and at each size by the runs of the *other*
-sizes: the noise of a run that is fitted has no part in choosing it (cross-fitting). Their model,
+sizes: the noise of a run that is fitted has no part in choosing it (cross-fitting). Their model is a parabola
+in the logarithms s of the settings, whose bottom moves as a power of the size,
 
-    ln loss = (size) + (recipe) + Σ b · ln setting · ln size,
+    ln loss = (size) + Σ a_i s_i + Σ b_ij s_i s_j + Σ c_i s_i ln size.
 
-is exact for a valley that is a parabola in ln setting and whose bottom moves as a power of the size. Only the
-better half of the recipes of each size is taken: runs that diverge have no part in it.
+Settings that are no numbers have an effect of each value. Only the better half of the recipes of each size is
+taken: runs that diverge have no part in it.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def best_recipes(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]
     rank = mean.groupby(size).rank("dense").to_numpy()
     most = pd.Series(rank).groupby(size).transform("max").to_numpy()
     better = np.isfinite(mean.to_numpy()) & (rank <= np.maximum(FEWEST_RECIPES, np.ceil(most / 2)))
-    expected = _by_other_sizes(_log_cost(frame[y], y), size, tried, _products(frame, names, varied), better)
-    judged = pd.Series(np.isfinite(expected)).groupby(size).transform("any").to_numpy()
+    expected = _by_other_sizes(_log_cost(frame[y], y), size, tried, _valley(frame, names, varied), better)
+    judged = (most == 1) | pd.Series(np.isfinite(expected)).groupby(size).transform("any").to_numpy()
     choice = pd.Series(np.where(judged, expected, rank))
     chosen = (choice <= choice.groupby(size).transform("min")).to_numpy()
     kept, by_chance = frame[chosen], frame[chosen & ~judged]
@@ -69,8 +70,8 @@ def _log_cost(values: pd.Series, y: str) -> np.ndarray:
     return (np.log(found) if found.min() > 0 else found).to_numpy(float)
 
 
-def _products(frame: pd.DataFrame, names: list[str], varied: list[str]) -> np.ndarray:
-    """(runs, products) of the logarithm of each varied setting that is a number and that of each size."""
+def _valley(frame: pd.DataFrame, names: list[str], varied: list[str]) -> np.ndarray:
+    """(runs, terms) of the model of the loss, beside one constant of each size."""
 
     def centred(column: str) -> np.ndarray:
         values = frame[column].to_numpy(float)
@@ -78,12 +79,14 @@ def _products(frame: pd.DataFrame, names: list[str], varied: list[str]) -> np.nd
         return np.asarray(values - values.mean())
 
     numbers = [c for c in varied if pd.api.types.is_numeric_dtype(frame[c]) and frame[c].notna().all()]
-    found = [centred(setting) * centred(name) for setting in numbers for name in names]
-    return np.array(found).reshape(len(found), len(frame)).T
+    settings, sizes = [centred(c) for c in numbers], [centred(c) for c in names]
+    pairs = [s * t for i, s in enumerate(settings) for t in (*settings[i:], *sizes)]
+    others = [pd.get_dummies(frame[c], dummy_na=True).to_numpy(float) for c in varied if c not in numbers]
+    return np.column_stack([*settings, *pairs, *others])
 
 
 def _by_other_sizes(
-    value: np.ndarray, size: np.ndarray, recipe: np.ndarray, products: np.ndarray, better: np.ndarray
+    value: np.ndarray, size: np.ndarray, recipe: np.ndarray, terms: np.ndarray, better: np.ndarray
 ) -> np.ndarray:
     """(runs,) value that the runs of the other sizes expect of its recipe, up to a constant of each size.
 
@@ -93,20 +96,19 @@ def _by_other_sizes(
     Args:
         value: (runs,), lower is better.
         size, recipe: (runs,), numbered from 0.
-        products: (runs, products), of settings and sizes.
+        terms: (runs, terms) of its model (`_valley`).
         better: (runs,), whether the recipe is in the better half of its size.
     """
-    terms = np.column_stack([np.eye(recipe.max() + 1)[recipe], products])
-    sizes = np.eye(size.max() + 1)[size]
+    both = pd.DataFrame(np.column_stack([terms, value]))
+    within = (both - both[better].groupby(size[better]).mean().reindex(size).to_numpy()).to_numpy()
     expected = np.full(len(value), np.inf)
     for each in np.unique(size):
         others = better & (size != each)
-        design = np.column_stack([sizes, terms])[others]
-        effect, _, rank, _ = np.linalg.lstsq(design, value[others], rcond=1e-9)
+        effect, _, rank, _ = np.linalg.lstsq(within[others, :-1], within[others, -1], rcond=1e-9)
         own = better & (size == each) & np.isin(recipe, recipe[others])
-        if others.sum() > rank:
-            expected[own] = terms[own] @ effect[sizes.shape[1] :]
-    return expected
+        if others.sum() - len(np.unique(size[others])) > rank:
+            expected[own] = within[own, :-1] @ effect
+    return pd.Series(expected).groupby([size, recipe]).transform("min").to_numpy()  # runs alike to the digit
 
 
 def _differ(rank: np.ndarray, size: np.ndarray, recipe: np.ndarray) -> bool:
