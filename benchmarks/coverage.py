@@ -81,7 +81,7 @@ class Study:
 
 
 def study(sets: list[Drawn], stretch: float = 1.0) -> Study:
-    """What the data sets of one case show; with a stretch, of intervals so many times as wide around the fit."""
+    """What the data sets of one case show, of intervals `stretch` times as wide around the fit."""
     ends = [found.ends for found in sets if found.ends is not None]
     refused = 1 - len(ends) / len(sets)
     seconds = float(np.mean([found.seconds for found in sets]))

@@ -2,9 +2,9 @@
 
 The first half of each of these curves was smoothed by its authors, the second is raw. An interval takes the
 scatter of the points that it was given for that of the next one. So it is judged on points of the same kind:
-smoothed ones against the second half smoothed in the same way, raw ones (the smaller sizes of the second
-half) against the raw ones that follow. Against raw points an interval from smoothed ones is too narrow, and
-nothing in these shows it; the table says by how much.
+the second half smoothed in the same way. Against raw points an interval from smoothed ones is too narrow, and
+nothing in these shows it; the table says by how much. Few raw ones are not continued: the raw half covers a
+factor of 2 at most.
 """
 
 from __future__ import annotations
@@ -54,13 +54,6 @@ def public_curves(count: int) -> None:
         start = f"{count} sizes over the {name} of the smoothed half"
         print(f"{start}, smoothed points that follow: {same}")
         print(f"{start}, raw points that follow: {raw}", flush=True)
-    alike = Held()
-    for curve in curves:
-        later = curve[0]
-        middle = np.sqrt(later.index.min() * later.index.max())
-        given, at = later[later.index <= middle], _spread(later[later.index > middle])
-        _judge(_near(given, given.index.min(), middle, count), at.index, (alike, at))
-    print(f"{count} sizes of the raw half, raw points that follow: {alike}", flush=True)
 
 
 def _judge(given: pd.Series, at: pd.Index, *asked: tuple[Held, Any]) -> None:

@@ -263,10 +263,10 @@ def test_few_sizes_are_refused_where_they_scatter_unless_they_are_repeated():
 def test_few_sizes_are_continued_unless_they_steepen_with_a_caution_beyond_three_times_the_largest():
     x = np.geomspace(1e3, 1e5, 6)
     falls = np.exp(-0.1 * np.log(x / x[0]) - 0.03 * np.log(x / x[0]) ** 2)
-    few_points._refuse_steepening(few(falls, x), np.array([1e5]))
+    few_points._refuse_beginnings(few(falls, x), np.array([1e5]))
     with pytest.raises(NotDetermined, match="still steepens on log axes over its 6 sizes"):
-        few_points._refuse_steepening(few(falls, x), np.array([1.0, 1.01e5]))
-    few_points._refuse_steepening(few(0.1 + 3 * x**-0.4, x), np.array([1e7]))
+        few_points._refuse_beginnings(few(falls, x), np.array([1.0, 1.01e5]))
+    few_points._refuse_beginnings(few(0.1 + 3 * x**-0.4, x), np.array([1e7]))
     flattens = few(0.1 + 3 * x**-0.4, x)
     assert few_points.caution(flattens, np.array([3e5])) == ()
     assert "6 sizes and 4 times the largest" in few_points.caution(flattens, np.array([1.0, 4e5]))[0]

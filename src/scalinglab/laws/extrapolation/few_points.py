@@ -56,8 +56,7 @@ def law_of(data: Points) -> Law:
 def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The law at `at` and the ends of the interval of one more run, each (at,); open ends 0 and infinity."""
     law = law_of(data)
-    if at.max() > data.x.max():
-        _refuse_beginnings(data)
+    _refuse_beginnings(data, at)
     assumed, mean = law.interval(at, level, of="measurement"), np.asarray(law.predict(at))
     low, high = FormError(law).averaged(Quantities.values(at[None]), mean, assumed, level, measured=True)
     determined = at <= furthest(data)
@@ -70,8 +69,10 @@ def furthest(data: Points) -> float:
     return largest * (largest / float(data.x.min())) ** MOST_AHEAD
 
 
-def _refuse_beginnings(data: Points) -> None:
+def _refuse_beginnings(data: Points, at: np.ndarray) -> None:
     """Refuse to continue what E + A x^-c may not follow: a short piece of a curve, or one that bends down."""
+    if at.max() <= data.x.max():
+        return
     covered = float(data.x.max() / data.x.min())
     if covered < (1 - ROUNDING) * LEAST_RANGE:
         raise NotDetermined(
