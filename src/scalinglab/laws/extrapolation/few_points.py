@@ -77,7 +77,7 @@ def _refuse_beginnings(data: Points, at: np.ndarray) -> None:
     if covered < (1 - ROUNDING) * LEAST_RANGE:
         raise NotDetermined(
             f"the {data.sizes} sizes cover a factor of {covered:.2g}, less than {LEAST_RANGE:g}: how the "
-            "curve goes on beyond the largest cannot be told (published curves then fell faster); "
+            "curve goes on beyond the largest cannot be determined (published curves then fell faster); "
             "measure smaller sizes, too, or 8 sizes or more, or assume a form (laws.fit, --form)"
         )
     chance = steepening(np.log(data.x), np.log(data.y))
