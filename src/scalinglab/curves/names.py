@@ -21,7 +21,8 @@ ACCURACY = ("accuracy", "acc", "acc1", "top1", "top1_acc", "top1_accuracy", "top
 SETTINGS: dict[str, tuple[str, ...]] = {
     "learning_rate": ("lr", "learningrate", "peak_lr", "max_lr", "base_lr", "initial_lr", "init_lr", "eta"),
     "batch_size": (
-        "bs", "bsz", "batchsize", "batch", "train_batch_size", "global_batch_size", "per_device_train_batch_size",
+        "bs", "bsz", "batchsize", "batch", "train_batch_size", "global_batch_size",
+        "per_device_train_batch_size",
     ),
     "n_params": (
         "params", "n_parameters", "num_params", "num_parameters", "nparams", "parameters", "parameter",

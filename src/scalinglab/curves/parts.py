@@ -81,19 +81,21 @@ class _Column:
         self._length = 0
         self._numbers: np.ndarray | None = None
         self._pieces: list[pd.Series] = []
+        self._kinds: set[bool] = set()  # whether parts hold numbers
 
     @property
     def is_numeric(self) -> bool:
-        return all(map(pd.api.types.is_numeric_dtype, self._pieces))
+        return False not in self._kinds
 
     @property
     def is_mixed(self) -> bool:
-        return len({*map(pd.api.types.is_numeric_dtype, self._pieces)}) > 1
+        return len(self._kinds) > 1
 
     def add(self, values: pd.Series, row: int) -> None:
         """Add the values of the rows from `row` on."""
         if not values.notna().any():
             return
+        self._kinds.add(pd.api.types.is_numeric_dtype(values))
         if not self._pieces and values.dtype in (np.int64, np.float64):
             self._add_numbers(values.to_numpy(), row)
             return
