@@ -6,6 +6,7 @@ all networks of a stack take their steps together, and no rows or states of a si
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -20,7 +21,8 @@ from scalinglab.train import Setting
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.training_step import Named, drawn, network, objective, precision
 
-STACKED = 1 << 20  # training examples in a stack, of all its networks
+STACKED = 2e8  # numbers in the training inputs of a stack, of all its networks
+FEWEST = 192  # numbers that an example counts for at least: hidden layers have theirs, too
 PIECE = 1024  # examples over which gradients are summed at once
 RISE = 1e-4  # relative, above what rounding does to a mean loss
 
@@ -90,7 +92,7 @@ def partition_losses(settings: Sequence[Setting], population: int) -> Iterator[l
         members = list(alike)
         resident = Resident(dataset_of(members[0]), _device())
         model = network(members[0], resident).eval()
-        size = max(1, STACKED // population)
+        size = max(1, int(STACKED // (population * max(FEWEST, math.prod(resident.input_shape)))))
         for place in range(0, len(members), size):
             yield from _partitions(members[place : place + size], population, resident, model)
 
