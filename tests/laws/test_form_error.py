@@ -9,7 +9,7 @@ from scipy import stats
 
 import scalinglab as sl
 from scalinglab.laws import surface
-from scalinglab.laws.form_error import MATERN_SLOPE, RULED_OUT, SLOPE_ERRORS, FormError, Quantities
+from scalinglab.laws.form_error import LARGEST, MATERN_SLOPE, RULED_OUT, SLOPE_ERRORS, FormError, Quantities
 from scalinglab.laws.optimum import best_split
 
 N, D = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 4)))
@@ -58,7 +58,7 @@ def test_every_model_is_kriging_by_generalised_least_squares(law):
     design = gradient(law, x)
     design = design @ np.linalg.inv(np.linalg.qr(design[: N.size], mode="r"))
     design, there = design[: N.size], design[N.size :]
-    r, likelihood, middles, rests = law.residuals, [], [], []
+    r, likelihood, middles, rests, slope_error = law.residuals, [], [], [], []
     shares = error._shares(asked)
     for field in error.fields:
         middle, added = error._predicted(asked, shares, field)
@@ -79,7 +79,13 @@ def test_every_model_is_kriging_by_generalised_least_squares(law):
             rests.append(squares / error.dof * rest)
             logs = np.linalg.slogdet(seen)[1] + np.linalg.slogdet(information)[1]
             likelihood.append(-0.5 * logs - error.dof / 2 * np.log(squares))
-            likelihood[-1] += np.log(15) if ratio == 0 else 0.0  # three ranges of five; one prior of no error
+            slope_error.append(np.sqrt(ratio * squares / error.dof) * MATERN_SLOPE / field.range)
+    rho = np.reshape(slope_error, (len(error.fields), -1))
+    # even in ln ρ up to the largest, and as much on a form that holds
+    prior = np.c_[np.zeros(len(rho)), np.gradient(np.log(rho[:, 1:]), axis=1) * (rho[:, 1:] <= LARGEST)]
+    prior[0, 0] = prior.sum()
+    with np.errstate(divide="ignore"):
+        likelihood = np.array(likelihood) + np.log(prior.ravel())
     weight = np.exp(np.array(likelihood) - max(likelihood))
     weight /= weight.sum()
     assert np.concatenate([f.weight for f in error.fields]) == pytest.approx(weight, abs=2e-3)
@@ -88,7 +94,8 @@ def test_every_model_is_kriging_by_generalised_least_squares(law):
     assert error.covariance(FAR)[0] == pytest.approx(whole, rel=0.02)
     # ρ is the slope of δ over that of ln f
     reach = error.fields[-1].range
-    assert np.sqrt(error.fields[-1].ratio) * error.noise * MATERN_SLOPE / reach == pytest.approx(SLOPE_ERRORS)
+    units = error.noise * MATERN_SLOPE / reach
+    assert np.sqrt(error.fields[-1].ratio[1:]) * units == pytest.approx(SLOPE_ERRORS)
 
 
 def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
@@ -104,29 +111,26 @@ def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
 
 
 def test_ends_are_those_of_the_average_of_student_distributions(law):
-    """By scanning its distribution; of an interval twice the linearised one, the fit counts twice."""
+    """By scanning its distribution; of an interval twice the linearised one the fit counts twice, of one half
+    as wide the error of the form counts half, too."""
     error, asked = FormError(law), Quantities.values(FAR)
     assert error.chance < RULED_OUT, "so that no end is nearer than that of the form"
     shares = error._shares(asked)
     fit, quantile = np.sum(shares**2, axis=1), stats.t.ppf(0.975, error.dof)
     usual = quantile * error.noise * np.sqrt(fit)
     grid = np.linspace(-30, 30, 60001)[:, None] * usual
-    for stretch in (1.0, 2.0):
+    for stretch in (0.5, 1.0, 2.0):
         below, above = error.ends(asked, 0.95, np.array([stretch * usual] * 2))
         chance = np.zeros_like(grid)
         for field in error.fields:
             middle, added = error._predicted(asked, shares, field)
-            spread = field.noise[:, None] * np.sqrt(stretch**2 * fit + added)
+            spread = field.noise[:, None] * np.sqrt(stretch**2 * fit + min(stretch, 1) ** 2 * added)
             parts = zip(field.weight, middle, spread, strict=True)
             chance += sum(w * stats.t.cdf((grid - m) / s, error.dof) for w, m, s in parts)
         for found, share, side in ((below, 0.025, -1), (above, 0.975, 1)):
             end = side * grid[np.abs(chance - share).argmin(axis=0), 0] / usual[0] * usual
             assert found == pytest.approx(np.maximum(end, stretch * usual), rel=2e-3)
-    half = np.array([0.5 * usual, np.full(2, np.inf)])
-    below, above = error.ends(asked, 0.95, half)
-    assert below == pytest.approx(0.5 * error.ends(asked, 0.95, np.array([usual] * 2))[0]), (
-        "scaled as a whole"
-    )
+    _, above = error.ends(asked, 0.95, np.array([usual, np.full(2, np.inf)]))
     assert np.isinf(above).all(), "an open end stays open"
 
 
@@ -156,6 +160,24 @@ def test_the_level_asked_for_does_not_decide_whether_the_form_is_ruled_out(power
         usual = stats.t.ppf(0.5 + level / 2, error.dof) * error.noise
         halves = np.tile(usual * np.sqrt(np.sum(error._shares(asked) ** 2, axis=1)), (2, 1))
         assert (error.ends(asked, level, halves) / halves < 0.9).any() == ruled_out
+
+
+def test_an_outlier_is_no_error_of_the_form_and_a_bend_is_no_outlier():
+    """The noise around δ is found beside one run that is far off, and beside a bend far above the noise."""
+    noise = np.exp(0.002 * np.random.default_rng(4).standard_normal(N.size))
+    spoilt = losses(N, D) * noise * np.where(np.arange(N.size) == 7, 1.3, 1.0)
+    bent = (1.5 + (1.2 * (N / 1e8) ** -0.6 + 0.9 * (D / 2e9) ** -0.5) ** 0.5) * noise
+    found = {}
+    for name, y, loss in (
+        ("spoilt", spoilt, "huber"),
+        ("squares", spoilt, "squared"),
+        ("bent", bent, "huber"),
+    ):
+        error = FormError(sl.laws.fit("chinchilla", (N, D), y, loss=loss))
+        found[name] = np.sqrt(error.covariance(FAR)[1])
+        assert (error.chance > RULED_OUT) == (name == "bent")
+    assert found["bent"] == pytest.approx(0.002, rel=0.35)
+    assert found["spoilt"] < 0.004 < 0.03 < found["squares"]
 
 
 def test_exact_runs_and_few_runs_are_not_widened():

@@ -106,7 +106,7 @@ def test_three_approaches_agree_on_a_known_surface(fitted):
     best = surface.fit(*runs(0, 0.0)).compute_optimal(1e23, intervals=False).n_params
     for row in found.rows:
         assert row.exponent == pytest.approx(0.37 / 0.72, abs=0.06)
-        assert row.exponent_interval.low < row.exponent < row.exponent_interval.high
+        assert row.exponent_interval.low <= row.exponent <= row.exponent_interval.high
         # parabolas are off by more than their scatter, which their intervals count with
         assert row.exponent_interval.low <= 0.37 / 0.72 <= row.exponent_interval.high
         assert row.n_params_interval.low <= best <= row.n_params_interval.high
@@ -348,13 +348,11 @@ def test_a_plan_costs_no_more_than_it_is_worth(fitted):
     assert not dearer or large.after[-1] < 0.95 * small.after[-1]
 
 
-def test_few_model_sizes_have_no_interval_by_resampling_them():
+def test_envelope_and_parabolas_of_few_model_sizes_have_intervals_that_hold():
     n, c = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 7), np.geomspace(1e19, 1e22, 5)))
     d = c / (6 * n)
     noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(n.size))
-    found = plan.approaches(n, d, losses(n, d) * noise, compute=1e23, draws=20)
-    for row in found.rows[:2]:
-        assert np.isnan([*row.exponent_interval, *row.n_params_interval]).all()
-    surface_row = found.rows[2]
-    assert surface_row.exponent_interval.low < surface_row.exponent < surface_row.exponent_interval.high
-    assert "too few sizes" in found.summary()
+    found = plan.approaches(n, d, losses(n, d) * noise, compute=1e23, draws=40)
+    for row in found.rows:
+        assert row.exponent_interval.low <= 0.37 / 0.72 <= row.exponent_interval.high
+        assert row.exponent_interval.low <= row.exponent <= row.exponent_interval.high

@@ -244,14 +244,12 @@ def test_a_parabola_has_its_vertex_among_the_sizes_or_none():
 
 
 def test_intervals_of_refits_leave_out_those_without_an_optimum():
-    values = np.r_[np.arange(101.0), np.nan]
-    assert hoffmann._quantiles(values, 0.9) == pytest.approx((5.0, 95.0))
-    assert hoffmann._quantiles(values, 0.9, 10.0) == pytest.approx((-5.0, 95.0)), "too high by ten"
-    assert hoffmann._quantiles(values, 0.9, -10.0) == pytest.approx((5.0, 105.0))
-    assert hoffmann._quantiles(values, 0.9, np.nan) == pytest.approx((5.0, 95.0)), "a bias that is not known"
-    assert np.isnan(hoffmann._quantiles(np.array([np.nan]), 0.9)).all()
+    errors = np.r_[np.arange(-40.0, 61.0), np.nan]
+    assert hoffmann._around(7.0, errors, 0.9) == pytest.approx((-48.0, 42.0)), "too high by ten"
+    assert hoffmann._around(7.0, errors + 200, 0.9) == pytest.approx((-248.0, 7.0)), "reaches to the value"
+    assert np.isnan(hoffmann._around(7.0, np.array([np.nan]), 0.9)).all()
     assert hoffmann._ends(sl.laws.Interval(1.0, 2.0), ".3f") == "[1.000, 2.000]"
-    assert hoffmann._ends(sl.laws.Interval(np.nan, np.nan), ".3f") == "[too few sizes]"
+    assert hoffmann._ends(sl.laws.Interval(np.nan, np.nan), ".3f") == "[not determined]"
 
 
 # --- what one more run saves ------------------------------------------------------------

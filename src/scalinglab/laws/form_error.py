@@ -5,7 +5,8 @@ Gaussian field over the logarithms of the sizes (Matérn, ν = 5/2, range ℓ), 
 Its size is ρ, the standard deviation of the slope of δ over the local slope of ln f: how much of a local
 exponent is the form's mistake. Linearised in θ this is universal kriging: for every (ℓ, ρ) a quantity of the
 surface has a Student distribution, and these are averaged by the restricted likelihood of the residuals
-(Patterson and Thompson 1971). Half of the prior is on ρ = 0, a form that holds.
+(Patterson and Thompson 1971). Half of the prior is on ρ = 0, a form that holds; the other half is even in
+ln ρ, up to a third of the slope, and over the ranges ℓ.
 
 Within the runs δ is known as well as the noise allows. Beyond them it continues with the slopes it may have,
 so intervals grow with the distance; those of a surface that follows its form hardly change. Residuals that δ
@@ -23,10 +24,11 @@ import numpy as np
 
 from scalinglab.laws.fitting.diagnostics import independent
 from scalinglab.laws.fitting.solution import Interval, Solution
-from scalinglab.laws.fitting.statistics import level_quantile, mixture_quantile
+from scalinglab.laws.fitting.statistics import HUBER, ROUNDS, level_quantile, mixture_quantile
 
-RANGES = (2.0, 4.0, 8.0)  # ℓ in ln size: one to three and a half decades
-SLOPE_ERRORS = np.array([0.02, 0.04, 0.08, 0.16, 0.32])  # ρ beside 0, which has half of the prior
+RANGES = (2.0, 4.0, 8.0, 16.0)  # ℓ in ln size: one to seven decades
+SLOPE_ERRORS = 0.02 * 2.0 ** np.arange(12)  # ρ beside 0, in units in which all residuals are noise
+LARGEST = 0.32  # of ρ, with the noise that δ leaves
 MOST_POINTS = 300  # beyond, every second, third … in order of size
 FEWEST_SPARE = 1  # points beyond the parameters, below which residuals show nothing
 ROUNDING = 1e-12  # residuals of ln y that are no noise
@@ -101,9 +103,11 @@ class FormError:
         basis, triangle = np.linalg.qr(jacobian[:, self.free] / self.size, mode="complete")
         p = int(self.free.sum())
         self.trend, self.contrasts, self.triangle = basis[:, :p], basis[:, p:], triangle[:p]
-        residuals = np.clip(-problem.residuals(z)[0][rows], -law.delta, law.delta)  # measured − law
-        self.seen = self.contrasts.T @ residuals
         self.dof = len(rows) - p
+        residuals = -problem.residuals(z)[0][rows]  # measured − law
+        self.seen = self.contrasts.T @ residuals
+        if np.isfinite(law.delta) and self.shows:
+            self.seen = self.contrasts.T @ self._without_outliers(residuals)
 
     @property
     def shows(self) -> bool:
@@ -116,7 +120,7 @@ class FormError:
         """The probability that the form errs."""
         return 1 - float(self.fields[0].weight[0]) if self.shows else 0.0
 
-    @cached_property
+    @property
     def noise(self) -> float:
         """Standard deviation of a residual where the form holds."""
         return float(np.sqrt(np.sum(self.seen**2) / self.dof))
@@ -133,22 +137,54 @@ class FormError:
     @cached_property
     def fields(self) -> list[Field]:
         """δ of every range; ρ = 0, which has none, is the first of the first field."""
-        tried, likelihood = [], []
-        for i, reach in enumerate(RANGES):
+        return self._weighed(self.seen)
+
+    def _without_outliers(self, residuals: np.ndarray) -> np.ndarray:
+        """(runs,) residuals with those beyond `HUBER` times the noise around δ drawn in to there.
+
+        Huber's pseudo-values: a residual that its neighbours share is the form's error, however large.
+        """
+        kept = residuals
+        for _ in range(ROUNDS):
+            seen = self.contrasts.T @ kept
+            fields = self._weighed(seen)
+            unexplained = [f.weight @ (1 / (1 + f.ratio[:, None] * f.variance)) for f in fields]
+            left = sum(f.axes @ (u * (f.axes.T @ seen)) for f, u in zip(fields, unexplained, strict=True))
+            explained = kept - self.contrasts @ left
+            most = HUBER * np.sqrt(sum(f.weight @ f.noise**2 for f in fields))
+            kept = explained + np.clip(residuals - explained, -most, most)
+        return kept
+
+    @cached_property
+    def _shapes(self) -> list[tuple[float, np.ndarray, np.ndarray, np.ndarray]]:
+        """Range, covariance, variance and axes of every field."""
+        found = []
+        for reach in RANGES:
             covariance = _matern(self.logs, self.logs, reach) * np.outer(self.unit, self.unit)
             variance, axes = np.linalg.eigh(self.contrasts.T @ covariance @ self.contrasts)
-            variance = np.maximum(variance, 0.0)
-            spread = SLOPE_ERRORS * reach / MATERN_SLOPE
-            ratio = np.r_[[0.0] if i == 0 else [], (spread / self.noise) ** 2]
+            found.append((reach, covariance, np.maximum(variance, 0.0), axes))
+        return found
+
+    def _weighed(self, seen: np.ndarray) -> list[Field]:
+        """The fields with the weights that contrasts `seen` of the residuals give them."""
+        tried, likelihood, prior = [], [], []
+        for reach, covariance, variance, axes in self._shapes:
+            unit = reach / MATERN_SLOPE  # standard deviation of δ of ρ = 1
+            ratio = np.r_[0.0, self.dof / np.sum(seen**2) * (unit * SLOPE_ERRORS) ** 2]
             total = 1 + ratio[:, None] * variance
-            squares = np.sum((axes.T @ self.seen) ** 2 / total, axis=1)
-            prior = np.where(ratio == 0, np.log(len(RANGES) * len(SLOPE_ERRORS)), 0.0)
-            likelihood.append(prior - 0.5 * np.sum(np.log(total), axis=1) - self.dof / 2 * np.log(squares))
-            tried.append((reach, covariance, variance, axes, ratio, np.sqrt(squares / self.dof)))
-        top = max(each.max() for each in likelihood)
-        weights = [np.exp(each - top) for each in likelihood]
-        whole = sum(w.sum() for w in weights)
-        return [Field(*field, w / whole) for field, w in zip(tried, weights, strict=True)]
+            squares = np.sum((axes.T @ seen) ** 2 / total, axis=1)
+            likelihood.append(-0.5 * np.sum(np.log(total), axis=1) - self.dof / 2 * np.log(squares))
+            noise = np.sqrt(squares / self.dof)
+            rho = np.sqrt(ratio[1:]) * noise[1:] / unit
+            even = np.maximum(np.gradient(np.log(rho)), 0.0)  # in ln ρ
+            prior.append(np.r_[0.0, np.where(rho <= LARGEST, even, 0.0)])
+            tried.append((reach, covariance, variance, axes, ratio, noise))
+        share = np.array(prior)
+        share[0, 0] = share.sum()
+        with np.errstate(divide="ignore"):
+            posterior = np.array(likelihood) + np.log(share)
+        weight = np.exp(posterior - posterior.max())
+        return [Field(*field, w) for field, w in zip(tried, weight / weight.sum(), strict=True)]
 
     # --- intervals -----------------------------------------------------------------------------------
 
@@ -190,9 +226,10 @@ class FormError:
         """(2, quantities) how far the ends of the average lie below and above the fitted quantity.
 
         What is uncertain of the parameters is stretched to the interval that assumes the form: the linearised
-        fit knows neither its sides nor, where it is nearly degenerate, its width. No end is nearer than that
-        interval's; where the residuals rule the form out (`RULED_OUT`, whatever the level), than it would be
-        with the noise that δ leaves.
+        fit knows neither its sides nor, where it is nearly degenerate, its width; where that interval is the
+        narrower, what is uncertain of δ shrinks with it. No end is nearer than that interval's; where the
+        residuals rule the form out (`RULED_OUT`, whatever the level), than it would be with the noise that δ
+        leaves.
 
         Args:
             halves: (2, quantities) those of the interval that assumes the form; infinite where it is open.
@@ -209,9 +246,9 @@ class FormError:
         found = []
         for side, half in zip((-1, 1), halves, strict=True):
             stretch = np.where(np.isfinite(half), half, usual) / usual
-            less = np.minimum(stretch, 1.0)
-            spread = noise[:, None] * np.sqrt(np.maximum(fit * stretch**2 + added * less**2, 1e-300))
-            end = side * mixture_quantile(middle * less, spread, weight, self.dof, 0.5 + side * level / 2)
+            scale = np.minimum(stretch, 1.0)
+            spread = noise[:, None] * np.sqrt(np.maximum(fit * stretch**2 + added * scale**2, 1e-300))
+            end = side * mixture_quantile(middle, spread, weight, self.dof, 0.5 + side * level / 2)
             found.append(np.where(np.isfinite(half), np.maximum(end, left * half), half))
         return np.array(found)
 

@@ -98,7 +98,7 @@ class Surface(Shown):
     @cached_property
     def form_error(self) -> FormError:
         """What the form may miss, by how the residuals move together."""
-        return FormError(fit_points(self.law.form, self.law.points, log=self.law.log))
+        return FormError(self.law)
 
     def interval(
         self, *variables: Any, level: float = 0.95, of: str = "law", assume_form: bool = False, **options: Any

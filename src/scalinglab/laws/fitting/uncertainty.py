@@ -260,16 +260,21 @@ def bootstrap(law: Solution, draws: int = 1000, seed: int = 0, scheme: str = "au
         np.add.at(counts, (np.repeat(np.arange(draws), len(labels)), drawn.ravel()), 1)
         problem = replace(problem, count=problem.count * counts[:, which])
     elif scheme == "wild":
-        flips = rng.choice([-1.0, 1.0], size=(draws, len(labels)))[:, which]
-        noise = flips * law.residuals / np.sqrt(np.maximum(1 - leverage(law), 0.05))
-        fitted = law.predict(data.x)
-        y = fitted * np.exp(noise) if law.log else fitted + noise
-        problem = replace(problem, y=y)
+        problem = replace(problem, y=redrawn(law, draws, rng))
     else:
         raise BadInput(f"scheme={scheme!r} must be 'auto', 'resample' or 'wild'")
     found = least_squares.minimise(problem, np.tile(law.coordinates, (draws, 1)), iterations=100)
     values = problem.to_parameters(found.z)
     return Bootstrap(law, values, len(labels), scheme, int(np.sum(~found.converged)))
+
+
+def redrawn(law: Solution, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """(draws, points) the law with residuals of whole runs flipped at random, their leverage corrected."""
+    labels, which = np.unique(law.points.runs, return_inverse=True)
+    flips = rng.choice([-1.0, 1.0], size=(draws, len(labels)))[:, which]
+    noise = flips * law.residuals / np.sqrt(np.maximum(1 - leverage(law), 0.05))
+    fitted = law.predict(law.points.x)
+    return np.asarray(fitted * np.exp(noise) if law.log else fitted + noise)
 
 
 def _cover_sizes(x: np.ndarray, which: np.ndarray) -> bool:

@@ -7,8 +7,9 @@
 Losses at one compute come from each model size's own points, interpolated in ln L against ln C; nothing is
 extrapolated. A parabola is only the first term of the true valley, A e^(-αu) + B e^(βu): where α ≠ β, or the
 sizes tried do not surround the optimum evenly, its vertex is off, and so is a. `parabola_bias` shows it.
-Intervals of 1 and 2 resample model sizes, and are extended by what the approach gets wrong on the surface of
-approach 3 at the sizes tried.
+Intervals of 1 and 2 come from what the approach gets wrong on runs drawn anew at the same sizes: the surface
+of approach 3, with the residuals of whole runs flipped at random. That is its scatter and its bias; where the
+bias is the larger one, the interval lies to one side of the value and ends there.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.estimate import slope
 from scalinglab.laws import surface
+from scalinglab.laws.fitting import uncertainty
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, points_from
 from scalinglab.laws.fitting.solution import Interval
@@ -29,7 +31,7 @@ from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.support.deprecation import renamed_arguments, renamed_fields
 
-FEWEST_TO_RESAMPLE = 10  # model sizes; below, approaches 1 and 2 have no interval
+FEWEST_OPTIMA = 3  # computes at which an optimal size is seen
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def compare(
     Args:
         data: n_params, n_data and loss as arrays, or a table of curves.
         compute: FLOPs at which to compare n_params.
-        runs: the run of each point. Approaches 1 and 2 resample model sizes, approach 3 runs.
+        runs: the run of each point; points of a run are drawn anew together.
         flops_per_param_example: FLOPs of a run divided by n_params · n_data.
         budgets: computes at which to slice; by default those of the data where they are few, else 12
             between the 10th and the 90th percentile, evenly in the log.
@@ -117,63 +119,44 @@ def compare(
         data, x, y, columns=(NAMES, "loss"), arrays=(*NAMES, "loss"), runs=runs, reduce=reduce, **rows
     )
     nan_policy = rows.get("nan_policy", "raise")
-    used = points.check(table.x, table.y, names=NAMES, runs=table.runs, nan_policy=nan_policy)
-    n, d = used.x
-    spent = flops_per_param_example * n * d
+    fitted = surface.fit(*table.x, table.y, runs=table.runs, nan_policy=nan_policy, seed=seed)
+    known = fitted.law.points
+    n, spent = known.x[0], flops_per_param_example * known.x[0] * known.x[1]
     slices = np.asarray(budgets, float) if budgets is not None else default_budgets(spent)
     dense = np.geomspace(slices.min(), slices.max(), 60)
-    rng = np.random.default_rng(seed)
-    fitted = surface.fit(*table.x, table.y, runs=table.runs, nan_policy=nan_policy, seed=seed)
+    optimal = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, level=level)
+    true = np.array([optimal.exponent, np.log(optimal.n_params)])
+    drawn = uncertainty.redrawn(fitted.law, draws, np.random.default_rng(seed))
     found = []
     for name, grid, pick in (("1 envelope", dense, lowest), ("2 parabolas", slices, vertex)):
-        best = np.array([pick(*p) for p in isoflop(n, spent, used.y, grid)])
-        exponent, scale = _line(grid, best)
-        refits = _refits(n, spent, used.y, grid, pick, draws, rng)
-        if len(np.unique(n)) < FEWEST_TO_RESAMPLE:  # resampled sizes would no longer surround the optimum
-            refits = np.full_like(refits, np.nan)
-        bias = _bias(fitted, used.x, grid, pick, compute, flops_per_param_example)
-        sizes = refits[:, 1] + refits[:, 0] * np.log(compute)
-        ends, size_ends = (
-            _quantiles(v, level, off) for v, off in zip((refits[:, 0], sizes), bias, strict=True)
-        )
-        size = float(np.exp(scale + exponent * np.log(compute)))
+        best = np.array([pick(*p) for p in isoflop(n, spent, known.y, grid)])
+        value = _at(compute, *_line(grid, best))
+        off = _refits(n, spent, drawn, grid, pick, compute) - true
+        ends, size_ends = (_around(v, errors, level) for v, errors in zip(value, off.T, strict=True))
+        size = float(np.exp(value[1]))
         examples = compute / flops_per_param_example / size
         size_ends = Interval(*map(float, np.exp(size_ends)))
-        found.append(Approach(name, exponent, ends, size, size_ends, examples, grid, best))
-    optimal = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, level=level)
+        found.append(Approach(name, float(value[0]), ends, size, size_ends, examples, grid, best))
     found.append(Approach(
         "3 surface", *fitted.allocation_exponent(level),
         optimal.n_params, optimal.n_params_interval, optimal.n_data, np.array([]), np.array([]),
     ))  # fmt: skip
-    notes = (*table.notes, *used.notes)
+    notes = (*table.notes, *known.notes)
     return Approaches(float(compute), tuple(found), fitted, notes)
 
 
-def _bias(
-    fitted: Surface, x: np.ndarray, grid: np.ndarray, pick: Callable[[np.ndarray, np.ndarray], float],
-    compute: float, flops_per_param_example: float,
-) -> tuple[float, float]:  # fmt: skip
-    """What an approach adds to a and to ln n_params at a compute, on the surface at the sizes tried."""
-    n, d = x
-    model = isoflop(n, flops_per_param_example * n * d, fitted.predict(n, d), grid)
-    exponent, scale = _line(grid, np.array([pick(*p) for p in model]))
-    true = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, intervals=False)
-    return exponent - true.exponent, scale + exponent * np.log(compute) - np.log(true.n_params)
-
-
-def _quantiles(values: np.ndarray, level: float, bias: float = 0.0) -> Interval:
-    """The interval of refits, with and without the bias where it is known; NaN where there are none."""
-    known = values[np.isfinite(values)]
+def _around(value: float, errors: np.ndarray, level: float) -> Interval:
+    """The interval of what is true, from the errors of the approach on runs drawn anew; NaN without any."""
+    known = errors[np.isfinite(errors)]
     if not len(known):
         return Interval(np.nan, np.nan)
-    low, high = np.quantile(known, [0.5 - level / 2, 0.5 + level / 2])
-    bias = bias if np.isfinite(bias) else 0.0
-    return Interval(float(min(low, low - bias)), float(max(high, high - bias)))
+    low, high = value - np.quantile(known, [0.5 + level / 2, 0.5 - level / 2])
+    return Interval(float(min(low, value)), float(max(high, value)))
 
 
 def _ends(interval: Interval, digits: str) -> str:
     if not np.isfinite(interval.low):
-        return "[too few sizes]"
+        return "[not determined]"
     return f"[{interval.low:{digits}}, {interval.high:{digits}}]"
 
 
@@ -233,7 +216,7 @@ def vertex(n_params: np.ndarray, loss: np.ndarray) -> float:
 def _line(compute: np.ndarray, best: np.ndarray) -> tuple[float, float]:
     """Slope and intercept of ln best against ln compute."""
     known = np.isfinite(best)
-    if known.sum() < 3:
+    if known.sum() < FEWEST_OPTIMA:
         raise BadInput(
             f"an optimal size is seen at {known.sum()} of {len(best)} computes: fewer than three. Give runs "
             "on both sides of the optimum at several computes, or use the surface alone"
@@ -251,20 +234,21 @@ def _slope(compute: np.ndarray, best: np.ndarray) -> float:
 
 
 def _refits(
-    n: np.ndarray, compute: np.ndarray, loss: np.ndarray, grid: np.ndarray,
-    pick: Callable[[np.ndarray, np.ndarray], float], draws: int, rng: np.random.Generator,
+    n: np.ndarray, spent: np.ndarray, losses: np.ndarray, grid: np.ndarray,
+    pick: Callable[[np.ndarray, np.ndarray], float], compute: float,
 ) -> np.ndarray:  # fmt: skip
-    """(draws, 2): slope and intercept with model sizes drawn with replacement."""
-    profile = isoflop(n, compute, loss, grid)
-    sizes = np.unique(n)
-    found = np.full((draws, 2), np.nan)
-    for k in range(draws):
-        chosen = np.unique(rng.choice(sizes, len(sizes)))
-        kept = [(tried, losses, np.isin(tried, chosen)) for tried, losses in profile]
-        best = np.array([pick(tried[keep], losses[keep]) for tried, losses, keep in kept])
-        if np.isfinite(best).sum() >= 3:
-            found[k] = _line(grid, best)
+    """(draws, 2): a and ln n_params at a compute from each of the losses (draws, runs); NaN where unseen."""
+    found = np.full((len(losses), 2), np.nan)
+    for k, loss in enumerate(losses):
+        best = np.array([pick(*p) for p in isoflop(n, spent, loss, grid)])
+        if np.isfinite(best).sum() >= FEWEST_OPTIMA:
+            found[k] = _at(compute, *_line(grid, best))
     return found
+
+
+def _at(compute: float, exponent: float, scale: float) -> np.ndarray:
+    """The exponent, and ln n_params at a compute."""
+    return np.array([exponent, scale + exponent * np.log(compute)])
 
 
 # --- the bias of parabolas -----------------------------------------------------------------------------
