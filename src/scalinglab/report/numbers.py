@@ -17,7 +17,6 @@ from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.figures.style import through_middle
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
-from scalinglab.laws.fitting.data.rows import rises
 from scalinglab.laws.learning_curves.dynamical import Dynamical
 from scalinglab.report.size_law import size_column
 
@@ -123,8 +122,8 @@ class Listed:
     """The runs as a table.
 
     Attributes:
-        table: one row a run: the settings that vary, `checkpoints`, `best` and `last` of `y`, `status`,
-            `diverged_at`.
+        table: one row a run: the settings that vary, `checkpoints`, `best` (of losses and errors) and `last`
+            of `y`, `status`, `diverged_at`.
         y: what was measured, None where nothing was.
         constant: the settings that all runs share.
     """
@@ -142,7 +141,8 @@ def runs_of(curves: Curves) -> Listed:
     table = groups[names].first() if names else pd.DataFrame(index=groups.size().index)
     table["checkpoints"] = groups.size()
     if y is not None:
-        table["best"] = groups[y].max() if rises(y) else groups[y].min()
+        if y in MEASURES:  # of others it is not known whether less is better
+            table["best"] = groups[y].min()
         table["last"] = groups[y].last()
     if "status" in frame:
         table["status"] = groups["status"].last()

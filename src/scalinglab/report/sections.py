@@ -89,8 +89,8 @@ def runs(curves: Curves, limit: int = LISTED) -> Section:
     names = {"diverged_at": "diverged at", "n_params": label("n_params"), "n_data": label("n_data")}
     table = found.table.head(limit)
     if len(curves) == len(curves.runs):  # the best, the last and the only checkpoint are one
-        table = table.drop(columns=["checkpoints", "last"], errors="ignore")
-        names |= {"best": label(found.y or "")}
+        table = table.drop(columns=["checkpoints", "best"], errors="ignore")
+        names |= {"last": label(found.y or "")}
     elif found.y is not None:
         names |= {"best": f"best {label(found.y)}", "last": f"last {label(found.y)}"}
     for seed in filter(is_seed, table.columns):
