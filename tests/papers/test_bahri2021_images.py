@@ -10,7 +10,7 @@ import pytest
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.papers import trained
-from scalinglab.papers.bahri2021 import distributions, images, students
+from scalinglab.papers.bahri2021 import distributions, exponents, images, students
 from scalinglab.train import Setting
 
 SIZES = (128, 256, 512, 1024, 2048)
@@ -214,7 +214,7 @@ def test_sizes_at_which_a_network_guesses_do_not_count(monkeypatch: pytest.Monke
      ({"superclass": [0] * 50 + [1] * 25 + [2] * 25}, 1.5 * np.log(2))],
 )  # fmt: skip
 def test_guessing_knows_how_frequent_classes_are(change: dict[str, Any], loss: float):
-    assert images.guessing({"dataset": "cifar100", **change}) == pytest.approx(loss)
+    assert exponents.guessing({"dataset": "cifar100", **change}) == pytest.approx(loss)
 
 
 def test_svhn_is_trained_where_it_is_here_with_its_own_cnn(monkeypatch: pytest.MonkeyPatch):

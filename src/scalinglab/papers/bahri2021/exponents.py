@@ -23,7 +23,7 @@ there is no exponent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ import numpy as np
 
 from scalinglab import laws
 from scalinglab.curves import Curves
+from scalinglab.data.loading import source_of
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.papers.bahri2021 import linear
@@ -97,6 +98,16 @@ def table(curves: Curves, size: str, y: str, seed: str = "seed") -> tuple[np.nda
     if len(wide) < 2:
         raise BadInput(f"{y} against {size}: {len(wide)} seeds have all sizes, an error needs two or more")
     return wide.columns.to_numpy(float), wide.to_numpy(float)
+
+
+def guessing(setting: Mapping[str, Any]) -> float:
+    """The loss of a network that knows how frequent the classes are and nothing else."""
+    groups = setting.get("superclass") or range(source_of(setting["dataset"]).n_classes)
+    groups = range(20) if groups == "coarse" else groups
+    shares = np.bincount(groups) / len(groups)
+    if setting.get("loss") == "mse":
+        return float(np.mean(shares * (1 - shares)))
+    return float(-np.sum(shares * np.log(shares)))
 
 
 def of_losses(sizes: np.ndarray, losses: np.ndarray, since: int = 0) -> Exponent:

@@ -22,7 +22,6 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.data.loading import source_of
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.papers import trained
@@ -168,7 +167,7 @@ class Scan:
         return self.since < len(self.sizes) - 1
 
     def exponent(self, metric: str = METRICS[0]) -> Exponent:
-        """The exponent of one metric; it means nothing for a network that does not learn."""
+        """The exponent of one metric; of all sizes, and without meaning, where the network does not learn."""
         return exponents.of_losses(self.sizes, self.values[metric], self.since if self.learns else 0)
 
 
@@ -209,7 +208,7 @@ def scans(
         wide = {metric: values.unstack(size) for metric, values in tables.items()}
         sizes = wide["best loss"].columns.to_numpy(float)
         values = {metric: table.to_numpy(float) for metric, table in wide.items()}
-        guesses = np.flatnonzero(values["best loss"].mean(0) >= guessing(base)).tolist()
+        guesses = np.flatnonzero(values["best loss"].mean(0) >= exponents.guessing(base)).tolist()
         found.append(Scan(name, sizes, values, max(guesses, default=-1) + 1))
     best = frame.groupby("run", as_index=False)[["test_loss", "test_error"]].min()
     last = frame.groupby("run", as_index=False).last().merge(best, on="run", suffixes=("", "_best"))
@@ -218,16 +217,6 @@ def scans(
     return found, Curves(
         last[[*(c for c in kept if c in last), *measured]], settings=["task"], source="train"
     )
-
-
-def guessing(setting: Setting) -> float:
-    """The loss of a network that knows how frequent the classes are and nothing else."""
-    groups = setting.get("superclass") or range(source_of(setting["dataset"]).n_classes)
-    groups = range(20) if groups == "coarse" else groups
-    shares = np.bincount(groups) / len(groups)
-    if setting.get("loss") == "mse":
-        return float(np.mean(shares * (1 - shares)))
-    return float(-np.sum(shares * np.log(shares)))
 
 
 def asked(named: dict[str, Setting]) -> dict[str, Setting]:
@@ -283,7 +272,12 @@ def below_one(scan: Scan, alpha: Exponent, symbol: str, network: str, where: str
         f"{scan.name}: {symbol}", alpha.value, alpha.stderr, alpha.n, expected=1.0, relation="<",
         note=f"{name}{where}; the paper: typically 0 < α < 1; {alpha.note}",
     )  # fmt: skip
-    return row if scan.learns else replace(row, measured=None, stderr=None, note="no better than guessing")
+    return row if scan.learns else unlearnt(row)
+
+
+def unlearnt(row: Row) -> Row:
+    """The row without its numbers."""
+    return replace(row, measured=None, stderr=None, note="no better than guessing")
 
 
 def difference(
@@ -303,14 +297,16 @@ def difference(
         relation: None: without a verdict.
         metrics: of a and of b; the last of them for b.
     """
-    since = max(a.since, b.since)
+    learn = a.learns and b.learns
+    since = max(a.since, b.since) if learn else 0
     own, other = exponents.of_several(a.sizes, a.values[metrics[0]], b.values[metrics[-1]], since=since)
     found = exponents.less(own, other)
-    return Row(
+    row = Row(
         quantity, found.value, found.stderr, own.n, expected=None if relation is None else 0.0,
         relation=relation or "=", resolution=0.1 * abs(other.value) if relation == "=" else None,
         note=f"{note}; {own} less {other} on {own.note}",
     )  # fmt: skip
+    return row if learn else unlearnt(row)
 
 
 def differences(quantity: str, a: Scan, b: Scan, note: str, relation: str | None = "=") -> list[Row]:
