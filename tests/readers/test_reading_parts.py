@@ -2,11 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import scalinglab as sl
+from scalinglab.errors import BadInput
 from scalinglab.readers.logs import _standard_settings
+from scalinglab.readers.tables.files import read_file
+from scalinglab.readers.tables.remarks import _is_time
+from scalinglab.readers.tables.runs import _constant_settings, _seen_name, _tell_apart
 from scalinglab.readers.taking import _same, take_in
 
 
@@ -77,3 +82,77 @@ def test_seeds_written_as_text_are_numbers_and_seeds_beyond_64_bits_stay_apart(t
         rows = (f'{100 * 2**k},"{seed:{thousands}}",0.5' for k, seed in enumerate(seeds))
         path.write_text("\n".join(["n_data,seed,test_loss", *rows]))
         assert [int(seed) for seed in sl.read(path).frame["seed"]] == seeds
+
+
+# --- tables ------------------------------------------------------------------------------------------------
+
+
+def test_settings_that_change_are_followed_and_those_that_were_logged_once_are_filled_in():
+    frame = table(learning_rate=[0.1, 0.01, 0.2], width=[2, float("nan"), 4], depth=[1, 1, 2])
+    frame["run"] = ["a", "a", "b"]
+    found, notes = _constant_settings(frame)
+    assert found["current_learning_rate"].tolist() == [0.1, 0.01, 0.2]
+    assert found["learning_rate"].tolist() == [0.1, 0.1, 0.2]
+    assert found["width"].tolist() == [2, 2, 4]
+    assert found["depth"].tolist() == [1, 1, 2]
+    assert notes == [
+        "learning_rate changes within runs: current_learning_rate, and learning_rate its highest"
+    ]
+    momentum, notes = _constant_settings(table(momentum=[0.5, 0.9]).assign(run="a"))
+    assert momentum.columns.tolist() == ["current_momentum", "run"]
+    both = frame.assign(current_learning_rate=1.0)
+    assert _constant_settings(both)[1] == []  # it is followed already
+
+
+@pytest.mark.parametrize(
+    ("theirs", "columns", "name"),
+    [("tokens_seen", [], "tokens"), ("Tok", [], "tokens"), ("D", [], "tokens"), ("images", [], "examples"),
+     ("images", ["examples"], "tokens"), (None, [], "examples")],
+)  # fmt: skip
+def test_data_that_grow_are_tokens_or_examples_by_the_name_of_their_column(theirs, columns, name):
+    names = {"rate": "learning_rate"} | ({theirs: "n_data"} if theirs else {})
+    assert _seen_name(pd.DataFrame(columns=columns), names) == name
+
+
+def test_numbers_that_are_constant_in_every_piece_tell_pieces_of_one_setting_apart():
+    frame = table(step=[1, 2, 1, 2], beta=[0.9, 0.9, 0.8, 0.8], loss=[4, 3, 2, 1], depth=[2, 2, 2, 2])
+    assert _tell_apart(frame, np.zeros(4, int), np.array([0, 0, 1, 1])) == ["beta"]
+    assert _tell_apart(frame, np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1])) == []  # settings differ already
+    assert _tell_apart(frame, np.zeros(4, int), np.arange(4)) == []  # pieces of one row are not curves
+
+
+@pytest.mark.parametrize(
+    ("values", "time"),
+    [
+        (pd.to_datetime(["2026-01-01", "2026-01-01"]), True),
+        (["2026-01-01 10:00", "2026-01-01 10:00"], True),
+        (["2026-01-01", "2026-01-02", "2026-01-03"], True),
+        (["2026-01-01"] * 3, False),  # the date of a data set, say
+        (["cnn", "mlp"], False),
+        ([None, None], False),
+    ],
+)
+def test_times_of_day_and_dates_that_differ_are_no_settings(values, time):
+    assert _is_time(pd.Series(values)) == time
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"n_data": 1, "loss": 3}, {"n_data": 2, "loss": 2}]',
+        '{"data": [{"n_data": 1, "loss": 3}, {"n_data": 2, "loss": 2}], "version": [1], "empty": []}',
+        '{"n_data": {"0": 1, "1": 2}, "loss": {"0": 3, "1": 2}}',
+        '{"n_data": [1, 2], "loss": [3, 2]}',
+    ],
+)
+def test_json_tables_in_every_arrangement(tmp_path: Path, text: str):
+    (tmp_path / "t.json").write_text(text)
+    frame = read_file(tmp_path / "t.json")[0]
+    assert frame[["n_data", "loss"]].to_numpy(float).tolist() == [[1, 3], [2, 2]]
+
+
+@pytest.mark.parametrize("text", ["[]", "[1, 2]", '[{"a": 1}, 2]', "3"])
+def test_json_without_a_table_is_refused(tmp_path: Path, text: str):
+    (tmp_path / "t.json").write_text(text)
+    with pytest.raises(BadInput):
+        sl.read(tmp_path / "t.json")
