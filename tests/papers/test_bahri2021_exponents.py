@@ -115,6 +115,23 @@ def test_differences_that_are_lost_in_noise_have_no_exponent():
     assert exponents.of_differences(SIZES[:5], 1e-3 / SIZES[:5] + noise) is None
     row = exponents.difference_row("α", None, 20, "a note", paper=1.0)
     assert (row.measured, row.verdict) == (None, "cannot tell")
-    found = exponents.of_differences(SIZES[:5], 1 / SIZES[:5] + [0, 0, 0, 0, 1] * noise)
+
+
+def test_sizes_that_are_lost_in_noise_do_not_count():
+    noise = np.random.default_rng(0).standard_normal((20, 7)) * 1e-4 * 8.0 ** np.arange(7)
+    found = exponents.of_differences(SIZES[:7], 1 / SIZES[:7] + noise)  # 0.001 ± 5.9 at the last size
+    alone = exponents.of_differences(SIZES[:5], 1 / SIZES[:5] + noise[:, :5])
     assert found is not None
-    assert found.last == 3  # 0.0039 ± 0.22 at the last size
+    assert alone is not None
+    assert (found.value, found.stderr) == pytest.approx((alone.value, alone.stderr), rel=0.02)
+    assert found.law(SIZES[:4]) == pytest.approx(1 / SIZES[:4], rel=0.05)
+
+
+@pytest.mark.slow
+def test_the_error_of_differences_holds_the_truth_as_often_as_it_says():
+    rng, held = np.random.default_rng(3), 0
+    for _ in range(200):  # each draw has a coefficient of its own
+        own, noise = rng.normal(1, 0.3, (20, 1)), 0.1 * rng.standard_normal((20, len(SIZES)))
+        found = exponents.of_differences(SIZES, own / SIZES + SIZES**-0.5 * noise)
+        held += exponents.difference_row("α", found, 20, "", paper=1.0).verdict != "disagrees"
+    assert 180 <= held <= 198  # 190 expected

@@ -15,10 +15,11 @@ The error comes from refits on resampled seeds (`scalinglab.laws.bootstrap`): th
 their network and their examples, seeds do not. Exponents that are compared share their range, the longest on
 which all of their curves follow one form, and their resampled seeds, so that what a seed adds to both does
 not count: a curve that bends has another exponent on another range. Differences of losses, which may be
-negative for one seed, are averaged before the logarithm is taken, with the same rule for A x^−α and the same
-resampling. Their relative errors grow with size, unlike those of losses, so that each size has the weight of
-its own error, and sizes from the first on whose mean is below two errors do not count. With fewer than three
-there is no exponent.
+negative for one seed, are not fitted in logarithms: A x^−α is fitted to their means by least squares in
+their own units, with errors that follow a power law too, so that sizes where they are lost in noise hardly
+count. To first order α and a curvature are sums of each seed's own differences, which gives their errors; a
+range follows A x^−α if the curvature has 0 inside its 95 % interval. With fewer than three sizes whose mean
+is above two errors there is no exponent.
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ from scalinglab.curves import Curves
 from scalinglab.data.loading import source_of
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
-from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.verdict import Row, mean, quantile
 
 FEWEST = 4  # sizes in a range, one more with a floor
@@ -235,27 +235,54 @@ def of_differences(sizes: np.ndarray, differences: np.ndarray) -> Exponent | Non
 
     None where they are lost in noise.
     """
-    every, seen = sizes, _seen(differences)
-    if seen < 3:
+    error = differences.std(0, ddof=1) / np.sqrt(len(differences))
+    if np.sum(differences.mean(0) > 2 * error) < min(3, len(sizes)):
         return None
-    sizes, differences = sizes[:seen], differences[:, :seen]
-    weights = _weights(differences)
 
     def straight(part: slice) -> bool | None:
-        if len(sizes[part]) <= PURE[1]:
-            return True
-        return True if is_zero(_jackknifed(sizes[part], differences[:, part], weights[part])) else None
+        found = _power(sizes[part], differences[:, part])
+        return True if len(sizes[part]) <= PURE[1] or is_zero(found.curvatures) else None
 
     best = longest(len(sizes), FEWEST, straight)
     first = best.first if best.length else max(len(sizes) - FEWEST, 0)
     part = slice(first, first + best.length if best.length else len(sizes))
-    found = linear.exponent(sizes[part], differences[:, part], resamples=400, weights=weights[part])
-    centre, logs = differences[:, part].mean(0), np.log(sizes[part])
-    level = np.average(np.log(np.abs(centre)) + found.value * logs, weights=weights[part] ** 2)
+    found = _power(sizes[part], differences[:, part])
+    alpha = mean(found.exponents)
     return Exponent(
-        found.value, found.stderr, len(differences), part.start, part.stop - 1, every, bool(best.length),
-        float(np.exp(level)),
+        alpha.value, alpha.stderr, len(differences), part.start, part.stop - 1, sizes, bool(best.length),
+        found.amplitude,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Power:
+    """A x^−α fitted to means of differences; α, whose mean is the fit's, and the curvature of each seed."""
+
+    amplitude: float
+    exponents: np.ndarray
+    curvatures: np.ndarray
+
+
+def _power(sizes: np.ndarray, differences: np.ndarray) -> Power:
+    """Least squares with the error of each mean; what a seed adds by the linearised fit."""
+    from scipy.optimize import least_squares
+
+    centre = differences.mean(0)
+    error = differences.std(0, ddof=1) / np.sqrt(len(differences))
+    error = np.maximum(error, 1e-9 * np.abs(centre).max())  # of differences without scatter
+    middle = np.log(sizes).mean()
+    x = np.log(sizes) - middle
+    error = np.exp(np.polyval(np.polyfit(x, np.log(error), 1), x))  # a power law: fewer weights to estimate
+    start = [np.log(np.average(np.abs(centre), weights=1 / error)), 1.0]
+    steep = ([-np.inf, -10.0], [np.inf, 10.0])
+    level, alpha = least_squares(lambda p: (centre - np.exp(p[0] - p[1] * x)) / error, start, bounds=steep).x
+    law = np.exp(level - alpha * x)
+
+    def coefficients(degree: int) -> np.ndarray:  # (degree + 1, seeds)
+        slopes = (law / error)[:, None] * x[:, None] ** np.arange(degree + 1)
+        return np.asarray(np.linalg.pinv(slopes) @ ((differences - law) / error).T)
+
+    return Power(float(np.exp(level + alpha * middle)), alpha - coefficients(1)[1], coefficients(2)[2])
 
 
 def difference_row(quantity: str, found: Exponent | None, n: int, note: str, **reference: float) -> Row:
@@ -266,31 +293,7 @@ def difference_row(quantity: str, found: Exponent | None, n: int, note: str, **r
     return Row(quantity, None, None, n, note=lost, **reference)  # type: ignore[arg-type]
 
 
-def _seen(differences: np.ndarray) -> int:
-    """Sizes up to the first whose mean is below two standard errors."""
-    error = differences.std(0, ddof=1) / np.sqrt(len(differences))
-    lost = np.flatnonzero(differences.mean(0) < 2 * error)
-    return int(lost[0]) if len(lost) else differences.shape[1]
-
-
-def _weights(differences: np.ndarray) -> np.ndarray:
-    """Weights of a fit to logarithms: 1 over the relative error of the mean at each size, at most 1."""
-    centre, error = np.abs(differences.mean(0)), differences.std(0, ddof=1) / np.sqrt(len(differences))
-    found = centre / np.maximum(error, np.finfo(float).tiny)
-    return np.asarray(found / found.max())
-
-
 def is_zero(coefficients: np.ndarray) -> bool:
     """Whether the mean of these coefficients, one a seed, has 0 inside its 95 % interval."""
     found = mean(coefficients)
     return bool(abs(found.value) <= quantile(found.n) * found.stderr)
-
-
-def _jackknifed(sizes: np.ndarray, differences: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Pseudo-values of the quadratic coefficient of the mean difference, one a seed; NaN: not positive."""
-    total, count = differences.sum(0), len(differences)
-    means = np.concatenate([total[None] / count, (total - differences) / (count - 1)])
-    if not (means > 0).all():
-        return np.full(count, np.nan)
-    found = np.polyfit(np.log(sizes), np.log(means).T, 2, w=weights)[0]
-    return np.asarray(count * found[0] - (count - 1) * found[1:])
