@@ -32,6 +32,7 @@ def varied() -> pd.DataFrame:
             "whole": np.where(step < 300, step, step + 0.5),
             "late": np.where(step < 200, np.nan, step),
             "early": np.where(step < 200, step, np.nan),
+            "count": pd.array([*[pd.NA] * 203, *range(203, ROWS)], dtype="Int64"),  # 29 parts of 7
             "empty": np.nan,
             "flag": step % 2 == 0,
             "note": np.where(step > 100, "text", None),

@@ -435,3 +435,12 @@ def test_the_name_of_a_loss_is_a_setting_of_a_run_and_no_measurement():
     assert Curves(table, settings=["loss"]).frame["loss"].tolist() == ["mse", "cross_entropy"]
     with pytest.raises(BadInput, match="test_error must hold numbers, not 'high'"):
         Curves({"n_data": [10, 20], "test_error": [0.3, "high"]})
+
+
+def test_a_checkpoint_that_stands_twice_is_found_in_rows_of_any_order():
+    rows = {"run": ["a", "b", "a", "b"], "step": [1, 1, 2, 2], "test_error": [0.5, 0.4, 0.3, 0.2]}
+    assert len(Curves(rows)) == 4
+    with pytest.raises(BadInput, match="two rows for the same run"):
+        Curves({**rows, "step": [1, 1, 1, 2]})
+    with pytest.raises(BadInput, match="two rows for the same run"):
+        Curves({**rows, "run": ["a", "a", "b", "b"], "step": [1, 1, 2, 3]})
