@@ -8,7 +8,7 @@ ours have. Students of both are trained, with the same widths.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,12 +80,12 @@ def losses(s: Scale) -> pd.DataFrame:
     return trained.measured(settings, "students on fresh examples", _rows).frame
 
 
-def _rows(settings: Sequence[Mapping[str, Any]]) -> Iterable[list[dict[str, float]]]:
-    """The rows of some students, trained in one stack."""
+def _rows(settings: Sequence[Mapping[str, Any]]) -> Iterator[list[dict[str, float]]]:
+    """The rows of some students, trained in one stack when the first is asked for."""
     from scalinglab.papers.bahri2021.stacks import fresh
 
     if not settings:
-        return []
+        return
     kinds = list(dict.fromkeys((one["dimension"], one["biases"]) for one in settings))
     teachers = [random_teacher(dimension) for dimension, _ in kinds]
     teachers = [one if own[1] else fresh.without_biases(one) for one, own in zip(teachers, kinds)]
@@ -98,8 +98,9 @@ def _rows(settings: Sequence[Mapping[str, Any]]) -> Iterable[list[dict[str, floa
         for one in settings
     ]
     found = fresh.trained_losses(teachers, students, settings[0]["stages"], settings[0]["test_size"])
-    counts = [_parameters(one["dimension"], one["width"]) for one in settings]
-    return [[{**row, "n_params": n} for row in rows] for n, rows in zip(counts, found, strict=True)]
+    for one, rows in zip(settings, found, strict=True):
+        n_params = _parameters(one["dimension"], one["width"])
+        yield [{**row, "n_params": n_params} for row in rows]
 
 
 def _parameters(dimension: int, hidden: int) -> int:
