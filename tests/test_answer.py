@@ -376,6 +376,14 @@ def test_runs_of_nearly_one_size_do_not_show_a_power_law():
     assert sl.answer(table)["power law"].startswith("A power law? Cannot tell")
 
 
+def test_rows_that_may_be_checkpoints_are_doubted():
+    rows = runs(4, 4).assign(step=lambda t: t.tokens / 2e6, model=lambda t: t.params.map("net-{:.0f}".format))
+    assert "--column run=model" in doubts(sl.read(rows))[0]
+    assert not doubts(sl.read(rows, run="model"))
+    shuffled = rows.assign(step=np.random.default_rng(0).permutation(rows.step))
+    assert not doubts(sl.read(shuffled)), "separate runs with their own batch sizes"
+
+
 def test_answers_print_as_sentences():
     found = sl.answer(curve())
     assert str(found) == found.summary()

@@ -1,8 +1,9 @@
-"""Sizes and FLOPs of a table that look as if they were counted in another unit."""
+"""What may be counted otherwise than it was read: sizes and FLOPs in another unit, checkpoints as runs."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE
@@ -13,7 +14,7 @@ OTHER_COUNT = 0.05  # of ln FLOPs, by which a table counts them otherwise
 
 
 def doubts(curves: Curves) -> list[str]:
-    """Notes on sizes and FLOPs that look as if they were counted in another unit."""
+    """Notes on sizes, FLOPs and runs of n_params and n_data that look as if they were counted otherwise."""
     unit = curves.data_unit
     frame = curves.frame.drop_duplicates("run", keep="last")
     n, d = frame["n_params"], frame["n_data"]
@@ -31,4 +32,20 @@ def doubts(curves: Curves) -> list[str]:
                 f"table are {ratio:.3g} times as many: laws surface, plan optimal and plan next take "
                 f"--flops-per-param-example {ratio * FLOPS_PER_PARAM_EXAMPLE:.3g}"
             )
+    if len(frame) == len(curves.frame) and _may_be_checkpoints(frame):
+        named = "model" if "model" in frame and frame["model"].nunique() == n.nunique() else "THEIR_COLUMN"
+        notes.append(
+            "each row counts as a run of its own; if rows of one size are checkpoints of one training, "
+            f"intervals are too narrow: name the column of trainings, as in --column run={named}"
+        )
     return notes
+
+
+def _may_be_checkpoints(frame: pd.DataFrame) -> bool:
+    """Whether rows of one n_params go on in step and data, as those of one training do."""
+    step = next((c for c in ("step", "epoch") if c in frame and frame[c].nunique() > 1), None)
+    if step is None:
+        return False
+    ordered = frame.sort_values(["n_params", step])
+    within = ordered["n_params"].diff() == 0
+    return bool(within.any() and (ordered[[step, "n_data"]].diff()[within] > 0).all(axis=None))
