@@ -45,7 +45,7 @@ RECORD = ROOT / ".mutants"
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.toml"
 PACKAGES = ("curves", "store", "laws", "sweep", "theory", "measure")
 TESTS_ELSEWHERE = {  # tests of a package outside its own folder, mostly of the commands over it
-    "answers": ("test_answer.py", "report/test_report.py"),
+    "answers": ("test_answer.py", "test_answer_words.py", "report/test_report.py"),
     "cli": (
         "test_answer.py", "test_deprecation.py", "data/test_fetch.py", "data/test_tables.py",
         "explanations/test_stored_runs.py", "laws/test_noise.py", "sweep/test_command_line.py",

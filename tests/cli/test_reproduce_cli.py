@@ -31,7 +31,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         made.append((key, scale, str(results), training))
         if key == "one/fig2":
             raise BadInput("needs a GPU")
-        return papers.Reproduction(None, None, (Row("slope", 0.5, 0.1, 3, expected=0.5),))  # type: ignore[arg-type]
+        return papers.Reproduction(None, None, (Row("slope", 0.5, 0.1, 3, expected=0.5),))
 
     monkeypatch.setattr(papers, "entries", lambda: {entry.key: entry for entry in ENTRIES})
     monkeypatch.setattr(papers, "reproduce", reproduce)

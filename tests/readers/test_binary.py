@@ -30,7 +30,7 @@ def read(kind: type[Records], data: bytes, folder: Path) -> tuple[list[bytes], R
     path.write_bytes(data)
     with path.open("rb") as file:
         records = kind(file, passed.append)
-        return list(records), records, sum(passed)  # type: ignore[call-overload]
+        return list(records), records, sum(passed)
 
 
 FORMATS = [(TFRecords, b"", tf_record), (LevelLog, b":W&B\xe1\xbe\x00", level_record)]

@@ -60,7 +60,7 @@ class Known:
 )
 def test_runs_make_a_surface_where_parameters_and_data_vary(columns: dict[str, list[int]], found: bool):
     frame = pd.DataFrame(columns)
-    assert surface_numbers.is_surface(SimpleNamespace(frame=frame)) == found  # type: ignore[arg-type]
+    assert surface_numbers.is_surface(SimpleNamespace(frame=frame)) == found
 
 
 def named(figure: Any, name: str) -> Any:

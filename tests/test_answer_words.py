@@ -1,0 +1,138 @@
+"""Sentences of the answers, on results put in by hand."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scalinglab.answers import curve, words
+from scalinglab.errors import BadInput
+from scalinglab.laws.planning.questions import Bend
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "name", "said"),
+    [
+        (2e7, "parameters", "n_params", "20M parameters"), (128.0, "width", "width", "width 128"),
+        (1e6, "tokens", "tokens", "1M tokens"), (10.4, "examples", "n_data", "10 examples"),
+        (9.6, "examples", "n_data", "9.6 examples"),
+    ],
+)  # fmt: skip
+def test_a_size_in_words(value: float, unit: str, name: str, said: str):
+    assert words.sized(value, unit, name) == said
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What `next_runs` returns, as far as a sentence says it."""
+
+    runs: Any
+    seeds: tuple[int, ...]
+    worth_it: bool = True
+    variables: tuple[str, ...] = ("n_params", "n_data")
+    unit: str = "FLOPs"
+    verdict: str = "worth it: a fifth narrower"
+    quantity: str = ""
+
+
+def test_the_next_runs_are_named_up_to_three_with_their_seeds():
+    runs = np.array([[1e7, 2e8], [2e7, 4e8], [3e7, 6e8], [4e7, 8e8], [5e7, 1e9]])
+    found, said = words.next_sentence(lambda: Planned(runs, (1, 2, 1, 1, 1)), "tokens")
+    assert said == (
+        "Next: 10M parameters on 200M tokens, then 20M parameters on 400M tokens (2 seeds), then 30M "
+        "parameters on 600M tokens, then 2 more. Worth it: a fifth narrower."
+    )
+    assert found is not None
+    assert found.unit == "FLOPs"
+    three = Planned(runs[:3], (1, 1, 1), worth_it=False, verdict="not worth it: too little")
+    said = words.next_sentence(lambda: three, "tokens")[1]
+    assert said.startswith(
+        "Not worth it: too little. The best would be 10M parameters on 200M tokens, then 20M"
+    )
+    assert "more" not in said
+
+
+@pytest.mark.parametrize(("unit", "kept"), [("examples", "examples"), ("width", "")])
+def test_a_cost_is_named_where_sizes_add_up(unit: str, kept: str):
+    one = Planned(np.array([[500.0]]), (1,), variables=("x",), unit="units of x")
+    found, said = words.next_sentence(lambda: one, unit, "width", "1 - accuracy")
+    assert found is not None
+    assert (found.unit, found.quantity) == (kept, "1 - accuracy")
+    assert said.startswith("Next: 500 examples." if kept else "Next: width 500.")
+
+
+def test_no_run_and_no_plan_are_said_too():
+    none = Planned(np.zeros((0, 2)), (), verdict="nothing helps")
+    assert words.next_sentence(lambda: none, "tokens")[1] == "Nothing helps."
+
+    def refused() -> Any:
+        raise BadInput("too few runs. ")
+
+    assert words.next_sentence(refused, "tokens") == (None, "Next run not determined: too few runs.")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(0.1, np.inf, "that these points do not determine"), (0.1, 0.2, "between 0.1 and 0.2"),
+     (0.1001, 0.1002, "of 0.1")],
+)  # fmt: skip
+def test_a_floor_in_words(low: float, high: float, said: str):
+    assert curve._range(low, high) == said
+
+
+def law(y: Any = (4.0, 2.0, 1.0, 0.5), **more: Any) -> Any:
+    usual = {
+        "points": SimpleNamespace(x=np.array([1.0, 2, 4, 8]), y=np.array(y), sizes=4), "unidentified": "",
+        "diagnosis": SimpleNamespace(bent=None, break_at=3000.0), "exponent": 0.5,
+        "parameters": {"scale": 1.0},
+        "parameter_intervals": {"exponent": (0.4, 0.6), "offset": (0.1, 0.2)},
+    }  # fmt: skip
+    return SimpleNamespace(**{**usual, **more})
+
+
+def bend(straight: bool | None, steepens: bool = False) -> Bend:
+    last = 0.7 if steepens else 0.3
+    return Bend(straight, last - 0.5, -1.0, 1.0, 0.5, last, 0.01, "no bend is seen")
+
+
+SCATTER = (1.0, 1.2, 0.9, 1.1)
+
+
+@pytest.mark.parametrize(
+    ("fitted", "bent", "said"),
+    [
+        (law(), "unknown.", "loss falls as the power 0.500 of n_data (95 %: 0.400 to 0.600), if it has no "
+         "floor, which 4 sizes do not show."),
+        (law(parameters={"offset": 0.1}), "unknown.", "0.600), towards a floor between 0.1 and 0.2."),
+        (law(unidentified="three sizes"), "unknown.", "is not determined: three sizes."),
+        (law(SCATTER, unidentified="three sizes"), "unknown.", "loss does not fall with n_data"),
+        (law((1.0,) * 4, unidentified="flat"), "unknown.", "loss does not fall with n_data"),
+        (law(diagnosis=SimpleNamespace(bent="yes", break_at=3000.0)), "unknown.", "near n_data = 3k."),
+        (law(), bend(False, steepens=True), "loss falls faster and faster with n_data"),
+    ],
+)  # fmt: skip
+def test_the_exponent_in_words(fitted: Any, bent: Any, said: str):
+    assert said in curve._exponent(fitted, bent, "loss", "n_data")
+
+
+@pytest.mark.parametrize(
+    ("fitted", "bent", "said"),
+    [
+        (law(), "three sizes.", "Cannot tell: three sizes."),
+        (law(SCATTER, unidentified="flat"), bend(None), "Cannot tell: no fall is seen."),
+        (law(unidentified="flat"), bend(None), "No bend is seen."),
+        (law(), bend(False), "No bend is seen."),
+        (law(parameters={"offset": 0.1}), bend(False), "With a floor, yes. Without one, no bend is seen."),
+        (law(parameters={"offset": 0.1}), bend(True), "No bend is seen."),
+        (law(parameters={"offset": 0.1}), bend(False, steepens=True), "No bend is seen."),
+        (
+            law(parameters={"offset": 0.1}, diagnosis=SimpleNamespace(bent="yes")),
+            bend(False),
+            "No bend is seen.",
+        ),
+    ],
+)
+def test_whether_it_is_a_power_law_in_words(fitted: Any, bent: Any, said: str):
+    assert curve._straight(fitted, bent) == said
