@@ -76,22 +76,19 @@ def pooled_images(dataset: str, pool: int, n_images: int, start: int = 0) -> np.
     return x / x.std()
 
 
-def exponent(
-    sizes: np.ndarray, losses: np.ndarray, *, resamples: int = 200, weights: np.ndarray | None = None
-) -> Estimate:
+def exponent(sizes: np.ndarray, losses: np.ndarray, *, resamples: int = 200) -> Estimate:
     """The slope of log mean loss against log size; its error from resampling whole draws.
 
     Args:
         sizes: (n,).
         losses: (draws, n); sizes of one draw are nested and so not independent, draws are.
-        weights: of each size's logarithm, 1 over its error; equal by default.
     """
     x = np.log(sizes)
     rng = np.random.default_rng(0)
     chosen = rng.integers(len(losses), size=(resamples, len(losses)))
     means = np.concatenate([losses.mean(0)[None], losses[chosen].mean(1)])
     good = (means > 0).all(1)
-    slopes = -np.polyfit(x, np.log(means[good]).T, 1, w=weights)[0]
+    slopes = -np.polyfit(x, np.log(means[good]).T, 1)[0]
     few = np.sqrt(len(losses) / (len(losses) - 1))  # resampled draws spread less than new ones
     return Estimate(float(slopes[0]), float(few * slopes[1:].std(ddof=1)))
 
