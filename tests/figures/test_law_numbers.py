@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 
-from scalinglab.figures import laws, noise
+from scalinglab.figures import laws, noise, results
 from scalinglab.figures.style import MUTED, PALETTE, PlainTicks, colors, panels
 from tests.figures.test_drawn_numbers import bars, estimate, legend, line, search, title
 
@@ -199,3 +199,55 @@ def test_advice_counts_widths_in_the_units_of_the_paper_and_draws_them_to_the_cr
     assert (batch.get_xdata()[0], batch.get_xdata()[-1]) == (pytest.approx(1), pytest.approx(end))
     level = next(d for d in right.lines if d.get_linestyle() == "--")
     assert list(level.get_ydata()) == [1, 1]
+
+
+# --- two recipes, two stages -------------------------------------------------------------------------------
+
+
+def test_two_recipes_are_drawn_to_the_loss_at_which_they_are_compared():
+    axis = panels()[1][0, 0]
+    compute = np.array([1e18, 1e19, 1e18, 1e20])
+    faster = [1, 1, 0, 0]
+    points = SimpleNamespace(x=np.array([compute, faster, np.zeros(4)]), y=np.array([3.0, 2.5, 4.0, 2.0]))
+    found = SimpleNamespace(
+        law=SimpleNamespace(points=points),
+        at=[1e19, 1e21], factor=4.0, low=2.0, high=9.0, level=0.9,
+        predict=lambda x, recipe: 2.0 + 0 * np.asarray(x) + (recipe == "B"),
+    )  # fmt: skip
+    results.speedup(axis, found, x="FLOPs")
+    measured = [(d.get_xdata().tolist(), d.get_ydata().tolist()) for d in axis.lines if d.get_marker() == "o"]
+    assert measured == [([1e18, 1e19], [3.0, 2.5]), ([1e18, 1e20], [4.0, 2.0])]
+    solid, dashed = (
+        [d for d in axis.lines if d.get_linestyle() == style and len(d.get_xdata()) > 2]
+        for style in ("-", "--")
+    )
+    assert [d.get_label() for d in solid] == ["A", "B"]
+    assert [d.get_color() for d in solid] == list(PALETTE[:2])
+    assert [d.get_ydata()[0] for d in solid] == [2.0, 3.0]
+    assert solid[0].get_xdata()[-1] <= 1e19 <= dashed[0].get_xdata()[0]
+    ends = [d.get_xdata()[-1] for d in dashed]
+    assert ends == pytest.approx([1e20, 4e20])  # the middle of the range, and the factor times it
+    gap = next(d for d in axis.lines if len(d.get_xdata()) == 2 and d.get_marker() == "None")
+    assert (list(gap.get_xdata()), list(gap.get_ydata())) == (pytest.approx([1e20, 4e20]), [2.0, 2.0])
+    (bar,) = (c.get_segments()[0] for c in axis.collections if isinstance(c, LineCollection))
+    assert bar[:, 0] == pytest.approx([2e20, 9e20])
+    assert "compute of B over A: 4, 90% 2 … 9" in legend(axis)
+
+
+def test_a_score_is_drawn_against_the_loss_with_its_prediction():
+    axis = panels()[1][0, 0]
+    stage = SimpleNamespace(
+        points=SimpleNamespace(x=np.array([2.0, 3.0, 4.0]), y=np.array([0.1, 0.2, 0.4])),
+        predict=lambda loss: 0.1 * np.asarray(loss), form=SimpleNamespace(name="error_from_loss"),
+    )  # fmt: skip
+    both = SimpleNamespace(
+        score=stage, loss=SimpleNamespace(predict=lambda at: 0 * np.asarray(at) + 1.5),
+        predict=lambda at: 0 * np.asarray(at) + 0.15,
+        interval=lambda at, level: (np.full(1, 0.1), np.full(1, 0.3)) if level == 0.9 else None,
+    )  # fmt: skip
+    results.two_stage(axis, both, at=np.array([1e21]), level=0.9)
+    law = line(axis, "error from loss")
+    assert law.get_ydata() == pytest.approx(0.1 * law.get_xdata())
+    star = next(d for d in axis.lines if d.get_marker() == "*")
+    assert (star.get_xdata()[0], star.get_ydata()[0]) == (1.5, 0.15)
+    assert np.array(bars(axis)).ravel() == pytest.approx([0.1, 0.3])

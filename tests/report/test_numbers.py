@@ -79,7 +79,7 @@ def test_every_run_belongs_to_the_nearest_isoflop_curve():
 def test_a_backtest_counts_what_its_intervals_hold():
     test = surface_numbers.Backtest(
         compute=np.ones(4), measured=np.array([1.0, 2.0, 3.0, 4.0]), predicted=np.full(4, 2.0),
-        low=np.full(4, 1.0), high=np.full(4, 2.5), cheaper=3,
+        low=np.full(4, 1.0), high=np.full(4, 2.0), cheaper=3,
     )  # fmt: skip
     assert test.inside == 0.5
     assert test.error == pytest.approx(np.sqrt(np.mean(np.log([2, 1, 2 / 3, 0.5]) ** 2)))
