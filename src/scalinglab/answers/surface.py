@@ -176,7 +176,7 @@ def _follows(fitted: Surface) -> str:
     if p < BENT:
         return (
             f"Not quite: residuals of {scatter:.2g} % bend with size (p = {p:.1g}), which a sum of two power "
-            "laws does not; the intervals of loss and sizes below allow for it."
+            "laws does not: intervals of loss and sizes below allow for it, those of the exponents do not."
         )
     ends = fitted.parameter_intervals()
     if any(high - low > fitted.parameters[name] for name, (low, high) in ends.items() if name in EXPONENTS):
