@@ -44,15 +44,13 @@ class Scale:
     Attributes:
         datasets: of Figs. 1 and S3, the first of them for the others.
         superclassed, noisy: sets of Fig. 5.
-        base: what all runs share but the data, among it the network.
-        sizes: D.
+        base, sizes: what all runs share but the data, among it the network, and D.
         squared: what MSE changes in `base`; empty: Fig. 1 has cross-entropy alone.
-        widths, width_data: factors on the network, at D = `width_data`.
+        widths, width_data, fewer_data: factors on the network, their D, and that on some sets.
         residual_widths, residual_steps: factors on Wide ResNets of depth 10 that are shown beside the network
             of `base`, and their steps.
         seeds: each with its own network, order and examples.
-        groupings: superclasses of Fig. 5 left by their number.
-        noises: standard deviations of Fig. 5 right.
+        groupings, noises: superclasses of Fig. 5 left by their number, standard deviations of Fig. 5 right.
         grouped_seeds: of the Wide ResNets of Fig. 5 left; 0: `seeds`.
         aspects: depth and width factor of the Wide ResNets of S5.
         aspect_sizes, aspect_base: D there, and the training of Wide ResNets.
@@ -77,6 +75,7 @@ class Scale:
     residual_widths: tuple[float, ...] = ()
     residual_steps: int = 0
     grouped_seeds: int = 0
+    fewer_data: dict[str, int] = field(default_factory=dict)
 
     @property
     def widest(self) -> tuple[int, float]:
@@ -121,7 +120,7 @@ SCALES = {
         (100, 20, 5), (0.0, 1.0, 2.0),
         ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[:6],
         {**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8},
-        DATASETS, (0.25, 0.5, 1.0, 2.0), 1500, 6,
+        DATASETS, (0.25, 0.5, 1.0, 2.0), 1500, 6, {"cifar10": 25_000, "cifar100": 25_000},
     ),
     "paper": Scale(
         DATASETS, "cifar100", "cifar10", WIDE, PAPER_SIZES, (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, {}, 3,
@@ -401,7 +400,9 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     # every width would be compiled by itself, which takes longer than its runs at scale gpu
     base = {**s.base, "n_data": s.width_data} | ({"compile": False} if s.residual_widths else {})
     base |= {"depth": 10} if s.base["model"] == "wide_resnet" else {}
-    parts = [(by_loss(s, base, squared=False), s.widths)]  # with MSE units of narrow CNNs die
+    named = by_loss(s, base, squared=False)  # with MSE units of narrow CNNs die
+    examples = {name: s.fewer_data.get(one["dataset"], s.width_data) for name, one in named.items()}
+    parts = [({name: {**one, "n_data": examples[name]} for name, one in named.items()}, s.widths)]
     if s.residual_widths:
         common = {**s.aspect_base, "depth": 10, "n_data": s.width_data, "steps": s.residual_steps}
         residual = {f"{name}, WRN-10-k": {**common, "dataset": name} for name in usable(s.residual_datasets)}
@@ -414,7 +415,10 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     )  # fmt: skip
     network = s.base["model"].replace("_", " ")
     figure, alphas = draw(found, "resolution-limited in parameters", network, "parameters P")
-    rows = [below_one(*one, "α_P", network, f" at D = {s.width_data}") for one in zip(found, alphas)]
+    rows = [
+        below_one(scan, alpha, "α_P", network, f" at D = {examples.get(scan.name, s.width_data)}")
+        for scan, alpha in zip(found, alphas)
+    ]
     return Reproduction(curves, figure, tuple(rows))
 
 
