@@ -236,7 +236,7 @@ def test_a_store_without_rows_and_one_with_a_damaged_file_get_a_page(tmp_path):
     assert f"cannot be read and are left out: {path.name}" in client(store).get("/").text
 
 
-def test_nobody_writes_and_no_foreign_host_reads(tmp_path):
+def test_no_request_writes_and_no_foreign_host_reads(tmp_path):
     store = Store(tmp_path / "runs")
     write(store, 100, 0)
     before = {path: path.read_bytes() for path in (tmp_path / "runs").rglob("*") if path.is_file()}

@@ -317,7 +317,7 @@ def test_a_width_that_never_fails_has_no_largest_rate():
 
 
 def test_a_table_of_others_gives_the_same_answer(tmp_path):
-    """Nobody declared the noise a setting, and runs that have no name end at their last step."""
+    """The noise is not declared as a setting, and runs without a name end at their last step."""
     curves = family()
     frame = curves.frame.drop(columns="run")
     ends = sl.laws.optimal_noise(curves)

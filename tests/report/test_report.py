@@ -210,7 +210,7 @@ def test_a_measurement_of_another_name_is_drawn_but_no_best_of_it_is_claimed():
     section = sections.learning_curves(curves)
     assert section is not None
     assert [plot.caption for plot in section.plots] == ["Accuracy against step"]
-    assert sections.size_law(curves) is None  # nobody said whether more of it is better
+    assert sections.size_law(curves) is None  # whether more of it is better is not known
     assert "best" not in sl.report.build(curves).split("<script>")[0]
 
 

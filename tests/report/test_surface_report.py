@@ -26,7 +26,7 @@ def sections():
 
 
 @pytest.mark.slow
-def test_an_n_by_d_table_gets_the_sections_a_lead_asks_for(sections):
+def test_an_n_by_d_table_gets_answers_isoflops_frontier_backtest_and_fit(sections):
     assert list(sections) == [
         "The answers", "IsoFLOP curves", "Compute-optimal frontier", "Backtest", "The fit"
     ]  # fmt: skip
@@ -120,7 +120,7 @@ def test_a_public_table_is_reported_with_a_backtest_that_fails_and_says_so():
 @needs_browser
 @pytest.mark.browser
 @pytest.mark.slow
-def test_report_fits_a_telephone_without_errors(tmp_path):
+def test_report_fits_a_narrow_screen_without_errors(tmp_path):
     path = sl.report.write(sl.read(runs(4, 4)), tmp_path / "report.html")
     with Browser() as browser:
         browser.call(

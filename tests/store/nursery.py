@@ -88,7 +88,7 @@ def full_disk(store, setting, limit, until):
 
 
 def read_only(store, setting):
-    """Try to write as somebody who may not."""
+    """Try to write as a user without the permission."""
     from scalinglab.store import StoreError
 
     if os.getuid() == 0:

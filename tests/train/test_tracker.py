@@ -61,7 +61,7 @@ def test_a_norm_that_is_reached_says_stop() -> None:
         Tracker(small(), n_data=64, stop_at_norm=3.0, norms=False)
 
 
-def test_the_network_trains_as_if_nobody_watched() -> None:
+def test_the_network_trains_as_without_a_tracker() -> None:
     watched, alone = small(), small()
     loop(Tracker(watched, n_data=64), watched)
     loop(Tracker(alone, n_data=64, norms=False), alone)
