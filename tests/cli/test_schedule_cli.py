@@ -30,7 +30,7 @@ class Known:
         return self.predict(plan, steps) - 0.1, self.predict(plan, steps) + 0.1
 
     def best_schedule(self, steps: float, warmup: float) -> schedule.Schedule:
-        return schedule.Schedule(np.array([warmup, 100.0, 150.0, steps]), np.array([0.4, 0.2, 0.15, 0.01]))
+        return schedule.Schedule(np.array([warmup, 50.0, 100.0, steps]), np.array([0.4, 0.3, 0.2, 0.01]))
 
     def summary(self) -> str:
         return "a known law"
@@ -91,7 +91,7 @@ def test_the_best_schedule_is_described_by_its_peak_and_its_end(fits):
     said = run("cosine.csv", "--best", "200", "--warmup", "5", "--out", "best.csv").output
     assert "best non-increasing schedule of 200 steps ends at 2.0100" in said
     assert "above half of its peak 0.4 until step 100, 0.01 at the end" in said
-    assert pd.read_csv("best.csv")["rate"].tolist() == [0.4, 0.2, 0.15, 0.01]
+    assert pd.read_csv("best.csv")["rate"].tolist() == [0.4, 0.3, 0.2, 0.01]
     document = json.loads(run("cosine.csv", "--best", "200", "--json").output)
     assert document["best"]["loss"] == pytest.approx(2.01)
     assert document["predictions"] == []

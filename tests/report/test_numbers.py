@@ -1,11 +1,15 @@
 """What the report computes, apart from how it is drawn."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import scalinglab as sl
-from scalinglab.report import numbers, surface_numbers
+from scalinglab.estimate import Estimate
+from scalinglab.report import numbers, reading, sections, surface_numbers
 from scalinglab.report.size_law import size_law_of
 
 
@@ -83,3 +87,56 @@ def test_a_backtest_counts_what_its_intervals_hold():
     )  # fmt: skip
     assert test.inside == 0.5
     assert test.error == pytest.approx(np.sqrt(np.mean(np.log([2, 1, 2 / 3, 0.5]) ** 2)))
+
+
+def test_two_checkpoints_are_a_curve_and_means_over_seeds_are_said_to_be():
+    two = curves(norm=3.0, test_error=0.5).select(step=lambda step: step >= 2)
+    assert numbers.learning_curves_of(two).averaged
+    assert numbers.norm_curves_of(two).averaged
+    assert not numbers.norm_curves_of(two.select(seed=0)).averaged
+
+
+def test_measurements_of_other_names_count_where_they_have_values_and_no_standard_one_does():
+    frame = curves().frame.drop(columns="test_loss").assign(my_loss=1.0, score=2.0, empty=np.nan, lr=0.1)
+    assert numbers.measures(sl.Curves(frame)) == ["my_loss", "score"]
+    assert numbers.measures(sl.Curves(frame.assign(test_error=0.1, train_loss=np.nan))) == ["test_error"]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_power_law_goes_through_the_middle_of_its_points(sign: int):
+    law = numbers.PowerLaw(
+        "γ", np.array([1.0, 100.0]), np.array([2.0, 8.0]), Estimate(0.5, 0.1, 0.3, 0.7), sign
+    )
+    assert law.line == pytest.approx(4 * np.array([10.0**-0.5, 10**0.5]) ** sign)
+
+
+def test_an_interval_is_drawn_to_thirty_times_the_points_at_most():
+    found = size_law_of(curves())
+    open_ends = replace(
+        found, law=SimpleNamespace(predict=lambda x: x, interval=lambda x: (0 * x, np.full_like(x, np.inf)))
+    )
+    sizes, _, low, high = open_ends.curve()
+    means = found.table["mean"]
+    assert (sizes[0], sizes[-1], len(sizes)) == (100, pytest.approx(1600), 60)
+    assert (low[0], high[0]) == (pytest.approx(means.min() / 30), pytest.approx(30 * means.max()))
+
+
+def test_the_section_on_runs_names_what_all_share_and_rounds_sizes_from_a_thousand_on():
+    shared = sections.runs(curves())
+    assert "The same in all: model mlp." in shared.paragraphs
+    assert not any(
+        "The same" in text
+        for text in sections.runs(sl.Curves(curves().frame.drop(columns="model"))).paragraphs
+    )
+    for size, listed in ((999.4, 999.4), (1000.4, 1000.0)):
+        frame = curves().frame.assign(n_data=lambda f, size=size: f["n_data"] / 100 * size)
+        table = sections.runs(sl.Curves(frame)).tables[0][1]
+        assert table["training examples"].min() == pytest.approx(listed)
+
+
+def test_a_collapse_that_does_not_hold_is_said_in_words():
+    assert "do not fall on one master curve" in reading._collapse(
+        SimpleNamespace(holds_from=None), "examples"
+    )
+    held = SimpleNamespace(holds_from=100, extent=lambda unit: f"from 100 {unit} on")
+    assert reading._collapse(held, "tokens").endswith("fall on one master curve from 100 tokens on.")
