@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import math
 import sys
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
@@ -72,3 +74,18 @@ def test_studies_of_coverage_say_what_is_wrong(words, row, said, tmp_path, monke
     except SystemExit as stopped:
         told = str(stopped)
     assert said in told + "".join(capsys.readouterr())
+
+
+def test_no_one_width_holds_growing_and_falling_noise(monkeypatch) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    uneven = importlib.import_module("coverage_parts.uneven_noise")
+    tables = {name: uneven.coverage(growth, 1e5, 30_000) for name, growth in uneven.GROWTH.items()}
+    held = {name: table.sum(axis=0) for name, table in tables.items()}
+    assert all(h[-1] == pytest.approx(1) for h in held.values())  # the widest holds every draw
+    one = int((held["grows"] >= 0.9).argmax())
+    assert uneven.least_coverage(tables, 1.0) == pytest.approx(held["falls"][one], abs=1e-6)
+    # with even noise the error over the scatter is Student's with two degrees of freedom, scaled
+    narrow, wide = ((held["even"] >= share).argmax() for share in (0.9, 0.98))
+    ratio = math.tan(math.pi / 2 * (wide + 1) / 300) / math.tan(math.pi / 2 * (narrow + 1) / 300)
+    assert ratio == pytest.approx(stats.t.ppf(0.99, 2) / stats.t.ppf(0.95, 2), rel=0.1)
+    assert uneven.least_coverage(tables, 2.0) < uneven.least_coverage(tables, 1.0)

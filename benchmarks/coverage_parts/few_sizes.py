@@ -72,11 +72,14 @@ def second_power(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
     return 1 + added / offset(at)
 
 
-def recipes_case(curvature: float, seeds: int = 1, shift: float = 0.0, count: int = 8) -> Callable:
+def recipes_case(
+    curvature: float, seeds: int = 1, shift: float = 0.0, count: int = 8, *, lowest: bool = False
+) -> Callable:
     """The law of the best of seven learning rates a factor of 2 apart, tried at each of `count` sizes.
 
     ln loss = ln law + curvature · (ln rate − best)², with 2 % noise; the best rate falls as size^−shift.
-    Where no rate is better by more than noise the law is that of all runs, and the truth their mean.
+    Where no rate is better by more than noise the law is that of all runs, and the truth their mean. With
+    `lowest` the lowest run of each size is fitted instead.
     """
     size, rate, _ = (
         v.ravel() for v in np.meshgrid(np.geomspace(1e3, 1e5, count), 2.0 ** np.arange(-3, 4), range(seeds))
@@ -90,7 +93,10 @@ def recipes_case(curvature: float, seeds: int = 1, shift: float = 0.0, count: in
 
     def one(rng: np.random.Generator) -> Ends:
         loss = power(size) * np.exp(valley) * gaussian(rng, size.size, 0.02)
-        law = sl.laws.fit("power_law", table.assign(test_loss=loss), x="n_data", y="test_loss")
+        runs = table.assign(test_loss=loss)
+        if lowest:
+            runs = runs.loc[runs.groupby("n_data")["test_loss"].idxmin()]
+        law = sl.laws.fit("power_law", runs, x="n_data", y="test_loss", mixed=lowest)
         everything = len(law.points.y) == size.size
         truth = power(places) * np.exp(valley.mean() if everything else 0.0)
         return *law.interval(places), truth, law.predict(places)
@@ -141,4 +147,8 @@ FEW_SIZES: tuple[tuple[str, Callable[[np.random.Generator], Ends], bool], ...] =
         if assumed or "error" in given
     ),
     *((f"best of 7 rates, {name}", recipes_case(*given), True) for name, *given in VALLEYS),
+    *(
+        (f"lowest of 7 runs, {name}", recipes_case(*given, lowest=True), False)
+        for name, *given in VALLEYS[:5]
+    ),
 )
