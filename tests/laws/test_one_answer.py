@@ -56,8 +56,10 @@ def test_fit_extrapolate_plan_and_python_give_the_same_prediction(table):
     needed = said("plan", "size-for", table, "--target", target)
     assert needed["value"] == pytest.approx(1e6, rel=1e-3)
     gain = said("plan", "gain-from", table, "--factor", "10")
-    before = continuation(frame.n_data, frame.test_error).predict(1e5)[0]
-    assert gain["value"] * before == pytest.approx(target, rel=1e-9)
+    planned_with = continuation(frame.n_data, frame.test_error)
+    assert gain["value"] * planned_with.predict(1e5)[0] == pytest.approx(target, rel=1e-9)
+    ends = np.concatenate(planned_with.interval(1e6))
+    assert ends == pytest.approx([python.low[0], python.high[0]], rel=1e-9)
     command = next(s.command for s in sl.answer(table).statements if s.topic == "next run")
     planned, answered = said(*shlex.split(command)[1:]), sl.answer(table).next_runs
     half = (python.high[0] - python.low[0]) / 2 / target

@@ -343,7 +343,9 @@ def test_a_table_of_sizes_opens_with_the_answers_and_the_prediction_of_extrapola
     curves = sl.read(pd.DataFrame({"n_data": x, "test_error": (0.05 + 3 * x**-0.5) * noise}))
     answers = sections.answers(curves)
     further = sl.laws.extrapolate(x, curves["test_error"], at=1e6)
-    assert f"test_error = {further.mean[0]:.4g}" in " ".join(answers.paragraphs)
+    said = " ".join(answers.paragraphs)
+    assert f"test_error = {further.mean[0]:.4g}" in said
+    assert f"{further.low[0]:.4g} to {further.high[0]:.4g}" in said
     drawn = answers.plots[0].figure.data[-1]
     assert (drawn.x[-1], drawn.y[-1]) == pytest.approx((1e6, further.mean[0]))
     assert '"1M"' in answers.plots[0].figure.to_json()
