@@ -13,8 +13,8 @@ predicted density of y and how often its intervals hold the truth.
 ``--cuts`` from earlier cut-offs of the published curves, each up to twice its range, and those from fewer
 than eight points by whether they still steepen or cover less than three doublings. These are refused; with
 ``--refused`` they are continued and show what their intervals would hold, and what wider ones would if the
-factor was chosen on the other domains. ``--form-errors`` prints how far whole curves are from E + A x^-c, as
-`laws.form_error` measures it. ``--choices`` follows the protocol
+factor was chosen on the other domains. ``--form-errors`` prints how likely it is that E + A x^-c errs, given
+whole curves (`laws.form_error`). ``--choices`` follows the protocol
 (docs/benchmarks/extrapolation-protocol.md): settings of the trend's two constants, chosen with one network
 and one data set left out. A file with further curves in the same columns is scored with ``--curves``.
 """
@@ -164,18 +164,15 @@ def widened(few: pd.DataFrame) -> None:
 
 
 def form_errors(curves: list[Curve]) -> None:
-    """By domain, the mean weight of each size ρ of a smooth error of E + A x^-c on whole curves."""
-    print("share of the local slope by which E + A x^-c errs on whole curves: mean weight of each")
-    print(f"{'':<12}{'curves':>7}" + "".join(f"{rho:>7g}" for rho in (0, *form_error.SLOPE_ERRORS)))
+    """By domain, the mean probability that E + A x^-c errs, given whole curves; a half before."""
+    print("mean probability that E + A x^-c errs, given whole curves (one half before)")
     for domain, title in DOMAINS.items():
         found = []
         for c in (c for c in curves if c.domain == domain):
             x, y = np.append(c.x, c.at), np.append(c.y, c.truth)
             kept = np.unique(np.linspace(0, x.size - 1, 60).round().astype(int))
-            fields = form_error.FormError(sl.laws.fit("power_law_offset", x[kept], y[kept])).fields
-            errs = sum(f.weight[-len(form_error.SLOPE_ERRORS) :] for f in fields)
-            found.append(np.append(fields[0].weight[0], errs))
-        print(f"{title:<12}{len(found):>7}" + "".join(f"{weight:>7.2f}" for weight in np.mean(found, axis=0)))
+            found.append(form_error.FormError(sl.laws.fit("power_law_offset", x[kept], y[kept])).chance)
+        print(f"{title:<12}{len(found):>4} curves: {np.mean(found):.2f}", flush=True)
 
 
 def means(frame: pd.DataFrame, *by: str) -> str:

@@ -58,9 +58,9 @@ def few_case(
 
 
 def smooth_error(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
-    """A smooth error of the form 0.05 + 3 x^-0.4, from the prior that `laws.form_error` has of one."""
+    """A smooth error of the form 0.05 + 3 x^-0.4, over one to three decades, 2 to 32 % of its slope."""
     logs, slope = np.log(at), 0.4 * power(at) / offset(at)
-    reach, share = rng.choice(form_error.RANGES), rng.choice(form_error.SLOPE_ERRORS)
+    reach, share = rng.choice([2.0, 4.0, 8.0]), rng.choice(0.02 * 2 ** np.arange(5))
     spread = share * reach / form_error.MATERN_SLOPE * slope
     covariance = form_error._matern(logs[None], logs[None], reach) * np.outer(spread, spread)
     return np.exp(rng.multivariate_normal(np.zeros(at.size), covariance, method="eigh"))
