@@ -44,13 +44,8 @@ def best_recipes(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]
     if not _differ(score.groupby(size).rank().to_numpy(), size, tried):
         return frame, f"no {told} has a better {y} by more than noise: all {len(frame)} runs count"
     mean = score.groupby([size, tried]).transform("mean")
-    rank = mean.groupby(size).rank("dense").to_numpy()
-    most = pd.Series(rank).groupby(size).transform("max").to_numpy()
-    better = np.isfinite(mean.to_numpy()) & (rank <= np.maximum(FEWEST_RECIPES, np.ceil(most / 2)))
-    expected = _by_other_sizes(_log_cost(frame[y], y), size, tried, _valley(frame, names, varied), better)
-    judged = (most == 1) | pd.Series(np.isfinite(expected)).groupby(size).transform("any").to_numpy()
-    choice = pd.Series(np.where(judged, expected, rank))
-    chosen = (choice <= choice.groupby(size).transform("min")).to_numpy()
+    rank = mean.groupby(size).rank("dense").where(np.isfinite(mean), np.inf).to_numpy()
+    chosen, judged = _chosen(rank, _log_cost(frame[y], y), size, tried, _valley(frame, names, varied))
     kept, by_chance = frame[chosen], frame[chosen & ~judged]
     note = (
         f"at each size the {told} with the best {y}: {len(kept)} of {len(frame)} runs, chosen by those of "
@@ -62,6 +57,25 @@ def best_recipes(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]
             "their noise is not small beside the differences: a second seed tells"
         )
     return kept, note
+
+
+def _chosen(
+    rank: np.ndarray, value: np.ndarray, size: np.ndarray, recipe: np.ndarray, terms: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(runs,) whether a run's recipe is chosen at its size; and whether the other sizes chose there.
+
+    Where these cannot, the recipe of the lowest rank is.
+
+    Args:
+        rank: (runs,) of the recipe among those of its size, from 1; infinite where it diverged.
+        value, size, recipe, terms: as of `_by_other_sizes`.
+    """
+    tried = pd.Series(recipe).groupby(size).transform("nunique").to_numpy()
+    better = np.isfinite(rank) & (rank <= np.maximum(FEWEST_RECIPES, np.ceil(tried / 2)))
+    expected = _by_other_sizes(value, size, recipe, terms, better)
+    judged = (tried == 1) | pd.Series(np.isfinite(expected)).groupby(size).transform("any").to_numpy()
+    choice = pd.Series(np.where(judged, expected, rank))
+    return (choice <= choice.groupby(size).transform("min")).to_numpy(), judged
 
 
 def _log_cost(values: pd.Series, y: str) -> np.ndarray:
