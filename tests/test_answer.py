@@ -335,6 +335,9 @@ def test_the_plan_speaks_of_the_interval_that_was_printed():
 def test_sizes_in_other_units_are_doubted():
     small = runs(4, 4).assign(params=lambda t: t.params / 1e6, tokens=lambda t: t.tokens / 1e9)
     assert "'params (M)'" in doubts(sl.read(small))[0]
+    whole = {"N": [10, 10, 1000, 1000], "D": [1, 100, 1, 100], "loss": [4.5, 3.8, 3.1, 2.3]}
+    assert "only 1k parameters and 100 examples?" in doubts(sl.read(whole))[0]
+    assert not doubts(sl.read(whole | {"D": [1000, 4000, 1000, 4000]})), "a small network"
     counted = runs(4, 4).assign(flops=lambda t: 8.4 * t.params * t.tokens)
     assert "1.4 times as many" in doubts(sl.read(counted))[0]
     assert not doubts(sl.read(runs(4, 4).assign(flops=lambda t: 6 * t.params * t.tokens)))

@@ -512,6 +512,27 @@ def test_a_run_of_too_many_values_keeps_those_with_a_standard_name(tmp_path: Pat
     assert curves["gradient/0"].tolist() == curves["train_loss"].tolist()
 
 
+def test_metrics_left_out_stay_left_out_when_runs_are_joined(monkeypatch):
+    monkeypatch.setattr(reading, "MOST_VALUES", 10)
+    above, below, named = reading.Points(), reading.Points(), reading.Points()
+    for step in range(4):
+        for name in ("loss", "acc", "norm"):  # 12 values
+            below.add(name, step, 1.0)
+        for name in ("norm", "loss"):
+            above.add(name, step, 1.0)
+        for name in ("norm", "train_loss", "test_loss"):
+            named.add(name, step, 1.0)
+    assert named.metrics == ["train_loss", "test_loss"]
+    above.extend(below, "val/{}".format)
+    frame, left_out = above.frame()
+    assert left_out == ["val/norm", "norm"], "one was left out of the second, one of the sum"
+    assert list(frame) == ["step", "loss", "val/acc", "val/loss"]
+    resumed = reading.Points()
+    resumed.add("norm", 0, 1.0)
+    resumed.extend(named)
+    assert resumed.metrics == named.metrics, "half of a metric would look like all of it"
+
+
 def peak(path: Path) -> float:
     """Megabytes of memory that reading takes."""
     tracemalloc.start()

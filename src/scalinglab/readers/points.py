@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -41,7 +42,7 @@ class Points:
         values.append(value)
         self._count += 1
         if self._count > self._most:
-            self._leave_one_out()
+            self._leave_out()
 
     def _begin(self, metric: str) -> tuple[array[int], array[float]]:
         """The place of a metric's values: none for one that was left out."""
@@ -52,26 +53,32 @@ class Points:
             self._values[metric] = begun
         return begun
 
-    def _leave_one_out(self) -> None:
-        unknown = [metric for metric in self._values if standard(metric) == metric]
-        if not unknown:
+    def _leave_out(self) -> None:
+        unknown = [m for m in self._values if measurement(m) is None and bare(m) != "loss"]
+        while self._count > self._most and unknown:
+            self._drop(unknown.pop())
+        if self._count > self._most:
             self._most = math.inf
-            return
-        self._left_out.append(unknown[-1])
-        self._count -= len(self._values.pop(unknown[-1])[0])
 
-    def extend(self, other: Points) -> None:
-        """Add all of another's values."""
-        for metric in other.metrics:
-            self.take(metric, other, metric)
+    def _drop(self, metric: str) -> None:
+        if metric not in self._left_out:
+            self._left_out.append(metric)
+        self._count -= len(self._values.pop(metric, ((),))[0])
 
-    def take(self, name: str, other: Points, metric: str) -> None:
-        """Add another's metric under a name."""
-        steps, values = other._values[metric]
-        mine = self._values.setdefault(name, (array("q"), array("d")))
-        mine[0].extend(steps)
-        mine[1].extend(values)
-        self._count += len(steps)
+    def extend(self, other: Points, rename: Callable[[str], str] = str) -> None:
+        """Add all of another's values, under other names where `rename` gives them.
+
+        What one of the two left out is left out of both: half of a metric would look like all of it.
+        """
+        for metric, (steps, values) in other._values.items():
+            mine = self._values.get(rename(metric)) or self._begin(rename(metric))
+            mine[0].extend(steps)
+            mine[1].extend(values)
+        for metric in other._left_out:
+            self._drop(rename(metric))
+        self._count = sum(len(steps) for steps, _ in self._values.values())
+        if self._count > self._most:
+            self._leave_out()
 
     def diverged(self) -> int | None:
         """The step from which on the loss is not finite, if it ends so; the training's where there is one.

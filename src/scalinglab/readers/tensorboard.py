@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from scalinglab.readers.binary import (
     text,
 )
 from scalinglab.readers.logs import LoggedRun, read_yaml
-from scalinglab.readers.points import Points
 
 PATTERN = "*.tfevents.*"
 _NUMBERS = {5: "<f", 6: "<d"}  # TensorProto: field, how one value is packed
@@ -198,7 +198,7 @@ def join(runs: dict[Path, LoggedRun]) -> list[LoggedRun]:
         if (prefix := _split(folder, run)) is not None:
             if above not in joined:
                 joined[above] = LoggedRun(_above(run.name), status=run.status)
-            joined[above].points.extend(_prefixed(run.points, prefix))
+            joined[above].points.extend(run.points, partial(_prefixed, prefix))
             joined[above].notes += run.notes
             continue
         joined[folder] = run
@@ -220,9 +220,6 @@ def _split(folder: Path, run: LoggedRun) -> str | None:
     return None
 
 
-def _prefixed(points: Points, prefix: str) -> Points:
-    renamed = Points()
-    for metric in points.metrics:
-        short = metric.removeprefix("epoch_").removeprefix("evaluation_").split("_vs_")[0]
-        renamed.take(f"{prefix}/{short}", points, metric)
-    return renamed
+def _prefixed(prefix: str, metric: str) -> str:
+    short = metric.removeprefix("epoch_").removeprefix("evaluation_").split("_vs_")[0]
+    return f"{prefix}/{short}"

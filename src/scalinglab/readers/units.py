@@ -9,7 +9,8 @@ from scalinglab.curves import Curves
 from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.support.words import count
 
-FEWEST = 1e4  # tokens, or parameters with fractions, below which a size may be in a larger unit
+FEWEST = 1e4  # tokens or parameters below which sizes may be in a larger unit
+FEWEST_EXAMPLES = 1e3  # beside as few parameters
 OTHER_COUNT = 0.05  # of ln FLOPs, by which a table counts them otherwise
 
 
@@ -19,7 +20,7 @@ def doubts(curves: Curves) -> list[str]:
     frame = curves.frame.drop_duplicates("run", keep="last")
     n, d = frame["n_params"], frame["n_data"]
     notes = []
-    if d.max() < FEWEST if unit == "tokens" else n.max() < FEWEST and (n % 1).any():
+    if _may_be_in_larger_unit(n, d, unit):
         notes.append(
             f"only {count(n.max())} parameters and {count(d.max())} {unit}? Sizes in millions or billions "
             "have the unit in the name of their column, as in 'params (M)' and 'tokens (B)'"
@@ -39,6 +40,12 @@ def doubts(curves: Curves) -> list[str]:
             f"intervals are too narrow: name the column of trainings, as in --column run={named}"
         )
     return notes
+
+
+def _may_be_in_larger_unit(n: pd.Series, d: pd.Series, unit: str) -> bool:
+    if unit == "tokens":
+        return bool(d.max() < FEWEST)
+    return bool(n.max() < FEWEST and (d.max() < FEWEST_EXAMPLES or (n % 1).any()))
 
 
 def _may_be_checkpoints(frame: pd.DataFrame) -> bool:
