@@ -294,5 +294,11 @@ def test_the_row_that_is_being_written_is_left_out(tmp_path: Path, name: str):
 
 
 def test_a_size_that_does_not_read_as_a_number_is_named():
-    curves = sl.read({"params": ["~19M", "125M", "1.3B"], "n_data": [10, 20, 40], "loss": [3.0, 2.8, 2.5]})
-    assert "params is text: '~19M' does not read as a number" in curves.understood
+    table = {"params": ["~19M", "125M?", "1.3B"], "n_data": [10, 20, 40], "loss": [3.0, 2.8, 2.5]}
+    assert "params is text: '~19M' does not read as a number" in sl.read(table).understood
+    with pytest.raises(BadInput, match=r"table, row 3: params = '30m\?' does not read.*leave it empty"):
+        sl.read(
+            table | {"params": ["n/a", "10m", "30m?"] * 2 + ["19M"], "n_data": range(7), "loss": range(7)}
+        )
+    with pytest.raises(BadInput, match="row 2: n_data = 'about 20' does not"):
+        sl.read(table | {"n_data": ["10", "about 20", "40"]})

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import PROGRESS, SETTING, rename
-from scalinglab.curves.columns import IDENTITY, MEASURES, is_numeric, is_seed, no_number, tidy
+from scalinglab.curves.columns import IDENTITY, MEASURES, is_numeric, is_seed, tidy
 from scalinglab.curves.names import ACCURACY, ERROR, LOSS, aliases, bare, loss_of_perplexity, measurement
 from scalinglab.curves.numbers import POWERS, has_decimal_comma, may_have_decimal_comma, number, numbers
 from scalinglab.errors import BadInput
@@ -58,7 +58,7 @@ class Naming:
         self.notes: list[str] = []
         self._refuse_sizes_as_names(origin)
         self._read_units(columns)
-        self._read_names(set(columns))
+        self._read_names(set(columns), origin)
         self._read_numbers()
         self._read_percent()
         self._read_perplexity()
@@ -108,8 +108,10 @@ class Naming:
         """Whether an ending is a unit: in params_m, but not in params_b beside params_a."""
         return values.max() < MOST_OF_A_UNIT and f"{short}_a" not in self.frame
 
-    def _read_names(self, asked: set[str]) -> None:
+    def _read_names(self, asked: set[str], origin: str) -> None:
         """Give recognised columns their standard names; one that is there already is not replaced."""
+        for size in (c for c in self.frame.columns if c in _COUNTED and self._numbers(c) is None):
+            self._doubt_text(size, origin)
         free = [c for c in self.frame.columns if c not in asked]
         for ours, found in aliases(free).items():
             for theirs in found:
@@ -119,14 +121,28 @@ class Naming:
                 if self._fits(name, theirs):
                     self._rename(theirs, name)
                     break
-                if name in _COUNTED and self._numbers(theirs) is None and self.frame[theirs].notna().any():
-                    wrong = str(no_number(self.frame[theirs]))[:40]
-                    self.notes.append(f"{theirs} is text: {wrong!r} does not read as a number")
+                if name in _COUNTED and self._numbers(theirs) is None:
+                    self._doubt_text(theirs, origin)
         self._read_only_measurement(asked)
         self._read_letters(asked)
         both = {"loss", "test_loss"} <= {*self.frame.columns}
         if both and "loss" not in asked and "train_loss" not in self.frame:
             self._rename("loss", "train_loss")
+
+    def _doubt_text(self, column: str, origin: str) -> None:
+        """Refuse a size in which most values are numbers and some are not; say where all of it is text."""
+        known = self.frame[column].dropna().astype(str)
+        comma = self._has_decimal_comma(column)
+        wrong = known[[number(text, decimal_comma=comma) is None for text in known]]
+        if wrong.empty:
+            return
+        value = wrong.iloc[0][:40]
+        if 2 * len(wrong) < len(known):
+            raise BadInput(
+                f"{origin}, row {wrong.index[0] + 1}: {column} = {value!r} does not read as a number. "
+                "Correct it, leave it empty where it is not known, or rename the column if it is no size"
+            )
+        self.notes.append(f"{column} is text: {value!r} does not read as a number")
 
     def _read_only_measurement(self, asked: set[str]) -> None:
         """An error, loss or accuracy of no named split is that of the test, where nothing else was measured.
