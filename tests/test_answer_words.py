@@ -5,11 +5,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from scalinglab.answers import curve, words
 from scalinglab.errors import BadInput
-from scalinglab.laws.planning.questions import Bend
+from scalinglab.laws.planning.questions import Bend, still_power_law
 
 
 @pytest.mark.parametrize(
@@ -17,7 +18,8 @@ from scalinglab.laws.planning.questions import Bend
     [
         (2e7, "parameters", "n_params", "20M parameters"), (128.0, "width", "width", "width 128"),
         (1e6, "tokens", "tokens", "1M tokens"), (10.4, "examples", "n_data", "10 examples"),
-        (9.6, "examples", "n_data", "9.6 examples"),
+        (4.47, "examples", "n_data", "4 examples"),
+        (9.6, "epochs", "epoch", "9.6 epochs"),
     ],
 )  # fmt: skip
 def test_a_size_in_words(value: float, unit: str, name: str, said: str):
@@ -136,3 +138,9 @@ def test_the_exponent_in_words(fitted: Any, bent: Any, said: str):
 )
 def test_whether_it_is_a_power_law_in_words(fitted: Any, bent: Any, said: str):
     assert curve._straight(fitted, bent) == said
+
+
+def test_the_bend_of_the_answer_is_that_of_its_command():
+    x = np.repeat(np.geomspace(500, 16000, 6), 3)
+    y = (0.03 + 5 * x**-0.5) * np.exp(0.04 * np.random.default_rng(0).standard_normal(18))
+    assert curve._bend(x, y) == still_power_law(pd.DataFrame({"n_data": x, "test_error": y}))

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
+from scalinglab.answers.words import odd_run
+from scalinglab.errors import NotDetermined
 from scalinglab.laws import surface
 from scalinglab.laws.fitting.fit import odd_one
 
@@ -52,3 +54,29 @@ def test_noise_a_break_and_repeats_are_no_odd_points():
     broken = np.where(x < 5e4, (x / 5e4) ** -0.12, (x / 5e4) ** -0.6)
     assert odd_one(sl.laws.fit("power_law_offset", x, broken)) is None
     assert odd_one(sl.laws.fit("power_law_offset", [1e3, 2e3, 4e3, 8e3], [0.4, 0.1, 0.3, 0.2])) is None
+
+
+def test_a_wrong_point_is_named_by_its_columns_in_every_result():
+    x = np.geomspace(1e3, 1e6, 8)
+    table = pd.DataFrame({"n_data": x, "test_error": 0.05 + 3 * x**-0.4})
+    table.loc[3, "test_error"] *= 1.4
+    asked = {"x": "n_data", "y": "test_error"}
+    found = [
+        sl.laws.fit("auto", table, **asked).points,
+        sl.laws.extrapolate(table, at=1e7, **asked),
+        sl.laws.plan.still_power_law(table, **asked),
+        sl.laws.plan.gain_from(table, **asked),
+    ]
+    for each in found:
+        assert "the run at n_data = 19.3k does not follow the others: test_error = " in each.notes[-1]
+
+
+def test_many_runs_outweigh_a_wrong_one():
+    x = np.geomspace(1e3, 1e6, 40)
+    y = (0.05 + 3 * x**-0.4) * np.exp(0.003 * np.random.default_rng(0).standard_normal(40))
+    y[20] *= 1.3
+    law = sl.laws.fit("power_law_offset", x, y)
+    assert "does not follow the others" in odd_run(law, "y")[0]
+    few = sl.laws.fit("power_law_offset", x[::4], y[::4])
+    with pytest.raises(NotDetermined, match="does not follow the others"):
+        odd_run(few, "y")

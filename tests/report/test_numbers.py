@@ -9,6 +9,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.estimate import Estimate
+from scalinglab.laws.fitting.solution import Interval
 from scalinglab.report import numbers, reading, sections, surface_numbers
 from scalinglab.report.size_law import size_law_of
 
@@ -51,13 +52,21 @@ def test_the_table_of_runs():
     assert found.table["last"].tolist() == pytest.approx([0.3, 0.4, 0.15, 0.25, 0.075, 0.175])
 
 
-def test_parameters_of_the_law_of_size():
-    rows = curves().frame
-    found = size_law_of(sl.Curves(rows[rows["seed"] == 0]))
-    table = found.parameters().set_index("parameter")
-    assert table["value"].to_dict() == found.law.parameters
-    assert (table["low"] <= table["value"]).all()
-    assert (table["value"] <= table["high"]).all()
+def test_a_parameter_with_an_open_interval_has_no_number_in_the_table():
+    ends = {"offset": Interval(0.0, np.inf), "exponent": Interval(0.31, 0.52)}
+    table = numbers.parameter_table({"offset": 0.07, "exponent": 0.4, "held": 1.0}, ends)
+    assert table.to_numpy().tolist() == [
+        ["offset", "not determined", "0", "open"], ["exponent", "0.4", "0.31", "0.52"],
+    ]  # fmt: skip
+
+
+def test_a_size_that_does_not_follow_the_others_leaves_no_law():
+    x = np.geomspace(1e6, 1e9, 8)
+    loss = 1.8 + 300 * x**-0.4
+    loss[4] *= 1.4
+    found = size_law_of(sl.Curves(pd.DataFrame({"n_params": x, "loss": loss, "run": np.arange(8)})))
+    assert found.law is None
+    assert "the run at n_params = 51.8M does not follow the others: loss = " in found.problem
 
 
 def test_every_run_belongs_to_the_nearest_isoflop_curve():

@@ -20,10 +20,11 @@ def loss(n: Any, d: Any) -> Any:
 class Known:
     """A surface of nine runs from 6e17 to 6e21 FLOPs whose optimum has n_params = n_data."""
 
-    undetermined: tuple[str, ...] = ("E",)
+    undetermined: tuple[str, ...] = ("E", "A")
     predict = staticmethod(loss)
     law = SimpleNamespace(
-        points=SimpleNamespace(x=np.array([N, D]), y=loss(N, D)), residuals=np.linspace(-0.02, 0.02, 9),
+        points=SimpleNamespace(x=np.array([N, D]), y=loss(N, D), blocked=False),
+        residuals=np.linspace(-0.02, 0.02, 9),
         form=SimpleNamespace(equation="E + A N^-alpha + B D^-beta"),
         parameters={"E": 1.5, "A": 400.0, "alpha": 0.34},
     )  # fmt: skip
@@ -124,10 +125,10 @@ def test_a_backtest_is_said_in_numbers_and_has_failed_below_four_of_five(monkeyp
     high = np.where(np.arange(5) < held, measured + 0.1, measured - 0.01)
     test = Backtest(6e21 * np.arange(5, 0, -1), measured, 1.01 * measured, measured - 0.2, high, 7)
     monkeypatch.setattr(surface_sections, "backtest", lambda _: test)
-    section = surface_sections.the_backtest(SimpleNamespace(surface=Known(), y="loss"))
+    section = surface_sections.the_backtest(SimpleNamespace(surface=Known(), y="loss"), "tokens")
     (said,) = section.paragraphs
     assert "The 5 points of more than a tenth" in said
-    assert "fitted to the 7 cheaper runs alone: off by 1 % (root mean square)" in said
+    assert "fitted to the 7 cheaper ones alone: off by 1 % (root mean square)" in said
     assert f"hold {20 * held} % of them" in said
     assert ("too few" in said) == failed
     drawn = named(section.plots[0].figure, "predicted, 95 %")
@@ -140,11 +141,12 @@ def test_the_fit_lists_what_is_determined_and_draws_residuals_in_percent():
     section = surface_sections.the_fit(Known(), "tokens")
     ((_, table),) = section.tables
     assert table.to_numpy().tolist() == [
-        ["E", "not determined", "open", "open"], ["A", "400", "300", "open"], ["alpha", "0.34", "0.3", "0.4"],
+        ["E", "not determined", "open", "open"], ["A", "not determined", "300", "open"],
+        ["alpha", "0.34", "0.3", "0.4"],
     ]  # fmt: skip
     assert section.paragraphs == [
         "L = E + A N^-alpha + B D^-beta, N parameters and D tokens, fitted to 9 points. "
-        "These runs do not determine E."
+        "These runs do not determine E, A."
     ]
     drawn = section.plots[0].figure
     assert drawn.data[0].y.tolist() == pytest.approx(np.linspace(-2, 2, 9).tolist())

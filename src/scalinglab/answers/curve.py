@@ -8,9 +8,9 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.answers.result import Answers, Statement
-from scalinglab.answers.words import FURTHER, finite, next_sentence, sentence, sized
+from scalinglab.answers.words import FURTHER, finite, next_sentence, odd_run, sentence, sized
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
+from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data import rising
@@ -41,13 +41,12 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
     law: Law | None = None
     further: Extrapolation | None = None
     planned: NextRuns | None = None
-    shown = y
+    shown, notes = y, table.notes
     try:
         if rising.is_complement(sizes, values, (x, y)):
             values, shown = 1 - values, f"1 - {y}"
         fitted = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
-        if odd := fitting.odd_one(fitted):
-            raise NotDetermined(odd.sentence(shown, x=x))
+        notes = (*notes, *odd_run(fitted, shown, x=x))
         law, bend = fitted, _bend(sizes, values)
         said.append(Statement("exponent", _exponent(law, bend, shown, x), f"scalinglab laws fit {asked}"))
         straight = f"A power law? {_straight(law, bend)}"
@@ -82,15 +81,13 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
         f"A compute-optimal model needs runs in which {missing} varies, {'on its own' if varies else 'too'}.",
         "scalinglab plan optimal --help",
     ))  # fmt: skip
-    return Answers(tuple(said), x, y, law, extrapolation=further, next_runs=planned, notes=table.notes)
+    return Answers(tuple(said), x, y, law, extrapolation=further, next_runs=planned, notes=notes)
 
 
 def _bend(sizes: np.ndarray, values: np.ndarray) -> questions.Bend | str:
-    """Whether the means of the sizes lie on a straight line in logarithms, or why that cannot be said."""
-    each, which = np.unique(sizes, return_inverse=True)
-    means = np.exp(np.bincount(which, np.log(values)) / np.bincount(which))
+    """Whether the runs lie on a straight line in logarithms, or why that cannot be said."""
     try:
-        return questions.still_power_law(each, means)
+        return questions.still_power_law(sizes, values)
     except BadInput as reason:
         return sentence(reason)
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 
 import numpy as np
 from scipy import stats
 
 from scalinglab.answers.result import Answers, Statement
-from scalinglab.answers.words import FURTHER, finite, next_sentence, sentence
+from scalinglab.answers.words import FURTHER, finite, in_units, next_sentence, odd_run
 from scalinglab.curves import Curves
 from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Table, points_of
-from scalinglab.laws.fitting.fit import odd_one
 from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, WIDE, Optimal
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import Surface
@@ -54,7 +52,7 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
     except ScalinglabError as reason:
         curve = _longest_curve(table)
         one = f"scalinglab answer {place} {curve} {asked}" if curve else report
-        said.append(Statement("exponent", f"Not determined: {_in_units(reason, unit)}", one))
+        said.append(Statement("exponent", f"Not determined: {in_units(reason, unit)}", one))
         return Answers(tuple(said), "n_params, n_data", y, notes=notes)
     said.append(Statement("exponent", _exponents(fitted, y, unit), more))
     said.append(Statement("power law", f"A power law? {_follows(fitted)}", report))
@@ -71,7 +69,7 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
         )
     except NotDetermined as reason:
         text = "Add runs first, as the sentence above says."
-        said.append(Statement("compute-optimal", f"Not determined: {_in_units(reason, unit)}", more))
+        said.append(Statement("compute-optimal", f"Not determined: {in_units(reason, unit)}", more))
     budget = f"--budget {spent.max():.2g} --compute {target:.3g}"
     said.append(Statement("next run", text, f"scalinglab plan next {chosen} {budget}"))
     return Answers(tuple(said), "n_params, n_data", y, fitted.law, fitted, None, optimal, runs, notes)
@@ -86,18 +84,7 @@ def _fitted(table: Table, spent: np.ndarray, y: str, unit: str) -> tuple[Surface
             "one, such as 1 - accuracy"
         )
     fitted = fit_surface(*table.x, table.y, runs=table.runs)
-    odd = odd_one(fitted.law)
-    if odd is None:
-        return fitted, []
-    wrong = odd.sentence(y, n_params="parameters", n_data=unit)
-    if fitted.method == "profile":  # many runs outweigh one
-        raise NotDetermined(wrong)
-    return fitted, [wrong]
-
-
-def _in_units(reason: Exception, unit: str) -> str:
-    """What an error says, of parameters and tokens instead of columns."""
-    return re.sub(r"\bn_data\b", unit, re.sub(r"\bn_params\b", "parameters", sentence(reason)))
+    return fitted, odd_run(fitted.law, y, n_params="parameters", n_data=unit)
 
 
 def _longest_curve(table: Table) -> str:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.data.from_curves import Table
+from scalinglab.laws.fitting.fit import odd_one
+from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.planning.next_runs import NextRuns
+from scalinglab.laws.surface import MANY
 from scalinglab.support.words import count, counted
 
+WHOLE = ("parameters", "examples", "tokens", "steps")  # counts
 ADD_UP = ("examples", "tokens", "FLOPs", "steps", "epochs")  # costs; sizes of networks are none
 FURTHER = 10.0  # how many times beyond the data the answers look
 MOST_NAMED = 3  # runs of a plan that a sentence names
@@ -26,6 +31,26 @@ def finite(table: Table, y: str) -> tuple[Table, str]:
         raise BadInput(f"no run has a finite {y}: name another column with y= (--y)")
     lost = {*table.runs} - {*table.runs[known]}
     return table.keep(known), f" Left out: {counted(len(lost), 'run')} without a finite {y}."
+
+
+def odd_run(law: Law, y: str, **names: str) -> list[str]:
+    """A note on the run that does not follow the others.
+
+    Raises:
+        NotDetermined: the others are too few to outweigh it.
+    """
+    odd = odd_one(law)
+    if odd is None:
+        return []
+    wrong = odd.sentence(y, **names)
+    if len(np.unique(law.points.runs)) < MANY * len(law.form.parameters):
+        raise NotDetermined(wrong)
+    return [wrong]
+
+
+def in_units(reason: Exception | str, unit: str) -> str:
+    """What an error says of the columns n_params and n_data, of parameters and tokens."""
+    return re.sub(r"\bn_data\b", unit, re.sub(r"\bn_params\b", "parameters", sentence(reason)))
 
 
 def next_sentence(
@@ -63,11 +88,11 @@ def next_sentence(
 
 def sized(value: float, unit: str, name: str) -> str:
     """20M parameters; width 128."""
-    said = count(round(value) if value > 10 else value)
+    said = count(round(value) if value > 10 or (unit in WHOLE and value >= 1) else value)
     return f"{name} {said}" if unit == name and unit not in ADD_UP else f"{said} {unit}"
 
 
-def sentence(reason: Exception) -> str:
+def sentence(reason: Exception | str) -> str:
     """What an error says, with one full stop."""
     text = str(reason).strip().rstrip(".")
     return f"{text}."

@@ -28,7 +28,7 @@ from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.solution import Interval
+from scalinglab.laws.fitting.solution import Interval, open_ended
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.fitting.uncertainty import Bootstrap
 from scalinglab.laws.form_error import FormError, Quantities
@@ -156,8 +156,7 @@ class Surface(Shown):
     @cached_property
     def undetermined(self) -> tuple[str, ...]:
         """The parameters whose 95 % interval is open: their fitted values mean nothing."""
-        ends = self.parameter_intervals()
-        return tuple(n for n, (low, high) in ends.items() if not np.isfinite([low, high]).all())
+        return open_ended(self.parameter_intervals())
 
     @property
     def errors(self) -> dict[str, float]:
@@ -420,10 +419,7 @@ def fit(
         table = points_from((sizes, loss), None, None, runs=runs, **rows)
     options = {"starts": 8, **options}
     threshold = _threshold(delta, chosen, table.y, table.runs)
-    law = fit_form(
-        chosen, tuple(table.x), table.y, delta=threshold, runs=table.runs, bounds=bounds, **options
-    )
-    law = replace(law, points=replace(law.points, notes=(*table.notes, *law.points.notes)))
+    law = fit_form(chosen, replace(table, x=tuple(table.x)), delta=threshold, bounds=bounds, **options)
     if not (law.form.held or law.form.tied or law.form.zeros):
         _two_dimensional(law.points.x, chosen.variables)
     return Surface(law, seed)

@@ -17,6 +17,7 @@ from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.figures.style import through_middle
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
+from scalinglab.laws.fitting.solution import Interval, open_ended
 from scalinglab.laws.learning_curves.dynamical import Dynamical
 from scalinglab.report.size_law import size_column
 
@@ -150,6 +151,17 @@ def runs_of(curves: Curves) -> Listed:
         table["diverged_at"] = groups["diverged_at"].first()
     constant = {c: frame[c].iloc[0] for c in curves.setting_columns if c not in names}
     return Listed(table.reset_index(drop=True).sort_values(names, kind="stable"), y, constant)
+
+
+def parameter_table(values: Mapping[str, float], intervals: Mapping[str, Interval]) -> pd.DataFrame:
+    """The parameters of a law with their 95 % intervals; in words where an interval is open."""
+    lost = open_ended(intervals)
+    rows = [
+        (name, "not determined" if name in lost else f"{values[name]:.4g}",
+         *(f"{end:.4g}" if np.isfinite(end) else "open" for end in ends))
+        for name, ends in intervals.items() if name in values
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["parameter", "value", "95 % from", "to"])
 
 
 # --- dynamical laws ------------------------------------------------------------------------------------

@@ -133,7 +133,6 @@ def size_law(curves: Curves) -> Section | None:
     grid, values, low, high = found.curve()
     band(figure, grid, low, high)
     line(figure, grid, values, f"{law.form.equation}")
-    fitted = found.parameters().set_axis(["parameter", "value", "95 % from", "to"], axis="columns")
     said = ["The best checkpoint of every run, averaged over runs of the same size."]
     if found.lost:
         said.append(f"{found.lost} of {found.runs} runs have no {label(y)} and are left out.")
@@ -143,12 +142,12 @@ def size_law(curves: Curves) -> Section | None:
         said.append(f"At each size the {', '.join(map(label, found.others))} with the lowest mean counts.")
     if law.unidentified:
         said.append(f"The exponent is not determined by these points: {law.unidentified}.")
-    said += law.diagnosis.sentences
+    said += [*law.diagnosis.sentences, *(f"Note: {note}." for note in law.points.notes)]
     plots = [Plot(finish(legend_above(figure)), f"{title}, with the fitted law and its 95 % interval.")]
     listed = "The points" if len(table) <= LISTED else f"The points, the first {LISTED} of {len(table)}"
     tables = [(listed, table.head(LISTED))]
     if law.diagnosis.bent is None:  # else these are not the parameters of this curve
-        tables.insert(0, ("The law", fitted))
+        tables.insert(0, ("The law", numbers.parameter_table(law.parameters, law.parameter_intervals)))
     return Section(title, said, plots, tables)
 
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from scalinglab.answers.words import odd_run
 from scalinglab.curves import Curves, is_seed
 from scalinglab.curves.columns import MEASURES, varying_within
 from scalinglab.errors import BadInput
+from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.fitting.fit import automatic, fit
 from scalinglab.laws.fitting.law import Law
 
@@ -36,13 +38,6 @@ class SizeLaw:
     runs: int
     lost: int
     diverged: int
-
-    def parameters(self) -> pd.DataFrame:
-        """One row a parameter of the law: `parameter`, `value`, `low` and `high` of its 95 % interval."""
-        assert self.law is not None
-        ends = self.law.parameter_intervals
-        rows = [(name, value, *ends[name]) for name, value in self.law.parameters.items()]
-        return pd.DataFrame(rows, columns=["parameter", "value", "low", "high"])
 
     def curve(self, points: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Sizes, and the law with the ends of its 95 % interval there; open ends are cut off."""
@@ -86,11 +81,12 @@ def size_law_of(curves: Curves) -> SizeLaw | None:
         # every run counts, as in `laws fit`: a mean of means would hide how many stand behind it
         chosen = best.frame.merge(table[[by, *others]], on=[by, *others])
         sizes, values = (chosen[name].to_numpy(float) for name in (by, y))
-        law = fit(automatic(sizes), sizes, values)
+        law = fit(automatic(sizes), Table(sizes, values, None, None, names=(by,), measured=y))
+        odd_run(law, y, x=by)  # refuses what the answers refuse
         if law.dof < 1:
             problem, law = law.unidentified, None
     except BadInput as reason:
-        problem = str(reason)
+        problem, law = str(reason), None
     diverged = {*curves.frame.loc[curves.has_diverged, "run"]} & {*best.runs}
     lost = len(curves.runs) - len(best.runs)
     return SizeLaw(by, y, table, others, law, problem, len(curves.runs), lost, len(diverged))

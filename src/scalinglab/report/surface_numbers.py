@@ -103,7 +103,7 @@ class Backtest:
 
     Attributes:
         compute, measured, predicted, low, high: of every run that was held back, (runs,).
-        cheaper: how many runs the prediction was made from.
+        cheaper: how many points the prediction was made from.
     """
 
     compute: np.ndarray
@@ -134,14 +134,18 @@ def backtest(fitted: Surface) -> Backtest:
     )
     if early.undetermined:
         raise BadInput(
-            f"the {int((~late).sum())} cheaper runs do not determine {', '.join(early.undetermined)}"
+            f"the {int((~late).sum())} cheaper points do not determine {', '.join(early.undetermined)}"
         )
     low, high = early.interval(n[late], d[late])
     predicted = np.asarray(early.predict(n[late], d[late]))
-    cheaper = len(np.unique(data.runs[~late]))
     # of a single run: its scatter is added in quadrature, in logarithms
     scatter = level_quantile(0.95, early.law.dof) * early.law.residual_std
     down, up = (np.hypot(np.log(end / predicted), scatter) for end in (low, high))
     return Backtest(
-        total[late], data.y[late], predicted, predicted * np.exp(-down), predicted * np.exp(up), cheaper
+        total[late],
+        data.y[late],
+        predicted,
+        predicted * np.exp(-down),
+        predicted * np.exp(up),
+        int((~late).sum()),
     )

@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.answers import Answers, answer
+from scalinglab.answers.words import in_units
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures.style import INK, PALETTE
 from scalinglab.laws.fitting.data.from_curves import points_of
 from scalinglab.laws.optimum import WIDE
 from scalinglab.laws.surface import Surface
+from scalinglab.report.numbers import parameter_table
 from scalinglab.report.page import Plot, Section
 from scalinglab.report.plots import band, canvas, finish, label, legend_above, line, points, shades
 from scalinglab.report.surface_numbers import (
@@ -48,7 +50,7 @@ def of_runs(curves: Curves) -> list[Section]:
     if found.surface is None:
         return [*sections, the_losses(curves, found.y, unit)]
     sections.append(isoflops(found.surface, found.y, unit))
-    sections.extend(filter(None, [the_frontier(found.surface, found.y, unit), the_backtest(found)]))
+    sections.extend(filter(None, [the_frontier(found.surface, found.y, unit), the_backtest(found, unit)]))
     sections.append(the_fit(found.surface, unit))
     return sections
 
@@ -78,12 +80,12 @@ def isoflops(fitted: Surface, y: str, unit: str) -> Section:
             points(figure, each.n_params, each.loss, name=name, color=shade)
         line(figure, each.sizes, each.fitted, "fit" if has_runs else name, shade, legend=not has_runs)
     said = [
-        f"Points are runs, coloured by the nearest of {len(found)} computes; lines are the fitted surface "
-        "at that compute."
+        f"Points are {_points(fitted)}, coloured by the nearest of {len(found)} computes; lines are the "
+        "fitted surface at that compute."
     ]
     best, reason = minima_of(fitted)
     if best is None:
-        said.append(f"No minimum is marked: {reason}.")
+        said.append(f"No minimum is marked: {in_units(reason, unit)}")
     else:
         figure.add_scatter(
             x=best.n_params, y=best.loss, mode="markers", name="minimum",
@@ -108,7 +110,7 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
         found = frontier(fitted)
         table = frontier_table(fitted, found)
     except ScalinglabError as reason:
-        return Section(title, [f"Not determined: {reason}."])
+        return Section(title, [f"Not determined: {in_units(reason, unit)}"])
     inside = found.beyond <= 1
     size, loss = canvas("compute", "n_params"), canvas("compute", y)
     size.update_yaxes(title_text="optimal parameters")
@@ -119,7 +121,7 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
         band(figure, found.compute, low, high, color)
         line(figure, found.compute[inside], value[inside], "within the runs", color)
         line(figure, found.compute[~inside], value[~inside], "beyond them", color, dash="dash")
-    points(loss, spent(fitted), fitted.law.points.y, name="runs", color="#9aa1ad")
+    points(loss, spent(fitted), fitted.law.points.y, name=_points(fitted), color="#9aa1ad")
     rows = table.to_dict("records")
     shown = pd.DataFrame({
         "compute (FLOPs)": [f"{c:.0e}" for c in table["compute"]],
@@ -143,6 +145,11 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
     return Section(title, [said], plots, [("Compute-optimal models, with 95 % intervals", shown, table)])
 
 
+def _points(fitted: Surface) -> str:
+    """What the points of a surface are."""
+    return "checkpoints" if fitted.law.points.blocked else "runs"
+
+
 def _range(row: dict[str, float], name: str) -> str:
     low, high = count(row[f"{name}_low"]), count(row[f"{name}_high"])
     return f"{count(row[name])} [{low}, {high}]" if _known(row, name) else f"{low} to {high}"
@@ -156,14 +163,16 @@ def _known(row: dict[str, float], name: str) -> bool:
 # --- backtest ------------------------------------------------------------------------------------------
 
 
-def the_backtest(found: Answers) -> Section:
+def the_backtest(found: Answers, unit: str) -> Section:
     """Measured against predicted for the runs that were held back."""
     title = "Backtest"
     assert found.surface is not None
     try:
         test = backtest(found.surface)
     except ScalinglabError as reason:
-        return Section(title, [f"The largest runs cannot be predicted from the others: {reason}."])
+        return Section(
+            title, [f"The largest runs cannot be predicted from the others: {in_units(reason, unit)}"]
+        )
     figure = canvas("compute", found.y)
     order = np.argsort(test.compute)
     figure.add_scatter(
@@ -175,7 +184,7 @@ def the_backtest(found: Answers) -> Section:
     points(figure, test.compute, test.measured, name="measured")
     said = (
         f"The {len(test.measured)} points of more than a tenth of the largest compute, predicted by a "
-        f"surface fitted to the {test.cheaper} cheaper runs alone: off by {100 * test.error:.2g} % (root "
+        f"surface fitted to the {test.cheaper} cheaper ones alone: off by {100 * test.error:.2g} % (root "
         f"mean square); the 95 % intervals hold {100 * test.inside:.0f} % of them."
     )
     if test.inside < ENOUGH:
@@ -200,12 +209,7 @@ def the_fit(fitted: Surface, unit: str) -> Section:
         text=[f"{count(v)} parameters" for v in n], hovertemplate="%{text}: %{y:.2g} %<extra></extra>",
     )  # fmt: skip
     figure.update_layout(showlegend=False)
-    rows = [
-        (name, "not determined" if name in fitted.undetermined else f"{law.parameters[name]:.4g}",
-         *(f"{end:.4g}" if np.isfinite(end) else "open" for end in (low, high)))
-        for name, (low, high) in fitted.parameter_intervals().items()
-    ]  # fmt: skip
-    table = pd.DataFrame(rows, columns=["parameter", "value", "95 % from", "to"])
+    table = parameter_table(law.parameters, fitted.parameter_intervals())
     lost = fitted.undetermined
     said = [f"L = {law.form.equation}, N parameters and D {unit}, fitted to {len(law.points.y)} points."]
     if lost:

@@ -40,6 +40,7 @@ from scalinglab.laws.extrapolation.forecasters import damped_trend, forecast, re
 from scalinglab.laws.extrapolation.shapes import shape_of
 from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import points_from
+from scalinglab.laws.fitting.fit import odd_note
 from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.notebook import Shown
 from scalinglab.support.numbers_given import real_array
@@ -196,7 +197,8 @@ def extrapolate(
         )
     else:
         found = _extrapolate(np.log(sizes), values, targets, level)
-    notes = (*table.notes, *usable.notes, *found.notes)
+    odd = odd_note(table, nan_policy) if table.names else ()  # of arrays the caller knows the points
+    notes = (*table.notes, *usable.notes, *found.notes, *odd)
     found = _in_units(found, x_unit, y_unit)
     found = replace(found, points=usable, notes=notes, largest=float(usable.x.max()))
     return _complement(found) if is_rising else found

@@ -116,14 +116,31 @@ def fit(
     usable = replace(usable, notes=(*notes, *usable.notes))
     _enough(found, usable)
     law = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
-    if odd := odd_one(law):
-        return replace(law, points=replace(usable, notes=(*usable.notes, odd.sentence())))
-    return law
+    return replace(law, points=replace(usable, notes=(*usable.notes, *_odd_note(law, table))))
 
 
 def odd_one(law: Law) -> OddPoint | None:
     """The point that does not follow the others, or None."""
     return odd_point(law, lambda data: fit_points(law.form, data, loss="squared"))
+
+
+def odd_note(table: Table, nan_policy: str = "raise") -> tuple[str, ...]:
+    """The note on the point that does not follow the others along one variable; none where all do."""
+    try:
+        if rising.is_complement(table.x, table.y):
+            table = table.complement()
+        data = points.check(table.x, table.y, runs=table.runs, nan_policy=nan_policy)
+        form = forms.get(automatic(data.x))
+        _enough(form, data)
+        return _odd_note(fit_points(form, data), table)
+    except ScalinglabError:  # without a law there is none to follow
+        return ()
+
+
+def _odd_note(law: Law, table: Table) -> tuple[str, ...]:
+    odd = odd_one(law)
+    names = dict(zip(law.form.variables, table.names, strict=False))  # arrays have none
+    return () if odd is None else (odd.sentence(table.measured, **names),)
 
 
 FEWEST_TO_ESTIMATE_DELTA = 6  # degrees of freedom
@@ -148,7 +165,7 @@ def _automatically(table: Table, options: Mapping[str, Any]) -> tuple[str, Table
     """The form of "auto", the points that it is fitted to, and notes on both."""
     notes: tuple[str, ...] = ()
     if rising.is_complement(np.ravel(np.asarray(table.x, float)), np.ravel(np.asarray(table.y, float))):
-        table, notes = replace(table, y=1 - np.asarray(table.y, float)), (rising.NOTE,)
+        table, notes = table.complement(), (rising.NOTE,)
     name = automatic(table.x, options["bounds"])
     return name, table, (_why(name, table, options), *notes)
 

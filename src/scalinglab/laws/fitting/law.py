@@ -10,7 +10,7 @@ import numpy as np
 
 from scalinglab.laws.fitting import uncertainty
 from scalinglab.laws.fitting.diagnostics import Diagnosis, diagnose
-from scalinglab.laws.fitting.solution import Certificate, Interval, Solution
+from scalinglab.laws.fitting.solution import Certificate, Interval, Solution, open_ended
 from scalinglab.support.notebook import Shown
 from scalinglab.support.words import counted
 
@@ -78,6 +78,11 @@ class Law(Solution, Shown):
             open_low = not np.isfinite(low) or (low <= p.low and (p.log or p.low != 0))
             found[p.name] = not (open_low or not np.isfinite(high) or high >= p.high)
         return found
+
+    @cached_property
+    def undetermined(self) -> tuple[str, ...]:
+        """The parameters whose 95 % interval is open: their fitted values mean nothing."""
+        return open_ended(self.parameter_intervals)
 
     @cached_property
     def unidentified(self) -> str:

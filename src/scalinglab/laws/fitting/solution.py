@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +26,11 @@ class Interval(NamedTuple):
 
     low: Any
     high: Any
+
+
+def open_ended(intervals: Mapping[str, Interval]) -> tuple[str, ...]:
+    """The parameters whose interval is open: their fitted values mean nothing."""
+    return tuple(name for name, ends in intervals.items() if not np.isfinite(ends).all())
 
 
 @dataclass(frozen=True)

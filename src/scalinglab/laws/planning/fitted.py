@@ -11,7 +11,7 @@ from scalinglab.laws import forms, surface
 from scalinglab.laws.extrapolation.continuation import Continuation, continuation
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
-from scalinglab.laws.fitting.fit import fit
+from scalinglab.laws.fitting.fit import fit, odd_note
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.surface import Surface
@@ -64,7 +64,7 @@ def law_or_continuation(
         policy = kept.pop("nan_policy", "raise")
         table = points_from((given,), x, y, reduce=reduce, **kept)
         found = continuation(table.x, table.y, nan_policy=policy)
-        notes = (*table.notes, *found.points.notes)
+        notes = (*table.notes, *found.points.notes, *odd_note(table, policy))
         return replace(found, points=replace(found.points, notes=notes))
     law = law_or_surface(given, x, y, form, reduce, **rows)
     if isinstance(law, Surface) or len(law.form.variables) > 1:

@@ -24,6 +24,7 @@ from scalinglab.laws.extrapolation.continuation import Continuation
 from scalinglab.laws.fitting import profile, uncertainty
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
+from scalinglab.laws.fitting.fit import odd_note
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.planning.fitted import law_or_continuation
@@ -325,7 +326,8 @@ def still_power_law(
         straight = True
         text = f"yes: exponent {mean:.3f}, changing by {low:+.3f} … {high:+.3f} at most (p = {p:.2g})"
     ends = float(low), float(high), float(start), float(end)
-    return Bend(straight, float(change), *ends, p, text, (*table.notes, *used.notes))
+    odd = odd_note(table, nan_policy) if table.names else ()  # of arrays the caller knows the points
+    return Bend(straight, float(change), *ends, p, text, (*table.notes, *used.notes, *odd))
 
 
 __getattr__ = renamed_names(__name__, {"needed": "size_for", "doubling": "gain_from"})

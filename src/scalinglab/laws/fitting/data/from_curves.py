@@ -50,6 +50,7 @@ class Table:
         error: one standard error of y, where the table has it.
         runs: (n,), which run each point comes from; None where arrays came without.
         notes: what was done to the rows.
+        names, measured: what x (one or several) and y are called; arrays have no names.
     """
 
     x: Any
@@ -57,16 +58,23 @@ class Table:
     error: Any
     runs: Any
     notes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    measured: str = "y"
 
     def keep(self, chosen: np.ndarray) -> Table:
         """Only the points that are chosen by a mask, (n,)."""
         error = None if self.error is None else self.error[chosen]
-        return Table(self.x[..., chosen], self.y[chosen], error, self.runs[chosen], self.notes)
+        return replace(self, x=self.x[..., chosen], y=self.y[chosen], error=error, runs=self.runs[chosen])
+
+    def complement(self) -> Table:
+        """The points of 1 - y."""
+        return replace(self, y=1 - np.asarray(self.y, float), measured=f"1 - {self.measured}")
 
     def usable(self, names: Sequence[str]) -> Table:
         """Only the points that a surface of these variables can be fitted to; the notes count the others."""
         kept = points.check(tuple(self.x), self.y, names=tuple(names), runs=self.runs, nan_policy="drop")
-        return Table(kept.x, kept.y, None, kept.runs, (*self.notes, *kept.notes))
+        notes = (*self.notes, *kept.notes)
+        return replace(self, x=kept.x, y=kept.y, error=None, runs=kept.runs, notes=notes)
 
     def without_highest(self, count: int) -> Table:
         """Without the points of the highest y; a missing y is not high, and is reported by `points.check`."""
@@ -101,13 +109,16 @@ def points_from(
     """The points that a function was called with: arrays, or columns of a table.
 
     Args:
-        data: its positional arguments: ``(curves,)``, ``(x, y)`` or nothing, with `x` and `y` by name.
+        data: its positional arguments: ``(curves,)``, ``(x, y)``, a `Table`, or nothing, with `x` and `y`
+            by name.
         x, y: names of columns of the table, or the arrays.
         columns: names of x and y where a table comes without; None for y: `curves.columns.measure_of`.
         arrays: what the arrays are called, the last one y; with more than two, x is a tuple of the others.
         error, runs: as in `scalinglab.laws.fit`; `error` names a column of the table.
         reduce, where, mixed, drop_highest, nan_policy: which rows of the table count (`points_of`, `Rows`).
     """
+    if data and isinstance(data[0], Table):
+        return data[0] if error is None else replace(data[0], error=error)
     if data and is_table(data[0]):
         if len(data) > 1 or runs is not None:
             extra = "runs=" if runs is not None else "a second positional argument"
@@ -200,7 +211,10 @@ def points_of(
 def _columns(frame: pd.DataFrame, names: list[str], y: str, error: str | None) -> Table:
     """The points of these rows; x is (variables, n)."""
     errors = None if error is None else frame[error].to_numpy(float)
-    return Table(frame[names].to_numpy(float).T, frame[y].to_numpy(float), errors, frame["__run"].to_numpy())
+    return Table(
+        frame[names].to_numpy(float).T, frame[y].to_numpy(float), errors, frame["__run"].to_numpy(),
+        names=tuple(names), measured=y,
+    )  # fmt: skip
 
 
 def _as_fractions(table: Table, y: str, notes: list[str]) -> Table:
