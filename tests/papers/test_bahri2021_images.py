@@ -63,11 +63,17 @@ def test_best_and_final_are_told_apart(monkeypatch: pytest.MonkeyPatch):
     assert found["digits, cross-entropy: exponent of best error less that of best loss"] == "agrees"
 
 
-def test_an_exponent_above_one_is_not_resolution_limited(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(trained, "runs", planted(lambda one: 1.2))
+@pytest.mark.parametrize(
+    ("alpha", "verdict"), [(1.2, "disagrees"), (0.4, "agrees"), (0.0, "cannot tell"), (-0.2, "disagrees")]
+)
+def test_resolution_limited_exponents_lie_between_0_and_1(
+    monkeypatch: pytest.MonkeyPatch, alpha: float, verdict: str
+):
+    monkeypatch.setattr(exponents, "guessing", lambda setting: np.inf)
+    monkeypatch.setattr(trained, "runs", planted(lambda one: alpha))
     found = verdicts(images.fig1_top_right("smoke"))
     images.data_scans.cache_clear()
-    assert found["digits, cross-entropy: α_D"] == "disagrees"
+    assert found["digits, cross-entropy: α_D"] == verdict
 
 
 def test_the_widest_residual_network_is_shown_on_every_set_that_it_has_with_every_loss(
@@ -239,3 +245,27 @@ def test_a_part_of_a_study_can_be_asked_for(monkeypatch: pytest.MonkeyPatch):
     with trained.kept_in(None, only=["b"]):
         found, _ = images.scans(named, images.in_data(SIZES), 3, "n_data", "x")
     assert [scan.name for scan in found] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("figure", "parts"),
+    [(distributions.fig5_left, "10 classes, 5 classes, 2 classes, 10 classes, WRN-10-0.25, "),
+     (images.fig1_top_right, "digits, cross-entropy, digits, WRN-10-0.25"),
+     (images.fig1_bottom_left, "digits, cross-entropy, digits, WRN-10-k")],
+)  # fmt: skip
+def test_a_part_that_is_not_there_is_answered_by_all_that_are(
+    monkeypatch: pytest.MonkeyPatch, figure: Callable[[str], Any], parts: str
+):
+    from dataclasses import replace
+
+    some = replace(images.SCALES["smoke"], residual_datasets=("digits",), residual_widths=(1.0,))
+    monkeypatch.setitem(images.SCALES, "smoke", some)
+    with trained.kept_in(None, only=["b"]), pytest.raises(BadInput, match=f"only b .* it has: {parts}"):
+        figure("smoke")
+
+
+def test_the_legend_names_the_range_of_each_exponent(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
+    (axis,) = distributions.fig5_left("smoke").figure.axes
+    told = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert [one[-13:] for one in told] == ["(128 to 2048)"] * 3

@@ -67,6 +67,16 @@ def test_an_inequality_agrees_where_the_whole_interval_lies_on_its_side():
         assert Row("x", -sign * 0.03, 0.01, expected=0.0, relation=relation).verdict == DISAGREES
 
 
+def test_a_range_is_judged_at_both_of_its_ends():
+    def verdict(measured: float, stderr: float = 0.01) -> str | None:
+        return Row("α", measured, stderr, expected=0.5, relation="in", resolution=0.5).verdict
+
+    assert verdict(0.03) == verdict(0.97) == AGREES
+    assert verdict(0.01) == verdict(0.0) == verdict(0.99) == CANNOT_TELL  # a flat curve is not above 0
+    assert verdict(-0.03) == verdict(1.03) == DISAGREES
+    assert verdict(0.5, 0.3) == CANNOT_TELL
+
+
 def test_without_an_error_or_a_number_nothing_can_be_told():
     assert Row("x", 1.0, paper=1.0).verdict == CANNOT_TELL
     assert Row("x", 1.0, 0.0, 1, paper=1.0).verdict == CANNOT_TELL
@@ -81,6 +91,7 @@ def test_without_an_error_or_a_number_nothing_can_be_told():
         ({"measured": math.nan}, "finite"),
         ({"n": 0}, "number of draws"),
         ({"relation": "≈"}, "choose from"),
+        ({"relation": "in"}, "half its width"),
         ({"paper": 1.0, "expected": 1.0}, "leave out"),
         ({"paper_stderr": 1.0}, "without the number"),
     ],

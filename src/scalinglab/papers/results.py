@@ -177,6 +177,9 @@ def with_error(value: float | None, stderr: float | None) -> str:
 
 def reference(row: Row) -> str:
     """The paper's column: its number, or that it prints none, with what is expected in its place."""
+    if row.relation == "in" and row.reference is not None and row.resolution is not None:
+        ends = f"{row.reference - row.resolution:.4g} to {row.reference + row.resolution:.4g}"
+        return ends if row.expected is None else f"no number; expected {ends}"
     sign = "" if row.relation == "=" else row.relation + " "
     if row.paper is not None:
         return sign + with_error(row.paper, row.paper_stderr)

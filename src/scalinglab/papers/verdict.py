@@ -14,6 +14,9 @@ nothing was drawn). [measured − h, measured + h] is then a 95 % interval, and
   of the reference by default); it *cannot be told* where the interval holds the reference and one of those;
 - a claim "above" or "below" agrees where the whole interval lies on that side of the reference, disagrees
   where it lies on the other, and cannot be told where the interval holds the reference;
+- a claim "in" is that the number lies between reference − resolution and reference + resolution: it agrees
+  where the whole interval lies there, disagrees where all of it lies on one side, and cannot be told where it
+  holds one of the two ends;
 - without an error, or without a measured number, the verdict is "cannot tell".
 
 One true statement in twenty disagrees by chance.
@@ -33,7 +36,7 @@ from scalinglab.errors import BadInput
 LEVEL = 0.95
 RESOLUTION = 0.1  # of the reference: the difference that an agreement must be able to exclude
 NUMERICAL = 1e-6  # smallest error given to a number that a solver of the theory computes
-RELATIONS = ("=", ">", "<")
+RELATIONS = ("=", ">", "<", "in")
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
 VERDICTS = (AGREES, DISAGREES, CANNOT_TELL)
 
@@ -50,7 +53,8 @@ class Row:
         paper: the number that the paper prints, or that its formula gives; None where it prints none.
         paper_stderr: one standard error of it, where the paper gives one or rounds.
         expected: where the paper prints no number, what its statement or the theory gives at the same size.
-        relation: "=", or ">" or "<" where the claim is that `measured` lies above or below the reference.
+        relation: "=", or ">" or "<" where the claim is that `measured` lies above or below the reference, or
+            "in" where it is that `measured` lies within `resolution` of the reference.
         resolution: for "=", the smallest difference that would matter; a tenth of the reference by default.
         note: where the numbers come from, and what explains a difference.
     """
@@ -78,6 +82,8 @@ class Row:
             raise BadInput(f"{self.quantity}: n = {self.n}: give the number of draws, or None for none")
         if self.relation not in RELATIONS:
             raise BadInput(f"{self.quantity}: relation {self.relation!r}: choose from {', '.join(RELATIONS)}")
+        if self.relation == "in" and not self.resolution:
+            raise BadInput(f"{self.quantity}: relation 'in' has no range: give half its width as resolution")
         if self.paper is not None and self.expected is not None:
             raise BadInput(f"{self.quantity}: the paper prints {self.paper:g}: leave out what is expected")
         if self.paper is None and self.paper_stderr is not None:
@@ -111,12 +117,13 @@ class Row:
         if self.measured is None or (half := self.half_width) is None:
             return CANNOT_TELL
         low, high = (self.measured - self.reference + sign * half for sign in (-1, 1))
-        if self.relation != "=":
+        wide = RESOLUTION * abs(self.reference) if self.resolution is None else self.resolution
+        if self.relation in (">", "<"):
             below, above = (DISAGREES, AGREES) if self.relation == ">" else (AGREES, DISAGREES)
             return above if low > 0 else below if high < 0 else CANNOT_TELL
-        if low > 0 or high < 0:
+        allowed = wide if self.relation == "in" else 0.0
+        if low > allowed or high < -allowed:
             return DISAGREES
-        wide = RESOLUTION * abs(self.reference) if self.resolution is None else self.resolution
         return AGREES if -wide < low and high < wide else CANNOT_TELL
 
     def record(self) -> dict[str, Any]:

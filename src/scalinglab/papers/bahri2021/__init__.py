@@ -55,14 +55,16 @@ ENTRIES = (
     ),
     Entry(
         "bahri2021/theorem1",
-        "the loss of a model that is right at D points falls as D^(-1/d) or faster",
+        "the loss of a model that is right at D points falls as D^(-1/d) or faster; here nearest "
+        "neighbours: not Lipschitz, but |f − F| ≤ K_F |x − x̂| follows all the same",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.manifold:theorem1",
         laptop_minutes=0.33,
     ),
     Entry(
         "bahri2021/theorem2",
-        "the loss of a model that is right at P points falls as P^(-1/d) or faster",
+        "the loss of a model that is right at P points falls as P^(-1/d) or faster; here nearest "
+        "neighbours: not Lipschitz, but |f − F| ≤ K_F |x − x̂| follows all the same",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.manifold:theorem2",
         laptop_minutes=0.21,

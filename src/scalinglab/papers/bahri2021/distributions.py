@@ -105,16 +105,19 @@ def changed_scans(
     """The network of the scale against D with each change, and the widest Wide ResNet if it has this set."""
     s = images.scale_of(scale)
     named = {name: {**s.base, "dataset": dataset, **change} for name, change in changes.items()}
-    parts = []
-    if images.asked(named):
-        parts.append(images.scans(named, images.in_data(s.sizes), s.seeds, "n_data", experiment))
+    wide: dict[str, images.Setting] = {}
     if dataset in s.residual_datasets:
         ((name, residual),) = images.residual_settings(scale, [s.widest], [dataset]).items()
         wide = {
             f"{words}{name.removeprefix(dataset)}": {**residual, **change, "model_options": {}}
             for words, change in changes.items()
         }  # fmt: skip
-        parts += [images.residual_scans(scale, wide, residual_seeds)] if images.asked(wide) else []
+    plain, wide = images.asked(named, wide)
+    parts = []
+    if plain:
+        parts.append(images.scans(plain, images.in_data(s.sizes), s.seeds, "n_data", experiment))
+    if wide:
+        parts.append(images.residual_scans(scale, wide, residual_seeds))
     return images.joined(*parts)
 
 
@@ -323,7 +326,7 @@ def fig1_top_right_cnn(scale: str) -> Reproduction:
     rows: list[Row] = []
     for axis, scan in zip(axes[0], found):
         alpha, alike = images.draw_metrics(axis, scan, f"CNN of damico2025 on {scan.name}")
-        rows += [images.below_one(scan, alpha, "α_D", "CNN of damico2025, Adam"), *alike]
+        rows += [images.between_0_and_1(scan, alpha, "α_D", "CNN of damico2025, Adam"), *alike]
     curves = Curves(pd.read_csv(CNN_RUNS).assign(model="cnn"), source="train")
     return Reproduction(curves, figure, tuple(rows))
 

@@ -75,10 +75,14 @@ class Exponent:
         return self.floor + self.amplitude * np.asarray(sizes, float) ** -self.value
 
     @property
+    def range(self) -> str:
+        """The smallest and the largest size of the range, for a legend."""
+        return f"{self.sizes[self.first]:g} to {self.sizes[self.last]:g}"
+
+    @property
     def note(self) -> str:
         """The range, for a table."""
-        low, high = self.sizes[self.first], self.sizes[self.last]
-        told = f"sizes {low:g} to {high:g}, {self.last - self.first + 1} of {len(self.sizes)}, by rule"
+        told = f"sizes {self.range}, {self.last - self.first + 1} of {len(self.sizes)}, by rule"
         told += f"; with a floor of {self.floor:.2g}" if self.floor else ""
         return told if self.follows else told + "; no range follows a power law"
 

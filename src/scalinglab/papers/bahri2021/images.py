@@ -179,12 +179,7 @@ def scans(
         A scan for each name, of those that `trained.kept` restricts to by name and time, and the last row of
         every run.
     """
-    every = ", ".join(named)
-    named = asked(named)
-    if not named:
-        raise BadInput(
-            f"--only {', '.join(trained.kept().only)} names no part of this figure; it has: {every}"
-        )
+    (named,) = asked(named)
     settings = {
         name: [{**base, **variant, "seed": seed} for variant in variants for seed in range(seeds)]
         for name, base in named.items()
@@ -218,10 +213,17 @@ def scans(
     )
 
 
-def asked(named: dict[str, Setting]) -> dict[str, Setting]:
-    """Those that `trained.kept` restricts to, by name or data set."""
-    only = set(trained.kept().only)
-    return {name: one for name, one in named.items() if not only or {name, one["dataset"]} & only}
+def asked(*studies: dict[str, Setting]) -> list[dict[str, Setting]]:
+    """Of each study those that `trained.kept` restricts to, by name or data set."""
+    only = trained.kept().only
+    found = [
+        {name: one for name, one in named.items() if not only or {name, one["dataset"]} & set(only)}
+        for named in studies
+    ]
+    if not any(found):
+        every = ", ".join(name for named in studies for name in named)
+        raise BadInput(f"--only {', '.join(only)} names no part of this figure; it has: {every}")
+    return found
 
 
 def in_data(sizes: Sequence[int]) -> list[Setting]:
@@ -258,18 +260,19 @@ def draw(
         style.loglog(axis, x, metric.replace(" ", " test "), f"{title}: {name}")
         for scan, color in zip(part, style.PALETTE):
             alpha = found[scan.name]
-            draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{scan.name}: {alpha}")
-        style.headroom(axis, 0.06 * len(part))  # a line each
-        style.legend(axis, fontsize=7)
+            label = f"{scan.name}: {alpha} ({alpha.range})"
+            draw_law(axis, scan.sizes, scan.values[metric], alpha, color, label)
+        style.headroom(axis, 0.06 * (len(part) + 1))  # a line each, and the title
+        style.legend(axis, fontsize=7, title=f"exponent (range of {x.split()[-1]})", title_fontsize=7)
     return figure, list(found.values())
 
 
-def below_one(scan: Scan, alpha: Exponent, symbol: str, network: str, where: str = "") -> Row:
-    """An exponent against the paper's statement 0 < α < 1."""
+def between_0_and_1(scan: Scan, alpha: Exponent, symbol: str, network: str, where: str = "") -> Row:
+    """An exponent against the paper's statement 0 < α < 1, both ends of it."""
     name = "Wide ResNet" if scan.residual else network
     row = Row(
-        f"{scan.name}: {symbol}", alpha.value, alpha.stderr, alpha.n, expected=1.0, relation="<",
-        note=f"{name}{where}; the paper: typically 0 < α < 1; {alpha.note}",
+        f"{scan.name}: {symbol}", alpha.value, alpha.stderr, alpha.n, expected=0.5, relation="in",
+        resolution=0.5, note=f"{name}{where}; the paper: typically 0 < α < 1; {alpha.note}",
     )  # fmt: skip
     return row if scan.learns else unlearnt(row)
 
@@ -367,18 +370,17 @@ def residual_scans(scale: str, named: dict[str, Setting], seeds: int = 0) -> tup
 def every_data_scan(scale: str, squared: bool = True) -> tuple[list[Scan], Curves]:
     """The network of the scale against D on every set, and the widest Wide ResNet where it has sets."""
     s = scale_of(scale)
-    parts = [data_scans(scale, squared)] if asked(by_loss(s, s.base, squared)) else []
+    residual: dict[str, Setting] = {}
     if s.residual_datasets:
         residual = residual_settings(scale, [s.widest], s.residual_datasets)
         residual = with_mse(s, residual) if squared else residual
-        parts += [residual_scans(scale, residual)] if asked(residual) else []
-    return joined(*parts)
+    plain, wide = asked(by_loss(s, s.base, squared), residual)
+    parts = [data_scans(scale, squared)] if plain else []
+    return joined(*parts, *([residual_scans(scale, wide)] if wide else []))
 
 
 def joined(*parts: tuple[list[Scan], Curves]) -> tuple[list[Scan], Curves]:
     """Scans of several studies as one."""
-    if not parts:
-        raise BadInput(f"--only {', '.join(trained.kept().only)} names no part of this figure")
     frames = pd.concat([curves.frame for _, curves in parts], ignore_index=True)
     return [scan for found, _ in parts for scan in found], Curves(frames, settings=["task"], source="train")
 
@@ -388,9 +390,11 @@ def fig1_top_right(scale: str) -> Reproduction:
     found, curves = every_data_scan(scale)
     network = network_name(scale_of(scale).base)
     figure, alphas = draw(found, "resolution-limited in data", network, "examples D")
-    rows = [below_one(*one, "α_D", network) for one in zip(found, alphas)]
+    rows = [between_0_and_1(*one, "α_D", network) for one in zip(found, alphas)]
     residual = [scan for scan in found if scan.residual]  # as the paper reports them
-    rows += [below_one(one, one.exponent("final loss"), "α_D of the final loss", "") for one in residual]
+    rows += [
+        between_0_and_1(one, one.exponent("final loss"), "α_D of the final loss", "") for one in residual
+    ]
     return Reproduction(curves, figure, tuple(rows))
 
 
@@ -402,21 +406,22 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     base |= {"depth": 10} if s.base["model"] == "wide_resnet" else {}
     named = by_loss(s, base, squared=False)  # with MSE units of narrow CNNs die
     examples = {name: s.fewer_data.get(one["dataset"], s.width_data) for name, one in named.items()}
-    parts = [({name: {**one, "n_data": examples[name]} for name, one in named.items()}, s.widths)]
+    named = {name: {**one, "n_data": examples[name]} for name, one in named.items()}
+    residual: dict[str, Setting] = {}
     if s.residual_widths:
         common = {**s.aspect_base, "depth": 10, "n_data": s.width_data, "steps": s.residual_steps}
         residual = {f"{name}, WRN-10-k": {**common, "dataset": name} for name in usable(s.residual_datasets)}
-        parts.append((with_mse(s, residual), s.residual_widths))
+    studies = zip(asked(named, with_mse(s, residual)), (s.widths, s.residual_widths))
     found, curves = joined(
         *(
             scans(some, [{"width": k} for k in widths], s.seeds, "n_params", "images in parameters")
-            for some, widths in parts if asked(some)
+            for some, widths in studies if some
         )
     )  # fmt: skip
     network = s.base["model"].replace("_", " ")
     figure, alphas = draw(found, "resolution-limited in parameters", network, "parameters P")
     rows = [
-        below_one(scan, alpha, "α_P", network, f" at D = {examples.get(scan.name, s.width_data)}")
+        between_0_and_1(scan, alpha, "α_P", network, f" at D = {examples.get(scan.name, s.width_data)}")
         for scan, alpha in zip(found, alphas)
     ]
     return Reproduction(curves, figure, tuple(rows))

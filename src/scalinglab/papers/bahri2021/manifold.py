@@ -5,7 +5,9 @@ Kernels with t derivatives on the sphere S^d, with teachers drawn from them: bah
 the teacher exactly. t/d is for large D; eq. S12 gives the exponent at the very D that are measured.
 
 Theorems 1 and 2: models that are right at D (or P) points of the manifold. Nearest-neighbour models have 1/d
-for a Lipschitz loss, which both theorems bound, and 2/d for the squared error.
+for a Lipschitz loss, which both theorems bound, and 2/d for the squared error. They are not Lipschitz, as the
+theorems ask, but the bound follows all the same: with x̂ the nearest point, f(x) = F(x̂), and
+|f(x) − F(x)| = |F(x̂) − F(x)| ≤ K_F |x − x̂|.
 """
 
 from __future__ import annotations

@@ -290,7 +290,8 @@ def fig1_bottom_right(scale: str) -> Reproduction:
             rows.append(difference_row(f"{name}: α_W", alpha, len(excess), note, paper=1.0))
             if alpha is not None:
                 rows += _beyond(name, s, widths, sign * excess)
-        style.legend(axis)
+        style.headroom(axis)
+        style.legend(axis, loc="upper right")
     curves = Curves(table, settings=["activation", "objective"], source="train")
     return Reproduction(curves, figure, tuple(rows))
 
