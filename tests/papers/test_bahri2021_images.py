@@ -208,9 +208,40 @@ def test_sizes_at_which_a_network_guesses_do_not_count(monkeypatch: pytest.Monke
     images.data_scans.cache_clear()
     assert scan.exponent("best error").first == 1
     first = 9.0  # 3.0 at the last size
-    (row,) = images.fig1_top_right("smoke").table
+    made = images.fig1_top_right("smoke")
     images.data_scans.cache_clear()
+    (row,) = made.table
     assert (row.measured, row.verdict) == (None, "cannot tell")
+    assert row.note.endswith("better than guessing at 0 of 5 sizes")
+    (axis,) = made.figure.axes
+    assert axis.get_legend().get_texts()[0].get_text().endswith("0 of 5 sizes")
+
+
+@pytest.mark.parametrize(
+    ("since", "count", "learns"), [(0, 2, True), (1, 2, False), (2, 4, False), (1, 5, True)]
+)
+def test_an_exponent_needs_as_many_sizes_as_a_range(since: int, count: int, learns: bool):
+    assert images.Scan("a", np.arange(1.0, count + 1), {}, since).learns == learns
+
+
+def test_a_residual_network_that_is_asked_for_alone_has_the_dimension_of_its_set(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    from scalinglab.measure import Dimension
+
+    sizes, noise = np.array(SIZES, float), np.random.default_rng(0).normal(0.0, 0.01, (3, len(SIZES)))
+    wide = images.Scan("digits, WRN-10-4", sizes, {"best loss": sizes**-0.5 * np.exp(noise)})
+    methods = {method: Dimension(8.0, 0.1, method=method, n=10) for method in distributions.METHODS}
+    monkeypatch.setattr(distributions.students, "in_data", lambda scale: None)
+    monkeypatch.setattr(
+        distributions.students, "by_dimension",
+        lambda *_: {4: (None, None, exponents.of_losses(wide.sizes, wide.values["best loss"]))},
+    )  # fmt: skip
+    curves = Curves(pd.DataFrame([{"run": "a", "step": 1, "test_loss": 1.0}]), source="train")
+    monkeypatch.setattr(images, "every_data_scan", lambda *_, **__: ([wide], curves))
+    monkeypatch.setattr(distributions, "data_dimensions", lambda *_: {"inputs": methods})
+    rows = distributions.fig2_right("smoke").table
+    assert [row.measured for row in rows[1:]] == pytest.approx([1.0, 1.0], abs=0.02)  # 4/α_D = 8
 
 
 @pytest.mark.parametrize(

@@ -191,13 +191,15 @@ def fig2_right(scale: str) -> Reproduction:
     }
     s = images.scale_of(scale)
     scans, curves = images.every_data_scan(scale, squared=False)
+    sets = dict.fromkeys(scan.name.split(",")[0] for scan in scans)
+    dimensions = {dataset: data_dimensions(dataset, s, scale) for dataset in sets}
     places: Places = {}
     for scan in scans:
         dataset = scan.name.split(",")[0]
         if scan.residual:  # beside the dimension of the same inputs
-            places[scan.name] = scan.exponent(), {"inputs": places[dataset][1]["inputs"]}
+            places[scan.name] = scan.exponent(), {"inputs": dimensions[dataset]["inputs"]}
         else:
-            places[dataset] = scan.exponent(), data_dimensions(dataset, s, scale)
+            places[dataset] = scan.exponent(), dimensions[dataset]
     figure, rows = against_dimension(found, places)
     return Reproduction(curves, figure, rows)
 

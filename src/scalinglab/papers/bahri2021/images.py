@@ -162,8 +162,13 @@ class Scan:
 
     @property
     def learns(self) -> bool:
-        """Whether it is better than guessing at two sizes, which an exponent needs."""
-        return self.since < len(self.sizes) - 1
+        """Whether it is better than guessing at as many sizes as a range of an exponent has."""
+        return len(self.sizes) - self.since >= min(exponents.FEWEST, len(self.sizes))
+
+    @property
+    def learnt(self) -> str:
+        """At how many sizes it is better than guessing, in words."""
+        return f"better than guessing at {len(self.sizes) - self.since} of {len(self.sizes)} sizes"
 
     def exponent(self, metric: str = METRICS[0]) -> Exponent:
         """The exponent of one metric; of all sizes, and without meaning, where the network does not learn."""
@@ -259,8 +264,8 @@ def draw(
     for axis, (name, part) in zip(axes[0], shown.items()):
         style.loglog(axis, x, metric.replace(" ", " test "), f"{title}: {name}")
         for scan, color in zip(part, style.PALETTE):
-            alpha = found[scan.name]
-            label = f"{scan.name}: {alpha} ({alpha.range})"
+            alpha = found[scan.name] if scan.learns else None
+            label = f"{scan.name}: {f'{alpha} ({alpha.range})' if alpha else scan.learnt}"
             draw_law(axis, scan.sizes, scan.values[metric], alpha, color, label)
         style.headroom(axis, 0.06 * (len(part) + 1))  # a line each, and the title
         style.legend(axis, fontsize=7, title=f"exponent (range of {x.split()[-1]})", title_fontsize=7)
@@ -274,12 +279,13 @@ def between_0_and_1(scan: Scan, alpha: Exponent, symbol: str, network: str, wher
         f"{scan.name}: {symbol}", alpha.value, alpha.stderr, alpha.n, expected=0.5, relation="in",
         resolution=0.5, note=f"{name}{where}; the paper: typically 0 < α < 1; {alpha.note}",
     )  # fmt: skip
-    return row if scan.learns else unlearnt(row)
+    return row if scan.learns else unlearnt(row, scan)
 
 
-def unlearnt(row: Row) -> Row:
-    """The row without its numbers."""
-    return replace(row, measured=None, stderr=None, note="no better than guessing")
+def unlearnt(row: Row, *some: Scan) -> Row:
+    """The row without its numbers, and which of the scans do not learn."""
+    note = ", ".join(f"{scan.name}: {scan.learnt}" for scan in some if not scan.learns)
+    return replace(row, measured=None, stderr=None, note=note)
 
 
 def difference(
@@ -308,7 +314,7 @@ def difference(
         relation=relation or "=", resolution=0.1 * abs(other.value) if relation == "=" else None,
         note=f"{note}; {own} less {other} on {own.note}",
     )  # fmt: skip
-    return row if learn else unlearnt(row)
+    return row if learn else unlearnt(row, a, b)
 
 
 def differences(quantity: str, a: Scan, b: Scan, note: str, relation: str | None = "=") -> list[Row]:

@@ -179,15 +179,16 @@ def _alone(sizes: np.ndarray, losses: np.ndarray, alpha: Exponent) -> str:
 
 
 def draw_law(
-    axis: Any, sizes: np.ndarray, losses: np.ndarray, alpha: Exponent, color: Any, label: str
+    axis: Any, sizes: np.ndarray, losses: np.ndarray, alpha: Exponent | None, color: Any, label: str
 ) -> None:
-    """Means of the logarithm with their errors, and the law on its range."""
+    """Means of the logarithm with their errors, and the law on its range where there is one."""
     logs = np.log(losses)
     centre, error = np.exp(logs.mean(0)), logs.std(0, ddof=1) / np.sqrt(len(logs))
     style.points(axis, sizes, centre, centre * error, color=color, label=label)
-    part = alpha.chosen
-    dense = np.geomspace(sizes[part][0], sizes[part][-1], 60)
-    axis.plot(dense, alpha.law(dense), color=color, lw=1.2)
+    if alpha is not None:
+        part = sizes[alpha.chosen]
+        dense = np.geomspace(part[0], part[-1], 60)
+        axis.plot(dense, alpha.law(dense), color=color, lw=1.2)
 
 
 def draw_dimensions(axis: Any, found: dict[int, Exponent], symbol: str, largest: float = 0.0) -> None:
