@@ -130,7 +130,7 @@ def test_an_old_command_still_answers(tmp_path):
     with pytest.warns(DeprecationWarning, match="plan needed is now called plan size-for"):
         result = CliRunner().invoke(app, ["plan", "needed", str(table), "--target", "0.1"])
     assert result.exit_code == 0
-    assert "for y = 0.1" in result.output
+    assert "test_error = 0.1" in result.output
 
 
 def test_error_of_an_estimate_is_its_standard_error():

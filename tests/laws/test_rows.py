@@ -173,3 +173,16 @@ def test_models_each_at_a_size_of_data_of_its_own_are_a_mixture():
     )
     with pytest.raises(BadInput, match="mix 3 values of model"):
         points_of(frame, "n_data", "loss")
+
+
+@pytest.mark.parametrize("steps", [(-1, 0, 1), (-2, -1, 0, 1, 2)])
+def test_a_valley_that_moves_is_followed_where_sizes_share_only_the_ends_of_their_grids(steps):
+    draw, rows = np.random.default_rng(0), []
+    for k, n in enumerate(np.geomspace(1e3, 1e6, 7)):
+        for step in steps:  # half decades around a best rate that falls tenfold from size to size
+            rate = float(f"{10.0 ** (step / 2 - k):.6g}")
+            off = 0.15 * (step / 2 * np.log(10)) ** 2 + 0.01 * draw.standard_normal()
+            rows.append((n, rate, 3 * n**-0.3 * np.exp(off)))
+    frame = pd.DataFrame(rows, columns=["n_data", "learning_rate", "test_loss"])
+    kept, _ = recipes.best_recipes(frame, ["n_data"], "test_loss", list(frame))
+    assert kept.learning_rate.tolist() == [10.0**-k for k in range(7)]

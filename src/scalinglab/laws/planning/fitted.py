@@ -73,6 +73,16 @@ def law_or_continuation(
     return law
 
 
+def column_names(
+    given: Any, x: str | None, y: str | None, reduce: str, **rows: Unpack[Rows]
+) -> tuple[str, str]:
+    """What x and y are called: the columns that a law of a table takes; "x" and "y" of a law itself."""
+    if not is_table(given):
+        return x or "x", y or "y"
+    table = points_from((given,), x, y, reduce=reduce, **_of_one(rows))
+    return table.names[0], table.measured
+
+
 def _of_one(rows: Rows) -> dict[str, Any]:
     """The choices of rows that a law of one variable knows."""
     return {name: value for name, value in rows.items() if name != "drop_highest"}

@@ -27,7 +27,7 @@ from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.fit import odd_note
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.statistics import level_quantile
-from scalinglab.laws.planning.fitted import law_or_continuation
+from scalinglab.laws.planning.fitted import column_names, law_or_continuation
 from scalinglab.laws.planning.hoffmann import Approaches, ParabolaBias, parabola_bias
 from scalinglab.laws.planning.hoffmann import compare as approaches
 from scalinglab.laws.planning.next_runs import NextRuns, next_runs
@@ -89,7 +89,7 @@ def size_for(
     if target is None:
         raise BadInput("give target=, the y that is wanted")
     law = law_or_continuation(given, x, y, form, reduce, **rows)
-    size, measured = x or "x", y or "y"
+    size, measured = column_names(given, x, y, reduce, **rows)
     points.positive(target=target)
     low, high = law.points.x.min(), law.points.x.max()
     # a continuation begins at the points

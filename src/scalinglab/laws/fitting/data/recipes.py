@@ -21,7 +21,7 @@ from scalinglab.laws.fitting.data.rows import cost, rises
 from scalinglab.support.words import counted
 
 RECIPE = ("optimizer", "learning_rate", "batch_size", "momentum", "weight_decay")
-SIGNIFICANT = 0.025  # of each of two tests: 5 % in all
+SIGNIFICANT = 0.05 / 3  # of each of three tests: 5 % in all
 FEWEST_RECIPES = 3  # of each size that count in the choice, where half of them are fewer
 
 
@@ -41,11 +41,12 @@ def best_recipes(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]
     tried = frame.groupby(varied, dropna=False).ngroup().to_numpy()
     score = cost(frame[y], y).fillna(np.inf)
     told = " and ".join(varied)
-    if not _differ(score.groupby(size).rank().to_numpy(), size, tried):
+    valley = _valley(frame, names, varied)
+    if not _differ(score.groupby(size).rank().to_numpy(), size, tried, valley):
         return frame, f"no {told} has a better {y} by more than noise: all {len(frame)} runs count"
     mean = score.groupby([size, tried]).transform("mean")
     rank = mean.groupby(size).rank("dense").where(np.isfinite(mean), np.inf).to_numpy()
-    chosen, judged = _chosen(rank, _log_cost(frame[y], y), size, tried, _valley(frame, names, varied))
+    chosen, judged = _chosen(rank, _log_cost(frame[y], y), size, tried, valley)
     kept, by_chance = frame[chosen], frame[chosen & ~judged]
     note = (
         f"at each size the {told} with the best {y}: {len(kept)} of {len(frame)} runs, chosen by those of "
@@ -104,8 +105,9 @@ def _by_other_sizes(
 ) -> np.ndarray:
     """(runs,) value that the runs of the other sizes expect of its recipe, up to a constant of each size.
 
-    Infinite for a run of the worse half of recipes or of a recipe that no other size has tried, and at sizes
-    of which the others cannot tell (no degree of freedom is left).
+    Infinite for a run of the worse half of recipes or with a setting in words that no other size has tried,
+    and at sizes of which the others cannot tell (no degree of freedom is left). Numbers need not be the same
+    at several sizes: a rate between those of the others lies on their parabola.
 
     Args:
         value: (runs,), lower is better.
@@ -119,32 +121,33 @@ def _by_other_sizes(
     for each in np.unique(size):
         others = better & (size != each)
         effect, _, rank, _ = np.linalg.lstsq(within[others, :-1], within[others, -1], rcond=1e-9)
-        own = better & (size == each) & np.isin(recipe, recipe[others])
+        unknown = np.any(terms[:, ~np.any(terms[others], axis=0)], axis=1)
+        own = better & (size == each) & ~unknown
         if others.sum() - len(np.unique(size[others])) > rank:
             expected[own] = within[own, :-1] @ effect
     return pd.Series(expected).groupby([size, recipe]).transform("min").to_numpy()  # runs alike to the digit
 
 
-def _differ(rank: np.ndarray, size: np.ndarray, recipe: np.ndarray) -> bool:
+def _differ(rank: np.ndarray, size: np.ndarray, recipe: np.ndarray, terms: np.ndarray) -> bool:
     """Whether recipes differ by more than noise, or no run is left to tell.
 
-    F tests on ranks within each size: of an effect of each recipe that all sizes share, where noise is what
-    it leaves; and, with repeats, of any differences at each size, where noise is the scatter of repeats.
+    F tests on ranks within each size: of an effect of each recipe that all sizes share, and of a valley whose
+    bottom may move with size, where noise is what they leave; and, with repeats, of any differences at each
+    size, where noise is the scatter of repeats.
 
     Args:
         rank: (runs,), of y among the runs of its size.
         size, recipe: (runs,), numbered from 0.
+        terms: (runs, terms) of the valley (`_valley`).
     """
     values = pd.Series(rank)
     within = (values - values.groupby(size).transform("mean")).to_numpy()
-    shared = pd.get_dummies(pd.Series(recipe)).astype(float)
-    shared = (shared - shared.groupby(size).transform("mean")).to_numpy()
-    effect, _, used, _ = np.linalg.lstsq(shared, within, rcond=None)
     cells = values.groupby([size, recipe])
-    models = [
-        (within - shared @ effect, int(used)),
-        ((values - cells.transform("mean")).to_numpy(), cells.ngroups - len(np.unique(size))),
-    ]
+    models = [((values - cells.transform("mean")).to_numpy(), cells.ngroups - len(np.unique(size)))]
+    for model in (pd.get_dummies(pd.Series(recipe)).astype(float), pd.DataFrame(terms)):
+        columns = (model - model.groupby(size).transform("mean")).to_numpy()
+        effect, _, used, _ = np.linalg.lstsq(columns, within, rcond=1e-9)
+        models.append((within - columns @ effect, int(used)))
     free = len(rank) - len(np.unique(size))
     tests = [_f_test(within, rest, used, free - used) for rest, used in models if free > used]
     return not tests or min(tests) < SIGNIFICANT
