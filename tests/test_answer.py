@@ -408,3 +408,21 @@ def test_answers_take_the_measurement_that_fits_take():
     table = pd.DataFrame({"n_train": x, "val_loss": 0.2 + 30 * x**-0.6, "test acc (%)": 97 - 400 * x**-0.45})
     assert sl.answer(table).y == "test_error"
     assert sl.answer(table, y="val_loss").y == "test_loss"
+
+
+def test_models_of_one_compute_without_their_data_are_refused():
+    table = runs()
+    table["flops"] = np.repeat(np.geomspace(1e18, 1e22, 5), 5)
+    with pytest.raises(BadInput, match="n_params varies at one compute"):
+        sl.answer(table.drop(columns="tokens"))
+    one = sl.answer(table.drop(columns="tokens"), x="n_params")
+    assert one.x == "n_params"
+
+
+@pytest.mark.parametrize("size", [np.nan, 0.0, -1.0])
+def test_rows_without_a_positive_size_are_left_out_and_counted(size):
+    table = runs()
+    table.loc[3, "tokens"] = size
+    said = sl.answer(table).summary()
+    assert "24 runs of 100M to 10B parameters on 2B to 200B tokens" in said
+    assert "Left out: 1 point without a positive size." in said

@@ -57,6 +57,8 @@ def answer(
     seen = any(name in varied for name in DATA_SEEN)  # a run of one length still sees more data as it goes
     if x is None and "n_params" in varied and ("n_data" in varied or (seen and "n_data" in curves.frame)):
         return of_surface(curves, measured, compute, place)
+    if x is None:
+        _refuse_isoflops_without_data(curves, varied)
     size = curves.resolve(x) if x else next(iter(varied), None)
     if size is None:
         raise BadInput(
@@ -64,6 +66,18 @@ def answer(
             "the column of sizes with x= (--x)"
         )
     return of_curve(curves, size, measured, place)
+
+
+def _refuse_isoflops_without_data(curves: Curves, varied: list[str]) -> None:
+    """Models of several sizes at one compute have seen different data: no law of one size."""
+    if not {"n_params", "compute"} <= {*varied}:
+        return
+    if (curves.frame.groupby("compute")["n_params"].nunique() > 1).any():
+        raise BadInput(
+            "n_params varies at one compute, and the table does not say on how much data each model was "
+            "trained: add a column n_data or tokens (compute / (6 n_params), where models see their data "
+            "once), or name one size with x= (--x)"
+        )
 
 
 def _measured(curves: Curves) -> str:

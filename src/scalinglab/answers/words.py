@@ -23,10 +23,17 @@ MOST_NAMED = 3  # runs of a plan that a sentence names
 
 
 def finite(table: Table, y: str) -> tuple[Table, str]:
-    """The points with a finite y, and the sentence on runs left out: one that diverged has no loss."""
-    known = np.isfinite(table.y)
-    if known.all():
+    """The points with a finite y, and the sentence on runs left out: one that diverged has no loss.
+
+    Points without a size, or with one that is not positive, are left out alike.
+    """
+    sizes = np.atleast_2d(np.asarray(table.x, float))
+    known, sized = np.isfinite(table.y), np.all(np.isfinite(sizes) & (sizes > 0), axis=0)
+    if (known & sized).all():
         return table, ""
+    if not sized.all():
+        left, said = finite(table.keep(sized), y)
+        return left, f" Left out: {counted(int((~sized).sum()), 'point')} without a positive size.{said}"
     if not known.any():
         raise BadInput(f"no run has a finite {y}: name another column with y= (--y)")
     lost = {*table.runs} - {*table.runs[known]}
