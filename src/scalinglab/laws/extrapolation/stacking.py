@@ -197,8 +197,7 @@ def extrapolate(
         )
     else:
         found = _extrapolate(np.log(sizes), values, targets, level)
-    odd = odd_note(table, nan_policy) if table.names else ()  # of arrays the caller knows the points
-    notes = (*table.notes, *usable.notes, *found.notes, *odd)
+    notes = (*table.notes, *usable.notes, *found.notes, *odd_note(table, nan_policy))
     found = _in_units(found, x_unit, y_unit)
     found = replace(found, points=usable, notes=notes, largest=float(usable.x.max()))
     return _complement(found) if is_rising else found

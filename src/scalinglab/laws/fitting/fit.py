@@ -125,7 +125,12 @@ def odd_one(law: Law) -> OddPoint | None:
 
 
 def odd_note(table: Table, nan_policy: str = "raise") -> tuple[str, ...]:
-    """The note on the point that does not follow the others along one variable; none where all do."""
+    """The note on the point that does not follow the others along one variable; none where all do.
+
+    Of arrays, which have no names, the caller knows the points.
+    """
+    if not table.names:
+        return ()
     try:
         if rising.is_complement(table.x, table.y):
             table = table.complement()

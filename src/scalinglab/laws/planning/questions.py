@@ -326,8 +326,9 @@ def still_power_law(
         straight = True
         text = f"yes: exponent {mean:.3f}, changing by {low:+.3f} … {high:+.3f} at most (p = {p:.2g})"
     ends = float(low), float(high), float(start), float(end)
-    odd = odd_note(table, nan_policy) if table.names else ()  # of arrays the caller knows the points
-    return Bend(straight, float(change), *ends, p, text, (*table.notes, *used.notes, *odd))
+    return Bend(
+        straight, float(change), *ends, p, text, (*table.notes, *used.notes, *odd_note(table, nan_policy))
+    )
 
 
 __getattr__ = renamed_names(__name__, {"needed": "size_for", "doubling": "gain_from"})

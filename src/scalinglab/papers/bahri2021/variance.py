@@ -48,19 +48,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """A network and its data: pooled images, or teacher–student data where `dataset` says so.
-
-    Attributes:
-        draws: permutations; None: as many as the scale has. Those beyond are trained until the last but one
-            of the times.
-    """
+    """A network and its data: pooled images, or teacher–student data where `dataset` says so."""
 
     dataset: str
     model: str = "mlp"
     loss: str = "cross_entropy"
     pool: int = 1
     hidden: int = 8
-    draws: int | None = None
 
     @property
     def name(self) -> str:
@@ -88,7 +82,7 @@ class DataScale:
     """One scale: the tasks, N, the numbers of blocks N/D, permutations, and the training.
 
     Attributes:
-        draws: permutations that are trained until the last of the times.
+        draws: permutations.
         times: checkpoints (one a decade, and the last) at which the losses are compared.
     """
 
@@ -98,10 +92,6 @@ class DataScale:
     draws: int
     times: tuple[int, ...]
     learning_rate: float
-
-    def steps(self, draw: int) -> int:
-        """Of the networks of a permutation."""
-        return self.times[-1 if draw < self.draws else -2]
 
 
 IMAGES = tuple(
@@ -167,8 +157,8 @@ def excess_table(task: Task, s: DataScale) -> pd.DataFrame:
         "measure": (), "checkpoints_per_decade": 1,
     }  # fmt: skip
     settings = [
-        {**base, "n_data": s.population // blocks, "seed": draw, "steps": s.steps(draw)}
-        for blocks in (1, *s.blocks) for draw in range(task.draws or s.draws)
+        {**base, "n_data": s.population // blocks, "seed": draw, "steps": s.times[-1]}
+        for blocks in (1, *s.blocks) for draw in range(s.draws)
     ]  # fmt: skip
     by_block = partial(partition_losses, population=s.population)
     frame = _measured(settings, "variance-limited in data", by_block, blocks_of=s.population)
