@@ -258,9 +258,9 @@ def test_plans_answer_from_a_csv(curves: Path, surface: Path):
     said = run("plan", "next", curves, "--x", "n_data", "--y", "test_error", "--at", "1e6", "--budget", "3e5")
     assert "then ±" in said
     assert "FLOPs" in run("plan", "next", surface, "--budget", "1e21", "--compute", "1e23")
-    words = ("plan", "next", surface, "--budget", "1e21", "--at", "1e10,1e12", "--var", "n_data=n_data")
+    words = ("plan", "next", surface, "--budget", "1e23", "--at", "1e10,1e12", "--var", "n_data=n_data")
     for form in ("rosenfeld", "kaplan"):  # any form of these variables
-        assert "prediction at n_params = 1e+10, n_data = 1e+12" in run(*words, "--form", form)
+        assert "then ±" in run(*words, "--form", form)
     with pytest.raises(BadInput, match="--var bits: rosenfeld has n_params, n_data"):
         run(*words, "--form", "rosenfeld", "--var", "bits=n_data")
     assert "over all choices" in run("plan", "sensitivity", surface, "--compute", "1e23")
