@@ -86,6 +86,28 @@ def test_a_table_of_too_many_numbers_keeps_those_that_are_known_or_asked_for(
     assert sl.read(path, extra="metric 7")["extra"].tolist() == table["metric 7"].tolist()
     asked = tables.ask(path, "step", "metric 3", ["metric 4=1"], error="metric 5", as_json=True)
     assert {"metric 3", "metric 4", "metric 5"} <= {*asked.frame}
+    curves = tables.read_curves(path, ["metric 4=0"], wanted=("metric 3",), as_json=True)
+    assert {"metric 3", "metric 4"} <= {*curves.frame}
+
+
+def test_sizes_under_any_name_that_is_read_stay_in_a_large_table(tmp_path: Path, in_parts: None, monkeypatch):
+    monkeypatch.setattr(parts, "MOST_NUMBERS", 2 * ROWS)
+    sizes = np.repeat([20.0, 60, 180, 540], ROWS // 4)
+    table = pd.DataFrame(
+        {"Params (M)": sizes, "tokens_b": np.arange(1.0, ROWS + 1), "val_ppl": 20.0, "zzz": 1.0}
+    )
+    table.to_csv(tmp_path / "large.csv", index=False)
+    curves = sl.read(tmp_path / "large.csv")
+    assert set(curves["n_params"]) == {2e7, 6e7, 1.8e8, 5.4e8}
+    assert curves["tokens"].max() == ROWS * 1e9
+    assert curves["test_loss"] == pytest.approx(np.log(20))
+    assert "zzz" not in curves.frame
+    assert "zzz" in sl.read(tmp_path / "large.csv", wanted=["zzz"]).frame
+    letters = table.set_axis(["n", "d", "zzz", "loss"], axis=1).assign(
+        n=sizes * 1e6, d=np.arange(1, ROWS + 1) * 1e9
+    )
+    letters.to_csv(tmp_path / "letters.csv", index=False)
+    assert {"n_params", "tokens", "loss"} <= {*sl.read(tmp_path / "letters.csv").frame}
 
 
 def test_long_texts_of_a_text_file_are_shortened_and_named(tmp_path: Path):

@@ -503,32 +503,31 @@ def test_checksums_of_long_data_are_those_of_short_ones():
 
 def test_a_run_of_too_many_values_keeps_those_with_a_standard_name(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(reading, "MOST_VALUES", 1000)
-    names = ["loss", *(f"gradient/{k}" for k in range(20)), "val_loss"]
+    names = ["loss", *(f"gradient/{k}" for k in range(20)), "val_loss", "tokens", "lr"]
     write_events(tmp_path, [(step, name, step / 8) for step in range(300) for name in names])
     with pytest.warns(ReadingWarning, match=r"too many values, .* left out: gradient/19"):
         curves = sl.read(tmp_path)
     assert curves["train_loss"].tolist() == curves["test_loss"].tolist() == [step / 8 for step in range(300)]
-    assert curves.measurement_columns == ["gradient/0", "train_loss", "test_loss"]
-    assert curves["gradient/0"].tolist() == curves["train_loss"].tolist()
+    assert curves["tokens"].tolist() == curves["lr"].tolist() == curves["train_loss"].tolist()
 
 
 def test_metrics_left_out_stay_left_out_when_runs_are_joined(monkeypatch):
     monkeypatch.setattr(reading, "MOST_VALUES", 10)
     above, below, named = reading.Points(), reading.Points(), reading.Points()
     for step in range(4):
-        for name in ("loss", "acc", "norm"):  # 12 values
+        for name in ("loss", "acc", "size"):  # 12 values
             below.add(name, step, 1.0)
-        for name in ("norm", "loss"):
+        for name in ("size", "loss"):
             above.add(name, step, 1.0)
-        for name in ("norm", "train_loss", "test_loss"):
+        for name in ("size", "train_loss", "test_loss"):
             named.add(name, step, 1.0)
     assert named.metrics == ["train_loss", "test_loss"]
     above.extend(below, "val/{}".format)
     frame, left_out = above.frame()
-    assert left_out == ["val/norm", "norm"], "one was left out of the second, one of the sum"
+    assert left_out == ["val/size", "size"], "one was left out of the second, one of the sum"
     assert list(frame) == ["step", "loss", "val/acc", "val/loss"]
     resumed = reading.Points()
-    resumed.add("norm", 0, 1.0)
+    resumed.add("size", 0, 1.0)
     resumed.extend(named)
     assert resumed.metrics == named.metrics, "half of a metric would look like all of it"
 

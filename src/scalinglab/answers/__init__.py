@@ -49,7 +49,8 @@ def answer(
     """
     declared = [*settings]
     given = isinstance(table, Curves) and not columns and not declared
-    curves = table if given else readers.read(table, settings=[*declared, *([x] if x else [])], **columns)
+    declared += [x] if x else []
+    curves = table if given else readers.read(table, settings=declared, wanted=[y] if y else [], **columns)
     path = os.fspath(table) if isinstance(table, (str, os.PathLike)) else "TABLE.csv"
     place = arguments(path, [f"{ours}={theirs}" for ours, theirs in columns.items()])
     measured = curves.resolve(y) if y else _measured(curves)

@@ -41,6 +41,7 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
     law: Law | None = None
     further: Extrapolation | None = None
     planned: NextRuns | None = None
+    undetermined: tuple[str, ...] = ()
     shown, notes = y, table.notes
     try:
         if rising.is_complement(sizes, values, (x, y)):
@@ -48,7 +49,11 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
         fitted = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
         notes = (*notes, *odd_run(fitted, shown, x=x))
         law, bend = fitted, _bend(sizes, values)
-        said.append(Statement("exponent", _exponent(law, bend, shown, x), f"scalinglab laws fit {asked}"))
+        refused = _no_exponent(law, bend, shown, x)
+        undetermined = law.form.names if refused else law.undetermined
+        said.append(
+            Statement("exponent", refused or _exponent(law, shown, x), f"scalinglab laws fit {asked}")
+        )
         straight = f"A power law? {_straight(law, bend)}"
         said.append(Statement("power law", straight, f"scalinglab plan bend {asked}"))
         budget, at = float(sizes.max()), FURTHER * float(sizes.max())
@@ -81,7 +86,10 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
         f"A compute-optimal model needs runs in which {missing} varies, {'on its own' if varies else 'too'}.",
         "scalinglab plan optimal --help",
     ))  # fmt: skip
-    return Answers(tuple(said), x, y, law, extrapolation=further, next_runs=planned, notes=notes)
+    return Answers(
+        tuple(said), x, y, law, extrapolation=further, next_runs=planned, notes=notes,
+        undetermined=undetermined,
+    )  # fmt: skip
 
 
 def _bend(sizes: np.ndarray, values: np.ndarray) -> questions.Bend | str:
@@ -92,7 +100,8 @@ def _bend(sizes: np.ndarray, values: np.ndarray) -> questions.Bend | str:
         return sentence(reason)
 
 
-def _exponent(law: Law, bend: questions.Bend | str, y: str, x: str) -> str:
+def _no_exponent(law: Law, bend: questions.Bend | str, y: str, x: str) -> str:
+    """Why no exponent is given; empty where one is."""
     if law.diagnosis.bent is not None:
         return (
             f"No single exponent: {y} bends away from a power law, with or without a floor, near {x} = "
@@ -107,6 +116,10 @@ def _exponent(law: Law, bend: questions.Bend | str, y: str, x: str) -> str:
         return f"{y} does not fall with {x}, as far as its scatter shows."
     if law.unidentified:
         return f"The exponent of {y} against {x} is not determined: {law.unidentified}."
+    return ""
+
+
+def _exponent(law: Law, y: str, x: str) -> str:
     low, high = law.parameter_intervals["exponent"]
     text = f"{y} falls as the power {law.exponent:.3f} of {x} (95 %: {low:.3f} to {high:.3f})"
     if "offset" not in law.parameters:

@@ -36,6 +36,7 @@ class Answers(Shown):
         x, y: the columns that were used; x is "n_params, n_data" for a surface.
         law, surface, extrapolation, optimal, next_runs: the results behind the sentences, where there are.
         notes: what was done to the rows.
+        undetermined: parameters of the law or surface to which the sentences give no value.
     """
 
     statements: tuple[Statement, ...]
@@ -47,6 +48,7 @@ class Answers(Shown):
     optimal: Optimal | None = None
     next_runs: NextRuns | None = None
     notes: tuple[str, ...] = ()
+    undetermined: tuple[str, ...] = ()
 
     def __getitem__(self, topic: str) -> str:
         """The sentence on a topic: read, exponent, power law, ten times, compute-optimal, next run."""
@@ -72,13 +74,8 @@ class Answers(Shown):
             "x": self.x, "y": self.y, "answers": [vars(s) for s in self.statements], "notes": list(self.notes)
         }  # fmt: skip
         if self.law is not None:
-            document["law"] = self.law.to_dict()
-        if self.surface is not None:
-            document["parameters"] = {
-                n: {"value": None if n in self.surface.undetermined else self.surface.parameters[n],
-                    "low": low, "high": high}
-                for n, (low, high) in self.surface.parameter_intervals().items()
-            }  # fmt: skip
+            document |= {"form": self.law.form.name, "equation": self.law.form.equation}
+            document["parameters"] = self._parameters(self.law)
         if self.optimal is not None:
             document["compute_optimal"] = self.optimal.table().to_dict("records")
         if self.extrapolation is not None:
@@ -87,6 +84,16 @@ class Answers(Shown):
             document["next_runs"] = self.next_runs.notebook_table().to_dict("records")
             document["worth_it"] = self.next_runs.worth_it
         return document
+
+    def _parameters(self, law: Law) -> dict[str, dict[str, float | None]]:
+        """Value and 95 % interval of each parameter; None where the sentences give no value either."""
+        ends = law.parameter_intervals if self.surface is None else self.surface.parameter_intervals()
+        return {
+            name: dict.fromkeys(("value", "low", "high"))
+            if name in self.undetermined
+            else {"value": law.parameters[name], "low": float(ends[name].low), "high": float(ends[name].high)}
+            for name in law.form.names
+        }
 
 
 def arguments(path: str, columns: Iterable[str] = (), where: Iterable[str] = ()) -> str:

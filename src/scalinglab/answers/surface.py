@@ -72,7 +72,10 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
         said.append(Statement("compute-optimal", f"Not determined: {in_units(reason, unit)}", more))
     budget = f"--budget {spent.max():.2g} --compute {target:.3g}"
     said.append(Statement("next run", text, f"scalinglab plan next {chosen} {budget}"))
-    return Answers(tuple(said), "n_params, n_data", y, fitted.law, fitted, None, optimal, runs, notes)
+    return Answers(
+        tuple(said), "n_params, n_data", y, fitted.law, fitted, optimal=optimal, next_runs=runs, notes=notes,
+        undetermined=fitted.undetermined,
+    )  # fmt: skip
 
 
 def _fitted(table: Table, spent: np.ndarray, y: str, unit: str) -> tuple[Surface, list[str]]:

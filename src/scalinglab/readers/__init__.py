@@ -20,7 +20,8 @@ from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
 from scalinglab.readers.tables.exports import unfolded
 from scalinglab.readers.tables.files import is_table, read_file
-from scalinglab.readers.tables.large import LEFT_OUT, NOTES, STANDARD
+from scalinglab.readers.tables.large import LEFT_OUT, NOTES
+from scalinglab.readers.tables.naming import STANDARD
 from scalinglab.readers.taking import take_in
 from scalinglab.store import Store
 from scalinglab.support.progress import track
@@ -32,7 +33,10 @@ NEAR, NEARER = 0.88, 0.91  # how alike a misspelt name is, and one with another 
 __all__ = ["ReadingWarning", "read", "read_table", "take_in"]
 
 
-def read(source: Source, *, kind: str | None = None, settings: Iterable[str] = (), **columns: str) -> Curves:
+def read(
+    source: Source, *, kind: str | None = None, settings: Iterable[str] = (), wanted: Iterable[str] = (),
+    **columns: str,
+) -> Curves:  # fmt: skip
     """Read curves from a store, logs, a file or a table in memory.
 
     Args:
@@ -42,6 +46,7 @@ def read(source: Source, *, kind: str | None = None, settings: Iterable[str] = (
         kind: only logs of this kind: tensorboard, wandb, mlflow, lightning, hugging_face; or table.
         settings: columns that are settings although they are not in the standard list; stores, logs and
             Parquet files written here know theirs.
+        wanted: columns that stay, whatever they are called, of a table of more numbers than memory holds.
         columns: what a column is called there, as in ``read("log.csv", n_data="train_size")``. Usual names
             (val_loss, eval/loss, lr, tokens, params, flops, trial, …) are recognised without.
 
@@ -53,7 +58,7 @@ def read(source: Source, *, kind: str | None = None, settings: Iterable[str] = (
     settings = list(settings)
     if isinstance(source, Curves) and not columns and not settings:
         return source
-    understood = read_table(source, kind=kind, settings=settings, likely=None, **columns)
+    understood = read_table(source, kind=kind, settings=settings, likely=None, wanted=wanted, **columns)
     if missing := [name for name in settings if understood.resolve(name) not in understood.frame]:
         raise BadInput(f"settings={missing} are not columns; {nearest(missing[0], understood.frame.columns)}")
     return understood.curves()
@@ -74,7 +79,7 @@ def read_table(
         source, kind, columns: as those of `read`.
         settings: as there; those that the table does not have are passed over.
         likely: columns as above that are passed over where the table does not have them, or has ours.
-        wanted: columns that stay, beside these, however large the table is.
+        wanted: as there, beside those named otherwise.
     """
     columns = _roles(columns)
     stay = {*columns.values(), *settings, *(likely or {}).values(), *wanted}

@@ -11,6 +11,7 @@ import pandas as pd
 
 from scalinglab.curves.names import bare, measurement
 from scalinglab.curves.parts import MOST_NUMBERS
+from scalinglab.readers.tables.naming import is_known
 
 MOST_VALUES = MOST_NUMBERS // 2  # of a run while it is read: 400 MB
 
@@ -18,7 +19,7 @@ MOST_VALUES = MOST_NUMBERS // 2  # of a run while it is read: 400 MB
 class Points:
     """Metrics against steps, 16 bytes a value and at most `MOST_VALUES` whatever the log's size.
 
-    Where there are more, metrics without a standard name are left out, the last ones first.
+    Where there are more, metrics of unknown names are left out, the last ones first.
     """
 
     def __init__(self) -> None:
@@ -54,7 +55,7 @@ class Points:
         return begun
 
     def _leave_out(self) -> None:
-        unknown = [m for m in self._values if measurement(m) is None and bare(m) != "loss"]
+        unknown = [m for m in self._values if not is_known(m)]
         while self._count > self._most and unknown:
             self._drop(unknown.pop())
         if self._count > self._most:
@@ -98,7 +99,7 @@ class Points:
         """One row a step, and the metrics left out because the table would not fit into memory."""
         steps = {m: np.frombuffer(s, np.int64) for m, (s, _) in self._values.items()}
         every = np.unique(np.concatenate(list(steps.values()))) if steps else np.zeros(0, np.int64)
-        known = sorted(steps, key=lambda m: (measurement(m) is None, -len(steps[m])))
+        known = sorted(steps, key=lambda m: (not is_known(m), -len(steps[m])))
         kept = set(known[: max(MOST_NUMBERS // max(len(every), 1), 1)])
         columns: dict[str, np.ndarray] = {"step": every}
         for metric in sorted(m for m in kept if bare(m) != "step"):

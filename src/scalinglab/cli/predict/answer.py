@@ -45,7 +45,7 @@ def answer(
     """
     from scalinglab import answers
 
-    curves = read_curves(file, where, column, (x,) if x else (), as_json=as_json)
+    curves = read_curves(file, where, column, (x,) if x else (), (y,) if y else (), as_json=as_json)
     found = answers.answer(curves, compute, x=x, y=y)
     found = answers.at_place(found, answers.arguments(str(file), column or (), where or ()))
     say(found.summary(), as_json)

@@ -196,7 +196,6 @@ def surface(
 
     scalinglab laws surface runs.csv --tie beta=alpha --prior alpha=0.35:0.1
     """
-    import pandas as pd
 
     from scalinglab.laws import forms
     from scalinglab.laws import surface as surfaces
@@ -212,19 +211,15 @@ def surface(
         bounds=limits(bounds), priors=beliefs(prior), tie=pairing("--tie", tie, TIE), **asked.points,
     )  # fmt: skip
     table.say(fitted.summary())
+    determined = {n: None if n in fitted.undetermined else v for n, v in fitted.parameters.items()}
     document: dict[str, Any] = {
-        "form": fitted.law.form.name, "parameters": fitted.parameters, "errors": fitted.errors,
+        "form": fitted.law.form.name, "parameters": determined, "errors": fitted.errors,
         "intervals": fitted.parameter_intervals(), "objective": fitted.objective,
         "certificate": vars(fitted.certificate), "points": len(fitted.law.points.y),
         "not_determined": list(fitted.undetermined), "interval_method": fitted.method,
         "notes": asked.notes(fitted.law.points.notes),
     }  # fmt: skip
-    ends = document["intervals"]
-    best = pd.DataFrame([
-        {"parameter": n, "value": v, "low": ends[n].low, "high": ends[n].high}
-        for n, v in fitted.parameters.items()
-        if n in ends
-    ])  # fmt: skip
+    best = fitted.notebook_table()
     if budgets is not None:
         optimal = fitted.compute_optimal(budgets, flops_per_param_example=table.flops_per_param_example)
         table.say("\n" + optimal.summary(caution=False))

@@ -75,7 +75,7 @@ def collapse(
     import scalinglab as sl
     from scalinglab.curves.columns import measure_of
 
-    curves = rows.curves((size, x) if by == "critical" else ())
+    curves = rows.curves((size, x) if by == "critical" else (), (size, x, *([y] if y else [])))
     y = y or measure_of(curves.frame)
     found = sl.laws.collapse(curves, x=x, y=y, size=size, by=by, tolerance=tolerance)
     rows.say(found.summary())
@@ -105,7 +105,7 @@ def dynamical(
     import scalinglab as sl
     from scalinglab.curves.columns import measure_of
 
-    curves = rows.curves()
+    curves = rows.curves(wanted=(size, x, *([y] if y else [])))
     y = y or measure_of(curves.frame)
     found = sl.laws.dynamical(curves, x=x, y=y, size=size)
     rows.say(found.summary())

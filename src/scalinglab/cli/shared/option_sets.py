@@ -88,9 +88,9 @@ class Rows(Output):
     column: option.Columns = None
     where: option.Where = None
 
-    def curves(self, settings: tuple[str, ...] = ()) -> Curves:
-        """The chosen rows; `settings` are columns that hold settings of runs."""
-        return read_curves(self.file, self.where, self.column, settings, as_json=self.as_json)
+    def curves(self, settings: tuple[str, ...] = (), wanted: tuple[str, ...] = ()) -> Curves:
+        """The chosen rows; `settings` are columns that hold settings of runs, `wanted` others in use."""
+        return read_curves(self.file, self.where, self.column, settings, wanted, as_json=self.as_json)
 
 
 @dataclass(frozen=True, kw_only=True)

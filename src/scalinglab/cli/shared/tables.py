@@ -96,6 +96,7 @@ def read_curves(
     where: list[str] | None,
     column: list[str] | None = None,
     settings: tuple[str, ...] = (),
+    wanted: tuple[str, ...] = (),
     *,
     as_json: bool,
 ) -> Curves:
@@ -103,11 +104,13 @@ def read_curves(
 
     Args:
         settings: columns that the command takes for settings, whatever they are called.
+        wanted: further columns that it uses.
     """
     from scalinglab.laws.fitting.data.rows import select
 
-    table = read_table(file, column, settings, as_json=as_json)
-    asked = {table.resolve(name): value for name, value in conditions(where).items()}
+    chosen = conditions(where)
+    table = read_table(file, column, settings, wanted=(*wanted, *chosen), as_json=as_json)
+    asked = {table.resolve(name): value for name, value in chosen.items()}
     return table.curves(select(table.frame, asked))
 
 

@@ -8,26 +8,18 @@ from typing import Any
 
 import pandas as pd
 
-from scalinglab.curves import OUTCOME, PROGRESS, SETTING, is_seed
-from scalinglab.curves.columns import ACCURACIES, IDENTITY, MEASURES, is_numeric
-from scalinglab.curves.names import ACCURACY, ERROR, HYPERPARAMETERS, LOSS, PERPLEXITY, aliases, bare
+from scalinglab.curves.columns import is_numeric
+from scalinglab.readers.tables.naming import is_known
 
 MOST_TEXT = 200  # characters of a value
 PREFIX = 40  # characters of a longer one that are kept, before its hash
 LEFT_OUT = "left_out"  # in a table's attrs: the columns with values that were left out or shortened
 NOTES = "notes"  # in a table's attrs: what is to be said of the file
-STANDARD = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
-_WORDS = {*LOSS, *ERROR, *ACCURACY, *PERPLEXITY, *HYPERPARAMETERS}
 
 
 def unknown(wanted: Collection[str]) -> Callable[[Any], bool]:
     """Whether a column is neither asked for nor known by its name: it can be spared."""
-
-    def is_unknown(column: Any) -> bool:
-        known = column in wanted or column in STANDARD or bare(column) in _WORDS
-        return not (known or is_seed(column) or aliases([column]))
-
-    return is_unknown
+    return lambda column: not (column in wanted or is_known(column))
 
 
 def with_short_texts(part: pd.DataFrame, left_out: dict[Any, None]) -> pd.DataFrame:

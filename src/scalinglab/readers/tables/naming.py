@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from scalinglab.curves import PROGRESS, SETTING, rename
-from scalinglab.curves.columns import IDENTITY, MEASURES, is_numeric, is_seed, tidy
-from scalinglab.curves.names import ACCURACY, ERROR, LOSS, aliases, bare, loss_of_perplexity, measurement
+from scalinglab.curves import OUTCOME, PROGRESS, SETTING, rename
+from scalinglab.curves.columns import ACCURACIES, IDENTITY, MEASURES, is_numeric, is_seed, tidy
+from scalinglab.curves.names import (
+    ACCURACY,
+    ERROR,
+    HYPERPARAMETERS,
+    LOSS,
+    aliases,
+    bare,
+    loss_of_perplexity,
+    measurement,
+)  # fmt: skip
 from scalinglab.curves.numbers import POWERS, has_decimal_comma, may_have_decimal_comma, number, numbers
 from scalinglab.errors import BadInput
 
+STANDARD = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
 TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
 COUNTS = ("n_data", "n_params", "step", "examples", "tokens", "batch_size")  # whole: 1,000 is a thousand
 FEWEST_TOKENS = 1e7  # a D below this counts examples
@@ -28,6 +39,18 @@ _COUNTED = {
 _LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_params", 1e7)}
 FEWEST_PARAMS = 1e3  # of an n beside tokens; a smaller one counts repeats
 MOST_OF_A_UNIT = 1e5  # a larger count is in ones, whatever its suffix
+_KNOWN = {*STANDARD, *LOSS, *ERROR, *ACCURACY, *HYPERPARAMETERS, *_LETTERS}
+
+
+def is_known(column: Any) -> bool:
+    """Whether a name alone may say what a column holds: such a column stays, however large the table is.
+
+    >>> [is_known(name) for name in ("Params (M)", "tokens_b", "d", "val_ppl", "train_loss", "gpu_util")]
+    [True, True, True, True, True, False]
+    """
+    short = _SUFFIX.sub("", _UNIT.sub("", str(column)))
+    known = short in _KNOWN or bare(short) in _KNOWN or loss_of_perplexity(short) is not None
+    return known or is_seed(short) or bool(aliases([short]))
 
 
 class Naming:
