@@ -449,3 +449,15 @@ def test_a_large_table_shows_how_much_of_it_was_read(tmp_path: Path, monkeypatch
     monkeypatch.setattr("sys.stderr", type("Terminal", (io.StringIO,), {"isatty": lambda self: True})())
     assert len(sl.read(tmp_path / name)) == 4000
     assert sum(shown) >= (tmp_path / name).stat().st_size
+
+
+def test_examples_are_sizes_of_runs_unless_they_grow_as_in_a_training():
+    sizes = {"params": [1e6] * 3 + [1e7] * 3, "examples": [1000, 4000, 16000] * 2}
+    losses = {"loss": [3.0, 2.5, 2.2, 2.8, 2.3, 2.0]}
+    curves = sl.read(sizes | losses)
+    assert len(curves.runs) == 6
+    assert curves["n_data"].tolist() == sizes["examples"]
+    seen = {"params": sizes["params"], "examples_seen": sizes["examples"]} | losses
+    assert len(sl.read(seen).runs) == 2
+    logged = {"examples": [128 * k for k in range(1, 21)], "loss": [3 / k for k in range(1, 21)]}
+    assert len(sl.read(logged).runs) == 1

@@ -13,7 +13,7 @@ from scalinglab.curves.names import HYPERPARAMETERS, bare
 
 CHECKPOINTS = ("step", "epoch", "examples", "time")  # a column of these says that rows are checkpoints
 FEWEST_CHECKPOINTS = 8  # rows in which data grow with the step before they count as one run
-FEWEST_EVEN = 16  # rows in which tokens grow in even steps before they count as checkpoints
+FEWEST_EVEN = 16  # rows in which tokens or examples grow in even steps before they count as checkpoints
 
 
 def declared_settings(frame: pd.DataFrame, asked: Iterable[str]) -> list[str]:
@@ -46,6 +46,9 @@ def find_runs(
         frame, changed = _constant_settings(frame)
         return frame, [*notes, *changed]
     step = next((c for c in CHECKPOINTS if c in frame and is_numeric(frame[c])), None)
+    if step == "examples" and _are_sizes(frame, declared, names):
+        frame, step = frame.rename(columns={"examples": "n_data"}), None
+        names["examples"] = "n_data"
     if step is None and (data := _even_tokens(frame, declared, names)) is not None:
         frame, notes = _by_setting(frame, declared, data, names)
         return frame, ["rows are checkpoints: tokens grow in even steps", *notes]
@@ -161,13 +164,22 @@ def _even_tokens(frame: pd.DataFrame, declared: list[str], names: Mapping[str, s
     data = next((c for c in ("tokens", "n_data") if c in frame and is_numeric(frame[c])), None)
     if data is None or (data == "n_data" and _seen_name(frame, names) != "tokens"):
         return None
+    return data if _grow_evenly(frame, declared, data) else None
+
+
+def _are_sizes(frame: pd.DataFrame, declared: list[str], names: Mapping[str, str]) -> bool:
+    """Whether a column called `examples`, not `examples_seen`, has the sizes of runs, as tokens may have."""
+    alone = not {"n_data", "tokens"} & {*frame.columns} and "examples" not in names.values()
+    return alone and not _grow_evenly(frame, declared, "examples")
+
+
+def _grow_evenly(frame: pd.DataFrame, declared: list[str], data: str) -> bool:
     pieces = _pieces(frame, [c for c in setting_columns(frame, declared) if c != data], data)
     parts = frame[data].groupby(pieces, sort=False)
     if parts.size().min() < FEWEST_EVEN:
-        return None
+        return False
     steps = parts.diff().groupby(pieces)
-    even = (steps.max() / steps.min() < 1.5).mean()
-    return data if even > 0.9 else None
+    return bool((steps.max() / steps.min() < 1.5).mean() > 0.9)
 
 
 def _repeats(setting: np.ndarray, pieces: np.ndarray) -> np.ndarray:
