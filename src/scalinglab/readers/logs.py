@@ -56,10 +56,13 @@ class LoggedRun:
 
 
 def whole_lines(file: IO[str]) -> Iterator[str]:
-    """The lines of a file up to the last whole one: half a number is another number."""
+    """The lines of a file that are whole and not too long: half a number is another number."""
+    begins = True
     while line := file.readline(LONGEST_LINE):
-        if line.endswith("\n"):
+        ends = line.endswith("\n")
+        if begins and ends:
             yield line
+        begins = ends
 
 
 def number(value: Any) -> float | None:
