@@ -1,5 +1,6 @@
-"""Parts of reading: which runs are the same, settings under standard names, seeds that are text."""
+"""Parts of reading: runs that are the same, standard names of settings, seeds that are text, cut lines."""
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
+from scalinglab.readers import ReadingWarning, logs
 from scalinglab.readers.logs import _standard_settings
 from scalinglab.readers.tables.files import read_file
 from scalinglab.readers.tables.remarks import _is_time
@@ -156,3 +158,20 @@ def test_json_without_a_table_is_refused(tmp_path: Path, text: str):
     (tmp_path / "t.json").write_text(text)
     with pytest.raises(BadInput):
         sl.read(tmp_path / "t.json")
+
+
+def test_a_last_row_of_lightning_without_its_line_end_is_named(tmp_path: Path):
+    (tmp_path / "metrics.csv").write_text("step,val_loss\n1,3.0\n2,2.5\n3,2.2")
+    with pytest.warns(ReadingWarning, match="metrics.csv: the last row has no line end.*left out"):
+        assert sl.read(tmp_path)["step"].tolist() == [1, 2]
+    (tmp_path / "metrics.csv").write_text("step,val_loss\n1,3.0\n2,2.5\n3")
+    assert sl.read(tmp_path)["step"].tolist() == [1, 2], "a row that is being written, without a warning"
+
+
+def test_the_tail_of_a_line_that_is_too_long_is_no_line(monkeypatch):
+    monkeypatch.setattr(logs, "LONGEST_LINE", 8)
+    cut: list[str] = []
+    assert [*logs.whole_lines(io.StringIO("1,2\n123456789,3\n4,5\n6,7"), cut)] == ["1,2\n", "4,5\n"]
+    assert cut == ["6,7"]
+    assert [*logs.whole_lines(io.StringIO("1,2\n12345678901"), cut := [])] == ["1,2\n"]
+    assert not cut

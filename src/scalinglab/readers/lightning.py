@@ -23,9 +23,9 @@ def is_run(folder: Path) -> bool:
 def read(folder: Path, name: str, advance: Advance) -> LoggedRun:
     """The rows of one run, merged by step."""
     run = LoggedRun(name, settings=read_yaml(folder / "hparams.yaml", require))
-    bad = 0
+    bad, cut = 0, list[str]()
     with (folder / FILE).open(encoding="utf-8", errors="replace", newline="") as file:
-        rows = csv.reader(whole_lines(file))
+        rows = csv.reader(whole_lines(file, cut))
         names = next(rows, [])
         place = names.index("step") if "step" in names else -1
         try:
@@ -36,6 +36,11 @@ def read(folder: Path, name: str, advance: Advance) -> LoggedRun:
             run.notes.append(f"{FILE} is damaged ({error}): the rest of it is left out")
     if bad:
         run.notes.append(f"{FILE}: {bad} rows cannot be read")
+    if cut and cut[0].count(",") == len(names) - 1:
+        run.notes.append(
+            f"{FILE}: the last row has no line end, so its last number may be cut: left out "
+            "(a line end keeps it)"
+        )
     return run
 
 

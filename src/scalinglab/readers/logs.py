@@ -55,13 +55,19 @@ class LoggedRun:
     identity: str = ""
 
 
-def whole_lines(file: IO[str]) -> Iterator[str]:
-    """The lines of a file that are whole and not too long: half a number is another number."""
+def whole_lines(file: IO[str], cut: list[str] | None = None) -> Iterator[str]:
+    """The lines of a file that are whole and not too long: half a number is another number.
+
+    Args:
+        cut: receives the last line where it has no end.
+    """
     begins = True
     while line := file.readline(LONGEST_LINE):
         ends = line.endswith("\n")
         if begins and ends:
             yield line
+        elif begins and cut is not None and len(line) < LONGEST_LINE:
+            cut.append(line)
         begins = ends
 
 
