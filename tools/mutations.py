@@ -9,20 +9,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
+LOOKS = {  # arguments that say how a figure looks, not what it shows
+    "capsize", "color", "dpi", "elinewidth", "font", "fontsize", "frameon", "ha", "linewidth", "loc", "lw",
+    "margin", "marker", "markeredgewidth", "markersize", "modebar", "ms", "va", "xytext", "zorder",
+}  # fmt: skip
 UNSEEN = {  # arguments whose value no result depends on
     "stacklevel": "the line that a warning names",
     "strict": "a second guard against lengths that were checked, or are equal by construction",
     "buffering": "how a file is read",
     "start": "where a search begins, not where it ends",
     "complete": "the same, of parameters that follow from others",
-    **dict.fromkeys(
-        ("color", "fontsize", "frameon", "linewidth", "lw", "markeredgewidth"), "how a figure looks"
-    ),
-    **dict.fromkeys(("dpi", "font", "margin", "marker", "markersize", "modebar", "ms", "zorder"), "the same"),
+    **dict.fromkeys(LOOKS, "how a figure looks"),
 }
 UNSEEN_CALLS = {
     "time.sleep": "how long a loop waits",
     "_positive": "a parameter of a form with the values from which its search begins",
+    "panels": "how many panels a figure has, which is seen where they are drawn on, and their inches",
 }
 
 COMPARISONS = {
@@ -109,6 +111,8 @@ def executed(node: ast.AST, unseen: frozenset[str] = frozenset()) -> Iterator[as
                 continue
             if isinstance(child, ast.keyword) and child.arg in UNSEEN:
                 continue
+            if isinstance(node, ast.Dict) and id(child) in looks(node):
+                continue
             if isinstance(child, ast.Call) and ast.unparse(child.func) in UNSEEN_CALLS:
                 continue
             if isinstance(child, ast.If) and ast.unparse(child.test) in (
@@ -118,6 +122,12 @@ def executed(node: ast.AST, unseen: frozenset[str] = frozenset()) -> Iterator[as
                 continue
             yield child
             yield from executed(child, unseen)
+
+
+def looks(node: ast.Dict) -> set[int]:
+    """The identities of those values of a dictionary that only say how a figure looks."""
+    pairs = zip(node.keys, node.values)
+    return {id(value) for key, value in pairs if isinstance(key, ast.Constant) and key.value in LOOKS}
 
 
 def changes(node: ast.AST) -> Iterator[tuple]:

@@ -29,13 +29,13 @@ def finite(table: Table, y: str) -> tuple[Table, str]:
     """
     sizes = np.atleast_2d(np.asarray(table.x, float))
     known, sized = np.isfinite(table.y), np.all(np.isfinite(sizes) & (sizes > 0), axis=0)
+    if not known.any():
+        raise BadInput(f"no run has a finite {y}: name another column with y= (--y)")
     if (known & sized).all():
         return table, ""
     if not sized.all():
         left, said = finite(table.keep(sized), y)
         return left, f" Left out: {counted(int((~sized).sum()), 'point')} without a positive size.{said}"
-    if not known.any():
-        raise BadInput(f"no run has a finite {y}: name another column with y= (--y)")
     lost = {*table.runs} - {*table.runs[known]}
     return table.keep(known), f" Left out: {counted(len(lost), 'run')} without a finite {y}."
 

@@ -132,7 +132,7 @@ class PlainNumbers(LogFormatterMathtext):
     """
 
     def __init__(self, *, minor: bool = False, every: bool = False) -> None:
-        super().__init__(minor_thresholds=(1.2, 0.4))
+        super().__init__()
         self.minor, self.every = minor, every
 
     def __call__(self, x: float, pos: int | None = None) -> str:

@@ -1,0 +1,368 @@
+"""Sections of the report, on results put in by hand: which points and lines, numbers in tables, words."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scalinglab as sl
+from scalinglab import report
+from scalinglab.errors import BadInput
+from scalinglab.estimate import Estimate
+from scalinglab.report import explained_run, numbers, plots, reading, sections, surface_sections
+from scalinglab.report.surface_numbers import Isoflop
+from tests.report.test_numbers import curves
+from tests.report.test_surface_numbers import Known, named
+
+SIZES = np.array([100.0, 1000.0, 10_000.0])
+
+
+def dynamical(**more: Any) -> Any:
+    """Laws of three sizes, of which the two larger ones are resolved."""
+    table = pd.DataFrame({
+        "size": SIZES, "x_optimum": [2.0, 4, 8], "y_optimum": [0.4, 0.2, 0.1], "y_optimum_error": 0.01,
+        "elbow": [3.0, 6, 12], "slope": -1.5, "kind": "rises", "position": [1.0, 2, 4],
+        "resolved": [False, True, True],
+    })  # fmt: skip
+    master = SimpleNamespace(
+        rescaled=pd.DataFrame({"run": np.repeat(SIZES, 2).astype(str), "size": np.repeat(SIZES, 2),
+                               "x": [1.0, 2] * 3, "y": [3.0, 4, 5, 6, 7, 8]}),
+        holds=np.array([False, True, True]), x=np.array([1.0, 2]), y=np.array([6.0, 7]), holds_from=1000.0,
+        extent=lambda unit: f"from 1,000 {unit} on",
+    )  # fmt: skip
+    usual = {
+        "table": table, "collapse": master, "collapse_from": 1000.0, "notes": ("one size was left out",),
+        "gamma_1": Estimate(1.5, 0.1, 1.3, 1.7), "gamma_2": Estimate(0.25, 0.02, 0.2, 0.3),
+        "gamma_2_optimum": Estimate(0.3, 0.02, 0.25, 0.35),
+        "gamma_measured": Estimate(0.35, 0.01, 0.33, 0.37),
+        "gamma_predicted": Estimate(0.375, 0.03, 0.3, 0.45),
+        "gamma_predicted_optimum": Estimate(0.45, 0.04, 0.37, 0.53), "agrees": True, "sigma": 0.03,
+    }  # fmt: skip
+    return SimpleNamespace(**{**usual, **more})
+
+
+def slope(trace: Any) -> float:
+    return float(np.polyfit(np.log(trace.x), np.log(trace.y), 1)[0])
+
+
+def test_the_best_error_falls_by_both_laws_through_its_points():
+    figure = sections.error_against_data(dynamical())
+    measured = named(figure, "best of each size")
+    assert (measured.x.tolist(), measured.y.tolist()) == (SIZES.tolist(), [0.4, 0.2, 0.1])
+    assert measured.error_y.array.tolist() == [0.01] * 3
+    direct, product = named(figure, "measured: −0.35 ± 0.01"), named(figure, "γ₁·γ₂: −0.38 ± 0.03")
+    assert (slope(direct), slope(product)) == (pytest.approx(-0.35), pytest.approx(-0.375))
+    assert (direct.line.dash, product.line.dash) == ("solid", "dash")
+    assert np.exp(np.mean(np.log(product.y))) == pytest.approx(0.2)
+
+
+def test_norms_grow_by_the_laws_of_all_minima_and_of_the_positions_of_resolved_sizes():
+    figure = sections.norm_against_data(dynamical())
+    assert named(figure, "minimum").x.tolist() == SIZES.tolist()
+    assert named(figure, "falling part, γ₂").y.tolist() == [2.0, 4.0]
+    minima, positions = named(figure, "0.30 ± 0.02"), named(figure, "0.25 ± 0.02")
+    assert (slope(minima), slope(positions)) == (pytest.approx(0.3), pytest.approx(0.25))
+    assert minima.line.color == named(figure, "minimum").marker.color != positions.line.color
+
+
+def test_optima_are_listed_and_exponents_have_errors_and_intervals():
+    (optima,) = sections.the_laws(dynamical()).tables
+    assert optima[1].iloc[1].tolist() == [1000, 4, 0.2, 0.01, 6, -1.5, "rises"]
+    assert optima[1].columns[0] == "training examples"
+    section = sections.in_words(dynamical())
+    ((_, table),) = section.tables
+    assert table.iloc[0].tolist()[1:] == [1.5, 0.1, "1.3 … 1.7"]
+    assert table["value"].tolist() == [1.5, 0.3, 0.25, 0.45, 0.375, 0.35]
+    assert section.paragraphs[-1] == "One size was left out."
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_collapse_has_a_master_curve_where_one_holds(holds):
+    found = dynamical(collapse_from=1000.0 if holds else None)
+    found.collapse.holds = np.array([False, holds, holds])
+    section = sections.the_collapse(found)
+    drawn = section.plots[0].figure
+    assert [trace.name for trace in drawn.data] == ["100", "1,000", "10,000", *["master curve"] * holds]
+    assert drawn.data[1].y.tolist() == [5, 6]
+    assert drawn.data[1].mode == "markers"
+    said = "holds from 1,000 examples on" if holds else "No three sizes fall on one master curve."
+    assert said in section.paragraphs[0]
+
+
+@pytest.mark.parametrize(
+    ("agrees", "sigma", "said"),
+    [
+        (True, 0.01, "They agree"),
+        (False, 0.006, "cannot tell from chance"),  # 0.025 is 4.17 standard errors; the limit of 3 sizes 4.30
+        (False, 0.0057, "They do not agree"),  # 4.39
+    ],
+)
+def test_the_product_of_exponents_in_words(agrees, sigma, said):
+    first, _, product, last = reading.of_dynamical(dynamical(agrees=agrees, sigma=sigma), "tokens")
+    assert said in product
+    assert "The product is 0.38 ± 0.03; the direct fit of error against data gives 0.35 ± 0.01." in product
+    assert "From 100 to 10,000 training tokens" in first
+    assert "from 0.4 to 0.1, about as the power −0.35" in first
+    assert "twice the data removes 22 % of the errors" in first  # 1 − 2^−0.35 = 0.215
+    assert last.endswith("from 1,000 tokens on.")
+
+
+# --- one run ---------------------------------------------------------------------------------------------
+
+
+def explained(**more: Any) -> Any:
+    usual = {
+        "steps": np.array([1.0, 10, 100]), "measured": np.array([1.0, 0.5, 0.3]), "redrawn": None,
+        "theory": np.array([1.0, 0.4, np.nan]), "table": lambda: pd.DataFrame({"step": [1]}),
+        "summary": lambda: "lazy\nas solved", "name": "a-run",
+    }  # fmt: skip
+    return SimpleNamespace(**{**usual, **more})
+
+
+@pytest.mark.parametrize(
+    ("more", "lines"),
+    [
+        ({}, ["solved from the initial kernel"]),
+        (
+            {"redrawn": np.array([1.0, 0.45, 0.2])},
+            ["solved from the initial kernel", "descent with the kernel on other draws"],
+        ),
+        ({"theory": np.full(3, np.nan), "redrawn": np.ones(3)}, []),
+    ],
+)  # fmt: skip
+def test_a_run_is_drawn_with_the_curves_that_could_be_solved(more, lines):
+    section = explained_run.section(explained(**more))
+    figure = section.plots[0].figure
+    assert [trace.name for trace in figure.data] == ["measured", *lines]
+    assert named(figure, "measured").y.tolist() == [1.0, 0.5, 0.3]
+    if lines:
+        assert named(figure, lines[0]).x.tolist() == [1, 10]
+    if len(lines) > 1:
+        assert named(figure, lines[1]).y.tolist() == [1.0, 0.45, 0.2]
+    assert section.paragraphs == ["lazy", "as solved"]
+
+
+# --- runs, answers, law of size --------------------------------------------------------------------------
+
+
+def test_the_runs_of_a_long_table_are_cut_and_the_download_has_all():
+    section = sections.runs(curves(), limit=5)
+    ((_, shown, whole),) = section.tables
+    assert (len(shown), len(whole)) == (5, 6)
+    assert section.paragraphs[-1] == "The first 5 are listed; the CSV has all."
+    assert section.paragraphs[0] == "6 runs, 24 checkpoints."
+    assert "listed" not in " ".join(sections.runs(curves(), limit=6).paragraphs)
+    assert list(shown.columns) == [
+        "training examples",
+        "seed",
+        "checkpoints",
+        "best test loss",
+        "last test loss",
+    ]
+    assert shown["seed"].tolist() == ["0", "1", "0", "1", "0"]  # names, not amounts
+
+
+def test_single_checkpoints_have_one_column_of_what_was_measured():
+    ((_, shown, _),) = sections.runs(curves().select(step=2)).tables
+    assert list(shown.columns) == ["training examples", "seed", "test loss"]
+    assert shown["test loss"].tolist() == pytest.approx([0.2, 0.3, 0.1, 0.2, 0.05, 0.15])
+
+
+def ahead(**more: Any) -> Any:
+    usual = {
+        "points": SimpleNamespace(x=np.array([100.0, 1000]), y=np.array([0.4, 0.2])),
+        "at": np.array([2e3, 1e4]),
+        "low": np.array([0.1, 0.05]), "high": np.array([0.2, 0.15]), "mean": np.array([0.15, 0.1]),
+    }  # fmt: skip
+    return SimpleNamespace(**{**usual, **more})
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_answers_stand_without_those_on_compute_and_with_a_band_where_the_curve_is_continued(
+    monkeypatch, drawn
+):
+    said = [SimpleNamespace(topic=topic, text=topic) for topic in ("exponent", "compute-optimal", "bend")]
+    found = SimpleNamespace(statements=said, notes=("one row was left out",), x="n_data", y="test_loss")
+    monkeypatch.setattr(numbers, "answers_of", lambda _: found)
+    monkeypatch.setattr(numbers, "continued", lambda _: ahead() if drawn else None)
+    section = sections.answers(curves())
+    assert section.paragraphs == ["exponent", "bend", "Note: one row was left out."]
+    assert len(section.plots) == drawn
+    if drawn:
+        figure = section.plots[0].figure
+        assert named(figure, "runs").y.tolist() == [0.4, 0.2]
+        assert named(figure, "predicted").y.tolist() == [0.15, 0.1]
+        assert named(figure, "predicted").line.dash == "dash"
+        assert named(figure, "95 % interval").y.tolist() == [0.2, 0.15, 0.05, 0.1]
+    monkeypatch.setattr(numbers, "answers_of", lambda _: None)
+    assert sections.answers(curves()) is None
+
+
+def test_the_curve_is_continued_from_the_largest_size_to_the_one_that_was_asked_for(monkeypatch):
+    asked: dict[str, Any] = {}
+
+    def extrapolate(x: Any, y: Any, at: Any) -> Any:
+        asked.update(x=x, y=y, at=at)
+        if x[0] == 0:
+            raise BadInput("too few")
+        return "continued"
+
+    monkeypatch.setattr(numbers, "extrapolate", extrapolate)
+    assert numbers.continued(SimpleNamespace(extrapolation=ahead())) == "continued"
+    assert asked["at"] == pytest.approx(np.geomspace(1000, 1e4, 12))
+    assert asked["y"].tolist() == [0.4, 0.2]
+    zero = ahead(points=SimpleNamespace(x=np.array([0.0, 1000]), y=np.array([0.4, 0.2])))
+    for refused in (None, ahead(points=None), zero):
+        assert numbers.continued(SimpleNamespace(extrapolation=refused)) is None
+
+
+def test_questions_that_cannot_be_asked_have_no_answers():
+    assert numbers.answers_of(curves().select(n_data=100)) is None
+    assert numbers.answers_of(curves(test_loss=np.nan)) is None  # a loss at no checkpoint
+
+
+def size_law(**more: Any) -> Any:
+    fitted = SimpleNamespace(
+        form=SimpleNamespace(equation="a x^-b"), unidentified="", parameters={"b": 0.4},
+        parameter_intervals={"b": (0.3, 0.5)}, points=SimpleNamespace(notes=("rounded",)),
+        diagnosis=SimpleNamespace(sentences=("no bend",), bent=None),
+    )  # fmt: skip
+    grid = np.array([100.0, 1000])
+    usual = {
+        "size": "n_data", "y": "test_loss", "law": fitted, "problem": "", "lost": 0, "diverged": 0, "runs": 9,
+        "others": [], "table": pd.DataFrame({"n_data": grid, "mean": [0.4, 0.2], "error": [0.01, 0.02]}),
+        "curve": lambda: (grid, np.array([0.41, 0.19]), np.array([0.3, 0.1]), np.array([0.5, 0.3])),
+    }  # fmt: skip
+    return SimpleNamespace(**{**usual, **more})
+
+
+def written(monkeypatch: pytest.MonkeyPatch, **more: Any) -> Any:
+    monkeypatch.setattr(sections, "size_law_of", lambda _: size_law(**more))
+    return sections.size_law(curves())
+
+
+def test_the_law_of_size_is_drawn_over_its_points_and_listed(monkeypatch):
+    section = written(monkeypatch)
+    figure = section.plots[0].figure
+    assert named(figure, "best of each size").error_y.array.tolist() == [0.01, 0.02]
+    assert named(figure, "a x^-b").y.tolist() == [0.41, 0.19]
+    assert named(figure, "95 % interval").y.tolist() == [0.5, 0.3, 0.1, 0.3]
+    assert [caption for caption, _ in section.tables] == ["The law", "The points"]
+    assert section.paragraphs[1:] == ["no bend", "Note: rounded."]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"lost": 2}, "2 of 9 runs have no test loss and are left out."),
+        ({"diverged": 3}, "3 of 9 runs diverged and count with their best checkpoint."),
+        ({"others": ["width", "depth"]}, "At each size the width, depth with the lowest mean counts."),
+    ],
+)  # fmt: skip
+def test_what_counts_in_the_law_of_size_is_said(monkeypatch, more, said):
+    assert said in written(monkeypatch, **more).paragraphs
+    assert len(written(monkeypatch).paragraphs) == 3
+
+
+def test_a_law_that_bends_has_no_parameters_and_one_that_failed_has_its_reason(monkeypatch):
+    bent = size_law().law
+    bent.diagnosis.bent, bent.unidentified = 1e3, "three points"
+    section = written(monkeypatch, law=bent)
+    assert [caption for caption, _ in section.tables] == ["The points"]
+    assert "The exponent is not determined by these points: three points." in section.paragraphs
+    failed = written(monkeypatch, law=None, problem="too few sizes")
+    assert failed.paragraphs == ["No law was fitted: too few sizes."]
+    assert [trace.name for trace in failed.plots[0].figure.data] == ["best of each size"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "caption"), [(200, "The points"), (201, "The points, the first 200 of 201")]
+)
+def test_many_points_are_cut(monkeypatch, rows, caption):
+    sizes = np.arange(1.0, rows + 1)
+    table = pd.DataFrame({"n_data": sizes, "mean": 1 / sizes, "error": 0.01})
+    (_, (said, shown)) = written(monkeypatch, table=table).tables
+    assert (said, len(shown)) == (caption, 200)
+
+
+def test_learning_curves_say_what_lines_and_colours_are():
+    averaged = sections.learning_curves(curves())
+    assert averaged.paragraphs == [
+        "Lines are means over seeds, bands one standard error. Colours run with training examples."
+    ]
+    one = sections.learning_curves(curves().select(n_data=100, seed=0))
+    assert one.paragraphs == [""]
+    assert [plot.caption for plot in averaged.plots] == ["Test loss against step"]
+
+
+def test_norms_are_drawn_against_time_where_there_is_one():
+    both = sections.against_norm(curves(norm=3.0, test_error=0.5))
+    assert len(both.plots) == 2
+    timeless = sl.Curves(curves(norm=3.0, test_error=0.5).frame.drop(columns="step"))
+    assert len(sections.against_norm(timeless).plots) == 1
+
+
+# --- surfaces --------------------------------------------------------------------------------------------
+
+
+def test_isoflop_curves_without_runs_have_their_own_entry_in_the_legend(monkeypatch):
+    none, some = np.array([]), np.array([1e8, 1e9])
+    with_runs = Isoflop(1e18, some, np.array([3.0, 2.5]), some, np.array([3.1, 2.4]))
+    found = [with_runs, Isoflop(1e19, none, none, some, np.array([2.5, 2.2]))]
+    monkeypatch.setattr(surface_sections, "isoflops_of", lambda _: found)
+    monkeypatch.setattr(surface_sections, "minima_of", lambda _: (None, "no optimum"))
+    section = surface_sections.isoflops(Known(), "loss", "tokens")
+    drawn = [
+        (trace.name, trace.mode, trace.showlegend is not False) for trace in section.plots[0].figure.data
+    ]
+    assert drawn == [
+        ("1.0e+18 FLOPs", "markers", True),
+        ("fit", "lines", False),
+        ("1.0e+19 FLOPs", "lines", True),
+    ]
+    assert "coloured by the nearest of 2 computes" in section.paragraphs[0]
+    assert "No minimum is marked: no optimum" in section.paragraphs[0]
+
+
+def test_runs_that_determine_no_surface_are_lines_of_as_many_data_in_the_order_of_their_parameters():
+    rows = [(n, d, 1 + 1e8 / n + 1e9 / d) for d in (1e10, 1e9) for n in (1e9, 1e8, 1e10)]
+    table = pd.DataFrame(rows, columns=["n_params", "n_data", "loss"]).assign(run=range(6))
+    section = surface_sections.the_losses(sl.Curves(table, settings=["n_params", "n_data"]), "loss", "tokens")
+    small, large = section.plots[0].figure.data
+    assert (small.name, large.name) == ("1B tokens", "10B tokens")
+    assert small.x.tolist() == [1e8, 1e9, 1e10]
+    assert small.y.tolist() == pytest.approx([3.0, 2.1, 2.01])
+
+
+def test_a_wide_interval_hides_the_value():
+    row = {"n_params": 1e9, "n_params_low": 5e8, "n_params_high": 2e9}
+    assert surface_sections._range(row, "n_params") == "1B [500M, 2B]"
+    wide = {**row, "n_params_high": 1e12}
+    assert surface_sections._range(wide, "n_params") == "500M to 1T"
+
+
+# --- the page --------------------------------------------------------------------------------------------
+
+
+def test_a_live_page_has_no_answers_and_openings_stand_in_place_of_sections_of_their_title(monkeypatch):
+    titles: list[list[str]] = []
+    monkeypatch.setattr(
+        "scalinglab.report.page.render", lambda *a: titles.append([s.title for s in a[2]]) or ""
+    )
+    monkeypatch.setattr(sections, "answers", lambda _: sections.Section("The answers"))
+    monkeypatch.setattr(sections, "size_law", lambda _: None)
+    report.build(curves())
+    report.build(curves(), refresh=2.0)
+    report.build(curves(), opening=[sections.Section("Runs"), sections.Section("State")])
+    assert titles == [
+        ["The answers", "Learning curves", "Runs"], ["Learning curves", "Runs"],
+        ["Runs", "State", "The answers", "Learning curves"],
+    ]  # fmt: skip
+
+
+def test_the_unit_of_the_data_holds_inside_its_page_only():
+    with plots.counting("tokens"):
+        assert plots.label("n_data") == "training tokens"
+    assert plots.label("n_data") == "training examples"
