@@ -88,7 +88,7 @@ def test_numbers_of_python_become_numbers_of_numpy():
 
 def test_cells_are_nested_a_hundred_deep_at_most():
     deep = 1
-    for _ in range(columns.DEEPEST):
+    for _ in range(columns.DEEPEST_CELL):
         deep = [deep]
     assert columns._cell(deep).startswith("[[")
     with pytest.raises(BadInput, match="nested too deeply"):

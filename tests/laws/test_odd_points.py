@@ -8,7 +8,7 @@ import scalinglab as sl
 from scalinglab.answers.words import odd_run
 from scalinglab.errors import NotDetermined
 from scalinglab.laws import surface
-from scalinglab.laws.fitting.fit import odd_one
+from scalinglab.laws.fitting.fit import odd_point
 
 
 def grid(seed: int = 0) -> pd.DataFrame:
@@ -28,7 +28,7 @@ def test_a_wrong_row_of_a_surface_is_named_and_nothing_is_answered_from_it(colum
     table = grid()
     table.loc[6, column] *= factor
     fitted = surface.fit(table.params, table.tokens, table.loss)
-    odd = odd_one(fitted.law)
+    odd = odd_point(fitted.law)
     assert odd.sizes == {"n_params": table.params[6], "n_data": table.tokens[6]}
     others = table.drop(6)
     expected = surface.fit(others.params, others.tokens, others.loss).predict(*odd.sizes.values())
@@ -49,11 +49,11 @@ def test_a_wrong_point_of_a_curve_is_named():
 def test_noise_a_break_and_repeats_are_no_odd_points():
     for seed in range(10):
         table = curve(seed)
-        assert odd_one(sl.laws.fit("power_law_offset", table.n_data, table.test_error)) is None
+        assert odd_point(sl.laws.fit("power_law_offset", table.n_data, table.test_error)) is None
     x = np.geomspace(1e3, 1e6, 9)
     broken = np.where(x < 5e4, (x / 5e4) ** -0.12, (x / 5e4) ** -0.6)
-    assert odd_one(sl.laws.fit("power_law_offset", x, broken)) is None
-    assert odd_one(sl.laws.fit("power_law_offset", [1e3, 2e3, 4e3, 8e3], [0.4, 0.1, 0.3, 0.2])) is None
+    assert odd_point(sl.laws.fit("power_law_offset", x, broken)) is None
+    assert odd_point(sl.laws.fit("power_law_offset", [1e3, 2e3, 4e3, 8e3], [0.4, 0.1, 0.3, 0.2])) is None
 
 
 def test_a_wrong_point_is_named_by_its_columns_in_every_result():

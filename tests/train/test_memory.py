@@ -368,7 +368,7 @@ def test_what_counts_for_a_compiled_evaluation_is_the_piece_that_it_takes(
     monkeypatch.setattr(memory, "sizes", lambda setting: (0, 0, 90))  # nothing but evaluations
     s = Setting.from_dict({**CNN, "precision": "bf16", "compile": True, **values})
     size = 2 if s.precision == "bf16" else 4
-    assert memory.of_group([s] * runs) == size * 3 * 90 * (PIECE if compiled else memory.MOST)
+    assert memory.of_group([s] * runs) == size * 3 * 90 * (PIECE if compiled else memory.MOST_EXAMPLES)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.data.from_curves import Table
-from scalinglab.laws.fitting.fit import odd_one
+from scalinglab.laws.fitting.fit import odd_point
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.laws.surface import MANY
@@ -46,7 +46,7 @@ def odd_run(law: Law, y: str, **names: str) -> list[str]:
     Raises:
         NotDetermined: the others are too few to outweigh it.
     """
-    odd = odd_one(law)
+    odd = odd_point(law)
     if odd is None:
         return []
     wrong = odd.sentence(y, **names)

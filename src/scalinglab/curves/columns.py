@@ -32,7 +32,7 @@ MEASURES = ("test_error", "test_loss", "train_error", "train_loss", "loss")  # w
 ACCURACIES = ("test_accuracy", "accuracy")  # laws are of 1 - accuracy
 HASHED_AS = {"normalize": "normalise"}  # settings that were renamed: stored runs keep their names
 MOST_EXAMPLES = 1e10  # of a data set
-DEEPEST = 100  # levels of lists and dictionaries in a cell
+DEEPEST_CELL = 100  # levels of lists and dictionaries
 SOURCES = ("theory", "simulate", "train", "read")
 
 
@@ -243,7 +243,7 @@ def _cell(value: Any) -> Any:
     """Lists and dictionaries, which a table cannot group by, as their JSON text."""
     if not isinstance(value, (list, tuple, dict, np.ndarray)):
         return value
-    if _deeper(value, DEEPEST):
+    if _deeper(value, DEEPEST_CELL):
         raise BadInput("a cell holds lists within lists that are nested too deeply to be read")
     return json.dumps(plain(value), default=str)
 

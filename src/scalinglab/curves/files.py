@@ -21,7 +21,7 @@ from typing import IO, Any
 import pandas as pd
 
 from scalinglab.curves.names import PROGRESS, aliases
-from scalinglab.curves.parts import SPARED, Parts, Spare, frame_of_rows, spared
+from scalinglab.curves.parts import DROPPED, Droppable, Parts, columns_to_drop, frame_of_rows
 from scalinglab.errors import BadInput
 from scalinglab.support.progress import opened
 from scalinglab.support.whole_files import write_whole
@@ -61,17 +61,17 @@ def write_table(frame: pd.DataFrame, settings: Iterable[str], path: Path) -> Non
     write_whole(path, lambda partial: write(frame, tuple(settings), partial))
 
 
-def read_table(path: Path, spare: Spare | None = None) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def read_table(path: Path, droppable: Droppable | None = None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Read by the ending; also the columns declared as settings, where the format keeps them.
 
     Args:
-        spare: which columns may be left out of a table that is too large, as for `Parts`; default: none.
+        droppable: which columns may be left out of a table that is too large, as for `Parts`; default: none.
     """
     if not path.exists():
         raise BadInput(f"{path} does not exist")
     read = by_ending(path, {".parquet": _read_parquet, ".csv": _read_csv, **_jsonl(_read_lines)})
     with errors_named(path):
-        frame, settings = read(path, spare)
+        frame, settings = read(path, droppable)
     return with_rows(frame, path), settings
 
 
@@ -122,7 +122,7 @@ def _write_parquet(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -
     pq.write_table(table.replace_schema_metadata(metadata), path, compression="zstd")
 
 
-def _read_parquet(path: Path, spare: Spare | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _read_parquet(path: Path, droppable: Droppable | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -134,10 +134,10 @@ def _read_parquet(path: Path, spare: Spare | None) -> tuple[pd.DataFrame, tuple[
         if twice := [name for name, times in Counter(schema.names).items() if times > 1]:
             raise BadInput(f"{path}: two columns are called {twice[0]!r}; rename one of them")
         numbers = {c.name: pa.types.is_primitive(c.type) and c.name not in settings for c in schema}
-        left_out = spared(numbers, file.metadata.num_rows, spare)
+        left_out = columns_to_drop(numbers, file.metadata.num_rows, droppable)
         table = file.read([name for name in schema.names if name not in left_out] if left_out else None)
     frame = table.to_pandas(split_blocks=True, self_destruct=True)  # memory holds each column once
-    frame.attrs[SPARED] = left_out
+    frame.attrs[DROPPED] = left_out
     return frame, tuple(name for name in settings if name in schema.names)
 
 
@@ -148,10 +148,10 @@ def _write_csv(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> No
     csv.write_csv(pa.Table.from_pandas(frame, preserve_index=False), path)  # pandas takes forty times longer
 
 
-def _read_csv(path: Path, spare: Spare | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _read_csv(path: Path, droppable: Droppable | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     with opened(path) as file:
         sample = file.peek(SAMPLE)[:SAMPLE].decode(errors="replace")
-    return read_text(path, lambda: opened(path), sample.splitlines(), spare=spare), ()
+    return read_text(path, lambda: opened(path), sample.splitlines(), droppable=droppable), ()
 
 
 def read_text(
@@ -159,7 +159,7 @@ def read_text(
     open_file: Callable[[], AbstractContextManager[IO[Any]]],
     lines: list[str],
     separator: str = ",",
-    spare: Spare | None = None,
+    droppable: Droppable | None = None,
     change: Callable[[pd.DataFrame], pd.DataFrame] = lambda part: part,
     **options: Any,
 ) -> pd.DataFrame:
@@ -167,7 +167,7 @@ def read_text(
 
     Args:
         lines: the first lines, without comments.
-        spare: as that of `Parts`.
+        droppable: as that of `Parts`.
         change: what is done to each part.
         options: of `pandas.read_csv`.
     """
@@ -175,7 +175,7 @@ def read_text(
     options |= {"sep": separator, "chunksize": max(rows, 1), **_EXACT}
     texts = dict(_TEXT)  # a run's hash may look like a number: 1234e567
     while True:
-        parts = Parts(spare)
+        parts = Parts(droppable)
         with open_file() as file, pd.read_csv(file, dtype=texts, **options) as reader:
             first, second = next(reader), next(reader, None)
             if _is_shifted(first, lines, separator):
@@ -244,7 +244,7 @@ def _write_lines(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> 
         file.writelines(json_line(dict(zip(names, row))) + "\n" for row in zip(*columns))
 
 
-def _read_lines(path: Path, spare: Spare | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def _read_lines(path: Path, droppable: Droppable | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     def row(number: int, line: str) -> dict[str, Any]:
         try:
             return dict(json.loads(line))
@@ -255,4 +255,4 @@ def _read_lines(path: Path, spare: Spare | None) -> tuple[pd.DataFrame, tuple[st
 
     with opened(path) as file:
         lines = enumerate(io.TextIOWrapper(file, encoding="utf-8"), 1)
-        return frame_of_rows((row(n, line) for n, line in lines if line.strip()), spare), ()
+        return frame_of_rows((row(n, line) for n, line in lines if line.strip()), droppable), ()

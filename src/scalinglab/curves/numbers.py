@@ -25,7 +25,7 @@ _WORDS = {
     "nan": np.nan, "": np.nan, "-": np.nan, "–": np.nan, "—": np.nan, "na": np.nan, "n/a": np.nan,
     "none": np.nan, "null": np.nan,
 }  # fmt: skip
-MOST = 400  # characters: whatever is longer is no number of an experiment
+MOST_CHARACTERS = 400  # whatever is longer is no number of an experiment
 
 
 def number(text: str, *, decimal_comma: bool = False) -> float | None:
@@ -37,7 +37,7 @@ def number(text: str, *, decimal_comma: bool = False) -> float | None:
     (0.364, None)
     """
     text = text.strip()
-    if len(text) > MOST:
+    if len(text) > MOST_CHARACTERS:
         return None
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]

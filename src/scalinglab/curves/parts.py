@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-Spare: TypeAlias = Callable[[Any], bool]
-MOST_NUMBERS = 50_000_000  # of a table, 400 MB, beyond which columns that can be spared are left out
+Droppable: TypeAlias = Callable[[Any], bool]  # whether a column may be left out of a table too large
+MOST_NUMBERS = 50_000_000  # of a table, 400 MB, beyond which droppable columns are left out
 PART = 2_000  # rows that are held as dictionaries at one time
-SPARED = "spared"  # in a table's attrs: the columns that were left out because it is too large
+DROPPED = "dropped"  # in a table's attrs: the columns that were left out because it is too large
 
 
 def frame_of(data: Any) -> pd.DataFrame:
@@ -35,12 +35,12 @@ class Parts:
     """The rows of a table, part by part.
 
     Args:
-        spare: whether a column of numbers may be left out of a table of more than `MOST_NUMBERS`; the last
-            ones go first. None keeps every column.
+        droppable: whether a column of numbers may be left out of a table of more than `MOST_NUMBERS`; the
+            last ones go first. None keeps every column.
     """
 
-    def __init__(self, spare: Spare | None = None) -> None:
-        self._spare = spare
+    def __init__(self, droppable: Droppable | None = None) -> None:
+        self._droppable = droppable
         self._rows = 0
         self._columns: dict[Any, _Column] = {}
         self._left_out: list[Any] = []
@@ -52,7 +52,7 @@ class Parts:
                 self._columns.setdefault(name, _Column(values.dtype)).add(values, self._rows)
         self._rows += len(part)
         numeric = {name: column.is_numeric for name, column in self._columns.items()}
-        for name in spared(numeric, self._rows, self._spare):
+        for name in columns_to_drop(numeric, self._rows, self._droppable):
             self._left_out.append(name)
             del self._columns[name]
 
@@ -65,7 +65,7 @@ class Parts:
         """The whole table, with the columns left out in its attrs; the parts are gone then."""
         columns = {name: column.whole(self._rows) for name, column in self._columns.items()}
         whole = pd.DataFrame(columns, copy=False)
-        whole.attrs[SPARED] = self._left_out
+        whole.attrs[DROPPED] = self._left_out
         return whole
 
 
@@ -128,25 +128,25 @@ class _Column:
         return pd.concat(pieces).reindex(pd.RangeIndex(rows))
 
 
-def spared(numeric: dict[Any, bool], rows: int, spare: Spare | None) -> list[Any]:
+def columns_to_drop(numeric: dict[Any, bool], rows: int, droppable: Droppable | None) -> list[Any]:
     """The columns to leave out of a table of so many rows.
 
     Args:
         numeric: for each column, whether it holds numbers: a text may tell runs apart, and stays.
     """
     excess = len(numeric) - MOST_NUMBERS // max(rows, 1)
-    if spare is None or excess <= 0:
+    if droppable is None or excess <= 0:
         return []
-    return list(islice((name for name in reversed(numeric) if numeric[name] and spare(name)), excess))
+    return list(islice((name for name in reversed(numeric) if numeric[name] and droppable(name)), excess))
 
 
-def frame_of_rows(rows: Iterable[dict[str, Any]], spare: Spare | None = None) -> pd.DataFrame:
+def frame_of_rows(rows: Iterable[dict[str, Any]], droppable: Droppable | None = None) -> pd.DataFrame:
     """A table of rows, which take ten times the memory of their numbers as dictionaries."""
     left = iter(rows)
     first = frame_of(list(islice(left, PART)))
     if len(first) < PART:
         return first
-    parts = Parts(spare)
+    parts = Parts(droppable)
     parts.add(first)
     while some := list(islice(left, PART)):
         parts.add(frame_of(some))

@@ -30,10 +30,10 @@ def bend_pvalue(law: Law) -> float:
     used, _ = np.linalg.qr(_unit(robust.problem.jacobian(robust.coordinates[None])[0][: len(r)]))
     added = np.column_stack([u * u, u * v, v * v])
     added, _ = np.linalg.qr(_unit(added - used @ (used.T @ added)))
-    spare = len(r) - used.shape[1] - added.shape[1]
+    dof = len(r) - used.shape[1] - added.shape[1]
     explained = float(np.sum((added.T @ r) ** 2))
-    ratio = explained / added.shape[1] / ((r @ r - explained) / spare)
-    return float(stats.f.sf(ratio, added.shape[1], spare))
+    ratio = explained / added.shape[1] / ((r @ r - explained) / dof)
+    return float(stats.f.sf(ratio, added.shape[1], dof))
 
 
 def caution(pvalue: float) -> str:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.curves.names import aliases
-from scalinglab.curves.parts import SPARED, frame_of
+from scalinglab.curves.parts import DROPPED, frame_of
 from scalinglab.errors import BadInput, nearest
 from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_all
 from scalinglab.readers.logs import ReadingWarning, table
@@ -29,7 +29,7 @@ from scalinglab.support.progress import track
 Source: TypeAlias = (
     str | os.PathLike[str] | pd.DataFrame | Mapping[str, Any] | list[Mapping[str, Any]] | Curves
 )
-NEAR, NEARER = 0.88, 0.91  # how alike a misspelt name is, and one with another first letter
+SIMILAR, SIMILAR_ANY = 0.88, 0.91  # how alike a misspelt name is: with its first letter, with any
 __all__ = ["ReadingWarning", "read", "read_table", "take_in"]
 
 
@@ -116,7 +116,7 @@ def _roles(columns: Mapping[str, Any]) -> dict[str, str]:
         if role != ours and (role in columns or role in found):
             role = ours  # val_loss beside test_loss
         alike = [name for name in STANDARD if name[0] == role[0]]
-        near = get_close_matches(role, alike, 1, NEAR) or get_close_matches(role, STANDARD, 1, NEARER)
+        near = get_close_matches(role, alike, 1, SIMILAR) or get_close_matches(role, STANDARD, 1, SIMILAR_ANY)
         if role not in STANDARD and near and not role.startswith(near[0]):
             raise BadInput(f"{ours}={theirs!r}: no column is called {ours!r} here; did you mean {near[0]!r}?")
         found[role] = theirs
@@ -202,7 +202,7 @@ def _tables(folder: Path, wanted: Collection[str]) -> tuple[pd.DataFrame, tuple[
         frames.append(frame)
         declared += own
     together = pd.concat(frames, ignore_index=True)
-    for mark in (LEFT_OUT, NOTES, SPARED):
+    for mark in (LEFT_OUT, NOTES, DROPPED):
         together.attrs[mark] = [
             *dict.fromkeys(name for frame in frames for name in frame.attrs.get(mark, ()))
         ]

@@ -17,7 +17,7 @@ from scalinglab.readers.logs import LoggedRun
 from scalinglab.support.progress import reading
 
 KINDS = ("tensorboard", "wandb", "mlflow", "lightning", "hugging_face")
-DEEPEST = 20  # folders below the one that was given
+DEEPEST_FOLDER = 20  # levels below the folder that was given
 DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
@@ -77,7 +77,7 @@ def _walk(root: Path) -> Iterator[tuple[Path, list[Path]]]:
     for folder, names, files in os.walk(root, followlinks=False):
         place = Path(folder)
         names[:] = sorted(n for n in names if not n.startswith(".") and not (place / n).is_symlink())
-        if len(place.relative_to(root).parts) >= DEEPEST:
+        if len(place.relative_to(root).parts) >= DEEPEST_FOLDER:
             names.clear()
         yield place, sorted(p for n in files if not (p := place / n).is_symlink() and p.is_file())
 

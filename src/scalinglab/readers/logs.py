@@ -18,8 +18,8 @@ from scalinglab.curves.names import aliases, bare
 from scalinglab.readers.points import Points, standard
 
 MOST_SETTINGS = 2_000
-MOST_TEXT = 200  # characters of a setting
-DEEPEST = 8  # levels of a nested configuration
+LONGEST_SETTING = 200  # characters of a setting
+DEEPEST_CONFIG = 8  # levels of a configuration
 LONGEST_LINE = 1 << 20  # characters of a row
 TEXT_SETTINGS = ("model", "dataset", "optimizer", "parameterization")
 # settings that say where and when a run was made, not what it is
@@ -92,11 +92,11 @@ def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
     def visit(value: Any, name: str, depth: int) -> None:
         if len(found) >= MOST_SETTINGS:
             return
-        if isinstance(value, Mapping) and depth < DEEPEST:
+        if isinstance(value, Mapping) and depth < DEEPEST_CONFIG:
             for key, inner in value.items():
                 visit(inner, f"{name}.{key}" if name else str(key), depth + 1)
         elif isinstance(value, (bool, str)):
-            found[name] = value[:MOST_TEXT] if isinstance(value, str) else value
+            found[name] = value[:LONGEST_SETTING] if isinstance(value, str) else value
         elif (plain := number(value)) is not None:
             found[name] = value if isinstance(value, int) and abs(plain) < 2**53 else plain
         elif _is_plain_list(value):

@@ -25,7 +25,7 @@ from scipy import linalg
 from scalinglab.errors import BadInput, NotConverged, is_whole, nearest
 
 # σ_w² at which signals neither die nor explode with depth, without biases
-DEEPEST = 100_000  # layers
+MOST_LAYERS = 100_000
 CRITICAL_WEIGHT_VARIANCE = {"relu": 2.0, "erf": np.pi / 4}
 
 Moments = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -63,8 +63,8 @@ def kernels(
     """
     if activation not in _MOMENTS:
         raise BadInput(f"activation {activation!r} is unknown; {nearest(activation, _MOMENTS)}")
-    if not is_whole(depth) or not 0 <= depth <= DEEPEST:
-        raise BadInput(f"depth {depth} must be a whole number of hidden layers, from 0 to {DEEPEST}")
+    if not is_whole(depth) or not 0 <= depth <= MOST_LAYERS:
+        raise BadInput(f"depth {depth} must be a whole number of hidden layers, from 0 to {MOST_LAYERS}")
     weight = CRITICAL_WEIGHT_VARIANCE[activation] if weight_variance is None else float(weight_variance)
     if not (0 < weight < np.inf and 0 <= bias_variance < np.inf):
         raise BadInput(

@@ -163,7 +163,7 @@ def examples_at_once(program: Program, resident: Resident) -> int:
         m.out_features for m in model.modules() if isinstance(m, nn.Linear)
     )
     limit = SHARE * torch.cuda.get_device_properties(device).total_memory
-    return max(memory.MOST, int(limit / (8 * numbers)))  # each number and one made of it, in fp32
+    return max(memory.MOST_EXAMPLES, int(limit / (8 * numbers)))  # each number and one made of it, in fp32
 
 
 def _filled(stored: Tensor, size: int, axis: int) -> Tensor:

@@ -28,7 +28,7 @@ COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy tha
 HELD = 3  # an activation, its gradient and what is made of it; a layer's input, its output and a branch
 SHARE = 0.8  # of the free memory of a GPU: the rest is for libraries, and for what an estimate misses
 EVALUATED = 2 << 30  # bytes, at most, of a layer HELD times, in a GPU's evaluation that is not compiled
-MOST = 1 << 12  # examples that it takes at once
+MOST_EXAMPLES = 1 << 12  # that it takes at once
 UNKNOWN = 10**6, 10**6, 10**5  # sizes of a network that cannot be built or called before its data are loaded
 ALLOCATED = 10**8  # weights of the largest network that is allocated to find its activations
 
@@ -53,7 +53,7 @@ def of_group(settings: Sequence[Setting]) -> float:
 def examples_at_once(s: Setting) -> int:
     """Examples, of all runs together, that an evaluation on a GPU takes at once: a power of two."""
     most = EVALUATED / (_bytes(s) * HELD * sizes(s)[2])
-    return max(1, min(MOST, 1 << int(math.log2(max(1.0, most)))))
+    return max(1, min(MOST_EXAMPLES, 1 << int(math.log2(max(1.0, most)))))
 
 
 def _piece(s: Setting, runs: int) -> int | None:

@@ -15,12 +15,12 @@ import numpy as np
 
 from scalinglab.errors import BadInput, NotConverged, ScalinglabError, nearest
 from scalinglab.laws import forms
-from scalinglab.laws.fitting import least_squares
+from scalinglab.laws.fitting import least_squares, odd_points
 from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import Table, points_from
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.odd_points import OddPoint, odd_point
+from scalinglab.laws.fitting.odd_points import OddPoint
 from scalinglab.laws.fitting.solution import Certificate, problem_of
 from scalinglab.laws.fitting.statistics import robust_scale
 from scalinglab.laws.forms.base import Form
@@ -119,9 +119,9 @@ def fit(
     return replace(law, points=replace(usable, notes=(*usable.notes, *_odd_note(law, table))))
 
 
-def odd_one(law: Law) -> OddPoint | None:
+def odd_point(law: Law) -> OddPoint | None:
     """The point that does not follow the others, or None."""
-    return odd_point(law, lambda data: fit_points(law.form, data, loss="squared"))
+    return odd_points.find(law, lambda data: fit_points(law.form, data, loss="squared"))
 
 
 def odd_note(table: Table, nan_policy: str = "raise") -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def odd_note(table: Table, nan_policy: str = "raise") -> tuple[str, ...]:
 
 
 def _odd_note(law: Law, table: Table) -> tuple[str, ...]:
-    odd = odd_one(law)
+    odd = odd_point(law)
     names = dict(zip(law.form.variables, table.names, strict=False))  # arrays have none
     return () if odd is None else (odd.sentence(table.measured, **names),)
 

@@ -25,8 +25,9 @@ from scalinglab.support.words import count
 SUSPECT = 4.0  # linearised deleted residual, in standard deviations, from which on points are left out
 TRIED = 6  # points that are left out, one by one
 UNLIKELY = 1e-4
-MOST = 2000  # points; more outweigh any one
-FAR, NEAR = 0.05, 0.01  # of ln y: a point this far off the others is odd; none is where all lie this near
+MOST_POINTS = 2000  # more outweigh any one
+ODD_FROM = 0.05  # of ln y: how far a point is off the others
+EXACT_BELOW = 0.01  # of ln y: no point is odd where all residuals are smaller
 
 
 @dataclass(frozen=True)
@@ -51,26 +52,26 @@ class OddPoint:
         )
 
 
-def odd_point(law: Solution, refit: Callable[[Points], Solution]) -> OddPoint | None:
+def find(law: Solution, refit: Callable[[Points], Solution]) -> OddPoint | None:
     """The point that does not follow the others, or None.
 
     Args:
         law: of any number of variables, fitted to logarithms of one point a run.
         refit: fits the form by least squares to other points.
     """
-    data, spare = law.points, law.dof - 1
-    if spare < 2 or data.blocked or not law.log or len(data.y) > MOST:
+    data, dof = law.points, law.dof - 1
+    if dof < 2 or data.blocked or not law.log or len(data.y) > MOST_POINTS:
         return None
-    if np.max(np.abs(law.residuals)) < NEAR or np.max(_deleted(law)) < SUSPECT:
+    if np.max(np.abs(law.residuals)) < EXACT_BELOW or np.max(_deleted(law)) < SUSPECT:
         return None
     whole = refit(data)
     tried = np.argsort(np.abs(whole.residuals) / (1 - _leverage(whole)))[::-1][:TRIED]
     place, others = min(((i, refit(_without(data, i))) for i in tried), key=lambda one: one[1].objective)
-    ratio = (whole.objective / max(others.objective, 1e-24) - 1) * spare
+    ratio = (whole.objective / max(others.objective, 1e-24) - 1) * dof
     at = data.x[..., place]
     expected = float(np.ravel(others.predict(tuple(at) if data.x.ndim > 1 else at))[0])
     off = abs(np.log(data.y[place] / expected))
-    if len(data.y) * stats.f.sf(ratio, 1, spare) > UNLIKELY or off < FAR:
+    if len(data.y) * stats.f.sf(ratio, 1, dof) > UNLIKELY or off < ODD_FROM:
         return None
     sizes = dict(zip(law.form.variables, map(float, np.atleast_1d(at)), strict=True))
     return OddPoint(sizes, float(data.y[place]), expected)

@@ -43,10 +43,10 @@ def lack_of_fit(x: np.ndarray, r: np.ndarray, parameters: int, rounding: float) 
     _, which, counts = np.unique(x, return_inverse=True, return_counts=True)
     means, n = np.bincount(which, r) / counts, len(counts)
     within = float(np.sum((r - means[which]) ** 2))
-    repeats, spare = len(r) - n, n - parameters
-    if repeats >= 3 and spare >= 1 and within > len(r) * rounding**2:
-        ratio = float(np.sum(counts * means**2)) / spare / (within / repeats)
-        return float(stats.f.sf(ratio, spare, repeats))
+    repeats, dof = len(r) - n, n - parameters
+    if repeats >= 3 and dof >= 1 and within > len(r) * rounding**2:
+        ratio = float(np.sum(counts * means**2)) / dof / (within / repeats)
+        return float(stats.f.sf(ratio, dof, repeats))
     if n < 8:
         return float("nan")
     means = means * np.sqrt(counts)

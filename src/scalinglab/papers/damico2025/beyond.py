@@ -20,7 +20,7 @@ from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
 from scalinglab.laws.learning_curves.stopping import stopping_point
 from scalinglab.papers import trained
-from scalinglab.papers.damico2025.curves import FAR, analysed
+from scalinglab.papers.damico2025.curves import DEVIATES, analysed
 from scalinglab.papers.damico2025.pairs import together
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row, mean
@@ -123,7 +123,7 @@ def width(scale: str) -> Reproduction:
     each = ", ".join(f"{value:.3g} at {width:g}" for width, value in best.groupby("width").mean().items())
     rows = (
         Row("rms deviation of the widths from one master curve", number.value, number.stderr, number.n,
-            expected=FAR, relation="<", note="relative; rescaled by the optima; n counts the widths"),
+            expected=DEVIATES, relation="<", note="relative; rescaled by the optima; n counts the widths"),
         Row("ln of the smallest error, widest over narrowest", mean(gain).value, mean(gain).stderr, len(gain),
             note=f"below 0 where width helps at fixed data; smallest errors, by width: {each}"),
     )  # fmt: skip

@@ -25,7 +25,7 @@ from scalinglab.papers.damico2025.pairs import AS_PUBLISHED, OURS, PUBLISHED, Pa
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row, mean
 
-FAR = 0.1  # a relative deviation from the master curve that would be seen
+DEVIATES = 0.1  # a relative deviation from the master curve that would be seen
 SAME_CURVE = 0.02  # a difference of test errors that would be seen
 NORM_TOLERANCE = 1e-4  # relative, of a mean over measured norms
 ONE_LAW = 0.1  # a spread of ln ε over sizes, at one norm in the early phase, that would be seen
@@ -175,7 +175,7 @@ def fig4(scale: str) -> Reproduction:
             Row(
                 f"{pair.label}: rms deviation of the three largest P from one curve",
                 float(largest.mean()) if seen else None,
-                float(largest.std(ddof=1) / np.sqrt(3)) if seen else None, 3, expected=FAR, relation="<",
+                float(largest.std(ddof=1) / np.sqrt(3)) if seen else None, 3, expected=DEVIATES, relation="<",
                 note=f"relative; rescaled by the optima; the paper: collapse at large P; collapse "
                 f"{master.extent()}",
             )

@@ -22,7 +22,7 @@ import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, Curves, is_seed
 from scalinglab.curves.columns import IDENTITY, varying_columns
-from scalinglab.curves.parts import MOST_NUMBERS, SPARED
+from scalinglab.curves.parts import DROPPED, MOST_NUMBERS
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES
 from scalinglab.readers.tables.naming import Naming
 from scalinglab.readers.tables.remarks import without_remarks
@@ -99,7 +99,7 @@ def understand(
     declared = declared_settings(named, asked_for)
     table, notes = find_runs(named, declared, naming.names)
     kept = tuple(name for name in declared if name in table)
-    of_file = [*frame.attrs.get(NOTES, ()), *_too_many(frame.attrs.get(SPARED, ()))]
+    of_file = [*frame.attrs.get(NOTES, ()), *_too_many(frame.attrs.get(DROPPED, ()))]
     line = "; ".join([*_contents(table, kept, naming.names), *naming.notes, *notes, *left_out, *of_file])
     return Understood(table, kept, naming.names, f"{origin}: {line}")
 

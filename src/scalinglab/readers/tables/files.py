@@ -23,7 +23,7 @@ import pandas as pd
 
 from scalinglab.curves.files import SAMPLE, SPACES, errors_named, read_table, read_text, width, with_rows
 from scalinglab.curves.numbers import number
-from scalinglab.curves.parts import Spare, frame_of
+from scalinglab.curves.parts import Droppable, frame_of
 from scalinglab.errors import BadInput, require
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES, unknown, with_short_texts
 from scalinglab.readers.tables.lines import table_of_lines, table_of_rows
@@ -143,7 +143,7 @@ def _refuse_titles(lines: Iterable[str], path: Path) -> None:
         )
 
 
-def _read_csv(path: Path, packed: bool, spare: Spare) -> pd.DataFrame:
+def _read_csv(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     with _text(path, packed) as file:
         sample = file.read(SAMPLE)
     separator = _separator(sample, path)
@@ -154,7 +154,7 @@ def _read_csv(path: Path, packed: bool, spare: Spare) -> pd.DataFrame:
     comments = list(takewhile(lambda line: line.startswith("#"), lines))
     rows, left_out = _rows(lines), dict[Any, None]()
     frame = read_text(
-        path, lambda: _text(path, packed), rows, separator, spare,
+        path, lambda: _text(path, packed), rows, separator, droppable,
         lambda part: with_short_texts(part, left_out), skipinitialspace=True, skiprows=len(comments),
         names=_names(comments, rows, separator),
     )  # fmt: skip
@@ -190,16 +190,16 @@ def _fields(line: str, separator: str) -> list[str]:
     return next(csv.reader([line], delimiter=separator, skipinitialspace=True))
 
 
-def _read_lines(path: Path, packed: bool, spare: Spare) -> pd.DataFrame:
+def _read_lines(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     with _text(path, packed) as file:
-        return table_of_lines(file, path, spare)
+        return table_of_lines(file, path, droppable)
 
 
-def _read_json(path: Path, packed: bool, spare: Spare) -> pd.DataFrame:
+def _read_json(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     with _text(path, packed) as file:
         first = [line for line in islice(file, 3) if line.strip()]
     if len(first) > 1 and all(map(_is_object, first)):  # JSON lines under another ending
-        return _read_lines(path, packed, spare)
+        return _read_lines(path, packed, droppable)
     with _text(path, packed) as file:
         document = loads(file.read())
     if isinstance(document, dict):
@@ -207,7 +207,7 @@ def _read_json(path: Path, packed: bool, spare: Spare) -> pd.DataFrame:
         if len(tables) == 1:  # {"data": [{…}, …]}
             document = tables[0]
     if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
-        return table_of_rows(document, path, spare)
+        return table_of_rows(document, path, droppable)
     try:
         if isinstance(document, dict) and all(isinstance(v, dict) for v in document.values()):
             return pd.DataFrame.from_dict(document)  # {"loss": {"0": …}}, as pandas writes
@@ -233,7 +233,7 @@ def whole(digits: str) -> int | float:
     return int(digits) if len(digits) <= 18 else float(digits)
 
 
-def _read_excel(path: Path, packed: bool, spare: Spare) -> pd.DataFrame:
+def _read_excel(path: Path, packed: bool, droppable: Droppable) -> pd.DataFrame:
     require("openpyxl", "readers", "reading Excel files")
     with zipfile.ZipFile(path) as book:
         size, sizes = path.stat().st_size, sum(entry.file_size for entry in book.infolist())
@@ -249,7 +249,7 @@ def _read_excel(path: Path, packed: bool, spare: Spare) -> pd.DataFrame:
     return next(iter(full.values()), pd.DataFrame())
 
 
-_READERS: dict[str, Callable[[Path, bool, Spare], pd.DataFrame]] = {
+_READERS: dict[str, Callable[[Path, bool, Droppable], pd.DataFrame]] = {
     ".csv": _read_csv, ".tsv": _read_csv, ".txt": _read_csv, ".tab": _read_csv, ".json": _read_json,
     ".jsonl": _read_lines, ".ndjson": _read_lines, ".xlsx": _read_excel,
 }  # fmt: skip

@@ -11,19 +11,19 @@ import pandas as pd
 from scalinglab.curves.columns import is_numeric
 from scalinglab.readers.tables.naming import is_known
 
-MOST_TEXT = 200  # characters of a value
+LONGEST_TEXT = 200  # characters of a value
 PREFIX = 40  # characters of a longer one that are kept, before its hash
 LEFT_OUT = "left_out"  # in a table's attrs: the columns with values that were left out or shortened
 NOTES = "notes"  # in a table's attrs: what is to be said of the file
 
 
 def unknown(wanted: Collection[str]) -> Callable[[Any], bool]:
-    """Whether a column is neither asked for nor known by its name: it can be spared."""
+    """Whether a column is neither asked for nor known by its name: it can be dropped."""
     return lambda column: not (column in wanted or is_known(column))
 
 
 def with_short_texts(part: pd.DataFrame, left_out: dict[Any, None]) -> pd.DataFrame:
-    """Some rows of a table with texts of at most `MOST_TEXT` characters; their columns go to `left_out`."""
+    """Some rows of a table with texts of at most `LONGEST_TEXT` characters; their columns in `left_out`."""
     texts = {name: column for name, column in part.items() if not is_numeric(column)}
     long = {str(name): column for name, column in texts.items() if any(map(is_long, column))}
     left_out |= dict.fromkeys(long)
@@ -31,8 +31,8 @@ def with_short_texts(part: pd.DataFrame, left_out: dict[Any, None]) -> pd.DataFr
 
 
 def is_long(value: Any) -> bool:
-    """Whether a value is a text of more than `MOST_TEXT` characters."""
-    return isinstance(value, str) and len(value) > MOST_TEXT
+    """Whether a value is a text of more than `LONGEST_TEXT` characters."""
+    return isinstance(value, str) and len(value) > LONGEST_TEXT
 
 
 def shortened(value: Any) -> Any:

@@ -15,18 +15,18 @@ from typing import Any
 import pandas as pd
 
 from scalinglab.curves.files import json_line
-from scalinglab.curves.parts import Spare, frame_of_rows
+from scalinglab.curves.parts import Droppable, frame_of_rows
 from scalinglab.errors import BadInput
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES, is_long, shortened
 
 MOST_VALUES = 50  # of an array
-DEEPEST = 8  # levels of nested objects
+DEEPEST_OBJECT = 8  # levels of a JSON object
 
 
-def table_of_lines(lines: Iterable[str], path: Path, spare: Spare) -> pd.DataFrame:
+def table_of_lines(lines: Iterable[str], path: Path, droppable: Droppable) -> pd.DataFrame:
     """The table of the file `path`, which has a JSON object in every line."""
     cut: list[str] = []
-    frame = _table(_objects(lines, path, cut), spare)
+    frame = _table(_objects(lines, path, cut), droppable)
     frame.attrs[NOTES] = cut
     return frame
 
@@ -44,15 +44,15 @@ def _objects(lines: Iterable[str], path: Path, cut: list[str]) -> Iterator[tuple
             cut.append(f"line {number} is cut short: left out")
 
 
-def table_of_rows(rows: Iterable[dict[str, Any]], path: Path, spare: Spare) -> pd.DataFrame:
+def table_of_rows(rows: Iterable[dict[str, Any]], path: Path, droppable: Droppable) -> pd.DataFrame:
     """The table of the file `path`, which is a list of JSON objects."""
-    return _table(((f"{path}, row {number}", row) for number, row in enumerate(rows, 1)), spare)
+    return _table(((f"{path}, row {number}", row) for number, row in enumerate(rows, 1)), droppable)
 
 
-def _table(rows: Iterable[tuple[str, dict[str, Any]]], spare: Spare) -> pd.DataFrame:
+def _table(rows: Iterable[tuple[str, dict[str, Any]]], droppable: Droppable) -> pd.DataFrame:
     """The table of rows, each with its place in the file."""
     left_out: dict[str, None] = {}
-    frame = frame_of_rows((_plain(row, left_out, where) for where, row in rows), spare)
+    frame = frame_of_rows((_plain(row, left_out, where) for where, row in rows), droppable)
     frame.attrs[LEFT_OUT] = list(left_out)
     return frame
 
@@ -88,7 +88,7 @@ def _is_large(value: Any) -> bool:
 
 def _unfolded(row: dict[str, Any], prefix: str, depth: int = 1) -> Iterator[tuple[str, Any]]:
     for key, value in row.items():
-        if isinstance(value, dict) and depth < DEEPEST:
+        if isinstance(value, dict) and depth < DEEPEST_OBJECT:
             yield from _unfolded(value, f"{prefix}{key}.", depth + 1)
         else:
             yield f"{prefix}{key}", value
