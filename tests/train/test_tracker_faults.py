@@ -97,7 +97,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_loop_trains_on_to_the_same_weights_and_is_told_once(tmp_path: Path, fault: str) -> None:
+def test_a_loop_trains_on_to_the_same_weights_and_reports_the_fault_once(tmp_path: Path, fault: str) -> None:
     alone = train(dropout_network(), None)
     model = dropout_network()
     chosen = dict(FAULTS[fault])
@@ -121,7 +121,7 @@ def test_a_loop_trains_on_to_the_same_weights_and_is_told_once(tmp_path: Path, f
         assert frame["train_loss"].notna().all()  # what does not fail is measured
 
 
-def test_a_store_that_cannot_be_used_is_told_of_at_the_start(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_used_is_reported_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.warns(TrackerWarning, match="the store failed, and the training goes on"):
         tracker = Tracker(network(), n_data=64, store=tmp_path / "file", norms=False)
@@ -234,7 +234,7 @@ def test_lightning_trains_on(tmp_path: Path) -> None:
         trainer.fit(lightning_module(inner), loader, loader)
         assert trainer.global_step == 12
         weights.append([p.detach().clone() for p in inner.parameters()])
-    assert tracker._told == FAILED
+    assert tracker._reported == FAILED
     assert all(torch.equal(a, b) for a, b in zip(*weights, strict=True))
 
 
@@ -270,5 +270,5 @@ def test_hugging_face_trains_on(tmp_path: Path) -> None:
         trainer.train()
         assert trainer.state.global_step == 12
         weights.append([p.detach().clone() for p in model.parameters()])
-    assert tracker._told == FAILED
+    assert tracker._reported == FAILED
     assert all(torch.equal(a, b) for a, b in zip(*weights, strict=True))

@@ -75,8 +75,8 @@ def law(
         low, high = one.interval(grid, level)
         band(top, grid, np.clip(low, *ends), np.clip(high, *ends), color=color)
         name = one.form.name.replace("_", " ")
-        told = ", ".join(filter(None, (name, _slope_text(one)))) if others else name
-        top.plot(grid[inside], curve[inside], color=color, label=told)
+        entry = ", ".join(filter(None, (name, _slope_text(one)))) if others else name
+        top.plot(grid[inside], curve[inside], color=color, label=entry)
         top.plot(grid[~inside], curve[~inside], color=color, linestyle="--")
     for place, color in zip(predicted, cycle(PALETTE)):
         held = np.abs(np.clip([place.low, place.high], *ends) - np.asarray(place.value))

@@ -180,8 +180,8 @@ def styles_in_words(curves: Curves, by: str) -> str:
     named = ", ".join(label(c) for c in others)
     if len(kinds) > len(DASHES):
         return f"Lines of one colour differ in {named}: hover over them."
-    told = (f"{' / '.join(kind)} {DASH_NAMES[i]}" for i, kind in enumerate(kinds))
-    return f"Lines of one colour differ in {named}: {', '.join(told)}."
+    meanings = (f"{' / '.join(kind)} {DASH_NAMES[i]}" for i, kind in enumerate(kinds))
+    return f"Lines of one colour differ in {named}: {', '.join(meanings)}."
 
 
 def _kinds(frame: pd.DataFrame, columns: list[str]) -> list[tuple[str, ...]]:

@@ -328,7 +328,7 @@ def _checked(line: bytes, total: int, required: bool) -> tuple[dict[str, Any], i
 
 
 def _header(values: dict[str, Any], run: str) -> tuple[int, Record]:
-    """The format and the record that a first line tells."""
+    """The format and the record in a first line."""
     format_ = values["scalinglab"]
     if not isinstance(format_, int):
         raise ValueError(f"its format is {ascii(format_)[:40]}")

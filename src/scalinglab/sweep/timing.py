@@ -121,7 +121,7 @@ def trials_on_a_gpu(tasks: Sequence[Sequence[Setting]], device: str | None) -> d
 
 @contextmanager
 def starting(setting: Setting, device: str | None) -> Iterator[Callable[[], float]]:
-    """Gives what tells the seconds that a worker takes to its first result, compiled code being on disk.
+    """Gives a function: the seconds that a worker takes to its first result, compiled code being on disk.
 
     The worker loads what it needs during the trials: it then only does a step more.
     """

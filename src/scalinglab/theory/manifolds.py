@@ -4,7 +4,7 @@ Points drawn at random from a d-dimensional manifold lie D^(−1/d) apart. A mod
 target at D training points (Theorem 1), or at P points of its choice (Theorem 2), then has a loss of at
 most order D^(−1/d) or P^(−1/d); a loss that is smooth and minimal on the target gains powers:
 L ~ D^(−n/d), n = 2 for piecewise constant and n = 4 for piecewise linear models. For kernels the same
-geometry speaks through the spectrum: a kernel with t derivatives on a d-dimensional manifold has eigenvalues
+geometry is in the spectrum: a kernel with t derivatives on a d-dimensional manifold has eigenvalues
 λ_k ≲ k^(−1−t/d), so α_K = t/d (Weyl; Kühn).
 
 Here are manifolds to draw from, the distance of nearest neighbours in closed form, and spectra on the torus.

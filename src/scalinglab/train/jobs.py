@@ -87,7 +87,7 @@ class Job:
     def work(self) -> Iterator[int | Callable[[], bool]]:
         """Train to the end; yields the number of rows written, after every few steps.
 
-        Where it would have to wait for the device it yields a function that tells when it can go on.
+        Where it would have to wait for the device it yields a function that returns whether it can go on.
         """
         with ExitStack() as opened:
             if self.store is not None:

@@ -8,9 +8,9 @@
 For Lightning pass ``tracker.lightning()`` and for the Hugging Face Trainer ``tracker.hugging_face()`` among
 the callbacks. The rows go into a store as those of the engine do, so laws, figures and reports read them.
 
-The tracker never stops a training: whatever fails inside it (a disk, a metric, the store) is told once, as a
-`TrackerWarning`, and the training goes on. Rows that could not be written are written with a later one, as
-soon as the store takes them. Only wrong arguments are refused, before the training begins.
+The tracker never stops a training: whatever fails inside it (a disk, a metric, the store) is reported once,
+as a `TrackerWarning`, and the training goes on. Rows that could not be written are written with a later one,
+as soon as the store takes them. Only wrong arguments are refused, before the training begins.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Tracker:
         batch_size: examples a step, for `epoch`, `examples` and `compute`.
         per_decade: checkpoints in each factor of ten of steps.
         evaluate: called at checkpoints; returns measurements by name, such as ``{"test_error": 0.1}``.
-        norms: measure norms; a network of parts that have none is told of, and has none in its rows.
+        norms: measure norms; a network of parts that have none is reported, and has none in its rows.
         stop_at_norm: a norm beyond which `should_stop` is true, such as the optimal norm that
             `scalinglab.laws.stopping_norm` extrapolates from smaller sets. The tracker itself stops nothing.
         extra: called with the network, in evaluation mode, at checkpoints, as in `scalinglab.train.run`; for
@@ -110,7 +110,7 @@ class Tracker:
         self.rows: list[dict[str, Any]] = []
         self.diverged_at: int | None = None
         self._watch: Any = None
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._unwritten: list[dict[str, Any]] = []
         self.writer = None
         self._store: Store | None = None
@@ -135,11 +135,11 @@ class Tracker:
             self._tell(what, error)
 
     def _tell(self, what: str, error: object) -> None:
-        if what in self._told:
+        if what in self._reported:
             return
-        self._told.add(what)
+        self._reported.add(what)
         kind = f"{type(error).__name__}: " if isinstance(error, Exception) else ""
-        message = f"{what} failed, and the training goes on without it: {kind}{error} (told once)"
+        message = f"{what} failed, and the training goes on without it: {kind}{error} (reported once)"
         try:
             warnings.warn(message, TrackerWarning, stacklevel=4)
         except Exception:  # warnings are errors here: they would stop the training
@@ -280,7 +280,7 @@ class Tracker:
         return {}
 
     def _columns(self, measured: Mapping[str, Any]) -> dict[str, float]:
-        """Numbers under the table's names; a metric that cannot be used is told of and left out."""
+        """Numbers under the table's names; a metric that cannot be used is reported and left out."""
         columns: dict[str, float] = {}
         for name, value in measured.items():
             with self._going_on(f"the metric {name}"):
@@ -301,7 +301,7 @@ class Tracker:
                         self.writer.seal("done")
                     else:
                         self.writer.seal("diverged", diverged_at=self.diverged_at)
-        if self.rows or not self._told:  # why nothing was measured is told already
+        if self.rows or not self._reported:  # else the reason was reported
             with self._going_on("the curves"):
                 return self.curves()
         return Curves({})

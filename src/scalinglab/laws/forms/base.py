@@ -133,7 +133,7 @@ class Form:
 
     @property
     def rescalable(self) -> bool:
-        """Whether the fit may work in other units: no bound, prior, held or tied parameter speaks of them."""
+        """Whether the fit may work in other units: none is part of a bound, prior, held or tied value."""
         if self.rescale is None or self.held or self.tied:
             return False
         moved = self.rescale(dict.fromkeys(self.names, 1.5), 2.0, 3.0)

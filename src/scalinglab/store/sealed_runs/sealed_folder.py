@@ -101,7 +101,7 @@ class SealedFolder:
     def _search(self, name: str, index: PackIndex, run: str) -> str | None:
         try:
             return index.ended(run)
-        except Damaged:  # the pack itself tells
+        except Damaged:  # the pack itself has its runs
             rebuilt = self._rebuilt_index(name)
             return rebuilt.ended(run) if rebuilt else None
 
@@ -176,8 +176,8 @@ class SealedFolder:
                 footer, table, lost = parquet.salvage(path, tail)
                 kept = {run: record for run, record in footer.records.items() if run not in lost}
                 named = ", ".join(sorted(lost)[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
-                told = f"; {len(kept)} of its {len(footer.records)} runs are intact"
-                self.problems[str(path)] = Damaged(f"{error}{told}" + (f", not {named}" if lost else ""))
+                intact = f"; {len(kept)} of its {len(footer.records)} runs are intact"
+                self.problems[str(path)] = Damaged(f"{error}{intact}" + (f", not {named}" if lost else ""))
                 return parquet.Footer(kept, footer.replaces, footer.format), table
         return None
 
