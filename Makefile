@@ -58,10 +58,10 @@ types: $(READY)
 test: lint
 	@$(MAKE) --no-print-directory -j2 types quick
 
+# records and docs beside the slow tests, which wait for clusters, browsers and killed processes a third of the time
 full: test
-	@$(MAKE) --no-print-directory slow
-	@echo "==> records of the papers at scale smoke, docs"
-	@$(MAKE) --no-print-directory -j2 $(RECORDS) docs
+	@echo "==> records of the papers at scale smoke, docs, beside the slow tests"
+	@$(MAKE) --no-print-directory -j2 slow $(RECORDS) docs
 
 quick: $(READY)
 	@echo "==> quick tests";  $(PYTEST) -m "not slow"
