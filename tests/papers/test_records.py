@@ -99,10 +99,3 @@ def test_records_are_written_and_then_match(tmp_path: Path, monkeypatch: pytest.
 def test_an_unknown_paper_is_named():
     with pytest.raises(BadInput, match="nobody2030"):
         list(check("nobody2030"))
-
-
-@pytest.mark.slow
-def test_one_paper_matches_its_records():
-    found = list(check("hoffmann2022"))
-    assert [one.key for one in found] == ["hoffmann2022/refit"]
-    assert all(not one.differences for one in found), found
