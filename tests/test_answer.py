@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import scalinglab as sl
+from scalinglab import answers
 from scalinglab.answers import Answers
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
@@ -417,13 +418,14 @@ def test_answers_take_the_measurement_that_fits_take():
     assert sl.answer(table, y="val_loss").y == "test_loss"
 
 
-def test_models_of_one_compute_without_their_data_are_refused():
-    table = runs()
-    table["flops"] = np.repeat(np.geomspace(1e18, 1e22, 5), 5)
-    with pytest.raises(BadInput, match="n_params varies at one compute"):
-        sl.answer(table.drop(columns="tokens"))
-    one = sl.answer(table.drop(columns="tokens"), x="n_params")
-    assert one.x == "n_params"
+@pytest.mark.parametrize("given", [pd.DataFrame, sl.Curves])
+def test_isoflop_curves_without_their_data_are_answered_as_a_surface(given, monkeypatch):
+    asked: list[sl.Curves] = []
+    monkeypatch.setattr(answers, "of_surface", lambda curves, *_: asked.append(curves) or Answers((), "", ""))
+    table = pd.DataFrame({"n_params": [1e7, 4e7, 4e7, 2e8], "compute": [1e18, 1e18, 1e20, 1e20]})
+    found = sl.answer(given(table.assign(run=list("abcd"), test_loss=[3.5, 3.4, 2.6, 2.5])))
+    assert asked[0]["n_data"] == pytest.approx(table["compute"] / (6 * table["n_params"]))
+    assert ("compute / (6 n_params)" in "".join(found.notes)) == (given is pd.DataFrame)
 
 
 @pytest.mark.parametrize("size", [np.nan, 0.0, -1.0])

@@ -461,3 +461,21 @@ def test_examples_are_sizes_of_runs_unless_they_grow_as_in_a_training():
     assert len(sl.read(seen).runs) == 2
     logged = {"examples": [128 * k for k in range(1, 21)], "loss": [3 / k for k in range(1, 21)]}
     assert len(sl.read(logged).runs) == 1
+
+
+def test_isoflop_curves_have_the_data_that_their_compute_bought():
+    sizes, flops = [1e7, 4e7, 4e7, 2e8], [1e18, 1.005e18, 1e20, 1e20]
+    table = {"params": sizes, "flops": flops, "loss": [3.5, 3.4, 2.6, 2.5]}
+    curves = sl.read(table)
+    assert curves["n_data"] == pytest.approx(np.array(flops) / 6 / sizes)
+    assert curves.data_unit == "tokens"
+    assert "tokens = compute / (6 n_params), since no column says how much data" in curves.understood
+    assert len(curves.runs) == 4
+    small = sl.read(table | {"flops": [1e13, 1e13, 1e14, 1e14]})
+    assert small.data_unit == "examples"
+    assert small["n_data"].max() == pytest.approx(1e14 / 6 / 4e7)
+    said = {"tokens": [1e9, 2e9, 4e9, 8e9]}
+    assert sl.read(table | said)["n_data"].tolist() == said["tokens"]
+    line, forward = {"flops": [1e18, 4e18, 1.6e19, 6e19]}, {"flops": [4e9, 4e9, 8e9, 8e9]}
+    for other in (line, forward):  # a size at each compute, and FLOPs of one image
+        assert "n_data" not in sl.read(table | other).frame

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from scalinglab import readers
@@ -47,19 +48,22 @@ def answer(
     >>> found["compute-optimal"].startswith("For 1e+22 FLOPs")
     True
     """
-    declared = [*settings]
-    given = isinstance(table, Curves) and not columns and not declared
-    declared += [x] if x else []
-    curves = table if given else readers.read(table, settings=declared, wanted=[y] if y else [], **columns)
+    given = isinstance(table, Curves)
+    declared = [*settings, *([x] if x and not given else [])]
+    curves = readers.read(table, settings=declared, wanted=[y] if y else [], **columns)
     path = os.fspath(table) if isinstance(table, (str, os.PathLike)) else "TABLE.csv"
     place = arguments(path, [f"{ours}={theirs}" for ours, theirs in columns.items()])
+    found = _of(curves, compute, x, y, place)
+    return found if given else replace(found, notes=(f"read {curves.understood}", *found.notes))
+
+
+def _of(curves: Curves, compute: float | None, x: str | None, y: str | None, place: str) -> Answers:
+    """The answers of curves; `place` names the table in commands."""
     measured = curves.resolve(y) if y else _measured(curves)
     varied = [c for c in SIZES if c in curves.frame and curves.frame[c].nunique() > 1]
     seen = any(name in varied for name in DATA_SEEN)  # a run of one length still sees more data as it goes
     if x is None and "n_params" in varied and ("n_data" in varied or (seen and "n_data" in curves.frame)):
         return of_surface(curves, measured, compute, place)
-    if x is None:
-        _refuse_isoflops_without_data(curves, varied)
     size = curves.resolve(x) if x else next(iter(varied), None)
     if size is None:
         raise BadInput(
@@ -67,18 +71,6 @@ def answer(
             "the column of sizes with x= (--x)"
         )
     return of_curve(curves, size, measured, place)
-
-
-def _refuse_isoflops_without_data(curves: Curves, varied: list[str]) -> None:
-    """Models of several sizes at one compute have seen different data: no law of one size."""
-    if not {"n_params", "compute"} <= {*varied}:
-        return
-    if (curves.frame.groupby("compute")["n_params"].nunique() > 1).any():
-        raise BadInput(
-            "n_params varies at one compute, and the table does not say on how much data each model was "
-            "trained: add a column n_data or tokens (compute / (6 n_params), where models see their data "
-            "once), or name one size with x= (--x)"
-        )
 
 
 def _measured(curves: Curves) -> str:

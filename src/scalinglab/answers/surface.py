@@ -10,10 +10,11 @@ from scipy import stats
 from scalinglab.answers.result import Answers, Statement
 from scalinglab.answers.words import FURTHER, finite, in_units, next_sentence, odd_run
 from scalinglab.curves import Curves
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Table, points_of
-from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, WIDE, Optimal
+from scalinglab.laws.optimum import WIDE, Optimal
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface

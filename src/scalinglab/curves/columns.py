@@ -32,6 +32,7 @@ MEASURES = ("test_error", "test_loss", "train_error", "train_loss", "loss")  # w
 ACCURACIES = ("test_accuracy", "accuracy")  # laws are of 1 - accuracy
 HASHED_AS = {"normalize": "normalise"}  # settings that were renamed: stored runs keep their names
 MOST_EXAMPLES = 1e10  # of a data set
+FLOPS_PER_PARAM_EXAMPLE = 6.0  # per parameter and example: 2 forward, 4 backward
 DEEPEST_CELL = 100  # levels of lists and dictionaries
 SOURCES = ("theory", "simulate", "train", "read")
 

@@ -22,7 +22,6 @@ from scalinglab.support.notebook import Shown
 if TYPE_CHECKING:
     import pandas as pd
 
-FLOPS_PER_PARAM_EXAMPLE = 6.0  # per parameter and example: 2 forward, 4 backward
 REACH = 60.0  # of ln n_params on both sides: no optimum lies farther out
 WIDE = 10.0  # intervals of a larger ratio are shown without a value in the middle
 

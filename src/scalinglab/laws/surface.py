@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import profile, uncertainty
@@ -35,7 +36,7 @@ from scalinglab.laws.form_error import FormError, Quantities
 from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
-from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, REACH, Optimal, best_split
+from scalinglab.laws.optimum import REACH, Optimal, best_split
 from scalinglab.laws.surface_bend import bend_pvalue, caution
 from scalinglab.support.deprecation import renamed_arguments, renamed_names
 from scalinglab.support.notebook import Shown

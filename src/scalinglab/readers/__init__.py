@@ -22,6 +22,7 @@ from scalinglab.readers.tables.exports import unfolded
 from scalinglab.readers.tables.files import is_table, read_file
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES
 from scalinglab.readers.tables.naming import STANDARD
+from scalinglab.readers.tables.runs import lacks_data_of_isoflops
 from scalinglab.readers.taking import take_in
 from scalinglab.store import Store
 from scalinglab.support.progress import track
@@ -56,7 +57,8 @@ def read(
     [19000000, 125000000]
     """
     settings = list(settings)
-    if isinstance(source, Curves) and not columns and not settings:
+    known = isinstance(source, Curves) and not columns and not settings
+    if isinstance(source, Curves) and known and not lacks_data_of_isoflops(source.frame):
         return source
     understood = read_table(source, kind=kind, settings=settings, likely=None, wanted=wanted, **columns)
     if missing := [name for name in settings if understood.resolve(name) not in understood.frame]:

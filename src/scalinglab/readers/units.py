@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.support.words import count
 
 FEWEST = 1e4  # tokens or parameters below which sizes may be in a larger unit

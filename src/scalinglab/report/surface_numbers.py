@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import surface as surfaces
 from scalinglab.laws.fitting.statistics import level_quantile
-from scalinglab.laws.optimum import FLOPS_PER_PARAM_EXAMPLE, Optimal
+from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.planning.hoffmann import default_budgets
 from scalinglab.laws.surface import Surface
 

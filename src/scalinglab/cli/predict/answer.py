@@ -49,7 +49,7 @@ def answer(
     found = answers.answer(curves, compute, x=x, y=y)
     found = answers.at_place(found, answers.arguments(str(file), column or (), where or ()))
     say(found.summary(), as_json)
-    document = found.to_dict()
+    document = {"understood": curves.understood, **found.to_dict()}
     if figure is not None:
         document["figure"] = draw(found.plot().figure, figure, file, "answer")
     finish(document, found.notebook_table(), as_json, out)

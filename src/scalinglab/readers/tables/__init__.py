@@ -26,7 +26,12 @@ from scalinglab.curves.parts import DROPPED, MOST_NUMBERS
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES
 from scalinglab.readers.tables.naming import Naming
 from scalinglab.readers.tables.remarks import without_remarks
-from scalinglab.readers.tables.runs import declared_settings, find_runs, setting_columns
+from scalinglab.readers.tables.runs import (
+    declared_settings,
+    find_runs,
+    setting_columns,
+    with_data_of_isoflops,
+)
 from scalinglab.support.words import counted
 
 
@@ -97,10 +102,12 @@ def understand(
     large = [naming.names.get(name, name) for name in frame.attrs.get(LEFT_OUT, ())]
     named, left_out = without_remarks(naming.frame, stay, large)
     declared = declared_settings(named, asked_for)
+    named, assumed = with_data_of_isoflops(named)
     table, notes = find_runs(named, declared, naming.names)
     kept = tuple(name for name in declared if name in table)
     of_file = [*frame.attrs.get(NOTES, ()), *_too_many(frame.attrs.get(DROPPED, ()))]
-    line = "; ".join([*_contents(table, kept, naming.names), *naming.notes, *notes, *left_out, *of_file])
+    said = [*naming.notes, *assumed, *notes, *left_out, *of_file]
+    line = "; ".join([*_contents(table, kept, naming.names), *said])
     return Understood(table, kept, naming.names, f"{origin}: {line}")
 
 

@@ -8,9 +8,12 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, is_seed
-from scalinglab.curves.columns import IDENTITY, is_numeric, run_names
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, IDENTITY, is_numeric, run_names
 from scalinglab.curves.names import HYPERPARAMETERS, bare
+from scalinglab.readers.tables.naming import FEWEST_TOKENS
 
+DATA = ("n_data", "tokens", "examples")  # how much data a model has seen
+FEWEST_SEEN = 1e4  # examples of a training
 CHECKPOINTS = ("step", "epoch", "examples", "time")  # a column of these says that rows are checkpoints
 FEWEST_CHECKPOINTS = 8  # rows in which data grow with the step before they count as one run
 FEWEST_EVEN = 16  # rows in which tokens or examples grow in even steps before they count as checkpoints
@@ -29,6 +32,33 @@ def setting_columns(frame: pd.DataFrame, declared: list[str]) -> list[str]:
     """The columns that `Curves` takes for settings."""
     free = [c for c in frame.columns if c not in (*IDENTITY, *PROGRESS, *OUTCOME)]
     return [c for c in free if c in SETTING or c in declared or is_seed(c) or not is_numeric(frame[c])]
+
+
+def lacks_data_of_isoflops(frame: pd.DataFrame) -> bool:
+    """Whether models of several sizes have one compute (within 1 %), and no column says how much data.
+
+    FLOPs that are enough for fewer than `FEWEST_SEEN` examples are those of one example, not of a training.
+    """
+    if any(name in frame for name in DATA):
+        return False
+    if not all(name in frame and is_numeric(frame[name]) for name in ("n_params", "compute")):
+        return False
+    compute = frame["compute"].where(_data_of_compute(frame) >= FEWEST_SEEN)
+    return bool((frame.groupby(np.log(compute).round(2))["n_params"].nunique() > 1).any())
+
+
+def _data_of_compute(frame: pd.DataFrame) -> pd.Series:
+    return frame["compute"] / (FLOPS_PER_PARAM_EXAMPLE * frame["n_params"].where(frame["n_params"] > 0))
+
+
+def with_data_of_isoflops(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """A table of isoFLOP curves with the data of each model, compute/(6 n_params), and what was assumed."""
+    if not lacks_data_of_isoflops(frame):
+        return frame, []
+    data = _data_of_compute(frame)
+    name = "tokens" if data.max() >= FEWEST_TOKENS else "n_data"
+    note = f"{name} = compute / ({FLOPS_PER_PARAM_EXAMPLE:g} n_params), since no column says how much data"
+    return frame.assign(**{name: data}), [note]
 
 
 def find_runs(
