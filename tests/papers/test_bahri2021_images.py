@@ -41,7 +41,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
     images.data_scans.cache_clear()
-    small = replace(images.SCALES["smoke"], sizes=SIZES, seeds=6, groupings=(10, 5, 2))
+    small = replace(images.SCALES["smoke"], sizes=SIZES, seeds=6, groupings=(10, 5, 2), residual=(10, 0.25))
     small = replace(small, base={k: v for k, v in small.base.items() if k != "width"})
     monkeypatch.setitem(images.SCALES, "smoke", small)
 
@@ -76,7 +76,7 @@ def test_resolution_limited_exponents_lie_between_0_and_1(
     assert found["digits, cross-entropy: α_D"] == verdict
 
 
-def test_the_widest_residual_network_is_shown_on_every_set_that_it_has_with_every_loss(
+def test_a_residual_network_is_shown_on_every_set_that_it_has_with_every_loss(
     monkeypatch: pytest.MonkeyPatch,
 ):
     from dataclasses import replace
@@ -170,6 +170,26 @@ def test_an_aspect_that_is_asked_for_alone_is_compared_with_nothing(monkeypatch:
     monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
     with trained.kept_in(None, only=["digits, WRN-10-0.25"]):
         assert list(verdicts(distributions.fig_s5("smoke"))) == ["digits, WRN-10-0.25: α_D"]
+
+
+@pytest.mark.parametrize(("widest", "verdict"), [(0.4, "agrees"), (0.6, "disagrees")])
+def test_the_exponent_is_fixed_beyond_a_saturating_width_or_is_not(
+    monkeypatch: pytest.MonkeyPatch, widest: float, verdict: str
+):
+    from dataclasses import replace
+
+    by_width = {1.0: 0.2, 2.0: 0.4, 4.0: widest}
+    monkeypatch.setattr(
+        trained, "runs", planted(lambda one: 0.3 if one["depth"] == 16 else by_width[one["width"]])
+    )
+    shapes = ((10, 1.0), (10, 4.0), (10, 2.0), (16, 1.0))
+    some = replace(images.SCALES["smoke"], aspects=shapes, aspect_sizes=SIZES)
+    monkeypatch.setitem(images.SCALES, "smoke", some)
+    found = verdicts(distributions.fig_s5("smoke"))
+    assert found["digits: α_D of WRN-10-4 less that of WRN-10-2"] == verdict
+    assert found["digits: α_D of WRN-10-4 less that of WRN-10-1"] == "agrees"
+    assert found["digits: α_D of WRN-16-1 less that of WRN-10-1"] is None
+    assert found["digits: α_D of WRN-10-4 less that of WRN-16-1"] == "agrees"
 
 
 def test_a_student_is_compared_with_the_teacher_of_its_own_data(monkeypatch: pytest.MonkeyPatch):

@@ -102,12 +102,12 @@ def fig5_right(scale: str) -> Reproduction:
 def changed_scans(
     scale: str, dataset: str, changes: dict[str, images.Setting], experiment: str, residual_seeds: int = 0
 ) -> tuple[list[images.Scan], Curves]:
-    """The network of the scale against D with each change, and the widest Wide ResNet if it has this set."""
+    """The network of the scale against D with each change, and the Wide ResNet if it has this set."""
     s = images.scale_of(scale)
     named = {name: {**s.base, "dataset": dataset, **change} for name, change in changes.items()}
     wide: dict[str, images.Setting] = {}
     if dataset in s.residual_datasets:
-        ((name, residual),) = images.residual_settings(scale, [s.widest], [dataset]).items()
+        ((name, residual),) = images.residual_settings(scale, [s.residual], [dataset]).items()
         wide = {
             f"{words}{name.removeprefix(dataset)}": {**residual, **change, "model_options": {}}
             for words, change in changes.items()
@@ -151,31 +151,25 @@ def fig_s5(scale: str) -> Reproduction:
     named = images.residual_settings(scale, s.aspects)
     found, curves = images.residual_scans(scale, named)
     figure, alphas = images.draw(found, dataset, "", "examples D")
-    by_name = {scan.name: scan for scan in found}
-    names = dict(zip(s.aspects, named))
-    by_aspect = {aspect: by_name[name] for aspect, name in names.items() if name in by_name}
     rows = [alpha.row(f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
-    depth, width = next(iter(by_aspect))
-    widest = max(k for d, k in by_aspect if d == depth)
-    deepest = max(d for d, k in by_aspect if k == width)
-    if widest > width:
-        rows += images.differences(
-            f"{dataset}: α_D of WRN-{depth}-{widest:g} less that of WRN-{depth}-{width:g}",
-            by_aspect[depth, widest], by_aspect[depth, width],
-            "the paper: the exponent grows with width up to a critical width", relation=">",
-        )  # fmt: skip
-    if deepest > depth:
-        rows += images.differences(
-            f"{dataset}: α_D of WRN-{deepest}-{width:g} less that of WRN-{depth}-{width:g}",
-            by_aspect[deepest, width], by_aspect[depth, width], "the paper: depth has a mild effect",
-            relation=None,
-        )  # fmt: skip
-    if widest > width and deepest > depth:
-        rows += images.differences(
-            f"{dataset}: α_D of WRN-{depth}-{widest:g} less that of WRN-{deepest}-{width:g}",
-            by_aspect[depth, widest], by_aspect[deepest, width],
-            "the paper: the effect of depth is milder than that of width", relation=">",
-        )  # fmt: skip
+    by_name = {scan.name: scan for scan in found}
+    shapes = {aspect: by_name[name] for aspect, name in zip(s.aspects, named) if name in by_name}
+    first = next(iter(shapes))
+    widths = sorted(k for d, k in shapes if d == first[0])
+    wide, deep = (first[0], widths[-1]), (max(d for d, k in shapes if k == first[1]), first[1])
+    compared: list[tuple[tuple[int, float], tuple[int, float], str, str | None]] = []
+    if wide != first:
+        compared.append((wide, first, "the exponent grows with width up to a critical width", ">"))
+    if len(widths) > 2:
+        compared.append((wide, (first[0], widths[-2]), "fixed beyond a saturating width", "="))
+    if deep != first:
+        compared.append((deep, first, "depth has a mild effect", None))
+    if first not in (wide, deep):
+        compared.append((wide, deep, "the effect of depth is milder than that of width", ">"))
+    for one, other, claim, relation in compared:
+        names = [shapes[aspect].name.removeprefix(f"{dataset}, ") for aspect in (one, other)]
+        quantity = f"{dataset}: α_D of {names[0]} less that of {names[1]}"
+        rows += images.differences(quantity, shapes[one], shapes[other], f"the paper: {claim}", relation)
     return Reproduction(curves, figure, tuple(rows))
 
 

@@ -46,7 +46,7 @@ class Scale:
         superclassed, noisy: sets of Fig. 5.
         base, sizes: what all runs share but the data, among it the network, and D.
         squared: what MSE changes in `base`; empty: Fig. 1 has cross-entropy alone.
-        widths, width_data, fewer_data: factors on the network, their D, and that on some sets.
+        widths, width_data: factors on the network, and their D.
         residual_widths, residual_steps: factors on Wide ResNets of depth 10 that are shown beside the network
             of `base`, and their steps.
         seeds: each with its own network, order and examples.
@@ -54,7 +54,8 @@ class Scale:
         grouped_seeds: of the Wide ResNets of Fig. 5 left; 0: `seeds`.
         aspects: depth and width factor of the Wide ResNets of S5.
         aspect_sizes, aspect_base: D there, and the training of Wide ResNets.
-        residual_datasets: of Wide ResNets beside the network of `base`, against D of the widest of depth 10.
+        residual_datasets, residual: of Wide ResNets beside the network of `base`, and their depth and width
+            factor against D.
     """
 
     datasets: tuple[str, ...]
@@ -75,12 +76,7 @@ class Scale:
     residual_widths: tuple[float, ...] = ()
     residual_steps: int = 0
     grouped_seeds: int = 0
-    fewer_data: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def widest(self) -> tuple[int, float]:
-        """The widest aspect of depth 10."""
-        return max((one for one in self.aspects if one[0] == 10), key=lambda one: one[1])
+    residual: tuple[int, float] = (10, 4.0)
 
 
 SHARED: Setting = {
@@ -118,9 +114,9 @@ SCALES = {
         PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 50_000,
         {"loss": "mse", "epochs": None, "steps": 7813}, 3,  # at few examples MSE still falls after 20 epochs
         (100, 20, 5), (0.0, 1.0, 2.0),
-        ((10, 1.0), (10, 4.0), (28, 1.0)), PAPER_SIZES[:6],
+        ((10, 1.0), (10, 4.0), (10, 8.0), (10, 12.0), (28, 1.0)), PAPER_SIZES[:6],
         {**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8},
-        DATASETS, (0.25, 0.5, 1.0, 2.0), 1500, 6, {"cifar10": 25_000, "cifar100": 25_000},
+        DATASETS, (0.25, 0.5, 1.0, 2.0), 1500, 6,
     ),
     "paper": Scale(
         DATASETS, "cifar100", "cifar10", WIDE, PAPER_SIZES, (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, {}, 3,
@@ -374,11 +370,11 @@ def residual_scans(scale: str, named: dict[str, Setting], seeds: int = 0) -> tup
 
 
 def every_data_scan(scale: str, squared: bool = True) -> tuple[list[Scan], Curves]:
-    """The network of the scale against D on every set, and the widest Wide ResNet where it has sets."""
+    """The network of the scale against D on every set, and a Wide ResNet on those that it has."""
     s = scale_of(scale)
     residual: dict[str, Setting] = {}
     if s.residual_datasets:
-        residual = residual_settings(scale, [s.widest], s.residual_datasets)
+        residual = residual_settings(scale, [s.residual], s.residual_datasets)
         residual = with_mse(s, residual) if squared else residual
     plain, wide = asked(by_loss(s, s.base, squared), residual)
     parts = [data_scans(scale, squared)] if plain else []
@@ -411,8 +407,6 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     base = {**s.base, "n_data": s.width_data} | ({"compile": False} if s.residual_widths else {})
     base |= {"depth": 10} if s.base["model"] == "wide_resnet" else {}
     named = by_loss(s, base, squared=False)  # with MSE units of narrow CNNs die
-    examples = {name: s.fewer_data.get(one["dataset"], s.width_data) for name, one in named.items()}
-    named = {name: {**one, "n_data": examples[name]} for name, one in named.items()}
     residual: dict[str, Setting] = {}
     if s.residual_widths:
         common = {**s.aspect_base, "depth": 10, "n_data": s.width_data, "steps": s.residual_steps}
@@ -426,10 +420,7 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     )  # fmt: skip
     network = s.base["model"].replace("_", " ")
     figure, alphas = draw(found, "resolution-limited in parameters", network, "parameters P")
-    rows = [
-        between_0_and_1(scan, alpha, "α_P", network, f" at D = {examples.get(scan.name, s.width_data)}")
-        for scan, alpha in zip(found, alphas)
-    ]
+    rows = [between_0_and_1(*one, "α_P", network, f" at D = {s.width_data}") for one in zip(found, alphas)]
     return Reproduction(curves, figure, tuple(rows))
 
 
