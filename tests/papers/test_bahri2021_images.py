@@ -317,6 +317,24 @@ def test_a_part_that_is_not_there_is_answered_by_all_that_are(
 
 def test_the_legend_names_the_range_of_each_exponent(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
-    (axis,) = distributions.fig5_left("smoke").figure.axes
-    told = [text.get_text() for text in axis.get_legend().get_texts()]
-    assert [one[-13:] for one in told] == ["(128 to 2048)"] * 3
+    (axis,) = images.fig_s3("smoke").figure.axes
+    images.data_scans.cache_clear()
+    (told,) = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert told.endswith("(128 to 2048)")
+
+
+def test_exponents_that_are_compared_are_drawn_on_one_range(monkeypatch: pytest.MonkeyPatch):
+    def runs(settings: list[dict[str, Any]], experiment: str, **_: Any) -> Curves:
+        frame = planted(lambda one: 0.4)(settings, experiment).frame
+        bent = frame["run"].isin({Setting.from_dict(one).run for one in settings if "superclass" in one})
+        frame.loc[bent & (frame["n_data"] == SIZES[0]), "test_loss"] *= 0.5
+        return Curves(frame, source="train")
+
+    monkeypatch.setattr(trained, "runs", runs)
+    made = distributions.fig5_left("smoke")
+    (axis,) = made.figure.axes
+    legend = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert [one[-13:] for one in legend] == ["(256 to 2048)"] * 3
+    assert [row.measured for row in made.table[:3]] == pytest.approx([0.4] * 3, abs=0.01)
+    hollow = [line for line in axis.lines if line.get_markerfacecolor() == "white"]
+    assert [line.get_xdata().tolist() for line in hollow] == [[SIZES[0]]] * 3

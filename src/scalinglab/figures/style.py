@@ -199,6 +199,11 @@ def legend(axis: Axes, **kwargs: Any) -> None:
     axis.legend(**{"frameon": False, "fontsize": 8, "title_fontsize": 8, **kwargs})
 
 
+def legend_below(axis: Axes, **kwargs: Any) -> None:
+    """A legend under the axes, one line an entry, which leaves all of the panel to the curves."""
+    legend(axis, **{"loc": "upper left", "bbox_to_anchor": (0.0, -0.15), "borderaxespad": 0.0, **kwargs})
+
+
 def headroom(axis: Axes, share: float = 0.25) -> None:
     """Keep the upper share of log axes free, at most 0.4, for a legend that no curve runs through."""
     share = min(share, 0.4)
@@ -222,6 +227,11 @@ def points(axis: Axes, x: Any, y: Any, error: Any = None, **kwargs: Any) -> None
         "markeredgewidth": 0.4,
     }
     axis.errorbar(x, y, yerr=error, **{**options, **kwargs})
+
+
+def hollow(color: Any) -> dict[str, Any]:
+    """Options of `points` for those that are shown but do not count."""
+    return {"color": color, "markerfacecolor": "white", "markeredgecolor": color, "markeredgewidth": 1.0}
 
 
 def band(axis: Axes, x: Any, low: Any, high: Any, **kwargs: Any) -> None:

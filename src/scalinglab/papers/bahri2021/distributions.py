@@ -134,7 +134,7 @@ def _exponents_drawn(
 ) -> tuple[Any, list[Row]]:
     """The figure, and a row for each exponent."""
     network = images.network_name(s.base)
-    figure, alphas = images.draw(found, title, network, "examples D")
+    figure, alphas = images.draw(found, title, network, "examples D", shared_range=True)
     return figure, [
         alpha.row(f"{dataset}, {scan.name}: α_D", "Wide ResNet" if scan.residual else network)
         for scan, alpha in zip(found, alphas)
@@ -150,7 +150,7 @@ def fig_s5(scale: str) -> Reproduction:
     (dataset,) = images.usable([s.noisy])
     named = images.residual_settings(scale, s.aspects)
     found, curves = images.residual_scans(scale, named)
-    figure, alphas = images.draw(found, dataset, "", "examples D")
+    figure, alphas = images.draw(found, dataset, "", "examples D", shared_range=True)
     rows = [alpha.row(f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
     by_name = {scan.name: scan for scan in found}
     shapes = {aspect: by_name[name] for aspect, name in zip(s.aspects, named) if name in by_name}

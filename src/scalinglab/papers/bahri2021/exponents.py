@@ -76,20 +76,26 @@ class Exponent:
 
     @property
     def range(self) -> str:
-        """The smallest and the largest size of the range, for a legend."""
+        """The smallest and the largest size of the range."""
         return f"{self.sizes[self.first]:g} to {self.sizes[self.last]:g}"
+
+    @property
+    def with_range(self) -> str:
+        """The exponent and its range, for a legend."""
+        return f"{self} ({self.range})"
 
     @property
     def note(self) -> str:
         """The range, for a table."""
-        told = f"sizes {self.range}, {self.last - self.first + 1} of {len(self.sizes)}, by rule"
-        told += f"; with a floor of {self.floor:.2g}" if self.floor else ""
-        return told if self.follows else told + "; no range follows a power law"
+        words = f"sizes {self.range}, {self.last - self.first + 1} of {len(self.sizes)}"
+        if not self.follows:
+            return f"{words}; no range follows a power law"
+        return f"{words}, by rule" + (f"; with a floor of {self.floor:.2g}" if self.floor else "")
 
     def row(self, quantity: str, note: str = "", **reference: float) -> Row:
         """A row of the table, against ``paper=`` or ``expected=``."""
-        told = f"{note}; {self.note}" if note else self.note
-        return Row(quantity, self.value, self.stderr, self.n, note=told, **reference)  # type: ignore[arg-type]
+        words = f"{note}; {self.note}" if note else self.note
+        return Row(quantity, self.value, self.stderr, self.n, note=words, **reference)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         return str(Estimate(self.value, self.stderr))

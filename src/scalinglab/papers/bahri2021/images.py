@@ -247,25 +247,41 @@ def network_name(base: Setting) -> str:
 
 
 def draw(
-    scans_: Sequence[Scan], title: str, network: str, x: str, metric: str = METRICS[0]
+    scans_: Sequence[Scan], title: str, network: str, x: str, *, shared_range: bool = False
 ) -> tuple[Any, list[Exponent]]:
-    """A figure of one metric with a panel for the network and one for Wide ResNets, and the exponents."""
-    found = {scan.name: scan.exponent(metric) for scan in scans_}
+    """A figure with a panel for the network and one for Wide ResNets, and the exponents of the best loss.
+
+    Args:
+        shared_range: one for all curves of a panel, where their exponents are compared.
+    """
+    metric = METRICS[0]
     parts = {
         network: [s for s in scans_ if not s.residual],
         "Wide ResNets": [s for s in scans_ if s.residual],
     }
     shown = {name: part for name, part in parts.items() if part}
-    figure, axes = style.panels(1, len(shown), size=(5.2, 4.2))
+    lines = max(map(len, shown.values()))
+    figure, axes = style.panels(1, len(shown), size=(5.2, 3.4 + 0.17 * lines))
+    found: dict[str, Exponent] = {}
     for axis, (name, part) in zip(axes[0], shown.items()):
+        found |= on_one_range(part, metric) if shared_range else {s.name: s.exponent(metric) for s in part}
         style.loglog(axis, x, metric.replace(" ", " test "), f"{title}: {name}")
         for scan, color in zip(part, style.PALETTE):
             alpha = found[scan.name] if scan.learns else None
-            label = f"{scan.name}: {f'{alpha} ({alpha.range})' if alpha else scan.learnt}"
+            label = f"{scan.name}: {alpha.with_range if alpha else scan.learnt}"
             draw_law(axis, scan.sizes, scan.values[metric], alpha, color, label)
-        style.headroom(axis, 0.06 * (len(part) + 1))  # a line each, and the title
-        style.legend(axis, fontsize=7, title=f"exponent (range of {x.split()[-1]})", title_fontsize=7)
-    return figure, list(found.values())
+        style.legend_below(axis, fontsize=7, title=LEGEND, title_fontsize=7, alignment="left")
+    return figure, [found[scan.name] for scan in scans_]
+
+
+LEGEND = "exponent of the filled points (dashed: they do not follow a power law)"
+
+
+def on_one_range(some: Sequence[Scan], metric: str) -> dict[str, Exponent]:
+    """The exponents of scans by name, on the longest range that all of them follow."""
+    since = max(scan.since if scan.learns else 0 for scan in some)
+    found = exponents.of_several(some[0].sizes, *(scan.values[metric] for scan in some), since=since)
+    return {scan.name: alpha for scan, alpha in zip(some, found)}
 
 
 def between_0_and_1(scan: Scan, alpha: Exponent, symbol: str, network: str, where: str = "") -> Row:
@@ -428,7 +444,7 @@ def fig_s1(scale: str) -> Reproduction:
     """Loss and error, final and best, of the runs of Fig. 1 top-right."""
     every, curves = every_data_scan(scale)
     found = [scan for scan in every if scan.learns]
-    figure, axes = style.panels_for(len(found), 2, size=(4.8, 3.8))
+    figure, axes = style.panels_for(len(found), 3, size=(4.4, 3.9))
     rows: list[Row] = []
     for axis, scan in zip(axes, found, strict=True):
         rows += draw_metrics(axis, scan, scan.name)[1]
@@ -436,14 +452,17 @@ def fig_s1(scale: str) -> Reproduction:
 
 
 def draw_metrics(axis: Any, scan: Scan, title: str) -> tuple[Exponent, list[Row]]:
-    """Draw all metrics of a scan against D; the exponent of the best loss, and rows that compare metrics."""
+    """Draw the metrics of a scan against D; the exponent of the best loss, and rows that compare metrics."""
     style.loglog(axis, "examples D", "test loss or error", title)
-    alphas = {metric: scan.exponent(metric) for metric in METRICS}
-    for (metric, alpha), color in zip(alphas.items(), style.PALETTE):
-        draw_law(axis, scan.sizes, scan.values[metric], alpha, color, f"{metric}: {alpha}")
-    style.headroom(axis)
-    style.legend(axis, ncols=2, fontsize=7)
-    return alphas[METRICS[0]], [
+    colors = iter(style.PALETTE)
+    for pair in ALIKE[:2]:  # on one range, as they are compared
+        curves = [scan.values[metric] for metric in pair]
+        for metric, values, alpha in zip(
+            pair, curves, exponents.of_several(scan.sizes, *curves, since=scan.since)
+        ):
+            draw_law(axis, scan.sizes, values, alpha, next(colors), f"{metric}: {alpha.with_range}")
+    style.legend_below(axis, fontsize=7, title=LEGEND, title_fontsize=7, alignment="left")
+    return scan.exponent(), [
         difference(
             f"{scan.name}: exponent of {metric} less that of {other}", scan, scan,
             "the paper: similar scaling", metrics=(metric, other),

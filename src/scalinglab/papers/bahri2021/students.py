@@ -181,14 +181,21 @@ def _alone(sizes: np.ndarray, losses: np.ndarray, alpha: Exponent) -> str:
 def draw_law(
     axis: Any, sizes: np.ndarray, losses: np.ndarray, alpha: Exponent | None, color: Any, label: str
 ) -> None:
-    """Means of the logarithm with their errors, and the law on its range where there is one."""
+    """Means of the logarithm with their errors, and the law on its range where there is one.
+
+    Points outside the range are hollow. A law that no range follows is dashed.
+    """
     logs = np.log(losses)
     centre, error = np.exp(logs.mean(0)), logs.std(0, ddof=1) / np.sqrt(len(logs))
-    style.points(axis, sizes, centre, centre * error, color=color, label=label)
+    counts = np.zeros(len(sizes), bool)
     if alpha is not None:
-        part = sizes[alpha.chosen]
-        dense = np.geomspace(part[0], part[-1], 60)
-        axis.plot(dense, alpha.law(dense), color=color, lw=1.2)
+        counts[alpha.chosen] = True
+        dense = np.geomspace(sizes[alpha.first], sizes[alpha.last], 60)
+        axis.plot(dense, alpha.law(dense), color=color, lw=1.2, ls="-" if alpha.follows else "--")
+    for some, look in ((counts, {"color": color}), (~counts, style.hollow(color))):
+        if some.any():
+            style.points(axis, sizes[some], centre[some], (centre * error)[some], label=label, **look)
+            label = ""  # once
 
 
 def draw_dimensions(axis: Any, found: dict[int, Exponent], symbol: str, largest: float = 0.0) -> None:
