@@ -300,9 +300,9 @@ def test_a_part_of_a_study_can_be_asked_for(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize(
     ("figure", "parts"),
-    [(distributions.fig5_left, "10 classes, 5 classes, 2 classes, 10 classes, WRN-10-0.25, "),
-     (images.fig1_top_right, "digits, cross-entropy, digits, WRN-10-0.25"),
-     (images.fig1_bottom_left, "digits, cross-entropy, digits, WRN-10-k")],
+    [(distributions.fig5_left, "10 classes; 5 classes; 2 classes; 10 classes, WRN-10-0.25; "),
+     (images.fig1_top_right, "digits, cross-entropy; digits, WRN-10-0.25"),
+     (images.fig1_bottom_left, "digits, cross-entropy; digits, WRN-10-k")],
 )  # fmt: skip
 def test_a_part_that_is_not_there_is_answered_by_all_that_are(
     monkeypatch: pytest.MonkeyPatch, figure: Callable[[str], Any], parts: str

@@ -34,7 +34,7 @@ from scalinglab.papers.verdict import Row
 
 Setting = dict[str, Any]
 METRICS = ("best loss", "final loss", "best error", "final error")
-ALIKE = (("final loss", "best loss"), ("final error", "best error"), ("best error", "best loss"))  # S1
+COMPARED = (("final loss", "best loss"), ("final error", "best error"), ("best error", "best loss"))  # S1
 
 
 @dataclass(frozen=True)
@@ -222,8 +222,8 @@ def asked(*studies: dict[str, Setting]) -> list[dict[str, Setting]]:
         for named in studies
     ]
     if not any(found):
-        every = ", ".join(name for named in studies for name in named)
-        raise BadInput(f"--only {', '.join(only)} names no part of this figure; it has: {every}")
+        every = "; ".join(name for named in studies for name in named)
+        raise BadInput(f"--only {'; '.join(only)} names no part of this figure; it has: {every}")
     return found
 
 
@@ -455,7 +455,7 @@ def draw_metrics(axis: Any, scan: Scan, title: str) -> tuple[Exponent, list[Row]
     """Draw the metrics of a scan against D; the exponent of the best loss, and rows that compare metrics."""
     style.loglog(axis, "examples D", "test loss or error", title)
     colors = iter(style.PALETTE)
-    for pair in ALIKE[:2]:  # on one range, as they are compared
+    for pair in COMPARED[:2]:  # on one range, as they are compared
         curves = [scan.values[metric] for metric in pair]
         for metric, values, alpha in zip(
             pair, curves, exponents.of_several(scan.sizes, *curves, since=scan.since)
@@ -467,7 +467,7 @@ def draw_metrics(axis: Any, scan: Scan, title: str) -> tuple[Exponent, list[Row]
             f"{scan.name}: exponent of {metric} less that of {other}", scan, scan,
             "the paper: similar scaling", metrics=(metric, other),
         )
-        for metric, other in ALIKE
+        for metric, other in COMPARED
     ]  # fmt: skip
 
 
