@@ -302,56 +302,72 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
     case = replace(case, steps=case.steps[good], test_loss=case.test_loss[good])
     if not len(case.steps):
         raise BadInput(f"{case.name}: no checkpoint has a finite test loss")
+    slopes, subject = measured.slopes(case, curves, setting), _subject(setting)
     if setting is not None and setting.dataset == "text":
-        slopes = measured.slopes(case, curves, setting)
         nothing = np.full(len(case.steps), math.nan)
         return Explanation(
             case.name, case.steps, case.test_loss, nothing, case.n_data, None, "unknown", (), math.nan, {},
-            case.outside, slopes, subject=_subject(setting),
+            case.outside, slopes, subject=subject,
         )  # fmt: skip
     kernel = theory.kernel_of(case)
+    largest = theory.largest_rate(case, kernel)
+    case = _with_doubts(case, largest)
+    if "data" in slopes and setting is not None and setting.epochs is not None:
+        case = case.with_outside("the measured slope in examples is at equal epochs: steps grow with them")
+    case, solved = _solved(case, kernel, largest)
+    columns = {k: v[good] for k, v in case.columns.items() if k.startswith("kernel_") and len(v) == len(good)}
+    found = Explanation(
+        case.name, case.steps, case.test_loss, solved, case.n_data, kernel, "unknown", (), math.nan, columns,
+        case.outside, slopes, subject=subject,
+        largest_rate=math.nan if case.normalized_by_batch else largest,
+    )  # fmt: skip
+    return found if _without_curve(case) else _with_bottleneck(found, case, kernel)
+
+
+def _with_doubts(case: cases.Case, largest: float) -> cases.Case:
+    """The case with what is known before it is solved: a kernel of few inputs, steps that are too large."""
     if len(case.x) < case.n_data:
         case = case.with_outside(
             f"the kernel is measured on {len(case.x)} inputs and the run has {case.n_data} examples: what a "
             f"sample does not resolve is extrapolated; samples={case.n_data} measures it, where there are so "
             "many inputs"
         )
-    largest = theory.largest_rate(case, kernel)
     if case.learning_rate >= largest and not _without_curve(case):
         case = case.with_outside(
             f"no curve: large steps, learning_rate = {case.learning_rate:g}; descent on the kernel is stable "
             f"below {largest:.3g}"
         )
-    solved = np.full(len(case.steps), math.nan)
-    found: list[Doubling] = []
-    never, bottleneck, scatter, mean = math.nan, "unknown", math.nan, None
-    slopes = measured.slopes(case, curves, setting)
-    if "data" in slopes and setting is not None and setting.epochs is not None:
-        case = case.with_outside("the measured slope in examples is at equal epochs: steps grow with them")
-    if not _without_curve(case):
-        solved = theory.solve(case, kernel, case.steps, case.n_data)
-    if np.isinf(solved).any():  # the largest eigenvalue of few examples exceeds that of many
-        solved = np.full(len(case.steps), math.nan)
-        case = case.with_outside(
-            f"no curve: large steps, learning_rate = {case.learning_rate:g}; descent on {case.n_data} "
-            f"examples is unstable, and on many stable below {largest:.3g}"
-        )
-    if not _without_curve(case):
-        found, never = (
-            theory.doublings(case, kernel, float(case.steps[-1])),
-            theory.never_learnt(case, kernel, solved[-1]),
-        )
-        if len(losses := theory.redrawn(case, kernel, case.steps)):
-            mean, scatter = losses.mean(0), float(np.std(np.log(losses[:, -1]), ddof=1))
-        found = [replace(d, measured=slopes.get(d.resource, math.nan)) for d in found]
-        sure = [d for d in found if d.factor < 1 - 2 * d.error] or found
-        bottleneck = min(sure, key=lambda d: d.factor).resource if never < 0.5 else "noise"
-    columns = {k: v[good] for k, v in case.columns.items() if k.startswith("kernel_") and len(v) == len(good)}
-    return Explanation(
-        case.name, case.steps, case.test_loss, solved, case.n_data, kernel, bottleneck,
-        tuple(found), never, columns, case.outside, slopes, scatter,
-        math.nan if case.normalized_by_batch else largest, _subject(setting), mean,
-    )  # fmt: skip
+    return case
+
+
+def _solved(case: cases.Case, kernel: Kernel, largest: float) -> tuple[cases.Case, np.ndarray]:
+    """The solved loss at the checkpoints; nan, and the reason in the case, where there is none."""
+    nothing = np.full(len(case.steps), math.nan)
+    if _without_curve(case):
+        return case, nothing
+    solved = theory.solve(case, kernel, case.steps, case.n_data)
+    if not np.isinf(solved).any():
+        return case, solved
+    words = (  # the largest eigenvalue of few examples exceeds that of many
+        f"no curve: large steps, learning_rate = {case.learning_rate:g}; descent on {case.n_data} "
+        f"examples is unstable, and on many stable below {largest:.3g}"
+    )
+    return case.with_outside(words), nothing
+
+
+def _with_bottleneck(found: Explanation, case: cases.Case, kernel: Kernel) -> Explanation:
+    """What limits the loss at the end, what doubling each resource buys there, and descent on other draws."""
+    never = theory.never_learnt(case, kernel, found.theory[-1])
+    doublings = [
+        replace(d, measured=found.slopes.get(d.resource, math.nan))
+        for d in theory.doublings(case, kernel, float(case.steps[-1]))
+    ]
+    sure = [d for d in doublings if d.factor < 1 - 2 * d.error] or doublings
+    bottleneck = min(sure, key=lambda d: d.factor).resource if never < 0.5 else "noise"
+    found = replace(found, bottleneck=bottleneck, doublings=tuple(doublings), never_learnt=never)
+    if not len(losses := theory.redrawn(case, kernel, case.steps)):
+        return found
+    return replace(found, redrawn=losses.mean(0), scatter=float(np.std(np.log(losses[:, -1]), ddof=1)))
 
 
 def _without_curve(case: cases.Case) -> bool:

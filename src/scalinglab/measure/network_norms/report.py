@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from scalinglab.measure.network_norms.device_reads import Starts
 from scalinglab.measure.network_norms.functional import fisher_rao
-from scalinglab.measure.network_norms.graph import Layer, Stack
+from scalinglab.measure.network_norms.graph import Graph, Layer, Stack
 from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.measure.network_norms.tracker import NAMES, NormTracker, own_state
 
@@ -193,37 +193,37 @@ def spectral_complexity(
         for place, name in enumerate(found.names)
     )
     log_value = float(found.log_value[0])
-    if published:
-        assumptions = [
-            "a convolution's spectral norm is that of its reshaped kernel",
-            "batch norm is ignored",
-        ]
-        if graph.has_attention:
-            assumptions += [
-                "R stands for log R",
-                "every matrix of attention is one factor; layer norm is ignored",
-            ]
-        else:
-            assumptions.append("each layer carries the (2,1) norms, over columns, of the layers after it")
-        if graph.has_branches and not graph.has_attention:
-            assumptions.append("layers inside residual blocks are left out")
-        value = log_value if graph.has_attention else math.exp(log_value) if log_value < 709 else math.inf
-    else:
-        assumptions = list(graph.assumptions)
-        if graph.has_branches:
-            assumptions.append(
-                "branches that meet in a sum: their Lipschitz constants add; a residual branch has the "
-                "identity (or its shortcut) as reference"
-            )
-        if any(layer.norm for layer in graph.layers):
-            assumptions.append(
-                "batch norm acts by its running statistics and is folded into the layer before it"
-            )
-        value = math.exp(log_value) if log_value < 709 else math.inf
+    value = math.exp(log_value) if log_value < 709 else math.inf  # the largest float is e^709.8
+    if published and graph.has_attention:
+        value = log_value
+    assumptions = _published_assumptions(graph) if published else _assumptions(graph)
     others = {} if published else {n: c for n, c in graph.constants.items() if c[1] != 1.0}
-    return Report(
-        definition, value, log_value, float(found.log_lipschitz[0]), layers, others, tuple(assumptions)
-    )
+    return Report(definition, value, log_value, float(found.log_lipschitz[0]), layers, others, assumptions)
+
+
+def _published_assumptions(graph: Graph) -> tuple[str, ...]:
+    """What the published code assumes of this network."""
+    found = ["a convolution's spectral norm is that of its reshaped kernel", "batch norm is ignored"]
+    if graph.has_attention:
+        found += ["R stands for log R", "every matrix of attention is one factor; layer norm is ignored"]
+    else:
+        found.append("each layer carries the (2,1) norms, over columns, of the layers after it")
+        if graph.has_branches:
+            found.append("layers inside residual blocks are left out")
+    return tuple(found)
+
+
+def _assumptions(graph: Graph) -> tuple[str, ...]:
+    """What the bound assumes of this network."""
+    found = list(graph.assumptions)
+    if graph.has_branches:
+        found.append(
+            "branches that meet in a sum: their Lipschitz constants add; a residual branch has the "
+            "identity (or its shortcut) as reference"
+        )
+    if any(layer.norm for layer in graph.layers):
+        found.append("batch norm acts by its running statistics and is folded into the layer before it")
+    return tuple(found)
 
 
 def _kind(layer: Layer, published: bool) -> str:

@@ -114,7 +114,14 @@ def free_norm(
         if found["norm"].min() > until or not np.isfinite(found["norm"]).all():
             break
     columns: dict[str, Any] = rows(problem, observed) | {k: v for k, v in setting.items() if v is not None}
-    frame = Curves(columns, settings=["inputs", "labels"], source="simulate").frame
+    return _with_divergence(Curves(columns, settings=["inputs", "labels"], source="simulate"))
+
+
+def _with_divergence(curves: Curves) -> Curves:
+    """With the first step at which the norm of each run is not finite, and its status."""
+    from scalinglab.curves import Curves
+
+    frame = curves.frame
     lost = frame[~np.isfinite(frame["norm"])].groupby("run")["step"].min()
     frame["diverged_at"] = frame["run"].map(lost)
     frame["status"] = np.where(frame["diverged_at"].isna(), "done", "diverged")
