@@ -2,7 +2,8 @@
 
 An offset power law; one break; two breaks; a plateau, early or late; a late step; double descent; a wave
 around a power law. Half of the curves have their fitted part made monotone, as the published image curves
-have, by a running minimum or isotonic regression; the scored part keeps its noise.
+have, by a running minimum or isotonic regression; the scored part keeps its noise. `running_minimum` gives
+curves of one law whose noise is as large as their steps, so that their running minimum repeats values.
 """
 
 from __future__ import annotations
@@ -29,13 +30,34 @@ def curve(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
         raw = law(fine) * np.exp(noise * rng.standard_normal(fine.size))
         # towards the end more raw points lie within one step of ln x
         taken = [slice(PER_STEP * i, PER_STEP * i + 1 + PER_STEP * i // count) for i in range(count)]
-        y = np.array([raw[part].mean() for part in taken])
-        x, y = fine[::PER_STEP], np.minimum.accumulate(y) if rng.random() < 0.5 else isotonic(y)
+        x, y = (np.array([values[part].mean() for part in taken]) for values in (fine, raw))
+        y = np.minimum.accumulate(y) if rng.random() < 0.5 else isotonic(y)
     else:
         x = np.linspace(0, span, count)
         y = law(x) * np.exp(noise * rng.standard_normal(count))
     truth = law(further) * np.exp(noise * rng.standard_normal(further.size))
     return 1e3 * np.exp(x), y, 1e3 * np.exp(further), truth
+
+
+def smoothed(kind: str, seed: int) -> bool:
+    """Whether the fitted part of the curve is smoothed: its last point then lies before the last raw one."""
+    x, _, at, _ = curve(kind, seed)
+    return bool(np.log(at[0] / x[-1]) > 0.08 + 1e-9)
+
+
+def running_minimum(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """As `curve`: the running minimum of E + A x^-c with noise, over three to five doublings."""
+    rng = np.random.default_rng([len(FAMILIES), seed])
+    count, span = int(rng.integers(8, 17)), np.log(8) * rng.uniform(1, 5 / 3)
+    slope, noise, floor = (
+        rng.uniform(0.03, 0.4),
+        np.exp(rng.uniform(*np.log([3e-3, 0.05]))),
+        rng.uniform(0, 0.5),
+    )
+    u = np.append(np.linspace(0, span, count), span + np.linspace(0.15, 0.7, 5))
+    raw = (floor + (1 - floor) * np.exp(-slope * u)) * np.exp(noise * rng.standard_normal(u.size))
+    x, y = 1e3 * np.exp(u), np.minimum.accumulate(raw)
+    return x[:count], y[:count], x[count:], y[count:]
 
 
 def isotonic(y: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Extrapolation of 56 public learning curves, scored by RMSLE = √mean (ln ŷ − ln y)² and by log score.
 
     SCALINGLAB_DATA=… python benchmarks/extrapolation.py [--only m4]
-    SCALINGLAB_DATA=… python benchmarks/extrapolation.py --families | --cuts | --choices | --form-errors
+    SCALINGLAB_DATA=… python benchmarks/extrapolation.py --families | --minima | --cuts | --choices | …
 
 The curves are those of Alabdulmohsin et al. 2022 (CC BY 4.0): each has a part to fit and a part at about
 twice the range to score on, which no method sees. LM rows that repeat a size are merged. Printed: the mean
@@ -9,14 +9,15 @@ RMSLE of every method by domain, its processor time per curve, its ratio to "rep
 scatter of the scored points around a line through themselves, and for `extrapolate` the mean ln of the
 predicted density of y and how often its intervals hold the truth.
 
-``--families`` scores `extrapolate` on synthetic families instead, by family and by number of points;
-``--cuts`` from earlier cut-offs of the published curves, each up to twice its range, and those from fewer
-than eight points by whether they still steepen or cover less than three doublings. These are refused; with
-``--refused`` they are continued and show what their intervals would hold, and what wider ones would if the
-factor was chosen on the other domains. ``--form-errors`` prints how likely it is that E + A x^-c errs, given
-whole curves (`laws.form_error`). ``--choices`` follows the protocol
-(docs/benchmarks/extrapolation-protocol.md): settings of the trend's two constants, chosen with one network
-and one data set left out. A file with further curves in the same columns is scored with ``--curves``.
+``--families`` scores `extrapolate` on synthetic families instead, by family, by number of points and whether
+they are smoothed; ``--minima`` on running minima of one law; ``--cuts`` from earlier cut-offs of the
+published curves, each up to twice its range, by number of points and by whether they cover less than three
+doublings, repeat values or (fewer than eight) still steepen. These are refused; with ``--refused`` they are
+continued and show what their intervals would hold, by range, too, and what wider ones would if the factor was
+chosen on the other domains. ``--form-errors`` prints how likely it is that E + A x^-c errs, given whole
+curves (`laws.form_error`). ``--choices`` follows the protocol (docs/benchmarks/extrapolation-protocol.md):
+settings of the trend's two constants, chosen with one network and one data set left out. A file with further
+curves in the same columns is scored with ``--curves``.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ import scalinglab as sl
 from scalinglab.data.sources import search_path
 from scalinglab.errors import ScalinglabError
 from scalinglab.laws import form_error
-from scalinglab.laws.extrapolation import averaging, few_points, forecasters
+from scalinglab.laws.extrapolation import averaging, few_points, forecasters, shapes
 from scalinglab.laws.extrapolation.stacking import FEWEST_POINTS
 
 DOMAINS = {"IC": "images", "NMT": "translation", "LM": "language", "BB": "BIG-bench"}
@@ -45,8 +46,9 @@ FORMS = ("m1", "m2", "m3", "m4", "broken_power_law")
 SETTINGS = tuple(itertools.product((0.1, 0.15, 0.2, 0.3), (0.7, 0.9, 1.2)))  # memory, damping
 CUT_OFFS = (4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 28, 40, 56)  # known points
 KNOWN = {5: "4, 5", 7: "6, 7", 12: "8 to 12", 20: "13 to 20", 35: "21 to 35", 1000: "36 or more"}  # points
+RANGES = {2: "under 2", 4: "2 to 4", 8: "4 to 8", 16: "8 to 16", np.inf: "16 or more"}
 SURPRISE = few_points.SURPRISE  # p-value below which a curve steepens
-LEAST_RANGE = few_points.LEAST_RANGE  # factor that few sizes must cover to be continued
+LEAST_RANGE, FEWEST_VALUES = shapes.LEAST_RANGE, shapes.FEWEST_VALUES  # that continued curves have
 SHORT = "under three doublings"
 LEARNED = 3.33  # log score on the 72 image curves of the best published learned extrapolator
 Predict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -83,10 +85,21 @@ def load(path: str | None = None) -> list[Curve]:
 def synthetic(count: int, first: int = 0) -> list[Curve]:
     """So many curves of every synthetic family from this seed on; the family is the domain."""
     return [
-        Curve(kind, "", str(seed), *families.curve(kind, seed))
+        Curve(
+            kind,
+            "smoothed" if families.smoothed(kind, seed) else "raw",
+            str(seed),
+            *families.curve(kind, seed),
+        )
         for kind in families.FAMILIES
         for seed in range(first, first + count)
     ]
+
+
+def minima(count: int, first: int = 0) -> list[Curve]:
+    """So many running minima of one law from this seed on."""
+    seeds = range(first, first + count)
+    return [Curve("running minimum", "", str(seed), *families.running_minimum(seed)) for seed in seeds]
 
 
 def earlier_cuts(curves: list[Curve]) -> list[Curve]:
@@ -119,7 +132,7 @@ def ours(curves: list[Curve]) -> pd.DataFrame:
         named = {
             "domain": c.domain, "network": c.model, "data set": c.task.split("_")[0], "points": c.x.size,
             "curve": f"{c.domain} {c.task} {c.model}",
-            "kind": kind(c),
+            "kind": kind(c), "range": c.x[-1] / c.x[0],
         }  # fmt: skip
         try:
             found = sl.laws.extrapolate(c.x, c.y, at=c.at)
@@ -144,10 +157,14 @@ def ours(curves: list[Curve]) -> pd.DataFrame:
 
 
 def kind(c: Curve) -> str:
-    """Why few sizes of a curve are not continued, if so."""
-    if few_points.steepening(np.log(c.x), np.log(c.y)) < SURPRISE:
-        return "steepens"
-    return SHORT if c.x.max() < LEAST_RANGE * c.x.min() else "continued"
+    """Why a curve is not continued, if so."""
+    steps = np.diff(c.y)
+    if c.x.max() < LEAST_RANGE * c.x.min():
+        return SHORT
+    if shapes.repeats_values(steps) and 1 + np.count_nonzero(steps) < FEWEST_VALUES:
+        return "repeats values"
+    few = c.x.size < FEWEST_POINTS
+    return "steepens" if few and few_points.steepening(np.log(c.x), np.log(c.y)) < SURPRISE else "continued"
 
 
 def widened(few: pd.DataFrame) -> None:
@@ -177,13 +194,14 @@ def form_errors(curves: list[Curve]) -> None:
 
 def means(frame: pd.DataFrame, *by: str) -> str:
     """Means over forecasts, of each group; ± is the standard error of the share, whole curves resampled."""
-    known = pd.cut(frame["points"], [0, *KNOWN], labels=list(KNOWN.values()))
+    cut = {"points": KNOWN, "range": RANGES}
+    binned = {name: pd.cut(frame[name], [0, *bins], labels=list(bins.values())) for name, bins in cut.items()}
     rows = {}
-    for name, part in frame.assign(points=known).groupby(list(by), observed=True):
+    for name, part in frame.assign(**binned).groupby(list(by), observed=True):
         held = part.dropna(subset=["95 %"]).groupby("curve")["95 %"]
         spread = (held.sum() - part["95 %"].mean() * held.count()).to_numpy()
         error = np.sqrt(np.sum(spread**2)) / max(held.count().sum(), 1)
-        numbers = part.drop(columns=["domain", "network", "data set", "points", "curve", "kind"]).mean()
+        numbers = part.select_dtypes("number").mean()
         rows[name] = {"forecasts": len(part), **numbers, "±": error}
     return pd.DataFrame(rows).T.rename_axis(list(by)).to_string(float_format="%.3f")
 
@@ -274,28 +292,32 @@ def main() -> None:
     parser.add_argument("--curves", help="a table of other curves, with the same columns")
     parser.add_argument("--choices", action="store_true", help="score other constants of the method instead")
     parser.add_argument("--families", action="store_true", help="score synthetic families instead")
+    parser.add_argument("--minima", action="store_true", help="score running minima of one law instead")
     parser.add_argument("--cuts", action="store_true", help="score from earlier cut-offs instead")
     parser.add_argument("--count", type=int, default=30, help="synthetic curves of each family")
     parser.add_argument("--first", type=int, default=0, help="the first seed of the synthetic curves")
     parser.add_argument("--recent", type=float, help="another memory of the backtests, averaging.RECENT")
-    parser.add_argument("--refused", action="store_true", help="continue few sizes that are refused, too")
+    parser.add_argument("--refused", action="store_true", help="continue curves that are refused, too")
     parser.add_argument("--form-errors", action="store_true", help="how far whole curves are from one law")
     asked = parser.parse_args()
     if asked.refused:
-        few_points.SURPRISE = few_points.LEAST_RANGE = 0.0
+        few_points.SURPRISE = shapes.LEAST_RANGE = shapes.FEWEST_VALUES = 0
     if asked.recent is not None:
         averaging.RECENT = asked.recent
     if asked.families:
         found = ours(synthetic(asked.count, asked.first))
-        print(means(found, "domain"), means(found, "points"), sep="\n\n")
+        print(*(means(found, *by) for by in (["domain"], ["points"], ["points", "data set"])), sep="\n\n")
+        return
+    if asked.minima:
+        print(means(ours(minima(asked.count, asked.first)), "kind"))
         return
     curves = load(asked.curves)
     if asked.cuts:
         found = ours(earlier_cuts(curves)).replace({"domain": DOMAINS})
-        few = found[found["points"] < FEWEST_POINTS]
-        print(means(found, "domain", "points"), means(few, "domain", "kind"), sep="\n\n")
+        print(means(found, "domain", "points"), means(found, "domain", "kind"), sep="\n\n")
         if asked.refused:
-            widened(few)
+            print(means(found[found["kind"] != "steepens"], "domain", "range"))
+            widened(found[found["points"] < FEWEST_POINTS])
         return
     if asked.form_errors:
         form_errors(curves)

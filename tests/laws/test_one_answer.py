@@ -110,15 +110,38 @@ def test_an_offset_that_is_fitted_as_zero_is_not_ruled_out():
     assert found.low[0] < 0.126 < 0.19 < found.high[0]
 
 
-def test_few_sizes_over_less_than_three_doublings_are_not_continued():
+def test_sizes_over_less_than_three_doublings_are_not_continued():
     y = measured(5, 0)[1]
     short = np.geomspace(1e3, 7.9e3, 5)
     with pytest.raises(NotDetermined, match=r"5 sizes cover a factor of 7\.9, less than 8: how the curve"):
         sl.laws.extrapolate(short, y, at=8e3)
     assert np.isfinite(sl.laws.extrapolate(short, y, at=7.9e3).high[0])
     assert np.isfinite(sl.laws.extrapolate(np.geomspace(0.1, 0.8, 5), y, at=1.0).high[0])
-    eight = np.geomspace(1e3, 2e3, 8)  # more points are continued by backtests
-    assert np.isfinite(sl.laws.extrapolate(eight, curve(eight), at=3e3).high[0])
+    many = np.geomspace(1e3, 7.9e3, 20)
+    with pytest.raises(NotDetermined, match=r"20 sizes cover a factor of 7\.9, less than 8"):
+        sl.laws.extrapolate(many, curve(many), at=8e3)
+    assert np.isfinite(sl.laws.extrapolate(many, curve(many), at=7.9e3).high[0])
+    many = np.geomspace(1e3, 8e3, 20)
+    assert np.isfinite(sl.laws.extrapolate(many, curve(many), at=9e3).high[0])
+
+
+def test_running_minima_are_continued_from_eight_different_values():
+    x = np.geomspace(1e3, 1e5, 12)
+    y = curve(x)
+    y[[3, 4, 7, 8, 10]] = y[[2, 2, 6, 6, 9]]  # seven different values
+    with pytest.raises(NotDetermined, match="5 of the 12 values repeat the one before, and none rises"):
+        sl.laws.extrapolate(x, y, at=2e5)
+    with pytest.raises(NotDetermined, match="repeat the one before"):
+        sl.laws.extrapolate(np.repeat(x, 2), np.repeat(y, 2), at=2e5)
+    assert np.isfinite(sl.laws.extrapolate(x, y, at=1e5).high[0])
+    with pytest.raises(NotDetermined, match="2 of the 6 values repeat"):
+        sl.laws.extrapolate(x[:6], [0.5, 0.45, 0.43, 0.43, 0.42, 0.42], at=2e4)
+    eight = y.copy()
+    eight[10] *= 0.999
+    assert np.isfinite(sl.laws.extrapolate(x, eight, at=2e5).high[0])
+    rises = y.copy()
+    rises[4] *= 1.001  # measured: a running minimum never rises
+    assert np.isfinite(sl.laws.extrapolate(x, rises, at=2e5).high[0])
 
 
 def test_three_sizes_are_refused_beyond_and_noise_that_hides_the_value_is_said():

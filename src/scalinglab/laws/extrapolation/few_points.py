@@ -3,10 +3,9 @@
 Backtests need points to spare. With four to seven sizes the prediction is that of y = E + A x^-c, E ≥ 0, of
 which the pure power law is the case E = 0: its profile interval runs over both forms, so that nothing is
 chosen by a criterion that few points cannot feed, and allows for what the form may miss (`form_error`).
-Intervals that stay open are refused. So is everything beyond the largest size where the sizes cover less than
-three doublings, or the curve still steepens on log axes: the law cannot follow a curve that bends down, nor
-the first piece of one that will, and its interval would be too narrow. So is a way beyond the largest size
-that is longer, in ln x, than one and a half times the range of the sizes.
+Intervals that stay open are refused. So is everything beyond the largest size where the curve still steepens
+on log axes, since the law cannot follow a curve that bends down, or covers too little (`shapes`). So is a way
+beyond the largest size that is longer, in ln x, than one and a half times the range of the sizes.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.errors import NotDetermined
+from scalinglab.laws.extrapolation.shapes import require_continuable
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.fit import AUTO, FEWEST_FOR_AN_OFFSET, fit_points
 from scalinglab.laws.fitting.law import Law
@@ -26,8 +26,6 @@ WIDEST = 100.0  # ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO
 SURPRISE = 0.02  # probability below which a bend is taken for one
 FAR = 3.0  # times the largest size, beyond which few points need a caution
-LEAST_RANGE = 8.0  # largest over smallest size, three doublings, below which few sizes are not continued
-ROUNDING = 1e-6  # of sizes
 MOST_AHEAD = 1.5  # how far beyond the largest size, in ranges of the sizes in ln x
 
 
@@ -73,13 +71,7 @@ def _refuse_beginnings(data: Points, at: np.ndarray) -> None:
     """Refuse to continue what E + A x^-c may not follow: a short piece of a curve, or one that bends down."""
     if at.max() <= data.x.max():
         return
-    covered = float(data.x.max() / data.x.min())
-    if covered < (1 - ROUNDING) * LEAST_RANGE:
-        raise NotDetermined(
-            f"the {data.sizes} sizes cover a factor of {covered:.2g}, less than {LEAST_RANGE:g}: how the "
-            "curve goes on beyond the largest cannot be determined (published curves then fell faster); "
-            "measure smaller sizes, too, or 8 sizes or more, or assume a form (laws.fit, --form)"
-        )
+    require_continuable(*data.means())
     chance = steepening(np.log(data.x), np.log(data.y))
     if chance < SURPRISE:
         raise NotDetermined(

@@ -1,7 +1,10 @@
-"""Shape of a curve that matters for its continuation: whether it was made monotone, and whether it rises.
+"""Shape of a curve that matters for its continuation: its range, whether it was made monotone, or rises.
 
-Neither is corrected in silence: each is a note. The first widens the band, and so does a rise that is over;
-a curve that rises at its end has no band.
+Nothing is corrected in silence. A curve is continued, from however many sizes, where these cover three
+doublings: one to begin with and two that show what a doubling does. One that was made monotone needs eight
+*different* values: those that repeat the one before were not measured there, and hide how the curve goes on.
+The other two are notes: a monotone curve has a wider band, and so has one with a rise that is over; a curve
+that rises at its end has no band.
 """
 
 from __future__ import annotations
@@ -11,13 +14,44 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation.bands import scatter
 
+LEAST_RANGE = 8.0  # largest over smallest size, three doublings
+ROUNDING = 1e-6  # of sizes
+FEWEST_VALUES = 8  # different ones of a curve that repeats values
 FEWEST_TO_JUDGE = 8  # points below which a monotone curve is no surprise
 TIES = 2  # equal neighbours that no continuous measurement has
 SURPRISE = 0.05
 RISE = 5.0  # a rise counts from so many standard deviations of the noise …
 SMALLEST_RISE = 0.01  # … and from this part of y
+
+
+def require_continuable(x: np.ndarray, y: np.ndarray) -> None:
+    """Refuse to continue a piece of a curve that does not show how it goes on.
+
+    Args:
+        x, y: one value of each size, ascending.
+
+    Raises:
+        NotDetermined: sizes of less than three doublings, or a smoothed curve of fewer than eight values.
+    """
+    covered = float(x[-1] / x[0])
+    if covered < (1 - ROUNDING) * LEAST_RANGE:
+        raise NotDetermined(
+            f"the {x.size} sizes cover a factor of {covered:.2g}, less than {LEAST_RANGE:g}: how the "
+            "curve goes on beyond the largest cannot be determined (published curves then fell faster); "
+            "measure smaller sizes, too, or assume a form (laws.fit, --form)"
+        )
+    steps = np.diff(y)
+    repeated = int(np.sum(steps == 0))
+    if repeats_values(steps) and x.size - repeated < FEWEST_VALUES:
+        raise NotDetermined(
+            f"{repeated} of the {x.size} values repeat the one before, and none rises: they were smoothed (a "
+            f"running minimum) or rounded, and the {x.size - repeated} that are left do not show how the "
+            "curve goes on beyond the largest size; give the values as they were measured, or "
+            f"{FEWEST_VALUES} different ones"
+        )
 
 
 @dataclass(frozen=True)
@@ -71,10 +105,15 @@ def made_monotone(log_x: np.ndarray, y: np.ndarray) -> bool:
     steps = np.diff(np.log(y))
     if y.size < FEWEST_TO_JUDGE or np.any(steps > 0) or not np.any(steps < 0):
         return False
-    if np.sum(steps == 0) >= TIES:
+    if repeats_values(steps):
         return True
     noise = np.sqrt(max(scatter(log_x, y), 1e-24))
     return bool(np.sum(stats.norm.logcdf(-steps / (np.sqrt(2) * noise))) < np.log(SURPRISE))
+
+
+def repeats_values(steps: np.ndarray) -> bool:
+    """Whether a curve with these steps of y never rises, falls, and repeats values as no measurement does."""
+    return bool(np.all(steps <= 0) and np.any(steps < 0) and np.sum(steps == 0) >= TIES)
 
 
 def _jitter(logs: np.ndarray) -> float:

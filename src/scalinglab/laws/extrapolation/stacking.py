@@ -37,7 +37,7 @@ from scalinglab.laws.extrapolation import bands, few_points
 from scalinglab.laws.extrapolation.averaging import Backtest, backtests, method_of
 from scalinglab.laws.extrapolation.bands import Band
 from scalinglab.laws.extrapolation.forecasters import damped_trend, forecast, recent_line
-from scalinglab.laws.extrapolation.shapes import shape_of
+from scalinglab.laws.extrapolation.shapes import require_continuable, shape_of
 from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.fit import odd_note
@@ -185,8 +185,7 @@ def extrapolate(
     x_unit, y_unit = _unit(usable.x), _unit(usable.y)
     scaled = replace(usable, x=usable.x / x_unit, y=usable.y / y_unit)
     targets = targets / x_unit
-    sizes, inverse = np.unique(scaled.x, return_inverse=True)
-    values = np.bincount(inverse, scaled.y) / np.bincount(inverse)
+    sizes, values = scaled.means()
     if sizes.size < FEWEST_POINTS:
         found = _from_one_law(scaled, targets, level)
     elif targets.min() < sizes[0]:
@@ -196,6 +195,8 @@ def extrapolate(
             "larger sizes; a fitted form reaches smaller ones (laws.fit)"
         )
     else:
+        if targets.max() > sizes[-1]:
+            require_continuable(sizes, values)
         found = _extrapolate(np.log(sizes), values, targets, level)
     notes = (*table.notes, *usable.notes, *found.notes, *odd_note(table, nan_policy))
     found = _in_units(found, x_unit, y_unit)

@@ -39,6 +39,11 @@ class Points:
         """How many different x there are."""
         return np.unique(self.x, axis=-1).shape[-1]
 
+    def means(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of one variable: the different sizes, ascending, and the mean of y at each."""
+        sizes, place = np.unique(self.x, return_inverse=True)
+        return sizes, np.bincount(place, self.y) / np.bincount(place)
+
     @property
     def blocked(self) -> bool:
         """Whether some run has more than one point."""
