@@ -106,6 +106,23 @@ def test_the_choice_at_a_size_does_not_depend_on_its_own_runs():
     assert before[size == 2] - before[size == 2].mean() == pytest.approx(expected - expected.mean())
 
 
+def test_its_own_runs_tell_only_which_half_of_its_recipes_is_the_better_one():
+    size, recipe = (v.ravel() for v in np.meshgrid(range(5), range(7), indexing="ij"))
+    terms = np.column_stack([recipe, recipe**2]).astype(float)
+    value = (recipe - 3.0) ** 2 + np.random.default_rng(0).standard_normal(35)
+
+    def chosen(own: list[float]) -> int:
+        values = np.where(size == 2, np.tile(own, 5), value)
+        rank = pd.Series(values).groupby(size).rank().to_numpy()
+        found, judged = recipes._chosen(rank, values, size, recipe, terms)
+        assert judged.all()
+        return int(recipe[found & (size == 2)].item())
+
+    # the others find the bottom at recipe 3: whether it is the best or the fourth of its size
+    assert chosen([9, 8, 1, 0, 2, 3, 9]) == chosen([9, 8, 0, 3, 1, 2, 9]) == 3
+    assert chosen([9, 8, 0, 4, 1, 2, 3]) != 3  # the fifth is not chosen
+
+
 def test_where_no_run_is_left_to_tell_the_best_recipe_counts():
     frame = pd.DataFrame(
         {"n_data": [100, 200, 200, 400], "learning_rate": [1, 1, 2, 1], "loss": [4, 3, 2.9, 2]}

@@ -3,8 +3,9 @@
 A mean over learning rates would be the law of no network: the best recipe of each size counts. But the best
 of several means that differ by noise is too low, and intervals around it do not hold what they promise. So
 recipes are chosen from only where they differ by more than noise, and at each size by the runs of the *other*
-sizes: the noise of a run that is fitted has no part in choosing it (cross-fitting). Their model is a parabola
-in the logarithms s of the settings, whose bottom moves as a power of the size,
+sizes (cross-fitting); its own runs say only which half of its recipes is the better one, from which it is
+chosen. The model of the others is a parabola in the logarithms s of the settings, whose bottom moves as a
+power of the size,
 
     ln loss = (size) + Σ a_i s_i + Σ b_ij s_i s_j + Σ c_i s_i ln size.
 
