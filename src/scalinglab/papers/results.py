@@ -157,7 +157,8 @@ def trained_on(made: Reproduction) -> str:
     if found is None:
         return ""
     where = f" on {', '.join(found.gpus)}" if found.gpus else ""
-    return f" ({found.runs} {'run' if found.runs == 1 else 'runs'}, trained in {found.seconds:.3g} s{where})"
+    seconds = f"{found.seconds:,.0f}" if found.seconds >= 100 else f"{found.seconds:.3g}"
+    return f" ({found.runs} {'run' if found.runs == 1 else 'runs'}, trained in {seconds} s{where})"
 
 
 # --- as text ---------------------------------------------------------------------------------------------
