@@ -184,15 +184,32 @@ def test_the_loss_of_a_partition_is_the_mean_of_what_the_engine_trains_on_its_bl
     piece: int, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(descent, "PIECE", piece)
-    settings = [replace(SMALL, seed=seed) for seed in (0, 3)]
+    settings = [replace(SMALL, seed=seed, n_data=n) for seed in (0, 3) for n in (704, 352)]
     for one, rows in zip(settings, partition_losses(settings, 1408), strict=True):
-        alone = [run(replace(one, data_block=k), progress=False).frame for k in range(4)]
+        blocks = 1408 // one.n_data
+        alone = [run(replace(one, data_block=k), progress=False).frame for k in range(blocks)]
         assert [row["step"] for row in rows] == [1, 10, 20]
         for row in rows:
             losses = [float(f.loc[f["step"] == row["step"], "test_loss"].iloc[0]) for f in alone]
             assert row["test_loss"] == pytest.approx(np.mean(losses), rel=1e-5)
-            assert row["networks"] == 4
+            assert row["networks"] == blocks
             assert row["n_params"] == alone[0]["n_params"].iloc[0]
+
+
+@pytest.mark.parametrize("model", ["mlp", "myrtle"])
+def test_networks_of_a_piece_have_the_outputs_of_each_alone(model: str):
+    shape = {"depth": 2, "hidden": 5, "parameterization": "ntk"} if model == "mlp" else {"channels": 3}
+    stacked = [sl.nets.build(model, (1, 8, 8), 4, seed=seed, **shape) for seed in range(6)]
+    for one in stacked:
+        with torch.no_grad():  # biases are drawn as zero
+            [p.normal_() for name, p in one.named_parameters() if name.endswith("bias")]
+    names = [name for name, _ in stacked[0].named_parameters()]
+    weights = {n: torch.stack([dict(m.named_parameters())[n].detach() for m in stacked]) for n in names}
+    x = torch.randn(2, 7, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+    by_piece = {name: value.unflatten(0, (2, 3)) for name, value in weights.items()}
+    found = descent.outputs_on_pieces(stacked[0], by_piece, x)
+    expected = torch.stack([one(x[k // 3]) for k, one in enumerate(stacked)]).unflatten(0, (2, 3))
+    assert found.numpy() == pytest.approx(expected.detach().numpy(), rel=1e-4, abs=1e-5)
 
 
 @pytest.mark.parametrize(("rate", "rising"), [(0.5, 0), (60.0, 4)])
@@ -208,9 +225,12 @@ def test_steps_below_the_rounding_of_a_weight_add_up():
     weights = {name: torch.ones(1, *p.shape) for name, p in model.named_parameters()}
     x, y = resident.inputs(resident.train_x), resident.train_y[None]
     start = {name: value.clone().requires_grad_() for name, value in weights.items()}
-    loss = objective(descent.outputs(model, start, x, True), y, setting).sum()
-    slopes = torch.autograd.grad(loss, list(start.values()))
-    list(descent.descend(model, weights, x, y, setting, shared=True))
+
+    def losses(own: dict) -> torch.Tensor:
+        return objective(descent.outputs(model, own, x), y, setting)
+
+    slopes = torch.autograd.grad(losses(start).sum(), list(start.values()))
+    list(descent.descend(weights, losses, setting, 352))
     moved = torch.cat([(w - 1).flatten() for w in weights.values()])
     expected = torch.cat([-1e-5 * g.flatten() for g in slopes])
     assert expected.abs().max() > 1e-6

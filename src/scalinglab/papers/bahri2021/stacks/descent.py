@@ -7,94 +7,95 @@ all networks of a stack take their steps together, and no rows or states of a si
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call
 
+from scalinglab.nets.layers import Dense, scaled
 from scalinglab.nets.parameterization import Network
 from scalinglab.train import Setting
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.training_step import Named, drawn, network, objective, precision
 
-STACKED = 2e8  # numbers in the training inputs of a stack, of all its networks
+STACKED = 2e8  # numbers in the training inputs of a stack, of all its permutations
 FEWEST = 192  # numbers that an example counts for at least: hidden layers have theirs, too
 PIECE = 1024  # examples over which gradients are summed at once
 RISE = 1e-4  # relative, above what rounding does to a mean loss
 
 
-def outputs(model: Network, weights: Named, x: Tensor, shared: bool) -> Tensor:
-    """Outputs of stacked networks, (networks, examples, outputs), on their own inputs or on shared ones."""
-    return torch.vmap(lambda own, at: functional_call(model, own, (at,)), in_dims=(0, None if shared else 0))(
-        weights, x
-    )  # type: ignore[no-any-return]
-
-
-def descend(
-    model: Network, weights: Named, x: Tensor, y: Tensor, setting: Setting, shared: bool = False
-) -> Iterator[tuple[int, Tensor]]:
-    """Gradient descent on stacked networks, in place; stops at each checkpoint of the setting.
-
-    The way from the initial weights is summed by itself: in a wide network a step is smaller than the
-    rounding of a weight, and would be lost.
-
-    Args:
-        weights: by name, (networks, …).
-        x: (networks · pieces, examples, …), the examples of a network in as many pieces as there are inputs
-            for it, so that long sums are split; or shared by all networks, (examples, …).
-        y: (networks · pieces, examples, …).
-
-    Yields:
-        The step, and for each network at how many steps so far its training loss rose, (networks,).
-    """
-    start = {name: value.detach().clone() for name, value in weights.items()}
-    way = {name: torch.zeros_like(value) for name, value in start.items()}
-    count = len(next(iter(weights.values())))
-    checkpoints, pieces = set(setting.checkpoints(y.shape[1]).tolist()), len(y) // count
-    before = torch.full((count,), torch.inf, device=y.device)
-    rises = torch.zeros(count, dtype=torch.int64, device=y.device)
-    for step in range(1, setting.total_steps(y.shape[1]) + 1):
-        leaves = {name: value.detach().requires_grad_() for name, value in weights.items()}
-        own = leaves
-        if pieces > 1:
-            own = {name: value.repeat_interleave(pieces, 0) for name, value in leaves.items()}
-        losses = objective(outputs(model, own, x, shared), y, setting).view(count, pieces).mean(1)
-        gradients = torch.autograd.grad(losses.sum(), list(leaves.values()))
-        with torch.no_grad():
-            for name, gradient in zip(weights, gradients):
-                way[name].sub_(gradient, alpha=setting.learning_rate)
-                torch.add(start[name], way[name], out=weights[name])
-            rises += losses > (1 + RISE) * before
-            before = losses.detach()
-        if step in checkpoints:
-            yield step, rises
+def outputs(model: Network, weights: Named, x: Tensor) -> Tensor:
+    """Outputs of stacked networks on inputs that they share, (networks, examples, outputs)."""
+    return torch.vmap(lambda own: functional_call(model, own, (x,)))(weights)  # type: ignore[no-any-return]
 
 
 def test_losses(model: Network, weights: Named, resident: Resident, setting: Setting) -> Tensor:
     """Test losses of stacked networks, (networks,)."""
     with torch.no_grad():
-        found = outputs(model, weights, resident.inputs(resident.test_x), shared=True).double()
+        found = outputs(model, weights, resident.inputs(resident.test_x)).double()
         y = resident.test_y
         return objective(found, y.expand(len(found), *y.shape), setting, plain=True)
+
+
+def descend(
+    weights: Named, losses: Callable[[Named], Tensor], setting: Setting, examples: int
+) -> Iterator[tuple[int, Tensor]]:
+    """Gradient descent on stacked networks, in place; stops at each checkpoint of the setting.
+
+    The displacement from the initial weights is summed by itself: in a wide network a step is smaller than
+    the rounding of a weight, and would be lost.
+
+    Args:
+        weights: by name, (networks, …).
+        losses: the training loss of each network, (networks,), at weights of this form.
+        examples: in the training set of a network, which the setting's checkpoints may depend on.
+
+    Yields:
+        The step, and for each network at how many steps so far its training loss rose, (networks,).
+    """
+    start = {name: value.detach().clone() for name, value in weights.items()}
+    displacement = {name: torch.zeros_like(value) for name, value in start.items()}
+    first = next(iter(start.values()))
+    before = torch.full((len(first),), torch.inf, device=first.device)
+    rises = torch.zeros(len(first), dtype=torch.int64, device=first.device)
+    checkpoints = set(setting.checkpoints(examples).tolist())
+    for step in range(1, setting.total_steps(examples) + 1):
+        leaves = {name: value.detach().requires_grad_() for name, value in weights.items()}
+        found = losses(leaves)
+        gradients = torch.autograd.grad(found.sum(), list(leaves.values()))
+        with torch.no_grad():
+            for name, gradient in zip(weights, gradients):
+                displacement[name].sub_(gradient, alpha=setting.learning_rate)
+                torch.add(start[name], displacement[name], out=weights[name])
+            rises += found > (1 + RISE) * before
+            before = found.detach()
+        if step in checkpoints:
+            yield step, rises
+
+
+# --- partitions ----------------------------------------------------------------------------------------
 
 
 def partition_losses(settings: Sequence[Setting], population: int) -> Iterator[list[dict[str, float]]]:
     """For each setting, at each of its checkpoints, the mean test loss over the blocks of a partition.
 
     The first `population` examples of the seed's permutation are cut into blocks of n_data examples, and a
-    network is trained on each of them, all from the same initial weights.
+    network is trained on each of them, all from the same initial weights. Neighbouring settings of one seed
+    are trained together: their blocks differ, the examples are the same.
     """
-    for _, alike in groupby(settings, lambda one: replace(one, seed=0).run):
-        members = list(alike)
-        resident = Resident(dataset_of(members[0]), _device())
-        model = network(members[0], resident).eval()
-        size = max(1, int(STACKED // (population * max(FEWEST, math.prod(resident.input_shape)))))
-        for place in range(0, len(members), size):
-            yield from _partitions(members[place : place + size], population, resident, model)
+    by_seed = [list(own) for _, own in groupby(settings, lambda one: replace(one, n_data=None).run)]
+    for _, same in groupby(by_seed, lambda own: [replace(one, seed=0).run for one in own]):
+        members = list(same)
+        first = members[0][0]
+        resident = Resident(dataset_of(first), _device())
+        model = network(first, resident).eval()
+        at_once = max(1, int(STACKED // (population * max(FEWEST, math.prod(resident.input_shape)))))
+        for place in range(0, len(members), at_once):
+            yield from _partitions(members[place : place + at_once], population, resident, model)
 
 
 def _device() -> torch.device:
@@ -102,27 +103,82 @@ def _device() -> torch.device:
 
 
 def _partitions(
-    settings: Sequence[Setting], population: int, resident: Resident, model: Network
+    stack: Sequence[Sequence[Setting]], population: int, resident: Resident, model: Network
 ) -> list[list[dict[str, float]]]:
-    """The rows of a stack: the settings differ in their seeds."""
-    first, data = settings[0], dataset_of(settings[0])
-    blocks = population // (first.n_data or population)
-    orders = [data.order(one.seed_of("data"))[:population] for one in settings]
-    size = population // blocks
-    index = torch.from_numpy(np.stack(orders)).view(-1, PIECE if size % PIECE == 0 else size)
-    index = index.to(resident.device)
+    """The rows of a stack of seeds, each with settings of the same sizes.
+
+    Networks lie one after another, by seed, size and block.
+    """
+    seeds, setting, device = [own[0] for own in stack], stack[0][0], resident.device
+    sizes = [one.n_data or population for one in stack[0]]
+    blocks = [population // size for size in sizes]
+    common = math.gcd(*sizes)
+    pieces = population // (PIECE if common % PIECE == 0 else common)
+    data, count = dataset_of(setting), sum(blocks)
+    orders = [data.order(one.seed_of("data"))[:population] for one in seeds]
+    index = torch.from_numpy(np.stack(orders)).view(len(seeds) * pieces, -1).to(device)
     x, y = resident.inputs(resident.train_x[index]).contiguous(), resident.train_y[index]
-    weights = {
-        name: value.repeat_interleave(blocks, 0).to(resident.device)
-        for name, value in drawn(settings, model).items()
-    }
-    rows: list[list[dict[str, float]]] = [[] for _ in settings]
+    block = np.arange(pieces)[:, None] * blocks // pieces + np.cumsum([0, *blocks[:-1]])  # (pieces, sizes)
+    trained_on = np.concatenate([block + k * count for k in range(len(seeds))])
+    initial = drawn(seeds, model)
+    weights = {name: own.repeat_interleave(count, 0).to(device) for name, own in initial.items()}
+    rows: list[list[dict[str, float]]] = [[] for one in stack for _ in one]
     n_params = sum(p.numel() for p in model.parameters())
-    with precision(first, resident.device):
-        for step, rises in descend(model, weights, x, y, first):
-            losses = test_losses(model, weights, resident, first).view(-1, blocks)
-            rose = (rises > 0).view(-1, blocks).sum(1)
-            for own, loss, count in zip(rows, losses.mean(1).tolist(), rose.tolist()):
-                counts = {"n_params": n_params, "networks": blocks, "networks_rose": count}
-                own.append({"step": step, "test_loss": loss, **counts})
+    with precision(setting, device):
+        losses = _piecewise(model, x, y, torch.from_numpy(trained_on).to(device), setting)
+        for step, rises in descend(weights, losses, setting, population):
+            tests = torch.split_with_sizes(
+                test_losses(model, weights, resident, setting), blocks * len(seeds)
+            )
+            rose = torch.split_with_sizes(rises > 0, blocks * len(seeds))
+            for own, losses_of_blocks, risen in zip(rows, tests, rose):
+                counts = {"networks": len(risen), "networks_rose": int(risen.sum())}
+                loss = float(losses_of_blocks.mean())
+                own.append({"step": step, "test_loss": loss, "n_params": n_params, **counts})
     return rows
+
+
+def _piecewise(
+    model: Network, x: Tensor, y: Tensor, trained_on: Tensor, setting: Setting
+) -> Callable[[Named], Tensor]:
+    """The mean training loss of each network, whose examples lie in several pieces so that sums are short.
+
+    Args:
+        x, y: (pieces, examples, …).
+        trained_on: the networks that are trained on each piece, (pieces, networks of a piece).
+    """
+    shared = trained_on.shape[1]
+    y = y[:, None].expand(-1, shared, *y.shape[1:]).flatten(0, 1).contiguous()
+    pieces_of_each = torch.bincount(trained_on.flatten())
+
+    def losses(weights: Named) -> Tensor:
+        own = {name: value[trained_on] for name, value in weights.items()}
+        by_piece = objective(outputs_on_pieces(model, own, x).flatten(0, 1), y, setting)
+        sums = torch.zeros(len(pieces_of_each), dtype=by_piece.dtype, device=x.device)
+        return sums.index_add(0, trained_on.flatten(), by_piece) / pieces_of_each
+
+    return losses
+
+
+def outputs_on_pieces(model: Network, weights: Named, x: Tensor) -> Tensor:
+    """Outputs of the networks of each piece, (pieces, networks, examples, outputs).
+
+    The first layer of perceptrons is one product for all networks of a piece: vmap would copy the inputs.
+
+    Args:
+        weights: by name, (pieces, networks, …).
+        x: (pieces, examples, …).
+    """
+    layers = [(name, one) for name, one in model.named_modules() if not list(one.children())]
+    if not all(isinstance(one, (Dense, nn.ReLU, nn.Flatten)) for _, one in layers):
+        each = torch.vmap(lambda own, at: functional_call(model, own, (at,)), in_dims=(0, None))
+        return torch.vmap(each)(weights, x)  # type: ignore[no-any-return]
+    h = x.flatten(2).mT  # (pieces, …, units, examples)
+    for name, layer in layers:
+        if isinstance(layer, Dense):
+            weight, bias = (weights[f"{name}.{part}"] for part in ("weight", "bias"))
+            z = weight @ h if h.ndim > 3 else (weight.flatten(1, 2) @ h).view(*weight.shape[:3], -1)
+            h = scaled(z, layer.multiplier) + scaled(bias, layer.bias_multiplier)[..., None]
+        elif isinstance(layer, nn.ReLU):
+            h = h.relu()
+    return h.mT

@@ -27,7 +27,7 @@ from torch.nn import functional as F
 from scalinglab.errors import BadInput
 from scalinglab.nets.layers import Dense
 from scalinglab.nets.parameterization import Network
-from scalinglab.papers.bahri2021.stacks.descent import descend, test_losses
+from scalinglab.papers.bahri2021.stacks.descent import descend, outputs, test_losses
 from scalinglab.train import Setting
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.training_step import Named, drawn, network, objective, precision
@@ -145,9 +145,13 @@ def _trained(stack: Stack, weights: Named) -> list[list[tuple[int, float]]]:
     """For each network its steps and test losses; the weights are overwritten."""
     setting, resident = stack.settings[0], stack.resident
     x, y = resident.inputs(resident.train_x), _each(resident.train_y, stack)
+
+    def losses(own: Named) -> Tensor:
+        return objective(outputs(stack.model, own, x), y, setting)
+
     at = [
         (step, test_losses(stack.model, weights, resident, setting).tolist())
-        for step, _ in descend(stack.model, weights, x, y, setting, shared=True)
+        for step, _ in descend(weights, losses, setting, len(x))
     ]
     return [[(step, found[k]) for step, found in at] for k in range(len(stack.settings))]
 
