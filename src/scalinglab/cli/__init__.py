@@ -70,7 +70,7 @@ def main() -> None:
     except (ScalinglabError, OSError, MemoryError) as error:
         if "--debug" in sys.argv:
             raise
-        print(f"scalinglab: {_told(error)}", file=sys.stderr)
+        print(f"scalinglab: {_in_one_line(error)}", file=sys.stderr)
         sys.exit(2 if isinstance(error, BadInput) else 1)
 
 
@@ -79,7 +79,7 @@ def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
     print(f"scalinglab: warning: {message}", file=sys.stderr)
 
 
-def _told(error: Exception) -> str:
+def _in_one_line(error: Exception) -> str:
     """An error in one line."""
     if isinstance(error, MemoryError):
         return f"out of memory ({error}); ask for less at once" if str(error) else "out of memory"

@@ -35,7 +35,7 @@ def optimal(
     fitted = surface.fit(asked.frame, **asked.points)
     budgets = grid(compute)
     best = fitted.compute_optimal(budgets, flops_per_param_example=table.flops_per_param_example)
-    _tell(table, best.summary(), fitted.law.points.notes)
+    _say(table, best.summary(), fitted.law.points.notes)
     rows = best.table()
     document = {"parameters": fitted.parameters, "optimal": rows.to_dict("records")}
     table.finish({**document, "notes": asked.notes(fitted.law.points.notes)}, rows)
@@ -63,7 +63,7 @@ def inference(
     fitted = surface.fit(asked.frame, **asked.points)
     cost = {"flops_per_param_example": table.flops_per_param_example}
     plans = [inference_optimal(fitted, loss, amount, **cost) for amount in grid(used)]
-    _tell(table, "\n".join(plan.summary() for plan in plans), fitted.law.points.notes)
+    _say(table, "\n".join(plan.summary() for plan in plans), fitted.law.points.notes)
     rows = pd.DataFrame([vars(plan) for plan in plans]).drop(columns="compute_optimal")
     document = {"parameters": fitted.parameters, "plans": rows.to_dict("records")}
     table.finish({**document, "notes": asked.notes(fitted.law.points.notes)}, rows)
@@ -93,7 +93,7 @@ def approaches(
     budgets = np.geomspace(np.quantile(total, 0.1), np.quantile(total, 0.9), 8)
     centred = plan.parabola_bias(found.surface, budgets, **cost)
     drifting = plan.parabola_bias(found.surface, budgets, drift=9.0, **cost)
-    _tell(table, found.summary(), found.notes)
+    _say(table, found.summary(), found.notes)
     table.say("\n" + centred.summary())
     table.say("\nthe same with the sizes tried drifting from 1/3 of the optimum to 3 times it")
     table.say(drifting.summary().split("\n", 1)[1])
@@ -186,7 +186,7 @@ def next_runs(
         unit = "FLOPs" if cost is not None else _unit(asked)
         of = f"1 - {asked.y}" if found.quantity else ""
         found = replace(found, variables=(str(asked.x),), unit=unit, quantity=of)
-    _tell(table, found.summary(), found.notes)
+    _say(table, found.summary(), found.notes)
     rows = found.notebook_table()
     rows.insert(rows.columns.get_loc("cost") + 1, "unit", found.unit)
     document: dict[str, Any] = {
@@ -223,7 +223,7 @@ def sensitivity(
         asked.frame, compute=compute, x=((n_params, *more[: len(others)]), n_data), y=asked.y, **asked.rows,
         flop_counts=more[len(others) :], flops_per_param_example=table.flops_per_param_example,
     )  # fmt: skip
-    _tell(table, found.summary(), found.notes)
+    _say(table, found.summary(), found.notes)
     document = {"rows": found.table.to_dict("records"), "notes": asked.notes(found.notes)}
     table.finish(document, found.table)
 
@@ -284,12 +284,12 @@ def bend(table: Table, x: option.X = "n_data", y: option.Y = None) -> None:
 
     asked = table.ask(x, y)
     found = plan.still_power_law(asked.frame, **asked.points)
-    _tell(table, found.text, found.notes)
+    _say(table, found.text, found.notes)
     document = {**vars(found), "notes": asked.notes(found.notes)}
     table.finish(document, pd.DataFrame([document]).drop(columns="notes"))
 
 
-def _tell(table: Table, text: str, notes: tuple[str, ...]) -> None:
+def _say(table: Table, text: str, notes: tuple[str, ...]) -> None:
     """A result in words, after what was done to the rows."""
     for note in notes:
         table.say(f"note: {note}")
@@ -306,7 +306,7 @@ def _unit(asked: Asked) -> str:
 def _answer(table: Table, asked: Asked, answer: Any) -> None:
     import pandas as pd
 
-    _tell(table, f"{answer.form}: {answer.text}", answer.notes)
+    _say(table, f"{answer.form}: {answer.text}", answer.notes)
     document = {name: value for name, value in vars(answer).items() if name != "notes"}
     table.finish({**document, "notes": asked.notes(answer.notes)}, pd.DataFrame([document]))
 

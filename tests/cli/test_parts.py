@@ -1,0 +1,127 @@
+"""Parts of commands, called directly: errors in one line, digits that fit, standard errors, orders."""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from scalinglab import cli
+from scalinglab.cli.predict import plan
+from scalinglab.cli.runs import data
+from scalinglab.cli.shared import output
+from scalinglab.cli.shared.option_sets import Surface
+from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.laws import forms
+from scalinglab.simulate import random_features as simulate
+from scalinglab.spectrum import Spectrum
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (MemoryError("8 GB"), 1, "scalinglab: out of memory (8 GB); ask for less at once\n"),
+        (MemoryError(), 1, "scalinglab: out of memory\n"),
+        (OSError(28, "Disk full", "runs"), 1, "scalinglab: cannot use runs: Disk full\n"),
+        (OSError("broken pipe"), 1, "scalinglab: broken pipe\n"),
+        (BadInput("no such column"), 2, "scalinglab: no such column\n"),
+        (ScalinglabError("did not converge"), 1, "scalinglab: did not converge\n"),
+    ],
+)  # fmt: skip
+def test_an_error_is_one_line_and_a_status(monkeypatch, capsys, error, status, said):
+    def fails() -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "app", fails)
+    monkeypatch.setattr(sys, "argv", ["scalinglab"])
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert (ended.value.code, capsys.readouterr().err) == (status, said)
+    monkeypatch.setattr(sys, "argv", ["scalinglab", "--debug"])
+    with warnings.catch_warnings(), pytest.raises(type(error)):
+        cli.main()
+
+
+@pytest.mark.parametrize("debug", [True, False])
+def test_a_warning_is_one_line_without_debug(monkeypatch, capsys, debug):
+    monkeypatch.setattr(cli, "app", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["scalinglab", *["--debug"] * debug])
+    with warnings.catch_warnings():
+        cli.main()
+        assert (warnings.showwarning is cli._warned) == (not debug)
+    cli._warned("two runs are lost", UserWarning, "a.py", 3)
+    assert capsys.readouterr().err == "scalinglab: warning: two runs are lost\n"
+
+
+def test_the_version_is_printed_where_it_is_asked_for(capsys):
+    cli._version(False)
+    assert capsys.readouterr().out == ""
+    with pytest.raises(typer.Exit):
+        cli._version(True)
+    assert capsys.readouterr().out.startswith("scalinglab ")
+
+
+@pytest.mark.parametrize(
+    ("width", "digits"),
+    [(23, "0.123457"), (22, "0.12346"), (21, "0.12346"), (20, "0.1235"), (18, "0.123"), (1, "0.123")],
+)
+def test_digits_are_rounded_off_one_by_one_until_a_table_fits(width: int, digits: str):
+    table = pd.DataFrame({"a": [0.123456789], "b": [0.123456789]})
+    _, cells = output._fit(table, [True, True], width)
+    assert cells == [[digits], [digits]]
+
+
+def test_a_variable_that_a_form_does_not_have_is_refused():
+    table = SimpleNamespace(n_params="N", n_data="D")
+    form = forms.get("chinchilla")
+    assert Surface.columns_of(table, form, ["n_data=tokens"]) == {"n_params": "N", "n_data": "tokens"}
+    with pytest.raises(BadInput, match="--var n_experts: chinchilla has n_params, n_data"):
+        Surface.columns_of(table, form, ["n_experts=E"])
+
+
+def test_means_of_draws_have_their_standard_errors():
+    words = "simulate linear-models --n-data 10,30 --n-params 20 --n-modes 60 --draws 5 --noise 0.1 --json"
+    found = json.loads(CliRunner().invoke(cli.app, words.split()).stdout)
+    pool = simulate.GaussianPool(Spectrum.power_law(1.5, 1.25, 60), 0.1)
+    frame = simulate.sweep(pool, [10, 30], [20], ridge=0.0, draws=5, seed=0).frame
+    losses = [frame[frame["n_data"] == n]["test_loss"] for n in (10, 30)]
+    assert found["test_loss"] == pytest.approx([one.mean() for one in losses])
+    assert found["stderr"] == pytest.approx([one.std(ddof=1) / np.sqrt(5) for one in losses])
+
+
+def test_a_spectrum_of_another_kind_of_file_is_refused(tmp_path: Path):
+    path = tmp_path / "spectrum.txt"
+    path.write_text("eigenvalues,target_power\n1,1\n", encoding="utf-8")
+    result = CliRunner().invoke(cli.app, ["theory", "kernel", "--spectrum", str(path)])
+    assert "unknown ending '.txt'; use .csv or .parquet" in str(result.exception)
+
+
+def test_forms_of_one_variable_are_listed_first():
+    listed = json.loads(CliRunner().invoke(cli.app, ["laws", "forms", "--json"]).stdout)["forms"]
+    several = [", " in row["variables"] for row in listed]
+    assert several == sorted(several)
+    assert {row["form"] for row in listed} == set(forms.FORMS)
+
+
+@pytest.mark.parametrize(("total", "said"), [(170_500_000, "\r12 of 170 MB"), (None, "\r12 MB")])
+def test_a_download_shows_how_much_is_there(capsys, total, said):
+    data._show(12_300_000, total)
+    assert capsys.readouterr().err == said
+
+
+def test_an_answer_has_its_notes_once():
+    finished = []
+    table = SimpleNamespace(
+        say=lambda *_: None, finish=lambda document, rows: finished.append((document, rows)), as_json=True
+    )
+    asked = SimpleNamespace(notes=lambda more: ["one row was left out", *more])
+    plan._answer(table, asked, SimpleNamespace(form="power_law", text="1M", value=1e6, notes=["an odd run"]))
+    ((document, rows),) = finished
+    assert document["notes"] == ["one row was left out", "an odd run"]
+    assert list(rows.columns) == ["form", "text", "value"]
