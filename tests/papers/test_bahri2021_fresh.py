@@ -86,10 +86,16 @@ def test_a_teacher_without_biases_is_homogeneous():
 def test_students_that_are_in_the_store_are_not_trained_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    s = fresh_students.Scale((2,), (3, 4), 2, 64, ((4, 8, 1e-2),))
+    families = (
+        fresh_students.Family((2,), (3, 4), True),
+        fresh_students.Family((2,), (3,), False, 20),
+    )
+    s = fresh_students.Scale(families, 2, 64, ((4, 8, 1e-2),))
     with trained.kept_in(tmp_path):
         first = fresh_students.losses(s)
         monkeypatch.setattr(fresh, "trained_losses", lambda *_: 1 / 0)
         again = fresh_students.losses(s)
     assert sorted(first["test_loss"]) == sorted(again["test_loss"])
     assert set(first["n_params"]) == {3 * 3 + 4 * 3 + 4, 3 * 4 + 5 * 4 + 5}
+    names = {"a teacher with biases": 4, "a teacher of 20 units without biases": 2}
+    assert first["teacher_name"].value_counts().to_dict() == names
