@@ -172,24 +172,22 @@ def test_an_aspect_that_is_asked_for_alone_is_compared_with_nothing(monkeypatch:
         assert list(verdicts(distributions.fig_s5("smoke"))) == ["digits, WRN-10-0.25: α_D"]
 
 
-@pytest.mark.parametrize(("widest", "verdict"), [(0.4, "agrees"), (0.6, "disagrees")])
-def test_the_exponent_is_fixed_beyond_a_saturating_width_or_is_not(
-    monkeypatch: pytest.MonkeyPatch, widest: float, verdict: str
+def test_the_exponent_grows_with_width_and_is_fixed_beyond_a_saturating_one(
+    monkeypatch: pytest.MonkeyPatch,
 ):
     from dataclasses import replace
 
-    by_width = {1.0: 0.2, 2.0: 0.4, 4.0: widest}
-    monkeypatch.setattr(
-        trained, "runs", planted(lambda one: 0.3 if one["depth"] == 16 else by_width[one["width"]])
-    )
-    shapes = ((10, 1.0), (10, 4.0), (10, 2.0), (16, 1.0))
-    some = replace(images.SCALES["smoke"], aspects=shapes, aspect_sizes=SIZES)
+    by_width = {1.0: 0.2, 2.0: 0.4, 4.0: 0.4}
+    monkeypatch.setattr(trained, "runs", planted(lambda one: by_width[one["width"]]))
+    monkeypatch.setattr(images, "differences", lambda *given: [images.difference(*given)])  # one metric
+    some = replace(images.SCALES["smoke"], aspects=((10, 1.0), (10, 4.0), (10, 2.0)), aspect_sizes=SIZES)
     monkeypatch.setitem(images.SCALES, "smoke", some)
     found = verdicts(distributions.fig_s5("smoke"))
-    assert found["digits: α_D of WRN-10-4 less that of WRN-10-2"] == verdict
     assert found["digits: α_D of WRN-10-4 less that of WRN-10-1"] == "agrees"
-    assert found["digits: α_D of WRN-16-1 less that of WRN-10-1"] is None
-    assert found["digits: α_D of WRN-10-4 less that of WRN-16-1"] == "agrees"
+    assert found["digits: α_D of WRN-10-4 less that of WRN-10-2"] == "agrees"
+    by_width[4.0] = 0.6
+    again = verdicts(distributions.fig_s5("smoke"))
+    assert again["digits: α_D of WRN-10-4 less that of WRN-10-2"] == "disagrees"
 
 
 def test_a_student_is_compared_with_the_teacher_of_its_own_data(monkeypatch: pytest.MonkeyPatch):
@@ -235,6 +233,11 @@ def test_sizes_at_which_a_network_guesses_do_not_count(monkeypatch: pytest.Monke
     assert row.note.endswith("better than guessing at 0 of 5 sizes")
     (axis,) = made.figure.axes
     assert axis.get_legend().get_texts()[0].get_text().endswith("0 of 5 sizes")
+    (row,) = images.fig_s3("smoke").table
+    images.data_scans.cache_clear()
+    assert row.measured is None
+    found = distributions.fig5_left("smoke").table[:3]  # of 10, 5 and 2 classes
+    assert [row.measured is None for row in found] == [True] * 3
 
 
 @pytest.mark.parametrize(

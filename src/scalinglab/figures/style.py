@@ -201,7 +201,7 @@ def legend(axis: Axes, **kwargs: Any) -> None:
 
 def legend_below(axis: Axes, **kwargs: Any) -> None:
     """A legend under the axes, one line an entry, which leaves all of the panel to the curves."""
-    legend(axis, **{"loc": "upper left", "bbox_to_anchor": (0.0, -0.15), "borderaxespad": 0.0, **kwargs})
+    legend(axis, **{"loc": "upper left", "bbox_to_anchor": (0.0, -0.2), "borderaxespad": 0.0, **kwargs})
 
 
 def headroom(axis: Axes, share: float = 0.25) -> None:

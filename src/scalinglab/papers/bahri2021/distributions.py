@@ -136,7 +136,9 @@ def _exponents_drawn(
     network = images.network_name(s.base)
     figure, alphas = images.draw(found, title, network, "examples D", shared_range=True)
     return figure, [
-        alpha.row(f"{dataset}, {scan.name}: α_D", "Wide ResNet" if scan.residual else network)
+        images.exponent_row(
+            scan, alpha, f"{dataset}, {scan.name}: α_D", "Wide ResNet" if scan.residual else network
+        )
         for scan, alpha in zip(found, alphas)
     ]
 
@@ -151,7 +153,7 @@ def fig_s5(scale: str) -> Reproduction:
     named = images.residual_settings(scale, s.aspects)
     found, curves = images.residual_scans(scale, named)
     figure, alphas = images.draw(found, dataset, "", "examples D", shared_range=True)
-    rows = [alpha.row(f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
+    rows = [images.exponent_row(scan, alpha, f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
     by_name = {scan.name: scan for scan in found}
     shapes = {aspect: by_name[name] for aspect, name in zip(s.aspects, named) if name in by_name}
     first = next(iter(shapes))

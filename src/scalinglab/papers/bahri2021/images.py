@@ -279,9 +279,12 @@ LEGEND = "exponent of the filled points (dashed: they do not follow a power law)
 
 def on_one_range(some: Sequence[Scan], metric: str) -> dict[str, Exponent]:
     """The exponents of scans by name, on the longest range that all of them follow."""
-    since = max(scan.since if scan.learns else 0 for scan in some)
-    found = exponents.of_several(some[0].sizes, *(scan.values[metric] for scan in some), since=since)
-    return {scan.name: alpha for scan, alpha in zip(some, found)}
+    found = {scan.name: scan.exponent(metric) for scan in some if not scan.learns}
+    if learned := [scan for scan in some if scan.learns]:
+        curves = [scan.values[metric] for scan in learned]
+        alphas = exponents.of_several(learned[0].sizes, *curves, since=max(scan.since for scan in learned))
+        found |= {scan.name: alpha for scan, alpha in zip(learned, alphas)}
+    return found
 
 
 def between_0_and_1(scan: Scan, alpha: Exponent, symbol: str, network: str, where: str = "") -> Row:
@@ -291,6 +294,12 @@ def between_0_and_1(scan: Scan, alpha: Exponent, symbol: str, network: str, wher
         f"{scan.name}: {symbol}", alpha.value, alpha.stderr, alpha.n, expected=0.5, relation="in",
         resolution=0.5, note=f"{name}{where}; the paper: typically 0 < α < 1; {alpha.note}",
     )  # fmt: skip
+    return row if scan.learns else unlearnt(row, scan)
+
+
+def exponent_row(scan: Scan, alpha: Exponent, quantity: str, note: str = "") -> Row:
+    """An exponent for which the paper prints no number."""
+    row = alpha.row(quantity, note)
     return row if scan.learns else unlearnt(row, scan)
 
 
@@ -476,5 +485,5 @@ def fig_s3(scale: str) -> Reproduction:
     found, curves = data_scans(scale, squared=False)
     network = network_name(scale_of(scale).base)
     figure, alphas = draw(found, "cross-entropy", network, "examples D")
-    rows = [alpha.row(f"{scan.name}: α_D", network) for scan, alpha in zip(found, alphas)]
+    rows = [exponent_row(scan, alpha, f"{scan.name}: α_D", network) for scan, alpha in zip(found, alphas)]
     return Reproduction(curves, figure, tuple(rows))
