@@ -146,11 +146,14 @@ def compare(
 
 
 def _around(value: float, errors: np.ndarray, level: float) -> Interval:
-    """The interval of what is true, from the errors of the approach on runs drawn anew; NaN without any."""
-    known = errors[np.isfinite(errors)]
-    if not len(known):
+    """The interval of what is true, from the errors of the approach on runs drawn anew.
+
+    NaN where fewer than `level` of them show an optimum: the others may lie beyond either end.
+    """
+    known = np.isfinite(errors)
+    if known.mean() < level:
         return Interval(np.nan, np.nan)
-    low, high = value - np.quantile(known, [0.5 + level / 2, 0.5 - level / 2])
+    low, high = value - np.quantile(errors[known], [0.5 + level / 2, 0.5 - level / 2])
     return Interval(float(min(low, value)), float(max(high, value)))
 
 
