@@ -141,7 +141,7 @@ FEW_SIZES: tuple[tuple[str, Callable[[np.random.Generator], Ends], bool], ...] =
     ("one variable, 5 sizes × 3 seeds, noise that grows", few_case(5, slope=-0.3, seeds=3), True),
     ("one variable, 6 sizes, a break", few_case(6, truth=with_break, noise=0.003), True),
     *(
-        (f"5 sizes, {name}{told}", few_case(5, assumed=assumed, **given), False)
+        (f"5 sizes, {name}{told}", few_case(5, assumed=assumed, **given), not assumed)
         for name, given in DOUBTS
         for told, assumed in (("", False), (", form assumed", True))
         if assumed or "error" in given

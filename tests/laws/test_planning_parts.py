@@ -247,7 +247,8 @@ def test_intervals_of_refits_leave_out_those_without_an_optimum():
     errors = np.r_[np.arange(-40.0, 61.0), np.nan]
     assert hoffmann._around(7.0, errors, 0.9) == pytest.approx((-48.0, 42.0)), "too high by ten"
     assert hoffmann._around(7.0, errors + 200, 0.9) == pytest.approx((-248.0, 7.0)), "reaches to the value"
-    assert np.isnan(hoffmann._around(7.0, np.array([np.nan]), 0.9)).all()
+    seven_eighths = np.where(np.arange(errors.size) % 8, errors, np.nan)
+    assert np.isnan(hoffmann._around(7.0, seven_eighths, 0.9)).all(), "an eighth may lie beyond the ends"
     assert hoffmann._ends(sl.laws.Interval(1.0, 2.0), ".3f") == "[1.000, 2.000]"
     assert hoffmann._ends(sl.laws.Interval(np.nan, np.nan), ".3f") == "[not determined]"
 
@@ -325,6 +326,16 @@ def test_next_runs_of_any_form_promise_the_variance_of_the_fit_with_them():
     assert found.after[-1] == pytest.approx(half, rel=1e-3)
     with pytest.raises(BadInput, match="must hold 3 values: n_params, n_data, bits"):
         plan.next_runs(table, form="precision", budget=1e21, at=1e10)
+
+
+def test_candidates_have_the_shapes_of_finished_runs_not_of_early_checkpoints():
+    size, end = np.array([1e7, 1e8, 1e9]), np.array([2e10, 3e10, 1e10])
+    n, run, d = np.repeat(size, 4), np.repeat(range(3), 4), np.outer(end, [1, 0.01, 0.1, 0.5]).ravel()
+    law = sl.laws.fit("chinchilla", (n, d), 1.8 + 480 * n**-0.35 + 2100 * d**-0.37, runs=run)
+    points = law.points
+    assert sorted(points.x[1][points.ends_of_runs]) == sorted(end)
+    grid = candidates.sane_runs(law, optimum=False)
+    assert 0.5 * 10 <= (grid[:, 1] / grid[:, 0]).min() < 10, "half of the smallest of the ends, 10"
 
 
 def test_next_runs_on_a_surface_are_the_best_of_all_and_promise_what_kriging_leaves():

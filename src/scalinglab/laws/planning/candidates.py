@@ -63,7 +63,7 @@ def sane_runs(law: Law, *, optimum: bool) -> np.ndarray:
     if len(sizes) < len(x):
         return _at_tried_settings(x, sizes)
     grid = _size_grid(x, 25)
-    grid = grid[_tried_shapes(x, grid)]
+    grid = grid[_tried_shapes(x[:, law.points.ends_of_runs], grid)]  # of runs, not of their checkpoints
     if len(x) > 2 or not optimum:
         return grid
     best = best_split(law.form, law.values[None], grid[:, 0] * grid[:, 1])[0, 0]

@@ -50,6 +50,13 @@ class Points:
         return len(np.unique(self.runs)) < len(self.runs)
 
     @property
+    def ends_of_runs(self) -> np.ndarray:
+        """(runs,) the row of each run's point of the largest sizes, in order of size."""
+        order = np.argsort(np.sum(np.log(np.maximum(np.atleast_2d(self.x), 1e-300)), axis=0), kind="stable")
+        _, last = np.unique(self.runs[order][::-1], return_index=True)
+        return np.asarray(order[np.sort(len(order) - 1 - last)])
+
+    @property
     def resampled(self) -> bool:
         """Whether some run has more than one point, and there are enough runs to resample them."""
         return self.blocked and len(np.unique(self.runs)) >= FEWEST_RUNS
