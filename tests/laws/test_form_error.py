@@ -183,7 +183,9 @@ def test_an_outlier_is_no_error_of_the_form_and_a_bend_is_no_outlier():
 def test_exact_runs_and_few_runs_are_not_widened():
     ends = [surface.fit(N, D, losses(N, D)).interval(*FAR, assume_form=a) for a in (True, False)]
     assert np.array(ends[0]) == pytest.approx(np.array(ends[1]), rel=1e-12)
-    nearly = surface.fit(N, D, losses(N, D) * np.exp(1e-12 * np.random.default_rng(1).standard_normal(N.size)))
+    nearly = surface.fit(
+        N, D, losses(N, D) * np.exp(1e-12 * np.random.default_rng(1).standard_normal(N.size))
+    )
     assert nearly.form_error.chance == 0, "rounding is no noise"
     many = surface.fit(N, D, losses(N, D), space="raw")
     assert FormError(many.law).chance == 0

@@ -55,12 +55,12 @@ class Certificate:
 
     def summary(self) -> str:
         """One line: the share of starts that reached this optimum and the condition number."""
-        determined = "all determined" if self.condition <= 1e6 else "above 1e6: some are NOT determined"
         line = (
             f"{self.agree:.0%} of {self.starts} starts agree on this optimum; condition number of the "
-            f"parameters {self.condition:.2g} ({determined})"
+            f"parameters {self.condition:.2g}"
         )
-        return line + ("" if self.converged else "; NOT converged")
+        lost = "" if self.condition <= 1e6 else " (above 1e6: some are NOT determined)"
+        return line + lost + ("" if self.converged else "; NOT converged")
 
 
 @renamed_fields(freedom="dof")
