@@ -408,7 +408,7 @@ def test_sizes_are_spoken_of_in_their_units():
     found = sl.answer(pd.DataFrame({"flops": compute, "eval_loss": 1.7 + 40 * compute**-0.09}))
     assert "1e+17 to 1e+20 FLOPs" in found["read"]
     assert "1e+21 FLOPs" in found["ten times"]
-    assert "towards a floor of 1.7." in found["exponent"]
+    assert "towards a floor of 1.7, if this form holds all the way." in found["exponent"]
 
 
 def test_answers_take_the_measurement_that_fits_take():

@@ -107,7 +107,8 @@ SCATTER = (1.0, 1.2, 0.9, 1.1)
     [
         (law(), "unknown.", "loss falls as the power 0.500 of n_data (95 %: 0.400 to 0.600), if it has no "
          "floor, which 4 sizes do not show."),
-        (law(parameters={"offset": 0.1}), "unknown.", "0.600), towards a floor between 0.1 and 0.2."),
+        (law(parameters={"offset": 0.1}), "unknown.",
+         "0.600), towards a floor between 0.1 and 0.2, if this form holds all the way."),
         (law(unidentified="three sizes"), "unknown.", "is not determined: three sizes."),
         (law(SCATTER, unidentified="three sizes"), "unknown.", "loss does not fall with n_data"),
         (law((1.0,) * 4, unidentified="flat"), "unknown.", "loss does not fall with n_data"),

@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
-from scalinglab.answers.words import odd_run
 from scalinglab.errors import NotDetermined
 from scalinglab.laws import surface
-from scalinglab.laws.fitting.fit import odd_point
+from scalinglab.laws.fitting.fit import odd_point, odd_run
 
 
 def grid(seed: int = 0) -> pd.DataFrame:
@@ -56,19 +55,39 @@ def test_noise_a_break_and_repeats_are_no_odd_points():
     assert odd_point(sl.laws.fit("power_law_offset", [1e3, 2e3, 4e3, 8e3], [0.4, 0.1, 0.3, 0.2])) is None
 
 
-def test_a_wrong_point_is_named_by_its_columns_in_every_result():
+def test_a_wrong_point_among_few_gets_the_same_refusal_from_every_question():
     x = np.geomspace(1e3, 1e6, 8)
     table = pd.DataFrame({"n_data": x, "test_error": 0.05 + 3 * x**-0.4})
     table.loc[3, "test_error"] *= 1.4
     asked = {"x": "n_data", "y": "test_error"}
-    found = [
-        sl.laws.fit("auto", table, **asked).points,
-        sl.laws.extrapolate(table, at=1e7, **asked),
-        sl.laws.plan.still_power_law(table, **asked),
-        sl.laws.plan.gain_from(table, **asked),
-    ]
-    for each in found:
-        assert "the run at n_data = 19.3k does not follow the others: test_error = " in each.notes[-1]
+    said = "the run at n_data = 19.3k does not follow the others: test_error = "
+    assert said in sl.laws.fit("auto", table, **asked).points.notes[-1]
+    plan = sl.laws.plan
+    for question in (
+        lambda: sl.laws.extrapolate(table, at=1e7, **asked),
+        lambda: plan.still_power_law(table, **asked),
+        lambda: plan.gain_from(table, **asked),
+        lambda: plan.gain_from(table, form="power_law_offset", **asked),
+        lambda: plan.size_for(table, 0.06, **asked),
+        lambda: plan.next_runs(table, budget=1e6, at=1e7, **asked),
+    ):
+        with pytest.raises(NotDetermined, match=said):
+            question()
+    surfaces = grid()
+    surfaces.loc[6, "loss"] *= 1.3
+    curves = sl.read(surfaces)
+    with pytest.raises(NotDetermined, match=r"the run at n_params = 500M, n_data = 4B does not follow"):
+        plan.next_runs(curves, budget=1e22, compute=1e23)
+
+
+def test_an_end_that_is_off_may_be_a_break():
+    x = np.geomspace(1e3, 1e6, 10)
+    y = (0.05 + 3 * x**-0.4) * np.exp(0.003 * np.random.default_rng(0).standard_normal(10))
+    for place, may_break in ((0, True), (9, True), (8, False)):
+        off = np.where(np.arange(10) == place, 0.7 * y, y)
+        odd = odd_point(sl.laws.fit("power_law_offset", x, off))
+        assert odd.sizes == {"x": x[place]}
+        assert ("or, if the curve breaks there, measure more sizes" in odd.sentence()) == may_break
 
 
 def test_many_runs_outweigh_a_wrong_one():

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.answers.result import Answers, Statement
-from scalinglab.answers.words import FURTHER, finite, next_sentence, odd_run, sentence, sized
+from scalinglab.answers.words import FURTHER, finite, next_sentence, sentence, sized
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
@@ -47,7 +47,7 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
         if rising.is_complement(sizes, values, (x, y)):
             values, shown = 1 - values, f"1 - {y}"
         fitted = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
-        notes = (*notes, *odd_run(fitted, shown, x=x))
+        notes = (*notes, *fitting.odd_run(fitted, shown, x=x))
         law, bend = fitted, _bend(sizes, values)
         refused = _no_exponent(law, bend, shown, x)
         undetermined = law.form.names if refused else law.undetermined
@@ -125,7 +125,8 @@ def _exponent(law: Law, y: str, x: str) -> str:
     if "offset" not in law.parameters:
         return f"{text}, if it has no floor, which {law.points.sizes} sizes do not show."
     floor_low, floor_high = law.parameter_intervals["offset"]
-    return f"{text}, towards a floor {_range(floor_low, floor_high)}."
+    condition = ", if this form holds all the way" if np.isfinite(floor_high) else ""
+    return f"{text}, towards a floor {_range(floor_low, floor_high)}{condition}."
 
 
 def _falls(law: Law) -> bool:

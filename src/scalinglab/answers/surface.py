@@ -8,12 +8,13 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.answers.result import Answers, Statement
-from scalinglab.answers.words import FURTHER, finite, in_units, next_sentence, odd_run
+from scalinglab.answers.words import FURTHER, finite, in_units, next_sentence
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Table, points_of
+from scalinglab.laws.fitting.fit import odd_run
 from scalinglab.laws.optimum import WIDE, Optimal
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import Surface
@@ -79,7 +80,7 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
     )  # fmt: skip
 
 
-def _fitted(table: Table, spent: np.ndarray, y: str, unit: str) -> tuple[Surface, list[str]]:
+def _fitted(table: Table, spent: np.ndarray, y: str, unit: str) -> tuple[Surface, tuple[str, ...]]:
     """The surface, and a note on a run that does not follow; few runs of which one does not are refused."""
     if rising.rises(spent, table.y):
         raise NotDetermined(

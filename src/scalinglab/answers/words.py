@@ -8,12 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
+from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws.fitting.data.from_curves import Table
-from scalinglab.laws.fitting.fit import odd_point
-from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.planning.next_runs import NextRuns
-from scalinglab.laws.surface import MANY
 from scalinglab.support.words import count, counted
 
 WHOLE = ("parameters", "examples", "tokens", "steps")  # counts
@@ -38,21 +35,6 @@ def finite(table: Table, y: str) -> tuple[Table, str]:
         return left, f" Left out: {counted(int((~sized).sum()), 'point')} without a positive size.{said}"
     lost = {*table.runs} - {*table.runs[known]}
     return table.keep(known), f" Left out: {counted(len(lost), 'run')} without a finite {y}."
-
-
-def odd_run(law: Law, y: str, **names: str) -> list[str]:
-    """A note on the run that does not follow the others.
-
-    Raises:
-        NotDetermined: the others are too few to outweigh it.
-    """
-    odd = odd_point(law)
-    if odd is None:
-        return []
-    wrong = odd.sentence(y, **names)
-    if len(np.unique(law.points.runs)) < MANY * len(law.form.parameters):
-        raise NotDetermined(wrong)
-    return [wrong]
 
 
 def in_units(reason: Exception | str, unit: str) -> str:

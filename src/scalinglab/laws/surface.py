@@ -25,7 +25,7 @@ from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import profile, uncertainty
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
-from scalinglab.laws.fitting.data.points import positive
+from scalinglab.laws.fitting.data.points import MANY, positive
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.law import Law
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STRAIGHT = 0.01  # of ln size: sizes that stray less from a line, or from a value, lie on it
-MANY = 10  # runs a parameter from which on intervals come from resampling runs
 USUAL_DELTA = 1e-3  # Huber's threshold on ln loss that is usual for such fits
 
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scalinglab.answers.words import odd_run
 from scalinglab.curves import Curves, is_seed
 from scalinglab.curves.columns import MEASURES, varying_within
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.from_curves import Table
-from scalinglab.laws.fitting.fit import automatic, fit
+from scalinglab.laws.fitting.fit import automatic, fit, odd_run
 from scalinglab.laws.fitting.law import Law
 
 

@@ -40,7 +40,7 @@ from scalinglab.laws.extrapolation.forecasters import damped_trend, forecast, re
 from scalinglab.laws.extrapolation.shapes import require_continuable, shape_of
 from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import points_from
-from scalinglab.laws.fitting.fit import odd_note
+from scalinglab.laws.fitting.fit import odd_run_of
 from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.notebook import Shown
 from scalinglab.support.numbers_given import real_array
@@ -198,7 +198,7 @@ def extrapolate(
         if targets.max() > sizes[-1]:
             require_continuable(sizes, values)
         found = _extrapolate(np.log(sizes), values, targets, level)
-    notes = (*table.notes, *usable.notes, *found.notes, *odd_note(table, nan_policy))
+    notes = (*table.notes, *usable.notes, *found.notes, *odd_run_of(table, nan_policy))
     found = _in_units(found, x_unit, y_unit)
     found = replace(found, points=usable, notes=notes, largest=float(usable.x.max()))
     return _complement(found) if is_rising else found

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.errors import BadInput, NotConverged, ScalinglabError, nearest
+from scalinglab.errors import BadInput, NotConverged, NotDetermined, ScalinglabError, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import least_squares, odd_points
 from scalinglab.laws.fitting.data import points, rising
@@ -116,7 +116,8 @@ def fit(
     usable = replace(usable, notes=(*notes, *usable.notes))
     _enough(found, usable)
     law = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
-    return replace(law, points=replace(usable, notes=(*usable.notes, *_odd_note(law, table))))
+    names = dict(zip(law.form.variables, table.names, strict=False))  # arrays have none
+    return replace(law, points=replace(usable, notes=(*usable.notes, *_odd_note(law, table.measured, names))))
 
 
 def odd_point(law: Law) -> OddPoint | None:
@@ -124,11 +125,23 @@ def odd_point(law: Law) -> OddPoint | None:
     return odd_points.find(law, lambda data: fit_points(law.form, data, loss="squared"))
 
 
-def odd_note(table: Table, nan_policy: str = "raise") -> tuple[str, ...]:
-    """The note on the point that does not follow the others along one variable; none where all do.
+def odd_run(law: Law, y: str = "y", **names: str) -> tuple[str, ...]:
+    """The note on the run that does not follow the others; none where all do.
 
-    Of arrays, which have no names, the caller knows the points.
+    Args:
+        y, names: what the measurement and the variables are called.
+
+    Raises:
+        NotDetermined: the others are too few to outweigh it.
     """
+    note = _odd_note(law, y, names)
+    if note and len(np.unique(law.points.runs)) < points.MANY * len(law.form.parameters):
+        raise NotDetermined(note[0])
+    return note
+
+
+def odd_run_of(table: Table, nan_policy: str = "raise") -> tuple[str, ...]:
+    """`odd_run` of a table of one variable; of arrays, which have no names, the caller knows the points."""
     if not table.names:
         return ()
     try:
@@ -137,15 +150,15 @@ def odd_note(table: Table, nan_policy: str = "raise") -> tuple[str, ...]:
         data = points.check(table.x, table.y, runs=table.runs, nan_policy=nan_policy)
         form = forms.get(automatic(data.x))
         _enough(form, data)
-        return _odd_note(fit_points(form, data), table)
+        law = fit_points(form, data)
     except ScalinglabError:  # without a law there is none to follow
         return ()
+    return odd_run(law, table.measured, x=table.names[0])
 
 
-def _odd_note(law: Law, table: Table) -> tuple[str, ...]:
+def _odd_note(law: Law, y: str, names: Mapping[str, str]) -> tuple[str, ...]:
     odd = odd_point(law)
-    names = dict(zip(law.form.variables, table.names, strict=False))  # arrays have none
-    return () if odd is None else (odd.sentence(table.measured, **names),)
+    return () if odd is None else (odd.sentence(y, **names),)
 
 
 FEWEST_TO_ESTIMATE_DELTA = 6  # degrees of freedom

@@ -5,8 +5,9 @@ RSS the sum of squares of all n points and RSS_i that without point i,
 
     F = (RSS − RSS_i)/(RSS_i/(n − 1 − p)),
 
-with p parameters. The most unlikely of the points is named where chance alone gives one like it in less than
-a share `UNLIKELY` of all tables.
+with p parameters. The most unlikely of the points is named where even Gaussian noise gives one like it in
+less than a share `UNLIKELY` of all tables; heavy tails, or noise that changes with size, give more. An end of
+a curve may be off because the curve breaks there, which the sentence says.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ MOST_POINTS = 2000  # more outweigh any one
 ODD_FROM = 0.05  # of ln y: how far a point is off the others
 EXACT_BELOW = 0.01  # of ln y: no point is odd where all residuals are smaller
 
+OR_A_BREAK = ", or, if the curve breaks there, measure more sizes near it"
+
 
 @dataclass(frozen=True)
 class OddPoint:
@@ -37,18 +40,20 @@ class OddPoint:
     Attributes:
         sizes: by variable.
         measured, expected: y, and what the others give there.
+        end: whether it is the smallest or the largest size of a curve.
     """
 
     sizes: dict[str, float]
     measured: float
     expected: float
+    end: bool = False
 
     def sentence(self, y: str = "y", **names: str) -> str:
         """What is wrong, and what to do; `names` of the variables, where they have others."""
         at = ", ".join(f"{names.get(name, name)} = {count(value)}" for name, value in self.sizes.items())
         return (
             f"the run at {at} does not follow the others: {y} = {self.measured:.4g}, where they give "
-            f"{self.expected:.4g}; correct its row or delete it"
+            f"{self.expected:.4g}; correct its row or delete it{OR_A_BREAK if self.end else ''}"
         )
 
 
@@ -74,7 +79,8 @@ def find(law: Solution, refit: Callable[[Points], Solution]) -> OddPoint | None:
     if len(data.y) * stats.f.sf(ratio, 1, dof) > UNLIKELY or off < ODD_FROM:
         return None
     sizes = dict(zip(law.form.variables, map(float, np.atleast_1d(at)), strict=True))
-    return OddPoint(sizes, float(data.y[place]), expected)
+    end = data.x.ndim == 1 and at in (data.x[0], data.x[-1])
+    return OddPoint(sizes, float(data.y[place]), expected, bool(end))
 
 
 def _without(data: Points, i: np.intp) -> Points:

@@ -11,7 +11,7 @@ from scalinglab.laws import forms, surface
 from scalinglab.laws.extrapolation.continuation import Continuation, continuation
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
-from scalinglab.laws.fitting.fit import fit, odd_note
+from scalinglab.laws.fitting.fit import fit, odd_run, odd_run_of
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.surface import Surface
@@ -22,6 +22,8 @@ def law_or_surface(
     **rows: Unpack[Rows],
 ) -> Law | Surface:  # fmt: skip
     """A law or surface as it is, or that of a table: a law where x is one column, else a surface.
+
+    Few runs of a table of which one does not follow the others are refused (`fit.odd_run`).
 
     Args:
         given: a `Law`, a `Surface`, or a table of curves.
@@ -35,6 +37,18 @@ def law_or_surface(
                 f"a {type(given).__name__} is not a law: give a Law (laws.fit) or a table of curves"
             )
         return given
+    found = _of_table(given, x, y, form, reduce, **rows)
+    law = found.law if isinstance(found, Surface) else found
+    columns = (law.form.variables, "loss") if isinstance(found, Surface) else ("n_data", None)
+    table = points_from((given,), x, y, columns=columns, reduce=reduce, **_of_one(rows))
+    odd_run(law, table.measured, **dict(zip(law.form.variables, table.names, strict=True)))
+    return found
+
+
+def _of_table(
+    given: Any, x: str | Sequence[str] | None, y: str | None, form: str | Form | None, reduce: str,
+    **rows: Unpack[Rows],
+) -> Law | Surface:  # fmt: skip
     if form is None and isinstance(x, str):
         return fit("auto", given, x=x, y=y, reduce=reduce, **_of_one(rows))
     chosen = forms.get(form or "chinchilla")
@@ -64,7 +78,7 @@ def law_or_continuation(
         policy = kept.pop("nan_policy", "raise")
         table = points_from((given,), x, y, reduce=reduce, **kept)
         found = continuation(table.x, table.y, nan_policy=policy)
-        notes = (*table.notes, *found.points.notes, *odd_note(table, policy))
+        notes = (*table.notes, *found.points.notes, *odd_run_of(table, policy))
         return replace(found, points=replace(found.points, notes=notes))
     law = law_or_surface(given, x, y, form, reduce, **rows)
     if isinstance(law, Surface) or len(law.form.variables) > 1:

@@ -24,7 +24,7 @@ from scalinglab.laws.extrapolation.continuation import Continuation
 from scalinglab.laws.fitting import profile, uncertainty
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
-from scalinglab.laws.fitting.fit import odd_note
+from scalinglab.laws.fitting.fit import odd_run_of
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.planning.fitted import column_names, law_or_continuation
@@ -327,7 +327,7 @@ def still_power_law(
         text = f"yes: exponent {mean:.3f}, changing by {low:+.3f} … {high:+.3f} at most (p = {p:.2g})"
     ends = float(low), float(high), float(start), float(end)
     return Bend(
-        straight, float(change), *ends, p, text, (*table.notes, *used.notes, *odd_note(table, nan_policy))
+        straight, float(change), *ends, p, text, (*table.notes, *used.notes, *odd_run_of(table, nan_policy))
     )
 
 

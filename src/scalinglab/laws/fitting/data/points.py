@@ -12,6 +12,7 @@ from scalinglab.support.numbers_given import real_array
 from scalinglab.support.words import counted
 
 FEWEST_RUNS = 3  # to resample
+MANY = 10  # runs a parameter, from which on they tell their noise and outweigh a wrong one
 
 
 @dataclass(frozen=True)
