@@ -70,7 +70,7 @@ def chinchilla() -> None:
     found = surface.fit(*columns)
     print("Chinchilla, 240 points, Huber δ = 1e-3 on ln L")
     print(f"  objective                 {found.objective:.7e} (known optimum 1.018274e-03)")
-    agree = f"{found.certificate.agree:.0%} of {found.certificate.starts} starts agree"
+    agree = f"{100 * found.certificate.agree:.0f} % of {found.certificate.starts} starts agree"
     print(f"  time                      {seconds:8.3f} s; {agree}")
 
 

@@ -407,7 +407,7 @@ def test_a_model_that_is_used_more_is_planned_smaller_and_trained_longer(surface
     assert used["n_data"] > 2 * alone["n_data"]
     assert used["inference"] == pytest.approx(2 * used["n_params"] * 1e13)
     assert alone["saved"] == pytest.approx(0, abs=1e-9)
-    assert "would cost 0.0% more" in run("plan", "inference", surface, "--loss", "2.5", "--used", "0")
+    assert "would cost 0.0 % more" in run("plan", "inference", surface, "--loss", "2.5", "--used", "0")
 
 
 @pytest.mark.slow
@@ -444,7 +444,7 @@ def test_a_table_with_losses_only_needs_no_y(curves: Path):
     mean, low, high = (
         sl.laws.extrapolate(sl.read("acc.csv"), at=1e6, y="accuracy").notebook_table().iloc[0, 1:4]
     )
-    assert f"test_accuracy {mean:.4g}   95% [{low:.4g}, {high:.4g}]" in run("laws", "fit", *words)
+    assert f"test_accuracy {mean:.4g}   95 % [{low:.4g}, {high:.4g}]" in run("laws", "fit", *words)
     refused = CliRunner().invoke(app, ["laws", "fit", *words, "--form", "power_law"])
     assert isinstance(refused.exception, BadInput)
     assert "would take it beyond 1" in str(refused.exception)

@@ -138,9 +138,9 @@ def parted(ratio: list[float]) -> str:
     ("ratio", "words"),
     [
         ([1.0, 1.05, 0.95], "lazy"),
-        ([1.0, 0.8, 0.95], "lazy, 20% from it at step 10"),
-        ([0.8, 1.0, 0.85, 0.7], "rich, apart by more than 10% from step 100 on"),
-        ([1.3, 1.2], "worse, apart by more than 10% from step 1 on"),
+        ([1.0, 0.8, 0.95], "lazy, 20 % from it at step 10"),
+        ([0.8, 1.0, 0.85, 0.7], "rich, apart by more than 10 % from step 100 on"),
+        ([1.3, 1.2], "worse, apart by more than 10 % from step 1 on"),
     ],
 )
 def test_when_a_run_parts_from_its_kernel(ratio, words):
@@ -204,7 +204,9 @@ def test_the_theorys_own_error_is_that_at_the_end():
         "run", np.array([1.0, 10.0]), solved, solved, 8, None, "time", (), 0.0, {}, (), scatter=0.04,
         redrawn=redrawn,
     )  # fmt: skip
-    assert "draws of 8 examples: 1 at the end ± 4% by the draw, 1.25 times the solved loss" in found.summary()
+    assert (
+        "draws of 8 examples: 1 at the end ± 4 % by the draw, 1.25 times the solved loss" in found.summary()
+    )
 
 
 def test_a_deviation_within_the_scatter_of_draws_is_no_feature_learning():

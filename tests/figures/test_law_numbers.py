@@ -66,7 +66,7 @@ def test_predictions_have_their_intervals_and_residuals_the_errors_of_the_points
     top, below = laws.law(power_law(error=error), level=0.9, predicted=[place]).axes
     assert next(d for d in top.lines if d.get_linestyle() == "--").get_xdata()[-1] == pytest.approx(1.2e6)
     assert [[pytest.approx(0.04), pytest.approx(0.07)]] in bars(top)
-    assert legend(top) == ["power law", "predicted, 90%", "measured"]
+    assert legend(top) == ["power law", "predicted, 90 %", "measured"]
     assert np.array(bars(below)).ravel() == pytest.approx([-12, 8, -4, 6, -6, 14])  # ± 100 error / y
     assert below.get_ylim()[1] == pytest.approx(1.15 * 14)
 
@@ -231,7 +231,7 @@ def test_two_recipes_are_drawn_to_the_loss_at_which_they_are_compared():
     assert (list(gap.get_xdata()), list(gap.get_ydata())) == (pytest.approx([1e20, 4e20]), [2.0, 2.0])
     (bar,) = (c.get_segments()[0] for c in axis.collections if isinstance(c, LineCollection))
     assert bar[:, 0] == pytest.approx([2e20, 9e20])
-    assert "compute of B over A: 4, 90% 2 … 9" in legend(axis)
+    assert "compute of B over A: 4, 90 % 2 … 9" in legend(axis)
 
 
 def test_a_score_is_drawn_against_the_loss_with_its_prediction():

@@ -76,7 +76,7 @@ def test_a_size_is_where_the_law_and_its_interval_reach_the_target():
     found = plan.size_for(LAW, 0.07, level=0.9)
     ends = [inverse(LAW, y) for y in (0.07, 0.07 / 0.9, 0.07 / 1.1)]
     assert (found.value, found.low, found.high) == pytest.approx(ends, rel=2e-3)
-    assert f"(90%: {found.low:.4g} … {found.high:.4g}) for y = 0.07" in found.text
+    assert f"(90 %: {found.low:.4g} … {found.high:.4g}) for y = 0.07" in found.text
     assert f"{found.value / 1e5:.3g} times beyond the largest point" in found.text
     inside = plan.size_for(LAW, float(LAW.predict(5e4)))
     assert inside.value == pytest.approx(5e4, rel=2e-3)
@@ -89,7 +89,7 @@ def test_a_size_is_where_the_law_and_its_interval_reach_the_target():
     never = plan.size_for(LAW, 0.95 * floor)  # but 0.9 times the law does
     assert (never.value, never.high) == (np.inf, np.inf)
     assert never.low == pytest.approx(inverse(LAW, 0.95 / 0.9 * floor), rel=0.02)
-    assert f"within the 95% interval from x = {never.low:.4g} on" in never.text
+    assert f"within the 95 % interval from x = {never.low:.4g} on" in never.text
 
 
 @pytest.mark.usefixtures("tenth")
@@ -115,7 +115,7 @@ def test_a_gain_is_told_with_its_ends_in_percent():
     assert found.value == pytest.approx(after / before)
     assert found.text == (
         f"4 times x = 1e+05 takes y from {before:.4g} to {after:.4g}: {100 * (after / before - 1):+.3g} % "
-        f"(95%: {100 * (found.low - 1):+.3g} … {100 * (found.high - 1):+.3g} %)"
+        f"(95 %: {100 * (found.low - 1):+.3g} … {100 * (found.high - 1):+.3g} %)"
     )
     for wrong in (0.0, 1.0, -2.0):
         with pytest.raises(BadInput, match="must be positive and other than 1"):
@@ -176,9 +176,9 @@ def test_interval_of_few_runs_is_near_students():
 
 def test_a_speedup_is_told_with_where_it_holds():
     made = Speedup(1.5, 1.2, 2.0, 0.9, (1e18, 1e21), None, 99, parallel=True)  # type: ignore[arg-type]
-    assert made.summary() == "A needs 1.2–2 times less compute than B (90%; best estimate 1.5 times)"
+    assert made.summary() == "A needs 1.2–2 times less compute than B (90 %; best estimate 1.5 times)"
     worse = Speedup(0.5, 0.4, 0.8, 0.9, (1e18,), None, 99, parallel=False)  # type: ignore[arg-type]
-    told = "A needs 1.25–2.5 times more compute than B at a compute of 1e+18 (90%; best estimate 2 times)"
+    told = "A needs 1.25–2.5 times more compute than B at a compute of 1e+18 (90 %; best estimate 2 times)"
     assert worse.summary() == told
     for low, high in ((1.0, 2.0), (0.5, 1.0)):
         same = Speedup(1.0, low, high, 0.9, (1e18,), None, 99, parallel=True)  # type: ignore[arg-type]

@@ -63,7 +63,7 @@ def test_sequence_stops_where_nothing_is_worth_its_cost():
     done = pool.sequence(
         "power_law", SIZES, SIZES, [2e5], lambda i: 3 * SIZES[i] ** -0.3, budget=1e9, tolerance=0.2
     )
-    assert "saves 20%" in done.stopped
+    assert "saves 20 %" in done.stopped
     assert len(done.index) < len(SIZES)
 
 

@@ -25,6 +25,7 @@ from scalinglab.explanations import case as cases  # noqa: E402
 from scalinglab.explanations import measured, theory  # noqa: E402
 from scalinglab.explanations.theory import Doubling, Kernel  # noqa: E402
 from scalinglab.store import Store  # noqa: E402
+from scalinglab.support.words import percent  # noqa: E402
 from scalinglab.train import run as train_run  # noqa: E402
 from scalinglab.train.setting import Setting  # noqa: E402
 
@@ -141,12 +142,12 @@ class Explanation:
             f"measured over solved test loss: {ratio.min():.2f} to {ratio.max():.2f}, {ratio[-1]:.2f} at the "
             f"end ({self.measured[-1]:.4g} and {self.theory[-1]:.4g})"
         )
-        lines.append(_REGIME[self.regime].format(f"{self.close:.0%}") + self._parting())
+        lines.append(_REGIME[self.regime].format(percent(self.close)) + self._parting())
         if self.redrawn is not None:
             own = self.redrawn[-1] / self.theory[-1]
             lines.append(
                 f"descent with this kernel on other draws of {self.n_data} examples: {self.redrawn[-1]:.4g} "
-                f"at the end ± {self.scatter:.0%} by the draw, {own:.2f} times "
+                f"at the end ± {percent(self.scatter)} by the draw, {own:.2f} times "
                 "the solved loss (the theory's own error)"
             )
         if "kernel_drift" in self.columns:
@@ -191,13 +192,13 @@ class Explanation:
             return ""
         if self.regime == "lazy":
             farthest = int(np.nanargmax(distance))
-            return f", {abs(ratio[farthest] - 1):.0%} from it at step {self.steps[farthest]:g}"
+            return f", {percent(abs(ratio[farthest] - 1))} from it at step {self.steps[farthest]:g}"
         since = np.flatnonzero(~apart)[-1] + 1 if not apart.all() else 0
-        return f", apart by more than {self.close:.0%} from step {self.steps[since]:g} on"
+        return f", apart by more than {percent(self.close)} from step {self.steps[since]:g} on"
 
     def _never(self) -> str:
         return (
-            f" ({self.never_learnt:.0%} of the loss is noise to this kernel)"
+            f" ({percent(self.never_learnt)} of the loss is noise to this kernel)"
             if self.never_learnt > 0.01
             else ""
         )

@@ -23,6 +23,7 @@ from scalinglab.figures.style import (
     points,
 )
 from scalinglab.support.deprecation import renamed_arguments
+from scalinglab.support.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +88,7 @@ def law(
     for more in unlike:
         points(top, more.x, more.y, more.error, color=INK, zorder=3)
     if predicted:
-        top.plot([], [], "*", color=MUTED, markersize=9, label=f"predicted, {level:.0%}")
+        top.plot([], [], "*", color=MUTED, markersize=9, label=f"predicted, {percent(level)}")
     if data.y.min() > 0:
         loglog(top, "", y, title)
     else:

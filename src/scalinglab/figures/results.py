@@ -21,6 +21,7 @@ from scalinglab.figures.style import (
     points,
     through_middle,
 )
+from scalinglab.support.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +109,7 @@ def extrapolation(axes: Axes, found: Extrapolation, *, x: str = "x", y: str = "y
     order = np.argsort(found.at)
     spread = np.array([found.mean - found.low, found.high - found.mean])[:, order]
     points(axes, found.at[order], found.mean[order], spread, color=PALETTE[0],
-           label=f"predicted, {100 * found.level:.0f} %")  # fmt: skip
+           label=f"predicted, {percent(found.level)}")  # fmt: skip
     loglog(axes, x, y)
     axes.legend(frameon=False)
 
@@ -131,7 +132,7 @@ def two_stage(
         loss, value = np.ravel(both.loss.predict(at)), np.ravel(both.predict(at))
         spread = np.abs(np.array([np.ravel(end) for end in both.interval(at, level)]) - value)
         points(axes, loss, value, spread, color=PALETTE[1], fmt="*", markersize=9, zorder=4,
-               label=f"predicted, {level:.0%}")  # fmt: skip
+               label=f"predicted, {percent(level)}")  # fmt: skip
     axes.set(xlabel=x, ylabel=y)
     axes.legend(frameon=False)
 
@@ -151,7 +152,8 @@ def speedup(axes: Axes, found: Speedup, *, x: str = "compute", y: str = "loss") 
             )  # the continuation beyond the runs has no entry of its own
             axes.plot(grid[part], found.predict(grid[part], recipe), style, color=color, label=name)
         points(axes, compute[own], found.law.points.y[own], color=color, zorder=3)
-    label = f"compute of B over A: {found.factor:.3g}, {found.level:.0%} {found.low:.3g} … {found.high:.3g}"
+    interval = f"{percent(found.level)} {found.low:.3g} … {found.high:.3g}"
+    label = f"compute of B over A: {found.factor:.3g}, {interval}"
     axes.plot([place, ends[1]], [loss, loss], color=INK, linewidth=1.2)
     points(axes, ends[1], loss, xerr=[[ends[1] - ends[0]], [ends[2] - ends[1]]], color=INK, fmt="|",
            capsize=3, markersize=9, zorder=4, label=label)  # fmt: skip

@@ -22,6 +22,7 @@ from scalinglab.laws.fitting.law import Interval, Law
 from scalinglab.laws.fitting.uncertainty import leverage
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.support.notebook import Shown
+from scalinglab.support.words import percent
 
 EXPONENTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
 FEWEST = 3  # points a curve
@@ -118,7 +119,10 @@ class Speedup(Shown):
             best = f"best estimate {1 / self.factor:.3g} times"
         else:
             text = f"no significant difference: {self.low:.3g}–{self.high:.3g} times less compute than B"
-        lines = [f"{text}{where} ({self.level:.0%}; {best})", *(f"note: {note}" for note in self.notes)]
+        lines = [
+            f"{text}{where} ({percent(self.level)}; {best})",
+            *(f"note: {note}" for note in self.notes),
+        ]
         return "\n".join(lines)
 
 

@@ -12,6 +12,15 @@ def counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
+def percent(share: float) -> str:
+    """A share in whole percent.
+
+    >>> percent(0.95)
+    '95 %'
+    """
+    return f"{100 * share:.0f} %"
+
+
 def two_digits(value: float) -> str:
     """A number to two digits, a large one without a power of ten.
 

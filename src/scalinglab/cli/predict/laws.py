@@ -13,6 +13,7 @@ from scalinglab.cli.shared.option_sets import Surface as SurfaceTable
 from scalinglab.cli.shared.output import grid
 from scalinglab.cli.shared.tables import Asked, beliefs, finish, limits, pairing, say
 from scalinglab.errors import BadInput
+from scalinglab.support.words import percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +87,7 @@ def fit(
             for row in frame.itertuples(index=False):
                 far = f"   {row.beyond:.3g} times the largest size" if row.beyond > 1 else ""
                 at_size = f"  at {x} = {row[0]:<10.4g} {y} {row.value:.4g}"
-                table.say(f"{at_size}   {level:.0%} [{row.low:.4g}, {row.high:.4g}]{far}")
+                table.say(f"{at_size}   {percent(level)} [{row.low:.4g}, {row.high:.4g}]{far}")
             frame.insert(0, "form", law.form.name)
             rows.append(frame.rename(columns={"value": y}))
     document: dict[str, Any] = {

@@ -11,6 +11,7 @@ from scalinglab.cli.shared import options as option
 from scalinglab.cli.shared.option_sets import Drawing, Table, takes
 from scalinglab.cli.shared.output import grid
 from scalinglab.errors import BadInput, nearest
+from scalinglab.support.words import percent
 
 if TYPE_CHECKING:
     from scalinglab.laws.downstream import TwoStage
@@ -87,7 +88,7 @@ def downstream(
     for row in rows.to_dict("records"):
         where = ", ".join(f"{name} = {row[name]:.4g}" for name in names)
         values = f"{asked.y} {row[asked.y]:.4g}, {score} {row[score]:.4g}"
-        table.say(f"  at {where}: {values}   {level:.0%} [{row['low']:.4g}, {row['high']:.4g}]")
+        table.say(f"  at {where}: {values}   {percent(level)} [{row['low']:.4g}, {row['high']:.4g}]")
     document: dict[str, Any] = {
         "loss": both.loss.to_dict(), "score": both.score.to_dict(), "level": level,
         "predictions": rows.to_dict("records"), "notes": asked.notes(found.notes),

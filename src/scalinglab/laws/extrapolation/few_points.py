@@ -20,6 +20,7 @@ from scalinglab.laws.fitting.fit import AUTO, FEWEST_FOR_AN_OFFSET, fit_points
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.form_error import FormError, Quantities
 from scalinglab.laws.forms import registry
+from scalinglab.support.words import percent
 
 MOST_SCATTER = 0.05  # of ln y; larger scatter at few sizes may be a bend that the form lacks
 WIDEST = 100.0  # ratio of an interval's ends beyond which it is no answer
@@ -44,9 +45,9 @@ def law_of(data: Points) -> Law:
     repeated = data.sizes < len(data.y) or data.error is not None
     if law.residual_std > MOST_SCATTER and not repeated:
         raise NotDetermined(
-            f"the {data.sizes} sizes scatter by {law.residual_std:.0%} around E + A x^-c: from so few, noise "
-            "and a bend look the same; repeat sizes with other seeds, measure 8 sizes or more, or assume a "
-            "form (laws.fit, --form)"
+            f"the {data.sizes} sizes scatter by {percent(law.residual_std)} around E + A x^-c: from so few, "
+            "noise and a bend look the same; repeat sizes with other seeds, measure 8 sizes or more, or "
+            "assume a form (laws.fit, --form)"
         )
     return law
 

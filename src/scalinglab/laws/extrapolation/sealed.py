@@ -19,6 +19,7 @@ import numpy as np
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation.stacking import Extrapolation
 from scalinglab.support.whole_files import write_text_whole
+from scalinglab.support.words import percent
 
 FORMAT = 1
 
@@ -109,9 +110,9 @@ class Tally:
 
     def summary(self) -> str:
         """The tally in a line."""
-        level = np.mean([score.level for score in self.scores])
+        level = float(np.mean([score.level for score in self.scores]))
         return (
-            f"{len(self.scores)} scored: intervals of {level:.0%} hold {self.calibration:.0%}, "
+            f"{len(self.scores)} scored: intervals of {percent(level)} hold {percent(self.calibration)}, "
             f"half-width {self.sharpness:.3g} of ln y (median), error {self.rmsle:.3g}"
         )
 

@@ -17,6 +17,7 @@ from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.statistics import lack_of_fit, level_quantile, robust_scale
 from scalinglab.laws.forms.base import Form
 from scalinglab.support.deprecation import renamed_attribute, renamed_fields
+from scalinglab.support.words import percent
 
 LEAST_VARIANCE = 1e-18  # of residuals of ln y: below it the last digits of a fit decide, not the data
 
@@ -56,7 +57,7 @@ class Certificate:
     def summary(self) -> str:
         """One line: the share of starts that reached this optimum and the condition number."""
         line = (
-            f"{self.agree:.0%} of {self.starts} starts agree on this optimum; condition number of the "
+            f"{percent(self.agree)} of {self.starts} starts agree on this optimum; condition number of the "
             f"parameters {self.condition:.2g}"
         )
         lost = "" if self.condition <= 1e6 else " (above 1e6: some are NOT determined)"

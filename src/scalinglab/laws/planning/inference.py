@@ -49,7 +49,8 @@ class InferenceOptimal:
             f"loss {self.loss:.4g} and {self.used:.3g} examples or tokens of inference: {self.n_params:.3g} "
             f"parameters on {self.n_data:.3g} examples or tokens, "
             f"{self.training + self.inference:.3g} FLOPs in all; "
-            f"the compute-optimal model ({n:.3g} on {d:.3g}) would cost {max(self.saved, 0.0):.1%} more"
+            f"the compute-optimal model ({n:.3g} on {d:.3g}) would cost "
+            f"{100 * max(self.saved, 0.0):.1f} % more"
         )
 
 

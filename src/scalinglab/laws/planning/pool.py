@@ -32,6 +32,7 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.planning.next_runs import inverse_information, rows_of
+from scalinglab.support.words import percent
 
 SHARE = 0.25  # of the budget that is left, spent between two refits
 PILOT_SHARE = 0.5  # of the budget, at most, before the first fit
@@ -187,7 +188,7 @@ def sequence(
             )
             places = found.index if len(found.index) else free[np.argsort(costs[free])[:1]]
         if not len(places):
-            stopped = f"no affordable experiment saves {tolerance:.0%} of the error in the target"
+            stopped = f"no affordable experiment saves {percent(tolerance)} of the error in the target"
             break
         done.add(places, measure(places))
     return SequenceResult(np.array(done.index), done.values, budget - done.left, laws, stopped)

@@ -34,6 +34,7 @@ from scalinglab.laws.planning.next_runs import NextRuns, next_runs
 from scalinglab.laws.planning.sensitivity import Sensitivity, sensitivity
 from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice, noise
 from scalinglab.support.deprecation import renamed_arguments, renamed_names, warn_renamed
+from scalinglab.support.words import percent
 
 __all__ = [
     "Answer", "Approaches", "Bend", "NextRuns", "NoiseAdvice", "ParabolaBias", "Sensitivity", "approaches",
@@ -123,7 +124,8 @@ def size_for(
         first = min(_crossing(near, sharp.low, target), value)
         first = first if first > grid[0] else 0.0  # nothing was looked at below
         last = max(_crossing(near, sharp.high, target), value) if np.isfinite(last) else last
-        text = f"{size} = {value:.4g} ({level:.0%}: {first:.4g} … {_bound(last)}) for {measured} = {target:g}"
+        interval = f"{percent(level)}: {first:.4g} … {_bound(last)}"
+        text = f"{size} = {value:.4g} ({interval}) for {measured} = {target:g}"
         if value > high:
             text += f"; {value / high:.3g} times beyond the largest point"
     else:
@@ -133,7 +135,7 @@ def size_for(
             f"{size} = {grid[-1]:.3g}"
         )
         if np.isfinite(first):
-            text += f"; within the {level:.0%} interval from {size} = {first:.4g} on"
+            text += f"; within the {percent(level)} interval from {size} = {first:.4g} on"
     return Answer(float(value), low=float(first), high=float(last), text=text, **_behind(law))
 
 
@@ -191,7 +193,7 @@ def gain_from(
     value = after / before
     text = (
         f"{factor:g} times {x or 'x'} = {start:.4g} takes {y or 'y'} from {before:.4g} to {after:.4g}: "
-        f"{100 * (value - 1):+.3g} % ({level:.0%}: {100 * (low - 1):+.3g} … {100 * (high - 1):+.3g} %)"
+        f"{100 * (value - 1):+.3g} % ({percent(level)}: {100 * (low - 1):+.3g} … {100 * (high - 1):+.3g} %)"
     )
     return Answer(value, low=low, high=high, text=text, **_behind(law))
 
