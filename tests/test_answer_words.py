@@ -1,6 +1,6 @@
 """Sentences of the answers, on results put in by hand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scalinglab.answers import curve, words
+from scalinglab.answers import curve, surface, words
 from scalinglab.errors import BadInput
+from scalinglab.laws import optimum
+from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.planning.questions import Bend, still_power_law
 
 
@@ -146,3 +148,101 @@ def test_the_bend_of_the_answer_is_that_of_its_command():
     x = np.repeat(np.geomspace(500, 16000, 6), 3)
     y = (0.03 + 5 * x**-0.5) * np.exp(0.04 * np.random.default_rng(0).standard_normal(18))
     assert curve._bend(x, y) == still_power_law(pd.DataFrame({"n_data": x, "test_error": y}))
+
+
+SPENT = np.array([1e18, 1e20])
+
+
+@pytest.mark.parametrize(
+    ("compute", "far"), [(1e18, False), (0.9e15, True), (1.1e15, False), (0.9e23, False), (1.1e23, True)]
+)
+def test_a_compute_far_from_the_runs_is_refused(compute: float, far: bool):
+    """A hundredfold range reaches a thousand times beyond its ends."""
+    said = optimum.too_far([1e19, compute], SPENT)
+    assert bool(said) == far
+    assert not far or f"runs of 1e+18 to 1e+20 FLOPs do not determine the best model at {compute:.3g}" in said
+    assert not optimum.too_far(1e22, SPENT[1:]), "a hundred times, whatever the range"
+
+
+def best(compute: float) -> optimum.Optimal:
+    one, size = optimum.Interval(np.array([1e9]), np.array([2e9])), np.array([1.5e9])
+    total = np.array([compute])
+    return optimum.Optimal(
+        total, size, size, size, one, one, one, size, 0.95, beyond=total / 1e20, below=1e18 / total
+    )
+
+
+@pytest.mark.parametrize(
+    ("compute", "said"),
+    [
+        (1e21, "10 times the largest run"),
+        (1e17, "10 times less than the smallest run"),
+        (1e19, "FLOPs: 1.5B"),
+    ],
+)
+def test_an_optimum_says_how_far_it_is_from_the_runs(compute: float, said: str):
+    assert said in surface._optimal(best(compute), 0, "tokens")
+    assert ("less than the smallest compute measured" in best(compute).summary()) == (compute < 1e18)
+
+
+@pytest.mark.parametrize(
+    ("noise", "p", "said"),
+    [
+        (1e-13, np.nan, "Yes: a sum of two power laws passes through every run."),
+        (
+            0.01,
+            0.5,
+            "Yes: a sum of two power laws follows the runs within 1.2 % (standard deviation), and no",
+        ),
+        (
+            0.01,
+            0.03,
+            "Probably: a sum of two power laws follows the runs within 1.2 % (standard deviation), but",
+        ),
+        (0.01, 0.001, "Not quite: residuals of 1.2 % bend with size (p = 0.001)"),
+        (
+            0.01,
+            np.nan,
+            "Cannot tell: the runs scatter by 1.2 % around a sum of two power laws; 16 runs do not",
+        ),
+        (
+            0.2,
+            0.5,
+            "Cannot tell: the runs scatter by 24 % around a sum of two power laws, and differ by no more",
+        ),
+    ],
+)
+def test_whether_a_surface_holds_in_words(noise: float, p: float, said: str):
+    """The scatter is the standard deviation with 16 - 5 degrees of freedom: 1.2 for residuals of ± 1."""
+    y = np.exp(np.linspace(0, 1, 16))
+    points = SimpleNamespace(y=y, blocked=False)
+    fitted: Any = SimpleNamespace(
+        law=SimpleNamespace(residuals=noise * np.tile([1, -1], 8), dof=11, points=points), bend_pvalue=p,
+        parameters={"alpha": 0.3, "beta": 0.3},
+        parameter_intervals=lambda: {"alpha": (0.2, 0.4), "beta": (0.2, 0.4)},
+    )  # fmt: skip
+    assert surface._follows(fitted).startswith(said)
+
+
+@pytest.mark.parametrize(("checkpoints", "rises"), [(1, True), (8, False)])
+def test_checkpoints_of_one_run_do_not_count_as_runs_that_rise(checkpoints: int, rises: bool):
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e6, 1e9, 8), np.geomspace(1e8, 1e10, 8)))
+    noise = np.exp(0.02 * np.random.default_rng(0).standard_normal(64))
+    points = SimpleNamespace(
+        x=np.array([n, d]), y=n**-0.1 * d**0.008 * noise, runs=np.arange(64) // checkpoints
+    )
+    assert optimum.rises_with(SimpleNamespace(points=points), 1) == rises
+    assert not optimum.rises_with(SimpleNamespace(points=points), 0)
+
+
+@pytest.mark.parametrize("size", [np.nan, 0.0, -1.0])
+def test_points_without_a_positive_size_or_a_finite_loss_are_left_out_and_counted(size: float):
+    sizes = np.array([[1e6, 1e7, 1e8, 1e9], [1e9, size, 1e9, 1e9]])
+    table = Table(sizes, np.array([4.0, 3.5, np.nan, 2.5]), None, np.array(list("abcd")))
+    kept, said = words.finite(table, "loss")
+    assert kept.y.tolist() == [4.0, 2.5]
+    assert said == " Left out: 1 point without a positive size. Left out: 1 run without a finite loss."
+    one, said = words.finite(replace(table, x=sizes[0], y=np.array([4.0, 3.5, np.inf, 2.5])), "loss")
+    assert one.x.tolist() == [1e6, 1e7, 1e9]
+    assert said == " Left out: 1 run without a finite loss."
+    assert words.finite(one, "loss") == (one, "")

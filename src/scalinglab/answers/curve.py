@@ -20,6 +20,7 @@ from scalinglab.laws.planning import questions
 from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.support.words import count, counted
 
+NEEDS_BOTH = "A compute-optimal model needs runs in which n_params and n_data vary, each on its own."
 UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
 
 
@@ -79,13 +80,7 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
         usable = "" if lost or (table.y > 0).all() or (table.y < 0).all() else " --drop-bad"
         command = f"scalinglab laws fit {asked}{usable}"
         said.append(Statement(topic, f"Not determined: {sentence(reason)}", command))
-    missing = "n_params" if x != "n_params" else "n_data"
-    varies = missing in curves.frame and curves.frame[missing].nunique() > 1
-    said.append(Statement(
-        "compute-optimal",
-        f"A compute-optimal model needs runs in which {missing} varies, {'on its own' if varies else 'too'}.",
-        "scalinglab plan optimal --help",
-    ))  # fmt: skip
+    said.append(Statement("compute-optimal", NEEDS_BOTH, "scalinglab plan optimal --help"))
     return Answers(
         tuple(said), x, y, law, extrapolation=further, next_runs=planned, notes=notes,
         undetermined=undetermined,

@@ -8,14 +8,15 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.answers.result import Answers, Statement
-from scalinglab.answers.words import FURTHER, finite, in_units, next_sentence
+from scalinglab.answers.words import FURTHER, finite, in_units, next_sentence, sentence
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Table, points_of
 from scalinglab.laws.fitting.fit import odd_run
-from scalinglab.laws.optimum import WIDE, Optimal
+from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.optimum import WIDE, Optimal, rises_with, too_far
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
@@ -26,6 +27,7 @@ from scalinglab.support.words import count, counted, two_digits
 EXPONENTS = ("alpha", "beta")  # of parameters and data
 FEWEST_OF_A_CURVE = 3  # sizes, from which on an exponent has an interval
 GROW_TOGETHER = 0.99  # rank correlation of parameters and data that makes their runs one curve
+EXACT = 1e-9  # standard deviation of ln y, below which a table has no noise
 MOST_SCATTER = 0.3  # of the spread of ln y, beyond which the form is not seen to hold
 
 
@@ -35,7 +37,8 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
     n, d = table.x
     unit = curves.data_unit
     spent = FLOPS_PER_PARAM_EXAMPLE * n * d
-    target = float(compute) if compute is not None else FURTHER * float(spent.max())
+    far = "" if compute is None else too_far(compute, spent)
+    target = float(compute) if compute is not None and not far else FURTHER * float(spent.max())
     asked = f"--y {shlex.quote(y)}"
     report, chosen = f"scalinglab report {place}", f"{place} {asked}{' --drop-bad' if lost else ''}"
     more = f"scalinglab laws surface {chosen}"
@@ -62,15 +65,16 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
     try:
         optimal = fitted.compute_optimal([float(spent.max()), FURTHER * float(spent.max()), target])
         said.append(Statement("ten times", _ten_times(optimal, y), f"{more} --compute {target:.3g}"))
+        refused = f"Not determined: {sentence(far)} " if far else ""
         said.append(Statement(
-            "compute-optimal", _optimal(optimal, 2, unit),
+            "compute-optimal", f"{refused}{_optimal(optimal, 2, unit)}",
             f"scalinglab plan optimal {chosen} --compute {target:.3g}",
         ))  # fmt: skip
         runs, text = next_sentence(
             lambda: questions.next_runs(fitted, budget=float(spent.max()), compute=target), unit
         )
     except NotDetermined as reason:
-        text = "Add runs first, as the sentence above says."
+        text = "Next run not determined: see the sentence above."
         said.append(Statement("compute-optimal", f"Not determined: {in_units(reason, unit)}", more))
     budget = f"--budget {spent.max():.2g} --compute {target:.3g}"
     said.append(Statement("next run", text, f"scalinglab plan next {chosen} {budget}"))
@@ -126,7 +130,7 @@ def _exponents(fitted: Surface, y: str, unit: str) -> str:
     if lost:
         how = (
             f"with {lost[0]} it rises"
-            if _rises_with(fitted, [*sizes.values()].index(lost[0]))
+            if rises_with(fitted.law, [*sizes.values()].index(lost[0]))
             else (f"how it falls with {lost[0]}, or whether, these runs do not determine")
         )
         return f"{text}; {how}."
@@ -140,51 +144,45 @@ def _exponents(fitted: Surface, y: str, unit: str) -> str:
     return f"{text}, towards a floor of {floor}."
 
 
-def _rises_with(fitted: Surface, variable: int) -> bool:
-    """Whether the loss rises with one variable where the other is held: slopes of a plane in logarithms."""
-    data = fitted.law.points
-    design = np.column_stack([np.ones(len(data.y)), *np.log(data.x[:2])])
-    slopes, rest, _, _ = np.linalg.lstsq(design, np.log(data.y), rcond=None)
-    covariance = np.linalg.inv(design.T @ design) * float(rest[0]) / max(len(data.y) - 3, 1)
-    return bool(slopes[1 + variable] > 3 * np.sqrt(covariance[1 + variable, 1 + variable]))
+def _scatter(law: Law) -> float:
+    """The standard deviation of ln y around the surface, runs that do not follow it included."""
+    return float(np.sqrt(np.sum(law.residuals**2) / max(law.dof, 1)))
 
 
 def _follows(fitted: Surface) -> str:
-    scatter = 100 * fitted.law.residual_std
+    std = _scatter(fitted.law)
+    scatter = f"{100 * std:.2g} %"
+    within = f"follows the runs within {scatter} (standard deviation)"
     p = fitted.bend_pvalue
     spread = float(np.std(np.log(fitted.law.points.y)))
-    if fitted.law.residual_std > MOST_SCATTER * spread:
+    if std < EXACT:
+        return "Yes: a sum of two power laws passes through every run."
+    if std > MOST_SCATTER * spread:
         return (
-            f"Cannot tell: the runs scatter by {scatter:.2g} % around a sum of two power laws, and differ by "
+            f"Cannot tell: the runs scatter by {scatter} around a sum of two power laws, and differ by "
             f"no more than {100 * spread:.2g} % among each other."
         )
     if np.isnan(p):
         together = fitted.law.points.blocked
         few = "checkpoints of one run move together, and" if together else f"{len(fitted.law.points.y)} runs"
         return (
-            f"Cannot tell: the runs scatter by {scatter:.2g} % around a sum of two power laws; {few} do not "
+            f"Cannot tell: the runs scatter by {scatter} around a sum of two power laws; {few} do not "
             "show whether it bends."
         )
     if p < BENT:
         return (
-            f"Not quite: residuals of {scatter:.2g} % bend with size (p = {p:.1g}), which a sum of two power "
+            f"Not quite: residuals of {scatter} bend with size (p = {p:.1g}), which a sum of two power "
             "laws does not: intervals of loss and sizes below allow for it, those of the exponents do not."
         )
     ends = fitted.parameter_intervals()
     if any(high - low > fitted.parameters[name] for name, (low, high) in ends.items() if name in EXPONENTS):
         return (
-            f"Cannot tell: a sum of two power laws follows the runs within {scatter:.2g} %, but they leave "
-            "its exponents too uncertain to show a bend."
+            f"Cannot tell: a sum of two power laws {within}, but they leave its exponents too uncertain to "
+            "show a bend."
         )
     if p < 0.05:
-        return (
-            f"Probably: a sum of two power laws follows the runs within {scatter:.2g} %, but a bend is not "
-            f"excluded (p = {p:.2g})."
-        )
-    return (
-        f"Yes: a sum of two power laws follows the runs within {scatter:.2g} %, and no bend is seen "
-        f"(p = {p:.2g})."
-    )
+        return f"Probably: a sum of two power laws {within}, but a bend is not excluded (p = {p:.2g})."
+    return f"Yes: a sum of two power laws {within}, and no bend is seen (p = {p:.2g})."
 
 
 def _ten_times(best: Optimal, y: str) -> str:
@@ -203,6 +201,8 @@ def _optimal(best: Optimal, i: int, unit: str) -> str:
     )
     beyond = best.beyond[i]
     far = f", {beyond:.3g} times the largest run" if beyond > 1 else ""
+    if best.below[i] > 1:
+        far = f", {best.below[i]:.3g} times less than the smallest run"
     start = f"For {best.compute[i]:.3g} FLOPs{far}: "
     if n_high / n_low > WIDE:
         return f"{start}{count(n_low)} to {count(n_high)} parameters; these runs do not say more."

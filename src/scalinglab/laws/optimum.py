@@ -9,13 +9,15 @@ for other surfaces the minimum along the line N D = C/k is searched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting.solution import Interval
+from scalinglab.laws.extrapolation.few_points import MOST_AHEAD
+from scalinglab.laws.fitting.solution import Interval, Solution
 from scalinglab.laws.forms.base import Form
 from scalinglab.support.notebook import Shown
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REACH = 60.0  # of ln n_params on both sides: no optimum lies farther out
+NEAR = 100.0  # times the largest run: answered whatever the range of the runs
 # intervals of a larger ratio are shown without a value: a size √10 off costs 1.6 times the compute, with the
 # exponents of Chinchilla's runs
 WIDE = 10.0
@@ -40,6 +43,7 @@ class Optimal(Shown):
         level: of the intervals.
         method: "profile" or "bootstrap"; empty without intervals.
         beyond: `compute` over the largest compute of the runs behind the surface.
+        below: the smallest compute of these runs over `compute`.
         caution: what the form is seen to miss, for which intervals allow; empty where nothing is.
     """
 
@@ -55,6 +59,7 @@ class Optimal(Shown):
     method: str = ""
     beyond: Any = np.nan
     caution: str = ""
+    below: Any = np.nan
 
     @property
     def tokens_per_param(self) -> Any:
@@ -69,7 +74,11 @@ class Optimal(Shown):
         for name in ("n_params", "n_data", "loss"):
             low, high = getattr(self, f"{name}_interval")
             columns |= {name: getattr(self, name), f"{name}_low": low, f"{name}_high": high}
-        columns |= {"data_per_param": self.tokens_per_param, "times_beyond": self.beyond}
+        columns |= {
+            "data_per_param": self.tokens_per_param,
+            "times_beyond": self.beyond,
+            "times_below": self.below,
+        }
         rows = np.atleast_1d(self.compute).size
         return pd.DataFrame({n: np.broadcast_to(np.atleast_1d(v), rows) for n, v in columns.items()})
 
@@ -100,9 +109,61 @@ class Optimal(Shown):
             if row["times_beyond"] > 1:
                 far = f"{row['times_beyond']:.3g} times the largest compute measured"
                 lines.append(f"{'':>10}{far}, if the exponents stay the same")
+            if row["times_below"] > 1:
+                far = f"{row['times_below']:.3g} times less than the smallest compute measured"
+                lines.append(f"{'':>10}{far}")
         if caution and self.caution and np.max(self.beyond) > 1:
             lines.append(f"note: {self.caution}")
         return "\n".join(lines)
+
+
+def too_far(compute: Any, spent: np.ndarray) -> str:
+    """Why runs of these computes say nothing of another one; empty where they do.
+
+    They do as far, in ln compute, as `MOST_AHEAD` times their range, and always up to `NEAR` times beyond.
+    """
+    smallest, largest = float(spent.min()), float(spent.max())
+    reach = (1 + 1e-9) * max((largest / smallest) ** MOST_AHEAD, NEAR)  # the report draws up to `NEAR`
+    far = [c for c in np.ravel(compute) if not smallest / reach <= c <= largest * reach]
+    if not far:
+        return ""
+    return (
+        f"runs of {smallest:.2g} to {largest:.2g} FLOPs do not determine the best model at {far[0]:.3g} "
+        f"FLOPs: ask for a compute within a factor of about {reach:.1g} of theirs, or add runs nearer to it"
+    )
+
+
+def why_no_optimum(law: Solution, lost: Sequence[str]) -> str:
+    """Why runs that leave these exponents open have no best use of compute, and what to do."""
+    for i, size in enumerate(law.form.variables[:2]):
+        if rises_with(law, i):
+            return (
+                f"the loss rises with {size}, so no use of compute is the best, and more runs do not change "
+                f"that: look for the cause in the runs of most {size} (data that were repeated, a learning "
+                "rate that is too high, a size in another unit)"
+            )
+    runs = len(np.unique(law.points.runs))
+    return (
+        f"these {runs} runs do not determine {' and '.join(lost)} of {law.form.equation}, so no "
+        "compute-optimal model follows from them: add runs at more sizes, over a wider range of "
+        f"{' and '.join(law.form.variables)}"
+    )
+
+
+def rises_with(law: Solution, variable: int) -> bool:
+    """Whether y rises with one variable where the other is held: slopes of a plane in logarithms.
+
+    Runs count, not their checkpoints, which move together.
+    """
+    x, y, runs = law.points.x[:2], law.points.y, len(np.unique(law.points.runs))
+    if (y <= 0).any():
+        return False
+    design = np.column_stack([np.ones(len(y)), *np.log(x)])
+    slopes, rest, _, _ = np.linalg.lstsq(design, np.log(y), rcond=None)
+    if not rest.size:  # sizes on one line
+        return False
+    covariance = np.linalg.inv(design.T @ design) * float(rest[0]) / max(runs - 3, 1)
+    return bool(slopes[1 + variable] > 3 * np.sqrt(covariance[1 + variable, 1 + variable]))
 
 
 def _ratio(low: float, high: float) -> float:

@@ -36,7 +36,7 @@ from scalinglab.laws.form_error import FormError, Quantities
 from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
-from scalinglab.laws.optimum import REACH, Optimal, best_split
+from scalinglab.laws.optimum import REACH, Optimal, best_split, too_far, why_no_optimum
 from scalinglab.laws.surface_bend import bend_pvalue, caution
 from scalinglab.support.deprecation import renamed_arguments, renamed_names
 from scalinglab.support.notebook import Shown
@@ -147,6 +147,14 @@ class Surface(Shown):
 
     def parameter_intervals(self, level: float = 0.95) -> dict[str, Interval]:
         """The interval of every free parameter; an infinite end is not determined by the runs."""
+        found = self._intervals.get(level) or self._parameter_intervals(level)
+        return dict(self._intervals.setdefault(level, found))
+
+    @cached_property
+    def _intervals(self) -> dict[float, dict[str, Interval]]:
+        return {}
+
+    def _parameter_intervals(self, level: float) -> dict[str, Interval]:
         if self.method == "profile":
             ends = uncertainty.parameter_profile(self.profiled, level)
         else:
@@ -188,7 +196,8 @@ class Surface(Shown):
             assume_form: leave out of the intervals what the form may miss.
 
         Raises:
-            NotDetermined: the runs do not fix an exponent, or a 95 % interval of the optimum is open.
+            NotDetermined: the runs do not fix an exponent, or a 95 % interval of the optimum is open, or a
+                compute is too far from those of the runs; not without intervals.
         """
         positive(compute=compute, flops_per_param_example=flops_per_param_example)
         total = np.asarray(compute, float)
@@ -202,7 +211,10 @@ class Surface(Shown):
             )
         nearby = best_split(self.law.form, self.law.values[None], flat / flops_per_param_example * 1.01)[0]
         low = high = np.full_like(best, np.nan)
+        spent = flops_per_param_example * self.law.points.x[0] * self.law.points.x[1]
         if intervals:
+            if far := too_far(flat, spent):
+                raise NotDetermined(far)
             self._require_exponents()
             low, high = self._optimum_ends(flat / flops_per_param_example, level)
         if intervals and not assume_form:
@@ -211,12 +223,10 @@ class Surface(Shown):
         exponent = _like(total, np.log(nearby[0] / best[0]) / np.log(1.01))
         ends = [Interval(shaped[3 + i], shaped[6 + i]) for i in range(3)]
         n_params, n_data, loss = shaped[:3]
-        beyond = _like(
-            total, flat / np.max(flops_per_param_example * self.law.points.x[0] * self.law.points.x[1])
-        )
         return Optimal(
             _like(total, flat), n_params, n_data, loss, ends[0], ends[1], ends[2], exponent, level,
-            self.method if intervals else "", beyond, caution(self.bend_pvalue) if intervals else "",
+            self.method if intervals else "", _like(total, flat / spent.max()),
+            caution(self.bend_pvalue) if intervals else "", _like(total, spent.min() / flat),
         )  # fmt: skip
 
     def allocation_exponent(self, level: float = 0.95) -> tuple[float, Interval]:
@@ -251,12 +261,7 @@ class Surface(Shown):
         """Refuse an optimum that rests on an exponent that the runs leave open."""
         exponents = [p.name for p in self.law.form.parameters if np.isfinite(p.high) and not p.log]
         if lost := [name for name in exponents if name in self.undetermined]:
-            count = len(np.unique(self.law.points.runs))
-            raise NotDetermined(
-                f"these {count} runs do not determine {' and '.join(lost)} of {self.law.form.equation}, so "
-                "no compute-optimal model follows from them: add runs at more sizes, over a wider range of "
-                f"{' and '.join(self.law.form.variables)}"
-            )
+            raise NotDetermined(why_no_optimum(self.law, lost))
 
     def _optimum_ends(self, product: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
         """The ends, each (3, computes), of n_params, n_data and loss at the optimum."""
