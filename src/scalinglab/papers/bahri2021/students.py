@@ -181,20 +181,28 @@ def _alone(sizes: np.ndarray, losses: np.ndarray, alpha: Exponent) -> str:
 def draw_law(
     axis: Any, sizes: np.ndarray, losses: np.ndarray, alpha: Exponent | None, color: Any, label: str
 ) -> None:
-    """Means of the logarithm with their errors, and the law on its range where there is one.
+    """Means of the logarithm with their errors, and the law on its range where there is one."""
+    logs = np.log(losses)
+    centre, error = np.exp(logs.mean(0)), logs.std(0, ddof=1) / np.sqrt(len(logs))
+    draw_points(axis, sizes, centre, centre * error, alpha, color, label)
+
+
+def draw_points(
+    axis: Any, sizes: np.ndarray, centre: np.ndarray, error: np.ndarray, alpha: Exponent | None, color: Any,
+    label: str,
+) -> None:  # fmt: skip
+    """Points with their errors, and the law on its range where there is one.
 
     Points outside the range are hollow. A law that no range follows is dashed.
     """
-    logs = np.log(losses)
-    centre, error = np.exp(logs.mean(0)), logs.std(0, ddof=1) / np.sqrt(len(logs))
     counts = np.zeros(len(sizes), bool)
     if alpha is not None:
-        counts[alpha.chosen] = True
-        dense = np.geomspace(sizes[alpha.first], sizes[alpha.last], 60)
+        counts = np.isin(sizes, alpha.sizes[alpha.chosen])
+        dense = np.geomspace(alpha.sizes[alpha.first], alpha.sizes[alpha.last], 60)
         axis.plot(dense, alpha.law(dense), color=color, lw=1.2, ls="-" if alpha.follows else "--")
     for some, look in ((counts, {"color": color}), (~counts, style.hollow(color))):
         if some.any():
-            style.points(axis, sizes[some], centre[some], (centre * error)[some], label=label, **look)
+            style.points(axis, sizes[some], centre[some], error[some], label=label, **look)
             label = ""  # once
 
 
@@ -333,8 +341,8 @@ def _bounded(s: Scale, n: int, hidden: int, seed: int, steps: int) -> dict[str, 
     seen, tests = data.train_x[data.order(seed)[:n]], data.test_x[data.test_rows(seed)]
     teacher = random_teacher(PLANE, width=s.teacher, seed=seed)
     distance, nearest = KDTree(seen).query(tests)
-    way = np.linspace(0, 1, 9)[:, None, None]
-    between = (tests + way * (seen[nearest] - tests)).reshape(-1, PLANE).astype(np.float32)
+    along = np.linspace(0, 1, 9)[:, None, None]
+    between = (tests + along * (seen[nearest] - tests)).reshape(-1, PLANE).astype(np.float32)
 
     def reading(model: Any) -> dict[str, float]:
         def outputs(x: np.ndarray) -> np.ndarray:

@@ -1,23 +1,26 @@
 """Fig. 1 top-left and bottom-right: variance-limited networks, exponent 1 in D and in width (section 2.1).
 
-*Data.* A small network (about 1,000 parameters) is trained by full-batch gradient descent from one
+*Data.* A small network (P parameters, 369 to 2,516) is trained by full-batch gradient descent from one
 initialisation on D examples and on all N examples of its training set. Over draws of D examples without
 replacement
 
     E L(D) − L(N) = c · (1/D − 1/N) + …,
 
 so that the exponent 1 is one in the size D_eff = 1/(1/D − 1/N). It is fitted to sizes above the number of
-parameters: the claim is for D ≫ P. One draw of a permutation gives N/D blocks of
-D examples without overlap. Their mean leaves out the term of order D^(−1/2), which sums to zero over a
-partition and would need thousands of independent draws to average away. n counts permutations, each with an
-initialisation of its own. Losses are compared after several training times of the same networks.
+parameters: the claim is for D ≫ P. One draw of a permutation gives N/D blocks of D examples without overlap.
+Their mean leaves out the term of order D^(−1/2), which sums to zero over a partition and would need thousands
+of independent draws to average away. n counts permutations, each with an initialisation of its own. Losses
+are compared after several training times of the same networks.
 
 *Width.* Two hidden layers in NTK parameterization, 100 examples, full-batch gradient descent. From the test
 loss of each initialisation that of its linearisation is subtracted, trained by the same steps:
 
     f_{t+1}(x) = f_t(x) − η Σ_i Θ(x, x_i) ∂L/∂f_t(x_i),
 
-with Θ the tangent kernel of the network as it was drawn.
+with Θ the tangent kernel of the network as it was drawn. The claim is for width ≫ D.
+
+Both claims are judged on all sizes above the other one by the rule of `exponents`, and on those `FAR` times
+above it. In the figures points outside the range of the exponent are hollow.
 """
 
 from __future__ import annotations
@@ -36,12 +39,15 @@ from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.papers import trained
 from scalinglab.papers.bahri2021 import exponents
-from scalinglab.papers.bahri2021.exponents import difference_row
+from scalinglab.papers.bahri2021.exponents import Exponent, difference_row
+from scalinglab.papers.bahri2021.students import draw_points
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row, mean
 
 if TYPE_CHECKING:
     from scalinglab.train import Setting
+
+FAR = 2  # sizes of that many times the parameters, or the examples, are far above them
 
 # --- data --------------------------------------------------------------------------------------------
 
@@ -106,7 +112,6 @@ IMAGES = (
 )  # fmt: skip
 SQUARED = tuple(replace(task, loss="mse", draws=0) for task in IMAGES)
 STUDENTS = Task("teacher_student", loss="mse", hidden=16)
-ABOVE = 2  # sizes of that many times the parameters
 DATA_SCALES = {
     "smoke": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 5, (40,), 0.5),
     "laptop": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 20, (40,), 0.5),
@@ -121,38 +126,53 @@ DATA_SCALES = {
 def fig1_top_left(scale: str) -> Reproduction:
     """Excess loss of under-parameterized networks against D."""
     s = _of(DATA_SCALES, scale)
-    figure, axes = style.panels(1, len(s.times), size=(5.4, 4.2))
+    tables = {task: excess_table(task, s) for task in _selected(s.tasks)}
+    losses = list(dict.fromkeys(task.loss for task in tables))
+    figure, axes = style.panels(len(losses), len(s.times), size=(5.2, 4.6))
+    rows = []
+    for loss, line in zip(losses, axes):
+        of_loss = {task: table for task, table in tables.items() if task.loss == loss}
+        for axis, steps in zip(line, s.times):
+            title = f"variance-limited in data, {loss.replace('_', '-')}, {steps} steps"
+            style.loglog(axis, "D/(1 − D/N)", "L(D) − L(N)", title)
+            for (task, table), color in zip(of_loss.items(), style.PALETTE):
+                rows += _data_rows(axis, color, task, table, s, steps)
+            _finish(axis)
+    curves = Curves(pd.concat(tables.values(), ignore_index=True), settings=["task"], source="train")
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def _selected(tasks: Sequence[Task]) -> list[Task]:
+    """Those named by ``--only`` whose data, or runs, are on this machine."""
     only = set(trained.kept().only)
-    tasks = [
-        task for task in s.tasks
+    found = [
+        task for task in tasks
         if (not only or {task.name, task.dataset} & only)
         and (task.dataset == "teacher_student" or trained.usable(task.dataset))
     ]  # fmt: skip
-    if not tasks:
-        raise BadInput(f"none of {', '.join(task.name for task in s.tasks)} is asked for and on this machine")
-    tables = {task.name: excess_table(task, s) for task in tasks}
-    rows = []
-    for axis, steps in zip(axes[0], s.times):
-        title = f"variance-limited in data: slope −1 after {steps} steps"
-        style.loglog(axis, "D/(1 − D/N)", "L(D) − L(N)", title)
-        for (name, table), color in zip(tables.items(), style.PALETTE):
-            sizes, excess = data_excess(table, s.population, steps)
-            data, n_params = np.unique(table["n_data"]), table["n_params"].iloc[0]
-            under = data > n_params  # D below P is another regime
-            alpha = exponents.of_differences(sizes[under], excess[:, under])
-            draw(axis, sizes, excess, color, f"{name}: {alpha or 'lost in noise'}", alpha is not None)
-            note = f"N = {s.population}, P = {n_params:.0f}, {_rose(table, steps)}"
-            told = f"{name}, {steps} steps" if len(s.times) > 1 else name
-            rows.append(difference_row(f"{told}: α_D, D > P", alpha, len(excess), note, paper=1.0))
-            far = data >= ABOVE * n_params
-            if 3 <= far.sum() < under.sum():
-                found = exponents.of_differences(sizes[far], excess[:, far])
-                words = f"{told}: α_D, D ≥ {ABOVE} P"
-                rows.append(difference_row(words, found, len(excess), "the claim is for D ≫ P", paper=1.0))
-            rows.append(_second_order(told, "D", sizes[under], excess[:, under]))
-        style.legend(axis, fontsize=7)
-    curves = Curves(pd.concat(tables.values(), ignore_index=True), settings=["task"], source="train")
-    return Reproduction(curves, figure, tuple(rows))
+    if not found:
+        raise BadInput(
+            f"none of {', '.join(task.name for task in tasks)} is named by --only and on this machine"
+        )
+    return found
+
+
+def _data_rows(
+    axis: Any, color: Any, task: Task, table: pd.DataFrame, s: DataScale, steps: int
+) -> list[Row]:  # fmt: skip
+    """The exponents of one task after these steps; draws them."""
+    sizes, excess = data_excess(table, s.population, steps)
+    n_data, n_params = np.unique(table["n_data"]), table["n_params"].iloc[0]
+    above = n_data > n_params  # D below P is another regime
+    alpha = exponents.of_differences(sizes[above], excess[:, above])
+    draw(axis, sizes, excess, alpha, color, task.name)
+    name = f"{task.name}, {steps} steps" if len(s.times) > 1 else task.name
+    note = f"N = {s.population}, P = {n_params:.0f}, {_rose(table, steps)}"
+    return [
+        difference_row(f"{name}: α_D, D > P", alpha, len(excess), note, paper=1.0),
+        *_far_above(f"{name}: α_D, D ≥ {FAR} P", sizes[above], excess[:, above], (n_data / n_params)[above]),
+        _second_order(name, "D", sizes[above], excess[:, above]),
+    ]
 
 
 def excess_table(task: Task, s: DataScale) -> pd.DataFrame:
@@ -179,8 +199,8 @@ def excess_table(task: Task, s: DataScale) -> pd.DataFrame:
 
 def data_excess(table: pd.DataFrame, population: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Sizes D_eff (n,), and excess test losses (permutations, n) after these steps."""
-    own = table[table["step"] == steps]
-    wide = own.pivot_table(index="seed", columns="n_data", values="excess_loss").dropna()
+    at_step = table[table["step"] == steps]
+    wide = at_step.pivot_table(index="seed", columns="n_data", values="excess_loss").dropna()
     return 1 / (1 / wide.columns.to_numpy(float) - 1 / population), wide.to_numpy()
 
 
@@ -204,15 +224,31 @@ def _second_order(name: str, size: str, sizes: np.ndarray, excess: np.ndarray) -
     )  # fmt: skip
 
 
-def draw(axis: Any, sizes: np.ndarray, values: np.ndarray, color: Any, label: str, line: bool = True) -> None:
-    """Means with their errors, and a line of slope −1 through the larger half of the sizes."""
+def _far_above(quantity: str, sizes: np.ndarray, excess: np.ndarray, ratios: np.ndarray) -> list[Row]:
+    """The exponent of sizes whose ratio to the other one is `FAR` or more: of some, but three at least."""
+    far = ratios >= FAR
+    if not 3 <= far.sum() < len(far):
+        return []
+    found = exponents.of_differences(sizes[far], excess[:, far])
+    return [difference_row(quantity, found, len(excess), "the claim is for sizes far above", paper=1.0)]
+
+
+def draw(
+    axis: Any, sizes: np.ndarray, values: np.ndarray, alpha: Exponent | None, color: Any, name: str
+) -> None:  # fmt: skip
+    """Means of differences with their errors, and the law on its range; means below zero are not shown."""
     centre, error = values.mean(0), values.std(0, ddof=1) / np.sqrt(len(values))
     shown = centre > 0
-    style.points(axis, sizes[shown], centre[shown], error[shown], color=color, label=label)
-    if line:
-        late = np.flatnonzero(shown)[-(len(sizes) // 2) :]
-        level = np.average(np.log(centre[late] * sizes[late]), weights=(centre[late] / error[late]) ** 2)
-        axis.plot(sizes, np.exp(level) / sizes, color=color, lw=1.2, ls="--")
+    label = f"{name}: {alpha or 'lost in noise'}"
+    draw_points(axis, sizes[shown], centre[shown], error[shown], alpha, color, label)
+
+
+def _finish(axis: Any) -> None:
+    """A line of slope −1 above the points, and the legend."""
+    box = axis.dataLim
+    ends = np.array([box.x0, box.x1])
+    axis.plot(ends, box.y1 * ends[0] / ends, color=style.INK, lw=1, ls=":", label="slope −1")
+    style.legend_below(axis)
 
 
 # --- width -------------------------------------------------------------------------------------------
@@ -250,7 +286,6 @@ class WidthScale:
 
 HALF_OCTAVES = tuple(int(64 * 2 ** (k / 2)) for k in range(16))  # 64 … 11,585
 KINDS = (("relu", "cross_entropy"), ("erf", "cross_entropy"), ("relu", "mse"), ("erf", "mse"))
-LARGE = 5  # widths of that many times the examples are far above them
 SMALL_RATES = {"relu": 0.03, "erf": 0.1}
 WIDTH_SCALES = {
     "smoke": WidthScale("digits", 1, (32, 64, 128), 5, (("erf", "mse"),), 10, 10, (20,)),
@@ -268,39 +303,36 @@ WIDTH_SCALES = {
 def fig1_bottom_right(scale: str) -> Reproduction:
     """Loss of wide networks less that of their linearisation, against width."""
     s = _of(WIDTH_SCALES, scale)
-    figure, axes = style.panels(1, len(s.times), size=(4.8, 4.2))
+    figure, axes = style.panels(1, len(s.times), size=(5.2, 4.8))
     rows: list[Row] = []
     table = width_table(s)
     for axis, steps in zip(axes[0], s.times):
-        title = f"variance-limited in width: slope −1 after {steps} steps"
+        title = f"variance-limited in width, {steps} steps"
         style.loglog(axis, "width w", "|L(w) − L of its linearisation|", title)
         for (activation, loss), color in zip(s.kinds, style.PALETTE):
-            name = f"{s.dataset}, {activation}, {loss.replace('_', '-')}"
-            widths, excess = width_excess(table, activation, loss, steps)
-            sign = float(np.sign(excess.mean()))
-            alpha = exponents.of_differences(widths, sign * excess)
-            label = f"{name}: {alpha or 'lost in noise'}"
-            draw(axis, widths, sign * excess, color, label, alpha is not None)
-            name += f", {steps} steps" if len(s.times) > 1 else ""
-            note = f"{s.n_data} examples, {steps} steps of {s.learning_rates[activation]:g}, "
-            note += f"the network lies {'above' if sign > 0 else 'below'}"
-            rows.append(difference_row(f"{name}: α_W", alpha, len(excess), note, paper=1.0))
-            if alpha is not None:
-                rows += _beyond(name, s, widths, sign * excess)
-        style.headroom(axis)
-        style.legend(axis, loc="upper right")
+            rows += _width_rows(axis, color, table, s, activation, loss, steps)
+        _finish(axis)
     curves = Curves(table, settings=["activation", "objective"], source="train")
     return Reproduction(curves, figure, tuple(rows))
 
 
-def _beyond(name: str, s: WidthScale, widths: np.ndarray, excess: np.ndarray) -> list[Row]:
-    """Whether the coefficient of 1/width is one, and the exponent of widths that are large against D."""
-    rows = [_second_order(name, "width", widths, excess)]
-    large = widths >= LARGE * s.n_data
-    if 3 <= large.sum() < len(widths):
-        found = exponents.of_differences(widths[large], excess[:, large])
-        quantity, words = f"{name}: α_W, w ≥ {LARGE} D", "the claim is for width ≫ D"
-        rows.append(difference_row(quantity, found, len(excess), words, paper=1.0))
+def _width_rows(
+    axis: Any, color: Any, table: pd.DataFrame, s: WidthScale, activation: str, loss: str, steps: int
+) -> list[Row]:
+    """The exponents of one kind of network after these steps; draws them."""
+    kind = f"{s.dataset}, {activation}, {loss.replace('_', '-')}"
+    widths, signed = width_excess(table, activation, loss, steps)
+    sign = float(np.sign(signed.mean()))
+    excess = sign * signed
+    alpha = exponents.of_differences(widths, excess)
+    draw(axis, widths, excess, alpha, color, kind)
+    name = f"{kind}, {steps} steps" if len(s.times) > 1 else kind
+    note = f"{s.n_data} examples, {steps} steps of {s.learning_rates[activation]:g}, "
+    note += f"the network lies {'above' if sign > 0 else 'below'}"
+    rows = [difference_row(f"{name}: α_W", alpha, len(excess), note, paper=1.0)]
+    if alpha is not None:
+        rows.append(_second_order(name, "width", widths, excess))
+        rows += _far_above(f"{name}: α_W, w ≥ {FAR} D", widths, excess, widths / s.n_data)
     return rows
 
 
@@ -321,7 +353,7 @@ def width_table(s: WidthScale) -> pd.DataFrame:
     found = _measured(settings, "variance-limited in width", losses_beside, beside="its linearisation")
     options = found["model_options"].map(json.loads)
     table = found[["run", "dataset", "seed", "step", "test_loss", "linearized_test_loss"]].assign(
-        width=options.map(lambda own: own["hidden"]), activation=options.map(lambda own: own["activation"]),
+        width=options.map(lambda one: one["hidden"]), activation=options.map(lambda one: one["activation"]),
         objective=found["loss"], excess_loss=found["test_loss"] - found["linearized_test_loss"],
     )  # fmt: skip
     return table.sort_values(["activation", "objective", "width", "seed"], ignore_index=True)
@@ -335,8 +367,8 @@ def width_excess(
     Initialisations that were trained at every width count.
     """
     kind = (table["activation"] == activation) & (table["objective"] == loss)
-    own = table[kind & (table["step"] == steps)]
-    wide = own.pivot_table(index="seed", columns="width", values="excess_loss").dropna()
+    of_kind = table[kind & (table["step"] == steps)]
+    wide = of_kind.pivot_table(index="seed", columns="width", values="excess_loss").dropna()
     return wide.columns.to_numpy(float), wide.to_numpy()
 
 
@@ -392,7 +424,7 @@ def _over_training_sets(axis: Any, s: Averaged) -> tuple[list[Row], pd.DataFrame
         rows.append(Row(name, ratio.value, ratio.stderr, ratio.n, expected=1.0, note=note))
     alpha = exponents.of_differences(sizes, excess)
     rows.append(difference_row("α_D", alpha, s.draws, "13 parameters, erf, mse", paper=1.0))
-    draw(axis, sizes, excess, style.PALETTE[0], f"13 parameters: {alpha or 'lost in noise'}", False)
+    draw(axis, sizes, excess, alpha, style.PALETTE[0], "13 parameters")
     axis.plot(sizes, coefficient / sizes, color=style.INK, lw=1, ls=":", label="second derivatives")
     return rows, pd.DataFrame({"task": "data", "n_data": sizes, "excess_loss": excess.mean(0)})
 
@@ -406,7 +438,7 @@ def _over_initializations(
     excess = np.stack([averages.width_excess(task, activation, width, s.pairs) for width in s.widths], 1)
     above = float(np.sign(excess.mean())) * excess
     alpha = exponents.of_differences(widths, above)
-    draw(axis, widths, above, color, f"{activation}: {alpha or 'lost in noise'}", alpha is not None)
+    draw(axis, widths, above, alpha, color, activation)
     note = f"4 examples, {task.steps} steps, mse; less the loss of the infinitely wide network by its kernel"
     rows = [
         difference_row(f"{activation}: α_W", alpha, s.pairs, note, paper=1.0),
@@ -419,17 +451,17 @@ def _measured(
     settings: Sequence[Mapping[str, Any]],
     experiment: str,
     losses: Callable[[Sequence[Setting]], Iterator[list[dict[str, float]]]],
-    **what: Any,
+    **measurement: Any,
 ) -> pd.DataFrame:
-    """The rows that `losses` gives for these settings; `what` is measured belongs to a row's identity."""
+    """The rows that `losses` gives for these settings; `measurement` belongs to their identity."""
     from scalinglab.support.progress import track
     from scalinglab.train import Setting
 
     def measure(left: Sequence[Mapping[str, Any]]) -> Iterator[list[dict[str, float]]]:
-        plain = [{name: own for name, own in one.items() if name not in what} for one in left]
+        plain = [{name: value for name, value in one.items() if name not in measurement} for one in left]
         return track(losses([Setting.from_dict(one) for one in plain]), experiment, total=len(left))
 
-    whole = [{**Setting.from_dict(one).identity(), **what} for one in settings]
+    whole = [{**Setting.from_dict(one).identity(), **measurement} for one in settings]
     return trained.measured(whole, experiment, measure).frame
 
 
