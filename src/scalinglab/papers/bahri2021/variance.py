@@ -247,7 +247,7 @@ def _finish(axis: Any) -> None:
     """A line of slope −1 above the points, and the legend."""
     box = axis.dataLim
     ends = np.array([box.x0, box.x1])
-    axis.plot(ends, box.y1 * ends[0] / ends, color=style.INK, lw=1, ls=":", label="slope −1")
+    axis.plot(ends, 2 * box.y1 * ends[0] / ends, color=style.INK, lw=1, ls=":", label="slope −1")
     style.legend_below(axis)
 
 
