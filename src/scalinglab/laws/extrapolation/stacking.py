@@ -181,10 +181,18 @@ def extrapolate(
     if is_rising := rising.is_complement(sizes_given, measured):
         measured = 1 - measured
     usable = points.check(sizes_given, measured, nan_policy=nan_policy)
+    found = _continued(usable, targets, level)
+    notes = (*table.notes, *usable.notes, *found.notes, *odd_run_of(table, nan_policy))
+    found = replace(found, points=usable, notes=notes, largest=float(usable.x.max()))
+    return _complement(found) if is_rising else found
+
+
+def _continued(usable: points.Points, at: np.ndarray, level: float) -> Extrapolation:
+    """The points continued to `at`: few sizes by one law, others by forecasts and backtests."""
     _refuse_decades(x=usable.x, y=usable.y)
     x_unit, y_unit = _unit(usable.x), _unit(usable.y)
     scaled = replace(usable, x=usable.x / x_unit, y=usable.y / y_unit)
-    targets = targets / x_unit
+    targets = at / x_unit
     sizes, values = scaled.means()
     if sizes.size < FEWEST_POINTS:
         found = _from_one_law(scaled, targets, level)
@@ -198,10 +206,7 @@ def extrapolate(
         if targets.max() > sizes[-1]:
             require_continuable(sizes, values)
         found = _extrapolate(np.log(sizes), values, targets, level)
-    notes = (*table.notes, *usable.notes, *found.notes, *odd_run_of(table, nan_policy))
-    found = _in_units(found, x_unit, y_unit)
-    found = replace(found, points=usable, notes=notes, largest=float(usable.x.max()))
-    return _complement(found) if is_rising else found
+    return _in_units(found, x_unit, y_unit)
 
 
 DECADES = 100  # between the smallest and the largest value

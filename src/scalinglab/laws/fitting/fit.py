@@ -98,16 +98,7 @@ def fit(
         }  # fmt: skip
         form, table, chosen = _automatically(table, given)
         notes = (*chosen, *notes)
-    if loss not in ("huber", "squared"):
-        raise BadInput(f"loss={loss!r} must be 'huber' or 'squared'")
-    if space not in ("log", "raw"):
-        raise BadInput(f"space={space!r} must be 'log' or 'raw'")
-    if delta is not None and not delta > 0:
-        raise BadInput(f"delta={delta!r} must be positive")
-    if starts < 1:
-        raise BadInput(f"starts={starts} must be at least 1")
-    if noise is not None and not noise > 0:
-        raise BadInput(f"noise={noise!r} must be positive: the standard deviation of one residual")
+    _check_options(loss, space, delta, starts, noise)
     found = forms.get(form).tying(tie or {}).bounded(bounds or {}).with_priors(priors or {})
     usable = points.check(
         table.x, table.y, names=found.variables, zeros=found.zeros, error=table.error, weights=weights,
@@ -118,6 +109,19 @@ def fit(
     law = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
     names = dict(zip(law.form.variables, table.names, strict=False))  # arrays have none
     return replace(law, points=replace(usable, notes=(*usable.notes, *_odd_note(law, table.measured, names))))
+
+
+def _check_options(loss: str, space: str, delta: float | None, starts: int, noise: float | None) -> None:
+    if loss not in ("huber", "squared"):
+        raise BadInput(f"loss={loss!r} must be 'huber' or 'squared'")
+    if space not in ("log", "raw"):
+        raise BadInput(f"space={space!r} must be 'log' or 'raw'")
+    if delta is not None and not delta > 0:
+        raise BadInput(f"delta={delta!r} must be positive")
+    if starts < 1:
+        raise BadInput(f"starts={starts} must be at least 1")
+    if noise is not None and not noise > 0:
+        raise BadInput(f"noise={noise!r} must be positive: the standard deviation of one residual")
 
 
 def odd_point(law: Law) -> OddPoint | None:

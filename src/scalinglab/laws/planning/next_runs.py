@@ -181,14 +181,9 @@ def next_runs(
     fitted = law_or_surface(given, x, y, named, reduce, **rows)
     law = fitted.law if isinstance(fitted, Surface) else fitted
     names = law.form.variables
-    if law.dof < 1:
-        raise BadInput(
-            f"{len(law.points.y)} points for {len(law.form.parameters)} parameters leave no noise to plan "
-            "with: measure one more point, or take a form with fewer parameters"
-        )
+    _require_plannable(law)
     if not budget > 0:
         raise BadInput(f"budget={budget!r} must be a positive cost")
-    _refuse_bent(law)
     target = _target(fitted, law.form, at, compute, flops_per_param_example)
     price, unit = (cost, "of that cost") if cost else price_of(names, flops_per_param_example)
     grid = np.asarray(candidates, float)
@@ -197,11 +192,10 @@ def next_runs(
     grid, prices = affordable(grid.reshape(-1, len(names)), price, budget, unit)
     slopes, inverse, noise = _unknown(fitted, law, np.vstack([grid, target]))
     g, slopes = slopes[-1], slopes[:-1]
-    plans = [
+    thrifty, thorough = (
         _greedy(inverse, slopes, prices, g, noise, budget, most, seeds, per_cost)
         for per_cost in (True, False)
-    ]
-    thrifty, thorough = plans
+    )
     chosen, variances = thorough if thorough[1][-1] < NARROWER**2 * thrifty[1][-1] else thrifty
     order = list(dict.fromkeys(chosen))
     times = np.array([chosen.count(i) for i in order], int)
@@ -283,8 +277,16 @@ def _counts_form_error(fitted: Law | Surface) -> TypeGuard[Surface]:
     return isinstance(fitted, Surface) and fitted.law.form.variables == NAMES and fitted.form_error.shows
 
 
-def _refuse_bent(law: Law) -> None:
-    """Refuse a curve that does not follow the form: what a run would tell of its parameters is no guide."""
+def _require_plannable(law: Law) -> None:
+    """Refuse points that leave no noise, and a curve that does not follow the form.
+
+    What a run would tell of the parameters of another form is no guide.
+    """
+    if law.dof < 1:
+        raise BadInput(
+            f"{len(law.points.y)} points for {len(law.form.parameters)} parameters leave no noise to plan "
+            "with: measure one more point, or take a form with fewer parameters"
+        )
     if len(law.form.variables) == 1 and law.log and law.diagnosis.bent is not None:
         raise NotDetermined(
             f"the points bend away from {law.form.equation} near x = {law.diagnosis.break_at:.3g}, and runs "

@@ -94,8 +94,8 @@ def size_for(
     points.positive(target=target)
     low, high = law.points.x.min(), law.points.x.max()
     # a continuation begins at the points
-    start = low / 10 if isinstance(law, Law) else low
-    grid = np.geomspace(start, high * farthest, 400)
+    looked = (low / 10 if isinstance(law, Law) else low), high * farthest
+    grid = np.geomspace(*looked, 400)
     curve = np.asarray(law.predict(grid))
     if curve[-1] > curve[0]:
         raise BadInput(
@@ -103,40 +103,46 @@ def size_for(
             f"not bring it down to {measured} = {target:g}"
         )
     value = _crossing(grid, curve, target)
-    coarse = np.geomspace(start, high * farthest, 60)
-    ends = law.interval(coarse, level)
-    first, last = _crossing(coarse, ends.low, target), _crossing(coarse, ends.high, target)
+    first, last = _interval_of_size(law, target, value, level, looked)
+    wanted, start, end = f"{measured} = {target:g}", f"{size} = {grid[0]:.3g}", f"{size} = {grid[-1]:.3g}"
     if value <= grid[0]:
-        text = (
-            f"any {size}, according to this form: {measured} = {target:g} lies above {curve[0]:.4g} at "
-            f"{size} = {grid[0]:.3g}"
-        )
-        return Answer(0.0, low=0.0, high=float(max(last, grid[0])), text=text, **_behind(law))
-    if np.isfinite(value):
-        # sharpen the ends where the coarse grid left them
-        near = np.geomspace(
-            max(min(first, value) / 1.6, start), min(max(last, value) * 1.6, high * farthest), 40
-        )
-        sharp = (
-            law.interval(near, level) if np.isfinite(last) else law.interval(near[near <= value * 2], level)
-        )
-        near = near[: len(np.ravel(sharp.low))]
-        first = min(_crossing(near, sharp.low, target), value)
-        first = first if first > grid[0] else 0.0  # nothing was looked at below
-        last = max(_crossing(near, sharp.high, target), value) if np.isfinite(last) else last
-        interval = f"{percent(level)}: {first:.4g} … {_bound(last)}"
-        text = f"{size} = {value:.4g} ({interval}) for {measured} = {target:g}"
+        value = 0.0
+        text = f"any {size}, according to this form: {wanted} lies above {curve[0]:.4g} at {start}"
+    elif np.isfinite(value):
+        text = f"{size} = {value:.4g} ({percent(level)}: {first:.4g} … {_bound(last)}) for {wanted}"
         if value > high:
             text += f"; {value / high:.3g} times beyond the largest point"
     else:
-        floor = float(curve[-1])
-        text = (
-            f"never, according to this form: {measured} = {target:g} lies below {floor:.4g} at "
-            f"{size} = {grid[-1]:.3g}"
-        )
+        text = f"never, according to this form: {wanted} lies below {curve[-1]:.4g} at {end}"
         if np.isfinite(first):
             text += f"; within the {percent(level)} interval from {size} = {first:.4g} on"
     return Answer(float(value), low=float(first), high=float(last), text=text, **_behind(law))
+
+
+def _interval_of_size(
+    law: Law | Continuation, target: float, value: float, level: float, looked: tuple[float, float]
+) -> tuple[float, float]:
+    """The ends of the sizes at which the target lies within the law's interval.
+
+    Args:
+        value: the size at which the law itself reaches the target; infinite if it does not.
+        looked: the smallest and the largest size to look at.
+    """
+    start, end = looked
+    coarse = np.geomspace(start, end, 60)
+    ends = law.interval(coarse, level)
+    first, last = _crossing(coarse, ends.low, target), _crossing(coarse, ends.high, target)
+    if value <= start:
+        return 0.0, max(last, start)
+    if not np.isfinite(value):
+        return first, last
+    # sharpen the ends where the coarse grid left them
+    near = np.geomspace(max(min(first, value) / 1.6, start), min(max(last, value) * 1.6, end), 40)
+    sharp = law.interval(near, level) if np.isfinite(last) else law.interval(near[near <= value * 2], level)
+    near = near[: len(np.ravel(sharp.low))]
+    first = min(_crossing(near, sharp.low, target), value)
+    first = first if first > start else 0.0  # nothing was looked at below
+    return first, max(_crossing(near, sharp.high, target), value) if np.isfinite(last) else last
 
 
 def _bound(value: float) -> str:
@@ -298,7 +304,12 @@ def still_power_law(
         )
     if used.sizes < 4:
         raise BadInput(f"{used.sizes} sizes cannot show a bend: give four or more")
-    u, v = np.log(used.x), np.log(used.y)
+    notes = (*table.notes, *used.notes, *odd_run_of(table, nan_policy))
+    return _bend(np.log(used.x), np.log(used.y), level, matters, notes)
+
+
+def _bend(u: np.ndarray, v: np.ndarray, level: float, matters: float, notes: tuple[str, ...]) -> Bend:
+    """The test of a parabola in the logarithms u of sizes and v of what was measured."""
     centre = (u.min() + u.max()) / 2
     span = np.ptp(u)
     design = np.vander((u - centre) / span, 3)
@@ -328,9 +339,7 @@ def still_power_law(
         straight = True
         text = f"yes: exponent {mean:.3f}, changing by {low:+.3f} … {high:+.3f} at most (p = {p:.2g})"
     ends = float(low), float(high), float(start), float(end)
-    return Bend(
-        straight, float(change), *ends, p, text, (*table.notes, *used.notes, *odd_run_of(table, nan_policy))
-    )
+    return Bend(straight, float(change), *ends, p, text, notes)
 
 
 __getattr__ = renamed_names(__name__, {"needed": "size_for", "doubling": "gain_from"})
