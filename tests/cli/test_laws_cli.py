@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import scalinglab as sl
 from scalinglab.cli import app
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from tests.warm import run_scalinglab
 
 
@@ -345,6 +345,22 @@ def test_a_missing_loss_is_refused_or_dropped_and_counted(surface: Path, command
             run(*words, *more)
     assert "1 of 48 points dropped: y is missing" in json.loads(run(*words, "--drop-bad", "--json"))["notes"]
     assert "1 of 48 points dropped" in run(*words, "--drop-bad")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "laws surface {} --no-figure --compute 1e22", "plan optimal {} --compute 1e22",
+        "plan approaches {} --compute 1e22", "plan inference {} --loss 2.5 --used 1e12",
+        "plan next {} --budget 1e21 --compute 1e23",
+    ],
+)  # fmt: skip
+def test_few_runs_of_which_one_does_not_follow_the_others_have_no_optimum(surface: Path, command: str):
+    table = pd.read_csv(surface)
+    table.loc[20, "loss"] *= 1.5
+    table.to_csv("odd.csv", index=False)
+    with pytest.raises(NotDetermined, match="does not follow the others"):
+        run(*command.format("odd.csv").split())
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,7 @@ def surface(
     from scalinglab.laws import forms
     from scalinglab.laws import surface as surfaces
     from scalinglab.laws.fitting.data.points import positive
+    from scalinglab.laws.fitting.fit import odd_run
 
     budgets = None if compute is None else grid(compute)
     positive(compute=budgets if budgets is not None else 1)
@@ -222,6 +223,7 @@ def surface(
     }  # fmt: skip
     best = fitted.notebook_table()
     if budgets is not None:
+        odd_run(fitted.law, asked.y, **columns)  # refuses what answer refuses
         optimal = fitted.compute_optimal(budgets, flops_per_param_example=table.flops_per_param_example)
         table.say("\n" + optimal.summary(caution=False))
         best = optimal.table()

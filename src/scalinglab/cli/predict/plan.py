@@ -30,9 +30,11 @@ def optimal(
     scalinglab plan optimal runs.csv --compute 1e21,1e23
     """
     from scalinglab.laws import surface
+    from scalinglab.laws.fitting.fit import odd_run
 
     asked = table.ask_surface()
     fitted = surface.fit(asked.frame, **asked.points)
+    odd_run(fitted.law, asked.y, n_params=table.n_params, n_data=table.n_data)  # refuses what answer refuses
     budgets = grid(compute)
     best = fitted.compute_optimal(budgets, flops_per_param_example=table.flops_per_param_example)
     _say(table, best.summary(), fitted.law.points.notes)
@@ -57,10 +59,12 @@ def inference(
     import pandas as pd
 
     from scalinglab.laws import surface
+    from scalinglab.laws.fitting.fit import odd_run
     from scalinglab.laws.planning.inference import inference_optimal
 
     asked = table.ask_surface()
     fitted = surface.fit(asked.frame, **asked.points)
+    odd_run(fitted.law, asked.y, n_params=table.n_params, n_data=table.n_data)
     cost = {"flops_per_param_example": table.flops_per_param_example}
     plans = [inference_optimal(fitted, loss, amount, **cost) for amount in grid(used)]
     _say(table, "\n".join(plan.summary() for plan in plans), fitted.law.points.notes)

@@ -26,6 +26,7 @@ from scalinglab.laws import surface
 from scalinglab.laws.fitting import uncertainty
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, points_from
+from scalinglab.laws.fitting.fit import odd_run
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
@@ -120,6 +121,8 @@ def compare(
     )
     nan_policy = rows.get("nan_policy", "raise")
     fitted = surface.fit(*table.x, table.y, runs=table.runs, nan_policy=nan_policy, seed=seed)
+    if table.names:
+        odd_run(fitted.law, table.measured, **dict(zip(NAMES, table.names, strict=True)))
     known = fitted.law.points
     n, spent = known.x[0], flops_per_param_example * known.x[0] * known.x[1]
     slices = np.asarray(budgets, float) if budgets is not None else default_budgets(spent)
