@@ -49,6 +49,29 @@ def test_a_law_of_one_size_is_refused_where_points_differ_in_the_other():
     assert len(sl.laws.fit("power_law", line, x="n_data", y="loss").points.y) == 2
 
 
+def test_every_use_of_an_optimum_is_refused_where_an_exponent_is_open():
+    n, d = (v.ravel() for v in np.meshgrid([1e8, 2e8, 4e8], [2e9, 4e9, 8e9], indexing="ij"))
+    y = measured(n, d, 0, noise=0.02)
+    fitted = surface.fit(n, d, y)
+    assert "alpha" in fitted.undetermined
+    for ask in (
+        lambda: fitted.compute_optimal(COMPUTE, intervals=False),
+        lambda: sl.laws.plan.sensitivity(n, d, y, compute=COMPUTE),
+        lambda: sl.laws.plan.next_runs(fitted, budget=1e20, compute=COMPUTE),
+    ):
+        with pytest.raises(NotDetermined, match="9 runs do not determine alpha"):
+            ask()
+    assert "compute-optimal" not in [line.get_label() for line in fitted.plot().lines]
+
+
+def test_what_rises_with_compute_is_no_surface():
+    n, d = design(4, 4)
+    with pytest.raises(BadInput, match=r"loss rises with compute, from 0\.3.*1 - accuracy or best score"):
+        surface.fit(n, d, 1 / measured(n, d, 0))
+    with pytest.raises(BadInput, match="reward rises with compute"):
+        surface.fit(pd.DataFrame({"n_params": n, "n_data": d, "reward": 10 / measured(n, d, 0)}), y="reward")
+
+
 def test_profile_interval_of_the_optimum_agrees_with_a_scan_by_another_optimiser():
     """The interval's ends are where the best fit with that optimum is worse by Student's quantile."""
     n, d = design(4, 4)

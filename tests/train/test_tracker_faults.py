@@ -9,12 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 import scalinglab as sl
+from scalinglab.errors import BadInput
 from scalinglab.train.tracker import Tracker, TrackerWarning, hugging_face_callback, lightning_callback
 from tests.train.lightning_module import lightning_module
 from tests.train.test_trainers import network, task
@@ -161,6 +163,17 @@ def test_networks_without_norms_train_on() -> None:
         row = Tracker(network(), n_data=64, norms=False).measure(1, val_acc=93.0, loss=1.0)
     assert row["train_loss"] == 1.0
     assert "test_error" not in row
+
+
+def test_lazy_layers_and_sizes_of_numpy_are_taken(recwarn: pytest.WarningsRecorder) -> None:
+    lazy = nn.Sequential(nn.LazyLinear(3), nn.ReLU(), nn.LazyLinear(1))
+    tracker = Tracker(lazy, n_data=np.int64(64))
+    lazy(torch.ones(2, 4))
+    tracker(1, loss=1.0)
+    assert tracker.rows[0]["n_params"] == 4 * 3 + 3 + 3 + 1
+    assert not [w for w in recwarn if issubclass(w.category, TrackerWarning)]
+    with pytest.raises(BadInput, match=r"n_data=nan must be a number, at least 1"):
+        Tracker(lazy, n_data=float("nan"))
 
 
 def test_warnings_that_are_errors_do_not_stop_it_either(capsys: pytest.CaptureFixture) -> None:

@@ -86,12 +86,7 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
 
 def _fitted(table: Table, spent: np.ndarray, y: str, unit: str) -> tuple[Surface, tuple[str, ...]]:
     """The surface, and a note on a run that does not follow; few runs of which one does not are refused."""
-    if rising.rises(spent, table.y):
-        raise NotDetermined(
-            f"{y} does not fall with compute: {table.y[np.argmin(spent)]:.4g} at the smallest run, "
-            f"{table.y[np.argmax(spent)]:.4g} at the largest; of a score give what is missing to the best "
-            "one, such as 1 - accuracy"
-        )
+    rising.refuse(spent, table.y, ("compute", y))
     fitted = fit_surface(*table.x, table.y, runs=table.runs)
     return fitted, odd_run(fitted.law, y, n_params="parameters", n_data=unit)
 

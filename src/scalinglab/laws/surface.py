@@ -24,6 +24,7 @@ from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
 from scalinglab.laws.fitting import profile, uncertainty
+from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
 from scalinglab.laws.fitting.data.points import MANY, positive
 from scalinglab.laws.fitting.fit import fit as fit_form
@@ -192,12 +193,13 @@ class Surface(Shown):
             compute: FLOPs, a number or an array.
             flops_per_param_example: k, the FLOPs of a run divided by n_params · n_data.
             level: of the intervals.
-            intervals: False saves the profiles or refits and gives NaN.
+            intervals: False saves the profiles or refits, gives NaN, and refuses open exponents of few runs
+                alone.
             assume_form: leave out of the intervals what the form may miss.
 
         Raises:
             NotDetermined: the runs do not fix an exponent, or a 95 % interval of the optimum is open, or a
-                compute is too far from those of the runs; not without intervals.
+                compute is too far from those of the runs.
         """
         positive(compute=compute, flops_per_param_example=flops_per_param_example)
         total = np.asarray(compute, float)
@@ -212,10 +214,11 @@ class Surface(Shown):
         nearby = best_split(self.law.form, self.law.values[None], flat / flops_per_param_example * 1.01)[0]
         low = high = np.full_like(best, np.nan)
         spent = flops_per_param_example * self.law.points.x[0] * self.law.points.x[1]
+        if intervals or self.method == "profile":  # of few runs the profiles take no time
+            self._require_exponents()
         if intervals:
             if far := too_far(flat, spent):
                 raise NotDetermined(far)
-            self._require_exponents()
             low, high = self._optimum_ends(flat / flops_per_param_example, level)
         if intervals and not assume_form:
             low, high = self.form_error.averaged_optimum(best, low, high, level)
@@ -425,6 +428,8 @@ def fit(
     options = {"starts": 8, **options}
     threshold = _threshold(delta, chosen, table.y, table.runs)
     law = fit_form(chosen, replace(table, x=tuple(table.x)), delta=threshold, bounds=bounds, **options)
+    if chosen.variables == NAMES:
+        rising.refuse(np.prod(law.points.x, axis=0), law.points.y, ("compute", y or "loss"))
     if not (law.form.held or law.form.tied or law.form.zeros):
         _two_dimensional(law.points.x, chosen.variables)
     return Surface(law, seed)

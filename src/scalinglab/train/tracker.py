@@ -22,6 +22,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ class Tracker:
             "per_decade": per_decade,
             "batch_size": batch_size or 1,
         }.items():
-            if not isinstance(number, (int, float)) or number < 1:
+            if not isinstance(number, Real) or not number >= 1:
                 raise BadInput(f"{name}={number!r} must be a number, at least 1")
         self.model, self.evaluate, self.per_decade = model, evaluate, per_decade
         self.wants_norms, self.extra = norms, extra
@@ -105,7 +106,6 @@ class Tracker:
         self.batch_size = batch_size
         setting.setdefault("model", type(model).__name__)
         self.setting = {**setting, "n_data": n_data} | ({"batch_size": batch_size} if batch_size else {})
-        self.n_params = sum(p.numel() for p in model.parameters())
         self.n_data, self.experiment = n_data, experiment
         self.rows: list[dict[str, Any]] = []
         self.diverged_at: int | None = None
@@ -175,6 +175,11 @@ class Tracker:
         return due
 
     # --- while it trains -------------------------------------------------------------------------
+
+    @property
+    def n_params(self) -> int:
+        """Parameters of the network; those of lazy layers are there after its first call."""
+        return sum(p.numel() for p in self.model.parameters())
 
     def due(self, step: int) -> bool:
         """Whether this step is a checkpoint; `measure` is for those."""

@@ -311,9 +311,7 @@ def _target(
     if compute is not None:
         if not isinstance(fitted, Surface):
             raise BadInput("compute= needs a surface; for a law of one variable give at=")
-        best = fitted.compute_optimal(
-            compute, flops_per_param_example=flops_per_param_example, intervals=False
-        )
+        best = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example)
         at = (best.n_params, best.n_data)
     if at is None:
         raise BadInput("give at= (--at), where the prediction matters, or compute= (--compute) for a surface")

@@ -19,6 +19,7 @@ from scalinglab.laws import surface
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.forms.surfaces import NAMES
+from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.support.deprecation import renamed_arguments, warn_renamed
 
@@ -124,8 +125,10 @@ def sensitivity(
             changed["weights"] = changed["weights"][keep]
         row: dict[str, Any] = {"choice": choice.text, "points": int(keep.sum()), "problem": ""}
         try:
-            fitted = surface.fit(size[keep], d[keep], loss[keep], **changed)
-            row.update(_quoted(fitted, compute, choice.flops_per_param_example or flops_per_param_example))
+            fitted = surface.fit(size[keep], d[keep], loss[keep], runs=given.runs[keep], **changed)
+            flops = choice.flops_per_param_example or flops_per_param_example
+            best = fitted.compute_optimal(compute, flops_per_param_example=flops, intervals=not rows)
+            row.update(_quoted(fitted, best))
         except ScalinglabError as error:
             if not rows:  # nothing to compare with: bad data, and not a choice that cannot be made
                 raise
@@ -236,8 +239,7 @@ def _fewer_points(n: np.ndarray, cost: np.ndarray, y: np.ndarray, labels: np.nda
     return [Choice(text, keep=keep) for text, keep in kept.items()]
 
 
-def _quoted(fitted: Surface, compute: float, flops_per_param_example: float) -> dict[str, float]:
-    best = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, intervals=False)
+def _quoted(fitted: Surface, best: Optimal) -> dict[str, float]:
     values = fitted.parameters
     return {
         "E": values.get("E", 0.0), "alpha": values["alpha"], "beta": values["beta"], "a": best.exponent,

@@ -33,7 +33,17 @@ def is_complement(x: np.ndarray, y: np.ndarray, names: tuple[str, str] = ("x", "
         return False
     if ((y > 0) & (y < 1)).all():
         return True
-    percent = " (divide percentages by 100)" if ((y > 0) & (y <= 100)).all() else ""
+    refuse(x, y, names)  # raises: y rises
+    return False
+
+
+def refuse(x: np.ndarray, y: np.ndarray, names: tuple[str, str] = ("x", "y")) -> None:
+    """Refuse values that rise, by their names, with the way out."""
+    known = np.isfinite(x) & np.isfinite(y)
+    x, y = x[known], y[known]
+    if not rises(x, y):
+        return
+    percent = " (divide percentages by 100)" if ((y > 0) & (y <= 100)).all() and y.max() > 1 else ""
     negative = ", the negative of a log-likelihood" if (y < 0).all() else ""
     raise BadInput(
         f"{names[1]} rises with {names[0]}, from {y[np.argmin(x)]:.4g} to {y[np.argmax(x)]:.4g}, and laws "
