@@ -33,6 +33,28 @@ def test_snippets_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Path):
         assert shown in done.stdout
 
 
+@pytest.mark.slow
+def test_commands_of_the_page_on_decisions_run_and_print_its_sentences(tmp_path: Path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from scalinglab.cli import app
+
+    page = ROOT / "docs" / "from-logs-to-a-decision.md"
+    monkeypatch.chdir(tmp_path)
+    exec(blocks(page, "```python")[0], {})  # writes runs.csv
+    commands = re.findall(r"scalinglab ((?:answer|report|laws surface) runs\.csv [^`\n]+)", page.read_text())
+    printed = ""
+    for command in dict.fromkeys(commands):
+        done = CliRunner(env={"COLUMNS": "1000"}).invoke(app, command.split(), catch_exceptions=False)
+        assert done.exit_code == 0, command
+        printed += done.output
+    sentences = [line.partition(": ")[2] for line in blocks(page, "```\n\n```text")[0].splitlines()]
+    assert len(sentences) == 6
+    assert [s for s in sentences if s not in printed] == []
+    assert Path("report.html").stat().st_size > 10_000
+    assert Path("surface.png").stat().st_size > 10_000
+
+
 def test_printed_output_stands_below_the_code_of_the_first_page():
     assert len(blocks(ROOT / "docs" / "first-steps.md", "```\n\n```text")) == 3
 
