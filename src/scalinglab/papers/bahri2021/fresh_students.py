@@ -82,8 +82,8 @@ def fig_s4_fresh(scale: str) -> Reproduction:
     rows = []
     for axis, name in zip(axes[0], names):
         style.loglog(axis, "parameters P", "test loss (mean of logs)", f"students of {name}")
-        own = table[table["teacher_name"] == name]
-        for (d, of_dimension), color in zip(own.groupby("dimension"), style.PALETTE):
+        of_teacher = table[table["teacher_name"] == name].groupby("dimension")
+        for (d, of_dimension), color in zip(of_teacher, style.PALETTE):
             for step, part in of_dimension.groupby("step"):
                 wide = part.pivot_table(index="student", columns="n_params", values="test_loss")
                 sizes, values = wide.columns.to_numpy(float), wide.to_numpy()
@@ -120,8 +120,12 @@ def _rows(settings: Sequence[Mapping[str, Any]]) -> Iterator[list[dict[str, floa
     for hidden, same in groupby(settings, lambda one: one.get("teacher", 96)):
         stacked = list(same)
         kinds = list(dict.fromkeys((one["dimension"], one["biases"]) for one in stacked))
-        teachers = [random_teacher(dimension, width=hidden) for dimension, _ in kinds]
-        teachers = [one if own[1] else fresh.without_biases(one) for one, own in zip(teachers, kinds)]
+        teachers = [
+            random_teacher(dimension, width=hidden)
+            if biases
+            else fresh.without_biases(random_teacher(dimension, width=hidden))
+            for dimension, biases in kinds
+        ]
         students = [
             fresh.Student(
                 kinds.index((one["dimension"], one["biases"])),

@@ -71,11 +71,12 @@ def loss_of_weights(task: Task, weights: Tensor) -> Tensor:
     shapes = ((task.dimension, HIDDEN), (HIDDEN,), (HIDDEN,), (1,))
     values = [torch.from_numpy(random.normal(size=shape)) for shape in shapes]
 
-    def outputs(own: list[Tensor], at: Tensor) -> Tensor:
-        return torch.erf(at @ own[0] + own[1]) @ own[2] + own[3]
+    def outputs(at_values: list[Tensor], at: Tensor) -> Tensor:
+        first, first_bias, last, last_bias = at_values
+        return torch.erf(at @ first + first_bias) @ last + last_bias
 
-    def training(*own: Tensor) -> Tensor:
-        return (weights * (outputs(list(own), x) - y).square()).sum() / 2
+    def training(*at_values: Tensor) -> Tensor:
+        return (weights * (outputs(list(at_values), x) - y).square()).sum() / 2
 
     gradient = torch.func.grad(training, argnums=tuple(range(len(shapes))))
     for _ in range(task.steps):
@@ -171,5 +172,5 @@ def _excess(task: Task, activation: str, first: Tensor, last: Tensor) -> np.ndar
         by_first, by_last = torch.autograd.grad(loss, [first, last])
         first, last = first - task.rate * by_first, last - task.rate * by_last
     with torch.no_grad():
-        found = [(own - target).square().mean(1) for own in (outputs(unseen), at_limit)]
+        found = [(values - target).square().mean(1) for values in (outputs(unseen), at_limit)]
     return np.asarray(found[0] - found[1])

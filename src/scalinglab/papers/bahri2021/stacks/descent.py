@@ -30,7 +30,7 @@ RISE = 1e-4  # relative, above what rounding does to a mean loss
 
 def outputs(model: Network, weights: Named, x: Tensor) -> Tensor:
     """Outputs of stacked networks on inputs that they share, (networks, examples, outputs)."""
-    return torch.vmap(lambda own: functional_call(model, own, (x,)))(weights)  # type: ignore[no-any-return]
+    return torch.vmap(lambda one: functional_call(model, one, (x,)))(weights)  # type: ignore[no-any-return]
 
 
 def test_losses(model: Network, weights: Named, resident: Resident, setting: Setting) -> Tensor:
@@ -87,8 +87,8 @@ def partition_losses(settings: Sequence[Setting], population: int) -> Iterator[l
     network is trained on each of them, all from the same initial weights. Neighbouring settings of one seed
     are trained together: their blocks differ, the examples are the same.
     """
-    by_seed = [list(own) for _, own in groupby(settings, lambda one: replace(one, n_data=None).run)]
-    for _, same in groupby(by_seed, lambda own: [replace(one, seed=0).run for one in own]):
+    by_seed = [list(sizes) for _, sizes in groupby(settings, lambda one: replace(one, n_data=None).run)]
+    for _, same in groupby(by_seed, lambda sizes: [replace(one, seed=0).run for one in sizes]):
         members = list(same)
         first = members[0][0]
         resident = Resident(dataset_of(first), _device())
@@ -109,7 +109,7 @@ def _partitions(
 
     Networks lie one after another, by seed, size and block.
     """
-    seeds, setting, device = [own[0] for own in stack], stack[0][0], resident.device
+    seeds, setting, device = [of_seed[0] for of_seed in stack], stack[0][0], resident.device
     sizes = [one.n_data or population for one in stack[0]]
     blocks = [population // size for size in sizes]
     common = math.gcd(*sizes)
@@ -121,7 +121,7 @@ def _partitions(
     block = np.arange(pieces)[:, None] * blocks // pieces + np.cumsum([0, *blocks[:-1]])  # (pieces, sizes)
     trained_on = np.concatenate([block + k * count for k in range(len(seeds))])
     initial = drawn(seeds, model)
-    weights = {name: own.repeat_interleave(count, 0).to(device) for name, own in initial.items()}
+    weights = {name: value.repeat_interleave(count, 0).to(device) for name, value in initial.items()}
     rows: list[list[dict[str, float]]] = [[] for one in stack for _ in one]
     n_params = sum(p.numel() for p in model.parameters())
     with precision(setting, device):
@@ -131,10 +131,10 @@ def _partitions(
                 test_losses(model, weights, resident, setting), blocks * len(seeds)
             )
             rose = torch.split_with_sizes(rises > 0, blocks * len(seeds))
-            for own, losses_of_blocks, risen in zip(rows, tests, rose):
+            for kept, losses_of_blocks, risen in zip(rows, tests, rose):
                 counts = {"networks": len(risen), "networks_rose": int(risen.sum())}
                 loss = float(losses_of_blocks.mean())
-                own.append({"step": step, "test_loss": loss, "n_params": n_params, **counts})
+                kept.append({"step": step, "test_loss": loss, "n_params": n_params, **counts})
     return rows
 
 
@@ -152,8 +152,8 @@ def _piecewise(
     pieces_of_each = torch.bincount(trained_on.flatten())
 
     def losses(weights: Named) -> Tensor:
-        own = {name: value[trained_on] for name, value in weights.items()}
-        by_piece = objective(outputs_on_pieces(model, own, x).flatten(0, 1), y, setting)
+        by_network = {name: value[trained_on] for name, value in weights.items()}
+        by_piece = objective(outputs_on_pieces(model, by_network, x).flatten(0, 1), y, setting)
         sums = torch.zeros(len(pieces_of_each), dtype=by_piece.dtype, device=x.device)
         return sums.index_add(0, trained_on.flatten(), by_piece) / pieces_of_each
 
@@ -171,7 +171,7 @@ def outputs_on_pieces(model: Network, weights: Named, x: Tensor) -> Tensor:
     """
     layers = [(name, one) for name, one in model.named_modules() if not list(one.children())]
     if not all(isinstance(one, (Dense, nn.ReLU, nn.Flatten)) for _, one in layers):
-        each = torch.vmap(lambda own, at: functional_call(model, own, (at,)), in_dims=(0, None))
+        each = torch.vmap(lambda one, at: functional_call(model, one, (at,)), in_dims=(0, None))
         return torch.vmap(each)(weights, x)  # type: ignore[no-any-return]
     h = x.flatten(2).mT  # (pieces, …, units, examples)
     for name, layer in layers:

@@ -107,13 +107,13 @@ def trained_losses(
     """For each student its test loss at the end of every stage; all students of a teacher see the same."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     cuda, targets = device.type == "cuda", Teachers(teachers, device)
-    own = torch.tensor([one.teacher for one in students], device=device)
+    teacher_of = torch.tensor([one.teacher for one in students], device=device)
     stack = Students(students, [teachers[one.teacher].dimension for one in students], device)
     rate = torch.tensor(0.0, device=device)
     adam = torch.optim.Adam(stack.parameters, lr=rate, fused=cuda, capturable=cuda)
 
     def losses(x: Tensor) -> Tensor:
-        return (stack(x[own]) - targets(x)[own]).square()
+        return (stack(x[teacher_of]) - targets(x)[teacher_of]).square()
 
     def step(batch: int) -> None:
         x = targets.padded(torch.rand((len(teachers), batch, targets.largest), device=device) - 0.5)

@@ -98,8 +98,10 @@ def _drawn(settings: Sequence[Setting], drawing: ThreadPoolExecutor) -> Iterator
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     models: dict[str, Network] = {}  # drawing a large network takes a second, and losses share it
     starts = [list(same) for _, same in groupby(settings, _start)]
-    for _, alike in groupby(starts, lambda same: [replace(s, seed=0, init_seed=None).run for s in same]):
-        members = list(alike)
+    for _, other_seeds in groupby(
+        starts, lambda same: [replace(s, seed=0, init_seed=None).run for s in same]
+    ):
+        members = list(other_seeds)
         empty = [_empty(setting, device, models) for setting in members[0]]
         size = max(1, int(STACKED // sum(p.numel() for p in empty[0].model.parameters())))
         for place in range(0, len(members), size):
@@ -110,10 +112,10 @@ def _drawn(settings: Sequence[Setting], drawing: ThreadPoolExecutor) -> Iterator
 
 def _start(setting: Setting) -> str:
     """The same for settings whose networks start from the same weights, whatever activation and steps."""
-    options = {name: own for name, own in setting.model_options.items() if name != "activation"}
-    own = setting.seed_of("init")
+    options = {name: value for name, value in setting.model_options.items() if name != "activation"}
     return replace(
-        setting, seed=0, init_seed=own, loss="mse", learning_rate=1.0, steps=1, model_options=options
+        setting, seed=0, init_seed=setting.seed_of("init"), loss="mse", learning_rate=1.0, steps=1,
+        model_options=options,
     ).run  # fmt: skip
 
 
@@ -134,8 +136,8 @@ def stack_losses(stack: Stack, weights: Named) -> list[Rows]:
         plain = _trained(stack, {name: value.clone() for name, value in weights.items()})
     return [
         [
-            {"step": step, "test_loss": own, "linearized_test_loss": beside}
-            for (step, own), beside in zip(rows, others, strict=True)
+            {"step": step, "test_loss": loss, "linearized_test_loss": beside}
+            for (step, loss), beside in zip(rows, others, strict=True)
         ]
         for rows, others in zip(plain, linear, strict=True)
     ]
@@ -146,8 +148,8 @@ def _trained(stack: Stack, weights: Named) -> list[list[tuple[int, float]]]:
     setting, resident = stack.settings[0], stack.resident
     x, y = resident.inputs(resident.train_x), _each(resident.train_y, stack)
 
-    def losses(own: Named) -> Tensor:
-        return objective(outputs(stack.model, own, x), y, setting)
+    def losses(at: Named) -> Tensor:
+        return objective(outputs(stack.model, at, x), y, setting)
 
     at = [
         (step, test_losses(stack.model, weights, resident, setting).tolist())
@@ -170,7 +172,7 @@ def _linearized(stack: Stack, weights: Named) -> list[list[float]]:
         outputs = outputs - setting.learning_rate * change.view(outputs.shape)
         if step in checkpoints:
             found.append(objective(outputs[:, n:], unseen, setting, plain=True).tolist())
-    return [list(own) for own in zip(*found)]
+    return [list(of_network) for of_network in zip(*found)]
 
 
 def _each(y: Tensor, stack: Stack) -> Tensor:
@@ -196,10 +198,10 @@ def tangent_kernel(model: Network, weights: Named, x: Tensor, n_seen: int) -> tu
     h = x.flatten(1).double().expand(count, len(x), -1)
     for name, module in model.named_modules():
         if isinstance(module, Dense):
-            own = weights[f"{name}.weight"].double()
-            layers.append((module, own, h))
+            weight = weights[f"{name}.weight"].double()
+            layers.append((module, weight, h))
             bias = weights[f"{name}.bias"].double()[:, None]
-            h = module.multiplier * (h @ own.mT) + module.bias_multiplier * bias
+            h = module.multiplier * (h @ weight.mT) + module.bias_multiplier * bias
         elif not list(module.children()) and not isinstance(module, torch.nn.Flatten):
             with torch.enable_grad():
                 z = h.detach().requires_grad_()
@@ -209,13 +211,13 @@ def tangent_kernel(model: Network, weights: Named, x: Tensor, n_seen: int) -> tu
     outputs, classes = h, h.shape[-1]
     back = torch.eye(classes, dtype=h.dtype, device=h.device).expand(count, len(x), classes, classes)
     kernel = torch.zeros((count, len(x), classes, n_seen, classes), dtype=h.dtype, device=h.device)
-    for module, own, entered in reversed(layers):
+    for module, weight, entered in reversed(layers):
         inner = module.multiplier**2 * (entered @ entered[:, :n_seen].mT) + module.bias_multiplier**2
         signals = back.flatten(1, 2) @ back[:, :n_seen].flatten(1, 2).mT
         kernel += signals.view(kernel.shape) * inner[:, :, None, :, None]
         if slopes:
-            # not back @ own[:, None], which would copy the weights for every input
-            signals = module.multiplier * (back.flatten(1, 2) @ own)
+            # not back @ weight[:, None], which would copy the weights for every input
+            signals = module.multiplier * (back.flatten(1, 2) @ weight)
             back = signals.view(count, len(x), classes, -1) * slopes.pop()[:, :, None]
     return kernel.view(count, len(x) * classes, n_seen * classes), outputs
 
