@@ -160,7 +160,9 @@ def _figure(curves: Curves, size: str, words: str, symbol: str) -> Reproduction:
     rows = []
     for (d, (sizes, losses, alpha)), color in zip(found.items(), style.colors(list(found))):
         draw_law(left, sizes, losses, alpha, color, f"d = {d}: {alpha}")
-        note = f"the paper: 4/d{_alone(sizes, losses, alpha)}"
+        spread = losses.max(0) / losses.min(0)
+        note = f"the paper: 4/d{_alone(sizes, losses, alpha)}; between seeds losses of one size differ "
+        note += f"{spread.min():.0f} to {spread.max():.0f} times"
         rows.append(alpha.row(f"{symbol}, d = {d}", note, paper=CLAIM / d))
     left.set_ylim(bottom=left.get_ylim()[0] / 30)  # the legend lies below the curves
     style.legend(left, fontsize=7, ncols=2, loc="lower left")

@@ -42,7 +42,7 @@ from scalinglab.papers.bahri2021 import exponents
 from scalinglab.papers.bahri2021.exponents import Exponent, difference_row
 from scalinglab.papers.bahri2021.students import draw_points
 from scalinglab.papers.registry import Reproduction
-from scalinglab.papers.verdict import Row, mean
+from scalinglab.papers.verdict import Row, mean, quotient
 
 if TYPE_CHECKING:
     from scalinglab.train import Setting
@@ -214,13 +214,12 @@ def _rose(table: pd.DataFrame, steps: int) -> str:
 def _second_order(name: str, size: str, sizes: np.ndarray, excess: np.ndarray) -> Row:
     """c of c/size from the larger sizes over c from the smaller: 1 where O(1/size) is all there is."""
     products, half = excess * sizes, len(sizes) // 2
-    late, early = products[:, -half:].mean(1), products[:, :half].mean(1)
-    ratio = late.mean() / early.mean()
-    left = mean(late - ratio * early)
+    ratio = quotient(products[:, -half:].mean(1), products[:, :half].mean(1))
+    note = f"expected: a bound O(1/{size}) that is reached with one coefficient; excess loss times size: "
     return Row(
         f"{name}: coefficient of 1/{size} in the larger half of the sizes over that in the smaller",
-        float(ratio), left.stderr / abs(float(early.mean())), left.n, expected=1.0,
-        note=f"expected: a bound O(1/{size}) that is reached with one coefficient",
+        ratio.value, ratio.stderr, ratio.n, expected=1.0,
+        note=note + ", ".join(f"{product:.3g}" for product in products.mean(0)),
     )  # fmt: skip
 
 
