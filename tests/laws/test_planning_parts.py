@@ -462,3 +462,20 @@ def test_a_choice_is_told_in_a_table_and_pays_its_budget():
     assert np.all(np.diff([found.before, *found.after]) < 0)
     assert pool._cheapest(costs, [0, 1]) == costs[2]
     assert pool._cheapest(costs, range(12)) == np.inf
+
+
+def test_few_points_that_flatten_show_a_floor_where_a_parabola_does_not():
+    x = np.array([1e3, 3e3, 1e4, 3e4, 1e5])
+    y = np.array([0.20346, 0.13699, 0.12002, 0.10759, 0.10286])  # 0.1 + 12 x^-0.7, 2 % noise
+    found = plan.still_power_law(x, y)
+    u, v = np.log(x), np.log(y)
+    line = np.polyval(np.polyfit(u, v, 1), u) - v
+    least = optimize.least_squares(lambda p: np.log(p[0] + np.exp(p[1] - p[2] * u)) - v, [0.1, 2.5, 0.7])
+    f = (line @ line - 2 * least.cost) / (2 * least.cost / 2)
+    assert found.straight is False
+    assert found.p_value == pytest.approx(stats.f.sf(f, 1, 2) / 2, rel=1e-4)
+    assert "flattens, as a floor shows" in found.text
+    parabola = np.polyfit(u, v, 2, cov=True)
+    assert 2 * stats.t.sf(abs(parabola[0][0]) / np.sqrt(parabola[1][0, 0]), 2) > 0.05
+    straight = plan.still_power_law(x, 3 * x**-0.3 * np.exp([0.03, -0.03, 0.01, 0.03, -0.03]))
+    assert straight.straight is None

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -20,11 +20,12 @@ from scipy import stats
 
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
+from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.continuation import Continuation
 from scalinglab.laws.fitting import profile, uncertainty
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
-from scalinglab.laws.fitting.fit import odd_run_of
+from scalinglab.laws.fitting.fit import AUTO, fit_points, odd_run_of
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.planning.fitted import column_names, law_or_continuation
@@ -285,8 +286,9 @@ def still_power_law(
 ) -> Bend:
     """Is the curve still in its power law? ``still_power_law(x, y)``, or ``still_power_law(curves)``.
 
-    Fits ln y = a - b u + c u² in u = ln x and tests whether c differs from zero. "Cannot tell" where the
-    interval of the change of exponent reaches both zero and more than `matters` of the exponent.
+    Fits ln y = a - b u + c u² in u = ln x and tests whether c differs from zero. Where the interval of the
+    change of exponent reaches both zero and more than `matters` of the exponent, an F test of the floor of
+    E + A x^-c decides, which few points that flatten show sooner than a parabola; else "cannot tell".
 
     Args:
         data: x and y as arrays, or a table of curves.
@@ -305,7 +307,23 @@ def still_power_law(
     if used.sizes < 4:
         raise BadInput(f"{used.sizes} sizes cannot show a bend: give four or more")
     notes = (*table.notes, *used.notes, *odd_run_of(table, nan_policy))
-    return _bend(np.log(used.x), np.log(used.y), level, matters, notes)
+    bend = _bend(np.log(used.x), np.log(used.y), level, matters, notes)
+    if bend.straight is None and (p := _floor_pvalue(used)) < 1 - level:
+        text = (
+            f"no: it flattens, as a floor shows (E + A x^-c against A x^-c: p = {p:.2g}; a parabola in the "
+            f"logarithms alone would not: p = {bend.p_value:.2g})"
+        )
+        return replace(bend, straight=False, p_value=p, text=text)
+    return bend
+
+
+def _floor_pvalue(data: points.Points) -> float:
+    """Of E = 0 in E + A x^-c, E ≥ 0: half of that of the F test, whose other half has E < 0."""
+    without, law = (fit_points(forms.get(name), data, loss="squared") for name in ("power_law", AUTO))
+    if law.dof < 1 or law.parameters["offset"] <= 0:
+        return 1.0
+    gained = without.objective - law.objective
+    return float(stats.f.sf(gained / max(law.objective / law.dof, 1e-24), 1, law.dof)) / 2
 
 
 def _bend(u: np.ndarray, v: np.ndarray, level: float, matters: float, notes: tuple[str, ...]) -> Bend:
