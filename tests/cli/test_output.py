@@ -3,6 +3,8 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -131,3 +133,8 @@ def test_endings_and_folders_are_tested_before_anything_is_computed(tmp_path: Pa
     assert options.a_folder(tmp_path) == tmp_path
     with pytest.raises(BadInput, match="is a file"):
         options.a_folder(file)
+
+
+def test_json_of_a_surface_has_no_value_that_the_runs_do_not_determine():
+    fitted: Any = SimpleNamespace(parameters={"E": 1.8, "alpha": 0.35}, undetermined=("alpha",))
+    assert tables.determined(fitted) == {"E": 1.8, "alpha": None}

@@ -98,7 +98,7 @@ def test_an_interrupted_command_says_that_it_goes_on(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(papers, "reproduce", interrupted)
     result = run(key, "--scale", "smoke")
     assert result.exit_code == 130
-    assert "stopped; the same command goes on from here" in result.stderr
+    assert "stopped; runs that were stored are kept" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -175,3 +175,11 @@ def test_the_tail_of_a_line_that_is_too_long_is_no_line(monkeypatch):
     assert cut == ["6,7"]
     assert [*logs.whole_lines(io.StringIO("1,2\n12345678901"), cut := [])] == ["1,2\n"]
     assert not cut
+
+
+@pytest.mark.parametrize(("most", "unit"), [(9e9, "examples"), (2e10, "tokens")])
+def test_data_that_grow_within_runs_are_tokens_where_no_set_has_as_many_examples(most: float, unit: str):
+    seen = [most / 4, most / 2, most]
+    curves = sl.read({"run": list("aaabbb"), "n_data": seen * 2, "loss": [3.0, 2.5, 2.2, 2.9, 2.4, 2.1]})
+    assert curves[unit].tolist() == seen * 2
+    assert curves.data_unit == unit

@@ -11,7 +11,7 @@ from scalinglab.cli.shared import options as option
 from scalinglab.cli.shared.option_sets import Drawing, Table, takes
 from scalinglab.cli.shared.option_sets import Surface as SurfaceTable
 from scalinglab.cli.shared.output import grid
-from scalinglab.cli.shared.tables import Asked, beliefs, finish, limits, pairing, say
+from scalinglab.cli.shared.tables import Asked, beliefs, determined, finish, limits, pairing, say
 from scalinglab.errors import BadInput
 from scalinglab.support.words import percent
 
@@ -213,9 +213,8 @@ def surface(
         bounds=limits(bounds), priors=beliefs(prior), tie=pairing("--tie", tie, TIE), **asked.points,
     )  # fmt: skip
     table.say(fitted.summary())
-    determined = {n: None if n in fitted.undetermined else v for n, v in fitted.parameters.items()}
     document: dict[str, Any] = {
-        "form": fitted.law.form.name, "parameters": determined, "errors": fitted.errors,
+        "form": fitted.law.form.name, "parameters": determined(fitted), "errors": fitted.errors,
         "intervals": fitted.parameter_intervals(), "objective": fitted.objective,
         "certificate": vars(fitted.certificate), "points": len(fitted.law.points.y),
         "not_determined": list(fitted.undetermined), "interval_method": fitted.method,

@@ -11,7 +11,7 @@ from scalinglab.cli.predict import noise, plan_pool
 from scalinglab.cli.shared import options as option
 from scalinglab.cli.shared.option_sets import Surface, Table, takes
 from scalinglab.cli.shared.output import grid
-from scalinglab.cli.shared.tables import Asked, draw
+from scalinglab.cli.shared.tables import Asked, determined, draw
 from scalinglab.errors import BadInput
 
 app = typer.Typer(
@@ -39,7 +39,7 @@ def optimal(
     best = fitted.compute_optimal(budgets, flops_per_param_example=table.flops_per_param_example)
     _say(table, best.summary(), fitted.law.points.notes)
     rows = best.table()
-    document = {"parameters": fitted.parameters, "optimal": rows.to_dict("records")}
+    document = {"parameters": determined(fitted), "optimal": rows.to_dict("records")}
     table.finish({**document, "notes": asked.notes(fitted.law.points.notes)}, rows)
 
 
@@ -69,7 +69,7 @@ def inference(
     plans = [inference_optimal(fitted, loss, amount, **cost) for amount in grid(used)]
     _say(table, "\n".join(plan.summary() for plan in plans), fitted.law.points.notes)
     rows = pd.DataFrame([vars(plan) for plan in plans]).drop(columns="compute_optimal")
-    document = {"parameters": fitted.parameters, "plans": rows.to_dict("records")}
+    document = {"parameters": determined(fitted), "plans": rows.to_dict("records")}
     table.finish({**document, "notes": asked.notes(fitted.law.points.notes)}, rows)
 
 

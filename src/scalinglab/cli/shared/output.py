@@ -31,7 +31,7 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print("stopped; the same command goes on from here", file=sys.stderr)
+        print("stopped; runs that were stored are kept, and the same command continues", file=sys.stderr)
         raise
 
 

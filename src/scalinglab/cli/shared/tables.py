@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scalinglab.curves import Curves
+    from scalinglab.laws.surface import Surface
     from scalinglab.readers.tables import Understood
 
 
@@ -178,6 +179,11 @@ def ask(
     default = next((name for name in preferred if name in table.frame), measure_of(table.frame))
     measured = table.resolve(y) if y else default
     return Asked(table.frame, named[0] if isinstance(x, str) else named, measured, rows, table.line)
+
+
+def determined(fitted: Surface) -> dict[str, float | None]:
+    """The parameters of a surface for JSON: None where its summary gives no value."""
+    return {n: None if n in fitted.undetermined else v for n, v in fitted.parameters.items()}
 
 
 def draw(figure: Any, asked: Path | None, file: Path, kind: str) -> str:

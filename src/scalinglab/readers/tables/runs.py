@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import OUTCOME, PROGRESS, SETTING, is_seed
-from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, IDENTITY, is_numeric, run_names
+from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE, IDENTITY, is_numeric, run_names, unit_of_data
 from scalinglab.curves.names import HYPERPARAMETERS, bare
 from scalinglab.readers.tables.naming import FEWEST_TOKENS
 
@@ -255,6 +255,7 @@ def _data_of_runs(
 
 
 def _seen_name(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """Whether data that grow within runs are tokens or examples, by what the column was called."""
+    """Whether data that grow within runs are tokens or examples: by the name of their column, or by size."""
     theirs = next((theirs for theirs, ours in names.items() if ours == "n_data"), "n_data")
-    return "tokens" if "tok" in theirs.lower() or theirs == "D" or "examples" in frame else "examples"
+    by_name = "tok" in theirs.lower() or theirs == "D" or "examples" in frame
+    return "tokens" if by_name else unit_of_data(frame)
