@@ -251,11 +251,12 @@ def test_the_mean_over_a_partition_leaves_out_the_first_order():
 
 
 def test_excess_losses_are_those_of_sizes_without_replacement():
-    s = variance.DataScale((), 1408, (2, 8), 3, (20,), 0.5)
-    table = variance.excess_table(variance.Task("digits", pool=4, hidden=3), s)
+    s = variance.DataScale((), 1408, (2, 8), (10, 20), 0.5)
+    table = variance.excess_table(variance.Task("digits", ((20, 3), (10, 5)), pool=4, hidden=3), s)
     sizes, excess = variance.data_excess(table, s.population, 20)
     assert sizes == pytest.approx([1408 / 7, 1408])
     assert excess.shape == (3, 2)
+    assert variance.data_excess(table, s.population, 10)[1].shape == (5, 2)
     assert (excess > 0).all()
 
 

@@ -57,20 +57,25 @@ class Task:
     """A network and its data: pooled images, or teacher–student data where `dataset` says so.
 
     Attributes:
-        draws: permutations; those beyond the scale's own are trained until the last but one of its times.
+        draws: steps, and how many permutations are trained for as many at least.
     """
 
     dataset: str
+    draws: tuple[tuple[int, int], ...]
     model: str = "mlp"
     loss: str = "cross_entropy"
     pool: int = 1
     hidden: int = 8
-    draws: int = 0
 
     @property
     def name(self) -> str:
         """For tables and legends."""
         return f"{self.dataset}, {self.model} of width {self.hidden}, {self.loss.replace('_', '-')}"
+
+    def steps(self) -> list[int]:
+        """Of each permutation."""
+        longest = range(max(count for _, count in self.draws))
+        return [max(steps for steps, count in self.draws if draw < count) for draw in longest]
 
     def setting(self) -> dict[str, Any]:
         """The network and its data."""
@@ -90,35 +95,34 @@ TEACHER_DATA = 49_152
 
 @dataclass(frozen=True)
 class DataScale:
-    """One scale: the tasks, N, the numbers of blocks N/D, permutations, and the training.
+    """One scale: the tasks, N, the numbers of blocks N/D, and the training.
 
     Attributes:
-        draws: permutations.
         times: checkpoints (one a decade, and the last) at which the losses are compared.
     """
 
     tasks: tuple[Task, ...]
     population: int
     blocks: tuple[int, ...]
-    draws: int
     times: tuple[int, ...]
     learning_rate: float
 
 
-# of MNIST and Fashion-MNIST as many permutations as an error of 0.035 takes after 1,000 steps, by that of 20
+TWENTY = ((3000, 20),)
 IMAGES = (
-    Task("mnist", pool=2, draws=220), Task("fashion-mnist", pool=2, draws=100),
-    Task("cifar10", pool=4), Task("cifar100", pool=4),
+    Task("mnist", (*TWENTY, (1000, 120)), pool=2), Task("fashion-mnist", (*TWENTY, (1000, 100)), pool=2),
+    Task("cifar10", TWENTY, pool=4), Task("cifar100", TWENTY, pool=4),
 )  # fmt: skip
-SQUARED = tuple(replace(task, loss="mse", draws=0) for task in IMAGES)
-STUDENTS = Task("teacher_student", loss="mse", hidden=16)
+SQUARED = tuple(replace(task, loss="mse", draws=((1000, 20),)) for task in IMAGES)
+STUDENTS = Task("teacher_student", TWENTY, loss="mse", hidden=16)
+DECADES = (10, 100, 1000, 3000)
 DATA_SCALES = {
-    "smoke": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 5, (40,), 0.5),
-    "laptop": DataScale((Task("digits", pool=4, hidden=3),), 1408, (2, 4, 8), 20, (40,), 0.5),
-    "gpu": DataScale((*IMAGES, *SQUARED, STUDENTS), 32_768, (2, 4, 8, 16), 20, (100, 1000, 3000), 0.03),
+    "smoke": DataScale((Task("digits", ((40, 5),), pool=4, hidden=3),), 1408, (2, 4, 8), (40,), 0.5),
+    "laptop": DataScale((Task("digits", ((40, 20),), pool=4, hidden=3),), 1408, (2, 4, 8), (40,), 0.5),
+    "gpu": DataScale((*IMAGES, *SQUARED, STUDENTS), 32_768, (2, 4, 8, 16), DECADES, 0.03),
     "paper": DataScale(
-        (*IMAGES, *SQUARED, Task("cifar10", model="myrtle"), STUDENTS), 49_152, (2, 4, 8, 16, 24), 20,
-        (100, 1000, 3000), 0.03,
+        (*IMAGES, *SQUARED, Task("cifar10", TWENTY, model="myrtle"), STUDENTS), 49_152, (2, 4, 8, 16, 24),
+        DECADES, 0.03,
     ),
 }  # fmt: skip
 
@@ -136,7 +140,8 @@ def fig1_top_left(scale: str) -> Reproduction:
             title = f"variance-limited in data, {loss.replace('_', '-')}, {steps} steps"
             style.loglog(axis, "D/(1 − D/N)", "L(D) − L(N)", title)
             for (task, table), color in zip(of_loss.items(), style.PALETTE):
-                rows += _data_rows(axis, color, task, table, s, steps)
+                if steps <= max(table["step"]):
+                    rows += _data_rows(axis, color, task, table, s, steps)
             _finish(axis)
     curves = Curves(pd.concat(tables.values(), ignore_index=True), settings=["task"], source="train")
     return Reproduction(curves, figure, tuple(rows))
@@ -184,8 +189,8 @@ def excess_table(task: Task, s: DataScale) -> pd.DataFrame:
         "measure": (), "checkpoints_per_decade": 1,
     }  # fmt: skip
     settings = [
-        {**base, "n_data": s.population // blocks, "seed": k, "steps": s.times[-1 if k < s.draws else -2]}
-        for k in range(max(s.draws, task.draws)) for blocks in (1, *s.blocks)
+        {**base, "n_data": s.population // blocks, "seed": draw, "steps": steps}
+        for draw, steps in enumerate(task.steps()) for blocks in (1, *s.blocks)
     ]  # fmt: skip
     by_block = partial(partition_losses, population=s.population)
     frame = _measured(settings, "variance-limited in data", by_block, blocks_of=s.population)
@@ -243,7 +248,10 @@ def draw(
 
 
 def _finish(axis: Any) -> None:
-    """A line of slope −1 above the points, and the legend."""
+    """A line of slope −1 above the points, and the legend; an empty panel is left out."""
+    if not axis.has_data():
+        axis.set_axis_off()
+        return
     box = axis.dataLim
     ends = np.array([box.x0, box.x1])
     axis.plot(ends, 2 * box.y1 * ends[0] / ends, color=style.INK, lw=1, ls=":", label="slope −1")
