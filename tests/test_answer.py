@@ -308,7 +308,9 @@ def test_a_size_of_any_name_and_a_share_of_the_data_are_asked_for():
 def test_runs_that_diverged_are_left_out_and_counted():
     table = runs(4, 4)
     table.loc[[3, 7], "val_loss"] = np.nan, np.inf
-    found = sl.answer(table)
+    found = sl.answer(table, compute=1e40)
+    assert found["compute-optimal"].startswith("Not determined: runs of 1.2e+18 to 1.2e+22 FLOPs do not")
+    assert ". For 1.2e+23 FLOPs, 10 times the largest run: " in found["compute-optimal"]
     assert found["read"].startswith("14 runs of")
     assert found["read"].endswith("Left out: 2 runs without a finite test_loss.")
     assert len(found.surface.law.points.y) == 14

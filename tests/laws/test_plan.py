@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws import optimum, plan, surface
 from scalinglab.laws.planning.hoffmann import vertex
 
@@ -253,6 +253,9 @@ def test_surface_errors_name_the_way_out():
         _ = surface.fit(n, d, y).gamma
     with pytest.raises(BadInput, match="must be positive"):
         surface.fit(n, d, y).compute_optimal(-1)
+    with pytest.raises(NotDetermined, match=r"do not determine the best model at 1e\+40 FLOPs"):
+        surface.fit(n, d, y).compute_optimal([1e22, 1e40])
+    assert surface.fit(n, d, y).compute_optimal(1e40, intervals=False).below < 1e-15
 
 
 def test_needed_outside_what_the_law_spans_is_said_and_not_made_up():
