@@ -144,8 +144,9 @@ def test_a_surface_that_bends_is_told_apart_from_one_that_does_not(tmp_path: Pat
     fits = [surface.fit(t.params, t.tokens, t.val_loss) for t in (straight, bent)]
     p = [fitted.bend_pvalue for fitted in fits]
     assert p[0] > 0.01 > p[1]
-    assert sl.answer(bent)["power law"].startswith("A power law? Not quite")
-    assert "allow for it" in sl.answer(bent)["power law"]
+    said = sl.answer(bent)["power law"]
+    assert said.startswith("A power law? Not quite")
+    assert "allow for it" in said
     # said wherever intervals beyond the runs are printed, and once
     best = [fitted.compute_optimal(1e24) for fitted in fits]
     for said in ([fitted.summary() for fitted in fits], [found.summary() for found in best]):
