@@ -79,9 +79,10 @@ def test_noise_that_grows_with_size_is_estimated_and_covered():
     for _ in range(30):
         noise = 0.01 * (x / 100) ** 0.35 * rng.standard_normal(x.size)
         laws.append(sl.laws.fit("power_law_offset", x, law_of(x) * np.exp(noise)))
-    assert held(laws) >= 0.9
-    wider = [np.ptp(np.log(law.interval(1e6))) / np.ptp(np.log(_profile_at(law, 1e6, 0.95))) for law in laws]
-    assert np.median(wider) > 1.3
+    ends = np.array([law.interval(1e6) for law in laws])
+    assert np.mean((ends[:, 0] <= law_of(1e6)) & (law_of(1e6) <= ends[:, 1])) >= 0.9
+    plain = np.array([_profile_at(law, 1e6, 0.95) for law in laws[:12]])
+    assert np.median(np.ptp(np.log(ends[:12]), axis=1) / np.ptp(np.log(plain), axis=1)) > 1.3
     exponents = [law.diagnosis.noise_exponent for law in laws]
     assert 0.3 < np.median(exponents) < 0.6  # 0.35, and cautiously more
     assert "Noise grows with size" in laws[0].summary()
@@ -215,13 +216,10 @@ def test_given_errors_are_believed():
 @pytest.mark.slow
 def test_exponents_interval_counts_with_the_noise_too():
     rng = np.random.default_rng(9)
-    held, plain = [], []
-    for _ in range(40):
-        law = fitted(0.03 * autocorrelated(rng, 32))
-        for kept, ends in ((held, law.parameter_intervals), (plain, parameter_profile(law))):
-            kept.append(ends["exponent"].low <= 0.4 <= ends["exponent"].high)
-    assert np.mean(plain) < 0.75
-    assert np.mean(held) >= 0.85
+    laws = [fitted(0.03 * autocorrelated(rng, 32)) for _ in range(40)]
+    holds = lambda ends: ends["exponent"].low <= 0.4 <= ends["exponent"].high  # noqa: E731
+    assert np.mean([holds(law.parameter_intervals) for law in laws]) >= 0.85
+    assert np.mean([holds(parameter_profile(law)) for law in laws[:24]]) < 0.75
 
 
 def test_many_points_are_judged_in_blocks():
