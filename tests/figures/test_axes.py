@@ -326,3 +326,62 @@ def test_schemes_have_colours_of_their_own():
 def test_an_open_interval_of_a_law_is_cut_and_not_drawn_far_below_its_points(axis):
     results.law(axis, power_law())
     assert heights(axis) == [(pytest.approx(0.1 / 30), pytest.approx(0.4 * 30))]
+
+
+def test_a_value_of_zero_makes_the_axis_linear_and_leaves_room_below_it():
+    top = laws.law(power_law(y=(0.4, 0.2, 0.0))).axes[0]
+    span = 0.4 * 1.2**0.3
+    assert top.get_yscale() == "linear"
+    assert heights(top) == [(pytest.approx(-3 * span), pytest.approx(4 * span))]
+
+
+def test_three_ways_to_the_optimal_size_are_drawn_to_a_hundred_times_the_first_compute_at_least():
+    row = SimpleNamespace(
+        name="envelope", compute=np.array([1e18, 1e19]), best=[1e8, 1e9], n_params=1e9, exponent=0.5
+    )
+    (axis,) = laws.approaches(SimpleNamespace(rows=[row], compute=2e19), fitted_surface()).axes
+    drawn = line(axis, "envelope").get_xdata()
+    assert (drawn[0], drawn[-1], len(drawn)) == (pytest.approx(1e18), pytest.approx(1e20), 40)
+
+
+def test_both_sizes_of_an_optimum_have_colours_of_their_own(axis):
+    nothing = np.full(2, np.nan)
+    found = SimpleNamespace(
+        compute=np.array([1e18, 1e20]), n_params=np.array([1e8, 1e9]), n_data=np.array([2e9, 2e10]),
+        n_params_interval=(nothing, nothing), n_data_interval=(nothing, nothing),
+    )  # fmt: skip
+    results.optimal(axis, found)
+    lines = [d for d in axis.lines if d.get_marker() == "None" and len(d.get_xdata()) == 2]
+    assert [(d.get_color(), d.get_ydata()[0]) for d in lines] == [(PALETTE[0], 1e8), (PALETTE[1], 2e9)]
+
+
+def test_over_time_the_lines_are_at_one_and_at_the_claim_of_the_end():
+    powers = [SimpleNamespace(power=estimate(0.8, 0.7, 0.9), claim=claim) for claim in (0.25, 0.5, 1.5)]
+    found = SimpleNamespace(
+        shares=np.array([0.25, 0.5, 1.0]), ratio=[estimate(1.5, 1.2, 2.0)] * 3, found=powers, verdict="agrees"
+    )
+    left, right = noise.over_time(found).axes
+    levels = [[d.get_ydata()[0] for d in one.lines if d.get_linestyle() == "--"] for one in (left, right)]
+    assert levels == [[1], [1.5]]
+    assert left.lines[0].get_color() == PALETTE[0]
+
+
+def test_optima_have_the_first_colour_and_those_of_another_set_their_own(axis):
+    noise.draw_optimum(axis, search())
+    assert line(axis, "a w").get_color() == PALETTE[0]
+    noise.draw_optimum(axis, search(), PALETTE[2], "CIFAR-10")
+    assert axis.lines[-1].get_color() == PALETTE[2]
+
+
+def test_headroom_is_a_quarter_by_default(axis):
+    style.loglog(axis, "x", "y").set_ylim(0.01, 1.0)
+    style.headroom(axis)
+    low, high = np.log(axis.get_ylim())
+    assert (np.log(1.0) - low) / (high - low) == pytest.approx(0.75)
+
+
+def test_a_legend_below_stands_under_the_axes(axis):
+    axis.plot([1, 2], label="a law")
+    style.legend_below(axis)
+    axis.figure.draw_without_rendering()
+    assert axis.get_legend().get_window_extent().y1 < axis.get_window_extent().y0

@@ -11,7 +11,9 @@ import scalinglab as sl
 from scalinglab import report
 from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
-from scalinglab.report import explained_run, numbers, plots, reading, sections, surface_sections
+from scalinglab.figures.style import PALETTE
+from scalinglab.report import explained_run, numbers, page, plots, reading, sections, surface_sections
+from scalinglab.report.size_law import size_law_of
 from scalinglab.report.surface_numbers import Isoflop
 from tests.report.test_numbers import curves
 from tests.report.test_surface_numbers import Known, named
@@ -366,3 +368,55 @@ def test_the_unit_of_the_data_holds_inside_its_page_only():
     with plots.counting("tokens"):
         assert plots.label("n_data") == "training tokens"
     assert plots.label("n_data") == "training examples"
+
+
+def test_a_download_has_the_columns_of_its_table_and_no_others():
+    table = pd.DataFrame({"n": [1, 2]}, index=[7, 8])
+    text = page.render("title", "", [page.Section("Runs", tables=[("", table)])])
+    assert 'data-csv="n\n1\n2\n"' in text.replace("\r", "")
+
+
+def test_a_folder_is_no_place_for_a_page(tmp_path):
+    with pytest.raises(BadInput, match=r"is a folder: name a file, such as .*report\.html"):
+        page.write("<html>", tmp_path)
+
+
+def test_runs_without_a_value_of_another_setting_count_in_the_law_of_size():
+    rows = [
+        {"run": f"{n}-{rate}", "n_data": n, "learning_rate": rate, "test_loss": n**-0.5 * (1 + (rate or 0))}
+        for n in (100, 200, 400, 800) for rate in (0.1, 0.2, None)
+    ]  # fmt: skip
+    found = size_law_of(sl.Curves(pd.DataFrame(rows)))
+    assert found.table["mean"].tolist() == pytest.approx([n**-0.5 for n in (100, 200, 400, 800)])
+    assert found.table["learning_rate"].isna().all()
+
+
+def test_losses_and_errors_come_before_other_measurements():
+    frame = curves().frame.drop(columns="test_loss").assign(score=2.0, my_error=0.5, speed=1.0, my_loss=1.0)
+    assert numbers.measures(sl.Curves(frame)) == ["my_error", "my_loss", "score", "speed"]
+
+
+def test_no_answers_are_asked_of_a_setting_that_is_no_size(monkeypatch):
+    monkeypatch.setattr(numbers, "answer", lambda *_, **__: "answers")
+    assert numbers.answers_of(curves()) == "answers"
+    frame = (
+        curves().frame.rename(columns={"n_data": "momentum"}).assign(momentum=lambda f: f["momentum"] / 2000)
+    )
+    assert numbers.answers_of(sl.Curves(frame, settings=["momentum"])) is None
+
+
+def test_predictions_have_the_colour_of_their_band(monkeypatch):
+    found = SimpleNamespace(statements=[], notes=(), x="n_data", y="test_loss")
+    monkeypatch.setattr(numbers, "answers_of", lambda _: found)
+    monkeypatch.setattr(numbers, "continued", lambda _: ahead())
+    figure = sections.answers(curves()).plots[0].figure
+    assert named(figure, "predicted").line.color == PALETTE[1]
+    red, green, blue = (int(PALETTE[1][k : k + 2], 16) for k in (1, 3, 5))
+    assert named(figure, "95 % interval").fillcolor.startswith(f"rgba({red},{green},{blue}")
+    assert named(figure, "runs").marker.color == PALETTE[0]
+
+
+def test_sizes_and_losses_of_the_frontier_have_their_colours():
+    section = surface_sections.the_frontier(Known(), "loss", "tokens")
+    colours = [named(plot.figure, "within the runs").line.color for plot in section.plots]
+    assert colours == [PALETTE[0], PALETTE[1]]
