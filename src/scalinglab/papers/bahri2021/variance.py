@@ -49,6 +49,53 @@ if TYPE_CHECKING:
 
 FAR = 2  # sizes of that many times the parameters, or the examples, are far above them
 
+
+@dataclass(frozen=True)
+class Judged:
+    """Differences of losses whose exponent in a size is 1 where this size is far above another one.
+
+    Attributes:
+        sizes: (n,).
+        excess: differences, (seeds, n).
+        ratios: of each size to the other one, (n,).
+        words: the subscript of α, the size and the other size.
+    """
+
+    sizes: np.ndarray
+    excess: np.ndarray
+    ratios: np.ndarray
+    words: tuple[str, str, str]
+
+    def exponent(self, factor: float) -> Exponent | None:
+        """Of sizes above so many times the other one; None where it is lost in noise."""
+        above = self.ratios > factor
+        return exponents.of_differences(self.sizes[above], self.excess[:, above])
+
+    def rows(self, name: str, note: str) -> list[Row]:
+        """The exponents of sizes above, and far above where three or more are, and the coefficient."""
+        subscript, size, other = self.words
+        n, far = len(self.excess), (self.ratios > FAR).sum()
+        name_of = f"{name}: α_{subscript}, {size} >"
+        rows = [difference_row(f"{name_of} {other}", self.exponent(1), n, note, paper=1.0)]
+        if 3 <= far < (self.ratios > 1).sum():
+            claim = f"the claim is for {size} ≫ {other}"
+            rows.append(difference_row(f"{name_of} {FAR} {other}", self.exponent(FAR), n, claim, paper=1.0))
+        return [*rows, self._coefficient(name)]
+
+    def _coefficient(self, name: str) -> Row:
+        """c of c/size from the larger sizes over c from the smaller: 1 where O(1/size) is all there is."""
+        above, size = self.ratios > 1, self.words[1]
+        products = self.excess[:, above] * self.sizes[above]
+        half = products.shape[1] // 2
+        ratio = quotient(products[:, -half:].mean(1), products[:, :half].mean(1))
+        note = f"expected: a bound O(1/{size}) that is reached with one coefficient; excess loss times size: "
+        return Row(
+            f"{name}: coefficient of 1/{size} in the larger half of the sizes over that in the smaller",
+            ratio.value, ratio.stderr, ratio.n, expected=1.0,
+            note=note + ", ".join(f"{product:.3g}" for product in products.mean(0)),
+        )  # fmt: skip
+
+
 # --- data --------------------------------------------------------------------------------------------
 
 
@@ -167,17 +214,12 @@ def _data_rows(
 ) -> list[Row]:  # fmt: skip
     """The exponents of one task after these steps; draws them."""
     sizes, excess = data_excess(table, s.population, steps)
-    n_data, n_params = np.unique(table["n_data"]), table["n_params"].iloc[0]
-    above = n_data > n_params  # D below P is another regime
-    alpha = exponents.of_differences(sizes[above], excess[:, above])
-    draw(axis, sizes, excess, alpha, color, task.name)
-    name = f"{task.name}, {steps} steps" if len(s.times) > 1 else task.name
+    n_params = table["n_params"].iloc[0]
     note = f"N = {s.population}, P = {n_params:.0f}, {_rose(table, steps)}"
-    return [
-        difference_row(f"{name}: α_D, D > P", alpha, len(excess), note, paper=1.0),
-        *_far_above(f"{name}: α_D, D ≥ {FAR} P", sizes[above], excess[:, above], (n_data / n_params)[above]),
-        _second_order(name, "D", sizes[above], excess[:, above]),
-    ]
+    name = f"{task.name}, {steps} steps" if len(s.times) > 1 else task.name
+    judged = Judged(sizes, excess, np.unique(table["n_data"]) / n_params, ("D", "D", "P"))
+    draw(axis, sizes, excess, judged.exponent(1), color, task.name)
+    return judged.rows(name, note)
 
 
 def excess_table(task: Task, s: DataScale) -> pd.DataFrame:
@@ -214,27 +256,6 @@ def _rose(table: pd.DataFrame, steps: int) -> str:
     last = table[table["step"] == steps]
     rose, count = (int(last[name].sum()) for name in ("networks_rose", "networks"))
     return f"at some step the training loss of {rose} of {count} networks rose"
-
-
-def _second_order(name: str, size: str, sizes: np.ndarray, excess: np.ndarray) -> Row:
-    """c of c/size from the larger sizes over c from the smaller: 1 where O(1/size) is all there is."""
-    products, half = excess * sizes, len(sizes) // 2
-    ratio = quotient(products[:, -half:].mean(1), products[:, :half].mean(1))
-    note = f"expected: a bound O(1/{size}) that is reached with one coefficient; excess loss times size: "
-    return Row(
-        f"{name}: coefficient of 1/{size} in the larger half of the sizes over that in the smaller",
-        ratio.value, ratio.stderr, ratio.n, expected=1.0,
-        note=note + ", ".join(f"{product:.3g}" for product in products.mean(0)),
-    )  # fmt: skip
-
-
-def _far_above(quantity: str, sizes: np.ndarray, excess: np.ndarray, ratios: np.ndarray) -> list[Row]:
-    """The exponent of sizes whose ratio to the other one is `FAR` or more: of some, but three at least."""
-    far = ratios >= FAR
-    if not 3 <= far.sum() < len(far):
-        return []
-    found = exponents.of_differences(sizes[far], excess[:, far])
-    return [difference_row(quantity, found, len(excess), "the claim is for sizes far above", paper=1.0)]
 
 
 def draw(
@@ -330,17 +351,11 @@ def _width_rows(
     kind = f"{s.dataset}, {activation}, {loss.replace('_', '-')}"
     widths, signed = width_excess(table, activation, loss, steps)
     sign = float(np.sign(signed.mean()))
-    excess = sign * signed
-    alpha = exponents.of_differences(widths, excess)
-    draw(axis, widths, excess, alpha, color, kind)
+    judged = Judged(widths, sign * signed, widths / s.n_data, ("W", "w", "D"))
+    draw(axis, widths, sign * signed, judged.exponent(1), color, kind)
     name = f"{kind}, {steps} steps" if len(s.times) > 1 else kind
     note = f"{s.n_data} examples, {steps} steps of {s.learning_rates[activation]:g}, "
-    note += f"the network lies {'above' if sign > 0 else 'below'}"
-    rows = [difference_row(f"{name}: α_W", alpha, len(excess), note, paper=1.0)]
-    if alpha is not None:
-        rows.append(_second_order(name, "width", widths, excess))
-        rows += _far_above(f"{name}: α_W, w ≥ {FAR} D", widths, excess, widths / s.n_data)
-    return rows
+    return judged.rows(name, note + f"the network lies {'above' if sign > 0 else 'below'}")
 
 
 def width_table(s: WidthScale) -> pd.DataFrame:
@@ -444,13 +459,10 @@ def _over_initializations(
     task, widths = averages.Task(4, 8, 3, steps=60), np.array(s.widths)
     excess = np.stack([averages.width_excess(task, activation, width, s.pairs) for width in s.widths], 1)
     above = float(np.sign(excess.mean())) * excess
-    alpha = exponents.of_differences(widths, above)
-    draw(axis, widths, above, alpha, color, activation)
+    judged = Judged(widths, above, widths / task.n_seen, ("W", "w", "D"))
+    draw(axis, widths, above, judged.exponent(1), color, activation)
     note = f"4 examples, {task.steps} steps, mse; less the loss of the infinitely wide network by its kernel"
-    rows = [
-        difference_row(f"{activation}: α_W", alpha, s.pairs, note, paper=1.0),
-        _second_order(activation, "width", widths, above),
-    ]
+    rows = judged.rows(activation, note)
     return rows, pd.DataFrame({"task": activation, "width": widths, "excess_loss": excess.mean(0)})
 
 
