@@ -193,3 +193,20 @@ def test_questions_of_a_continuation_follow_its_band():
     low, high = curve_ahead.interval(np.array([found.low, found.value]))
     assert low[0] == pytest.approx(0.07, rel=0.01)  # the band's lower edge reaches the target first
     assert low[1] < 0.07 < high[1]
+
+
+def test_the_only_measurement_is_fitted_whatever_its_name():
+    x = np.geomspace(1e3, 1e5, 6)
+    table = pd.DataFrame({"n_data": x, "perplexity": 10 + 300 * x**-0.4})
+    assert sl.laws.fit("auto", table).parameters == sl.laws.fit("auto", x, table.perplexity).parameters
+    with pytest.raises(BadInput, match="no column 'test_error'"):
+        sl.laws.fit("auto", table.assign(other=1.0))
+
+
+def test_a_target_in_percent_of_an_error_is_refused():
+    x = np.geomspace(1e3, 1e5, 6)
+    table = pd.DataFrame({"n_data": x, "test_error": curve(x)})
+    with pytest.raises(BadInput, match=r"target=10: test_error is a fraction below 1 .*: give 0\.05 for 5 %"):
+        sl.laws.plan.size_for(table, 10)
+    losses = table.rename(columns={"test_error": "test_loss"})
+    assert "any n_data" in sl.laws.plan.size_for(losses, 10).text

@@ -74,11 +74,9 @@ def _of(curves: Curves, compute: float | None, x: str | None, y: str | None, pla
 
 
 def _measured(curves: Curves) -> str:
-    for name in (measure_of(curves.frame), *MEASURED):
+    for name in (measure_of(curves.frame, curves.setting_columns), *MEASURED):
         if curves.resolve(name) in curves.frame and curves.frame[curves.resolve(name)].notna().any():
             return curves.resolve(name)
-    if len(curves.measurement_columns) == 1:
-        return str(curves.measurement_columns[0])
     others = ", ".join(curves.measurement_columns) or "nothing"
     raise BadInput(
         f"no column is known to be a loss, an error or an accuracy (measured: {others}): name it with y= "

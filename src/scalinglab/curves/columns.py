@@ -37,13 +37,18 @@ DEEPEST_CELL = 100  # levels of lists and dictionaries
 SOURCES = ("theory", "simulate", "train", "read")
 
 
-def measure_of(frame: pd.DataFrame) -> str:
-    """The column to fit by default: the first of `MEASURES` that has values, else an accuracy.
+def measure_of(frame: pd.DataFrame, settings: Iterable[str] = ()) -> str:
+    """The column to fit by default: the first of `MEASURES` that has values, an accuracy, or the only other.
 
     "test_error" where there is none, for the error that names what is missing.
+
+    Args:
+        settings: columns that were chosen, beside the standard ones.
     """
     known = (*MEASURES, *ACCURACIES)
-    return next((name for name in known if name in frame and frame[name].notna().any()), MEASURES[0])
+    others = [c for c in frame if c not in (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *settings)]
+    usual = others[0] if len(others) == 1 else MEASURES[0]
+    return next((name for name in known if name in frame and frame[name].notna().any()), str(usual))
 
 
 def unit_of_data(frame: pd.DataFrame) -> str:

@@ -87,7 +87,8 @@ def fit(
             for row in frame.itertuples(index=False):
                 far = f"   {row.beyond:.3g} times the largest size" if row.beyond > 1 else ""
                 at_size = f"  at {x} = {row[0]:<10.4g} {y} {row.value:.4g}"
-                table.say(f"{at_size}   {percent(level)} [{row.low:.4g}, {row.high:.4g}]{far}")
+                assumed = "" if plain else ", if this form holds"
+                table.say(f"{at_size}   {percent(level)} [{row.low:.4g}, {row.high:.4g}]{far}{assumed}")
             frame.insert(0, "form", law.form.name)
             rows.append(frame.rename(columns={"value": y}))
     document: dict[str, Any] = {

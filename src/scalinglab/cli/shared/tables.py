@@ -176,7 +176,9 @@ def ask(
     rows = {"reduce": reduce, "where": asked, **rows} | ({"error": table.resolve(error)} if error else {})
     # by its name here first: beside a loss of the test, a file's `loss` is that of training
     preferred = (usual, f"test_{usual}", table.resolve(usual)) if usual else ()
-    default = next((name for name in preferred if name in table.frame), measure_of(table.frame))
+    default = next(
+        (name for name in preferred if name in table.frame), measure_of(table.frame, table.settings)
+    )
     measured = table.resolve(y) if y else default
     return Asked(table.frame, named[0] if isinstance(x, str) else named, measured, rows, table.line)
 

@@ -93,6 +93,11 @@ def size_for(
     law = law_or_continuation(given, x, y, form, reduce, **rows)
     size, measured = column_names(given, x, y, reduce, **rows)
     points.positive(target=target)
+    if "error" in measured and target >= 1 > law.points.y.max():
+        raise BadInput(
+            f"target={target:g}: {measured} is a fraction below 1 (percent are divided by 100 when they are "
+            "read): give 0.05 for 5 %, and of an accuracy what it lacks to 1"
+        )
     low, high = law.points.x.min(), law.points.x.max()
     # a continuation begins at the points
     looked = (low / 10 if isinstance(law, Law) else low), high * farthest

@@ -91,6 +91,12 @@ def is_table(data: Any) -> bool:
     return isinstance(data, (Curves, pd.DataFrame))
 
 
+def _measured(table: Curves | pd.DataFrame) -> str:
+    if isinstance(table, Curves):
+        return measure_of(table.frame, table.setting_columns)
+    return measure_of(table)
+
+
 def points_from(
     data: tuple[Any, ...],
     x: Any,
@@ -126,9 +132,8 @@ def points_from(
                 f"{extra} beside a table: name its columns, x= and y=; its columns identify the runs"
             )
         wanted = columns[0] if x is None else x
-        frame = data[0].frame if isinstance(data[0], Curves) else data[0]
         found = points_of(
-            data[0], wanted, y or columns[1] or measure_of(frame),
+            data[0], wanted, y or columns[1] or _measured(data[0]),
             error=error, reduce=reduce, where=where, mixed=mixed,
         )  # fmt: skip
         if drop_highest and nan_policy == "drop" and not isinstance(wanted, str):
