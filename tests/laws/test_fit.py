@@ -120,7 +120,10 @@ def test_a_law_with_more_than_the_data_can_tell_says_so():
     assert high == np.inf
     assert law.identified["break"] is False
     assert law.identified["width"] is False
-    assert "not identified" in law.summary()
+    assert "break          95 % [0, inf]  not identified" in law.summary()
+    assert np.isnan(law.to_dict()["parameters"]["break"])
+    assert law.notebook_table().set_index("parameter")["value"].isna().to_dict()["break"]
+    assert {n for n, v in law.stated.items() if np.isnan(v)} == {*law.undetermined} & {*law.parameters}
     assert all(sl.laws.fit("power_law_offset", X, noisy(0)).identified.values())
 
 

@@ -111,7 +111,7 @@ def fit(
     parameters = [
         {"form": law.form.name, "parameter": n, "value": v, "low": ends[n].low, "high": ends[n].high}
         for law in laws
-        for n, v in law.parameters.items()
+        for n, v in law.stated.items()
         if n in (ends := law.parameter_intervals)
     ]
     table.finish(document, pd.concat(rows) if rows else pd.DataFrame(parameters))

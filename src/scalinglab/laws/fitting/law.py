@@ -106,6 +106,11 @@ class Law(Solution, Shown):
         )
         return f"exponents {ends} fit within the noise; take a simpler form, or points over a wider range"
 
+    @property
+    def stated(self) -> dict[str, float]:
+        """The fitted values by name, NaN where the points determine none."""
+        return {n: float("nan") if n in self.undetermined else v for n, v in self.parameters.items()}
+
     def summary(self) -> str:
         """Parameters with intervals, quality of the fit and warnings, as text."""
         sizes, n = self.points.sizes, len(self.points.y)
@@ -120,8 +125,9 @@ class Law(Solution, Shown):
                 lines.append(f"  {name:<14} {value:<12.6g} {why}")
             else:
                 ends = _ends(self.parameter_intervals[name])
+                said = "" if name in self.undetermined else f"{value:<12.6g} "
                 doubt = "" if self.identified[name] else "  not identified"
-                lines.append(f"  {name:<14} {value:<12.6g} 95 % {ends}{doubt}")
+                lines.append(f"  {name:<14} {said}95 % {ends}{doubt}")
         if callable(self.form.exponent):
             ends = _ends(self.parameter_intervals["exponent"])
             lines.append(f"  {'exponent':<14} {self.best_exponent:<12.6g} 95 % {ends}")
@@ -153,7 +159,7 @@ class Law(Solution, Shown):
         ends = self.parameter_intervals
         rows = [
             (n, v, *ends[n], "yes" if self.identified[n] else "no")
-            for n, v in self.parameters.items()
+            for n, v in self.stated.items()
             if n in ends and n in self.identified
         ]
         return pd.DataFrame(rows, columns=["parameter", "value", "low", "high", "determined"])
@@ -163,7 +169,7 @@ class Law(Solution, Shown):
         return {
             "form": self.form.name,
             "equation": self.form.equation,
-            "parameters": self.parameters,
+            "parameters": self.stated,
             "intervals": {n: list(ends) for n, ends in self.parameter_intervals.items()},
             "exponent": self.exponent,
             "identified": not self.unidentified,
