@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
+from scalinglab.errors import BadInput
 from scalinglab.report import surface_numbers, surface_sections
-from scalinglab.report.plots import _tick, _ticks
+from scalinglab.report.plots import _tick, _ticks, counting, label
 from tests.browser import Browser, needs_browser
 
 
@@ -28,7 +29,8 @@ def sections():
 @pytest.mark.slow
 def test_an_n_by_d_table_gets_answers_isoflops_frontier_backtest_and_fit(sections):
     assert list(sections) == [
-        "The answers", "IsoFLOP curves", "Compute-optimal frontier", "Backtest", "The fit"
+        "The answers", "IsoFLOP curves", "Compute-optimal frontier", "Backtest", "The fit",
+        "Loss against tokens",
     ]  # fmt: skip
     _, table, numbers = sections["Compute-optimal frontier"].tables[0]
     assert "tokens per parameter" in table.columns
@@ -38,6 +40,34 @@ def test_an_n_by_d_table_gets_answers_isoflops_frontier_backtest_and_fit(section
     assert any(name.endswith("FLOPs") for name in names)
     (minima,) = (trace for trace in drawn.data if trace.name == "minimum")
     assert len(minima.x) == sum(name.endswith("FLOPs") for name in names)
+
+
+def test_loss_curves_are_lines_of_one_model_size_over_tokens(sections):
+    lines = sections["Loss against tokens"].plots[0].figure.data
+    assert [trace.name for trace in lines] == [
+        f"{n} parameters" for n in ("100M", "316M", "1B", "3.16B", "10B")
+    ]
+    table = runs()
+    for trace, (_, own) in zip(lines, table.groupby("n_params"), strict=True):
+        assert list(trace.x) == sorted(own.tokens)
+        assert list(trace.y) == list(own.sort_values("tokens").loss)
+
+
+def test_isoflop_curves_span_the_runs_and_learning_curves_count_tokens():
+    table = runs(4, 3)
+    fitted = sl.laws.surface.fit(table.n_params, table.tokens, table.loss)
+    computes = [each.compute for each in surface_numbers.isoflops_of(fitted)]
+    assert computes[0] == pytest.approx(6 * 1e8 * 2e9)
+    assert computes[-1] == pytest.approx(6 * 1e10 * 2e11)
+    with counting("tokens"):
+        assert label("examples") == "tokens"
+
+
+def test_a_backtest_needs_more_cheap_runs_than_parameters():
+    n, d = (v.ravel() for v in np.meshgrid([1e8, 2e8, 4e8], [2e9, 4e9, 8e9]))
+    fitted = sl.laws.surface.fit(n, d, 1.8 + 480 * n**-0.35 + 2100 * d**-0.37)
+    with pytest.raises(BadInput, match="1 cost a tenth of the largest compute or less, too few for a sur"):
+        surface_numbers.backtest(fitted)
 
 
 def test_minima_lie_on_their_isoflop_curves(sections):
@@ -88,7 +118,7 @@ def test_short_log_axes_have_ticks_that_can_be_read(low, high):
 
 
 def test_every_isoflop_curve_is_named_in_the_legend_with_or_without_runs():
-    n, d = (v.ravel() for v in np.meshgrid([1e8, 3e8, 1e9], [1e9, 1e10, 1e11]))
+    n, d = (v.ravel() for v in np.meshgrid([1e8, 1e9, 1e10], [1e9, 1e10, 1e11]))
     fitted = sl.laws.surface.fit(n, d, 1.8 + 480 * n**-0.35 + 2100 * d**-0.37)
     found = surface_numbers.isoflops_of(fitted)
     assert any(not each.n_params.size for each in found)

@@ -59,6 +59,8 @@ def label(column: str) -> str:
     """The words for a column on an axis."""
     if column == "n_data":
         return f"training {data_unit()}"
+    if column == "examples":  # what a run has seen
+        return data_unit()
     return LABELS.get(column, column.replace("_", " "))
 
 

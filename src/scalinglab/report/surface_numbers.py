@@ -37,10 +37,9 @@ def spent(fitted: Surface) -> np.ndarray:
 
 def isoflop_budgets(fitted: Surface) -> np.ndarray:
     """The computes of the isoFLOP curves: those of the design where it has few, else spread over the runs."""
-    found = default_budgets(spent(fitted))
-    if len(found) <= MOST_BUDGETS:
-        return found
-    return np.geomspace(found[0], found[-1], MOST_BUDGETS)
+    total = spent(fitted)
+    found = default_budgets(total)
+    return found if len(found) <= MOST_BUDGETS else np.geomspace(total.min(), total.max(), MOST_BUDGETS)
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def isoflops_of(surface: Surface) -> list[Isoflop]:
     found = []
     for i, budget in enumerate(budgets):
         own = nearest == i
-        sizes = np.geomspace(n.min() / 1.5, n.max() * 1.5, 90)
+        sizes = np.geomspace(n.min() / 2, n.max() * 2, 90)
         data = budget / FLOPS_PER_PARAM_EXAMPLE / sizes
         seen = (data > d.min() / 4) & (data < d.max() * 4)
         fitted = np.asarray(surface.predict(sizes[seen], data[seen]))
@@ -129,14 +128,14 @@ def backtest(fitted: Surface) -> Backtest:
     """Refit on runs of at most a tenth of the largest compute, and predict the others."""
     data, total = fitted.law.points, spent(fitted)
     late = total > total.max() / HELD_BACK
+    if len(fitted.law.form.parameters) >= (cheaper := int((~late).sum())):
+        raise BadInput(f"{cheaper} cost a tenth of the largest compute or less, too few for a surface")
     n, d = data.x[:2]
     early = surfaces.fit(
         n[~late], d[~late], data.y[~late], form=fitted.law.form, runs=data.runs[~late], seed=fitted.seed
     )
     if early.undetermined:
-        raise BadInput(
-            f"the {int((~late).sum())} cheaper points do not determine {', '.join(early.undetermined)}"
-        )
+        raise BadInput(f"the {cheaper} cheaper points do not determine {', '.join(early.undetermined)}")
     low, high = early.interval(n[late], d[late])
     predicted = np.asarray(early.predict(n[late], d[late]))
     # of a single run: its scatter is added in quadrature, in logarithms
@@ -148,5 +147,5 @@ def backtest(fitted: Surface) -> Backtest:
         predicted,
         predicted * np.exp(-down),
         predicted * np.exp(up),
-        int((~late).sum()),
+        cheaper,
     )

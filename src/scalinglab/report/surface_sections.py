@@ -30,6 +30,7 @@ from scalinglab.report.surface_numbers import (
 )
 from scalinglab.support.words import count
 
+MOST_LINES = 12  # of loss along one size, so that a legend holds them
 ENOUGH = 0.8  # share of runs that 95 % intervals hold below which a backtest has failed
 
 
@@ -52,19 +53,29 @@ def of_runs(curves: Curves) -> list[Section]:
     sections.append(isoflops(found.surface, found.y, unit))
     sections.extend(filter(None, [the_frontier(found.surface, found.y, unit), the_backtest(found, unit)]))
     sections.append(the_fit(found.surface, unit))
+    if len(curves) == len(curves.runs):  # of checkpoints there are learning curves
+        sections.append(the_losses(curves, found.y, unit, along="n_data"))
     return sections
 
 
-def the_losses(curves: Curves, y: str, unit: str) -> Section:
-    """Loss against parameters, a line for each size of the data: what runs show that determine no surface."""
-    table = points_of(curves, ["n_params", "n_data"], y)
-    (n, d), figure = table.x, canvas("n_params", y)
-    for size, shade in zip(np.unique(d), shades(np.unique(d)), strict=True):
-        own = np.flatnonzero(d == size)
-        own = own[np.argsort(n[own])]
-        line(figure, n[own], table.y[own], f"{count(size)} {unit}", shade, mode="lines+markers")
-    caption = f"{label(y).capitalize()} of every run; lines join runs of as many {unit}."
-    return Section(f"{label(y).capitalize()} against parameters", [], [Plot(finish(figure), caption)])
+def the_losses(curves: Curves, y: str, unit: str, along: str = "n_params") -> Section:
+    """Loss along one size, a line for each value of the other that several runs share."""
+    table, names = points_of(curves, ["n_params", "n_data"], y), {"n_params": "parameters", "n_data": unit}
+    place = [*names].index(along)
+    x, held, figure = table.x[place], table.x[1 - place], canvas(along, y)
+    shared, runs = np.unique(held, return_counts=True)
+    shared = shared[runs > 1]
+    shared = shared[np.linspace(0, len(shared) - 1, min(MOST_LINES, len(shared))).astype(int)]
+    shown, other = names[along], names[[*names][1 - place]]
+    for size, shade in zip(shared, shades(shared), strict=True):
+        own = np.flatnonzero(held == size)
+        own = own[np.argsort(x[own])]
+        line(figure, x[own], table.y[own], f"{count(size)} {other}", shade, mode="lines+markers")
+    single = ~np.isin(held, shared)
+    if single.any():
+        points(figure, x[single], table.y[single], name=f"other {other}", color="#9aa1ad")
+    caption = f"{label(y).capitalize()} of every run; lines join runs of as many {other}."
+    return Section(f"{label(y).capitalize()} against {shown}", [], [Plot(finish(figure), caption)])
 
 
 # --- isoFLOP curves ------------------------------------------------------------------------------------
