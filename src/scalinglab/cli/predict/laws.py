@@ -18,6 +18,8 @@ from scalinglab.support.words import percent
 if TYPE_CHECKING:
     import pandas as pd
 
+    from scalinglab.laws import Law
+
 TIE = "PARAMETER=OTHER, as in --tie beta=alpha"
 
 app = typer.Typer(help="Fit scaling laws to learning curves.", no_args_is_help=True)
@@ -84,37 +86,50 @@ def fit(
         table.say(law.summary())
         if sizes is not None:
             frame = _predicted(law, asked if plain else None, x, sizes, level, complement)
-            for row in frame.itertuples(index=False):
-                far = f"   {row.beyond:.3g} times the largest size" if row.beyond > 1 else ""
-                at_size = f"  at {x} = {row[0]:<10.4g} {y} {row.value:.4g}"
-                assumed = "" if plain else ", if this form holds"
-                table.say(f"{at_size}   {percent(level)} [{row.low:.4g}, {row.high:.4g}]{far}{assumed}")
+            _say_predicted(table, frame, x, str(y), level, "" if plain else ", if this form holds")
             frame.insert(0, "form", law.form.name)
             rows.append(frame.rename(columns={"value": y}))
+    predicted = pd.concat(rows) if rows else None
     document: dict[str, Any] = {
-        "laws": [law.to_dict() for law in laws], "notes": asked.notes(laws[0].points.notes)
+        "laws": [law.to_dict() for law in laws], "notes": asked.notes(laws[0].points.notes),
+        **drawing.draw(lambda: _figure(laws, complements, rows, x, str(y), level), table.file, "law"),
+        "predictions": [] if predicted is None else predicted.to_dict("records"),
     }  # fmt: skip
+    table.finish(document, _parameters(laws) if predicted is None else predicted)
 
-    def figure() -> Any:
-        from scalinglab.figures import laws as figures
 
-        predicted = []
-        for frame, complement in zip(rows, complements, strict=False):  # no rows without --at
-            at, value, low, high = frame[[x, y, "low", "high"]].to_numpy().T
-            drawn = (1 - value, 1 - high, 1 - low) if complement else (value, low, high)  # as the law is
-            predicted.append(figures.Predicted(at, *drawn))
-        label = f"1 - {y}" if all(complements) else f"{y}, or 1 - {y}" if any(complements) else y
-        return figures.law(*laws, x=x, y=label, level=level, predicted=predicted)
+def _say_predicted(table: Table, frame: pd.DataFrame, x: str, y: str, level: float, assumed: str) -> None:
+    for row in frame.itertuples(index=False):
+        far = f"   {row.beyond:.3g} times the largest size" if row.beyond > 1 else ""
+        at_size = f"  at {x} = {row[0]:<10.4g} {y} {row.value:.4g}"
+        table.say(f"{at_size}   {percent(level)} [{row.low:.4g}, {row.high:.4g}]{far}{assumed}")
 
-    document |= drawing.draw(figure, table.file, "law")
-    document["predictions"] = pd.concat(rows).to_dict("records") if rows else []
-    parameters = [
+
+def _figure(
+    laws: list[Law], complements: list[bool], rows: list[pd.DataFrame], x: str, y: str, level: float
+) -> Any:
+    """Laws over their points, with the predictions; those of a law of 1 - y as the law is."""
+    from scalinglab.figures import laws as figures
+
+    predicted = []
+    for frame, complement in zip(rows, complements, strict=False):  # no rows without --at
+        at, value, low, high = frame[[x, y, "low", "high"]].to_numpy().T
+        drawn = (1 - value, 1 - high, 1 - low) if complement else (value, low, high)
+        predicted.append(figures.Predicted(at, *drawn))
+    label = f"1 - {y}" if all(complements) else f"{y}, or 1 - {y}" if any(complements) else y
+    return figures.law(*laws, x=x, y=label, level=level, predicted=predicted)
+
+
+def _parameters(laws: list[Law]) -> pd.DataFrame:
+    """The parameters of every law that have an interval."""
+    import pandas as pd
+
+    return pd.DataFrame([
         {"form": law.form.name, "parameter": n, "value": v, "low": ends[n].low, "high": ends[n].high}
         for law in laws
         for n, v in law.stated.items()
         if n in (ends := law.parameter_intervals)
-    ]
-    table.finish(document, pd.concat(rows) if rows else pd.DataFrame(parameters))
+    ])  # fmt: skip
 
 
 def _predicted(
