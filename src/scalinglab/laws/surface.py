@@ -26,7 +26,7 @@ from scalinglab.laws import forms
 from scalinglab.laws.fitting import profile, uncertainty
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
-from scalinglab.laws.fitting.data.points import MANY, positive
+from scalinglab.laws.fitting.data.points import MANY, positive, two_dimensional
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points
 from scalinglab.laws.fitting.law import Law
@@ -45,7 +45,7 @@ from scalinglab.support.notebook import Shown
 if TYPE_CHECKING:
     import pandas as pd
 
-STRAIGHT = 0.01  # of ln size: sizes that stray less from a line, or from a value, lie on it
+UNKNOWN = 1e6  # ratio of the ends of an amplitude's interval, beyond which it is not known
 USUAL_DELTA = 1e-3  # Huber's threshold on ln loss that is usual for such fits
 
 
@@ -164,8 +164,11 @@ class Surface(Shown):
 
     @cached_property
     def undetermined(self) -> tuple[str, ...]:
-        """The parameters whose 95 % interval is open: their fitted values mean nothing."""
-        return open_ended(self.parameter_intervals())
+        """The parameters without a value: with an open 95 % interval, or amplitudes with one of `UNKNOWN`."""
+        ends = self.parameter_intervals()
+        amplitudes = {p.name for p in self.law.form.parameters if p.log}
+        vast = {n for n in amplitudes if ends[n].high > UNKNOWN * ends[n].low}
+        return tuple(n for n in ends if n in vast.union(open_ended(ends)))
 
     @property
     def errors(self) -> dict[str, float]:
@@ -346,6 +349,8 @@ def _closed(parameter: Any, low: float, high: float) -> Interval:
 def _range(low: float, high: float) -> str:
     if not np.isfinite(low) and not np.isfinite(high):
         return "any value"
+    if np.isfinite([low, high]).all():
+        return f"anything from {low:.3g} to {high:.3g}"
     return f"at most {high:.3g}" if not np.isfinite(low) else f"at least {low:.3g}"
 
 
@@ -431,7 +436,7 @@ def fit(
     if chosen.variables == NAMES:
         rising.refuse(np.prod(law.points.x, axis=0), law.points.y, ("compute", y or "loss"))
     if not (law.form.held or law.form.tied or law.form.zeros):
-        _two_dimensional(law.points.x, chosen.variables)
+        two_dimensional(law.points.x, chosen.variables)
     return Surface(law, seed)
 
 
@@ -461,33 +466,6 @@ def _by_name(form: Form, named: Mapping[str, Any], first: tuple[Any, Any]) -> tu
             )
         found.append(value)
     return tuple(found)
-
-
-def _two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:
-    """Refuse sizes on one line: a fit would share the fall out among the variables as it likes.
-
-    The usual case is twenty tokens per parameter in every run; its fit puts an exponent at a bound and then
-    promises an optimum of 1e28 parameters.
-    """
-    first, second = np.log(x[:2])
-    for name, values in zip(names, (first, second), strict=False):
-        if np.ptp(values) < STRAIGHT:
-            raise BadInput(
-                f"{name} is {np.exp(values[0]):.4g} at every point: a surface needs several values of it; "
-                "fit a law of the other variable instead (laws.fit)"
-            )
-        different = 1 + int(np.sum(np.diff(np.sort(values)) > STRAIGHT))
-        if different < 3:
-            raise NotDetermined(
-                f"only {different} different values of {name}: two points of a curve determine neither its "
-                "exponent nor its floor, so a surface needs at least 3, better 4 or more over a factor of 10"
-            )
-    slope, constant = np.polyfit(first, second, 1)
-    if np.std(second - slope * first - constant) < STRAIGHT:
-        raise BadInput(
-            f"{names[1]} = {np.exp(constant):.3g} · {names[0]}^{slope:.3g} at every point: what each "
-            "contributes cannot be separated; add runs off this line, or fit a law along it (laws.fit)"
-        )
 
 
 def _pair(form: Form, variables: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.support.numbers_given import real_array
 from scalinglab.support.words import counted
 
+STRAIGHT = 0.01  # of ln size: sizes that stray less from a line, or from a value, lie on it
 FEWEST_RUNS = 3  # to resample
 MANY = 10  # runs a parameter, from which on they tell their noise and outweigh a wrong one
 
@@ -192,3 +193,30 @@ def _complaint(bad: dict[int, str]) -> str:
             "and an offset below zero with bounds={'offset': (low, high)}"
         )
     return f"{counted(len(rows), 'point')} cannot be used ({named}): {way}"
+
+
+def two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:
+    """Refuse sizes on one line: a fit would share the fall out among the variables as it likes.
+
+    The usual case is twenty tokens per parameter in every run; its fit puts an exponent at a bound and then
+    promises an optimum of 1e28 parameters.
+    """
+    first, second = np.log(x[:2])
+    for name, values in zip(names, (first, second), strict=False):
+        if np.ptp(values) < STRAIGHT:
+            raise BadInput(
+                f"{name} is {np.exp(values[0]):.4g} at every point: a surface needs several values of it; "
+                "fit a law of the other variable instead (laws.fit)"
+            )
+        different = 1 + int(np.sum(np.diff(np.sort(values)) > STRAIGHT))
+        if different < 3:
+            raise NotDetermined(
+                f"only {different} different values of {name}: two points of a curve determine neither its "
+                "exponent nor its floor, so a surface needs at least 3, better 4 or more over a factor of 10"
+            )
+    slope, constant = np.polyfit(first, second, 1)
+    if np.std(second - slope * first - constant) < STRAIGHT:
+        raise BadInput(
+            f"{names[1]} = {np.exp(constant):.3g} · {names[0]}^{slope:.3g} at every point: what each "
+            "contributes cannot be separated; add runs off this line, or fit a law along it (laws.fit)"
+        )
