@@ -180,9 +180,12 @@ def test_the_exponent_grows_with_width_and_is_fixed_beyond_a_saturating_one(
     by_width = {1.0: 0.2, 2.0: 0.4, 4.0: 0.4}
     monkeypatch.setattr(trained, "runs", planted(lambda one: by_width[one["width"]]))
     monkeypatch.setattr(images, "differences", lambda *given: [images.difference(*given)])  # one metric
-    some = replace(images.SCALES["smoke"], aspects=((10, 1.0), (10, 4.0), (10, 2.0)), aspect_sizes=SIZES)
+    shapes = ((10, 1.0), (10, 4.0), (10, 2.0))
+    some = replace(images.SCALES["smoke"], aspects=shapes, aspect_sizes=SIZES, aspect_seeds=4)
     monkeypatch.setitem(images.SCALES, "smoke", some)
-    found = verdicts(distributions.fig_s5("smoke"))
+    made = distributions.fig_s5("smoke")
+    found = verdicts(made)
+    assert {row.n for row in made.table} == {4}
     assert found["digits: α_D of WRN-10-4 less that of WRN-10-1"] == "agrees"
     assert found["digits: α_D of WRN-10-4 less that of WRN-10-2"] == "agrees"
     by_width[4.0] = 0.6

@@ -151,7 +151,7 @@ def fig_s5(scale: str) -> Reproduction:
     s = images.scale_of(scale)
     (dataset,) = images.usable([s.noisy])
     named = images.residual_settings(scale, s.aspects)
-    found, curves = images.residual_scans(scale, named)
+    found, curves = images.residual_scans(scale, named, s.aspect_seeds)
     figure, alphas = images.draw(found, dataset, "", "examples D", shared_range=True)
     rows = [images.exponent_row(scan, alpha, f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
     by_name = {scan.name: scan for scan in found}

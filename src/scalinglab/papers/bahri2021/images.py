@@ -51,7 +51,7 @@ class Scale:
             of `base`, and their steps.
         seeds: each with its own network, order and examples.
         groupings, noises: superclasses of Fig. 5 left by their number, standard deviations of Fig. 5 right.
-        grouped_seeds: of the Wide ResNets of Fig. 5 left; 0: `seeds`.
+        grouped_seeds, aspect_seeds: of the Wide ResNets of Fig. 5 left and of S5; 0: `seeds`.
         aspects: depth and width factor of the Wide ResNets of S5.
         aspect_sizes, aspect_base: D there, and the training of Wide ResNets.
         residual_datasets, residual: of Wide ResNets beside the network of `base`, and their depth and width
@@ -76,6 +76,7 @@ class Scale:
     residual_widths: tuple[float, ...] = ()
     residual_steps: int = 0
     grouped_seeds: int = 0
+    aspect_seeds: int = 0
     residual: tuple[int, float] = (10, 4.0)
 
 
@@ -116,7 +117,7 @@ SCALES = {
         (100, 20, 5), (0.0, 1.0, 2.0),
         ((10, 1.0), (10, 4.0), (10, 8.0), (10, 12.0), (28, 1.0)), PAPER_SIZES[:6],
         {**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8},
-        DATASETS, (0.25, 0.5, 1.0, 2.0), 1500, 6,
+        DATASETS, (0.25, 0.5, 1.0, 2.0), 1500, 6, 5,
     ),
     "paper": Scale(
         DATASETS, "cifar100", "cifar10", WIDE, PAPER_SIZES, (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, {}, 3,
