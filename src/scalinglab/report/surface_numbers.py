@@ -11,6 +11,7 @@ from scalinglab.curves import Curves
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.laws import surface as surfaces
+from scalinglab.laws.fitting.solution import open_ended
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.planning.hoffmann import default_budgets
@@ -134,8 +135,8 @@ def backtest(fitted: Surface) -> Backtest:
     early = surfaces.fit(
         n[~late], d[~late], data.y[~late], form=fitted.law.form, runs=data.runs[~late], seed=fitted.seed
     )
-    if early.undetermined:
-        raise BadInput(f"the {cheaper} cheaper points do not determine {', '.join(early.undetermined)}")
+    if lost := open_ended(early.parameter_intervals()):
+        raise BadInput(f"the {cheaper} cheaper points do not determine {', '.join(lost)}")
     low, high = early.interval(n[late], d[late])
     predicted = np.asarray(early.predict(n[late], d[late]))
     # of a single run: its scatter is added in quadrature, in logarithms
