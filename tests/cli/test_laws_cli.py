@@ -50,6 +50,15 @@ def surface(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "surface.csv"
 
 
+def test_a_prior_counts_in_the_prediction_too(curves: Path):
+    words = ("laws", "fit", curves, "--prior", "offset=0.02:0.0001", "--at", "1e7", "--no-figure", "--json")
+    told = json.loads(run(*words))
+    (law,), (predicted,) = told["laws"], told["predictions"]
+    assert predicted["test_error"] == pytest.approx(
+        law["parameters"]["offset"] + law["parameters"]["amplitude"] * 1e7 ** -law["parameters"]["exponent"]
+    )
+
+
 @pytest.mark.slow
 def test_fit_in_one_line_prints_a_table_and_draws(curves: Path):
     said = run("laws", "fit", curves, "--x", "n_data", "--y", "test_error")

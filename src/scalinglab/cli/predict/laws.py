@@ -78,7 +78,9 @@ def fit(
         rising.refuse_beyond_one(law.form.name, law.points, x, str(y))
     # with nothing else asked for, the prediction is that of `laws extrapolate`: one question, one answer
     unweighted = laws[0].points.error is None
-    plain = form == "auto" and not bounds and (space, loss) == ("log", "huber") and unweighted
+    plain = (
+        form == "auto" and not (bounds or prior or tie) and (space, loss) == ("log", "huber") and unweighted
+    )
     # "auto" fits 1 - y of an accuracy, other forms y as it is; the predictions are of y
     complements = [rising.NOTE in law.points.notes for law in laws]
     rows = []
