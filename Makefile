@@ -86,7 +86,7 @@ coverage: $(READY)
 	@$(PYTEST) --cov --cov-report=term
 
 docs: $(READY)
-	@$(BIN)/mkdocs build --strict --quiet && echo "documentation: site/index.html"
+	@$(BIN)/mkdocs build --strict && echo "documentation: site/index.html"
 
 screenshots: $(READY)
 	@$(BIN)/python tools/screenshots.py
