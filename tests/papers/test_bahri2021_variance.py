@@ -13,10 +13,10 @@ from torch.utils._pytree import tree_leaves
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.papers import trained
-from scalinglab.papers.bahri2021 import variance
 from scalinglab.papers.bahri2021.stacks import descent, linearized
 from scalinglab.papers.bahri2021.stacks.descent import partition_losses
 from scalinglab.papers.bahri2021.stacks.linearized import losses_beside, tangent_kernel
+from scalinglab.papers.bahri2021.variance import data, width
 from scalinglab.store import Store
 from scalinglab.train import Setting, run
 from scalinglab.train.batches import Resident, dataset_of
@@ -128,12 +128,12 @@ def test_the_kernel_of_a_stack_needs_no_copy_of_the_weights_for_every_input():
 
 
 def test_widths_that_are_in_the_store_are_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    small = variance.WidthScale("digits", 1, (8, 16), 3, (("erf", "mse"),), 6, 6, (3,))
+    small = width.Scale("digits", 1, (8, 16), 3, (("erf", "mse"),), 6, 6, (3,))
     with trained.kept_in(tmp_path):
-        _, first = variance.width_excess(variance.width_table(replace(small, widths=(8,))), "erf", "mse", 3)
-        _, both = variance.width_excess(variance.width_table(small), "erf", "mse", 3)
+        _, first = width.excess_losses(width.losses_table(replace(small, widths=(8,))), "erf", "mse", 3)
+        _, both = width.excess_losses(width.losses_table(small), "erf", "mse", 3)
         monkeypatch.setattr(linearized, "losses_beside", lambda left: iter(()) if not left else 1 / 0)
-        _, again = variance.width_excess(variance.width_table(small), "erf", "mse", 3)
+        _, again = width.excess_losses(width.losses_table(small), "erf", "mse", 3)
     assert (first[:, 0] == both[:, 0]).all()
     assert (again == both).all()
 
@@ -251,12 +251,12 @@ def test_the_mean_over_a_partition_leaves_out_the_first_order():
 
 
 def test_excess_losses_are_those_of_sizes_without_replacement():
-    s = variance.DataScale((), 1408, (2, 8), (10, 20), 0.5)
-    table = variance.excess_table(variance.Task("digits", ((20, 3), (10, 5)), pool=4, hidden=3), s)
-    sizes, excess = variance.data_excess(table, s.population, 20)
+    s = data.Scale((), 1408, (2, 8), (10, 20), 0.5)
+    table = data.excess_table(data.Task("digits", ((20, 3), (10, 5)), pool=4, hidden=3), s)
+    sizes, excess = data.excess_losses(table, s.population, 20)
     assert sizes == pytest.approx([1408 / 7, 1408])
     assert excess.shape == (3, 2)
-    assert variance.data_excess(table, s.population, 10)[1].shape == (5, 2)
+    assert data.excess_losses(table, s.population, 10)[1].shape == (5, 2)
     assert (excess > 0).all()
 
 
@@ -268,8 +268,8 @@ def test_an_unknown_activation_is_refused():
 
 
 def test_the_table_of_widths_is_read_again_from_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    small = variance.WidthScale("digits", 1, (8, 16), 2, (("erf", "mse"),), 6, 6, (3,))
-    monkeypatch.setitem(variance.WIDTH_SCALES, "smoke", small)
-    made = variance.fig1_bottom_right("smoke")
+    small = width.Scale("digits", 1, (8, 16), 2, (("erf", "mse"),), 6, 6, (3,))
+    monkeypatch.setitem(width.SCALES, "smoke", small)
+    made = width.fig1_bottom_right("smoke")
     Store(tmp_path).add(made.curves)
     assert sorted(sl.read(tmp_path)["excess_loss"]) == sorted(made.curves["excess_loss"])

@@ -7,7 +7,7 @@ ENTRIES = (
         "bahri2021/fig1-top-left",
         "variance-limited scaling with data of under-parameterized networks: exponent 1",
         scales=("smoke", "laptop", "gpu", "paper"),
-        make="scalinglab.papers.bahri2021.variance:fig1_top_left",
+        make="scalinglab.papers.bahri2021.variance.data:fig1_top_left",
         gpu_hours=0.5,
     ),
     Entry(
@@ -35,7 +35,7 @@ ENTRIES = (
         "bahri2021/fig1-bottom-right",
         "variance-limited scaling with width of over-parameterized networks: exponent 1",
         scales=("smoke", "laptop", "gpu", "paper"),
-        make="scalinglab.papers.bahri2021.variance:fig1_bottom_right",
+        make="scalinglab.papers.bahri2021.variance.width:fig1_bottom_right",
         gpu_hours=6.0,
     ),
     Entry(
@@ -50,7 +50,7 @@ ENTRIES = (
         "variance-limited corrections of networks small enough to average over: c/D with the c of second "
         "derivatives, and c/width above the limit of infinite width",
         scales=("smoke", "laptop"),
-        make="scalinglab.papers.bahri2021.variance:section_2_1",
+        make="scalinglab.papers.bahri2021.variance.averaged:section_2_1",
         laptop_minutes=2,
     ),
     Entry(
