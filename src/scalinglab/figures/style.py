@@ -18,6 +18,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
 from matplotlib.ticker import LogFormatterMathtext, LogLocator, MaxNLocator, NullFormatter
 
+from scalinglab.support.words import count
+
 INK, MUTED, GRID = "#1c1c28", "#6b7280", "#e5e7eb"
 # distinct, readable in print and for colour-blind readers
 PALETTE = ("#2456a6", "#d1495b", "#2a9d8f", "#e09f3e", "#7b4fa3", "#5a8f29", "#0f8fb3", "#8c564b")
@@ -118,13 +120,18 @@ class PlainTicks(LogLocator):
         return super().tick_values(vmin, vmax)
 
 
+def sized(low: float, high: float) -> bool:
+    """Whether a log axis has sizes as people write them (50M, 2B): one of large numbers, short of 30-fold."""
+    return low >= 1e5 and high < min(30 * low, 1e14)
+
+
 def plain(low: float, high: float) -> bool:
     """Whether a log axis has plain numbers (0.02, 300); one that reaches further has powers of ten."""
     return low >= 1e-3 and high < 1e5
 
 
 class PlainNumbers(LogFormatterMathtext):
-    """Labels of a log axis, all of one kind: plain numbers, or powers of ten where the axis reaches further.
+    """Labels of a log axis, all of one kind: plain numbers, sizes, or powers of ten where it reaches further.
 
     Args:
         minor: for ticks between powers of ten, which are labelled where few powers are in view.
@@ -142,7 +149,9 @@ class PlainNumbers(LogFormatterMathtext):
             return ""
         if not (short or self.every) and not super().__call__(x, pos):
             return ""
-        return f"{x:g}" if plain(low, high) else power_of_ten(x)
+        if plain(low, high):
+            return f"{x:g}"
+        return count(x) if sized(low, high) else power_of_ten(x)
 
 
 class SparseNumbers(PlainNumbers):
