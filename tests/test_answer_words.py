@@ -131,6 +131,11 @@ def test_the_exponent_in_words(fitted: Any, bent: Any, said: str):
         (law(unidentified="flat"), bend(None), "No bend is seen."),
         (law(), bend(False), "No bend is seen."),
         (law(parameters={"offset": 0.1}), bend(False), "With a floor, yes. Without one, no bend is seen."),
+        (
+            law(parameters={"offset": 0.1}, parameter_intervals={"offset": (0.0, 0.2)}),
+            bend(False),
+            "With a floor, yes. Without one, probably not bend is seen.",
+        ),
         (law(parameters={"offset": 0.1}), bend(True), "No bend is seen."),
         (law(parameters={"offset": 0.1}), bend(False, steepens=True), "No bend is seen."),
         (
@@ -213,11 +218,11 @@ def test_an_optimum_says_how_far_it_is_from_the_runs(compute: float, said: str):
     ],
 )
 def test_whether_a_surface_holds_in_words(noise: float, p: float, said: str):
-    """The scatter is the standard deviation with 16 - 5 degrees of freedom: 1.2 for residuals of ± 1."""
+    """The scatter of residuals of ± 1 with 16 - 5 degrees of freedom is 1.2."""
     y = np.exp(np.linspace(0, 1, 16))
     points = SimpleNamespace(y=y, blocked=False)
     fitted: Any = SimpleNamespace(
-        law=SimpleNamespace(residuals=noise * np.tile([1, -1], 8), dof=11, points=points), bend_pvalue=p,
+        law=SimpleNamespace(rms_residual=noise * np.sqrt(16 / 11), points=points), bend_pvalue=p,
         parameters={"alpha": 0.3, "beta": 0.3},
         parameter_intervals=lambda: {"alpha": (0.2, 0.4), "beta": (0.2, 0.4)},
     )  # fmt: skip

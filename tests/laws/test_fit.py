@@ -261,3 +261,12 @@ def test_waves_among_repeated_sizes_do_not_depend_on_the_order_of_rows():
     assert np.isnan(
         sl.laws.fit("power_law", np.tile(x[::4], 3), np.tile(y[::4], 3)).lack_of_fit_pvalue
     )  # copies only
+
+
+def test_the_scatter_around_a_fit_counts_outliers_and_degrees_of_freedom():
+    y = 3 * X**-0.4 * np.exp(0.02 * np.random.default_rng(0).standard_normal(X.size))
+    y[3] *= 2
+    law = sl.laws.fit("power_law", X, y)
+    r = np.log(y / law.predict(X))
+    assert law.rms_residual == pytest.approx(np.sqrt(r @ r / (X.size - 2)))
+    assert law.rms_residual > 1.9 * law.residual_std, "which is robust"

@@ -125,8 +125,7 @@ def test_a_surface_tells_its_parameters_with_errors_and_intervals(fitted):
         assert line.split()[:2] == [name, f"{value:.6g}"]
         assert f"± {error:<10.3g} 95 % [{low:.4g}, {high:.4g}]" in line
         assert low < value < high
-        # half of an interval of Student's with 11 degrees of freedom
-        assert (high - low) / 2 == pytest.approx(error * stats.t.ppf(0.975, 11))
+        assert (high - low) / 2 == pytest.approx(error * stats.norm.ppf(0.975))
     assert lines[7].split(None, 1) == ["intervals", "profile likelihood"]
     assert lines[9].split()[0] == "convergence"
     table = fitted.notebook_table()

@@ -148,5 +148,6 @@ def _straight(law: Law, bend: questions.Bend | str) -> str:
     text = f"{bend.text[0].upper()}{bend.text[1:]}."
     flattens = bend.straight is False and not bend.steepens
     if flattens and "offset" in law.parameters and law.diagnosis.bent is None:
-        return f"With a floor, yes. Without one, n{text[1:]}"
+        sure = law.parameter_intervals["offset"][0] > 0
+        return f"With a floor, yes. Without one, {'no' if sure else 'probably not'}{text[2:]}"
     return text

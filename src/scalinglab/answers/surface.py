@@ -15,7 +15,6 @@ from scalinglab.errors import NotDetermined, ScalinglabError
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Table, points_of
 from scalinglab.laws.fitting.fit import odd_run
-from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import WIDE, Optimal, rises_with, too_far
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import Surface
@@ -139,13 +138,8 @@ def _exponents(fitted: Surface, y: str, unit: str) -> str:
     return f"{text}, towards a floor of {floor}."
 
 
-def _scatter(law: Law) -> float:
-    """The standard deviation of ln y around the surface, runs that do not follow it included."""
-    return float(np.sqrt(np.sum(law.residuals**2) / max(law.dof, 1)))
-
-
 def _follows(fitted: Surface) -> str:
-    std = _scatter(fitted.law)
+    std = fitted.law.rms_residual
     scatter = f"{100 * std:.2g} %"
     within = f"follows the runs within {scatter} (standard deviation)"
     p = fitted.bend_pvalue

@@ -172,10 +172,13 @@ class Surface(Shown):
 
     @property
     def errors(self) -> dict[str, float]:
-        """One standard error of every parameter; infinite where it is not determined."""
+        """One standard error of every parameter; infinite where it is not determined.
+
+        Of a profile that of a Gaussian with the same 95 % interval, whatever the degrees of freedom.
+        """
         if self.method == "bootstrap":
             return self.bootstrap.errors()
-        width = 2 * level_quantile(0.95, self.profiled.dof)
+        width = 2 * level_quantile(0.95, np.inf)
         return {n: float((high - low) / width) for n, (low, high) in self.parameter_intervals().items()}
 
     # --- the best use of compute -----------------------------------------------------------------

@@ -206,7 +206,7 @@ def _why(name: str, table: Table, options: Mapping[str, Any]) -> str:
     low, high = pure.parameter_intervals["exponent"]
     return (
         f"form: {name}, which contains power_law (offset = 0); without an offset the exponent would be "
-        f"{pure.best_exponent:.3f} [{low:.3f}, {high:.3f}] at {100 * pure.residual_std:.2g} % scatter"
+        f"{pure.best_exponent:.3f} [{low:.3f}, {high:.3f}] at {100 * pure.rms_residual:.2g} % scatter"
     )
 
 

@@ -124,6 +124,11 @@ class Solution:
         return float(np.sqrt(np.sum(r**2) / self.dof)) if self.dof > 0 else float("nan")
 
     @property
+    def rms_residual(self) -> float:
+        """The standard deviation of the residuals around the fit, outliers included."""
+        return float(np.sqrt(np.sum(self.residuals**2) / max(self.dof, 1)))
+
+    @property
     def variance(self) -> float:
         """What the inverse of JᵀJ is multiplied by in the parameters' covariance: E ψ²/(E ψ')²."""
         r = self.problem.residuals(self.coordinates[None])[0, : len(self.points.y)]

@@ -10,7 +10,7 @@ from scipy import special, stats
 from scalinglab.errors import BadInput
 
 
-def level_quantile(level: float, dof: int) -> float:
+def level_quantile(level: float, dof: float) -> float:
     """Student's two-sided quantile."""
     if not 0 < level < 1:
         raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.95")
