@@ -188,6 +188,7 @@ def best(compute: float) -> optimum.Optimal:
 def test_an_optimum_says_how_far_it_is_from_the_runs(compute: float, said: str):
     assert said in surface._optimal(best(compute), 0, "tokens")
     assert ("less than the smallest compute measured" in best(compute).summary()) == (compute < 1e18)
+    assert "1 n_data per parameter" in best(compute).summary()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from scalinglab.cli.shared import options, output, tables
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 
 
 @pytest.mark.parametrize(
@@ -138,3 +138,13 @@ def test_endings_and_folders_are_tested_before_anything_is_computed(tmp_path: Pa
 def test_json_of_a_surface_has_no_value_that_the_runs_do_not_determine():
     fitted: Any = SimpleNamespace(parameters={"E": 1.8, "alpha": 0.35}, undetermined=("alpha",))
     assert tables.determined(fitted) == {"E": 1.8, "alpha": None}
+
+
+def test_words_on_a_surface_speak_of_tokens_where_the_table_counts_them():
+    text = "only 2 values of n_data in run_n_data: --where n_data=100 takes one"
+    tokens = tables.Asked(pd.DataFrame({"n_data": [1e9], "tokens": [1e9]}), "x", "y", {}, "")
+    assert tokens.worded(text) == "only 2 values of tokens in run_n_data: --where n_data=100 takes one"
+    with pytest.raises(NotDetermined, match="only 2 values of tokens in"), tokens.in_words():
+        raise NotDetermined(text)
+    images = tables.Asked(pd.DataFrame({"n_data": [1e4]}), "x", "y", {}, "")
+    assert images.worded(text) == text

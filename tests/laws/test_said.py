@@ -35,7 +35,7 @@ def optimal(low=1e9, beyond=4.0, caution="it bends"):
 
 
 def test_an_optimum_is_told_with_its_intervals_and_how_far_it_lies():
-    head, values, ends, far, note = optimal().summary().splitlines()
+    head, values, ends, ratio, far, note = optimal().summary().splitlines()
     assert head.split() == ["compute", "n_params", "n_data", "loss"]
     assert values.split() == ["1e+21", "5e+09", "3.3e+10", "2.1"], "known within a factor of ten"
     assert ends.split()[:2] == ["90", "%"]
@@ -43,10 +43,12 @@ def test_an_optimum_is_told_with_its_intervals_and_how_far_it_lies():
         ["1e+09", "1e+10"], ["2e+10", "4e+10"], ["2", "2.2"]
     ]  # fmt: skip
     assert far.strip() == "4 times the largest compute measured, if the exponents stay the same"
+    assert ratio.strip() == "6.6 n_data per parameter"
     assert note == "note: it bends"
     assert "only a range:" in optimal(low=0.99e9).summary()
-    assert len(optimal(beyond=1.0).summary().splitlines()) == 3, "inside: neither distance nor caution"
-    assert len(optimal(caution="").summary().splitlines()) == 4
+    assert "per parameter" not in optimal(low=0.99e9).summary()
+    assert len(optimal(beyond=1.0).summary().splitlines()) == 4, "inside: neither distance nor caution"
+    assert len(optimal(caution="").summary().splitlines()) == 5
     open_ended = replace(optimal(), loss_interval=Interval(np.array([2.0]), np.array([np.inf])))
     assert "…" not in open_ended.summary()
 

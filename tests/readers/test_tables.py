@@ -479,3 +479,13 @@ def test_isoflop_curves_have_the_data_that_their_compute_bought():
     line, forward = {"flops": [1e18, 4e18, 1.6e19, 6e19]}, {"flops": [4e9, 4e9, 8e9, 8e9]}
     for other in (line, forward):  # a size at each compute, and FLOPs of one image
         assert "n_data" not in sl.read(table | other).frame
+
+
+@pytest.mark.parametrize("name", ["images", "Samples"])
+def test_images_and_samples_are_the_data_where_nothing_else_is(name: str):
+    alone = sl.read({name: [500, 1000, 2000], "error": [0.2, 0.15, 0.1]})
+    assert alone["n_data"].tolist() == [500, 1000, 2000]
+    beside = sl.read(
+        {name: [100, 100, 100], "tokens": [1e9, 2e9, 4e9], "params": [1e6] * 3, "loss": [3, 2.5, 2]}
+    )
+    assert beside["n_data"].tolist() == [1e9, 2e9, 4e9]

@@ -106,6 +106,8 @@ class Optimal(Shown):
             if np.isfinite(list(ends.values())).all():
                 cells = (f"{f'{low:.3g} … {high:.3g}':>23}" for low, high in ends.values())
                 lines.append(f"{f'{100 * self.level:g} %':>10}" + "".join(cells))
+            if _ratio(*ends["n_params"]) <= WIDE:
+                lines.append(f"{'':>10}{row['data_per_param']:.3g} n_data per parameter")
             if row["times_beyond"] > 1:
                 far = f"{row['times_beyond']:.3g} times the largest compute measured"
                 lines.append(f"{'':>10}{far}, if the exponents stay the same")

@@ -226,11 +226,12 @@ def surface(
     chosen = forms.get(form)
     columns = table.columns_of(chosen, variable, {chosen.variables[2]: third} if third else {})
     asked = table.ask_surface(columns)
-    fitted = surfaces.fit(
-        asked.frame, form=chosen, delta="auto" if delta is None else delta, space=space,
-        bounds=limits(bounds), priors=beliefs(prior), tie=pairing("--tie", tie, TIE), **asked.points,
-    )  # fmt: skip
-    table.say(fitted.summary())
+    with asked.in_words():
+        fitted = surfaces.fit(
+            asked.frame, form=chosen, delta="auto" if delta is None else delta, space=space,
+            bounds=limits(bounds), priors=beliefs(prior), tie=pairing("--tie", tie, TIE), **asked.points,
+        )  # fmt: skip
+    table.say(asked.worded(fitted.summary()))
     document: dict[str, Any] = {
         "form": fitted.law.form.name, "parameters": determined(fitted), "errors": fitted.errors,
         "intervals": fitted.parameter_intervals(), "objective": fitted.objective,
@@ -240,9 +241,10 @@ def surface(
     }  # fmt: skip
     best = fitted.notebook_table()
     if budgets is not None:
-        odd_run(fitted.law, asked.y, **columns)  # refuses what answer refuses
-        optimal = fitted.compute_optimal(budgets, flops_per_param_example=table.flops_per_param_example)
-        table.say("\n" + optimal.summary(caution=False))
+        with asked.in_words():
+            odd_run(fitted.law, asked.y, **columns)  # as answer refuses it
+            optimal = fitted.compute_optimal(budgets, flops_per_param_example=table.flops_per_param_example)
+        table.say("\n" + asked.worded(optimal.summary(caution=False)))
         best = optimal.table()
         document["compute_optimal"] = best.to_dict("records")
 

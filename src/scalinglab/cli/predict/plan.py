@@ -33,11 +33,11 @@ def optimal(
     from scalinglab.laws.fitting.fit import odd_run
 
     asked = table.ask_surface()
-    fitted = surface.fit(asked.frame, **asked.points)
-    odd_run(fitted.law, asked.y, n_params=table.n_params, n_data=table.n_data)  # refuses what answer refuses
-    budgets = grid(compute)
-    best = fitted.compute_optimal(budgets, flops_per_param_example=table.flops_per_param_example)
-    _say(table, best.summary(), fitted.law.points.notes)
+    with asked.in_words():
+        fitted = surface.fit(asked.frame, **asked.points)
+        odd_run(fitted.law, asked.y, n_params=table.n_params, n_data=table.n_data)  # as answer refuses it
+        best = fitted.compute_optimal(grid(compute), flops_per_param_example=table.flops_per_param_example)
+    _say(table, asked.worded(best.summary()), fitted.law.points.notes)
     rows = best.table()
     document = {"parameters": determined(fitted), "optimal": rows.to_dict("records")}
     table.finish({**document, "notes": asked.notes(fitted.law.points.notes)}, rows)
@@ -63,11 +63,12 @@ def inference(
     from scalinglab.laws.planning.inference import inference_optimal
 
     asked = table.ask_surface()
-    fitted = surface.fit(asked.frame, **asked.points)
-    odd_run(fitted.law, asked.y, n_params=table.n_params, n_data=table.n_data)
     cost = {"flops_per_param_example": table.flops_per_param_example}
-    plans = [inference_optimal(fitted, loss, amount, **cost) for amount in grid(used)]
-    _say(table, "\n".join(plan.summary() for plan in plans), fitted.law.points.notes)
+    with asked.in_words():
+        fitted = surface.fit(asked.frame, **asked.points)
+        odd_run(fitted.law, asked.y, n_params=table.n_params, n_data=table.n_data)
+        plans = [inference_optimal(fitted, loss, amount, **cost) for amount in grid(used)]
+    _say(table, asked.worded("\n".join(plan.summary() for plan in plans)), fitted.law.points.notes)
     rows = pd.DataFrame([vars(plan) for plan in plans]).drop(columns="compute_optimal")
     document = {"parameters": determined(fitted), "plans": rows.to_dict("records")}
     table.finish({**document, "notes": asked.notes(fitted.law.points.notes)}, rows)
@@ -91,13 +92,14 @@ def approaches(
 
     cost: dict[str, Any] = {"flops_per_param_example": table.flops_per_param_example}
     asked = table.ask_surface()
-    found = plan.approaches(asked.frame, compute=compute, **asked.points, **cost)
+    with asked.in_words():
+        found = plan.approaches(asked.frame, compute=compute, **asked.points, **cost)
     n, d = found.surface.law.points.x
     total = table.flops_per_param_example * n * d
     budgets = np.geomspace(np.quantile(total, 0.1), np.quantile(total, 0.9), 8)
     centred = plan.parabola_bias(found.surface, budgets, **cost)
     drifting = plan.parabola_bias(found.surface, budgets, drift=9.0, **cost)
-    _say(table, found.summary(), found.notes)
+    _say(table, asked.worded(found.summary()), found.notes)
     table.say("\n" + centred.summary())
     table.say("\nthe same with the sizes tried drifting from 1/3 of the optimum to 3 times it")
     table.say(drifting.summary().split("\n", 1)[1])
@@ -185,12 +187,13 @@ def next_runs(
     else:
         asked = table.ask_surface(table.columns_of(chosen, variable))
         wanted |= {"compute": compute, "flops_per_param_example": table.flops_per_param_example}
-    found = plan.next_runs(asked.frame, budget=budget, at=target, **wanted, **asked.points)
+    with asked.in_words():
+        found = plan.next_runs(asked.frame, budget=budget, at=target, **wanted, **asked.points)
     if len(chosen.variables) == 1:
         unit = "FLOPs" if cost is not None else _unit(asked)
         of = f"1 - {asked.y}" if found.quantity else ""
         found = replace(found, variables=(str(asked.x),), unit=unit, quantity=of)
-    _say(table, found.summary(), found.notes)
+    _say(table, asked.worded(found.summary()), found.notes)
     rows = found.notebook_table()
     rows.insert(rows.columns.get_loc("cost") + 1, "unit", found.unit)
     document: dict[str, Any] = {
@@ -223,11 +226,13 @@ def sensitivity(
     counted = flop_counts.split(",") if flop_counts else []
     asked = replace(table, n_params=first).ask_surface(more=[*others, *counted])
     n_params, n_data, *more = asked.x
-    found = plan.sensitivity(
-        asked.frame, compute=compute, x=((n_params, *more[: len(others)]), n_data), y=asked.y, **asked.rows,
-        flop_counts=more[len(others) :], flops_per_param_example=table.flops_per_param_example,
-    )  # fmt: skip
-    _say(table, found.summary(), found.notes)
+    with asked.in_words():
+        found = plan.sensitivity(
+            asked.frame, compute=compute, x=((n_params, *more[: len(others)]), n_data), y=asked.y,
+            flop_counts=more[len(others) :], flops_per_param_example=table.flops_per_param_example,
+            **asked.rows,
+        )  # fmt: skip
+    _say(table, asked.worded(found.summary()), found.notes)
     document = {"rows": found.table.to_dict("records"), "notes": asked.notes(found.notes)}
     table.finish(document, found.table)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.cli.shared.output import emit, wrap, write
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, ScalinglabError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +138,21 @@ class Asked:
     def points(self) -> dict[str, Any]:
         """The arguments beside the table: ``laws.fit(form, asked.frame, **asked.points)``."""
         return {"x": self.x, "y": self.y, **self.rows}
+
+    def worded(self, text: str) -> str:
+        """A text on a surface, in which n_data is called tokens where it counts these."""
+        from scalinglab.curves.columns import unit_of_data
+
+        words = r"\bn_data\b(?!=)"  # not in --where n_data=…
+        return re.sub(words, "tokens", text) if unit_of_data(self.frame) == "tokens" else text
+
+    @contextmanager
+    def in_words(self) -> Iterator[None]:
+        """Errors of a surface `worded`."""
+        try:
+            yield
+        except ScalinglabError as error:
+            raise type(error)(self.worded(str(error))) from error
 
     def notes(self, notes: Sequence[str]) -> list[str]:
         """What was done to the rows, for the result."""

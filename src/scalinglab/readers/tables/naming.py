@@ -27,6 +27,7 @@ from scalinglab.errors import BadInput
 STANDARD = (*IDENTITY, *SETTING, *PROGRESS, *OUTCOME, *MEASURES, *ACCURACIES, "norm")
 TEXT = (*IDENTITY, "model", "dataset", "optimizer", "parameterization", "status")  # never read as numbers
 COUNTS = ("n_data", "n_params", "step", "examples", "tokens", "batch_size")  # whole: 1,000 is a thousand
+IMAGES = ("images", "samples")
 FEWEST_TOKENS = 1e7  # a D below this counts examples
 _WORDS = "(?:thousand|million|billion|trillion)s?"
 _UNIT = re.compile(rf"\s*[\[(]\s*(?:in\s+)?([kmbgt%]|{_WORDS})\s*[\])]\s*$", re.I)
@@ -39,7 +40,7 @@ _COUNTED = {
 _LETTERS = {"d": ("tokens", FEWEST_TOKENS), "c": ("compute", 1e12), "n": ("n_params", 1e7)}
 FEWEST_PARAMS = 1e3  # of an n beside tokens; a smaller one counts repeats
 MOST_OF_A_UNIT = 1e5  # a larger count is in ones, whatever its suffix
-_KNOWN = {*STANDARD, *LOSS, *ERROR, *ACCURACY, *HYPERPARAMETERS, *_LETTERS}
+_KNOWN = {*STANDARD, *LOSS, *ERROR, *ACCURACY, *HYPERPARAMETERS, *_LETTERS, *IMAGES}
 
 
 def is_known(column: Any) -> bool:
@@ -148,6 +149,7 @@ class Naming:
                     self._doubt_text(theirs, origin)
         self._read_only_measurement(asked)
         self._read_letters(asked)
+        self._read_images(asked)
         both = {"loss", "test_loss"} <= {*self.frame.columns}
         if both and "loss" not in asked and "train_loss" not in self.frame:
             self._rename("loss", "train_loss")
@@ -193,6 +195,13 @@ class Naming:
             elif letter == "n" and all(measurement(c) or c in MEASURES for c in self.frame if c != "n"):
                 self._rename(letter, "n_data")
                 self.notes.append("n read as training examples (parameters: --column n_params=n)")
+
+    def _read_images(self, asked: set[str]) -> None:
+        """Images or samples are the data where no other column says how much: else those of the test, say."""
+        found = [c for c in self.frame.columns if bare(c) in IMAGES and c not in asked]
+        known = any(name in self.frame for name in ("n_data", "tokens", "examples"))
+        if len(found) == 1 and not known and self._numbers(found[0]) is not None:
+            self._rename(found[0], "n_data")
 
     def _is_size_of_model(self, values: pd.Series) -> bool:
         return "tokens" in self.frame and values.min() >= FEWEST_PARAMS
