@@ -17,6 +17,7 @@ from scalinglab.papers.bahri2021.stacks import descent, linearized
 from scalinglab.papers.bahri2021.stacks.descent import partition_losses
 from scalinglab.papers.bahri2021.stacks.linearized import losses_beside, tangent_kernel
 from scalinglab.papers.bahri2021.variance import data, width
+from scalinglab.papers.bahri2021.variance.judged import Judged
 from scalinglab.store import Store
 from scalinglab.train import Setting, run
 from scalinglab.train.batches import Resident, dataset_of
@@ -258,6 +259,29 @@ def test_excess_losses_are_those_of_sizes_without_replacement():
     assert excess.shape == (3, 2)
     assert data.excess_losses(table, s.population, 10)[1].shape == (5, 2)
     assert (excess > 0).all()
+
+
+def test_sizes_below_the_other_one_are_not_judged():
+    sizes, ratios = np.array([100.0, 300.0, 600.0, 1200.0, 2400.0]), np.array([0.5, 1.5, 3.0, 6.0, 12.0])
+    level = 1 + 0.01 * np.linspace(-1, 1, 20)[:, None]  # of the seeds
+    excess = level * 7 / sizes
+    excess[:, 0] *= 5  # another regime
+    above, far, coefficient = Judged(sizes, excess, ratios, ("D", "D", "P")).rows("a network", "")
+    assert (above.quantity, far.quantity) == ("a network: α_D, D > P", "a network: α_D, D > 2 P")
+    assert (above.measured, far.measured, coefficient.measured) == pytest.approx((1, 1, 1))
+    assert "sizes 300 to 2400, 4 of 4" in above.note
+    assert "sizes 600 to 2400, 3 of 3" in far.note
+    assert coefficient.note.endswith("excess loss times size: 7, 7, 7, 7")
+    all_far = Judged(sizes, excess, 6 * ratios, ("D", "D", "P")).rows("a network", "")
+    assert len(all_far) == 2  # one exponent: all sizes are far above
+
+
+def test_a_task_counts_at_the_times_that_it_was_trained_for(monkeypatch: pytest.MonkeyPatch):
+    long, short = data.Task("digits", ((20, 3),), pool=4, hidden=3), data.Task("digits", ((10, 3),), pool=4)
+    monkeypatch.setitem(data.SCALES, "smoke", data.Scale((long, short), 1408, (2, 4, 8), (10, 20), 0.5))
+    names = [row.quantity for row in data.fig1_top_left("smoke").table]
+    assert [sum(f"{task.name}, {steps} steps" in name for name in names) > 0
+            for task in (long, short) for steps in (10, 20)] == [True, True, True, False]  # fmt: skip
 
 
 def test_an_unknown_activation_is_refused():
