@@ -42,6 +42,16 @@ def test_single_points_are_no_learning_curves():
     assert (found.x, found.y) == ("step", ["test_error", "norm"])
 
 
+def test_learning_curves_run_over_tokens_that_grow_within_runs():
+    frame = curves().frame.assign(n_params=1e8)
+    seen = sl.Curves(frame.assign(tokens=1e9 * frame.step))
+    assert numbers.learning_curves_of(seen).x == "tokens"
+    alone = sl.Curves(seen.frame.drop(columns=["step", "epoch"], errors="ignore"))
+    assert numbers.learning_curves_of(alone).x == "tokens"
+    in_all = sl.Curves(frame.assign(tokens=1e9 * frame.n_data))  # a setting of the run
+    assert numbers.learning_curves_of(in_all).x != "tokens"
+
+
 def test_the_table_of_runs():
     found = numbers.runs_of(curves())
     assert found.y == "test_loss"
@@ -54,7 +64,7 @@ def test_the_table_of_runs():
 
 def test_a_parameter_with_an_open_interval_has_no_number_in_the_table():
     ends = {"offset": Interval(0.0, np.inf), "exponent": Interval(0.31, 0.52)}
-    table = numbers.parameter_table({"offset": 0.07, "exponent": 0.4, "held": 1.0}, ends)
+    table = numbers.parameter_table({"offset": 0.07, "exponent": 0.4, "held": 1.0}, ends, ["offset"])
     assert table.to_numpy().tolist() == [
         ["offset", "not determined", "0", "open"], ["exponent", "0.4", "0.31", "0.52"],
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from scalinglab.errors import BadInput
 from scalinglab.estimate import Estimate
 from scalinglab.figures.style import through_middle
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
-from scalinglab.laws.fitting.solution import Interval, open_ended
+from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.learning_curves.dynamical import Dynamical
 from scalinglab.report.size_law import size_column
 
@@ -26,7 +26,7 @@ NOT_MEASURED = re.compile(
     r"^norm(_|$)|_stderr$|^count$|(^|[^a-z])(lr|learning_rate|grad_norm|seconds|runtime|time|memory|nodes)"
     r"([^a-z]|$)"
 )
-PROGRESS = ("epoch", "step", "time", "examples", "compute")
+PROGRESS = ("tokens", "epoch", "step", "time", "examples", "compute")
 
 
 def line_column(curves: Curves) -> str:
@@ -101,9 +101,9 @@ class Lines:
 
 def learning_curves_of(curves: Curves) -> Lines | None:
     """Loss and error against training time; None where runs are single points or nothing was measured."""
-    x = next((c for c in PROGRESS if c in curves.frame and curves.frame[c].nunique() > 1), None)
-    found = measures(curves)[:2]
-    if x is None or not found or curves.frame.groupby("run").size().max() < 2:
+    runs, found = curves.frame.groupby("run"), measures(curves)[:2]
+    x = next((c for c in PROGRESS if c in curves.frame and runs[c].nunique().max() > 1), None)
+    if x is None or not found:
         return None
     mean = seed_average(curves)
     return Lines(mean, x, found, line_column(curves), averaged=mean is not curves)
@@ -153,9 +153,10 @@ def runs_of(curves: Curves) -> Listed:
     return Listed(table.reset_index(drop=True).sort_values(names, kind="stable"), y, constant)
 
 
-def parameter_table(values: Mapping[str, float], intervals: Mapping[str, Interval]) -> pd.DataFrame:
-    """The parameters of a law with their 95 % intervals; in words where an interval is open."""
-    lost = open_ended(intervals)
+def parameter_table(
+    values: Mapping[str, float], intervals: Mapping[str, Interval], lost: Sequence[str]
+) -> pd.DataFrame:
+    """The parameters of a law with their 95 % intervals; in words those that are lost, and open ends."""
     rows = [
         (name, "not determined" if name in lost else f"{values[name]:.4g}",
          *(f"{end:.4g}" if np.isfinite(end) else "open" for end in ends))

@@ -147,7 +147,9 @@ def size_law(curves: Curves) -> Section | None:
     listed = "The points" if len(table) <= LISTED else f"The points, the first {LISTED} of {len(table)}"
     tables = [(listed, table.head(LISTED))]
     if law.diagnosis.bent is None:  # else these are not the parameters of this curve
-        tables.insert(0, ("The law", numbers.parameter_table(law.parameters, law.parameter_intervals)))
+        tables.insert(
+            0, ("The law", numbers.parameter_table(law.parameters, law.parameter_intervals, law.undetermined))
+        )
     return Section(title, said, plots, tables)
 
 

@@ -220,8 +220,8 @@ def the_fit(fitted: Surface, unit: str) -> Section:
         text=[f"{count(v)} parameters" for v in n], hovertemplate="%{text}: %{y:.2g} %<extra></extra>",
     )  # fmt: skip
     figure.update_layout(showlegend=False)
-    table = parameter_table(law.parameters, fitted.parameter_intervals())
     lost = fitted.undetermined
+    table = parameter_table(law.parameters, fitted.parameter_intervals(), lost)
     said = [f"L = {law.form.equation}, N parameters and D {unit}, fitted to {len(law.points.y)} points."]
     if lost:
         said.append(f"These runs do not determine {', '.join(lost)}.")
