@@ -32,14 +32,14 @@ def networks(clock: Clock) -> Callable[[str], list[str]]:
     @shared.shared
     def rate(scale: str) -> float:
         clock.now += 3
-        trained.ask(["probe"])
+        trained.count(["probe"])
         return 0.1
 
     @shared.shared
     def networks(scale: str) -> list[str]:
         assert rate(scale) == rate(scale)
         clock.now += 10
-        trained.ask(["run"])
+        trained.count(["run"])
         return [scale]
 
     return networks
@@ -48,7 +48,7 @@ def networks(clock: Clock) -> Callable[[str], list[str]]:
 def test_an_entry_counts_what_an_earlier_one_has_computed(clock: Clock, networks: Callable):
     taken = []
     for drawing in (1, 2):
-        with trained.asked() as runs, shared.counted("a figure") as work:
+        with trained.counted() as runs, shared.counted("a figure") as work:
             assert networks("smoke") is networks("smoke")
             clock.now += drawing
         taken.append((work.seconds, runs))

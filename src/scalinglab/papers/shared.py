@@ -29,7 +29,7 @@ class Work:
         parts: seconds of each shared result that it used, whenever that was computed, and of itself; none
             includes another.
         nested: seconds of the shared results that were computed within it.
-        runs: that were asked for.
+        runs: behind it.
     """
 
     parts: dict[Hashable, float] = field(default_factory=dict)
@@ -51,7 +51,7 @@ def counted(name: Hashable) -> Iterator[Work]:
     work, around, start = Work(), _WORK.get(), time.perf_counter()
     token = _WORK.set(work)
     try:
-        with trained.asked() as work.runs:
+        with trained.counted() as work.runs:
             yield work
     finally:
         _WORK.reset(token)
@@ -75,7 +75,7 @@ def shared(function: Callable[P, R]) -> Callable[P, R]:
             known[key] = found, work
             return found
         found, work = known[key]
-        trained.ask(work.runs)
+        trained.count(work.runs)
         if (around := _WORK.get()) is not None:
             around.parts |= work.parts
         return found

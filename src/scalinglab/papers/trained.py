@@ -43,18 +43,18 @@ class Kept:
 
 NOWHERE = Kept()
 _KEPT: ContextVar[Kept] = ContextVar("where runs are kept", default=NOWHERE)
-_ASKED: ContextVar[set[str] | None] = ContextVar("runs that were asked for", default=None)
+_COUNTED: ContextVar[set[str] | None] = ContextVar("runs behind a figure", default=None)
 
 
 @contextmanager
 def kept_in(store: Path | None, only: Sequence[str] = (), minutes: float | None = None) -> Iterator[None]:
     """Context in which `runs` reads and continues this store; None keeps nothing."""
-    token, behind = _KEPT.set(Kept(store, tuple(only), minutes)), _ASKED.set(set())
+    token, behind = _KEPT.set(Kept(store, tuple(only), minutes)), _COUNTED.set(set())
     try:
         yield
     finally:
         _KEPT.reset(token)
-        _ASKED.reset(behind)
+        _COUNTED.reset(behind)
 
 
 def kept() -> Kept:
@@ -83,7 +83,7 @@ def runs(
     if store is not None and store.is_file():
         return _tabulated(settings, store)
     curves = run_many(settings, store=store, experiment=experiment, max_stacked=max_stacked, extra=extra)
-    ask(curves.runs)
+    count(curves.runs)
     return curves
 
 
@@ -102,22 +102,22 @@ def _tabulated(settings: Sequence[Mapping[str, Any]], table: Path) -> Curves:
     return curves.select(run=names)
 
 
-def ask(runs: Iterable[str]) -> None:
+def count(runs: Iterable[str]) -> None:
     """Count these runs among those behind the figure that is being made."""
-    if (known := _ASKED.get()) is not None:
+    if (known := _COUNTED.get()) is not None:
         known.update(runs)
 
 
 @contextmanager
-def asked() -> Iterator[set[str]]:
-    """The runs that are asked for inside; they count outside, too."""
+def counted() -> Iterator[set[str]]:
+    """The runs that are counted inside; they count outside, too."""
     found: set[str] = set()
-    token = _ASKED.set(found)
+    token = _COUNTED.set(found)
     try:
         yield found
     finally:
-        _ASKED.reset(token)
-        ask(found)
+        _COUNTED.reset(token)
+        count(found)
 
 
 CPU = "CPU"
@@ -141,13 +141,13 @@ class Training:
 
 
 def training(figure: Curves) -> Training | None:
-    """What the runs behind a figure took: those of its curves, and those asked for since `kept_in`.
+    """What the runs behind a figure took: those of its curves, and those counted since `kept_in`.
 
     None where none of them is kept.
     """
     from scalinglab.store import Store
 
-    behind, store = {*(_ASKED.get() or ()), *figure.runs}, kept().store
+    behind, store = {*(_COUNTED.get() or ()), *figure.runs}, kept().store
     if store is None or not store.is_dir():
         return None
     records = [record for name, record in Store(store).records().items() if name in behind]
@@ -203,7 +203,7 @@ def measured(
                 writer.append(dict(row))
             writer.seal("done")
     runs = [run_name(one) for one in settings]
-    ask(runs)
+    count(runs)
     return store.curves().select(run=runs)
 
 
@@ -220,7 +220,7 @@ def runs_and_arrays(
         assert place is not None
         store = Store(place)
         curves = run_many(settings, store=store, experiment=experiment, extra=extra)
-        ask(curves.runs)
+        count(curves.runs)
         names = [as_setting(setting).run for setting in settings]
         return curves, {name: store.arrays(name) for name in names}
 
