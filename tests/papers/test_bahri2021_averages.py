@@ -43,7 +43,11 @@ def test_the_limit_is_that_of_kernel_steps_on_a_gaussian_process(activation: str
         f = f - WIDE.rate / n * (f[:, :n] - y) @ both.ntk[:n]
     losses = np.mean((f[:, n:] - target) ** 2, 1)
     error = losses.std() / np.sqrt(len(losses))
-    assert abs(losses.mean() - averages.width_limit(WIDE, activation)) < 3 * error
+    moved = averages.moved_by_kernel(WIDE, activation)
+    onto = np.concatenate([-moved, np.eye(WIDE.n_unseen)], 1)
+    variance = np.einsum("ij,jk,ik->i", onto, both.nngp, onto)
+    limit = np.mean((moved @ y[:n] - target) ** 2 + variance)
+    assert abs(losses.mean() - limit) < 3 * error
     assert error < 0.02 * losses.mean()
 
 

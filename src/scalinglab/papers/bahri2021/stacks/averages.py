@@ -112,15 +112,6 @@ def data_excess(task: Task, sizes: np.ndarray, draws: int) -> np.ndarray:
 # --- width ------------------------------------------------------------------------------------------------
 
 
-def width_limit(task: Task, activation: str) -> float:
-    """The mean test loss at infinite width."""
-    (_, y), (_, target) = task.examples()
-    n, moved, both = task.n_seen, moved_by_kernel(task, activation), _kernels(task, activation)
-    onto = np.concatenate([-moved, np.eye(task.n_unseen)], 1)
-    variance = np.einsum("ij,jk,ik->i", onto, both.nngp, onto)
-    return float(np.mean((moved @ y.numpy()[:n] - target.numpy()) ** 2 + variance))
-
-
 def moved_by_kernel(task: Task, activation: str) -> np.ndarray:
     """B, (n_unseen, n_seen)."""
     n, ntk = task.n_seen, _kernels(task, activation).ntk
