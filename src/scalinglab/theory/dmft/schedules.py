@@ -105,7 +105,7 @@ def one_pass(
             "stay below 2"
         )
     drift = problem.losses(0.0, 1)["single"]
-    kernel = _kernel(problem, spectrum, dynamics, n_params) / batch_size
+    kernel = _kernel(problem, dynamics) / batch_size
     total = np.empty(len(times))
     for t in range(len(times)):
         total[t] = drift[t] + noise**2 + kernel[t, :t] @ total[:t]
@@ -158,7 +158,7 @@ def _checked(rates: np.ndarray, batch_size: float) -> np.ndarray:
     return steps
 
 
-def _kernel(problem: Problem, spectrum: Spectrum, dynamics: ScheduledDescent, n_params: float) -> np.ndarray:
+def _kernel(problem: Problem, dynamics: ScheduledDescent) -> np.ndarray:
     """η_u² Σ x² Π_{u<v<t} (1 − η_v x)², shape (T + 1, T), zero for u ≥ t; by Σ x/(s + x) = D(κ(s))."""
     rates = dynamics.rates
     if problem.unlimited:
