@@ -73,6 +73,12 @@ def test_sentences_say_what_the_results_say(found):
     assert "times the largest run" not in found["compute-optimal"]  # 1e22 lies within the runs
 
 
+@pytest.mark.parametrize("compute", [-1.0, 0.0, np.nan, np.inf])
+def test_a_compute_that_is_none_is_refused(compute):
+    with pytest.raises(BadInput, match=r"compute=.* must be positive and finite"):
+        sl.answer(runs(3, 3), compute=compute)
+
+
 def test_six_runs_get_a_sentence_and_no_number():
     poor = sl.answer(runs(3, 2), compute=1e22)
     assert poor["exponent"].startswith("Not determined: only 2 different values of tokens")

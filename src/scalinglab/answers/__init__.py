@@ -21,6 +21,7 @@ from scalinglab.curves import Curves
 from scalinglab.curves.columns import measure_of
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.from_curves import DATA_SEEN
+from scalinglab.laws.fitting.data.points import positive
 
 MEASURED = ("loss", "validation_loss", "val_loss", "eval_loss", "accuracy")
 SIZES = ("n_data", "n_params", "tokens", "examples", "compute", "width")
@@ -59,6 +60,7 @@ def answer(
 
 def _of(curves: Curves, compute: float | None, x: str | None, y: str | None, place: str) -> Answers:
     """The answers of curves; `place` names the table in commands."""
+    positive(compute=1 if compute is None else compute)
     measured = curves.resolve(y) if y else _measured(curves)
     varied = [c for c in SIZES if c in curves.frame and curves.frame[c].nunique() > 1]
     seen = any(name in varied for name in DATA_SEEN)  # a run of one length still sees more data as it goes
