@@ -358,9 +358,12 @@ def test_a_live_page_has_no_answers_and_openings_stand_in_place_of_sections_of_t
     report.build(curves())
     report.build(curves(), refresh=2.0)
     report.build(curves(), opening=[sections.Section("Runs"), sections.Section("State")])
+    monkeypatch.setattr(sections, "dynamical_laws", lambda _: [sections.Section("In words")])
+    report.build(curves())  # the exponent of laws fit stands above that of the dynamical laws
     assert titles == [
         ["The answers", "Learning curves", "Runs"], ["Learning curves", "Runs"],
         ["Runs", "State", "The answers", "Learning curves"],
+        ["The answers", "In words", "Learning curves", "Runs"],
     ]  # fmt: skip
 
 

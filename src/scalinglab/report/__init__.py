@@ -54,9 +54,12 @@ def _sections(curves: Curves, live: bool) -> list[Section]:
     """What the curves show: answers (not on a live page) and laws first, then the curves, then the runs."""
     from scalinglab.report import sections, surface_sections
 
-    laws: Sequence[Section | None] = surface_sections.of_runs(curves) or sections.dynamical_laws(curves)
+    laws: Sequence[Section | None] = surface_sections.of_runs(curves)
+    if not laws:
+        said = None if live else sections.answers(curves)
+        laws = [said, *(sections.dynamical_laws(curves) or [sections.size_law(curves)])]
     found = [
-        *(laws or [None if live else sections.answers(curves), sections.size_law(curves)]),
+        *laws,
         sections.learning_curves(curves),
         sections.against_norm(curves),
         sections.runs(curves),

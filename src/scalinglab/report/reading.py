@@ -16,7 +16,9 @@ def of_dynamical(found: Dynamical, unit: str = "examples") -> list[str]:
         f"From {smallest['size']:,.0f} to {largest['size']:,.0f} training {unit} the smallest test error "
         f"of the curves averaged over seeds falls from {smallest['y_optimum']:.2g} to "
         f"{largest['y_optimum']:.2g}, about as the power −{found.gamma_measured.value:.2f} of the data "
-        f"(exponent γ): twice the data removes {100 * fewer:.0f} % of the errors.",
+        f"(exponent γ): twice the data removes {100 * fewer:.0f} % of the errors. γ is the slope of a "
+        "straight line through these; the answers and laws fit take the best checkpoint of every run and "
+        "allow a floor, so that their exponent is another one.",
         f"Early in training the error falls as the power −{found.gamma_1.value:.2f} of the norm (exponent "
         "γ₁). More data lets training follow it further: the norm of the smallest error grows as the "
         f"power {found.gamma_2.value:.2f} of the data (exponent γ₂).",
