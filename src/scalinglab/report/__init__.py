@@ -57,7 +57,8 @@ def _sections(curves: Curves, live: bool) -> list[Section]:
     laws: Sequence[Section | None] = surface_sections.of_runs(curves)
     if not laws:
         said = None if live else sections.answers(curves)
-        laws = [said, *(sections.dynamical_laws(curves) or [sections.size_law(curves)])]
+        dynamical = sections.dynamical_laws(curves)
+        laws = [said, *dynamical] if dynamical else [said, sections.size_law(curves)]
     found = [
         *laws,
         sections.learning_curves(curves),
