@@ -246,7 +246,7 @@ class Curves:
         Args:
             y: what is minimised.
             smooth: half-width, in checkpoints, of the running mean that is minimised instead of the raw
-                values, so that one lucky checkpoint does not win. The row returned holds raw values.
+                values, so that one noisy checkpoint does not win. The row returned holds raw values.
 
         A run in which `y` is null throughout has no best checkpoint and no row.
         """
