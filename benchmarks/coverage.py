@@ -109,14 +109,22 @@ def central_range(values: np.ndarray) -> np.ndarray:
     return np.asarray(high - low)
 
 
-def verdict(case: Case, coverage: np.ndarray) -> str:
-    """Whether every coverage is in the range asked for, or above it ("wide"); a refusal is an answer, too."""
+def verdict(case: Case, found: Study) -> str:
+    """Whether every coverage is in the range, below it ("no") or above ("wide"); refusals are answers, too.
+
+    With a question mark where it is outside by less than two standard errors.
+    """
     if not case.asked:
         return "–"
-    if np.isnan(coverage).all():
+    if found.refused == 1:
         return "refused"
     low, high = WANTED
-    return "no" if np.any(coverage < low) else "wide" if np.any(coverage > high) else "yes"
+    below, above = np.max(low - found.coverage), np.max(found.coverage - high)
+    if max(below, above) <= 0:
+        return "yes"
+    word, gap, limit = ("no", below, low) if below > 0 else ("wide", above, high)
+    printed = found.sets * (1 - found.refused)
+    return word if gap > 2 * np.sqrt(limit * (1 - limit) / printed) else f"{word}?"
 
 
 def show(case: Case, found: Study, why: bool) -> None:
@@ -125,7 +133,7 @@ def show(case: Case, found: Study, why: bool) -> None:
     widths = "".join(f"{100 * w:>8.2g}" for w in found.width)
     print(
         f"{case.name:<56}{shown:>22}{widths:>24}{found.sets:>7}{100 * found.refused:>13.1f}"
-        f"{verdict(case, found.coverage):>12}{found.seconds:>8.3f}",
+        f"{verdict(case, found):>12}{found.seconds:>8.3f}",
         flush=True,
     )
     if why:

@@ -9,6 +9,7 @@ import math
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -49,6 +50,16 @@ def test_tables_of_studies_are_those_of_the_numbers_that_were_measured(monkeypat
     assert tables.page(here) == here, "run python benchmarks/study_tables.py"
 
 
+def _coverage_study(monkeypatch):
+    """benchmarks/coverage.py, by its path: there is a package of this name."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    spec = importlib.util.spec_from_file_location("coverage_study", BENCHMARKS / "coverage.py")
+    coverage = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "coverage_study", coverage)
+    spec.loader.exec_module(coverage)
+    return coverage
+
+
 @pytest.mark.parametrize(
     ("words", "row", "said"),
     [
@@ -58,12 +69,7 @@ def test_tables_of_studies_are_those_of_the_numbers_that_were_measured(monkeypat
     ],
 )  # fmt: skip
 def test_studies_of_coverage_say_what_is_wrong(words, row, said, tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    # by its path: there is a package of this name
-    spec = importlib.util.spec_from_file_location("coverage_study", BENCHMARKS / "coverage.py")
-    coverage = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "coverage_study", coverage)
-    spec.loader.exec_module(coverage)
+    coverage = _coverage_study(monkeypatch)
     monkeypatch.chdir(tmp_path)
     whole = {"case": "an old case", "seed": 0, "seconds": 1.0, "ends": None}
     Path("part.jsonl").write_text(json.dumps(whole) + "\n" + row)
@@ -74,6 +80,24 @@ def test_studies_of_coverage_say_what_is_wrong(words, row, said, tmp_path, monke
     except SystemExit as stopped:
         told = str(stopped)
     assert said in told + "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    ("held", "sets", "said"),
+    [
+        ((0.95, 0.90, 0.98), 400, "yes"),
+        ((0.95, 0.95, 0.99), 400, "wide?"), ((0.95, 0.95, 0.995), 400, "wide"),
+        ((0.95, 0.95, 0.99), 1000, "wide"),
+        ((0.88, 0.95, 0.999), 400, "no?"), ((0.86, 0.95, 0.999), 400, "no"),
+        ((np.nan,) * 3, 400, "refused"),
+    ],
+)  # fmt: skip
+def test_a_coverage_is_outside_the_range_where_two_standard_errors_say_so(
+    held, sets, said, monkeypatch
+) -> None:
+    coverage = _coverage_study(monkeypatch)
+    found = coverage.Study(np.array(held), None, None, sets, float(np.isnan(held).all()), 0.0)
+    assert coverage.verdict(coverage.CASES[0], found) == said
 
 
 def test_no_one_width_holds_growing_and_falling_noise(monkeypatch) -> None:
