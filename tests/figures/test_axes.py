@@ -242,9 +242,9 @@ def test_answers_are_drawn_as_the_result_that_they_rest_on(axis, basis):
         law=None,
         x="n_data",
         y="loss",
-        statements=[SimpleNamespace(text="no")],
+        statements=[SimpleNamespace(topic=topic, text=topic) for topic in ("read", "exponent", "other")],
     )
-    with pytest.raises(BadInput, match="rest on no fit that can be drawn: no"):
+    with pytest.raises(BadInput, match=r"rest on no fit that can be drawn: exponent$"):
         results.answers(axis, found)
     made = {
         "surface": fitted_surface,

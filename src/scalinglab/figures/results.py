@@ -195,7 +195,8 @@ def answers(axes: Axes, found: Any) -> None:
     elif found.law is not None:
         law(axes, found.law, x=found.x, y=found.y)
     else:
-        raise BadInput("these answers rest on no fit that can be drawn: " + found.statements[-1].text)
+        refused = [s.text for s in found.statements if s.topic == "exponent"]
+        raise BadInput(f"these answers rest on no fit that can be drawn: {' '.join(refused)}")
 
 
 def explanation(axes: Axes, found: Any) -> None:
