@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import scalinglab as sl
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.downstream import two_stage
 from scalinglab.laws.planning.inference import inference_optimal
 
@@ -79,6 +79,24 @@ def test_the_cheapest_model_is_that_of_a_fine_grid(surface):
         assert found.saved == pytest.approx(cost[alone] / cost[best] - 1, rel=1e-3)
         sizes.append(found.n_params)
     assert sizes[0] > sizes[2] > sizes[1], "the more use counts, the smaller the model"
+
+
+def test_a_model_that_is_used_has_the_interval_of_its_loss_and_says_how_far_it_is():
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e9, 4), np.geomspace(2e9, 4e10, 4)))
+    noise = np.random.default_rng(0).standard_normal(n.size)
+    loss = 1.8172 + 477.83 * n**-0.34731 + 2143.4 * d**-0.36717
+    fitted = sl.laws.surface.fit(n, d, loss * np.exp(0.003 * noise))
+    found = inference_optimal(fitted, 2.4, 1e11)
+    assert tuple(found.loss_interval) == tuple(fitted.interval(found.n_params, found.n_data))
+    assert found.loss_interval.low < 2.4 < found.loss_interval.high
+    assert found.beyond == pytest.approx(found.training / (6 * n * d).max())
+    assert found.beyond > 1
+    assert f"its training is {found.beyond:.3g} times the largest compute measured, if" in found.summary()
+    with pytest.raises(NotDetermined, match="do not determine the best model at"):
+        inference_optimal(fitted, 1.9, 0.0)  # 1e5 times as far
+    open_exponent = sl.laws.surface.fit(n, d, loss * np.exp(0.1 * noise))
+    with pytest.raises(NotDetermined, match="16 runs do not determine"):
+        inference_optimal(open_exponent, 2.4, 1e11)
 
 
 def test_a_loss_below_the_floor_is_refused(surface):

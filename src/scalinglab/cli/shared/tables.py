@@ -143,8 +143,9 @@ class Asked:
         """A text on a surface, in which n_data is called tokens where it counts these."""
         from scalinglab.curves.columns import unit_of_data
 
-        words = r"\bn_data\b(?!=)"  # not in --where n_data=…
-        return re.sub(words, "tokens", text) if unit_of_data(self.frame) == "tokens" else text
+        unit, words = unit_of_data(self.frame), r"\bn_data\b(?!=)"  # not in --where n_data=…
+        text = text.replace("examples or tokens", unit)
+        return re.sub(words, "tokens", text) if unit == "tokens" else text
 
     @contextmanager
     def in_words(self) -> Iterator[None]:

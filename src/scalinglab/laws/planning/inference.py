@@ -14,6 +14,7 @@ from scipy import optimize
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.points import positive
+from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 
 FLOPS_OF_USE = 2.0  # per parameter and example: a forward pass
@@ -31,6 +32,8 @@ class InferenceOptimal:
         training, inference: FLOPs of each.
         compute_optimal: (n_params, n_data) of the model that is cheapest to train.
         saved: FLOPs that it costs less than that model in all, as a fraction.
+        loss_interval: 95 %, of the loss of the cheapest model.
+        beyond: its training over the largest compute of the runs behind the surface.
     """
 
     loss: float
@@ -41,16 +44,19 @@ class InferenceOptimal:
     inference: float
     compute_optimal: tuple[float, float]
     saved: float
+    loss_interval: Interval
+    beyond: float
 
     def summary(self) -> str:
         """The plan in a sentence."""
-        n, d = self.compute_optimal
+        (n, d), (low, high) = self.compute_optimal, self.loss_interval
+        far = f"; its training is {self.beyond:.3g} times the largest compute measured, if the exponents stay"
         return (
-            f"loss {self.loss:.4g} and {self.used:.3g} examples or tokens of inference: {self.n_params:.3g} "
-            f"parameters on {self.n_data:.3g} examples or tokens, "
-            f"{self.training + self.inference:.3g} FLOPs in all; "
-            f"the compute-optimal model ({n:.3g} on {d:.3g}) would cost "
-            f"{100 * max(self.saved, 0.0):.1f} % more"
+            f"loss {self.loss:.4g} (95 %: {low:.4g} to {high:.4g}) and {self.used:.3g} examples or tokens of "
+            f"inference: {self.n_params:.3g} parameters on {self.n_data:.3g} examples or tokens, "
+            f"{self.training + self.inference:.3g} FLOPs in all; the compute-optimal model ({n:.3g} on "
+            f"{d:.3g}) would cost {100 * max(self.saved, 0.0):.1f} % more"
+            f"{f'{far} the same' if self.beyond > 1 else ''}"
         )
 
 
@@ -66,6 +72,9 @@ def inference_optimal(
         used: examples (or tokens) that it will process at inference; 0 for training alone.
         flops_per_param_example: of training.
         flops_of_use: per parameter and example (or token) at inference.
+
+    Raises:
+        NotDetermined: where `Surface.compute_optimal` refuses the compute of this model's training.
     """
     positive(loss=loss, flops_per_param_example=flops_per_param_example, flops_of_use=flops_of_use)
     if surface.law.form.variables != ("n_params", "n_data"):
@@ -103,7 +112,9 @@ def inference_optimal(
     n, d = np.exp(best), np.exp(data_for(best))
     training, inference = flops_per_param_example * n * d, flops_of_use * n * used
     other = np.exp(cost(alone, used))
+    optimal = surface.compute_optimal(training, flops_per_param_example=flops_per_param_example)
     return InferenceOptimal(
         float(loss), float(used), float(n), float(d), float(training), float(inference),
         (float(np.exp(alone)), float(np.exp(data_for(alone)))), float(other / (training + inference) - 1),
+        surface.interval(n, d), float(optimal.beyond),
     )  # fmt: skip
