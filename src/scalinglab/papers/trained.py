@@ -121,7 +121,7 @@ def counted() -> Iterator[set[str]]:
 
 
 CPU = "CPU"
-GAP = 120.0  # seconds; rows of a stack come at once, so that its first took all of the time
+GAP = 600.0  # seconds; rows of a stack come at once, so that its first took all of the time
 
 
 @dataclass(frozen=True)

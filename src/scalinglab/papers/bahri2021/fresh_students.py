@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves, run_name
@@ -89,7 +90,9 @@ def fig_s4_fresh(scale: str) -> Reproduction:
                 sizes, values = wide.columns.to_numpy(float), wide.to_numpy()
                 alpha = exponents.of_losses(sizes, values)
                 quantity = f"α_P, d = {d}, {name}, {step} steps"
-                rows.append(alpha.row(quantity, "the paper: 4/d", paper=CLAIM / d))
+                slope = np.polyfit(np.log(sizes[alpha.chosen]), np.log(values[:, alpha.chosen]).mean(0), 1)[0]
+                note = f"the paper: 4/d; mean slope on the range {-slope:.3f}"
+                rows.append(alpha.row(quantity, note, paper=CLAIM / d))
             draw_law(axis, sizes, values, alpha, color, f"d = {d}: {alpha}")
         style.legend(axis)
     return Reproduction(Curves(table, settings=["dimension", "biases"], source="train"), figure, tuple(rows))

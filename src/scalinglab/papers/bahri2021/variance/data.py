@@ -147,7 +147,8 @@ def _rows(
     """The exponents of one task after these steps; draws them."""
     sizes, excess = excess_losses(table, s.population, steps)
     n_params = table["n_params"].iloc[0]
-    note = f"N = {s.population}, P = {n_params:.0f}, {_rose(table, steps)}"
+    whole = table.loc[table["step"] == steps, "loss_of_all"].mean()
+    note = f"N = {s.population}, P = {n_params:.0f}, L(N) = {whole:.3g}, {_rose(table, steps)}"
     name = f"{task.name}, {steps} steps" if len(s.times) > 1 else task.name
     judged = Judged(sizes, excess, np.unique(table["n_data"]) / n_params, ("D", "D", "P"))
     draw(axis, sizes, excess, judged.exponent(1), color, task.name)
@@ -171,7 +172,7 @@ def excess_table(task: Task, s: Scale) -> pd.DataFrame:
     keys = ["seed", "step"]
     whole = frame[frame["n_data"] == s.population].set_index(keys)["test_loss"].rename("loss_of_all")
     parts = frame[frame["n_data"] < s.population].join(whole, on=keys)
-    columns = ["run", *keys, "n_data", "n_params", "networks", "networks_rose"]
+    columns = ["run", *keys, "n_data", "n_params", "networks", "networks_rose", "loss_of_all"]
     excess = parts["test_loss"] - parts["loss_of_all"]
     return parts[columns].assign(task=task.name, excess_loss=excess).reset_index(drop=True)
 
