@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import scalinglab as sl
 from scalinglab.cli import app
-from scalinglab.errors import BadInput
+from scalinglab.errors import BadInput, NotDetermined
 
 PAGE = Path(__file__).parents[2] / "docs" / "laws" / "parameters-and-data.md"
 
@@ -63,6 +63,11 @@ def test_same_numbers_as_python_and_the_truth_lies_in_the_interval(runs: Path):
     assert row["low"] < error_of(1.8 + 480 * 1e10**-0.35 + 2100 * 2e11**-0.37) < row["high"]
 
 
+def test_a_score_far_beyond_the_runs_is_refused_as_the_optimum_is(runs: Path):
+    with pytest.raises(NotDetermined, match=r"do not determine the best model at 1e\+35 FLOPs"):
+        run(runs, *SURFACE, "--score", "task_error", "--compute", 1e35)
+
+
 def test_score_of_the_best_model_for_a_compute(runs: Path):
     words = (*SURFACE, "--score", "task_error", "--compute", 1e23, "--level", 0.99)
     (row,) = json.loads(run(runs, *words, "--figure", "score.png", "--json"))["predictions"]
@@ -70,6 +75,7 @@ def test_score_of_the_best_model_for_a_compute(runs: Path):
     fitted = sl.laws.surface.fit(table.params, table.tokens, table.val_loss, delta=np.inf)
     best = fitted.compute_optimal(1e23, intervals=False)
     assert 6 * row["params"] * row["tokens"] == pytest.approx(1e23)
+    assert row["beyond"] == pytest.approx(1e23 / (6 * table.params * table.tokens).max())
     assert row["params"] == pytest.approx(best.n_params, rel=0.1)
     grid = np.geomspace(1e9, 1e12, 2001)
     truth = error_of(np.min(1.8 + 480 * grid**-0.35 + 2100 * (1e23 / 6 / grid) ** -0.37))

@@ -81,14 +81,17 @@ def downstream(
     if places is not None:
         low, high = both.interval(places, level)
         sizes = dict(zip(names, np.atleast_2d(places), strict=True))
+        total, largest = (np.prod(np.atleast_2d(v), axis=0) for v in (places, both.loss.points.x))
         rows = pd.DataFrame({
-            **sizes, asked.y: both.loss.predict(places), score: both.predict(places), "low": low, "high": high
+            **sizes, asked.y: both.loss.predict(places), score: both.predict(places), "low": low,
+            "high": high, "beyond": total / largest.max(),
         })  # fmt: skip
     table.say("\n".join([both.summary(), *(f"note: {note}" for note in found.notes)]))
     for row in rows.to_dict("records"):
         where = ", ".join(f"{name} = {row[name]:.4g}" for name in names)
         values = f"{asked.y} {row[asked.y]:.4g}, {score} {row[score]:.4g}"
-        table.say(f"  at {where}: {values}   {percent(level)} [{row['low']:.4g}, {row['high']:.4g}]")
+        far = f"   {row['beyond']:.3g} times the largest run" if row["beyond"] > 1 else ""
+        table.say(f"  at {where}: {values}   {percent(level)} [{row['low']:.4g}, {row['high']:.4g}]{far}")
     document: dict[str, Any] = {
         "loss": both.loss.to_dict(), "score": both.score.to_dict(), "level": level,
         "predictions": rows.to_dict("records"), "notes": asked.notes(found.notes),
@@ -115,9 +118,7 @@ def _places(both: TwoStage, at: str | None, compute: str | None, flops: float) -
                 f"--compute finds the best n_params and n_data, and this law is of {', '.join(variables)}: "
                 "give --x n_params,n_data, or --at instead"
             )
-        best = Surface(both.loss).compute_optimal(
-            grid(compute), flops_per_param_example=flops, intervals=False
-        )
+        best = Surface(both.loss).compute_optimal(grid(compute), flops_per_param_example=flops)
         return np.stack([best.n_params, best.n_data])
     if at is None:
         return None
