@@ -138,12 +138,18 @@ def test_an_extrapolation_to_one_size_is_a_point_with_its_interval_and_to_severa
     assert line(several, "extrapolated").get_xdata().tolist() == [100, 400]
 
 
-def test_of_many_backtests_every_fourth_is_drawn():
+def test_of_many_backtests_every_fourth_is_drawn_and_single_predictions_are_marked():
     found = extrapolated([100.0], [0.2])
-    found.backtest = pd.DataFrame({"cut": range(9), "x": 10.0, "predicted": np.arange(9) + 1.0})
+    predicted = np.repeat(np.arange(9) + 1.0, 2)
+    found.backtest = pd.DataFrame({"cut": predicted, "x": [10.0, 20.0] * 9, "predicted": predicted})
     axis = collapse.extrapolation(found, [10, 20], [0.5, 0.4]).axes[0]
-    drawn = [d.get_ydata().tolist() for d in axis.lines if d.get_color() == MUTED]
-    assert drawn == [[1], [5], [9]]
+    lines = [d for d in axis.lines if d.get_color() == MUTED]
+    assert [d.get_ydata().tolist() for d in lines] == [[1, 1], [5, 5], [9, 9]]
+    found.backtest = found.backtest[::2]
+    axis = collapse.extrapolation(found, [10, 20], [0.5, 0.4]).axes[0]
+    marks = [d for d in axis.lines if d.get_color() == MUTED]
+    assert [d.get_ydata().tolist() for d in marks] == [[k] for k in range(1, 10)]
+    assert {d.get_marker() for d in marks} == {"x"}
 
 
 def measured() -> tuple[Any, list[Any]]:

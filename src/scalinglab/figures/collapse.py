@@ -172,10 +172,11 @@ def extrapolation(
     """The measured curve, its continuation with the interval, and what the backtests would have said."""
     figure, axes = panels(1, 1, size=(5.2, 3.6))
     axis = loglog(axes[0, 0], x_label, y_label, title)
+    single = found.backtest["cut"].is_unique  # one prediction a cut is no line
     for i, (_, test) in enumerate(found.backtest.groupby("cut")):
-        if i % 4 == 0:
-            axis.plot(test["x"], test["predicted"], color=MUTED, linewidth=0.7,
-                      label="backtests" if i == 0 else None)  # fmt: skip
+        if single or i % 4 == 0:
+            axis.plot(test["x"], test["predicted"], color=MUTED, linewidth=0.7, markersize=4,
+                      marker="x" if single else None, label="backtests" if i == 0 else None)  # fmt: skip
     points(axis, x, y, color=INK, label="measured", zorder=3)
     text = f"extrapolated, {100 * found.level:.0f} %"
     if found.at.size == 1:
