@@ -48,7 +48,7 @@ ENTRIES = (
     Entry(
         "bahri2021/section2.1",
         "variance-limited corrections of networks small enough to average over: c/D with the c of second "
-        "derivatives, and c/width above the limit of infinite width",
+        "derivatives, and c/width away from the limit of infinite width",
         scales=("smoke", "laptop"),
         make="scalinglab.papers.bahri2021.variance.averaged:section_2_1",
         laptop_minutes=2,
