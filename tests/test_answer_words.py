@@ -252,3 +252,14 @@ def test_points_without_a_positive_size_or_a_finite_loss_are_left_out_and_counte
     assert one.x.tolist() == [1e6, 1e7, 1e9]
     assert said == " Left out: 1 run without a finite loss."
     assert words.finite(one, "loss") == (one, "")
+
+
+@pytest.mark.parametrize(("dof", "said"), [
+    (1, " 4 runs leave 1 degree of freedom for their scatter: repeat sizes with other seeds before"),
+    (2, " 4 runs leave 2 degrees of freedom for their scatter"), (3, ""),
+])  # fmt: skip
+def test_a_narrow_interval_of_few_degrees_of_freedom_gets_a_caution(dof: int, said: str):
+    law: Any = SimpleNamespace(dof=dof, points=SimpleNamespace(y=np.ones(4)))
+    found = curve._caution(law)
+    assert found.startswith(said)
+    assert bool(found) == bool(said)

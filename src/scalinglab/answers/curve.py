@@ -20,6 +20,7 @@ from scalinglab.laws.planning import questions
 from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.support.words import count, counted
 
+KNOWN_SCATTER = 3  # degrees of freedom from which on an interval is not narrow by chance alone
 NEEDS_BOTH = "A compute-optimal model needs runs in which n_params and n_data vary, each on its own."
 UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
 
@@ -63,7 +64,7 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
             "ten times",
             f"Ten times as much, {sized(at, unit, x)}: {y} = {further.mean[0]:.4g} "
             f"(95 % of runs like these: {further.low[0]:.4g} to {further.high[0]:.4g}), if the curve goes on "
-            "as it does.",
+            f"as it does.{_caution(law)}",
             f"scalinglab laws extrapolate {asked} --at {at:g}",
         ))  # fmt: skip
         part = shown != y
@@ -130,6 +131,16 @@ def _falls(law: Law) -> bool:
     if np.ptp(v) == 0:
         return False
     return bool(stats.linregress(u, v, alternative="less").pvalue < 0.025)
+
+
+def _caution(law: Law) -> str:
+    """Of few degrees of freedom: points that happen to lie on a curve have narrow intervals that miss."""
+    if law.dof >= KNOWN_SCATTER:
+        return ""
+    left = (
+        f"{counted(len(law.points.y), 'run')} leave {counted(law.dof, 'degree')} of freedom for their scatter"
+    )
+    return f" {left}: repeat sizes with other seeds before you rely on a narrow interval."
 
 
 def _range(low: float, high: float) -> str:
