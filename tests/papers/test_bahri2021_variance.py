@@ -276,6 +276,12 @@ def test_sizes_below_the_other_one_are_not_judged():
     assert len(all_far) == 2  # one exponent: all sizes are far above
 
 
+def test_permutations_that_scatter_most_are_named():
+    excess = np.zeros((10, 2))
+    excess[:, 1] = [3, -3, 3, -3, 3, -3, 1, -1, 1, -1]  # squares: 58 in all, 45 of the five largest
+    assert data._few(excess) == "5 of 10 permutations have 78% of the variance at the largest D"
+
+
 def test_a_task_counts_at_the_times_that_it_was_trained_for(monkeypatch: pytest.MonkeyPatch):
     long, short = data.Task("digits", ((20, 3),), pool=4, hidden=3), data.Task("digits", ((10, 3),), pool=4)
     monkeypatch.setitem(data.SCALES, "smoke", data.Scale((long, short), 1408, (2, 4, 8), (10, 20), 0.5))

@@ -148,7 +148,9 @@ def _rows(
     sizes, excess = excess_losses(table, s.population, steps)
     n_params = table["n_params"].iloc[0]
     whole = table.loc[table["step"] == steps, "loss_of_all"].mean()
-    note = f"N = {s.population}, P = {n_params:.0f}, L(N) = {whole:.3g}, {_rose(table, steps)}"
+    note = (
+        f"N = {s.population}, P = {n_params:.0f}, L(N) = {whole:.3g}, {_rose(table, steps)}, {_few(excess)}"
+    )
     name = f"{task.name}, {steps} steps" if len(s.times) > 1 else task.name
     judged = Judged(sizes, excess, np.unique(table["n_data"]) / n_params, ("D", "D", "P"))
     draw(axis, sizes, excess, judged.exponent(1), color, task.name)
@@ -182,6 +184,13 @@ def excess_losses(table: pd.DataFrame, population: int, steps: int) -> tuple[np.
     at_step = table[table["step"] == steps]
     wide = at_step.pivot_table(index="seed", columns="n_data", values="excess_loss").dropna()
     return 1 / (1 / wide.columns.to_numpy(float) - 1 / population), wide.to_numpy()
+
+
+def _few(excess: np.ndarray, count: int = 5) -> str:
+    """How much of the scatter at the largest D comes from a few permutations."""
+    squares = np.sort((excess[:, -1] - excess[:, -1].mean()) ** 2)
+    share = squares[-count:].sum() / squares.sum()
+    return f"{count} of {len(excess)} permutations have {share:.0%} of the variance at the largest D"
 
 
 def _rose(table: pd.DataFrame, steps: int) -> str:
