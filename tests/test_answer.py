@@ -57,6 +57,7 @@ def test_every_question_has_a_sentence_and_a_command(found):
         assert statement.text.endswith(".")
         assert statement.command.startswith("scalinglab ")
     assert "25 runs of 100M to 10B parameters on 2B to 200B tokens" in found["read"]
+    assert found.statements[3].command.endswith(f"--compute {10 * 6 * 1e10 * 2e11:.3g}")  # not the one asked
 
 
 def test_sentences_say_what_the_results_say(found):

@@ -63,7 +63,8 @@ def of_surface(curves: Curves, y: str, compute: float | None, place: str) -> Ans
     optimal, runs = None, None
     try:
         optimal = fitted.compute_optimal([float(spent.max()), FURTHER * float(spent.max()), target])
-        said.append(Statement("ten times", _ten_times(optimal, y), f"{more} --compute {target:.3g}"))
+        tenfold = f"{more} --compute {optimal.compute[1]:.3g}"
+        said.append(Statement("ten times", _ten_times(optimal, y), tenfold))
         refused = f"Not determined: {sentence(far)} " if far else ""
         said.append(Statement(
             "compute-optimal", f"{refused}{_optimal(optimal, 2, unit)}",
