@@ -119,3 +119,24 @@ def test_a_packed_table_is_refused_once_it_is_too_long_or_too_dense(
     monkeypatch.setattr(files, "MOST_RATIO", 1)
     with pytest.raises(BadInput, match="that is no table"):
         sl.read(path)
+
+
+@pytest.mark.parametrize(("length", "shown"), [(40, 40), (41, 40)])
+def test_a_value_that_is_no_number_is_shown_to_forty_characters(length: int, shown: int):
+    frame = pd.DataFrame({"n_data": ["1000", "2000", "x" * length], "test_loss": [3.0, 2.0, 1.0]})
+    with pytest.raises(BadInput, match=rf"n_data = '{'x' * shown}' does not read as a number"):
+        sl.read(frame)
+
+
+@pytest.mark.parametrize(
+    ("header", "read"),
+    [("# n_data test_loss", True), ("# a comment of five words", False), ("", False)],
+)
+def test_names_in_the_last_comment_are_those_of_as_many_columns(tmp_path: Path, header: str, read: bool):
+    path = tmp_path / "table.txt"
+    path.write_text(f"{header}\n1000 3.0\n2000 2.0\n4000 1.5\n", encoding="utf-8")
+    if read:
+        assert sl.read(path)["test_loss"].tolist() == [3.0, 2.0, 1.5]
+    else:
+        with pytest.raises(BadInput):
+            sl.read(path)
