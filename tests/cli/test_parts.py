@@ -125,3 +125,16 @@ def test_an_answer_has_its_notes_once():
     ((document, rows),) = finished
     assert document["notes"] == ["one row was left out", "an odd run"]
     assert list(rows.columns) == ["form", "text", "value"]
+
+
+def test_reading_into_a_store_says_how_the_table_was_understood_in_json_too(tmp_path: Path):
+    table = tmp_path / "their.csv"
+    table.write_text("train_size,err\n1000,0.3\n2000,0.2\n", encoding="utf-8")
+    words = ["read", str(table), "--store", str(tmp_path / "runs"), "--column", "n_data=train_size"]
+    words += ["--column", "test_error=err"]
+    found = json.loads(CliRunner().invoke(cli.app, [*words, "--json"]).stdout)
+    assert (found["runs_added"], found["runs_already_there"]) == (2, 0)
+    assert "n_data" in found["understood"]
+    again = CliRunner().invoke(cli.app, words).stdout
+    assert "runs_already_there: 2" in again
+    assert "understood:" not in again
