@@ -210,3 +210,24 @@ def test_a_target_in_percent_of_an_error_is_refused():
         sl.laws.plan.size_for(table, 10)
     losses = table.rename(columns={"test_error": "test_loss"})
     assert "any n_data" in sl.laws.plan.size_for(losses, 10).text
+
+
+@pytest.mark.parametrize(("sizes", "error", "told"), [
+    (4, None, "1 degree of freedom"), (5, None, "2 degrees of freedom"), (6, None, ""), (4, 0.01, ""),
+])  # fmt: skip
+def test_every_answer_from_few_sizes_says_what_tells_their_scatter(
+    sizes: int, error: float | None, told: str
+) -> None:
+    """One or two numbers give a scatter that may be small by chance; a third, or a known error, will do."""
+    x = np.geomspace(1e3, 1e5, sizes)
+    noise = np.random.default_rng(0).normal(0, 0.005, sizes)
+    y = (0.1 + 12 * x**-0.7) * np.exp(noise)
+    known = {} if error is None else {"error": error * y}
+    law = sl.laws.fit("power_law_offset", x, y, **known)
+    places = [law.summary(), " ".join(law.to_dict()["notes"])]
+    if error is None:
+        frame = pd.DataFrame({"n_data": x, "test_error": y})
+        places += [sl.laws.extrapolate(x, y, at=2 * x.max()).summary(), " ".join(sl.answer(frame).notes)]
+    for place in places:
+        assert ("for the scatter" in place) == bool(told)
+        assert told in place

@@ -15,7 +15,7 @@ from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import points_of
-from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.planning import questions
 from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.support.words import count, counted
@@ -49,7 +49,7 @@ def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
         if rising.is_complement(sizes, values, (x, y)):
             values, shown = 1 - values, f"1 - {y}"
         fitted = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
-        notes = (*notes, *fitting.odd_run(fitted, shown, x=x))
+        notes = (*notes, *fitting.odd_run(fitted, shown, x=x), *scatter_caution(fitted.dof, fitted.points))
         law, bend = fitted, _bend(sizes, values)
         refused = _no_exponent(law, bend, shown, x)
         undetermined = law.form.names if refused else law.undetermined

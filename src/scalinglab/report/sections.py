@@ -142,7 +142,7 @@ def size_law(curves: Curves) -> Section | None:
         said.append(f"At each size the {', '.join(map(label, found.others))} with the lowest mean counts.")
     if law.unidentified:
         said.append(f"The exponent is not determined by these points: {law.unidentified}.")
-    said += [*law.diagnosis.sentences, *(f"Note: {note}." for note in law.points.notes)]
+    said += [*law.diagnosis.sentences, *(f"Note: {note}." for note in law.notes)]
     plots = [Plot(finish(legend_above(figure)), f"{title}, with the fitted law and its 95 % interval.")]
     listed = "The points" if len(table) <= LISTED else f"The points, the first {LISTED} of {len(table)}"
     tables = [(listed, table.head(LISTED))]

@@ -17,7 +17,7 @@ from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation.shapes import require_continuable
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.fit import AUTO, FEWEST_FOR_AN_OFFSET, fit_points
-from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.form_error import FormError, Quantities
 from scalinglab.laws.forms import registry
 from scalinglab.support.words import percent
@@ -121,12 +121,14 @@ def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.
 
 
 def caution(data: Points, at: np.ndarray) -> tuple[str, ...]:
-    """A note where the interval rests on the form alone: it holds if the curve follows one law."""
+    """Notes where the interval rests on the form alone, or on a scatter that hardly shows."""
+    notes = scatter_caution(len(data.y) - len(registry.get(OFFSET_FORM).parameters), data)
     further = at.max() / data.x.max()
     if further > FAR:
-        return (
+        notes = (
             f"{data.sizes} sizes and {further:.3g} times the largest: the interval holds if the curve "
             "follows E + A x^-c all the way, which so few sizes cannot show; published curves on an early "
             "plateau did not, and fell faster",
+            *notes,
         )
-    return ()
+    return notes

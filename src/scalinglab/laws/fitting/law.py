@@ -17,7 +17,11 @@ from scalinglab.support.words import counted
 if TYPE_CHECKING:
     import pandas as pd
 
+    from scalinglab.laws.fitting.data.points import Points
+
 __all__ = ["Certificate", "Interval", "Law"]
+
+FEW_DOF = 2  # degrees of freedom that hardly tell a scatter
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +154,7 @@ class Law(Solution, Shown):
             )
         if self.form.exponent is not None and self.unidentified:
             lines.append(f"  NOT IDENTIFIED: {self.unidentified}")
-        return "\n".join([*lines, *(f"  note: {note}" for note in self.points.notes)])
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a parameter: its value, its 95 % interval and whether the points determine it."""
@@ -181,8 +185,13 @@ class Law(Solution, Shown):
             "residual_std": self.residual_std,
             "points": len(self.points.y),
             "certificate": vars(self.certificate),
-            "notes": list(self.points.notes),
+            "notes": list(self.notes),
         }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the points, and a caution where next to nothing tells how much they scatter."""
+        return (*self.points.notes, *scatter_caution(self.dof, self.points))
 
     def __repr__(self) -> str:
         values = ", ".join(f"{n}={v:.6g}" for n, v in self.parameters.items())
@@ -191,3 +200,17 @@ class Law(Solution, Shown):
 
 def _ends(interval: Interval) -> str:
     return f"[{interval.low:.4g}, {interval.high:.4g}]"
+
+
+def scatter_caution(dof: int, data: Points) -> tuple[str, ...]:
+    """A caution where one or two degrees of freedom tell the scatter, and nothing else does.
+
+    Student's intervals then hold 95 % of all tables, but fewer of those whose points happen to lie close to a
+    curve: these have the narrow intervals.
+    """
+    if not 1 <= dof <= FEW_DOF or data.error is not None:
+        return ()
+    return (
+        f"only {counted(dof, 'degree')} of freedom for the scatter: where points lie on a curve by chance, "
+        "intervals are too narrow; repeat sizes with other seeds, or give the error of a run",
+    )

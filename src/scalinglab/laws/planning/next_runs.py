@@ -206,7 +206,7 @@ def next_runs(
         stated = _of_the_form(fitted, law, target, variances[0])
     return NextRuns(
         names, grid[order], times, prices[order] * times, target, stated.prediction,
-        stated.half_width, stated.after(left), float(budget), unit, law.points.notes,
+        stated.half_width, stated.after(left), float(budget), unit, law.notes,
         "1 - y" if rising.NOTE in law.points.notes else "",
     )  # fmt: skip
 
