@@ -3,9 +3,9 @@
 Supplement A.3 says that the setup of Sharma and Kaplan (2020) was repeated, with 15 students of a fixed,
 random teacher, and prints nothing else. The stages are those of the code of Sharma and Kaplan: Adam, a batch
 that grows, and a rate that falls in the last stage. Their teacher has 600 hidden units and no biases, so that
-f(cx) = c f(x), and their students 8 to 38 units for d < 7, 15 to 72 from there on: those of d = 5 and 7 are
-trained. At d = 2, 3 and 4 students of our teachers of 96 units, with biases and without, are trained in the
-same way.
+f(cx) = c f(x), and their students 8 to 38 units for d < 7, 15 to 72 from there on: those of d = 4 to 8
+are trained. At d = 2, 3 and 4 students of our teachers of 96 units, with biases and without, are trained in
+the same way.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ SCALES = {
     "gpu": Scale(
         (
             Family((2, 3, 4), OURS, True), Family((2, 3, 4), OURS, False),
-            Family((5,), (8, 11, 17, 26, 38), False, 600), Family((7,), (15, 22, 32, 48, 72), False, 600),
+            Family((4, 5, 6), (8, 11, 17, 26, 38), False, 600),
+            Family((7, 8), (15, 22, 32, 48, 72), False, 600),
         ), 15, 16_384,
     ),
 }  # fmt: skip
