@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 import scalinglab as sl
 from scalinglab.cli import app
+from scalinglab.cli.predict import laws_downstream
 from scalinglab.errors import BadInput, NotDetermined
 
 PAGE = Path(__file__).parents[2] / "docs" / "laws" / "parameters-and-data.md"
@@ -66,6 +68,20 @@ def test_same_numbers_as_python_and_the_truth_lies_in_the_interval(runs: Path):
 def test_a_score_far_beyond_the_runs_is_refused_as_the_optimum_is(runs: Path):
     with pytest.raises(NotDetermined, match=r"do not determine the best model at 1e\+35 FLOPs"):
         run(runs, *SURFACE, "--score", "task_error", "--compute", 1e35)
+
+
+@pytest.mark.parametrize(
+    ("form", "runs", "place", "times"),
+    [
+        ("power_law_offset", [1e20, 1e21], [1e23], 100),
+        ("precision", [[1e8, 1e9], [1e10, 2e10], [16, 4]], [[1e9], [1e11], [4]], 5),  # bits are no size
+        ("transfer", [[1e8, 1e9], [1e6, 1e7], [1, 1]], [[1e9], [1e8], [1]], None),
+    ],
+)
+def test_how_far_beyond_the_runs_is_counted_in_parameters_times_data(form, runs, place, times):
+    law = SimpleNamespace(form=sl.laws.forms.get(form), points=SimpleNamespace(x=np.array(runs)))
+    (found,) = laws_downstream._beyond(SimpleNamespace(loss=law), np.array(place))
+    assert found == pytest.approx(np.nan if times is None else times, nan_ok=True)
 
 
 def test_score_of_the_best_model_for_a_compute(runs: Path):

@@ -9,6 +9,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
+from scalinglab.report import sections as plain_sections
 from scalinglab.report import surface_numbers, surface_sections
 from scalinglab.report.plots import _tick, _ticks, counting, label
 from tests.browser import Browser, needs_browser
@@ -53,6 +54,15 @@ def test_loss_curves_are_lines_of_one_model_size_over_tokens(sections):
         assert list(trace.y) == list(own.sort_values("tokens").loss)
 
 
+def test_the_page_says_what_was_assumed_of_isoflop_curves_and_names_no_path(tmp_path):
+    rows = [(c, n, 2 + (n / 1e8) ** -0.3) for c in (1e18, 1e19) for n in (1e8, 3e8)]
+    pd.DataFrame(rows, columns=["flops", "params", "loss"]).to_csv(tmp_path / "iso.csv", index=False)
+    curves = sl.read(tmp_path / "iso.csv")
+    said = " ".join(plain_sections.runs(curves).paragraphs)
+    assert "tokens = compute / (6 n_params), since no column says how much data" in said
+    assert str(tmp_path) not in said
+
+
 def test_isoflop_curves_span_the_runs_and_learning_curves_count_tokens():
     table = runs(4, 3)
     fitted = sl.laws.surface.fit(table.n_params, table.tokens, table.loss)
@@ -66,7 +76,7 @@ def test_isoflop_curves_span_the_runs_and_learning_curves_count_tokens():
 def test_a_backtest_needs_more_cheap_runs_than_parameters():
     n, d = (v.ravel() for v in np.meshgrid([1e8, 2e8, 4e8], [2e9, 4e9, 8e9]))
     fitted = sl.laws.surface.fit(n, d, 1.8 + 480 * n**-0.35 + 2100 * d**-0.37)
-    with pytest.raises(BadInput, match="1 cost a tenth of the largest compute or less, too few for a sur"):
+    with pytest.raises(BadInput, match="only 1 of 9 cost a tenth of the largest compute or less: too few"):
         surface_numbers.backtest(fitted)
 
 

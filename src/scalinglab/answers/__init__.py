@@ -55,7 +55,7 @@ def answer(
     path = os.fspath(table) if isinstance(table, (str, os.PathLike)) else "TABLE.csv"
     place = arguments(path, [f"{ours}={theirs}" for ours, theirs in columns.items()])
     found = _of(curves, compute, x, y, place)
-    return found if given else replace(found, notes=(f"read {curves.understood}", *found.notes))
+    return found if curves is table else replace(found, notes=(f"read {curves.understood}", *found.notes))
 
 
 def _of(curves: Curves, compute: float | None, x: str | None, y: str | None, place: str) -> Answers:

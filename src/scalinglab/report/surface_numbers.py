@@ -130,7 +130,9 @@ def backtest(fitted: Surface) -> Backtest:
     data, total = fitted.law.points, spent(fitted)
     late = total > total.max() / HELD_BACK
     if len(fitted.law.form.parameters) >= (cheaper := int((~late).sum())):
-        raise BadInput(f"{cheaper} cost a tenth of the largest compute or less, too few for a surface")
+        raise BadInput(
+            f"only {cheaper} of {len(late)} cost a tenth of the largest compute or less: too few for a fit"
+        )
     n, d = data.x[:2]
     early = surfaces.fit(
         n[~late], d[~late], data.y[~late], form=fitted.law.form, runs=data.runs[~late], seed=fitted.seed

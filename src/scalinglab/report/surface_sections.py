@@ -73,8 +73,8 @@ def the_losses(curves: Curves, y: str, unit: str, along: str = "n_params") -> Se
         line(figure, x[own], table.y[own], f"{count(size)} {other}", shade, mode="lines+markers")
     single = ~np.isin(held, shared)
     if single.any():
-        points(figure, x[single], table.y[single], name=f"other {other}", color="#9aa1ad")
-    caption = f"{label(y).capitalize()} of every run; lines join runs of as many {other}."
+        points(figure, x[single], table.y[single], name="other runs", color="#9aa1ad")
+    caption = f"{label(y).capitalize()} of every run; lines join runs with the same number of {other}."
     return Section(f"{label(y).capitalize()} against {shown}", [], [Plot(finish(figure), caption)])
 
 

@@ -76,7 +76,7 @@ def collapse(
     from scalinglab.curves.columns import measure_of
 
     curves = rows.curves((size, x) if by == "critical" else (), (size, x, *([y] if y else [])))
-    y = y or measure_of(curves.frame)
+    y = y or measure_of(curves.frame, curves.setting_columns)
     found = sl.laws.collapse(curves, x=x, y=y, size=size, by=by, tolerance=tolerance)
     rows.say(found.summary())
     document = _plain(found)
@@ -106,7 +106,7 @@ def dynamical(
     from scalinglab.curves.columns import measure_of
 
     curves = rows.curves(wanted=(size, x, *([y] if y else [])))
-    y = y or measure_of(curves.frame)
+    y = y or measure_of(curves.frame, curves.setting_columns)
     found = sl.laws.dynamical(curves, x=x, y=y, size=size)
     rows.say(found.summary())
     document = {**_plain(found), "collapse_from": found.collapse_from}

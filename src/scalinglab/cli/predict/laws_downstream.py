@@ -81,10 +81,9 @@ def downstream(
     if places is not None:
         low, high = both.interval(places, level)
         sizes = dict(zip(names, np.atleast_2d(places), strict=True))
-        total, largest = (np.prod(np.atleast_2d(v), axis=0) for v in (places, both.loss.points.x))
         rows = pd.DataFrame({
             **sizes, asked.y: both.loss.predict(places), score: both.predict(places), "low": low,
-            "high": high, "beyond": total / largest.max(),
+            "high": high, "beyond": _beyond(both, places),
         })  # fmt: skip
     table.say("\n".join([both.summary(), *(f"note: {note}" for note in found.notes)]))
     for row in rows.to_dict("records"):
@@ -102,6 +101,17 @@ def downstream(
 
     document |= drawing.draw(figure, table.file, "downstream")
     table.finish(document, rows)
+
+
+def _beyond(both: TwoStage, places: np.ndarray) -> np.ndarray:
+    """N D over that of the largest run, or so the only variable; nan for laws of other variables."""
+    variables = both.loss.form.variables
+    sizes = [v for v in variables if len(variables) == 1 or (v in PAIR and {*PAIR} <= {*variables})]
+    if not sizes:
+        return np.full(np.shape(places)[1:], np.nan)
+    chosen = [variables.index(v) for v in sizes]
+    asked, runs = (np.atleast_2d(v)[chosen].prod(axis=0) for v in (places, both.loss.points.x))
+    return np.asarray(asked / runs.max())
 
 
 def _places(both: TwoStage, at: str | None, compute: str | None, flops: float) -> np.ndarray | None:
