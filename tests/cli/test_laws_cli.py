@@ -432,6 +432,7 @@ def test_a_model_that_is_used_more_is_planned_smaller_and_trained_longer(surface
     assert used["n_data"] > 2 * alone["n_data"]
     assert used["inference"] == pytest.approx(2 * used["n_params"] * 1e13)
     assert alone["saved"] == pytest.approx(0, abs=1e-9)
+    assert 2.4 < used["loss_low"] < 2.5 < used["loss_high"] < 2.6
     plan = " ".join(run("plan", "inference", surface, "--loss", "2.5", "--used", "0").split())
     assert "would cost 0.0 % more" in plan
     assert "and 0 tokens of inference: " in plan

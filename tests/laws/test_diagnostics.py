@@ -383,6 +383,8 @@ def test_a_direction_that_is_in_the_span_of_the_others_is_not_free():
     assert diagnostics.independent(columns).tolist() == [True, True, False, True]
     columns[0, 2] += 1e-4
     assert diagnostics.independent(columns)[2]
+    columns[:, 2] = [1e-200, 0, 0, 0, 0]  # its square is zero, and a unit of it cannot be divided by
+    assert diagnostics.independent(columns).tolist() == [True, True, False, True]
 
 
 def test_adapted_ends_of_the_usual_interval_are_those_of_the_average():

@@ -195,6 +195,18 @@ def test_questions_of_a_continuation_follow_its_band():
     assert low[1] < 0.07 < high[1]
 
 
+@pytest.mark.parametrize("sizes", [6, 12])
+def test_a_target_within_the_points_needs_no_continuation(sizes):
+    """Sizes over a factor of 4 are not continued, and show where the curve passes between them."""
+    x = np.geomspace(1e5, 4e5, sizes)
+    y = (1 + 12 * x**-0.3) * np.exp(0.001 * np.random.default_rng(5).standard_normal(sizes))
+    found = plan.size_for(continuation(x, y), 1 + 12 * 2e5**-0.3)
+    assert 1e5 < found.low < 2e5 < found.high < 4e5
+    assert found.value == pytest.approx(2e5, rel=0.03)
+    with pytest.raises(NotDetermined, match="cover a factor of 4, less than 8"):
+        plan.size_for(continuation(x, y), 1 + 12 * 8e5**-0.3)
+
+
 def test_the_only_measurement_is_fitted_whatever_its_name():
     x = np.geomspace(1e3, 1e5, 6)
     table = pd.DataFrame({"n_data": x, "perplexity": 10 + 300 * x**-0.4})

@@ -69,7 +69,8 @@ def inference(
         odd_run(fitted.law, asked.y, n_params=table.n_params, n_data=table.n_data)
         plans = [inference_optimal(fitted, loss, amount, **cost) for amount in grid(used)]
     _say(table, asked.worded("\n".join(plan.summary() for plan in plans)), fitted.law.points.notes)
-    rows = pd.DataFrame([vars(plan) for plan in plans]).drop(columns="compute_optimal")
+    rows = pd.DataFrame([vars(plan) for plan in plans]).drop(columns=["compute_optimal", "loss_interval"])
+    rows[["loss_low", "loss_high"]] = [plan.loss_interval for plan in plans]
     document = {"parameters": determined(fitted), "plans": rows.to_dict("records")}
     table.finish({**document, "notes": asked.notes(fitted.law.points.notes)}, rows)
 

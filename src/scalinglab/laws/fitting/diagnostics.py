@@ -394,7 +394,7 @@ def _with(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 def independent(jacobian: np.ndarray) -> np.ndarray:
     """(p,) whether each column adds a direction to those before it that the points see."""
-    size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
+    size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-150)  # squares of less are zero
     diagonal = np.abs(np.diag(np.linalg.qr(jacobian / size, mode="r")))
     return np.asarray(diagonal > LEAST_DIRECTION)
 

@@ -50,13 +50,14 @@ class InferenceOptimal:
     def summary(self) -> str:
         """The plan in a sentence."""
         (n, d), (low, high) = self.compute_optimal, self.loss_interval
-        far = f"; its training is {self.beyond:.3g} times the largest compute measured, if the exponents stay"
+        far = (
+            f", training {self.beyond:.3g} times the largest compute measured, if the exponents stay the same"
+        )
         return (
             f"loss {self.loss:.4g} (95 %: {low:.4g} to {high:.4g}) and {self.used:.3g} examples or tokens of "
             f"inference: {self.n_params:.3g} parameters on {self.n_data:.3g} examples or tokens, "
-            f"{self.training + self.inference:.3g} FLOPs in all; the compute-optimal model ({n:.3g} on "
-            f"{d:.3g}) would cost {100 * max(self.saved, 0.0):.1f} % more"
-            f"{f'{far} the same' if self.beyond > 1 else ''}"
+            f"{self.training + self.inference:.3g} FLOPs in all{far if self.beyond > 1 else ''}; the "
+            f"compute-optimal model ({n:.3g} on {d:.3g}) would cost {100 * max(self.saved, 0.0):.1f} % more"
         )
 
 

@@ -98,9 +98,8 @@ def size_for(
             f"target={target:g}: {measured} is a fraction below 1 (percent are divided by 100 when they are "
             "read): give 0.05 for 5 %, and of an accuracy what it lacks to 1"
         )
-    low, high = law.points.x.min(), law.points.x.max()
-    # a continuation begins at the points
-    looked = (low / 10 if isinstance(law, Law) else low), high * farthest
+    high = law.points.x.max()
+    looked = _looked(law, target, level, farthest)
     grid = np.geomspace(*looked, 400)
     curve = np.asarray(law.predict(grid))
     if curve[-1] > curve[0]:
@@ -123,6 +122,18 @@ def size_for(
         if np.isfinite(first):
             text += f"; within the {percent(level)} interval from {size} = {first:.4g} on"
     return Answer(float(value), low=float(first), high=float(last), text=text, **_behind(law))
+
+
+def _looked(law: Law | Continuation, target: float, level: float, farthest: float) -> tuple[float, float]:
+    """The smallest and the largest size to look at.
+
+    A continuation begins at the points, and is not needed for a target that is reached within them.
+    """
+    low, high = float(law.points.x.min()), float(law.points.x.max())
+    if isinstance(law, Law):
+        return low / 10, high * farthest
+    reached = np.ravel(law.interval(np.array([high]), level).high)[0] <= target
+    return low, high if reached else high * farthest
 
 
 def _interval_of_size(
