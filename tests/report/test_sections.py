@@ -228,7 +228,7 @@ def test_questions_that_cannot_be_asked_have_no_answers():
 def size_law(**more: Any) -> Any:
     fitted = SimpleNamespace(
         form=SimpleNamespace(equation="a x^-b"), unidentified="", parameters={"b": 0.4},
-        parameter_intervals={"b": (0.3, 0.5)}, undetermined=(), points=SimpleNamespace(notes=("rounded",)),
+        parameter_intervals={"b": (0.3, 0.5)}, undetermined=(), notes=("rounded",),
         diagnosis=SimpleNamespace(sentences=("no bend",), bent=None),
     )  # fmt: skip
     grid = np.array([100.0, 1000])
