@@ -74,7 +74,7 @@ def test_a_score_far_beyond_the_runs_is_refused_as_the_optimum_is(runs: Path):
     ("form", "runs", "place", "times"),
     [
         ("power_law_offset", [1e20, 1e21], [1e23], 100),
-        ("precision", [[1e8, 1e9], [1e10, 2e10], [16, 4]], [[1e9], [1e11], [4]], 5),  # bits are no size
+        ("precision", [[1e8, 1e9], [1e10, 2e10], [16, 4]], [[1e9], [1e11], [8]], 5),  # bits are no size
         ("transfer", [[1e8, 1e9], [1e6, 1e7], [1, 1]], [[1e9], [1e8], [1]], None),
     ],
 )
