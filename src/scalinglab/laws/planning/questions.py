@@ -304,7 +304,8 @@ def still_power_law(
 
     Fits ln y = a - b u + c u² in u = ln x and tests whether c differs from zero. Where the interval of the
     change of exponent reaches both zero and more than `matters` of the exponent, an F test of the floor of
-    E + A x^-c decides, which few points that flatten show sooner than a parabola; else "cannot tell".
+    E + A x^-c decides, which few points that flatten show sooner than a parabola; else "cannot tell". Each
+    test is one of `level`, so of straight curves somewhat more than 1 - level are said to bend.
 
     Args:
         data: x and y as arrays, or a table of curves.
