@@ -116,7 +116,7 @@ def test_a_pool_starts_ray_with_the_processors_of_its_workers_and_stops_it(ray, 
     pool = RayPool(None, 3, cpus=1.5)
     (options,) = ray.begun
     assert options == {
-        "address": None, "num_cpus": 5, "log_to_driver": False, "include_dashboard": False,
+        "address": "local", "num_cpus": 5, "log_to_driver": False, "include_dashboard": False,
         "configure_logging": False, "runtime_env": {"env_vars": {"PYTHONPATH": "/own/code"}},
     }  # fmt: skip
     assert os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] == "0", "a task without GPUs hides none"

@@ -54,7 +54,8 @@ class RayPool(Pool):
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no usage statistics are sent
             own = [path for path in sys.path if path and not path.startswith((sys.prefix, sys.base_prefix))]
             options = {
-                "address": address, "log_to_driver": False, "include_dashboard": False,
+                # without an address Ray would join a cluster that it finds on this machine
+                "address": address or "local", "log_to_driver": False, "include_dashboard": False,
                 "num_cpus": ceil(workers * cpus) if workers and address is None else None,
                 "configure_logging": False, "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join(own)}},
             }  # fmt: skip
