@@ -58,10 +58,10 @@ types: $(READY)
 test: lint
 	@$(MAKE) --no-print-directory -j2 types quick
 
-# records and docs beside the slow tests, which wait for clusters, browsers and killed processes a third of the time
-full: test
-	@echo "==> records of the papers at scale smoke, docs, beside the slow tests"
-	@$(MAKE) --no-print-directory -j2 slow $(RECORDS) docs
+# slow tests alone: those of clusters and killed processes have limits of time
+full: test slow
+	@echo "==> records of the papers at scale smoke, docs"
+	@$(MAKE) --no-print-directory -j2 $(RECORDS) docs
 
 quick: $(READY)
 	@echo "==> quick tests";  $(PYTEST) -m "not slow"

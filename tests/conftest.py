@@ -1,13 +1,10 @@
 """How property tests draw: the same examples in every `make test`, new and more ones in `make properties`.
 
 The tree of commands is built once: Typer builds it for every call, which took a third of the commands' tests.
-
-Tests that wait for clusters, browsers and killed processes come first: others compute meanwhile.
 """
 
 from functools import cache
 
-import pytest
 import typer.testing
 from hypothesis import settings
 
@@ -17,8 +14,3 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, databas
 settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("repeatable" if FACTOR == 1 else "search")
 typer.testing._get_command = cache(typer.testing._get_command)
-WAITING = ("tests/sweep/", "tests/board/")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(WAITING))
