@@ -198,3 +198,17 @@ def test_a_network_without_numbers_is_built_without_drawing(monkeypatch) -> None
     assert all(parameter.is_meta for parameter in model.parameters())
     with pytest.raises(ZeroDivisionError):
         nets.build("mlp", (3, 8, 8), 10)
+
+
+@pytest.mark.parametrize("family", ["cnn", "resnet", "vit"])
+def test_the_initialization_factor_scales_weights_alone(family):
+    options = {"initialization": "damico2025", "seed": 3}
+    plain = dict(nets.build(family, (3, 8, 8), 10, **options).named_parameters())
+    small = dict(nets.build(family, (3, 8, 8), 10, initialization_factor=0.05, **options).named_parameters())
+    scaled = {name for name in plain if not torch.equal(plain[name], small[name])}
+    matrices = {name for name, value in plain.items() if value.ndim in (2, 4) and name.endswith("weight")}
+    assert scaled == matrices
+    for name in scaled:
+        torch.testing.assert_close(small[name], 0.05 * plain[name])
+    with pytest.raises(BadInput, match="initialization_factor"):
+        nets.build(family, (3, 8, 8), 10, initialization_factor=0.0)

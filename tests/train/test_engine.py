@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from scalinglab import data, nets
 from scalinglab.errors import BadInput
 from scalinglab.train import engine, jobs, run, run_many
-from scalinglab.train.batches import Stream, _augment, dataset_of
+from scalinglab.train.batches import Stream, dataset_of, transform_images
 from scalinglab.train.replicas import Group, Resident
 from scalinglab.train.setting import Setting
 
@@ -466,7 +466,7 @@ def test_compiled_dropout_draws_the_same_masks() -> None:
 
 def test_augmentation_only_flips_and_shifts() -> None:
     images = torch.arange(1, 1 + 40 * 8 * 8).view(1, 40, 8, 8, 1)
-    moved = _augment(images, "crop_flip", torch.tensor([99]))[0, ..., 0]
+    moved = transform_images(images, "crop_flip", torch.tensor([99]))[0, ..., 0]
     padded = F.pad(images[0, ..., 0].float(), (4, 4, 4, 4)).long()
     seen = set()
     for n in range(40):
@@ -484,12 +484,50 @@ def test_augmentation_only_flips_and_shifts() -> None:
 def test_every_shift_of_a_crop_is_as_likely_as_another() -> None:
     images = torch.zeros(1, 9000, 9, 9, 1)
     images[:, :, 4, 4] = 1  # in the middle: no shift by 4 pixels loses it
-    place = _augment(images, "crop", torch.tensor([7]))[0, ..., 0].flatten(1).argmax(1)
+    place = transform_images(images, "crop", torch.tensor([7]))[0, ..., 0].flatten(1).argmax(1)
     for shift in (place // 9, place % 9):
         counts = torch.bincount(shift, minlength=9).double()
         assert len(counts) == 9
         assert (counts - 1000).abs().max() < 4 * (9000 * 8 / 81) ** 0.5  # four standard deviations
     assert len(set(place.tolist())) == 81
+
+
+def test_affine_maps_turn_by_ten_degrees_and_shift_by_a_tenth() -> None:
+    images, centre, arm = torch.zeros(1, 2000, 51, 51, 1), 25, 12
+    images[:, :, centre, centre] = 1.0  # about which the image turns: it shows the shift alone
+    blob = slice(centre + arm - 1, centre + arm + 2)
+    images[:, :, centre - 1 : centre + 2, blob] = 2.0
+    moved = transform_images(images, "affine", torch.tensor([5]))[0, ..., 0]
+    at = (moved == 1.0).flatten(1).double().argmax(1)
+    down, right = at // 51 - centre, at % 51 - centre
+    for shift in (down, right):
+        assert sorted(set(shift.tolist())) == list(range(-5, 6))
+        assert float(shift.double().std()) == pytest.approx(5.1 / 3**0.5, rel=0.05)
+    weight = (moved == 2.0).double()
+    grid = torch.arange(51, dtype=torch.float64) - centre
+    rows = (weight.sum(2) @ grid) / weight.sum((1, 2)) - down
+    columns = (weight.sum(1) @ grid) / weight.sum((1, 2)) - right
+    angle = torch.rad2deg(torch.atan2(rows, columns))
+    assert float(angle.abs().max()) < 10 + 2  # half a pixel at twelve is two degrees
+    assert float(angle.mean()) == pytest.approx(0, abs=0.5)
+    assert float(angle.std()) == pytest.approx(10 / 3**0.5, rel=0.06)
+    assert torch.hypot(rows, columns).sub(arm).abs().max() < 1
+
+
+def test_transformed_test_images_change_the_test_loss_alone() -> None:
+    options = {**CNN, "steps": 2, "augment": "crop"}
+    plain, moved = (run({**options, "augment_test": yes}, progress=False).frame for yes in (False, True))
+    assert plain["train_loss"].equals(moved["train_loss"])
+    assert (plain["test_loss"] != moved["test_loss"]).all()
+    with pytest.raises(BadInput, match="augment"):
+        Setting.from_dict({**CNN, "steps": 2, "augment_test": True})
+
+
+def test_defaults_that_are_written_out_do_not_rename_a_run() -> None:
+    written = {"augment_test": False, "initialization_factor": 1.0, "online": False}
+    assert Setting.from_dict({**CNN, "steps": 2, **written}).run == Setting.from_dict({**CNN, "steps": 2}).run
+    small = Setting.from_dict({**CNN, "steps": 2, "initialization_factor": 0.05})
+    assert small.run != Setting.from_dict({**CNN, "steps": 2}).run
 
 
 def test_augmentation_changes_what_a_run_is_trained_on_and_nothing_else_does() -> None:

@@ -13,7 +13,7 @@ from torch import nn
 
 from scalinglab.errors import BadInput, is_whole, nearest
 from scalinglab.nets import convnets, perceptrons, resnets, transformers
-from scalinglab.nets.parameterization import Network, initialize, parameterize
+from scalinglab.nets.parameterization import Network, initialize, parameterize, scale_draws
 from scalinglab.sgd_noise import MLP_UNITS
 
 FAMILIES: dict[str, Callable[..., nn.Module]] = {
@@ -39,6 +39,7 @@ def build(
     parameterization: str = "standard",
     batch_norm: bool | None = None,
     initialization: str = "critical",
+    initialization_factor: float = 1.0,
     seed: int | None = None,
     **options: Any,
 ) -> Network:
@@ -55,6 +56,8 @@ def build(
         batch_norm: None takes the family's own: with it for residual networks, without for the others.
         initialization: "critical" (park2019: Gaussian, σ0² = 2), "torch" (PyTorch's default) or
             "damico2025" (what its authors used for their cnn, resnet and vit).
+        initialization_factor: Factor on the initial weights of convolutions and dense layers, not on biases,
+            gains and embeddings.
         seed: Seed of the initial weights; None uses PyTorch's global generator.
         options: What only this family takes, e.g. `shape` (mlp), `variant` (cnn), `dropout`.
 
@@ -93,6 +96,9 @@ def build(
         base_width = BASE_WIDTH.get(name, 1.0)
         base = Network(family(shape, n_classes, base_width, depth, batch_norm, **options), shape)
     parameterize(model, base, parameterization, initialization, name)
+    if not isinstance(initialization_factor, Real) or not 0 < initialization_factor < math.inf:
+        raise BadInput(f"initialization_factor = {initialization_factor}: give a positive number")
+    scale_draws(model, float(initialization_factor))
     return initialize(model, seed)
 
 

@@ -141,6 +141,14 @@ def _layer(
         model.draws[f"{name}.bias"], model.rate_scales[f"{name}.bias"] = bias, bias_rates
 
 
+def scale_draws(model: Network, factor: float) -> None:
+    """Multiply the initial weights of convolutions and dense layers by a factor."""
+    for name, module in model.named_modules():
+        if isinstance(module, (Dense, Conv)):
+            drawn = model.draws[f"{name}.weight"]
+            model.draws[f"{name}.weight"] = Draw(drawn.kind, factor * drawn.size)
+
+
 def _fans(layer: Dense | Conv, back: bool = False) -> tuple[int, int]:
     """Inputs to one unit and the number of units; `back`: inputs to one unit of the backward pass."""
     weight = layer.weight

@@ -25,6 +25,9 @@ from scalinglab.train.setting import GENERATED, Setting
 AHEAD = 1 << 16  # examples whose indices are made at once, about, for each run
 DRAWN = 1 << 22  # numbers that are put in order at once
 PADDING = 4  # pixels, of random crops
+# of random affine maps, as damico2025 has them: degrees, and the share of a side
+TURN, SHIFT = 10.0, 0.1
+TEST_TRANSFORM_SEED = 0  # test images are transformed once, alike for every run
 
 
 def dataset_of(setting: Setting) -> Dataset:
@@ -36,6 +39,7 @@ def dataset_of(setting: Setting) -> Dataset:
     return _dataset(
         setting.dataset, options, setting.normalize, setting.pool, superclass,
         setting.input_noise, setting.label_noise, noise_seed, setting.test_size,
+        setting.augment if setting.augment_test else "none",
     )  # fmt: skip
 
 
@@ -46,7 +50,7 @@ def _hashable(superclass: str | Sequence[int]) -> str | tuple[int, ...]:
 @lru_cache(maxsize=8)
 def _dataset(
     name: str, options: tuple, normalize: str, pool: int, superclass: str | tuple[int, ...] | None,
-    input_noise: float, label_noise: float, seed: int, test_size: int | None,
+    input_noise: float, label_noise: float, seed: int, test_size: int | None, test_transform: str,
 ) -> Dataset:  # fmt: skip
     if name in GENERATED:
         loaded = _generated(name, dict(options))
@@ -63,7 +67,14 @@ def _dataset(
             raise BadInput(f"test_size={test_size}: {name} has {held} test examples")
         few = (held * np.arange(loaded.parts)[:, None] + np.arange(test_size)).ravel()
         loaded = replace(loaded, test_x=loaded.test_x[few], test_y=loaded.test_y[few])
-    return loaded
+    return loaded if test_transform == "none" else _with_transformed_test(loaded, test_transform)
+
+
+def _with_transformed_test(dataset: Dataset, how: str) -> Dataset:
+    """The same data with every test image flipped, shifted or turned at random, once."""
+    stored = torch.from_numpy(np.array(dataset.test_x)).movedim(1, -1)
+    moved = transform_images(stored, how, rn.keys([TEST_TRANSFORM_SEED], rn.AUGMENT)[0])
+    return replace(dataset, test_x=moved.movedim(-1, 1).contiguous().numpy())
 
 
 def _generated(name: str, options: dict) -> Dataset:
@@ -133,32 +144,47 @@ class Resident:
         """Examples as stored, and targets, of indices (runs, batch), augmented at random where asked for."""
         stored = self.train_x[index]
         if augment != "none" and key is not None:
-            stored = _augment(stored, augment, key)
+            stored = transform_images(stored, augment, key)
         return stored, self.train_y[index]
 
 
-def _augment(stored: Tensor, how: str, key: Tensor) -> Tensor:
-    """Flip and shift images (…, height, width, channels); key has the shape of a run's step."""
+def transform_images(stored: Tensor, how: str, key: Tensor) -> Tensor:
+    """Flip, shift or turn images (…, n, height, width, channels) at random; the key has the shape before n.
+
+    Every pixel takes the value of one pixel of the image (the nearest, of a turned one), or 0 outside of it.
+    """
     *lead, height, width, _ = stored.shape
-    number = torch.arange(lead[-1], device=stored.device)
-    draws = rn.mix(key[..., None], number)
-    rows = torch.arange(height, device=stored.device)
-    columns = torch.arange(width, device=stored.device).expand(*lead, width)
+    draws = rn.mix(key[..., None], torch.arange(lead[-1], device=stored.device))[..., None, None]
+    rows = torch.arange(height, device=stored.device)[:, None].expand(*lead, height, width)
+    columns = torch.arange(width, device=stored.device).expand(*lead, height, width)
     if "flip" in how:
-        flipped = (draws & 1).bool()[..., None]
-        columns = torch.where(flipped, width - 1 - columns, columns)
-    rows = rows.expand(*lead, height)
+        columns = torch.where((draws & 1).bool(), width - 1 - columns, columns)
     if "crop" in how:
         span = 2 * PADDING + 1
-        rows = rows + ((draws >> 8) & 0xFFFF)[..., None] % span - PADDING
-        columns = columns + ((draws >> 24) & 0xFFFF)[..., None] % span - PADDING
-    inside = ((rows >= 0) & (rows < height))[..., :, None] & ((columns >= 0) & (columns < width))[
-        ..., None, :
-    ]
-    rows, columns = rows.clamp(0, height - 1), columns.clamp(0, width - 1)
-    flat = (rows[..., :, None] * width + columns[..., None, :]).flatten(-2)[..., None]
+        rows = rows + ((draws >> 8) & 0xFFFF) % span - PADDING
+        columns = columns + ((draws >> 24) & 0xFFFF) % span - PADDING
+    if how == "affine":
+        rows, columns = _affine(rows, columns, draws)
+    inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+    flat = (rows.clamp(0, height - 1) * width + columns.clamp(0, width - 1)).flatten(-2)[..., None]
     moved = stored.flatten(-3, -2).gather(-2, flat.expand(*flat.shape[:-1], stored.shape[-1]))
     return torch.where(inside.flatten(-2)[..., None], moved, torch.zeros_like(moved)).view_as(stored)
+
+
+def _affine(rows: Tensor, columns: Tensor, draws: Tensor) -> tuple[Tensor, Tensor]:
+    """Where the pixels of an image come from that was turned about its centre, then shifted by whole pixels.
+
+    Three numbers in [−1, 1) of sixteen bits each: the angle and the two shifts, all uniform.
+    """
+    height, width = rows.shape[-2:]
+    turn, down, right = ((((draws >> s) & 0xFFFF).to(torch.float32) / 32768 - 1) for s in (0, 16, 32))
+    angle = torch.deg2rad(TURN * turn)
+    y = rows - (height - 1) / 2 - torch.round(SHIFT * height * down)
+    x = columns - (width - 1) / 2 - torch.round(SHIFT * width * right)
+    back_y = angle.cos() * y - angle.sin() * x
+    back_x = angle.sin() * y + angle.cos() * x
+    centre_y, centre_x = (height - 1) / 2, (width - 1) / 2
+    return torch.round(back_y + centre_y).long(), torch.round(back_x + centre_x).long()
 
 
 class Stream:

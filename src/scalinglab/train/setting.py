@@ -34,7 +34,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "optimizer": ("sgd", "nesterov", "adam", "adamw"),
     "loss": ("cross_entropy", "mse"),
     "schedule": ("constant", "cosine"),
-    "augment": ("none", "flip", "crop", "crop_flip"),
+    "augment": ("none", "flip", "crop", "crop_flip", "affine"),
     "checkpoint_unit": ("step", "epoch"),
     "precision": ("fp32", "tf32", "bf16"),
     "momentum_precision": ("fp32", "bf16"),
@@ -47,7 +47,7 @@ MEASURES = (
 POSITIVE = (
     "width", "depth", "learning_rate", "batch_size", "epochs", "steps", "min_epochs", "min_steps",
     "reference_learning_rate", "checkpoints_per_decade", "checkpoints_from", "pool", "n_data",
-    "evaluate_at_most", "test_size", "complexity",
+    "evaluate_at_most", "test_size", "complexity", "initialization_factor",
 )  # fmt: skip
 FRACTIONS = ("momentum", "label_smoothing", "label_noise", "dropout", "fail_below", "fail_after")
 BELOW_ONE = ("momentum", "dropout")
@@ -59,6 +59,11 @@ FREE = {
 }  # fmt: skip
 
 
+# values that are the default: as if the key were left out, so that they do not change the name of a run
+UNNAMED: dict[str, Any] = {
+    "linearized": False, "online": False, "augment_test": False, "initialization_factor": 1.0,
+    "momentum_precision": "fp32",
+}  # fmt: skip
 MOST_ONLINE = 50_000_000  # examples of a teacher that a run may see online
 RENAMED = {"normalise": "normalize"}  # old names of keys, which settings still take
 
@@ -69,8 +74,9 @@ class Setting:
     """One run.
 
     Attributes:
-        model, width, depth, parameterization, batch_norm, dropout, initialization, model_options: the
-            network, as `scalinglab.nets.build` takes them; `model_options` is what only this family takes.
+        model, width, depth, parameterization, batch_norm, dropout, initialization, initialization_factor,
+            model_options: the network, as `scalinglab.nets.build` takes them; `model_options` is what only
+            this family takes.
         linearized: train the network's linearisation at its initial weights in its place
             (`scalinglab.nets.Linearized`); give `measure` without norms, which are those of a network.
         dataset: a name that `scalinglab.data.load` knows, or "teacher_student" or "text" with `data_options`
@@ -79,7 +85,9 @@ class Setting:
         data_block: which block of `n_data` examples of the seed's permutation, counted from 0; the blocks of
             one seed do not overlap.
         normalize, pool, superclass, input_noise, label_noise, test_size: views of the data.
-        augment: random flips, crops (4 pixels of padding), or both; "none" unless asked for.
+        augment: random flips, crops (4 pixels of padding), or both, or "affine" (turned by up to 10°, shifted
+            by up to a tenth of each side); "none" unless asked for.
+        augment_test: measure on test images that went through the same random transform, drawn once.
         optimizer, learning_rate, momentum, weight_decay, schedule: `momentum` is for sgd (0 unless given)
             and nesterov (0.9); weight decay is decoupled in adamw and part of the gradient otherwise.
         loss: "cross_entropy", or "mse" (mean over outputs; one-hot targets for classes).
@@ -119,6 +127,7 @@ class Setting:
     batch_norm: bool | None = None
     dropout: float | None = None
     initialization: str = "critical"
+    initialization_factor: float | None = None
     model_options: Mapping[str, Any] = field(default_factory=dict)
     linearized: bool | None = None
     data_options: Mapping[str, Any] = field(default_factory=dict)
@@ -129,6 +138,7 @@ class Setting:
     label_noise: float = 0.0
     test_size: int | None = None
     augment: str = "none"
+    augment_test: bool | None = None
     optimizer: str = "adam"
     learning_rate: float = 1e-3
     momentum: float | None = None
@@ -175,11 +185,9 @@ class Setting:
                 raise BadInput(f"{name}={value!r} is not known; {nearest(str(value), known)}")
         _check_ranges(self)
         _check_agreement(self)
-        for name in ("linearized", "online"):
-            if getattr(self, name) is False:  # as where nothing is said
+        for name, default in UNNAMED.items():
+            if getattr(self, name) == default:
                 object.__setattr__(self, name, None)
-        if self.momentum_precision == "fp32":  # as where nothing is said
-            object.__setattr__(self, "momentum_precision", None)
         if self.online and self.dataset in GENERATED:
             _draw_once(self)
         if self.n_data is None:
@@ -359,6 +367,8 @@ def _check_agreement(s: Setting) -> None:
         )
     if s.dataset == "text":
         _check_text(s)
+    if s.augment_test and s.augment == "none":
+        raise BadInput("augment_test puts test images through the transform of `augment`: give it as well")
     if s.graphs and s.full_batch:
         raise BadInput("graphs need batches of one fixed size: leave out full_batch or graphs")
 

@@ -224,7 +224,8 @@ def network(setting: Setting, resident: Resident) -> Network:
     model = nets.build(
         setting.model, resident.input_shape, resident.n_outputs, width=setting.width, depth=setting.depth,
         parameterization=setting.parameterization, batch_norm=setting.batch_norm,
-        initialization=setting.initialization, seed=setting.seed_of("init"), **options,
+        initialization=setting.initialization, initialization_factor=setting.initialization_factor or 1.0,
+        seed=setting.seed_of("init"), **options,
     )  # fmt: skip
     rn.seed_dropout(model)
     return nets.Linearized(model) if setting.linearized else model
