@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.cli.shared.renamed import new_names
-from scalinglab.estimate import Estimate
+from scalinglab.results.estimate import Estimate
 from scalinglab.support.moved import MOVED
 
 X = np.geomspace(10, 1e4, 12)

@@ -7,9 +7,10 @@ that ``import scalinglab`` stays fast and needs neither pandas nor torch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalinglab._version import __version__ as __version__
+from scalinglab.results.notebook import draw_with
 from scalinglab.support import moved
 from scalinglab.support.lazy import lazily
 
@@ -57,6 +58,16 @@ __getattr__, _names = lazily(
 
 
 moved.install()
+
+
+def _draw(result: Any, axes: Any = None, **options: Any) -> Any:
+    """What ``result.plot()`` calls; matplotlib is loaded by the first drawing."""
+    from scalinglab.figures.results import draw
+
+    return draw(result, axes, **options)
+
+
+draw_with(_draw)
 
 
 def __dir__() -> list[str]:

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.figures import collapse, laws, noise, results
 from scalinglab.figures.style import MUTED, panels
+from scalinglab.results.estimate import Estimate
 
 SIZES = np.array([100.0, 1000.0, 10_000.0])
 

@@ -11,7 +11,6 @@ from scipy.interpolate import make_lsq_spline
 
 import scalinglab as sl
 from scalinglab.errors import BadInput, NotDetermined
-from scalinglab.estimate import Estimate, slope
 from scalinglab.laws.learning_curves import (
     collapse,
     critical,
@@ -24,6 +23,7 @@ from scalinglab.laws.learning_curves import (
 from scalinglab.laws.learning_curves.quality import GRID, SHARED, Family
 from scalinglab.laws.learning_curves.smoothing import COUNTED, STIFFNESS, Smooth, smooth
 from scalinglab.laws.learning_curves.stopping import stopping_point
+from scalinglab.results.estimate import Estimate, slope
 
 RNG = np.random.default_rng(0)
 

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.laws.noise.selection import Search
 from scalinglab.laws.planning import sgd_noise_advice as advice
+from scalinglab.results.estimate import Estimate
 
 WIDTHS = (1.0, 2.0, 4.0)
 KAPPA = 55_000 / 0.1 / 2  # N / ((1 − m) σ0²), NTK

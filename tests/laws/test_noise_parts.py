@@ -9,8 +9,8 @@ import pytest
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.laws.noise import optimum, power, runs, selection, training_time
+from scalinglab.results.estimate import Estimate
 
 stability, tolerance = (import_module(f"scalinglab.laws.noise.{name}") for name in ("stability", "tolerance"))
 

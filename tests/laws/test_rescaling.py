@@ -4,9 +4,9 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.laws.learning_curves.collapse import collapse
 from scalinglab.laws.learning_curves.dynamical import dynamical
+from scalinglab.results.estimate import Estimate
 from tests.laws.synthetic import family, lucky, other_shapes_below
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16000, 32000)

@@ -9,7 +9,6 @@ from scipy import stats
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.laws import surface, surface_bend
 from scalinglab.laws.fitting import uncertainty
 from scalinglab.laws.fitting import uncertainty_budget as budget
@@ -20,6 +19,7 @@ from scalinglab.laws.fitting.uncertainty_budget import Sources
 from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.planning.next_runs import NextRuns
+from scalinglab.results.estimate import Estimate
 
 
 def optimal(low=1e9, beyond=4.0, caution="it bends"):

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
-from scalinglab.estimate import Estimate
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.report import numbers, reading, sections, surface_numbers
 from scalinglab.report.size_law import size_law_of
+from scalinglab.results.estimate import Estimate
 
 
 def curves(**columns: object) -> sl.Curves:

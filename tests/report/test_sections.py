@@ -10,11 +10,11 @@ import pytest
 import scalinglab as sl
 from scalinglab import report
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.figures.style import PALETTE
 from scalinglab.report import explained_run, numbers, page, plots, reading, sections, surface_sections
 from scalinglab.report.size_law import size_law_of
 from scalinglab.report.surface_numbers import Isoflop
+from scalinglab.results.estimate import Estimate
 from tests.report.test_numbers import curves
 from tests.report.test_surface_numbers import Known, named
 

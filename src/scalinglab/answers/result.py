@@ -12,7 +12,7 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.laws.surface import Surface
-from scalinglab.support.notebook import Shown
+from scalinglab.results.notebook import NotebookResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Answers(Shown):
+class Answers(NotebookResult):
     """What a table says, in sentences; made by `answer`.
 
     Attributes:

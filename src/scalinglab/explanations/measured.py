@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from scalinglab.curves import Curves
-from scalinglab.estimate import slope
 from scalinglab.explanations.case import Case
+from scalinglab.results.estimate import slope
 from scalinglab.train.setting import Setting
 
 

@@ -21,7 +21,7 @@ from scalinglab.laws.fitting.fit import best, fit, scores
 from scalinglab.laws.fitting.law import Interval, Law
 from scalinglab.laws.fitting.uncertainty import leverage
 from scalinglab.laws.forms.base import Form, Parameter
-from scalinglab.support.notebook import Shown
+from scalinglab.results.notebook import NotebookResult
 from scalinglab.support.words import percent
 
 EXPONENTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
@@ -71,7 +71,7 @@ def _joint(with_offset: bool, with_drift: bool) -> Form:
 
 
 @dataclass(frozen=True)
-class Speedup(Shown):
+class Speedup(NotebookResult):
     """How many times less compute A needs than B for the same loss.
 
     Attributes:

@@ -25,13 +25,13 @@ from scalinglab.laws.fitting.fit import fit
 from scalinglab.laws.fitting.law import Interval, Law
 from scalinglab.laws.fitting.uncertainty import bootstrap
 from scalinglab.laws.forms.base import Form
-from scalinglab.support.notebook import Shown
+from scalinglab.results.notebook import NotebookResult
 
 SECOND = {"error_from_loss": 1, "score_from_loss": -1}  # the forms of stage two: they rise or fall with L
 
 
 @dataclass(frozen=True)
-class TwoStage(Shown):
+class TwoStage(NotebookResult):
     """A law of the loss and a law from the loss to a score.
 
     Attributes:

@@ -19,7 +19,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.extrapolation.few_points import MOST_AHEAD
 from scalinglab.laws.fitting.solution import Interval, Solution
 from scalinglab.laws.forms.base import Form
-from scalinglab.support.notebook import Shown
+from scalinglab.results.notebook import NotebookResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ WIDE = 10.0
 
 
 @dataclass(frozen=True)
-class Optimal(Shown):
+class Optimal(NotebookResult):
     """The best use of a compute.
 
     Attributes:

@@ -39,8 +39,8 @@ from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import REACH, Optimal, best_split, too_far, why_no_optimum
 from scalinglab.laws.surface_bend import bend_pvalue, caution
+from scalinglab.results.notebook import NotebookResult
 from scalinglab.support.deprecation import renamed_arguments, renamed_names
-from scalinglab.support.notebook import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,7 @@ USUAL_DELTA = 1e-3  # Huber's threshold on ln loss that is usual for such fits
 
 
 @dataclass(frozen=True)
-class Surface(Shown):
+class Surface(NotebookResult):
     """A fitted surface; made by `fit`. Parameters are attributes: `.E .A .B .alpha .beta`."""
 
     law: Law

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from scalinglab.errors import BadInput, nearest
-from scalinglab.estimate import Estimate
+from scalinglab.results.estimate import Estimate
 
 METHODS = ("neighbours", "two_nn", "mle")
 

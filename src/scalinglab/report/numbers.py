@@ -14,12 +14,12 @@ from scalinglab.answers import SIZES, Answers, answer
 from scalinglab.curves import Curves, is_seed
 from scalinglab.curves.columns import MEASURES
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.figures.style import through_middle
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.learning_curves.dynamical import Dynamical
 from scalinglab.report.size_law import size_column
+from scalinglab.results.estimate import Estimate
 
 # error bars, norms, and what a log keeps of the optimizer and the machine
 NOT_MEASURED = re.compile(

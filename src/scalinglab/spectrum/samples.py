@@ -32,7 +32,7 @@ from scipy.optimize import brentq
 from scipy.special import stdtrit
 
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
+from scalinglab.results.estimate import Estimate
 
 Eigh = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 

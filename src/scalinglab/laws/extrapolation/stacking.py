@@ -41,15 +41,15 @@ from scalinglab.laws.extrapolation.shapes import require_continuable, shape_of
 from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.fit import odd_run_of
+from scalinglab.results.notebook import NotebookResult
 from scalinglab.support.deprecation import renamed_arguments
-from scalinglab.support.notebook import Shown
 from scalinglab.support.numbers_given import real_array
 
 FEWEST_POINTS = 8  # sizes; below, `few_points` predicts by one law
 
 
 @dataclass(frozen=True)
-class Extrapolation(Shown):
+class Extrapolation(NotebookResult):
     """The continuation of a curve.
 
     Attributes:

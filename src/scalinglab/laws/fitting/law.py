@@ -11,7 +11,7 @@ import numpy as np
 from scalinglab.laws.fitting import uncertainty
 from scalinglab.laws.fitting.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.solution import Certificate, Interval, Solution, open_ended
-from scalinglab.support.notebook import Shown
+from scalinglab.results.notebook import NotebookResult
 from scalinglab.support.words import counted
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ FEW_DOF = 2  # degrees of freedom that hardly tell a scatter
 
 
 @dataclass(frozen=True, repr=False)
-class Law(Solution, Shown):
+class Law(Solution, NotebookResult):
     """A fitted form with its uncertainty; made by `fit`."""
 
     @property

@@ -34,12 +34,12 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
-from scalinglab.estimate import Estimate, slope
 from scalinglab.laws.learning_curves import critical, scaling_fit
 from scalinglab.laws.learning_curves.collapse_result import FEWEST, WAYS, Collapse
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
 from scalinglab.laws.learning_curves.quality import GRID, Family
 from scalinglab.laws.learning_curves.shape import level_crossings, power_law_window
+from scalinglab.results.estimate import Estimate, slope
 
 
 def collapse(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scalinglab.estimate import Estimate
+from scalinglab.results.estimate import Estimate
 
 WAYS = ("position", "optimum", "exponents", "critical")
 SCALES = {

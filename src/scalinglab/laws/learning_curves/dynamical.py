@@ -37,7 +37,6 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate, is_zero, product, slope
 from scalinglab.laws.learning_curves.collapse import collapse_at
 from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
@@ -48,14 +47,15 @@ from scalinglab.laws.learning_curves.shape import (
     optimum,
     power_law_window,
 )
-from scalinglab.support.notebook import Shown
+from scalinglab.results.estimate import Estimate, is_zero, product, slope
+from scalinglab.results.notebook import NotebookResult
 
 WAYS = ("optimum", "collapse")
 RESOLUTION = 0.1  # of γ: the smallest difference between γ₁γ₂ and γ that matters
 
 
 @dataclass(frozen=True)
-class Dynamical(Shown):
+class Dynamical(NotebookResult):
     """The dynamical laws of one model on one data set.
 
     Attributes:

@@ -21,16 +21,16 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate, slope
 from scalinglab.laws.learning_curves.mean_curves import size_curves
 from scalinglab.laws.learning_curves.shape import optimum
-from scalinglab.support.notebook import Shown
+from scalinglab.results.estimate import Estimate, slope
+from scalinglab.results.notebook import NotebookResult
 
 FEWEST = 3  # sizes that a slope with an error needs
 
 
 @dataclass(frozen=True)
-class OptimumInTime(Shown):
+class OptimumInTime(NotebookResult):
     """Optima of curves that are cut at a series of times.
 
     Attributes:

@@ -29,7 +29,7 @@ from scipy.interpolate import BSpline
 from scipy.optimize import least_squares
 
 from scalinglab.errors import NotDetermined
-from scalinglab.estimate import Estimate
+from scalinglab.results.estimate import Estimate
 
 COEFFICIENTS = (6, 8, 11, 15, 20)
 DEGREE = 3

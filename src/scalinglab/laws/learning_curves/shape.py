@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate, slope
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
+from scalinglab.results.estimate import Estimate, slope
 from scalinglab.support.deprecation import renamed_names
 
 LEVELS = 64

@@ -14,9 +14,9 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
 from scalinglab.laws.learning_curves.shape import optimum
+from scalinglab.results.estimate import Estimate
 
 
 def stopping_norm(

@@ -23,10 +23,10 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.laws.noise.power import powers
 from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
 from scalinglab.laws.noise.selection import Search, interval_of, middles, open_ended, resampled, select
+from scalinglab.results.estimate import Estimate
 
 DRAWS = 2000
 HOLDS, FAILS, CANNOT_TELL = "holds", "fails", "cannot tell"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalinglab.estimate import Estimate
+from scalinglab.results.estimate import Estimate
 
 
 def powers(width: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -13,8 +13,8 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.laws.noise.optimum import OptimalNoise, optimal_noise
+from scalinglab.results.estimate import Estimate
 
 VARIED = {"batch": ("batch_size", "learning_rate"), "rate": ("learning_rate", "batch_size")}
 

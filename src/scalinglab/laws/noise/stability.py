@@ -15,9 +15,9 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.laws.noise.power import power
 from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
+from scalinglab.results.estimate import Estimate
 
 HALF = 0.5
 DRAWS = 2000

@@ -15,10 +15,10 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.laws.noise.power import power
 from scalinglab.laws.noise.runs import Ends, ends
 from scalinglab.laws.noise.selection import Search, resampled
+from scalinglab.results.estimate import Estimate
 
 DRAWS = 2000
 RISE = 0.25  # of the error above its best

@@ -14,8 +14,8 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.laws.noise.optimum import OptimalNoise, optimal_noise
+from scalinglab.results.estimate import Estimate
 
 SHARES = (0.0625, 0.125, 0.25, 0.5, 1.0)
 SETTLED, MOVING, CANNOT_TELL = "settled", "still moving", "cannot tell"

@@ -21,7 +21,6 @@ from typing import Any, Unpack
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.estimate import slope
 from scalinglab.laws import surface
 from scalinglab.laws.fitting import uncertainty
 from scalinglab.laws.fitting.data import points
@@ -30,6 +29,7 @@ from scalinglab.laws.fitting.fit import odd_run
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
+from scalinglab.results.estimate import slope
 from scalinglab.support.deprecation import renamed_arguments, renamed_fields
 
 FEWEST_OPTIMA = 3  # computes at which an optimal size is seen

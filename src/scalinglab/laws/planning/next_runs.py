@@ -31,8 +31,8 @@ from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.planning.candidates import affordable, price_of, sane_runs
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
+from scalinglab.results.notebook import NotebookResult
 from scalinglab.support.deprecation import renamed_arguments
-from scalinglab.support.notebook import Shown
 from scalinglab.support.words import count, counted, two_digits
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ USELESS = 1.0  # half-width, as a fraction of the prediction, from which on it i
 
 
 @dataclass(frozen=True)
-class NextRuns(Shown):
+class NextRuns(NotebookResult):
     """A plan of runs.
 
     Attributes:

@@ -19,7 +19,6 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.continuation import Continuation
 from scalinglab.laws.fitting import profile, uncertainty
@@ -34,6 +33,7 @@ from scalinglab.laws.planning.hoffmann import compare as approaches
 from scalinglab.laws.planning.next_runs import NextRuns, next_runs
 from scalinglab.laws.planning.sensitivity import Sensitivity, sensitivity
 from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice, noise
+from scalinglab.results.estimate import Estimate
 from scalinglab.support.deprecation import renamed_arguments, renamed_names, warn_renamed
 from scalinglab.support.words import percent
 

@@ -17,12 +17,12 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.curves.columns import varying_columns
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.laws.noise import OptimalNoise
 from scalinglab.laws.noise.optimum import from_ends
 from scalinglab.laws.noise.power import powers
 from scalinglab.laws.noise.runs import Ends, ends
 from scalinglab.laws.noise.selection import resampled
+from scalinglab.results.estimate import Estimate
 
 FARTHEST = 8.0  # times the largest width of the runs
 WIDEST_INTERVAL = 10.0  # an optimum known to less than this factor is no advice

@@ -34,8 +34,8 @@ from scalinglab import laws
 from scalinglab.curves import Curves
 from scalinglab.data.loading import source_of
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.papers.verdict import Row, mean, quantile
+from scalinglab.results.estimate import Estimate
 
 FEWEST = 4  # sizes in a range, one more with a floor
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from scalinglab.data import load
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate, slope
 from scalinglab.papers.verdict import Row
+from scalinglab.results.estimate import Estimate, slope
 from scalinglab.spectrum import Spectrum
 from scalinglab.theory import kernel as theory
 

@@ -22,11 +22,11 @@ from scipy.special import gamma, kv
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.figures import style
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row
+from scalinglab.results.estimate import Estimate
 from scalinglab.simulate.random_features import nested_loss
 from scalinglab.support.progress import track
 from scalinglab.theory import infinite_width, manifolds

@@ -12,13 +12,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from scalinglab.curves import Curves
-from scalinglab.estimate import Estimate
 from scalinglab.figures import style
 from scalinglab.papers import verdict
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.shared import shared
 from scalinglab.papers.verdict import Row
+from scalinglab.results.estimate import Estimate
 from scalinglab.simulate import random_features as simulate
 from scalinglab.spectrum import Spectrum, TailExponent
 from scalinglab.spectrum.samples import unresolved_eigenvalue

@@ -15,13 +15,13 @@ from matplotlib.axes import Axes
 
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset, available, load
-from scalinglab.estimate import Estimate
 from scalinglab.figures import style
 from scalinglab.papers.bahri2021 import linear
 from scalinglab.papers.bahri2021.learned_features import KNOWN, learned_pool, settings
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.shared import shared
 from scalinglab.papers.verdict import Row
+from scalinglab.results.estimate import Estimate
 from scalinglab.simulate.random_features import nested_loss
 from scalinglab.spectrum import Spectrum
 from scalinglab.theory import infinite_width

@@ -19,12 +19,12 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset, load
 from scalinglab.errors import BadInput
-from scalinglab.estimate import slope
 from scalinglab.figures import style
 from scalinglab.papers import trained, verdict
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.shared import shared
 from scalinglab.papers.verdict import Row
+from scalinglab.results.estimate import slope
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 
 APART = 1000  # seed of the networks on which learning rates are compared

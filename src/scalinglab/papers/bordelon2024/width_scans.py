@@ -22,13 +22,13 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import slope
 from scalinglab.figures import style
 from scalinglab.papers import trained, verdict
 from scalinglab.papers.bordelon2024.networks import ANIMATE, APART, lowest_loss, rate_rows
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.shared import shared
 from scalinglab.papers.verdict import Number, Row
+from scalinglab.results.estimate import slope
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 
 if TYPE_CHECKING:

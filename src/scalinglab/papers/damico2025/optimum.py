@@ -12,7 +12,6 @@ import numpy as np
 from matplotlib.ticker import NullFormatter
 
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.figures.collapse import plain_ticks, sizes_legend
 from scalinglab.figures.style import PALETTE, colors, headroom, loglog, panels
 from scalinglab.laws.learning_curves.optimum_in_time import OptimumInTime, optimum_in_time
@@ -21,6 +20,7 @@ from scalinglab.papers.damico2025.curves import analysed
 from scalinglab.papers.damico2025.pairs import OURS, Pair, pairs, together
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row
+from scalinglab.results.estimate import Estimate
 
 
 def in_time(scale: str) -> Reproduction:

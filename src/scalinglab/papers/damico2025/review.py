@@ -17,7 +17,6 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.data.sources import VARIABLE, search_path
 from scalinglab.errors import BadInput
-from scalinglab.estimate import slope
 from scalinglab.figures import style
 from scalinglab.laws import surface
 from scalinglab.papers import verdict
@@ -27,6 +26,7 @@ from scalinglab.papers.hoffmann2022 import refit
 from scalinglab.papers.hoffmann2022.refit import digitised
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Number, Row
+from scalinglab.results.estimate import slope
 from scalinglab.theory import bottlenecks as theory
 
 RESAMPLES = 200

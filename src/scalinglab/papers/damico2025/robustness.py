@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.figures.collapse import draw_collapse, draw_curves, plain_ticks, sizes_legend
 from scalinglab.figures.style import INK, colors, loglog, panels, panels_for
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION
@@ -38,6 +37,7 @@ from scalinglab.papers.damico2025.pairs import (
 from scalinglab.papers.damico2025.tables import differences
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row, mean
+from scalinglab.results.estimate import Estimate
 
 GRID = math.log(1.3)  # between two norms of a published curve
 SPECIAL = (EQ2, AS_PUBLISHED, "eq. 2, average over columns")

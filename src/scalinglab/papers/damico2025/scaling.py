@@ -8,11 +8,11 @@ import matplotlib as mpl
 import numpy as np
 
 from scalinglab.curves import Curves
-from scalinglab.estimate import slope
 from scalinglab.figures import style
 from scalinglab.papers import verdict
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Number, Row
+from scalinglab.results.estimate import slope
 from scalinglab.theory import perceptron as theory
 
 LOADS = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000.0])

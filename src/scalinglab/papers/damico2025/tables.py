@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scalinglab.estimate import Estimate
 from scalinglab.laws.learning_curves.dynamical import RESOLUTION, Dynamical
 from scalinglab.papers.damico2025.curves import analysed
 from scalinglab.papers.damico2025.pairs import AS_PUBLISHED, OURS, PUBLISHED, STAND_IN, Pair, together
@@ -19,6 +18,7 @@ from scalinglab.papers.damico2025.pairs import analysed as analysed_pair
 from scalinglab.papers.damico2025.study import PAIRS
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import Row, rounded
+from scalinglab.results.estimate import Estimate
 
 # γ_pred, γ_meas, σ
 TABLE_1 = {

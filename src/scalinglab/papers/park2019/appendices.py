@@ -6,7 +6,6 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.estimate import Estimate
 from scalinglab.figures import noise as figures
 from scalinglab.figures.style import MUTED, PALETTE, colors, panels, points
 from scalinglab.laws.noise import OptimalNoise, Stability, optimal_noise, stability
@@ -20,6 +19,7 @@ from scalinglab.papers.park2019.searches import TABLE_2, by_batch, title
 from scalinglab.papers.park2019.training import trained, united
 from scalinglab.papers.registry import Reproduction
 from scalinglab.papers.verdict import NUMERICAL, Row, rounded
+from scalinglab.results.estimate import Estimate
 
 # --- appendix G ------------------------------------------------------------------------------------------
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from scalinglab.estimate import Estimate
 from scalinglab.laws.noise import OptimalNoise, OverTime
 from scalinglab.laws.noise.selection import resampled
 from scalinglab.papers.verdict import Row, quantile
+from scalinglab.results.estimate import Estimate
 
 HALF = quantile(None)  # standard errors in half of a 95 % interval
 POWER_RESOLUTION = 0.5  # p = 0.5 and 1.5 must be excluded before p = 1 is called seen

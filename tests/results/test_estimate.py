@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scalinglab.estimate import Estimate, slope
+from scalinglab.results.estimate import Estimate, slope
 
 
 def test_slope_is_that_of_linear_regression():

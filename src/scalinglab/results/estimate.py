@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,14 @@ class Estimate:
         value: the best value.
         stderr: its standard error.
         low, high: its interval, at 95 % where its maker does not say otherwise.
+        unit: what is counted, such as "tokens" or "FLOPs"; empty for a pure number.
     """
 
     value: float
     stderr: float = math.nan
     low: float = math.nan
     high: float = math.nan
+    unit: str = field(default="", kw_only=True)
 
     error = renamed_attribute("error", "stderr")
 
@@ -51,8 +53,13 @@ class Estimate:
         low, high = np.quantile(draws, (0.025, 0.975))
         return Estimate(float(value), float(np.std(draws, ddof=1)), float(low), float(high))
 
+    def to_dict(self) -> dict[str, float | str | None]:
+        """As plain values, for JSON; None where a number is not known."""
+        numbers = {name: getattr(self, name) for name in ("value", "stderr", "low", "high")}
+        return {name: None if math.isnan(n) else n for name, n in numbers.items()} | {"unit": self.unit}
+
     def __neg__(self) -> Estimate:
-        return Estimate(-self.value, self.stderr, -self.high, -self.low)
+        return Estimate(-self.value, self.stderr, -self.high, -self.low, unit=self.unit)
 
     def __str__(self) -> str:
         digits = 4

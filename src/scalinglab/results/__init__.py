@@ -1,0 +1,20 @@
+"""What every question returns, as data, and the one renderer of it.
+
+A result holds values with units (`Estimate`), a `Status`, reasons as data (`Reason`) and the command that
+shows more (`Command`). Sentences are made in two modules and nowhere else: `sentences` has those of reasons
+and notes, `render` those of findings, with their JSON and HTML. No code reads prose.
+"""
+
+from __future__ import annotations
+
+from scalinglab.support.lazy import lazily
+
+__all__ = ["Column", "Command", "Estimate", "Finding", "NotebookResult", "Reason", "Status", "reason_of"]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "Column": "sentences", "Command": "types", "Estimate": "estimate", "Finding": "types",
+        "NotebookResult": "notebook", "Reason": "types", "Status": "types", "reason_of": "types",
+    },
+)  # fmt: skip

@@ -1,0 +1,54 @@
+"""How results show themselves in a notebook: as HTML, and drawn on matplotlib axes.
+
+Results lie below the figures and do not import them: the package, which is above both, names the function
+that draws (`draw_with`).
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_draw: Callable[..., Any]
+
+
+def draw_with(draw: Callable[..., Any]) -> None:
+    """Set the function behind `NotebookResult.plot`, which is called with the result and the axes."""
+    global _draw
+    _draw = draw
+
+
+def as_html(summary: str, table: pd.DataFrame | None = None) -> str:
+    """A result in a notebook: its table, with the summary below it to be unfolded."""
+    words = f"<pre>{html.escape(summary)}</pre>"
+    if table is None:
+        return words
+    shown = table.to_html(index=False, float_format=lambda v: f"{v:.4g}", border=0)
+    return f"{shown}<details><summary>in words</summary>{words}</details>"
+
+
+class NotebookResult:
+    """A result with `summary()` that notebooks show as HTML, and that `.plot()` draws."""
+
+    def summary(self) -> str:
+        """The result in lines."""
+        raise NotImplementedError
+
+    def notebook_table(self) -> pd.DataFrame | None:
+        """The result as a table, for the notebook; None where the summary is enough."""
+        return None
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return as_html(self.summary(), self.notebook_table())
+
+    def plot(self, axes: Axes | None = None, **options: Any) -> Axes:
+        """Draw the result, on `axes` or on a figure of its own, and return the axes."""
+        return _draw(self, axes, **options)

@@ -1,0 +1,119 @@
+"""The types of a result: its status, its reasons, the command that shows more, the finding that has them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from scalinglab.results.estimate import Estimate
+from scalinglab.results.sentences import REASONS, fill
+
+SOME_TABLE = ("TABLE.csv",)  # in commands, where data did not come from a file
+
+
+class Status(StrEnum):
+    """How far the data answer a question."""
+
+    DETERMINED = "determined"
+    RANGE = "only a range"  # an interval too wide for its value to mean something
+    NOT_DETERMINED = "not determined"
+    REFUSED = "refused"  # the question does not apply to this table, or its values cannot be used
+
+
+class Reason:
+    """Why something is not determined, or what to know about a result: a code and the values of its sentence.
+
+    An error carries one in place of its message: ``raise NotDetermined(Reason("few_sizes", sizes=3))``. Codes
+    and their sentences stand in `scalinglab.results.sentences`.
+
+    >>> Reason("message", text="no runs")
+    Reason('message', text='no runs')
+    """
+
+    __slots__ = ("code", "details")
+
+    def __init__(self, code: str, /, **details: Any) -> None:
+        self.code, self.details = code, details
+
+    def sentence(self, names: Mapping[str, str] | None = None) -> str:
+        """In words, without a full stop.
+
+        Args:
+            names: what columns are called, such as {"n_data": "tokens"}.
+        """
+        return fill(REASONS[self.code], self.details, names)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {"code": self.code, **self.details}
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+    def __repr__(self) -> str:
+        return f"Reason({', '.join([repr(self.code), *(f'{k}={v!r}' for k, v in self.details.items())])})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reason) and (self.code, self.details) == (other.code, other.details)
+
+    def __hash__(self) -> int:
+        return hash((self.code, *self.details))
+
+
+def reason_of(error: Exception) -> Reason:
+    """The reason that an error carries; its message where it has none."""
+    given = error.args[0] if error.args else ""
+    return given if isinstance(given, Reason) else Reason("message", text=str(error).strip().rstrip("."))
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that shows more; the table that it reads is named when it is written out.
+
+    >>> Command("laws fit", "--x", "train images").line(("runs.csv", "--where", "lr=0.1"))
+    "scalinglab laws fit runs.csv --where lr=0.1 --x 'train images'"
+    """
+
+    name: str
+    options: tuple[str, ...]
+    reads_table: bool = True
+
+    def __init__(self, name: str, *options: str, reads_table: bool = True) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "options", options)
+        object.__setattr__(self, "reads_table", reads_table)
+
+    def line(self, table: Sequence[str] = SOME_TABLE) -> str:
+        """As it is typed.
+
+        Args:
+            table: the file, and the options that choose its columns and rows.
+        """
+        read = table if self.reads_table else ()
+        return shlex.join(["scalinglab", *self.name.split(), *read, *self.options])
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one question.
+
+    Attributes:
+        question: its name, such as "exponent"; `scalinglab.results.render` has the sentences of each.
+        status: how far the data answer it.
+        values: the numbers that answer it, each with its interval and unit.
+        reasons: why there is no number, or what to know about it.
+        facts: what else the sentence says: counts, p-values, names of forms.
+        command: what shows more.
+        names: what columns are called in sentences, such as {"n_data": "tokens"}.
+    """
+
+    question: str
+    status: Status
+    values: Mapping[str, Estimate] = field(default_factory=dict)
+    reasons: tuple[Reason, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    command: Command | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
