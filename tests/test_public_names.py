@@ -155,7 +155,7 @@ COMMANDS = """
 demo · theory perceptron · theory kernel · theory dmft · simulate perceptron · sweep · laws fit
 laws extrapolate · laws collapse · laws dynamical · laws surface · laws noise · plan next · plan size-for
 reproduce · report · board · data list · data get · read · answer · explain · forecast make · forecast score
-store verify · store compact · store upgrade · store export · train
+store verify · store compact · store export · train
 """
 
 

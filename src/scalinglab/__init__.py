@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from scalinglab._version import __version__ as __version__
 from scalinglab.results.notebook import draw_with
-from scalinglab.support import moved
 from scalinglab.support.lazy import lazily
 
 if TYPE_CHECKING:
@@ -55,9 +54,6 @@ __getattr__, _names = lazily(
     },
     modules={name: name for name in _PACKAGES},
 )  # fmt: skip
-
-
-moved.install()
 
 
 def _draw(result: Any, axes: Any = None, **options: Any) -> Any:

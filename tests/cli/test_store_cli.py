@@ -1,8 +1,6 @@
 """``scalinglab store``: reports, exit statuses and files."""
 
 import json
-import shutil
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -10,10 +8,7 @@ from typer.testing import CliRunner
 import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.store import Store
-from scalinglab.store.record import FORMAT
 from tests.store.test_contract import check, fill
-
-KEPT = Path(__file__).parent.parent / "store" / "formats"
 
 
 def call(*words):
@@ -78,21 +73,6 @@ def test_repair_moves_damage_aside_and_intact_runs_stay(store):
     assert list(json.loads(output)["moved"]) == [str(store.path / "damaged" / pack.name)]
     assert call("verify", store.path)[0] == 0
     assert len(check(Store(store.path))) == 8
-
-
-@pytest.mark.parametrize("kind", sorted(path.name for path in KEPT.iterdir()))
-def test_upgrade_brings_every_released_format_to_the_present_one(tmp_path, kind):
-    shutil.copytree(KEPT / kind, tmp_path / "runs")
-    store = Store(tmp_path / "runs")
-    before = store.curves(failed=True).frame
-    status, output = call("upgrade", store.path, "--json")
-    assert status == 0
-    assert json.loads(output)["files_rewritten"] == (0 if int(kind) == FORMAT else 5)
-    assert not any(finding.old or finding.problem for finding in store.verify())
-    after = Store(store.path).curves(failed=True).frame
-    key = ["run", "step"]
-    assert after.sort_values(key, ignore_index=True).equals(before.sort_values(key, ignore_index=True))
-    assert json.loads(call("upgrade", store.path, "--json")[1])["files_rewritten"] == 0
 
 
 def test_compact_says_how_many_runs_it_moved(store):

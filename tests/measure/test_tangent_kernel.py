@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.func import functional_call, jacrev, vmap
 
-from scalinglab import Spectrum, measure, nets
+from scalinglab import measure, nets
 from scalinglab.errors import BadInput
 from scalinglab.measure.tangent_kernel import layers, products
 from scalinglab.theory import infinite_width
@@ -190,11 +190,6 @@ def _bias_share(x, depth):
         share = share * (np.pi - angle) / np.pi
         nngp = np.outer(lengths, lengths) * (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / np.pi
     return share
-
-
-def test_old_name_of_the_spectrum_still_works():
-    with pytest.warns(DeprecationWarning, match=r"Spectrum\.from_kernel"):
-        assert measure.kernel_spectrum is Spectrum.from_kernel
 
 
 def test_bad_input_is_named():

@@ -4,7 +4,6 @@ Reads one JSON task a line on stdin; every child's words and its exit come back 
 """
 
 import contextlib
-import importlib
 import json
 import os
 import resource
@@ -123,8 +122,9 @@ def crash_at(event_number, folder):
 
 
 def child(task):
-    module, name = task["store"].split(":")
-    store = getattr(importlib.import_module(module), name)(task["path"])
+    from scalinglab import Store
+
+    store = Store(task["path"])
     if task.get("crash_at"):
         crash_at(task["crash_at"], task["path"])
     globals()[task["task"]](store, *task.get("arguments", []))
@@ -133,6 +133,7 @@ def child(task):
 def main():
     import pyarrow.parquet  # noqa: F401
 
+    import scalinglab.store  # noqa: F401
     from scalinglab.store.record import environment
 
     environment()  # looked up once, before anybody is killed
@@ -157,8 +158,7 @@ def main():
 class Nursery:
     """The tests' end of it."""
 
-    def __init__(self, store):
-        self.store = store
+    def __init__(self):
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
         self.process = subprocess.Popen(
             [sys.executable, Path(__file__)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -166,7 +166,7 @@ class Nursery:
         )  # fmt: skip
 
     def send(self, path, task, *arguments, **options):
-        line = {"store": self.store, "path": str(path), "task": task, "arguments": arguments, **options}
+        line = {"path": str(path), "task": task, "arguments": arguments, **options}
         self.process.stdin.write(json.dumps(line) + "\n")
 
     def hear(self):

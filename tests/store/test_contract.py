@@ -8,7 +8,6 @@ import subprocess
 import tempfile
 import threading
 import time
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.curves import Curves, run_name
 from scalinglab.errors import BadInput
-from scalinglab.store import RunBusy, StoreError, StoreWarning
+from scalinglab.store import RunBusy, Store, StoreError, StoreWarning
 from tests.store.nursery import STEPS, Nursery, rows
 
 
@@ -49,30 +48,19 @@ def sealed_file(store, number):
     return store.path / "sealed" / f"{run_name({'number': number})}.parquet"
 
 
-class StoreContract:
-    """What every store promises (`scalinglab.store.RunStore`). A later store inherits these tests:
-
-    class TestMyStore(StoreContract):
-        store_class = "my_package:MyStore"
-    """
-
-    store_class: str  # "module:name" of a class that is made with a folder
+class TestStore:
+    """What a store promises (the docstring of `scalinglab.Store`)."""
 
     @pytest.fixture(scope="class")
     @classmethod
     def nursery(cls):
-        nursery = Nursery(cls.store_class)
+        nursery = Nursery()
         yield nursery
         nursery.close()
 
     @pytest.fixture
-    def make(self):
-        module, name = self.store_class.split(":")
-        return getattr(import_module(module), name)
-
-    @pytest.fixture
-    def store(self, make, tmp_path):
-        return make(tmp_path / "runs")
+    def store(self, tmp_path):
+        return Store(tmp_path / "runs")
 
     # --- one writer ------------------------------------------------------------------------------------
 
@@ -94,9 +82,9 @@ class StoreContract:
         assert store.done({"model": "cnn", "number": 3.0})  # the same setting, written differently
         assert not store.done({"number": 4, "model": "cnn"})
 
-    def test_a_run_in_progress_can_be_read_while_it_is_written(self, store, make):
+    def test_a_run_in_progress_can_be_read_while_it_is_written(self, store):
         run = store.start({"number": 0})
-        reader = make(store.path)
+        reader = Store(store.path)
         for done, row in enumerate(rows({"number": 0})):
             run.append(row)
             frame = reader.curves().frame
@@ -250,12 +238,12 @@ class StoreContract:
         pd.testing.assert_frame_equal(back.frame[table.frame.columns], table.frame, check_dtype=False)
         assert {record.source for record in store.records().values()} == {"theory"}
 
-    def test_curves_added_from_another_store_keep_how_they_ended(self, store, make, tmp_path):
+    def test_curves_added_from_another_store_keep_how_they_ended(self, store, tmp_path):
         for number, status in enumerate(["done", "diverged"]):
             run = store.start({"number": number})
             run.append(step=3, test_loss=1.0)
             run.seal(status)
-        other = make(tmp_path / "other")
+        other = Store(tmp_path / "other")
         other.add(store.curves())
         expected = {run: (record.status, record.diverged_at) for run, record in store.records().items()}
         assert {
@@ -284,11 +272,11 @@ class StoreContract:
 
     # --- many processes --------------------------------------------------------------------------------
 
-    def test_two_processes_share_the_work_and_each_run_is_stored_once(self, store, nursery, make):
+    def test_two_processes_share_the_work_and_each_run_is_stored_once(self, store, nursery):
         numbers = list(range(20))
         nursery.send(store.path, "write_all", numbers, background=True)
         nursery.send(store.path, "write_all", numbers[::-1], background=True)
-        reader, sealed = make(store.path), set()
+        reader, sealed = Store(store.path), set()
         while len(sealed) < len(numbers):
             words = nursery.hear()
             assert "raised" not in words, words
@@ -302,7 +290,7 @@ class StoreContract:
             time.sleep(0.01)
         check(reader, [run_name({"number": number}) for number in numbers])
 
-    def test_compaction_beside_a_writer_and_a_reader_loses_nothing(self, store, nursery, make):
+    def test_compaction_beside_a_writer_and_a_reader_loses_nothing(self, store, nursery):
         numbers = list(range(30))
         nursery.send(store.path, "write_all", numbers, background=True)
         told: set[str] = set()
@@ -310,7 +298,7 @@ class StoreContract:
         stop = threading.Event()
 
         def read():
-            reader = make(store.path)
+            reader = Store(store.path)
             try:
                 while not stop.is_set():
                     before = set(told)
@@ -380,10 +368,8 @@ class StoreContract:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("act", ["seal", "compact", "discard"])
-    def test_killed_at_each_step_everything_is_there_once_or_can_be_done_again(
-        self, make, nursery, tmp_path, act
-    ):
-        fresh = make(tmp_path / "fresh")
+    def test_killed_at_each_step_everything_is_there_once_or_can_be_done_again(self, nursery, tmp_path, act):
+        fresh = Store(tmp_path / "fresh")
         fill(fresh, [1, 2, 3])
         fresh.compact()
         fill(fresh, [4, 5])
@@ -400,14 +386,14 @@ class StoreContract:
             path = tmp_path / f"crash{step}"
             shutil.copytree(fresh.path, path)
             _, exit_code = nursery.run(path, task, *arguments, crash_at=step)
-            store = make(path)
+            store = Store(path)
             done = set(check(store))
             assert done in (before, after), f"at step {step}"
             assert store.problems == {}
             outcomes.append(done == after)
             nursery.run(path, task, *arguments)  # done again, it comes to its end
             store.compact()
-            check(make(path), after)
+            check(Store(path), after)
             assert len(list((path / "sealed").iterdir())) == 1
             if exit_code == 0:
                 break
@@ -415,7 +401,7 @@ class StoreContract:
         assert step >= 4  # there were steps to be killed at
         assert outcomes == sorted(outcomes)  # once the new state shows, it stays
 
-    def test_a_pack_that_a_crash_left_behind_brings_no_discarded_run_back(self, store, make):
+    def test_a_pack_that_a_crash_left_behind_brings_no_discarded_run_back(self, store):
         fill(store, [1, 2])
         store.compact()
         (old,) = (store.path / "sealed").iterdir()
@@ -423,17 +409,17 @@ class StoreContract:
         fill(store, [3])
         store.compact()
         old.write_bytes(data)  # as if the compaction had been killed before it removed what it replaced
-        check(make(store.path), [run_name({"number": number}) for number in (1, 2, 3)])
+        check(Store(store.path), [run_name({"number": number}) for number in (1, 2, 3)])
         store.discard(run_name({"number": 1}))
-        check(make(store.path), [run_name({"number": number}) for number in (2, 3)])
+        check(Store(store.path), [run_name({"number": number}) for number in (2, 3)])
         store.compact()
-        check(make(store.path), [run_name({"number": number}) for number in (2, 3)])
+        check(Store(store.path), [run_name({"number": number}) for number in (2, 3)])
 
     # --- damage ----------------------------------------------------------------------------------------
 
     @pytest.mark.parametrize("damage", ["truncated", "empty", "garbage"])
     @pytest.mark.parametrize("packed", [False, True])
-    def test_a_damaged_file_is_named_and_all_others_load(self, store, make, damage, packed):
+    def test_a_damaged_file_is_named_and_all_others_load(self, store, damage, packed):
         fill(store, range(5))
         path = sealed_file(store, 2)
         if packed:
@@ -445,7 +431,7 @@ class StoreContract:
         path.write_bytes(
             {"truncated": data[: len(data) // 2], "empty": b"", "garbage": os.urandom(300)}[damage]
         )
-        store = make(store.path)
+        store = Store(store.path)
         with pytest.warns(StoreWarning, match=path.name):
             curves = store.curves()
         if packed and damage == "truncated":  # a copy of its footer finds the runs before the cut
@@ -464,7 +450,7 @@ class StoreContract:
             check(store, [run_name({"number": number}) for number in range(5)])
 
     @pytest.mark.slow
-    def test_a_flipped_bit_is_reported_or_harmless_but_never_a_wrong_number(self, store, make):
+    def test_a_flipped_bit_is_reported_or_harmless_but_never_a_wrong_number(self, store):
         fill(store, [1, 2])
         path = sealed_file(store, 1)
         data = path.read_bytes()
@@ -475,7 +461,7 @@ class StoreContract:
             place = chance.randrange(len(data))
             flipped = bytes([data[place] ^ 1 << chance.randrange(8)])
             path.write_bytes(data[:place] + flipped + data[place + 1 :])
-            store = make(store.path)
+            store = Store(store.path)
             frame = store.curves(warn=False).frame
             if problems := store.problems:
                 assert list(problems) == [str(path)]
@@ -531,14 +517,14 @@ class StoreContract:
         run.seal()
         assert {path.suffix for path in (store.path / "sealed").iterdir()} == {".parquet"}
 
-    def test_on_a_disk_that_is_really_full_the_rows_before_survive(self, make, tmp_path):
+    def test_on_a_disk_that_is_really_full_the_rows_before_survive(self, tmp_path):
         folder = tmp_path / "small"
         folder.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", folder]
         if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
             pytest.skip("mounting a small file system needs root")
         try:
-            store = make(folder / "runs")
+            store = Store(folder / "runs")
             fill(store, [1])
             run = store.start({"number": 2})
             written = 0
@@ -563,11 +549,11 @@ class StoreContract:
         finally:
             subprocess.run(["umount", folder], check=True)
 
-    def test_a_read_only_folder_is_a_clear_error_and_can_still_be_read(self, make, nursery):
+    def test_a_read_only_folder_is_a_clear_error_and_can_still_be_read(self, nursery):
         folder = Path(tempfile.mkdtemp())  # pytest's own folders are closed to other users
         try:
             folder.chmod(0o755)
-            store = make(folder / "runs")
+            store = Store(folder / "runs")
             fill(store, [1])
             places = [store.path, store.path / "live", store.path / "sealed"]
             for place in places:
@@ -583,11 +569,7 @@ class StoreContract:
                 place.chmod(0o755)
             shutil.rmtree(folder)
 
-    def test_a_file_in_the_way_of_the_folder_is_a_clear_error(self, make, tmp_path):
+    def test_a_file_in_the_way_of_the_folder_is_a_clear_error(self, tmp_path):
         (tmp_path / "runs").write_text("I am a file")
         with pytest.raises(StoreError, match="cannot write"):
-            make(tmp_path / "runs").start({"number": 1})
-
-
-class TestStore(StoreContract):
-    store_class = "scalinglab.store:Store"
+            Store(tmp_path / "runs").start({"number": 1})

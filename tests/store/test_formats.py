@@ -5,7 +5,6 @@ import shutil
 import zlib
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -49,27 +48,13 @@ def test_a_store_of_every_released_format_is_read_exactly(kept):
     assert not kept.done({"number": 5})
 
 
-def test_upgrade_writes_every_file_of_an_earlier_format_anew(kept):
-    before = kept.curves().frame
-    old = {found.kind for found in kept.verify() if found.old}
-    assert old in ({"run", "pack", "live"}, set())
-    assert (kept.upgrade() > 0) == bool(old)
-    assert not any(found.old or found.problem for found in kept.verify())
-    assert kept.upgrade() == 0
-    again = Store(kept.path).curves().frame
-    pd.testing.assert_frame_equal(
-        again.sort_values(["number", "step"]).reset_index(drop=True),
-        before.sort_values(["number", "step"]).reset_index(drop=True),
-    )
-
-
 def test_work_goes_on_in_a_store_of_every_released_format(kept):
     writer, so_far = kept.resume({"number": 6})
     assert [row["step"] for row in so_far] == [0, 1, 2]
     writer.append(step=3, test_loss=0.5)
     writer.close()
     assert kept.problems == {}
-    writer, so_far = kept.resume({"number": 6})  # lines with and without a checksum in one file
+    writer, so_far = kept.resume({"number": 6})
     assert so_far[-1] == {"step": 3, "test_loss": 0.5}
     writer.seal()
     kept.compact()

@@ -88,19 +88,6 @@ def test_a_flip_anywhere_is_damage_or_changes_no_answer(folder, tmp_path):
             indexes.read_index(tmp_path, "pack-a.parquet").arrays()
 
 
-def test_an_index_of_an_earlier_version_is_read(folder, tmp_path):
-    """Without checksums of blocks; an earlier version reads ours in the same way."""
-    line, rest = (folder / "pack-a.index").read_bytes().split(b"\n", 1)
-    start = line.index(b', "blocks"')
-    content = line[:start] + b"}\n" + rest[: 9 * RUNS]
-    indexes.write_checked(tmp_path / "pack-a.index", lambda file: file.write(content))
-    old, new = (indexes.read_index(place, "pack-a.parquet") for place in (tmp_path, folder))
-    assert all(map(np.array_equal, old.arrays(), new.arrays()))
-    (tmp_path / "pack-a.index").write_bytes(content)
-    with pytest.raises(Damaged, match="checksum"):
-        indexes.read_index(tmp_path, "pack-a.parquet")
-
-
 @pytest.mark.parametrize("damage", ["gone", "block"])
 def test_a_run_is_done_also_where_the_index_is_lost_or_damaged(tmp_path, damage):
     store = Store(tmp_path)

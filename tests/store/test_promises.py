@@ -207,7 +207,7 @@ def test_verify_counts_each_run_once(tmp_path):
         found = {(f.kind, f.runs) for f in store.verify()}
     assert {kind for kind, _ in found} == {"run", "pack", "index", "live"}
     assert {(kind, runs) for kind, runs in found if runs} == {("run", 1), ("pack", 3), ("live", 1)}
-    assert not any(f.problem or f.old for f in store.verify())
+    assert not any(f.problem for f in store.verify())
 
 
 def test_a_record_knows_how_long_its_run_took():

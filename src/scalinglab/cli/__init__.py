@@ -12,7 +12,6 @@ from scalinglab._version import __version__
 from scalinglab.cli import board, demo, report, reproduce, theory
 from scalinglab.cli.predict import answer, explain, forecast, laws, plan
 from scalinglab.cli.runs import data, read, store, sweep, train
-from scalinglab.cli.shared.renamed import RenamingGroup
 from scalinglab.cli.theory import simulate
 from scalinglab.errors import BadInput, ScalinglabError
 
@@ -23,7 +22,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
-    cls=RenamingGroup,
 )
 app.command("demo")(demo.demo)
 app.command("answer")(answer.answer)
@@ -64,7 +62,6 @@ def main() -> None:
     """Run the command line: exit status 0 done, 1 failed, 2 bad input, 130 interrupted."""
     if "--debug" not in sys.argv:
         warnings.showwarning = _warned
-    warnings.filterwarnings("default", ".* is now called ", DeprecationWarning)  # Python hides these
     try:
         app()  # Typer itself answers wrong usage with 2 and Ctrl-C with 130
     except (ScalinglabError, OSError, MemoryError) as error:

@@ -30,7 +30,6 @@ OUTCOME = ("status", "diverged_at")  # how the run ended: neither chosen nor mea
 NUMBERS = ("train_error", "test_error", "train_loss", "test_loss", "norm", "n_data", "n_params")
 MEASURES = ("test_error", "test_loss", "train_error", "train_loss", "loss")  # what a law is fitted to, first
 ACCURACIES = ("test_accuracy", "accuracy")  # laws are of 1 - accuracy
-HASHED_AS = {"normalize": "normalise"}  # settings that were renamed: stored runs keep their names
 MOST_EXAMPLES = 1e10  # of a data set
 FLOPS_PER_PARAM_EXAMPLE = 6.0  # per parameter and example: 2 forward, 4 backward
 DEEPEST_CELL = 100  # levels of lists and dictionaries
@@ -94,11 +93,7 @@ def run_name(setting: Mapping[str, Any]) -> str:
     >>> run_name({"n_data": 100, "seed": 0}) == run_name({"seed": 0.0, "n_data": 100, "noise": None})
     True
     """
-    known = {
-        HASHED_AS.get(name, name): _canonical(value, name)
-        for name, value in setting.items()
-        if not is_missing(value)
-    }
+    known = {name: _canonical(value, name) for name, value in setting.items() if not is_missing(value)}
     text = json.dumps(known, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -209,18 +204,17 @@ def tidy(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def outcome(frame: pd.DataFrame) -> pd.DataFrame:
-    """Tables written before `diverged_at` have `diverged`: a step, or true and false; it becomes an outcome.
+    """A column `diverged`, a step or true and false, as the outcome of the runs.
 
-    >>> old = pd.DataFrame({"step": [1, 2], "diverged": [0.0, 0.0]})
-    >>> outcome(old).to_dict("list")
+    >>> outcome(pd.DataFrame({"step": [1, 2], "diverged": [0.0, 0.0]})).to_dict("list")
     {'step': [1, 2], 'diverged_at': [0.0, 0.0], 'status': ['diverged', 'diverged']}
     """
     if "diverged" not in frame or "diverged_at" in frame:
         return frame
-    old = frame["diverged"]
-    kinds = set(map(type, old.dropna()))
+    given = frame["diverged"]
+    kinds = set(map(type, given.dropna()))
     is_flag = bool(kinds) and kinds <= {bool, np.bool_}
-    ended = old.eq(True) if is_flag else old.notna()
+    ended = given.eq(True) if is_flag else given.notna()
     if "run" in frame:  # the flag stood at the rows after the divergence
         ended = ended.groupby(frame["run"]).transform("any")
     named = frame.drop(columns="diverged") if is_flag else frame.rename(columns={"diverged": "diverged_at"})

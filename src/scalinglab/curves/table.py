@@ -31,7 +31,6 @@ from scalinglab.curves.parts import frame_of
 from scalinglab.curves.resample import make_grid, on_grid, running_mean
 from scalinglab.curves.validate import Roles, validate
 from scalinglab.errors import BadInput, nearest
-from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.words import counted
 
 
@@ -184,7 +183,6 @@ class Curves:
             mask &= _matches(self.frame[column], condition)
         return self._like(self.frame[mask])
 
-    @renamed_arguments(at="on")
     def average(self, over: str | Sequence[str] | None = None, on: str | None = None) -> Curves:
         """Mean over a setting: each measurement m becomes m and m_stderr, with the number of rows in count.
 

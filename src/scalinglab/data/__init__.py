@@ -10,7 +10,6 @@ from scalinglab.data.language import text
 from scalinglab.data.loading import available, load
 from scalinglab.data.sources import SOURCES, folder, search_path
 from scalinglab.data.teacher import Teacher, random_teacher, teacher_student
-from scalinglab.support.deprecation import renamed_names
 
 __all__ = [
     "NORMALIZATIONS",
@@ -26,5 +25,3 @@ __all__ = [
     "teacher_student",
     "text",
 ]
-
-__getattr__ = renamed_names(__name__, {"NORMALISATIONS": "NORMALIZATIONS"})

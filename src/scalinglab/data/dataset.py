@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from scalinglab.errors import BadInput, is_whole, nearest
-from scalinglab.support.deprecation import renamed_attribute
 
 NORMALIZATIONS = {
     "unit": "pixels from 0 to 1",
@@ -152,8 +151,6 @@ class Dataset:
             mean, square = np.full(channels, mean.mean()), np.full(channels, square.mean())
         spread = np.sqrt(np.maximum(square - mean**2, 0.0))
         return self._scaled(mean, np.where(spread > 0, spread, 1.0))
-
-    normalise = renamed_attribute("normalise", "normalize")
 
     def _moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and mean square of each channel (for vectors: over all components alike)."""

@@ -15,7 +15,6 @@ from scalinglab.data import records
 from scalinglab.data.dataset import Dataset
 from scalinglab.data.sources import SOURCES, Debian, Source, search_path
 from scalinglab.errors import BadInput, MissingExtra, nearest
-from scalinglab.support.deprecation import renamed_arguments
 
 CLASSES = {
     "fashion-mnist": "t-shirt trouser pullover dress coat sandal shirt sneaker bag boot",
@@ -60,7 +59,6 @@ def available(name: str) -> Path | None:
     return next((place for place in places if records.find(source, place)), None)
 
 
-@renamed_arguments(normalise="normalize")
 def load(name: str, normalize: str = "channel", labels: str = "fine") -> Dataset:
     """Load an image set: digits, mnist, fashion-mnist, cifar10, cifar100 or svhn.
 

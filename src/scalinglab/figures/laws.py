@@ -22,7 +22,6 @@ from scalinglab.figures.style import (
     panels,
     points,
 )
-from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.words import percent
 
 if TYPE_CHECKING:
@@ -130,7 +129,6 @@ def _slope_text(fitted: Law) -> str:
     return f"exponent {fitted.exponent:.3f} [{low:.3f}, {high:.3f}]"
 
 
-@renamed_arguments(flops="flops_per_param_example")
 def surface(
     fitted: Surface,
     *,
@@ -249,7 +247,6 @@ def _setting(names: Sequence[str], values: np.ndarray, place: int) -> str:
     return ", ".join(f"{n} {v:.3g}" for i, (n, v) in enumerate(zip(names, values, strict=True)) if i != place)
 
 
-@renamed_arguments(flops="flops_per_param_example")
 def approaches(found: Approaches, fitted: Surface, *, flops_per_param_example: float = 6.0) -> Figure:
     """The three ways to the compute-optimal model, over each other."""
     figure, axes = panels(1, 1, size=(5.2, 3.6))

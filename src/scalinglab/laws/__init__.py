@@ -51,5 +51,4 @@ __getattr__, __dir__ = lazily(
         "forms": "forms", "plan": "planning.questions", "schedule": "schedule", "surface": "surface",
         "uncertainty": "fitting.uncertainty",
     },
-    renamed={"register": "register_form"},
 )  # fmt: skip

@@ -40,7 +40,6 @@ from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import REACH, Optimal, best_split, too_far, why_no_optimum
 from scalinglab.laws.surface_bend import bend_pvalue, caution
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.support.deprecation import renamed_arguments, renamed_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,7 +182,6 @@ class Surface(NotebookResult):
 
     # --- the best use of compute -----------------------------------------------------------------
 
-    @renamed_arguments(flops="flops_per_param_example")
     def compute_optimal(
         self,
         compute: Any,
@@ -482,5 +480,3 @@ def _like(shape_of: np.ndarray, values: np.ndarray) -> Any:
 
 
 __all__ = ["FLOPS_PER_PARAM_EXAMPLE", "Optimal", "Surface", "fit", "surfaces"]
-
-__getattr__ = renamed_names(__name__, {"FLOPS": "FLOPS_PER_PARAM_EXAMPLE"})

@@ -1,9 +1,6 @@
 """What can be read off a network: norms, margins, cost, kernels, dimension, noise scale."""
 
-from typing import Any
-
 from scalinglab.errors import require
-from scalinglab.support.deprecation import warn_renamed
 
 require("torch", "train", "measuring networks")
 
@@ -32,12 +29,3 @@ __all__ = [
     "flops", "gradient_noise", "margins", "noise_from_two_batches", "noise_scale", "normalized_noise_scale",
     "norms", "norms_batched", "ntk", "spectral_complexity", "spectral_norm",
 ]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name == "kernel_spectrum":
-        from scalinglab.spectrum import Spectrum
-
-        warn_renamed("measure.kernel_spectrum", "Spectrum.from_kernel")
-        return Spectrum.from_kernel
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from scalinglab.support.deprecation import renamed_attribute
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -27,8 +25,6 @@ class Estimate:
     low: float = math.nan
     high: float = math.nan
     unit: str = field(default="", kw_only=True)
-
-    error = renamed_attribute("error", "stderr")
 
     @classmethod
     def from_stderr(cls, value: float, stderr: float, dof: float) -> Estimate:

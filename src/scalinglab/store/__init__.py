@@ -25,7 +25,6 @@ started again does only what is missing.
 
 from __future__ import annotations
 
-from scalinglab.store.base import RunStore
 from scalinglab.store.files import (
     Damaged,
     Inaccessible,
@@ -40,6 +39,6 @@ from scalinglab.store.live import RunWriter
 from scalinglab.store.record import Record
 
 __all__ = [
-    "Damaged", "Inaccessible", "NewerFormat", "Record", "RunBusy", "RunDone", "RunStore", "RunWriter",
+    "Damaged", "Inaccessible", "NewerFormat", "Record", "RunBusy", "RunDone", "RunWriter",
     "Store", "StoreError", "StoreWarning",
 ]  # fmt: skip

@@ -21,7 +21,6 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.store import live
 from scalinglab.store.arrays import keep
 from scalinglab.store.arrays import load as load_arrays
-from scalinglab.store.base import RunStore
 from scalinglab.store.columns import to_table
 from scalinglab.store.files import Damaged, RunBusy, RunDone, StoreError, StoreWarning, locked
 from scalinglab.store.live import Row, RunWriter
@@ -36,14 +35,23 @@ READ_SINGLES = 1024  # runs with a file of their own from which loading packs th
 COMPACT_SINGLES = 64  # runs with a file of their own before which nothing is compacted by itself
 
 
-class Store(RunStore):
-    """Curves in a folder.
+class Store:
+    """Curves in a folder. A store promises:
 
-    Args:
-        path: the folder; it is made when the first run starts.
+    - a run is named by the hash of its setting, and has one writer at a time (`RunBusy`) and one result
+      (`RunDone`);
+    - a row that `RunWriter.append` returned from outlives a killed writer; `resume` finds it;
+    - a run is sealed whole or not at all, whenever its writer is killed;
+    - any number of processes write and read at once; a reader sees every sealed run once, with all its rows;
+    - NaN, infinity and divergence come back as they were written;
+    - what cannot be read is named in `problems`, costs no other run, and is never deleted;
+    - a store that cannot be written raises `StoreError`, and what it contained before is intact.
 
     Any number of processes and machines may share it, as long as the file system has file locks. Sealed
     files never change: they are only added, and replaced by packs with the same content.
+
+    Args:
+        path: the folder; it is made when the first run starts.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -217,6 +225,14 @@ class Store(RunStore):
         found = {run: record for run, (record, _) in self._read_live().items()}
         return found | self._sealed.read(rows=False)[0]
 
+    def unfinished(self) -> dict[str, Record]:
+        """Runs whose writer is gone; `resume` or `start` them again, or `discard` them."""
+        return {run: record for run, record in self.records().items() if record.status == "unfinished"}
+
+    def failed(self) -> dict[str, Record]:
+        """Runs that raised, with their tracebacks."""
+        return {run: record for run, record in self.records().items() if record.status == "failed"}
+
     @property
     def problems(self) -> dict[str, str]:
         """Files that cannot be read, and why; everything else still loads."""
@@ -287,22 +303,6 @@ class Store(RunStore):
     def verify(self) -> list[Finding]:
         """Every file of the store checked: sealed, live, packs, states, indexes and grids."""
         return verify(self.path)
-
-    def upgrade(self) -> int:
-        """Write files of earlier formats anew in the present one; returns how many.
-
-        Damaged files, runs that are being written and states are left alone.
-        """
-        rewritten = 0
-        for path in filter(Path.is_file, self._live.glob("*.jsonl")):
-            with (
-                contextlib.suppress(RunBusy, FileNotFoundError, *READ_ERRORS),
-                contextlib.closing(self._grab(path)) as writer,
-            ):
-                writer._rewrite()
-                rewritten += writer.closed
-        with self.locked():
-            return rewritten + self._sealed.upgrade(self._running)
 
     def locked(self) -> AbstractContextManager[bool]:
         """Keep every other process from compacting, adding and discarding; writers of runs go on."""

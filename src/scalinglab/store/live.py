@@ -3,8 +3,7 @@
 Each line is written in one call when it is appended, so that it survives a killed writer, and
 ends with a checksum, the CRC-32 of itself and of all lines before it: a line that was changed, lost or moved
 is noticed. A last line that was cut short is left out on reading and cut off on resuming. NaN is written as
-null and infinity as 1e999, which every JSON reader takes and reads as infinity. Files of format 1 have no
-checksums; of their header the run's name, the hash of its setting, is one.
+null and infinity as 1e999, which every JSON reader takes and reads as infinity.
 """
 
 from __future__ import annotations
@@ -41,7 +40,6 @@ from scalinglab.store.files import (
     writing,
 )
 from scalinglab.store.record import FORMAT, SEALED, Record, encodable
-from scalinglab.support.deprecation import renamed_arguments
 
 Row = dict[str, Any]
 _PLAIN = (float, int, bool, type(None))
@@ -95,7 +93,6 @@ class RunWriter:
         self._write(checked)
         self.rows.append(checked)
 
-    @renamed_arguments(at="diverged_at")
     def seal(
         self, status: str = "done", *, error: str | None = None, diverged_at: float | None = None
     ) -> None:
@@ -143,29 +140,13 @@ class RunWriter:
     def _begin(self) -> None:
         self._file.truncate(0)
         self._end = self._sum = 0
-        self._write(self._header())
-
-    def _header(self) -> dict[str, Any]:
         record = self.record
-        return {
+        header = {
             "scalinglab": FORMAT, "version": __version__, "run": self.run, "setting": record.setting,
             "source": record.source, "experiment": record.experiment, "meta": record.meta,
             "started": record.started,
         }  # fmt: skip
-
-    def _rewrite(self) -> None:
-        """Write the file anew in the present format, whole or not at all; the writer is closed after it."""
-        self._file.seek(0)
-        found = parse(self._file.read(), self.run)
-        if found.record is None or found.problem or found.format == FORMAT:
-            return
-        self.record = found.record
-        lines, total = [], 0
-        for values in (self._header(), *found.rows):
-            line, total = _line(values, total)
-            lines.append(line)
-        write_whole(self.path, lambda partial: _write_bytes(partial, b"".join(lines)))
-        self.close()
+        self._write(header)
 
     def _continue(self) -> None:
         """Load the rows of an earlier writer; a truncated last line is removed, a damaged file copied."""
@@ -274,7 +255,6 @@ class Parsed:
         end: where the last good line ends, in bytes.
         sum: the checksum of the last good line.
         problem: what is wrong with the file, if anything.
-        format: in which it was written.
     """
 
     record: Record | None
@@ -282,7 +262,6 @@ class Parsed:
     end: int
     sum: int
     problem: str | None = None
-    format: int = FORMAT
 
 
 def parse(data: bytes, run: str) -> Parsed:
@@ -294,41 +273,36 @@ def parse(data: bytes, run: str) -> Parsed:
     record: Record | None = None
     rows: list[Row] = []
     end = total = 0
-    format_ = FORMAT
     *lines, _ = data.split(b"\n")
     for number, line in enumerate(lines, 1):
         try:
-            values, total = _checked(line, total, required=format_ > 1 and record is not None)
+            values, total = _checked(line, total)
             if record is None:
-                format_, record = _header(values, run)
+                record = _header(values, run)
             else:
                 rows.append(_row(values))
         except NewerFormat:
             raise
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            return Parsed(record, rows, end, total, f"line {number} is damaged ({_reason(error)})", format_)
+            return Parsed(record, rows, end, total, f"line {number} is damaged ({_reason(error)})")
         end += len(line) + 1
-    return Parsed(replace(record, rows=len(rows)) if record else None, rows, end, total, None, format_)
+    return Parsed(replace(record, rows=len(rows)) if record else None, rows, end, total)
 
 
-def _checked(line: bytes, total: int, required: bool) -> tuple[dict[str, Any], int]:
+def _checked(line: bytes, total: int) -> tuple[dict[str, Any], int]:
     """A line's values without the checksum, and the checksum that goes on from `total`."""
-    if found := _END.search(line):
-        content = line[: found.start()]
-        total = zlib.crc32(content, total)
-        if int(found[1], 16) != total:
-            raise ValueError("its checksum is wrong")
-        line = content + b"}"
-    elif required:
+    found = _END.search(line)
+    if found is None:
         raise ValueError("it has no checksum")
-    values = json.loads(line)
-    if not isinstance(values, dict):
-        raise ValueError(f"it holds {type(values).__name__}, not a JSON object")
-    return values, total
+    content = line[: found.start()]
+    total = zlib.crc32(content, total)
+    if int(found[1], 16) != total:
+        raise ValueError("its checksum is wrong")
+    return json.loads(content + b"}"), total  # text that ends with a brace is an object or no JSON
 
 
-def _header(values: dict[str, Any], run: str) -> tuple[int, Record]:
-    """The format and the record in a first line."""
+def _header(values: dict[str, Any], run: str) -> Record:
+    """The record in a first line."""
     format_ = values["scalinglab"]
     if not isinstance(format_, int):
         raise ValueError(f"its format is {ascii(format_)[:40]}")
@@ -337,7 +311,7 @@ def _header(values: dict[str, Any], run: str) -> tuple[int, Record]:
     record = Record.from_dict({"run": run, **{name: values[name] for name in _HEADER}})
     if run_name(record.setting) != run:
         raise ValueError("its setting is not that of the run")
-    return format_, record
+    return record
 
 
 def _row(values: dict[str, Any]) -> Row:

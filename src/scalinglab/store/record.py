@@ -16,15 +16,10 @@ from scalinglab._version import __version__
 from scalinglab.curves import IDENTITY, OUTCOME, PROGRESS, json_line, plain
 from scalinglab.curves.columns import NUMBERS, is_missing
 from scalinglab.errors import BadInput
-from scalinglab.support.deprecation import renamed_fields
 
-FORMAT = 2  # of live lines and of footers; every file says in which it is written
+FORMAT = 1  # of live lines and of footers; every file says in which it is written
 SEALED = ("done", "diverged", "failed")
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "torch")
-
-
-RENAMED = {"diverged": "diverged_at", "normalise": "normalize"}  # columns and settings of format 1
-
 
 _KINDS: dict[str, tuple[type, ...]] = dict.fromkeys(("run", "status", "source"), (str,))
 _KINDS |= {name: (str, type(None)) for name in ("experiment", "error")}
@@ -32,7 +27,6 @@ _KINDS |= {name: (int, float, type(None)) for name in ("started", "finished", "d
 _KINDS |= {"setting": (dict,), "meta": (dict,), "rows": (int,)}
 
 
-@renamed_fields(diverged="diverged_at")
 @dataclass(frozen=True)
 class Record:
     """One run.
@@ -75,14 +69,13 @@ class Record:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Record:
         """A record as a file keeps it; ValueError where a field is unknown or of the wrong kind."""
-        values = current_names(values)
         for name, value in values.items():
             if not isinstance(value, _KINDS[name]):
                 raise ValueError(f"{name} is {_short(value)}")
         for name, value in values["setting"].items():
             if not encodable(name) or not encodable(value):
                 raise ValueError(f"the setting {_short(name)} is no text: it has a lone surrogate")
-        return cls(**values | {"setting": current_names(values["setting"])})
+        return cls(**values)
 
     def columns(self) -> dict[str, Any]:
         """What stands in every row of the run: identity, setting, outcome."""
@@ -90,13 +83,6 @@ class Record:
         flat |= {name: flatten(value) for name, value in self.setting.items() if name not in flat}
         flat |= {"status": self.status}
         return flat | ({"diverged_at": self.diverged_at} if self.status == "diverged" else {})
-
-
-def current_names(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values that an older version wrote, under the names of today."""
-    if RENAMED.keys().isdisjoint(values):
-        return dict(values)
-    return {RENAMED.get(name, name): value for name, value in values.items()}
 
 
 def as_setting(setting: Any) -> dict[str, Any]:

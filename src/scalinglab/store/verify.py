@@ -13,7 +13,6 @@ from scalinglab.curves import run_name
 from scalinglab.store import live
 from scalinglab.store.checked import read_checked
 from scalinglab.store.files import Damaged, StoreError, reading
-from scalinglab.store.record import FORMAT
 from scalinglab.store.sealed_runs import parquet
 from scalinglab.store.sealed_runs.pack_index import index_of, read_index, read_tail
 
@@ -27,14 +26,12 @@ class Finding:
         kind: `run`, `pack`, `live`, `state`, `index` or `grid`.
         runs: how many it holds, as far as it can be read.
         problem: what is wrong with it; None where it is intact.
-        old: whether it is intact but of an earlier format, which `upgrade` rewrites.
     """
 
     path: Path
     kind: str
     runs: int
     problem: str | None
-    old: bool = False
 
 
 def verify(store: Path) -> list[Finding]:
@@ -42,8 +39,7 @@ def verify(store: Path) -> list[Finding]:
     found = []
     for kind, path, check in _files(store):
         try:
-            runs, old = check(path)
-            found.append(Finding(path, kind, runs, None, old))
+            found.append(Finding(path, kind, check(path), None))
         except FileNotFoundError:
             continue  # sealed, compacted or forgotten meanwhile
         except (StoreError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -51,7 +47,7 @@ def verify(store: Path) -> list[Finding]:
     return found
 
 
-Check = Callable[[Path], tuple[int, bool]]
+Check = Callable[[Path], int]
 
 
 def _files(store: Path) -> Iterator[tuple[str, Path, Check]]:
@@ -72,30 +68,30 @@ def _files(store: Path) -> Iterator[tuple[str, Path, Check]]:
                 yield kind, path, check
 
 
-def _sealed(path: Path) -> tuple[int, bool]:
+def _sealed(path: Path) -> int:
     footer, _ = parquet.read(path)
     parquet.check_data(path)
     tail = read_tail(path.parent.parent / "index", path.name)
     if tail is not None and tail != parquet.tail_of(path):
         raise Damaged(f"{path} is damaged: its footer is not the one that was written")
-    return len(footer.records), footer.format < FORMAT
+    return len(footer.records)
 
 
-def _live(path: Path) -> tuple[int, bool]:
+def _live(path: Path) -> int:
     with reading(path):
         data = path.read_bytes()
     found = live.parse(data, path.stem)
     if found.problem:
         raise Damaged(f"{path}: {found.problem}")
-    return 1, found.format < FORMAT
+    return 1
 
 
-def _checked(path: Path) -> tuple[int, bool]:
+def _checked(path: Path) -> int:
     read_checked(path)
-    return 0, False
+    return 0
 
 
-def _index(path: Path) -> tuple[int, bool]:
+def _index(path: Path) -> int:
     pack = path.parent.parent / "sealed" / f"{path.stem}.parquet"
     read_checked(path)
     found = read_index(path.parent, pack.name)
@@ -103,17 +99,17 @@ def _index(path: Path) -> tuple[int, bool]:
         try:
             right = index_of(parquet.read_footer(pack), pack.stat().st_size)
         except Damaged:
-            return 0, False  # of the pack that is said
+            return 0  # of the pack that is said
         same = all(map(np.array_equal, found.arrays(), right.arrays()))
         if found.replaces != right.replaces or not same:
             raise Damaged(f"{path} is damaged: it is not the index of its pack")
-    return 0, False
+    return 0
 
 
-def _grid(path: Path) -> tuple[int, bool]:
+def _grid(path: Path) -> int:
     """A grid's file is named by the hash of the grid."""
     with reading(path):
         document = json.loads(path.read_bytes())
     if run_name({"grid": json.dumps(document["grid"], sort_keys=True)}) != path.stem:
         raise Damaged(f"{path} is damaged: its grid is not the one that it is named by")
-    return 0, False
+    return 0

@@ -7,14 +7,11 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scalinglab.support.deprecation import warn_renamed
-
 
 def lazily(
     package: str,
     homes: Mapping[str, str] | None = None,
     modules: Mapping[str, str] | None = None,
-    renamed: Mapping[str, str] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package.
 
@@ -22,14 +19,10 @@ def lazily(
         package: its `__name__`.
         homes: the module of the package that defines each public name.
         modules: public names that are modules of the package themselves, and their paths in it.
-        renamed: old names of public names; they load the new ones with a warning.
     """
-    homes, modules, renamed = homes or {}, modules or {}, renamed or {}
+    homes, modules = homes or {}, modules or {}
 
     def load(name: str) -> Any:
-        if name in renamed:
-            warn_renamed(f"{package}.{name}", renamed[name])
-            return getattr(sys.modules[package], renamed[name])
         if name in modules:
             value = importlib.import_module(f"{package}.{modules[name]}")
         elif name in homes:

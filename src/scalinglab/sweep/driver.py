@@ -23,7 +23,6 @@ from scalinglab._version import __version__
 from scalinglab.curves import Curves, run_name
 from scalinglab.errors import BadInput
 from scalinglab.store import Record, RunBusy, Store, StoreError
-from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.words import counted
 from scalinglab.sweep.display import Display
 from scalinglab.sweep.grid import Grid
@@ -129,7 +128,6 @@ def as_store(store: Store | str | Path) -> Store:
     return store if isinstance(store, Store) else Store(store)
 
 
-@renamed_arguments(together="max_stacked")
 def execute(
     grid: Grid | Mapping[str, Any] | str | Path,
     store: Store | str | Path = "runs",

@@ -26,7 +26,6 @@ from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Damaged, Store, StoreWarning
 from scalinglab.store.checked import read_checked, write_checked
 from scalinglab.store.files import set_aside, write_whole
-from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.processors import cores
 from scalinglab.support.words import counted
 from scalinglab.sweep.grid import Grid, Setting
@@ -154,7 +153,6 @@ def _end_of(seconds: Sequence[float], workers: int) -> float:
     return max(ends)
 
 
-@renamed_arguments(together="max_stacked")
 def make_plan(
     grid: Grid,
     store: Store | None = None,

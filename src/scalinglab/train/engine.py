@@ -25,7 +25,6 @@ from scalinglab.measure import flops
 from scalinglab.measure.free_memory import free_memory
 from scalinglab.store import Store
 from scalinglab.support import progress as bars
-from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.phases import phase
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.checkpoints import state as states
@@ -47,7 +46,6 @@ STACK = {"cpu": (16, 1e9), "cuda": (64, 5e8)}
 MIXED = 3e5  # operations for one example below which small batches of different sizes are stacked on a CPU
 
 
-@renamed_arguments(also="extra")
 def run(
     setting: Setting | Mapping[str, Any],
     *,
@@ -75,7 +73,6 @@ def run(
     return run_many([setting], store=store, device=device, progress=progress, extra=extra)
 
 
-@renamed_arguments(also="extra", together="max_stacked")
 def run_many(
     settings: Sequence[Setting | Mapping[str, Any]],
     *,

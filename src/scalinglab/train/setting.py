@@ -24,7 +24,6 @@ import numpy as np
 from scalinglab.curves import run_name
 from scalinglab.data import NORMALIZATIONS, SOURCES
 from scalinglab.errors import BadInput, nearest
-from scalinglab.support.deprecation import renamed_fields
 
 # data that functions of `scalinglab.data` make of `data_options`, and examples of each by default
 GENERATED = {"teacher_student": 10_000, "text": 4096}
@@ -65,10 +64,8 @@ UNNAMED: dict[str, Any] = {
     "momentum_precision": "fp32",
 }  # fmt: skip
 MOST_ONLINE = 50_000_000  # examples of a teacher that a run may see online
-RENAMED = {"normalise": "normalize"}  # old names of keys, which settings still take
 
 
-@renamed_fields(**RENAMED)
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """One run.
@@ -208,7 +205,7 @@ class Setting:
         """
         known = [f.name for f in fields(Setting)]
         for name in values:
-            if name not in (*known, *RENAMED):
+            if name not in known:
                 raise BadInput(f"a setting has no {name!r}; {nearest(name, known)}")
         for name in ("model", "dataset"):
             if name not in values:

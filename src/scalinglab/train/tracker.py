@@ -37,7 +37,6 @@ from scalinglab.measure import NormTracker, flops
 from scalinglab.measure.evaluation import evaluating
 from scalinglab.measure.network_norms.tracing import unwrapped
 from scalinglab.store import Store
-from scalinglab.support.deprecation import renamed_attribute
 from scalinglab.train.checkpoints.extra_measurements import Reading, without_arrays
 from scalinglab.train.checkpoints.measuring import NORMS
 
@@ -68,8 +67,6 @@ class Tracker:
             example ``scalinglab.measure.KernelReading(x, y)``.
         setting: whatever else defines the run: `model`, `dataset`, `learning_rate`, `seed`, ….
     """
-
-    diverged = renamed_attribute("diverged", "diverged_at")
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""``scalinglab store``: check, compact, upgrade and export a store."""
+"""``scalinglab store``: check, compact and export a store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scalinglab.cli.shared.options import Json
 from scalinglab.cli.shared.output import emit
 from scalinglab.errors import BadInput
 
-app = typer.Typer(help="Check, compact, upgrade and export a store.", no_args_is_help=True)
+app = typer.Typer(help="Check, compact and export a store.", no_args_is_help=True)
 Folder = Annotated[Path, typer.Argument(help="The folder of the store, e.g. runs/.")]
 KINDS = ("run", "pack", "live", "state", "index", "grid")
 
@@ -52,17 +52,14 @@ def verify(
             {"files": kind, "checked": len(mine), "runs": sum(f.runs for f in mine), "damaged": len(damaged)}
         )
     problems_found = {str(f.path): problems.get(str(f.path), f.problem) for f in found if f.problem}
-    old = sum(f.old for f in found)
     document: dict[str, Any] = {"store": str(path), "checked": len(found), "damaged": len(problems_found)}
-    document |= {"of_an_earlier_format": old, "problems": problems_found, "moved": moved, "kinds": rows}
+    document |= {"problems": problems_found, "moved": moved, "kinds": rows}
     emit(document, pd.DataFrame(rows), as_json=as_json)
     if not as_json:
         for reason in problems_found.values():
             print(reason)
         for place in moved:
             print(f"moved aside: {place}")
-        if old:
-            print(f"{old} files are of an earlier format: scalinglab store upgrade {path}")
     if problems_found:
         raise typer.Exit(1)
 
@@ -75,16 +72,6 @@ def compact(path: Folder, as_json: Json = False) -> None:
     """
     store = _store(path)
     emit({"store": str(path), "runs_moved": store.compact(), "runs": len(store.records())}, as_json=as_json)
-
-
-@app.command()
-def upgrade(path: Folder, as_json: Json = False) -> None:
-    """Rewrite files of earlier formats in the current format, with a checksum on every line.
-
-    scalinglab store upgrade runs/
-    """
-    store = _store(path)
-    emit({"store": str(path), "files_rewritten": store.upgrade()}, as_json=as_json)
 
 
 @app.command()

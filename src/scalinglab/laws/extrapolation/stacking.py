@@ -42,7 +42,6 @@ from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.fit import odd_run_of
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.numbers_given import real_array
 
 FEWEST_POINTS = 8  # sizes; below, `few_points` predicts by one law
@@ -135,7 +134,6 @@ def _far(times: float) -> str:
     return f"   {times:.3g} times the largest size" if times > 1 else ""
 
 
-@renamed_arguments(missing="nan_policy")
 def extrapolate(
     *data: Any,
     at: Any = None,

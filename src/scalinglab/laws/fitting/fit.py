@@ -24,10 +24,8 @@ from scalinglab.laws.fitting.odd_points import OddPoint
 from scalinglab.laws.fitting.solution import Certificate, problem_of
 from scalinglab.laws.fitting.statistics import robust_scale
 from scalinglab.laws.forms.base import Form
-from scalinglab.support.deprecation import renamed_arguments
 
 
-@renamed_arguments(missing="nan_policy")
 def fit(
     form: str | Form,
     *data: Any,

@@ -16,7 +16,6 @@ from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.statistics import lack_of_fit, level_quantile, robust_scale
 from scalinglab.laws.forms.base import Form
-from scalinglab.support.deprecation import renamed_attribute, renamed_fields
 from scalinglab.support.words import percent
 
 LEAST_VARIANCE = 1e-18  # of residuals of ln y: below it the last digits of a fit decide, not the data
@@ -64,7 +63,6 @@ class Certificate:
         return line + lost + ("" if self.converged else "; NOT converged")
 
 
-@renamed_fields(freedom="dof")
 @dataclass(frozen=True, repr=False)
 class Solution:
     """A form with fitted parameters.
@@ -90,9 +88,6 @@ class Solution:
     scale: float
     dof: int
     noise: float = 0.0
-
-    wave = renamed_attribute("wave", "lack_of_fit_pvalue")
-    scatter = renamed_attribute("scatter", "residual_std")
 
     def predict(self, x: Any) -> Any:
         """The law at x (an array, or a pair of arrays for a surface)."""

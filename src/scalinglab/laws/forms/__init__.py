@@ -9,11 +9,8 @@ from scalinglab.laws.forms import architecture, downstream, mixtures, surfaces, 
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.one_variable import broken_power_law, equation_6
 from scalinglab.laws.forms.registry import FORMS, get, register_form
-from scalinglab.support.deprecation import renamed_names
 
 __all__ = [
     "FORMS", "Form", "Parameter", "architecture", "broken_power_law", "downstream", "equation_6", "get",
     "mixtures", "register_form", "surfaces", "training",
 ]  # fmt: skip
-
-__getattr__ = renamed_names(__name__, {"register": "register_form"})

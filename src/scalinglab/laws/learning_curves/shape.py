@@ -13,7 +13,6 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
 from scalinglab.results.estimate import Estimate, slope
-from scalinglab.support.deprecation import renamed_names
 
 LEVELS = 64
 STEEP = 0.5  # the window is where the slope is at least this part of the steepest
@@ -130,6 +129,3 @@ def crossings(curve: SizeCurve, levels: np.ndarray) -> np.ndarray:
     at = int(np.argmin(smoothed.values))
     above = np.maximum.accumulate(smoothed.values[: at + 1][::-1]) - smoothed.values[at]
     return np.interp(levels, above, smoothed.knots[: at + 1][::-1])
-
-
-__getattr__ = renamed_names(__name__, {"Exponent": "Estimate"})

@@ -30,7 +30,6 @@ from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.estimate import slope
-from scalinglab.support.deprecation import renamed_arguments, renamed_fields
 
 FEWEST_OPTIMA = 3  # computes at which an optimal size is seen
 
@@ -56,7 +55,6 @@ class Approach:
     best: np.ndarray
 
 
-@renamed_fields(at="compute")
 @dataclass(frozen=True)
 class Approaches:
     """The three approaches on the same points, at one compute.
@@ -87,7 +85,6 @@ class Approaches:
         return "\n".join(lines)
 
 
-@renamed_arguments(at="compute", flops="flops_per_param_example")
 def compare(
     *data: Any,
     compute: float,
@@ -291,7 +288,6 @@ class ParabolaBias:
         return "\n".join(lines)
 
 
-@renamed_arguments(flops="flops_per_param_example")
 def parabola_bias(
     fitted: Surface,
     compute: Any,

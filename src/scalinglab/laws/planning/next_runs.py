@@ -32,7 +32,6 @@ from scalinglab.laws.planning.candidates import affordable, price_of, sane_runs
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.support.deprecation import renamed_arguments
 from scalinglab.support.words import count, counted, two_digits
 
 if TYPE_CHECKING:
@@ -131,7 +130,6 @@ class NextRuns(NotebookResult):
         return "\n".join(lines)
 
 
-@renamed_arguments(flops="flops_per_param_example", fitted="given")
 def next_runs(
     given: Law | Surface | Any,
     *,

@@ -34,7 +34,6 @@ from scalinglab.laws.planning.next_runs import NextRuns, next_runs
 from scalinglab.laws.planning.sensitivity import Sensitivity, sensitivity
 from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice, noise
 from scalinglab.results.estimate import Estimate
-from scalinglab.support.deprecation import renamed_arguments, renamed_names, warn_renamed
 from scalinglab.support.words import percent
 
 __all__ = [
@@ -64,10 +63,10 @@ class Answer(Estimate):
 
 def size_for(
     given: Law | Continuation | Any,
-    target: float | None = None,
+    target: float,
     *,
     x: str | None = None,
-    y: Any = None,
+    y: str | None = None,
     form: str = "auto",
     reduce: str = "auto",
     level: float = 0.95,
@@ -85,11 +84,6 @@ def size_for(
         form: of the law fitted to the table; "auto" is the result of `extrapolate` for its points.
         farthest: how many times the largest x to look.
     """
-    if target is None and isinstance(y, (int, float)):
-        warn_renamed("size_for(y=)", "target=")
-        target, y = y, None
-    if target is None:
-        raise BadInput("give target=, the y that is wanted")
     law = law_or_continuation(given, x, y, form, reduce, **rows)
     size, measured = column_names(given, x, y, reduce, **rows)
     points.positive(target=target)
@@ -184,7 +178,7 @@ def gain_from(
     start: float | None = None,
     *,
     factor: float = 2.0,
-    x: Any = None,
+    x: str | None = None,
     y: str | None = None,
     form: str = "auto",
     reduce: str = "auto",
@@ -199,9 +193,6 @@ def gain_from(
         x, y, reduce, rows: columns of the table and which rows count, as in `scalinglab.laws.fit`.
         form: of the law fitted to the table; "auto" is the result of `extrapolate` for its points.
     """
-    if start is None and isinstance(x, (int, float)):
-        warn_renamed("gain_from(x=)", "start=")
-        start, x = x, None
     law = law_or_continuation(given, x, y, form, reduce, **rows)
     if not factor > 0 or factor == 1:
         raise BadInput(f"factor={factor!r} must be positive and other than 1")
@@ -287,7 +278,6 @@ class Bend:
         return self.text
 
 
-@renamed_arguments(missing="nan_policy")
 def still_power_law(
     *data: Any,
     x: Any = None,
@@ -375,6 +365,3 @@ def _bend(u: np.ndarray, v: np.ndarray, level: float, matters: float, notes: tup
         text = f"yes: exponent {mean:.3f}, changing by {low:+.3f} … {high:+.3f} at most (p = {p:.2g})"
     ends = float(low), float(high), float(start), float(end)
     return Bend(straight, float(change), *ends, p, text, notes)
-
-
-__getattr__ = renamed_names(__name__, {"needed": "size_for", "doubling": "gain_from"})

@@ -7,9 +7,8 @@ n_params ∝ compute^a, and the optimum at one compute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
-from scalinglab.support.deprecation import renamed_arguments, warn_renamed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,21 +53,6 @@ class Sensitivity:
         return "\n".join(lines)
 
 
-def _flop_counts(function: Callable[..., Sensitivity]) -> Callable[..., Sensitivity]:
-    """Take ``compute={name: array}``, as `flop_counts` was called when `compute` was called `at`."""
-
-    @wraps(function)
-    def renamed(*args: Any, **kwargs: Any) -> Sensitivity:
-        if isinstance(kwargs.get("compute"), Mapping):
-            warn_renamed("sensitivity(compute={…})", "flop_counts=")
-            kwargs["flop_counts"] = kwargs.pop("compute")
-        return function(*args, **kwargs)
-
-    return renamed
-
-
-@_flop_counts
-@renamed_arguments(at="compute", flops="flops_per_param_example")
 def sensitivity(
     *data: Any,
     compute: float,

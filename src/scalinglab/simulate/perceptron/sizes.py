@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.support.deprecation import renamed_fields
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
 
 
-@renamed_fields(freedom="dof", error="stderr")
 @dataclass(frozen=True)
 class InfiniteSize:
     """A quantity at N → ∞, for each load and sharpness in order.

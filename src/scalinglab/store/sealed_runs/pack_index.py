@@ -151,18 +151,13 @@ def read_index(folder: Path, pack: str) -> PackIndex:
         line = file.readline()
     try:
         header = json.loads(line)
-        by_blocks = "blocks" in header  # earlier versions wrote one checksum for all
-        rest = b"" if by_blocks else bytes(read_checked(path))[len(line) :]
-        if by_blocks and line != _sealed_line(line[: line.rindex(_SUM)]):
+        if line != _sealed_line(line[: line.rindex(_SUM)]):
             raise ValueError("the checksum of its header is wrong")
         if header["format"] > FORMAT:
             raise NewerFormat(newer(str(path), header.get("version")))
-        size, replaces, runs = header["size"], tuple(header["replaces"]), header["runs"]
-        if by_blocks:
-            block = functools.partial(_read_block, path, len(line), runs, header["blocks"])
-            return PackIndex(size, replaces, runs, block)
-        keys = np.frombuffer(rest, "<u8", runs)
-        return _in_memory(size, replaces, keys, np.frombuffer(rest, np.uint8, runs, offset=8 * runs))
+        runs = header["runs"]
+        block = functools.partial(_read_block, path, len(line), runs, header["blocks"])
+        return PackIndex(header["size"], tuple(header["replaces"]), runs, block)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Damaged(f"{path} is damaged: {error}") from error
 

@@ -1,6 +1,6 @@
 """Finished runs as Parquet: one file a run, or a pack of many, each with its records in the footer.
 
-A footer holds ``{"format": 2, "version": …, "runs": {name: record}, "metas": [...], "columns": [...],
+A footer holds ``{"format": 1, "version": …, "runs": {name: record}, "metas": [...], "columns": [...],
 "replaces": [...], "data": [length, checksum]}``: environments are shared by many runs and kept once; a pack
 names the packs that it takes the place of, so that a crash between writing the new one and removing the old
 ones shows no run twice and brings none back. Pages and footer carry checksums, so that a flipped bit is an
@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from scalinglab._version import __version__
 from scalinglab.store.files import Damaged, NewerFormat, StoreError, newer, reading, write_whole
-from scalinglab.store.record import FORMAT, RENAMED, Record, current_names
+from scalinglab.store.record import FORMAT, Record
 
 _KEY = b"scalinglab"
 _FIELDS = {field.name for field in fields(Record)}
@@ -37,15 +37,14 @@ _LARGE = 2**24  # bytes from which a file is mapped into memory instead of read
 
 @dataclass(frozen=True)
 class Footer:
-    """The records of a file, the packs that it replaces, its format, and length and checksum of its data.
+    """The records of a file, the packs that it replaces, and length and checksum of its data.
 
     `columns` and `checksum` are of the file's rows and of the footer's text.
     """
 
     records: dict[str, Record]
     replaces: tuple[str, ...] = ()
-    format: int = FORMAT
-    data: tuple[int, int] | None = None
+    data: tuple[int, int] = (0, 0)
     columns: tuple[str, ...] = ()
     checksum: int | None = None
 
@@ -110,10 +109,7 @@ class _SummedFile(io.FileIO):
 
 def check_data(path: Path) -> None:
     """Compare all bytes before the footer with their checksum, page headers included."""
-    footer = read_footer(path)
-    if footer.data is None:
-        return  # format 1 has checksums of pages alone
-    length, expected = footer.data
+    length, expected = read_footer(path).data
     total = 0
     with reading(path), path.open("rb") as file:
         while length > 0 and (part := file.read(min(length, 2**22))):
@@ -166,14 +162,7 @@ def read(path: Path, known: Footer | None = None) -> tuple[Footer, pa.Table]:
         threads = file.metadata.num_rows > 100_000  # in a small file they cost more than they save
         table = file.read(use_threads=threads).replace_schema_metadata(None)
         table.validate(full=True)
-        return footer, _current(table)
-
-
-def _current(table: pa.Table) -> pa.Table:
-    """The table with the column names of today."""
-    if RENAMED.keys().isdisjoint(table.column_names):
-        return table
-    return table.rename_columns(list(current_names(dict.fromkeys(table.column_names))))
+        return footer, table
 
 
 def salvage(path: Path, tail: bytes | None) -> tuple[Footer, pa.Table, set[str]]:
@@ -203,7 +192,7 @@ def salvage(path: Path, tail: bytes | None) -> tuple[Footer, pa.Table, set[str]]
                 tables.append(table)
         if not tables:
             raise ValueError("no part of it is intact")
-        table = _current(pa.concat_tables(tables))
+        table = pa.concat_tables(tables)
         counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(table["run"]).to_pylist()}
         lost = {run for run, record in footer.records.items() if counts.get(run, 0) != record.rows}
         kept = pa.array([run for run in footer.records if run not in lost], pa.string())
@@ -238,16 +227,15 @@ def _parsed(text: bytes, checksum: int, path: Path) -> Footer:
     if footer["format"] > FORMAT:
         raise NewerFormat(newer(str(path), footer.get("version")))
     metas = footer["metas"]
-    unknown = {name for entry in footer["runs"].values() for name in current_names(entry)} - _FIELDS
+    unknown = {name for entry in footer["runs"].values() for name in entry} - _FIELDS
     if unknown:
         raise NewerFormat(newer(str(path), footer.get("version", metas[0].get("version") if metas else None)))
     records = {
         run: Record.from_dict({"run": run, **entry, "meta": metas[entry["meta"]]})
         for run, entry in footer["runs"].items()
     }
-    data = tuple(footer["data"]) if "data" in footer else None
-    columns = tuple(footer["columns"])
-    return Footer(records, tuple(footer["replaces"]), footer["format"], data, columns, checksum)
+    length, expected = footer["data"]
+    return Footer(records, tuple(footer["replaces"]), (length, expected), tuple(footer["columns"]), checksum)
 
 
 @contextlib.contextmanager

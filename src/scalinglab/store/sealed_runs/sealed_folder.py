@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from scalinglab.store.columns import unite
 from scalinglab.store.files import Damaged, Inaccessible, NewerFormat, StoreError, reading, set_aside, writing
-from scalinglab.store.record import FORMAT, Record
+from scalinglab.store.record import Record
 from scalinglab.store.sealed_runs import parquet
 from scalinglab.store.sealed_runs.pack_index import (
     PackIndex,
@@ -178,7 +178,7 @@ class SealedFolder:
                 named = ", ".join(sorted(lost)[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
                 intact = f"; {len(kept)} of its {len(footer.records)} runs are intact"
                 self.problems[str(path)] = Damaged(f"{error}{intact}" + (f", not {named}" if lost else ""))
-                return parquet.Footer(kept, footer.replaces, footer.format), table
+                return parquet.Footer(kept, footer.replaces), table
         return None
 
     # --- writing ---------------------------------------------------------------------------------
@@ -266,25 +266,6 @@ class SealedFolder:
             forget_index(self.index, [path.name])
         return moved
 
-    def upgrade(self, running: Callable[[str], bool]) -> int:
-        """Write files of an earlier format anew in the present one; returns how many."""
-        self._tidy(running)
-        old = []
-        for path in [*self._singles(), *(self.path / name for name in self._packs())]:
-            with contextlib.suppress(*READ_ERRORS):
-                footer = self._footer(path)
-                if footer.format < FORMAT:
-                    _, table = parquet.read(path)
-                    records = footer.records.values()
-                    if _is_pack(path.name):
-                        self._write_pack(table, records, [path.name])
-                        self._remove([path])
-                    else:
-                        parquet.write(path, table, records)
-                    old.append(path)
-        self.reindex()
-        return len(old)
-
     def reindex(self) -> list[str]:
         """Build the indexes that packs lack; returns the names of these packs."""
         with writing(self.index):
@@ -369,7 +350,7 @@ class SealedFolder:
     def _pack_names(self) -> list[str]:
         """The packs, found without listing the folder, which may hold thousands of single runs."""
         known = indexed(self.index)
-        if known is None:  # a store of format 1 that no later version has compacted
+        if known is None:  # the folder of indexes is gone: they are a cache
             return self._listed()
         folder = str(self.path)
         return sorted(name for name in known if os.path.exists(f"{folder}{os.sep}{name}"))
