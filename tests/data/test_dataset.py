@@ -67,6 +67,7 @@ def test_the_papers_ranges_are_met_at_black_and_white() -> None:
     pixels = np.array([0, 255], np.uint8).reshape(2, 1, 1, 1)
     one = Dataset("bw", pixels, np.arange(2), pixels, np.arange(2), 2, np.zeros(1), np.ones(1))
     assert one.normalize("centred").inputs().ravel().tolist() == [-0.5, 0.5]
+    assert one.normalize("signed").inputs().ravel().tolist() == [-1.0, 1.0]
     assert one.normalize("unit").inputs().ravel().tolist() == [0.0, 1.0]
 
 

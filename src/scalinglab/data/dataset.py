@@ -19,6 +19,7 @@ from scalinglab.errors import BadInput, is_whole, nearest
 NORMALIZATIONS = {
     "unit": "pixels from 0 to 1",
     "centred": "pixels from −0.5 to 0.5 (park2019, MNIST and Fashion-MNIST)",
+    "signed": "pixels from −1 to 1 (damico2025, CNNs on MNIST)",
     "standard": "zero mean and unit variance over all pixels of the training set (park2019, CIFAR-10)",
     "channel": "zero mean and unit variance of each channel over the training set",
     "none": "as they are stored",
@@ -142,9 +143,9 @@ class Dataset:
         if how not in NORMALIZATIONS:
             raise BadInput(f"normalize={how!r} is not known; {nearest(how, NORMALIZATIONS)}")
         channels = self.train_x.shape[1]
-        if how in ("unit", "centred", "none"):
-            scale = 1.0 if how == "none" else self.white
-            offset = self.white / 2 if how == "centred" else 0.0
+        if how in ("unit", "centred", "signed", "none"):
+            scale = {"none": 1.0, "signed": self.white / 2}.get(how, self.white)
+            offset = self.white / 2 if how in ("centred", "signed") else 0.0
             return self._scaled(np.full(channels, offset), np.full(channels, scale))
         mean, square = self._moments()
         if how == "standard":

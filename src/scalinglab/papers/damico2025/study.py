@@ -83,6 +83,19 @@ RATES: dict[str, tuple[list[int], dict[str, list[Any]], dict[str, Any]]] = {
         {"epochs": 10, "augment": "crop"},
     ),
 }
+# the settings behind the published curves, as far as they were found by training the authors' networks: the
+# published version, sizes, axes beside them, what is changed, epochs, seeds
+AFFINE = {"augment": "affine", "augment_test": True}
+PUBLISHED_MNIST = MNIST_SIZES[2:]
+AS_AUTHORS: dict[str, tuple[dict[str, list[Any]], dict[str, Any], int, int]] = {
+    "CNN MNIST, September": (
+        {"learning_rate": [0.001, 0.002]}, {"initialization_factor": 0.05, "normalize": "signed"}, 100, 3,
+    ),
+    "ResNet MNIST, both versions": (
+        {"learning_rate": [0.003, 0.004, 0.005]}, {"batch_size": 512, **AFFINE}, 100, 2,
+    ),
+    "ViT MNIST, both versions": ({}, AFFINE, 100, 3),
+}  # fmt: skip
 RATED = {"measure": ["norm_as_published"], "checkpoint_unit": "epoch", "checkpoints_per_decade": 8}
 SMALL: dict[str, dict[str, Any]] = {  # scale smoke, on digits
     "CNN": {"model": "cnn", "width": 0.0625},
@@ -166,6 +179,9 @@ def _gpu() -> dict[str, Grid]:
     for pair, (sizes_rated, axes, change) in RATES.items():
         own = {**FAST, **_of_pair(pair), **SPARING, **RATED, **change}
         made[f"{pair}, rate"] = _grid(own, sizes_rated, 2, **axes)
+    for name, (axes, change, length, seeds) in AS_AUTHORS.items():
+        own = {**FAST, **_of_pair(name.split(",")[0]), **SPARING, **change, "epochs": length}
+        made[name] = _grid(own, PUBLISHED_MNIST, seeds, **axes)
     return made | _variants(FAST, epochs, sizes, 2)
 
 
