@@ -4,7 +4,6 @@ import json
 import re
 import shlex
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ from typer.testing import CliRunner
 
 import scalinglab as sl
 from scalinglab.cli import app
-from scalinglab.cli.predict import laws_downstream
 from scalinglab.errors import BadInput, NotDetermined
 
 PAGE = Path(__file__).parents[2] / "docs" / "laws" / "parameters-and-data.md"
@@ -52,9 +50,8 @@ def test_same_numbers_as_python_and_the_truth_lies_in_the_interval(runs: Path):
     words = (runs, *SURFACE, "--score", "task_error", "--no-figure", "--json")
     told = json.loads(run(*words, "--at", "1e10,2e11", "--level", 0.99))
     table = pd.read_csv(runs)
-    scored = table.dropna()
     both = sl.laws.two_stage(
-        "chinchilla", (table.params, table.tokens), table.val_loss, scored.val_loss, scored.task_error
+        "chinchilla", (table.params, table.tokens), table.val_loss, score=table.task_error
     )
     (row,) = told["predictions"]
     assert row["task_error"] == pytest.approx(both.predict((1e10, 2e11)), rel=1e-9)
@@ -68,20 +65,6 @@ def test_same_numbers_as_python_and_the_truth_lies_in_the_interval(runs: Path):
 def test_a_score_far_beyond_the_runs_is_refused_as_the_optimum_is(runs: Path):
     with pytest.raises(NotDetermined, match=r"do not determine the best model at 1e\+35 FLOPs"):
         run(runs, *SURFACE, "--score", "task_error", "--compute", 1e35)
-
-
-@pytest.mark.parametrize(
-    ("form", "runs", "place", "times"),
-    [
-        ("power_law_offset", [1e20, 1e21], [1e23], 100),
-        ("precision", [[1e8, 1e9], [1e10, 2e10], [16, 4]], [[1e9], [1e11], [8]], 5),  # bits are no size
-        ("transfer", [[1e8, 1e9], [1e6, 1e7], [1, 1]], [[1e9], [1e8], [1]], None),
-    ],
-)
-def test_how_far_beyond_the_runs_is_counted_in_parameters_times_data(form, runs, place, times):
-    law = SimpleNamespace(form=sl.laws.forms.get(form), points=SimpleNamespace(x=np.array(runs)))
-    (found,) = laws_downstream._beyond(SimpleNamespace(loss=law), np.array(place))
-    assert found == pytest.approx(np.nan if times is None else times, nan_ok=True)
 
 
 def test_score_of_the_best_model_for_a_compute(runs: Path):
@@ -130,7 +113,7 @@ def test_an_accuracy_is_a_sigmoid_of_the_loss(tmp_path: Path):
         (("--score", "task_error", "--loss-form", "power_law"), "power_law needs a column of each of x"),
         (
             ("--score", "task_error", "--x", "params", "--mixed", "--compute", "1e22"),
-            "--compute finds the best",
+            "best n_params and n_data for a compute",
         ),
         (("--score", "task_error", "--where", "tokens=1"), "no row has"),
     ],
@@ -139,18 +122,6 @@ def test_wrong_input_is_refused_with_the_way_out(runs: Path, words: tuple[str, .
     given = words if "--x" in words else (*SURFACE, *words)
     with pytest.raises(BadInput, match=re.escape(told)):
         run(runs, *given, "--no-figure")
-
-
-def test_checkpoints_of_a_run_are_resampled_together():
-    """Errors that a run's checkpoints share do not average out."""
-    random = np.random.default_rng(3)
-    run = np.repeat(np.arange(10), 20)
-    loss = np.tile(np.linspace(2.2, 3.4, 20), 10)
-    error = error_of(loss) + 0.02 * random.standard_normal(10)[run] + 0.001 * random.standard_normal(200)
-    sizes = np.geomspace(1e3, 1e6, 20), np.linspace(3.4, 2.2, 20)
-    laws = [sl.laws.two_stage("power_law", *sizes, loss, error, seen_runs=r) for r in (run, None)]
-    together, apart = (sl.laws.bootstrap(law.score, draws=200).interval(2.5) for law in laws)
-    assert together[1] - together[0] > 2 * (apart[1] - apart[0])
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import scalinglab as sl
@@ -29,7 +30,7 @@ def test_sigmoid_from_loss_is_recovered_with_its_chance_level():
 
 
 def test_two_stages_predict_the_score_far_ahead():
-    both = two_stage("power_law_offset", COMPUTE, LOSS, LOSS, 0.85 - 2.1 * np.exp(-0.76 * LOSS))
+    both = two_stage("power_law_offset", COMPUTE, LOSS, score=0.85 - 2.1 * np.exp(-0.76 * LOSS))
     ahead = 1.7 + 40 * 1e24**-0.09
     assert both.predict(1e24) == pytest.approx(0.85 - 2.1 * np.exp(-0.76 * ahead), rel=1e-4)
 
@@ -41,7 +42,7 @@ def test_interval_of_two_stages_holds_a_new_measurement():
         random = np.random.default_rng(seed)
         loss = LOSS * np.exp(0.003 * random.standard_normal(12))
         error = 0.85 - 2.1 * np.exp(-0.76 * loss) + 0.004 * random.standard_normal(12)
-        both = two_stage("power_law_offset", COMPUTE, loss, loss, error)
+        both = two_stage("power_law_offset", COMPUTE, loss, score=error)
         low, high = both.interval(1e23, level=0.9, draws=100, seed=seed)
         truth = 1.7 + 40 * 1e23**-0.09
         hits += low <= 0.85 - 2.1 * np.exp(-0.76 * truth) + 0.004 * random.standard_normal() <= high
@@ -113,12 +114,12 @@ def test_interval_of_a_score_counts_its_scatter_and_the_error_of_its_law():
     compute, sigma = np.geomspace(1e18, 1e22, 60), 0.005
     loss = 4 * (compute / 1e18) ** -0.08
     error = 0.85 - 2.1 * np.exp(-0.76 * loss) + sigma * np.random.default_rng(4).standard_normal(60)
-    both = two_stage("power_law", compute, loss, loss, error)
+    both = two_stage("power_law", compute, loss, score=error)
     (low, far_low), (high, far_high) = both.interval(np.array([1e20, 1e28]))
     assert high - low == pytest.approx(2 * 1.96 * sigma, rel=0.3)
     assert far_high - far_low > 4 * (high - low)
     noisy = loss * np.exp(0.1 * np.random.default_rng(5).standard_normal(60))
-    low, high = two_stage("power_law", compute, noisy, loss, error).interval(1e22)
+    low, high = two_stage("power_law", compute, noisy, score=error, scored_loss=loss).interval(1e22)
     exact_low, exact_high = both.interval(1e22)
     assert high - low > 2 * (exact_high - exact_low)
 
@@ -128,7 +129,7 @@ def test_interval_of_a_score_counts_the_scatter_of_the_loss():
     compute, sigma = np.geomspace(1e18, 1e22, 200), 0.02
     exact = 4 * (compute / 1e18) ** -0.08
     loss = exact * np.exp(sigma * np.random.default_rng(6).standard_normal(200))
-    both = two_stage("power_law", compute, loss, loss, 0.85 - 2.1 * np.exp(-0.76 * loss))
+    both = two_stage("power_law", compute, loss, score=0.85 - 2.1 * np.exp(-0.76 * loss))
     low, high = both.interval(1e20)
     middle = 4 * 100**-0.08
     slope = 2.1 * 0.76 * np.exp(-0.76 * middle)
@@ -138,7 +139,7 @@ def test_interval_of_a_score_counts_the_scatter_of_the_loss():
 def test_scores_and_predictions_are_drawn_against_the_loss():
     random = np.random.default_rng(7)
     error = 0.85 - 2.1 * np.exp(-0.76 * LOSS) + 0.004 * random.standard_normal(12)
-    both = two_stage("power_law_offset", COMPUTE, LOSS, LOSS, error)
+    both = two_stage("power_law_offset", COMPUTE, LOSS, score=error)
     at = np.array([1e23, 1e24])
     axes = both.plot(at=at, level=0.9, x="loss", y="error")
     curve, measured, stars = axes.lines
@@ -150,3 +151,59 @@ def test_scores_and_predictions_are_drawn_against_the_loss():
     assert ends == pytest.approx(np.array(both.interval(at, 0.9)))
     assert curve.get_xdata().min() == pytest.approx(both.loss.predict(1e24))
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("loss", "error")
+
+
+def test_checkpoints_of_a_run_are_resampled_together():
+    """Errors that a run's checkpoints share do not average out."""
+    random = np.random.default_rng(3)
+    run = np.repeat(np.arange(10), 20)
+    loss = np.tile(np.linspace(2.2, 3.4, 20), 10)
+    error = (
+        0.85
+        - 2.1 * np.exp(-0.76 * loss)
+        + 0.02 * random.standard_normal(10)[run]
+        + 0.001 * random.standard_normal(200)
+    )
+    sizes = np.geomspace(1e3, 1e6, 20), np.linspace(3.4, 2.2, 20)
+    laws = [
+        two_stage("power_law", *sizes, score=error, scored_loss=loss, scored_runs=labels)
+        for labels in (run, None)
+    ]
+    together, apart = (sl.laws.bootstrap(law.score, draws=200).interval(2.5) for law in laws)
+    assert together[1] - together[0] > 2 * (apart[1] - apart[0])
+
+
+SIZES = [v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e9, 4), np.geomspace(1e9, 1e11, 4))]
+
+
+@pytest.mark.parametrize(
+    ("form", "sizes", "place", "times"),
+    [
+        ("power_law", COMPUTE, [1e23, 1e24], [10, 100]),
+        ("chinchilla", SIZES, [[1e10], [2e11]], [20]),
+        ("transfer", [*SIZES, np.tile([1e7, 2e7], 8)], [[1e9], [1e8], [1]], [np.nan]),
+    ],
+)
+def test_how_far_beyond_the_runs_is_counted_in_parameters_times_data(form, sizes, place, times):
+    size = np.atleast_2d(sizes).prod(axis=0)
+    loss = 1 + 4 * (size / size.min()) ** -0.1
+    both = two_stage(form, sizes if form == "power_law" else tuple(sizes), loss, score=0.1 * loss)
+    assert both.beyond(np.array(place)) == pytest.approx(times, nan_ok=True)
+
+
+def test_a_table_gives_what_its_columns_give_and_rows_without_a_score_count_for_the_loss():
+    random = np.random.default_rng(1)
+    loss = LOSS * np.exp(0.003 * random.standard_normal(12))
+    error = 0.85 - 2.1 * np.exp(-0.76 * loss) + 0.004 * random.standard_normal(12)
+    error[:2] = np.nan
+    table = pd.DataFrame({"compute": COMPUTE, "loss": loss, "task_error": error})
+    found = two_stage("auto", table, x="compute", y="loss", score="task_error")
+    same = two_stage("power_law_offset", COMPUTE, loss, score=error)
+    assert found.names == ("compute", "loss", "task_error")
+    assert (len(found.loss.points.y), len(found.score.points.y)) == (12, 10)
+    row = found.predictions(np.array([1e23]), 0.9).iloc[0]
+    assert row["task_error"] == pytest.approx(same.predict(1e23))
+    assert (row["low"], row["high"]) == pytest.approx(same.interval(1e23, 0.9))
+    assert row["loss"] == pytest.approx(same.loss.predict(1e23))
+    with pytest.raises(BadInput, match="needs a column of each of n_params, n_data"):
+        two_stage("chinchilla", table, x="compute", y="loss", score="task_error")

@@ -187,8 +187,9 @@ def test_two_stages_fitted_to_the_ladder_give_its_functions_back():
     x = (n, 20 * n * np.tile([1.0, 2, 5, 10], 4))
     losses, scores = ladder_score(x, loss, score)
     both = sl.laws.two_stage(
-        "chinchilla", x, losses, np.append(losses, 1e-6), np.append(scores, 1.0), second="score_from_loss"
-    )
+        "chinchilla", x, losses, scored_loss=np.append(losses, 1e-6), score=np.append(scores, 1.0),
+        second="score_from_loss",
+    )  # fmt: skip
     found = both.loss.parameters
     assert [found[p] for p in ("A", "alpha", "B", "beta", "E")] == pytest.approx(loss, rel=1e-3)
     found = both.score.parameters

@@ -170,6 +170,7 @@ def ask(
     column: list[str] | None = None,
     roles: Mapping[str, str] | None = None,
     error: str | None = None,
+    score: str | None = None,
     usual: str | None = None,
     as_json: bool,
     **rows: Any,
@@ -180,18 +181,20 @@ def ask(
         y: the column; None for the usual one, else that of `curves.columns.measure_of`.
         roles: which of the columns asked for are n_params and n_data, ours to theirs.
         error: the column of y's standard error.
+        score: the column of a score beside y.
         usual: the column to prefer where y is not given, or that of the test.
         rows: further choices of rows, `nan_policy` and `drop_highest`.
     """
     from scalinglab.curves.columns import measure_of
 
     names = [x] if isinstance(x, str) else x
-    wanted = [*filter(None, (y, error)), *conditions(where)]
+    wanted = [*filter(None, (y, error, score)), *conditions(where)]
     table = read_table(file, column, names, roles, wanted, as_json=as_json)
     of_run = {theirs: ours for ours, theirs in (roles or {}).items()}
     named = [table.resolve(name, of_run.get(name)) for name in names]
     asked = {table.resolve(name): value for name, value in conditions(where).items()}
-    rows = {"reduce": reduce, "where": asked, **rows} | ({"error": table.resolve(error)} if error else {})
+    beside = {name: table.resolve(v) for name, v in (("error", error), ("score", score)) if v}
+    rows = {"reduce": reduce, "where": asked, **rows, **beside}
     # by its name here first: beside a loss of the test, a file's `loss` is that of training
     preferred = (usual, f"test_{usual}", table.resolve(usual)) if usual else ()
     default = next(

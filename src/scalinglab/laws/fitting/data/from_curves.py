@@ -51,6 +51,7 @@ class Table:
         runs: (n,), which run each point comes from; None where arrays came without.
         notes: what was done to the rows.
         names, measured: what x (one or several) and y are called; arrays have no names.
+        beside: (n,) another measurement of the same rows, where one was asked for.
     """
 
     x: Any
@@ -60,11 +61,14 @@ class Table:
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     measured: str = "y"
+    beside: Any = None
 
     def keep(self, chosen: np.ndarray) -> Table:
         """Only the points that are chosen by a mask, (n,)."""
-        error = None if self.error is None else self.error[chosen]
-        return replace(self, x=self.x[..., chosen], y=self.y[chosen], error=error, runs=self.runs[chosen])
+        error, beside = (None if v is None else v[chosen] for v in (self.error, self.beside))
+        return replace(
+            self, x=self.x[..., chosen], y=self.y[chosen], error=error, runs=self.runs[chosen], beside=beside
+        )
 
     def complement(self) -> Table:
         """The points of 1 - y."""
@@ -111,6 +115,7 @@ def points_from(
     nan_policy: str = "raise",
     drop_highest: int = 0,
     mixed: bool = False,
+    beside: str | None = None,
 ) -> Table:
     """The points that a function was called with: arrays, or columns of a table.
 
@@ -122,6 +127,7 @@ def points_from(
         arrays: what the arrays are called, the last one y; with more than two, x is a tuple of the others.
         error, runs: as in `scalinglab.laws.fit`; `error` names a column of the table.
         reduce, where, mixed, drop_highest, nan_policy: which rows of the table count (`points_of`, `Rows`).
+        beside: a column of the table that is taken along, as a score beside a loss.
     """
     if data and isinstance(data[0], Table):
         return data[0] if error is None else replace(data[0], error=error)
@@ -134,7 +140,7 @@ def points_from(
         wanted = columns[0] if x is None else x
         found = points_of(
             data[0], wanted, y or columns[1] or _measured(data[0]),
-            error=error, reduce=reduce, where=where, mixed=mixed,
+            error=error, reduce=reduce, where=where, mixed=mixed, beside=beside,
         )  # fmt: skip
         if drop_highest and nan_policy == "drop" and not isinstance(wanted, str):
             found = found.usable(wanted)
@@ -161,6 +167,7 @@ def points_of(
     reduce: str = "auto",
     where: Mapping[str, Any] | None = None,
     mixed: bool = False,
+    beside: str | None = None,
 ) -> Table:
     """The points (x, y) of a table.
 
@@ -173,17 +180,18 @@ def points_of(
         where: conditions ``{column: value}``; a value may be written as text.
         mixed: allow rows of several models, data sets, tasks or sources in one fit, and of all recipes
             (`recipes.RECIPE`); by default each size is that of its best recipe, where they differ.
+        beside: another measurement that stays with the rows that count; it chooses none, and may be missing.
     """
     several = not isinstance(x, str)
     names = list(x) if several else [str(x)]
     if isinstance(curves, Curves):
         names, y = [curves.resolve(name) for name in names], curves.resolve(y)
-        error = error and curves.resolve(error)
+        error, beside = error and curves.resolve(error), beside and curves.resolve(beside)
         where = {curves.resolve(name): value for name, value in (where or {}).items()}
     frame = tidy(curves.frame if isinstance(curves, Curves) else curves)
     if frame.empty:
         raise BadInput("the table has no rows")
-    _numeric(frame, [*names, y, *([error] if error else [])])
+    _numeric(frame, [*names, y, *filter(None, (error, beside))])
     if reduce not in REDUCE:
         raise BadInput(f"reduce={reduce!r}; {nearest(reduce, REDUCE)}")
     frame = rows.select(frame, {name: str(value) for name, value in (where or {}).items()})
@@ -196,7 +204,7 @@ def points_of(
     if several and reduce == "auto" and _one_length(frame, names):
         reduce = "all"
         notes.append("n_data is the same in every run: every checkpoint counts, with the data seen there")
-    runs, identified_by = rows.run_names(frame, names, y, error)
+    runs, identified_by = rows.run_names(frame.drop(columns=[beside] if beside else []), names, y, error)
     if several and reduce == "all":
         names = [_seen(frame, name) for name in names]
     # a surface takes one row of each run, with the tokens seen there; a curve along training takes them all
@@ -210,6 +218,8 @@ def points_of(
         notes += [note] if note else []
     notes += rows.doubts(frame, names, [column for column in fixed if column != y])
     found = _as_fractions(_columns(frame, names, y, error), y, notes)
+    if beside is not None:
+        found = replace(found, beside=frame[beside].to_numpy(float))
     return found if several else replace(found, x=found.x[0])
 
 
