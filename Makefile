@@ -16,7 +16,7 @@ FACTOR ?= 20
 PACKAGE ?=
 N       ?= 60
 SEED    ?= 0
-RECORDS := $(patsubst src/scalinglab/papers/smoke/%.json,records-%,$(wildcard src/scalinglab/papers/smoke/*.json))
+RECORDS := $(patsubst src/scalinglab_papers/smoke/%.json,records-%,$(wildcard src/scalinglab_papers/smoke/*.json))
 PYTEST  := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 --durations-min=2
 
 .PHONY: demo test full quick slow records check lint types docs properties mutants coverage benchmarks screenshots clean help

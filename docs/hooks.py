@@ -2,7 +2,7 @@
 
 A record is what ``scalinglab reproduce KEY`` wrote: the table, and the command, commit, date and hardware
 that made it. The pages come from these files alone, so that no number in them is typed by hand, and every
-verdict is worked out anew from the numbers by the rule in scalinglab.papers.verdict.
+verdict is worked out anew from the numbers by the rule in scalinglab.studies.verdict.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from latex2mathml.converter import convert
 from markdown.extensions.toc import slugify
 from mkdocs.exceptions import PluginError
 
-from scalinglab.papers.results import COLUMNS, cells
-from scalinglab.papers.verdict import DISAGREES, VERDICTS, Row, from_record
+from scalinglab.studies.results import COLUMNS, cells
+from scalinglab.studies.verdict import DISAGREES, VERDICTS, Row, from_record
 
 DOCS = Path(__file__).parent
 TITLES = {
@@ -81,7 +81,7 @@ def _spaced(tex: str) -> str:
 PACKAGES = (
     "scalinglab", "scalinglab.theory.perceptron", "scalinglab.theory.dmft", "scalinglab.simulate.perceptron",
     "scalinglab.simulate.random_features", "scalinglab.nets", "scalinglab.data", "scalinglab.measure",
-    "scalinglab.train", "scalinglab.sweep", "scalinglab.laws", "scalinglab.report", "scalinglab.papers",
+    "scalinglab.train", "scalinglab.sweep", "scalinglab.laws", "scalinglab.report", "scalinglab.studies",
 )  # fmt: skip
 
 

@@ -138,7 +138,7 @@ NAMES = {
     "measure.noise_scale": (), "train.run": ("setting",), "sweep.run": ("grid", "store"),
     "sweep.execute": ("grid", "store", "engine"),
     "simulate.perceptron": (), "simulate.random_features": (), "report.write": ("curves", "path"),
-    "board.serve": (), "papers.reproduce": (), "readers": (), "figures": (),
+    "board.serve": (), "studies.reproduce": (), "readers": (), "figures": (),
 }  # fmt: skip
 
 

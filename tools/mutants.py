@@ -56,7 +56,7 @@ TESTS_ELSEWHERE = {  # tests of a package outside its own folder, mostly of the 
         "papers/test_bahri2021_linear.py", "papers/test_bahri2021_variance.py",
     ),
     "readers": ("test_answer.py",),
-    "report": ("papers/test_demo_prediction.py",),
+    "report": ("demo/test_demo_prediction.py",),
     "laws": (
         "test_answer.py", "cli/test_columns.py", "cli/test_laws_cli.py", "cli/test_laws_dynamics.py",
         "cli/test_plan_pool.py", "cli/test_same_numbers.py",
@@ -89,8 +89,9 @@ def sources(package: str) -> list[Path]:
 
 
 def source(package: str) -> Path:
-    """The folder of a package, or the file of a module."""
-    folder = ROOT / "src" / "scalinglab" / package
+    """The folder of a package, or the file of a module; papers are a package beside the core."""
+    beside = package.split("/")[0] == "papers"
+    folder = ROOT / "src" / (f"scalinglab_{package}" if beside else f"scalinglab/{package}")
     return folder if folder.is_dir() else folder.with_suffix(".py")
 
 

@@ -50,7 +50,8 @@ class Mutant:
 
     @property
     def package(self) -> str:
-        return Path(self.file).parts[2].removesuffix(".py")
+        top, inside = Path(self.file).parts[1:3]
+        return "papers" if top == "scalinglab_papers" else inside.removesuffix(".py")
 
     def apply(self, root: Path) -> str:
         """Write the mutant into the copy at `root`; returns the text that was there."""

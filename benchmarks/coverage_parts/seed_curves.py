@@ -12,9 +12,9 @@ import numpy as np
 
 from scalinglab import laws
 from scalinglab.errors import NotDetermined
-from scalinglab.papers.bahri2021 import exponents
-from scalinglab.papers.bahri2021.exponents import Exponent
-from scalinglab.papers.verdict import quantile
+from scalinglab.studies.verdict import quantile
+from scalinglab_papers.bahri2021 import exponents
+from scalinglab_papers.bahri2021.exponents import Exponent
 
 Ends = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # low, high, truth, fit
 Law = Callable[[np.ndarray], np.ndarray]

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
         laws,
         measure,
         nets,
-        papers,
         readers,
         report,
         simulate,
+        studies,
         sweep,
         theory,
         train,
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Curves", "Spectrum", "Store", "Tracker", "answer", "board", "data", "explain", "figures", "laws",
-    "measure", "nets", "papers", "read", "readers", "report", "simulate", "sweep", "theory", "train",
+    "measure", "nets", "read", "readers", "report", "simulate", "studies", "sweep", "theory", "train",
 ]  # fmt: skip
 
 _PACKAGES = (
-    "board", "data", "figures", "laws", "measure", "nets", "papers",
-    "readers", "report", "simulate", "sweep", "theory", "train",
+    "board", "data", "figures", "laws", "measure", "nets",
+    "readers", "report", "simulate", "studies", "sweep", "theory", "train",
 )  # fmt: skip
 __getattr__, _names = lazily(
     __name__,

@@ -140,15 +140,15 @@ def test_wrong_input_is_told_in_one_line(
 
 
 def test_a_paper_goes_on_where_one_of_its_entries_cannot_run(monkeypatch: pytest.MonkeyPatch):
-    from scalinglab import papers
+    from scalinglab import studies
     from scalinglab.curves import Curves
 
-    def reproduce(key: str, *_: object, **__: object) -> papers.Reproduction:
+    def reproduce(key: str, *_: object, **__: object) -> studies.Reproduction:
         if key.endswith("fig1"):
             raise BadInput("needs a CUDA device")
-        return papers.Reproduction(Curves(pd.DataFrame({"n_data": [1], "loss": [1.0]})), None, ())
+        return studies.Reproduction(Curves(pd.DataFrame({"n_data": [1], "loss": [1.0]})), None, ())
 
-    monkeypatch.setattr(papers, "reproduce", reproduce)
+    monkeypatch.setattr(studies, "reproduce", reproduce)
     result = CliRunner().invoke(app, ["reproduce", "damico2025", "--scale", "gpu", "--json"])
     document = json.loads(result.stdout)
     assert result.exit_code == 1
@@ -295,7 +295,7 @@ def test_out_refuses_an_unknown_ending(tmp_path: Path):
 )
 def test_the_list_of_reproductions_says_how_long_scale_laptop_takes(minutes: float | None, said: str):
     from scalinglab.cli.reproduce import _laptop
-    from scalinglab.papers import Entry
+    from scalinglab.studies import Entry
 
     assert _laptop(Entry("paper/fig", "a claim", make="module:function", laptop_minutes=minutes)) == said
     assert "not built" in _laptop(Entry("paper/fig", "a claim", laptop_minutes=minutes))

@@ -8,17 +8,17 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from scalinglab import papers
+from scalinglab import studies
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
-from scalinglab.papers.records import Checked
-from scalinglab.papers.verdict import Row
+from scalinglab.studies.records import Checked
+from scalinglab.studies.verdict import Row
 
 ENTRIES = [
-    papers.Entry("one/fig1", "it falls", ("smoke", "gpu"), make="m:f", laptop_minutes=2.0),
-    papers.Entry("one/fig2", "it rises", ("smoke",), make="m:f", judged_in="one/fig1"),
-    papers.Entry("one/fig3", "it is not built", ("smoke",)),
-    papers.Entry("two/fig1", "it stays", ("laptop",), make="m:f"),
+    studies.Entry("one/fig1", "it falls", ("smoke", "gpu"), make="m:f", laptop_minutes=2.0),
+    studies.Entry("one/fig2", "it rises", ("smoke",), make="m:f", judged_in="one/fig1"),
+    studies.Entry("one/fig3", "it is not built", ("smoke",)),
+    studies.Entry("two/fig1", "it stays", ("laptop",), make="m:f"),
 ]
 
 
@@ -31,10 +31,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         made.append((key, scale, str(results), training))
         if key == "one/fig2":
             raise BadInput("needs a GPU")
-        return papers.Reproduction(None, None, (Row("slope", 0.5, 0.1, 3, expected=0.5),))
+        return studies.Reproduction(None, None, (Row("slope", 0.5, 0.1, 3, expected=0.5),))
 
-    monkeypatch.setattr(papers, "entries", lambda: {entry.key: entry for entry in ENTRIES})
-    monkeypatch.setattr(papers, "reproduce", reproduce)
+    monkeypatch.setattr(studies, "entries", lambda: {entry.key: entry for entry in ENTRIES})
+    monkeypatch.setattr(studies, "reproduce", reproduce)
     return made
 
 
@@ -95,7 +95,7 @@ def test_an_interrupted_command_says_that_it_goes_on(monkeypatch: pytest.MonkeyP
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(papers, "reproduce", interrupted)
+    monkeypatch.setattr(studies, "reproduce", interrupted)
     result = run(key, "--scale", "smoke")
     assert result.exit_code == 130
     assert "stopped; runs that were stored are kept" in result.stderr
@@ -106,7 +106,7 @@ def test_an_interrupted_command_says_that_it_goes_on(monkeypatch: pytest.MonkeyP
 )
 def test_a_check_ends_with_1_where_a_record_differs(monkeypatch, tmp_path, write, state, last):
     found = [Checked("one/fig1", 3, 1.25, ()), Checked("one/fig2", 12, 10.0, ("slope: 1, was 2",))]
-    monkeypatch.setattr(papers, "check", lambda paper, write: iter(found))
+    monkeypatch.setattr(studies, "check", lambda paper, write: iter(found))
     result = run("check", *write)
     assert result.exit_code == 1
     first, second, difference, count = result.stdout.splitlines()

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from scalinglab.papers.records import RECORDS
-from scalinglab.papers.verdict import Row, from_record
+from scalinglab.studies.records import record_file
+from scalinglab.studies.verdict import Row, from_record
 
 
 @cache
 def _paper(name: str) -> dict:
-    return json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+    return json.loads(record_file(name).read_text(encoding="utf-8"))
 
 
 def recorded(key: str) -> dict[str, Row]:

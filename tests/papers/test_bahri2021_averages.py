@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from scalinglab.papers.bahri2021.stacks import averages
 from scalinglab.theory.infinite_width import kernels
+from scalinglab_papers.bahri2021.stacks import averages
 
 SEEN = averages.Task(6, 8, noise=0.3, steps=12)
 WIDE = averages.Task(4, 5, 3, steps=15)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scalinglab.errors import BadInput
-from scalinglab.papers.bahri2021 import exponents
+from scalinglab_papers.bahri2021 import exponents
 
 SIZES = 2.0 ** np.arange(4, 12)
 

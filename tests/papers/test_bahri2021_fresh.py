@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from scalinglab.data.teacher import TEST, random_teacher
-from scalinglab.papers import trained
-from scalinglab.papers.bahri2021 import fresh_students
-from scalinglab.papers.bahri2021.stacks import fresh
+from scalinglab.studies import trained
+from scalinglab_papers.bahri2021 import fresh_students
+from scalinglab_papers.bahri2021.stacks import fresh
 
 CPU = torch.device("cpu")
 STAGES = ((30, 16, 1e-2), (10, 64, 1e-3))

@@ -9,9 +9,9 @@ import pytest
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.papers import trained
-from scalinglab.papers.bahri2021 import distributions, exponents, images, students
+from scalinglab.studies import trained
 from scalinglab.train import Setting
+from scalinglab_papers.bahri2021 import distributions, exponents, images, students
 
 SIZES = (128, 256, 512, 1024, 2048)
 

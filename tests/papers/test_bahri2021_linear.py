@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from scalinglab.figures import style
-from scalinglab.papers import entry
-from scalinglab.papers.bahri2021 import learned_features, linear, targets
-from scalinglab.papers.verdict import Row
 from scalinglab.simulate.random_features import nested_loss
 from scalinglab.spectrum import Spectrum
 from scalinglab.spectrum.samples import population_eigenvalues, unresolved_eigenvalue
+from scalinglab.studies import entry
+from scalinglab.studies.verdict import Row
+from scalinglab_papers.bahri2021 import learned_features, linear, targets
 from tests.papers.smoke_records import recorded
 
 

@@ -12,16 +12,16 @@ from torch.utils._pytree import tree_leaves
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.papers import trained
-from scalinglab.papers.bahri2021.stacks import descent, linearized
-from scalinglab.papers.bahri2021.stacks.descent import partition_losses
-from scalinglab.papers.bahri2021.stacks.linearized import losses_beside, tangent_kernel
-from scalinglab.papers.bahri2021.variance import data, width
-from scalinglab.papers.bahri2021.variance.judged import Judged
 from scalinglab.store import Store
+from scalinglab.studies import trained
 from scalinglab.train import Setting, run
 from scalinglab.train.batches import Resident, dataset_of
 from scalinglab.train.training_step import network, objective
+from scalinglab_papers.bahri2021.stacks import descent, linearized
+from scalinglab_papers.bahri2021.stacks.descent import partition_losses
+from scalinglab_papers.bahri2021.stacks.linearized import losses_beside, tangent_kernel
+from scalinglab_papers.bahri2021.variance import data, width
+from scalinglab_papers.bahri2021.variance.judged import Judged
 
 WIDE = Setting(
     model="mlp", depth=2, model_options={"hidden": 32, "activation": "erf"}, parameterization="ntk",

@@ -9,11 +9,11 @@ import pytest
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.papers.bordelon2024 import common, frontier, networks, width_scans
-from scalinglab.papers.registry import entry
-from scalinglab.papers.verdict import Row
 from scalinglab.simulate.random_features import train
 from scalinglab.spectrum import TailExponent
+from scalinglab.studies.registry import entry
+from scalinglab.studies.verdict import Row
+from scalinglab_papers.bordelon2024 import common, frontier, networks, width_scans
 from tests.papers.smoke_records import recorded
 
 FIGURES = (

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from scalinglab.errors import BadInput
-from scalinglab.papers import entry
-from scalinglab.papers.damico2025 import perceptron, scaling
-from scalinglab.papers.verdict import Row
 from scalinglab.simulate import perceptron as simulate
+from scalinglab.studies import entry
+from scalinglab.studies.verdict import Row
+from scalinglab_papers.damico2025 import perceptron, scaling
 from tests.papers.smoke_records import recorded
 
 

@@ -8,9 +8,9 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.papers import entry
-from scalinglab.papers.damico2025 import beyond, curves, margins, pairs, robustness, study, tables
-from scalinglab.papers.trained import Kept, kept_in
+from scalinglab.studies import entry
+from scalinglab.studies.trained import Kept, kept_in
+from scalinglab_papers.damico2025 import beyond, curves, margins, pairs, robustness, study, tables
 
 
 def planted_pair() -> pairs.Pair:

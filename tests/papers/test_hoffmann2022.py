@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scalinglab.errors import BadInput
-from scalinglab.papers.hoffmann2022 import refit
+from scalinglab_papers.hoffmann2022 import refit
 
 
 @pytest.mark.slow

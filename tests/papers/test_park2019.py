@@ -9,13 +9,13 @@ import pytest
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise.selection import Search
-from scalinglab.papers import entries
-from scalinglab.papers.park2019 import appendices, scales, searches, training
-from scalinglab.papers.park2019.design import EXPERIMENTS, TABLE_1
-from scalinglab.papers.park2019.training import united
-from scalinglab.papers.shared import counted
-from scalinglab.papers.trained import kept_in
+from scalinglab.studies import entries
+from scalinglab.studies.shared import counted
+from scalinglab.studies.trained import kept_in
 from scalinglab.train import Setting
+from scalinglab_papers.park2019 import appendices, scales, searches, training
+from scalinglab_papers.park2019.design import EXPERIMENTS, TABLE_1
+from scalinglab_papers.park2019.training import united
 
 
 def steps(settings: list[dict]) -> dict[tuple[float, int], int]:
@@ -136,7 +136,7 @@ def test_the_gain_at_fixed_noise_is_told_from_that_at_the_optima():
     """Two widths with one accuracy at low noise, the wider one better at more noise."""
     from types import SimpleNamespace
 
-    from scalinglab.papers.park2019.rows import share_at_fixed_noise
+    from scalinglab_papers.park2019.rows import share_at_fixed_noise
 
     level = np.array([1.0, 2.0, 4.0, 8.0])
     spread = 1e-4 * np.arange(-2.0, 3.0)

@@ -15,9 +15,9 @@ from scalinglab.cli.shared.tables import say
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
-    from scalinglab.papers.demo.digits import Plan
-    from scalinglab.papers.demo.forecast import Outcome
-    from scalinglab.papers.demo.theory_check import TheoryCheck
+    from scalinglab.demo.digits import Plan
+    from scalinglab.demo.forecast import Outcome
+    from scalinglab.demo.theory_check import TheoryCheck
 
 
 def demo(
@@ -41,7 +41,7 @@ def demo(
         scalinglab demo --full --folder mnist-demo
     """
     import scalinglab as sl
-    from scalinglab.papers.demo import digits, theory_check
+    from scalinglab.demo import digits, theory_check
 
     plan = digits.PLANS["full" if full else "laptop"]
     with resumable():
@@ -49,7 +49,7 @@ def demo(
         say("\nExact theory over a simulation: a perceptron", as_json)
         checked = theory_check.check()
     say(_wrapped(checked.sentence()), as_json)
-    from scalinglab.papers.demo.opening import opening
+    from scalinglab.demo.opening import opening
 
     title = f"Scaling laws of a small CNN on {plan.dataset}"
     first = opening(outcome, checked, curves)
@@ -57,7 +57,8 @@ def demo(
     found = sl.laws.dynamical(curves)
     if as_json:
         exponents = {
-            row.quantity: {"value": row.measured, "stderr": row.stderr} for row in digits.table(found)
+            name: {"value": number.value, "stderr": number.stderr}
+            for name, number in digits.exponents(found).items()
         }
         document = {"report": str(report), "runs": str(folder / "runs"), **_numbers(outcome, checked)}
         emit({**document, "exponents": exponents, "collapse_from": found.collapse_from}, as_json=True)
@@ -74,7 +75,7 @@ def demo(
 
 def predict_then_train(plan: Plan, runs: Path, quiet: bool) -> tuple[Curves, Outcome]:
     """Train the smaller sizes, print the prediction, train the largest, print where it fell."""
-    from scalinglab.papers.demo import digits, forecast
+    from scalinglab.demo import digits, forecast
 
     smaller = plan.smaller
     say(f"Training {len(smaller.sizes)} data sizes × {plan.seeds} seeds on {plan.dataset}: {runs}", quiet)

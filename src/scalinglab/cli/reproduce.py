@@ -11,8 +11,8 @@ from scalinglab.cli.shared.options import Json, Out
 from scalinglab.cli.shared.output import emit, resumable
 
 if TYPE_CHECKING:
-    from scalinglab.papers import Entry
-    from scalinglab.papers.records import Checked
+    from scalinglab.studies import Entry
+    from scalinglab.studies.records import Checked
 
 
 def reproduce(
@@ -81,9 +81,9 @@ def reproduce(
     """
     import pandas as pd
 
-    from scalinglab import papers
+    from scalinglab import studies
     from scalinglab.errors import BadInput
-    from scalinglab.papers.results import COLUMNS, cells
+    from scalinglab.studies.results import COLUMNS, cells
 
     if key == "check":
         _check(paper, write, as_json=as_json, out=out)
@@ -91,7 +91,7 @@ def reproduce(
     if paper is not None or write:
         raise BadInput("--paper and --write go with 'scalinglab reproduce check'")
     training: dict[str, Any] = {"store": store, "only": tuple(only or ()), "minutes": minutes}
-    known = [entry for entry in papers.entries().values() if key.rstrip("/") in ("list", entry.paper)]
+    known = [entry for entry in studies.entries().values() if key.rstrip("/") in ("list", entry.paper)]
     if known and scale is not None:
         _reproduce_all(key.rstrip("/"), known, scale, results, training, as_json=as_json, out=out)
         return
@@ -102,7 +102,7 @@ def reproduce(
         raise BadInput("--missing goes with 'scalinglab reproduce list' or a paper")
     scale = scale or "laptop"
     with resumable():
-        made = papers.reproduce(key, scale, results, **training)
+        made = studies.reproduce(key, scale, results, **training)
     table = pd.DataFrame([cells(row) for row in made.table], columns=list(COLUMNS))
     document = {"key": key, "scale": scale, "folder": str(results / key / scale)}
     emit({**document, "table": [row.record() for row in made.table]}, table, as_json=as_json, out=out)
@@ -121,14 +121,14 @@ def _reproduce_all(
     """Every entry of a paper that is built at a scale, one after another."""
     import pandas as pd
 
-    from scalinglab import papers
+    from scalinglab import studies
     from scalinglab.errors import BadInput
-    from scalinglab.papers.results import COLUMNS, cells
+    from scalinglab.studies.results import COLUMNS, cells
 
     if paper == "list":
         raise BadInput("--scale goes with a paper or a key; 'scalinglab reproduce list' lists all")
-    if scale not in papers.SCALES:
-        raise BadInput(f"no scale {scale!r}; choose from: {', '.join(papers.SCALES)}")
+    if scale not in studies.SCALES:
+        raise BadInput(f"no scale {scale!r}; choose from: {', '.join(studies.SCALES)}")
     chosen = [entry for entry in known if entry.built and scale in entry.scales]
     if not chosen:
         raise BadInput(f"no entry of {paper} that is built runs at scale {scale!r}")
@@ -137,7 +137,7 @@ def _reproduce_all(
         typer.echo(f"{place}/{len(chosen)} {entry.key}", err=True)
         try:
             with resumable():
-                made = papers.reproduce(entry.key, scale, results, **training)
+                made = studies.reproduce(entry.key, scale, results, **training)
         except BadInput as error:  # what one entry lacks here, such as a GPU, others may not need
             left_out[entry.key] = str(error)
             typer.echo(f"    left out: {error}", err=True)
@@ -208,10 +208,10 @@ def _check(paper: str | None, write: bool, *, as_json: bool, out: Path | None) -
     """Every smoke record; exit status 1 where one differs."""
     import pandas as pd
 
-    from scalinglab import papers
+    from scalinglab import studies
 
     found: list[Checked] = []
-    for one in papers.check(paper, write):
+    for one in studies.check(paper, write):
         found.append(one)
         if not as_json:
             state = "written" if write else "differs" if one.differences else "matches"

@@ -1,0 +1,1 @@
+"""The demonstration of ``scalinglab demo``: predict, train, compare and fit on handwritten digits."""

@@ -1,0 +1,15 @@
+"""The source papers of scalinglab: every figure, table and theorem, one folder a paper.
+
+``smoke/`` holds the records at scale smoke, with which `scalinglab reproduce check` compares.
+"""
+
+from scalinglab_papers import bahri2021, bordelon2024, damico2025, demo, hoffmann2022, park2019
+
+ENTRIES = (
+    *demo.ENTRIES,
+    *damico2025.ENTRIES,
+    *bahri2021.ENTRIES,
+    *bordelon2024.ENTRIES,
+    *park2019.ENTRIES,
+    *hoffmann2022.ENTRIES,
+)

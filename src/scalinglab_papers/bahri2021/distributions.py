@@ -1,0 +1,375 @@
+"""What the exponent depends on: the task, the inputs, the shape of the network, the dimension of the data.
+
+Fig. 5: superclasses (left), which leave the exponent, and noise on the inputs (right), which changes it.
+S5: the width of Wide ResNets matters, their depth hardly. Fig. 2 right: 4/α_D against the dimension of the
+data, for students of deep teachers (the dimension of their inputs) and for CNNs on images (their intrinsic
+dimension, on the inputs and on the last hidden layer of the trained network, from the 2nd, 3rd and 4th
+nearest neighbour as published, and by TwoNN). Table 1: the CNNs. Scales are those of `images`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from scalinglab import measure
+from scalinglab.curves import Curves
+from scalinglab.data import available, load
+from scalinglab.figures import style
+from scalinglab.studies import trained
+from scalinglab.studies.registry import Reproduction
+from scalinglab.studies.verdict import Row
+from scalinglab_papers.bahri2021 import exponents, images, students
+from scalinglab_papers.bahri2021.exponents import Exponent
+
+if TYPE_CHECKING:
+    from scalinglab.train.checkpoints.extra_measurements import Reading
+
+METHODS = {"neighbours": "k = 2, 3, 4", "two_nn": "TwoNN"}
+
+
+# --- Fig. 5 ------------------------------------------------------------------------------------------
+
+# the superclass of each class of CIFAR-100, from its files
+COARSE = (
+    4, 1, 14, 8, 0, 6, 7, 7, 18, 3, 3, 14, 9, 18, 7, 11, 3, 9, 7, 11, 6, 11, 5, 10, 7,
+    6, 13, 15, 3, 15, 0, 11, 1, 10, 12, 14, 16, 9, 11, 5, 5, 19, 8, 8, 15, 13, 14, 17, 18, 10,
+    16, 4, 17, 4, 2, 0, 17, 4, 18, 17, 10, 3, 2, 12, 12, 16, 12, 1, 9, 19, 2, 10, 0, 1, 16,
+    12, 9, 13, 15, 13, 16, 19, 2, 4, 6, 19, 5, 5, 8, 19, 18, 1, 2, 15, 6, 0, 17, 8, 14, 13,
+)  # fmt: skip
+
+
+# the 20 superclasses in five groups of like kind: mammals and people, other animals, plants, things of a
+# household, and what stands or drives outdoors; in two: living or not
+FIVE = (0, 1, 2, 3, 2, 3, 3, 1, 0, 4, 4, 0, 0, 1, 0, 1, 0, 2, 4, 4)
+TWO = tuple(int(group > 2) for group in FIVE)
+
+
+def superclasses(dataset: str, n_classes: int, groups: int) -> Any:
+    """The grouping of a set into so many superclasses: CIFAR-100 by kind, others by neighbours."""
+    if groups == n_classes:
+        return None
+    if dataset == "cifar100":
+        return "coarse" if groups == 20 else [{5: FIVE, 2: TWO}[groups][coarse] for coarse in COARSE]
+    return [k * groups // n_classes for k in range(n_classes)]
+
+
+def grouped(base: images.Setting, dataset: str, n_classes: int, groups: int) -> images.Setting:
+    """What superclasses change in a setting: the labels, and the last layer of the network only."""
+    if groups == n_classes:
+        return {}
+    own = {"superclass": superclasses(dataset, n_classes, groups)}
+    if dataset == "cifar100" and base.get("model_options") == {"variant": "bahri2021"}:
+        own["model_options"] = {"variant": "bahri2021-cifar100"}  # which 100 classes have by default
+    return own
+
+
+def fig5_left(scale: str) -> Reproduction:
+    """The exponent for several numbers of superclasses."""
+    s = images.scale_of(scale)
+    (dataset,) = images.usable([s.superclassed])
+    finest = 100 if dataset == "cifar100" else 10
+    changes = {
+        f"{groups} classes": grouped(s.base, dataset, finest, groups) for groups in s.groupings
+    }  # fmt: skip
+    found, curves = changed_scans(scale, dataset, changes, "superclasses", s.grouped_seeds)
+    figure, rows = _exponents_drawn(found, dataset, f"superclasses of {dataset}", s)
+    note = "the paper: the number of classes has no visible effect on the exponent"
+    for first, *others in _by_network(found):
+        for scan in others:
+            name = f"{dataset}: α_D of {scan.name} less that of {first.name}"
+            rows += images.differences(name, scan, first, note)
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def fig5_right(scale: str) -> Reproduction:
+    """The exponent for several strengths of noise on the inputs."""
+    s = images.scale_of(scale)
+    (dataset,) = images.usable([s.noisy])
+    changes = {f"noise {noise:g}": {"input_noise": noise} for noise in s.noises}
+    found, curves = changed_scans(scale, dataset, changes, "input noise")
+    figure, rows = _exponents_drawn(found, dataset, f"noise on the inputs of {dataset}", s)
+    note = "the paper: the strength of the noise has a strong effect on the scaling"
+    for first, *_, noisiest in _by_network(found):
+        name = f"{dataset}: α_D without noise less that of {noisiest.name}"
+        rows += images.differences(name, first, noisiest, note, relation=">")
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def changed_scans(
+    scale: str, dataset: str, changes: dict[str, images.Setting], experiment: str, residual_seeds: int = 0
+) -> tuple[list[images.Scan], Curves]:
+    """The network of the scale against D with each change, and the Wide ResNet if it has this set."""
+    s = images.scale_of(scale)
+    named = {name: {**s.base, "dataset": dataset, **change} for name, change in changes.items()}
+    wide: dict[str, images.Setting] = {}
+    if dataset in s.residual_datasets:
+        ((name, residual),) = images.residual_settings(scale, [s.residual], [dataset]).items()
+        wide = {
+            f"{words}{name.removeprefix(dataset)}": {**residual, **change, "model_options": {}}
+            for words, change in changes.items()
+        }  # fmt: skip
+    plain, wide = images.asked(named, wide)
+    parts = []
+    if plain:
+        parts.append(images.scans(plain, images.in_data(s.sizes), s.seeds, "n_data", experiment))
+    if wide:
+        parts.append(images.residual_scans(scale, wide, residual_seeds))
+    return images.joined(*parts)
+
+
+def _by_network(found: list[images.Scan]) -> list[list[images.Scan]]:
+    """Scans of the same network, in groups of two and more."""
+    groups: dict[str, list[images.Scan]] = {}
+    for scan in found:
+        groups.setdefault(scan.name.partition(", ")[2], []).append(scan)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _exponents_drawn(
+    found: list[images.Scan], dataset: str, title: str, s: images.Scale
+) -> tuple[Any, list[Row]]:
+    """The figure, and a row for each exponent."""
+    network = images.network_name(s.base)
+    figure, alphas = images.draw(found, title, network, "examples D", shared_range=True)
+    return figure, [
+        images.exponent_row(
+            scan, alpha, f"{dataset}, {scan.name}: α_D", "Wide ResNet" if scan.residual else network
+        )
+        for scan, alpha in zip(found, alphas)
+    ]
+
+
+# --- S5 ----------------------------------------------------------------------------------------------
+
+
+def fig_s5(scale: str) -> Reproduction:
+    """The exponent of Wide ResNets d-k: width k matters, depth d hardly."""
+    s = images.scale_of(scale)
+    (dataset,) = images.usable([s.noisy])
+    named = images.residual_settings(scale, s.aspects)
+    found, curves = images.residual_scans(scale, named, s.aspect_seeds)
+    figure, alphas = images.draw(found, dataset, "", "examples D", shared_range=True)
+    rows = [images.exponent_row(scan, alpha, f"{scan.name}: α_D") for scan, alpha in zip(found, alphas)]
+    by_name = {scan.name: scan for scan in found}
+    shapes = {aspect: by_name[name] for aspect, name in zip(s.aspects, named) if name in by_name}
+    first = next(iter(shapes))
+    widths = sorted(k for d, k in shapes if d == first[0])
+    wide, deep = (first[0], widths[-1]), (max(d for d, k in shapes if k == first[1]), first[1])
+    compared: list[tuple[tuple[int, float], tuple[int, float], str, str | None]] = []
+    if wide != first:
+        compared.append((wide, first, "the exponent grows with width up to a critical width", ">"))
+    if len(widths) > 2:
+        compared.append((wide, (first[0], widths[-2]), "fixed beyond a saturating width", "="))
+    if deep != first:
+        compared.append((deep, first, "depth has a mild effect", None))
+    if first not in (wide, deep):
+        compared.append((wide, deep, "the effect of depth is milder than that of width", ">"))
+    for one, other, claim, relation in compared:
+        names = [shapes[aspect].name.removeprefix(f"{dataset}, ") for aspect in (one, other)]
+        quantity = f"{dataset}: α_D of {names[0]} less that of {names[1]}"
+        rows += images.differences(quantity, shapes[one], shapes[other], f"the paper: {claim}", relation)
+    return Reproduction(curves, figure, tuple(rows))
+
+
+# --- Fig. 2 right ------------------------------------------------------------------------------------
+
+POINTS = {"smoke": 400, "laptop": 2000, "gpu": 10_000, "paper": 10_000}
+
+
+def fig2_right(scale: str) -> Reproduction:
+    """4/α_D against the dimension of the data."""
+    found = {
+        d: alpha for d, (_, _, alpha) in students.by_dimension(students.in_data(scale), "n_data").items()
+    }
+    s = images.scale_of(scale)
+    scans, curves = images.every_data_scan(scale, squared=False)
+    sets = dict.fromkeys(scan.name.split(",")[0] for scan in scans)
+    dimensions = {dataset: data_dimensions(dataset, s, scale) for dataset in sets}
+    places: Places = {}
+    for scan in scans:
+        dataset = scan.name.split(",")[0]
+        if scan.residual:  # beside the dimension of the same inputs
+            places[scan.name] = scan.exponent(), {"inputs": dimensions[dataset]["inputs"]}
+        else:
+            places[dataset] = scan.exponent(), dimensions[dataset]
+    figure, rows = against_dimension(found, places)
+    return Reproduction(curves, figure, rows)
+
+
+IMAGES_SEEN, QUERIES = 10_000, 2_000
+
+
+Places = dict[str, tuple[Exponent, dict[str, dict[str, measure.Dimension]]]]
+
+
+def against_dimension(found: dict[int, Exponent], places: Places) -> tuple[Any, tuple[Row, ...]]:
+    """The figure and the table: students by dimension, data sets by where and how theirs was measured."""
+    figure, axes = style.panels(size=(5.6, 4.6))
+    axis = axes[0, 0]
+    measured = [one.value for _, where in places.values() for by in where.values() for one in by.values()]
+    students.draw_dimensions(axis, found, "α_D", max(measured, default=0.0))
+    axis.set_title("exponent against dimension")
+    rows = [alpha.row(f"students, d = {d}: α_D", "judged in figS2") for d, alpha in found.items()]
+    markers = {"inputs": "s", "last hidden layer": "^"}
+    colors = dict(zip(dict.fromkeys(name.split(",")[0] for name in places), style.PALETTE[1:]))
+    for dataset, (alpha, where) in places.items():
+        residual = "WRN" in dataset
+        inverse = 4 / alpha.value, 4 * alpha.stderr / alpha.value**2
+        for place, dimensions in where.items():
+            for method, dimension in dimensions.items():
+                ratio = inverse[0] / dimension.value
+                share = np.hypot(inverse[1] / inverse[0], dimension.stderr / dimension.value)
+                rows.append(
+                    Row(
+                        f"{dataset}, {place}: 4/α_D over the dimension by {METHODS[method]}", ratio,
+                        abs(ratio * float(share)), alpha.n, expected=1.0, relation="<",
+                        note=f"dimension {dimension}, α_D {alpha}; the paper: 4/d or more, but less clear",
+                    )
+                )  # fmt: skip
+            published = dimensions["neighbours"]
+            style.points(
+                axis, [published.value], [inverse[0]], [inverse[1]], xerr=[published.stderr],
+                color=colors[dataset.split(",")[0]], fmt="D" if residual else markers[place],
+                label=f"{dataset}, {place}",
+            )  # fmt: skip
+    axis.set_ylim(bottom=0)
+    style.legend(axis, fontsize=7)
+    return figure, tuple(rows)
+
+
+def data_dimensions(dataset: str, s: images.Scale, scale: str) -> dict[str, dict[str, measure.Dimension]]:
+    """The intrinsic dimension of the training images, and of test images on the last hidden layer.
+
+    It is kept with the run whose network is looked at, the one on most examples with seed 0.
+    """
+    base = {**images.on(dataset, s.base), "n_data": max(s.sizes), "seed": 0, "checkpoints_per_decade": 1}
+    curves = trained.runs([base], "dimension", extra=dimensions_of(dataset, POINTS[scale]))
+    last = curves.frame.sort_values("step").iloc[-1]
+    return {
+        place: {
+            method: measure.Dimension(
+                float(last[f"dimension_{short}_{method}"]), float(last[f"dimension_{short}_{method}_error"]),
+                method=method, n=POINTS[scale],
+            )
+            for method in METHODS
+        }
+        for short, place in PLACES.items()
+    }  # fmt: skip
+
+
+PLACES = {"inputs": "inputs", "hidden": "last hidden layer"}
+
+
+def dimensions_of(dataset: str, points: int) -> Reading:
+    """What reads the dimensions of inputs and of the last hidden layer off a network."""
+    own: dict[str, float] = {}
+
+    def columns(place: str, x: np.ndarray) -> dict[str, float]:
+        found = {method: measure.dimension(x, method, max_points=QUERIES) for method in METHODS}
+        return {f"dimension_{place}_{method}": one.value for method, one in found.items()} | {
+            f"dimension_{place}_{method}_error": one.stderr for method, one in found.items()
+        }
+
+    def reading(model: Any) -> dict[str, float]:
+        data = load(dataset)
+        if not own:  # once for all checkpoints
+            own.update(columns("inputs", data.inputs("train", slice(0, points))))
+        return own | columns("hidden", last_hidden(model, data.inputs("test")[:points]))
+
+    return reading
+
+
+def last_hidden(model: Any, x: np.ndarray) -> np.ndarray:
+    """What enters the last layer of a network, (examples, units)."""
+    import torch
+
+    last = [m for m in model.modules() if isinstance(m, torch.nn.Linear)][-1]
+    where, found = next(model.parameters()).device, []
+    hook = last.register_forward_pre_hook(lambda _, inputs: found.append(inputs[0].float().cpu()))
+    with torch.no_grad():
+        for part in torch.split(torch.as_tensor(x), 1000):
+            model(part.to(where))
+    hook.remove()
+    return np.asarray(torch.cat(found))
+
+
+# --- networks that were trained for another paper ----------------------------------------------------
+
+# students of figS2 at scale gpu: the best checkpoint of each run, trained on one H200
+STUDENT_RUNS = Path(__file__).with_name("students_in_data.csv")
+# last and best checkpoint of the runs of damico2025/fig3's CNN (gpu), trained on one H200
+CNN_RUNS = Path(__file__).with_name("cnn_in_data.csv")
+
+
+def cnn_scans() -> list[images.Scan]:
+    """The CNN of damico2025 against D, one scan a data set."""
+    found = []
+    for name, part in pd.read_csv(CNN_RUNS).groupby("dataset"):
+        wide = {
+            m: part.pivot(index="seed", columns="n_data", values=m.replace(" ", "_")) for m in images.METRICS
+        }
+        values = {metric: one.to_numpy(float) for metric, one in wide.items()}
+        found.append(images.Scan(str(name), wide[images.METRICS[0]].columns.to_numpy(float), values))
+    return found
+
+
+def fig1_top_right_cnn(scale: str) -> Reproduction:
+    """Loss against D of the CNN of damico2025, whose parameters outnumber the examples 200 times and more."""
+    found = cnn_scans()
+    figure, axes = style.panels(1, len(found), size=(4.4, 3.8))
+    rows: list[Row] = []
+    for axis, scan in zip(axes[0], found):
+        alpha, alike = images.draw_metrics(axis, scan, f"CNN of damico2025 on {scan.name}")
+        rows += [images.between_0_and_1(scan, alpha, "α_D", "CNN of damico2025, Adam"), *alike]
+    curves = Curves(pd.read_csv(CNN_RUNS).assign(model="cnn"), source="train")
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def fig2_right_cnn(scale: str) -> Reproduction:
+    """The same for students and for the CNN of damico2025, from the tables of their runs, on the inputs."""
+    curves = Curves(pd.read_csv(STUDENT_RUNS).assign(model="mlp"), settings=["dimension"], source="train")
+    found = {}
+    for d, part in curves.frame.groupby("dimension"):
+        wide = part.pivot(index="seed", columns="n_data", values="test_loss")
+        found[int(str(d))] = exponents.of_losses(wide.columns.to_numpy(float), wide.to_numpy(float))
+    places = {}
+    for scan in cnn_scans():
+        if available(scan.name):
+            x = load(scan.name).inputs("train", slice(0, IMAGES_SEEN))
+            own = {method: measure.dimension(x, method, max_points=QUERIES) for method in METHODS}
+            places[scan.name] = scan.exponent(), {"inputs": own}
+    figure, rows = against_dimension(found, places)
+    return Reproduction(curves, figure, rows)
+
+
+# --- Table 1 -----------------------------------------------------------------------------------------
+
+# channels of the convolutions and units of the dense layers
+CNNS = {
+    "CIFAR-10, MNIST, Fashion-MNIST": ("bahri2021", 10, (50, 100, 100, 64, 10)),
+    "CIFAR-100": ("bahri2021", 100, (50, 100, 200, 256, 100)),
+    "SVHN": ("bahri2021-svhn", 10, (64, 64, 128, 10)),
+}
+
+
+def table1(scale: str) -> Reproduction:
+    """The widths of the layers of the CNNs that are trained here, read off the networks."""
+    from scalinglab import nets
+
+    rows, sizes = [], []
+    for name, (variant, n_classes, widths) in CNNS.items():
+        model = nets.build("cnn", (3, 32, 32), n_classes, variant=variant)
+        layers = [p for p in model.parameters() if p.ndim > 1]
+        flops = measure.flops(model, (3, 32, 32), 1)
+        sizes.append({"model": name, "n_params": flops.n_params, "flops_per_step": flops.step})
+        for place, (layer, width) in enumerate(zip(layers, widths, strict=True), start=1):
+            kind = "convolution" if layer.ndim == 4 else "dense"
+            rows.append(
+                Row(f"{name}: layer {place}, {kind}", float(len(layer)), 0.0, paper=float(width),
+                    resolution=0.5)
+            )  # fmt: skip
+    return Reproduction(Curves(pd.DataFrame(sizes), source="theory"), None, tuple(rows))

@@ -1,0 +1,188 @@
+"""Fig. 2 right, for kernels: 4/α_D against the dimension of the data manifold.
+
+Kernels with t derivatives on the sphere S^d, with teachers drawn from them: bahri2021 section 2.3.2 predicts
+α_D = t/d. A kernel with t = 4 lies on the line 4/α_D = d of piecewise linear models. Losses are averaged over
+the teacher exactly. t/d is for large D; eq. S12 gives the exponent at the very D that are measured.
+
+Theorems 1 and 2: models that are right at D (or P) points of the manifold. Nearest-neighbour models have 1/d
+for a Lipschitz loss, which both theorems bound, and 2/d for the squared error. They are not Lipschitz, as the
+theorems ask, but the bound follows all the same: with x̂ the nearest point, f(x) = F(x̂), and
+|f(x) − F(x)| = |F(x̂) − F(x)| ≤ K_F |x − x̂|.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.spatial.distance import cdist
+from scipy.special import gamma, kv
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.figures import style
+from scalinglab.results.estimate import Estimate
+from scalinglab.simulate.random_features import nested_loss
+from scalinglab.studies.registry import Reproduction
+from scalinglab.studies.verdict import Row
+from scalinglab.support.progress import track
+from scalinglab.theory import infinite_width, manifolds
+from scalinglab_papers.bahri2021 import linear
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One scale: dimensions, points on the manifold, training sets, draws of each."""
+
+    dimensions: tuple[int, ...]
+    n_points: int
+    sizes: tuple[int, ...]
+    draws: int
+
+
+SCALES = {
+    "smoke": Scale((1, 2, 3, 4), 900, (64, 128, 256), 4),
+    "laptop": Scale((1, 2, 3, 4, 5, 6, 7, 8), 2500, (256, 512, 1024), 5),
+}
+
+
+def matern(x: np.ndarray, smoothness: float) -> np.ndarray:
+    """The Matérn kernel of length 1 with t derivatives (ν = t/2), (n, n)."""
+    nu = smoothness / 2
+    r = np.maximum(np.sqrt(2 * nu) * cdist(x, x), 1e-10)
+    return 2 ** (1 - nu) / gamma(nu) * r**nu * kv(nu, r)
+
+
+def relu_nngp(x: np.ndarray) -> np.ndarray:
+    """One hidden ReLU layer, only the last layer trained."""
+    return infinite_width.nngp(x)
+
+
+def relu_ntk(x: np.ndarray) -> np.ndarray:
+    """One hidden ReLU layer, both layers trained."""
+    return infinite_width.ntk(x)
+
+
+# name: kernel, derivatives t
+KERNELS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], float]] = {
+    "Matérn, t = 4": (lambda x: matern(x, 4.0), 4.0),
+    "ReLU network, last layer (NNGP), t = 3": (relu_nngp, 3.0),
+    "Matérn, t = 2": (lambda x: matern(x, 2.0), 2.0),
+    "ReLU network, all layers (NTK), t = 1": (relu_ntk, 1.0),
+}
+AT_EQUAL_SIZE = 4  # the dimension in which exponents are compared with S12 too
+
+
+def on_sphere(points: np.ndarray) -> np.ndarray:
+    """A smooth function on the sphere for the nearest-neighbour model."""
+    return np.sin(2 * points[:, 0]) + points[:, 0] * points[:, -1]
+
+
+def on_torus(points: np.ndarray) -> np.ndarray:
+    """A smooth function on the torus, of angles in units of the circle."""
+    return np.sin(2 * np.pi * points[:, 0]) + np.cos(2 * np.pi * points[:, -1])
+
+
+TARGETS = {"sphere": on_sphere, "torus": on_torus}
+
+
+def fig2_right(scale: str) -> Reproduction:
+    """The exponent of kernel models against the dimension of the manifold."""
+    if scale not in SCALES:
+        raise BadInput(f"scale {scale!r}: the kernels of this figure run at {', '.join(SCALES)}")
+    s = SCALES[scale]
+    sizes = np.array(s.sizes)
+    figure, axes = style.panels(size=(5.6, 4.4))
+    axis, rows, frames = axes[0, 0], [], []
+    axis.set(xlabel="dimension d of the manifold", ylabel="4/α_D", title="kernel models on spheres")
+    found: dict[str, list[Estimate]] = {name: [] for name in KERNELS}
+    for d in track(s.dimensions, "dimensions"):
+        x = manifolds.sample("sphere", d, s.n_points, seed=d)
+        for name, (make, t) in KERNELS.items():
+            kernel = make(x)
+            losses = nested_loss(kernel, sizes, draws=s.draws)
+            found[name].append(linear.exponent(sizes, losses))
+            rows.append(_row(name, d, found[name][-1], s.draws, t))
+            if d == AT_EQUAL_SIZE:
+                values = np.linalg.eigvalsh(kernel / len(x))
+                rows.append(
+                    linear.exponent_row(
+                        f"α_D, d = {d}: {name}, against S12 at these D", found[name][-1], s.draws,
+                        "expected: eq. S12 with the spectrum of the same points, by the same fit",
+                        expected=linear.expected_exponent(sizes, values),
+                    )
+                )  # fmt: skip
+            frames.append(_frame(name, d, sizes, losses))
+    axis_d = np.array(s.dimensions, float)
+    for (name, values_of), color in zip(found.items(), style.PALETTE):
+        t = KERNELS[name][1]
+        inverse = np.array([4 / v.value for v in values_of])
+        error = np.array([4 * v.stderr / v.value**2 for v in values_of])
+        style.points(axis, axis_d, inverse, error, color=color, label=name)
+        axis.plot(axis_d, 4 * axis_d / t, color=color, lw=1.0, ls="-" if t == 4 else "--")
+    axis.set_ylim(0, 1.1 * 4 * axis_d.max())
+    style.legend(axis, title="lines: 4/α_D = 4d/t")
+    curves = Curves(pd.concat(frames, ignore_index=True), settings=["dimension"], source="simulate")
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def _frame(name: str, dimension: int, sizes: np.ndarray, losses: np.ndarray) -> pd.DataFrame:
+    draw, size = np.meshgrid(np.arange(len(losses)), sizes, indexing="ij")
+    columns = {"model": name, "dimension": dimension, "seed": draw.ravel(), "n_data": size.ravel()}
+    return pd.DataFrame({**columns, "test_loss": losses.ravel()})
+
+
+def _row(name: str, dimension: int, found: Estimate, draws: int, smoothness: float) -> Row:
+    return linear.exponent_row(
+        f"α_D, d = {dimension}: {name}", found, draws, "the paper: t/d, for large D",
+        paper=smoothness / dimension,
+    )  # fmt: skip
+
+
+# --- Theorems 1 and 2 ------------------------------------------------------------------------------------
+
+BOUNDED = {"smoke": ((64, 256, 1024), 20), "laptop": ((1000, 4000, 16000), 40)}  # sizes, draws
+# a period of the torus is not large against the distance of neighbours in more dimensions
+DIMENSIONS: dict[str, dict[str, tuple[int, ...]]] = {
+    "sphere": {"smoke": (1, 2, 3), "laptop": (1, 2, 4, 8)},
+    "torus": {"smoke": (1, 2, 3), "laptop": (1, 2, 3)},
+}
+
+
+def theorem1(scale: str) -> Reproduction:
+    """A model that is right at D training points of a sphere."""
+    return _theorem(scale, "sphere", "D", "n_data")
+
+
+def theorem2(scale: str) -> Reproduction:
+    """A model with P parameters that is right at P points of a torus."""
+    return _theorem(scale, "torus", "P", "n_params")
+
+
+def _theorem(scale: str, kind: str, letter: str, column: str) -> Reproduction:
+    sizes, draws = BOUNDED[scale]
+    dimensions = DIMENSIONS[kind][scale]
+    at = np.array(sizes)
+    figure, axes = style.panels(1, 2, size=(4.2, 3.4))
+    rows, frames = [], []
+    for axis, (power, loss) in zip(axes[0], ((1.0, "|f − F|"), (2.0, "(f − F)²"))):
+        style.loglog(axis, f"points {letter} at which the model is right", loss, f"nearest neighbour, {kind}")
+        for d, color in zip(dimensions, style.colors(dimensions)):
+            losses = manifolds.interpolation_losses(kind, d, at, TARGETS[kind], power=power, draws=draws)
+            found = linear.exponent(at, losses)
+            error = losses.std(0, ddof=1) / np.sqrt(draws)
+            style.points(axis, at, losses.mean(0), error, color=color, label=f"d = {d}: {found}")
+            axis.plot(at, style.through_middle(at, losses.mean(0), -power / d), color=color, lw=1, ls="--")
+            frames.append(_frame(loss, d, at, losses).rename(columns={"n_data": column}))
+            note = "1/d, the bound of the theorem" if power == 1 else "2/d, for a loss that is smooth at 0"
+            rows.append(
+                linear.exponent_row(
+                    f"exponent of {loss} in {letter}, d = {d}", found, draws, f"the paper: {note}",
+                    paper=power / d,
+                )
+            )  # fmt: skip
+        style.legend(axis)
+    curves = Curves(pd.concat(frames, ignore_index=True), settings=["dimension"], source="simulate")
+    return Reproduction(curves, figure, tuple(rows))

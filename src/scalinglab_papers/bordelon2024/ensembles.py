@@ -1,0 +1,136 @@
+"""Figure 5: ensembling against width at fixed compute, and the transfer functions behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from scalinglab.curves import Curves
+from scalinglab.figures import style
+from scalinglab.spectrum import Spectrum
+from scalinglab.studies import verdict
+from scalinglab.studies.registry import Reproduction
+from scalinglab.studies.verdict import Row
+from scalinglab.theory import dmft
+from scalinglab_papers.bordelon2024 import common
+
+
+def fig5a(scale: str) -> Reproduction:
+    """E models of N features against one of N E, at equal C = N E t."""
+    spectrum = common.power_law(scale)
+    base, members = {"smoke": (16, (1, 4)), "laptop": (32, (1, 2, 4, 8))}[scale]
+    times, simulated = np.geomspace(0.3, 1e4, 50), np.geomspace(0.3, 1e4, 9)
+    draws = {"smoke": 12, "laptop": 40}[scale]
+    ensembles = [{"n_params": base, "ensemble": e} for e in members]
+    widths = [{"n_params": base * e, "ensemble": 1} for e in members[1:]]
+    curves = common.both(spectrum, [*ensembles, *widths], times, simulated, draws, 50)
+    total = curves.frame["n_params"] * curves.frame["ensemble"] * curves.frame["time"]
+    curves = Curves(curves.frame.assign(compute=total), settings=curves.settings)
+    figure, axes = style.panels()
+    axis = style.loglog(axes[0, 0], "compute C = N E t", "test loss", "width beats ensembling")
+    for color, setting in zip(style.colors([*members]), ensembles):
+        _draw(axis, curves, setting, color, "-", f"N {base}, E {setting['ensemble']}")
+    for color, setting in zip(style.colors([*members])[1:], widths):
+        _draw(axis, curves, setting, color, "--", f"N {setting['n_params']}, E 1")
+    axis.legend(ncols=2, fontsize=7)
+    many, wide = ensembles[-1], widths[-1]  # of the same N E
+    worse = common.ratio(
+        common.at_time(curves, "test_loss", 1e3, **many), common.at_time(curves, "test_loss", 1e3, **wide)
+    )
+    left = _variance_left(spectrum, curves, base, members[-1])
+    table = (
+        Row(
+            f"loss of E = {many['ensemble']} models of N = {base} over that of one of N = {wide['n_params']}",
+            worse.value, worse.stderr, worse.n, expected=1.0, relation=">", note="simulation at t ≈ 1000",
+        ),
+        Row(
+            f"variance over initialisations that is left by E = {members[-1]} models of N = {base}",
+            left.value, left.stderr, left.n, paper=1 / members[-1],
+            note="1/E; simulated loss less the bias of the theory, over that of one model, at t ≈ 10",
+        ),
+        *common.agreement(curves, [many, wide]),
+    )  # fmt: skip
+    return Reproduction(curves, figure, table)
+
+
+def _variance_left(spectrum: Spectrum, curves: Curves, base: int, members: int) -> verdict.Number:
+    """(L_E − bias) / (L_1 − bias) in simulation, with the bias of the theory."""
+    several = common.at_time(curves, "test_loss", 10.0, n_params=base, ensemble=members)
+    one = common.at_time(curves, "test_loss", 10.0, n_params=base, ensemble=1)
+    times = np.unique(curves.select(source="simulate").frame["time"])
+    bias = float(dmft.solve(spectrum, times[np.argmin(abs(np.log(times / 10.0)))], base).bias)
+    return common.ratio(
+        verdict.Number(several.value - bias, several.stderr, several.n),
+        verdict.Number(one.value - bias, one.stderr, one.n),
+    )
+
+
+def _draw(
+    axis: Axes, curves: Curves, setting: Mapping[str, float], color: Any, line: str, label: str
+) -> None:
+    lines, mean = common.theory(curves, **setting), common.simulation(curves, **setting)
+    axis.plot(lines["compute"], lines["test_loss"], line, color=color, label=label)
+    style.points(axis, mean["compute"], mean["test_loss"], mean["test_loss_stderr"], color=color)
+
+
+def fig5b(scale: str) -> Reproduction:
+    """Transfer functions H_k(t) at P = 128 and several N: they saturate, those of N, P → ∞ do not."""
+    spectrum, data = common.power_law(scale), 128
+    sizes = (32, 128, 512, math.inf)
+    modes, times = np.array([1, 10, 100]), np.geomspace(0.1, 1e4, 70)
+    figure, axes = style.panels(1, len(modes), size=(3.4, 3.0), sharey=True)
+    parts = []
+    for size, color in zip(sizes, style.colors(sizes)):
+        transfer = dmft.solve(spectrum, times, size, data).transfer(modes)
+        for column, (axis, k) in enumerate(zip(axes[0], modes)):
+            axis.plot(times, transfer[:, column], color=color, label=f"N {common.size_name(size)}, P {data}")
+            parts.append(_transfer_curves(size, data, int(k), times, transfer[:, column]))
+    for axis, k in zip(axes[0], modes):
+        ideal = np.exp(-spectrum.mode(int(k))[0] * times)
+        axis.plot(times, ideal, "--", color=style.INK, label="N, P → ∞")
+        parts.append(_transfer_curves(math.inf, math.inf, int(k), times, ideal))
+        style.loglog(axis, "time t", "transfer function $H_k(t)$" if k == 1 else "", f"mode k = {k}")
+        axis.set_ylim(1e-4, 1.5)
+    axes[0, 0].legend(fontsize=7)
+    table = []
+    for place, n in enumerate(n for n in sizes if n != data):  # at N = P draws scatter without bound
+        kappa = dmft.final(spectrum, n, data).kappa
+        drawn = final_transfer(spectrum, n, data, common.DRAWS[scale], common.fresh(51, place))
+        found = verdict.mean(drawn)
+        table.append(
+            Row(
+                f"H_1(t → ∞) at N = {common.size_name(n)}, P = {data}: it saturates", found.value,
+                found.stderr, found.n, expected=float(kappa / (kappa + spectrum.mode(1)[0])),
+                note="simulation; expected: κ/(κ + λ₁) with D(κ) = min(N, P), the theory",
+            )
+        )  # fmt: skip
+    return Reproduction(Curves.concat(parts), figure, tuple(table))
+
+
+def final_transfer(spectrum: Spectrum, n_params: float, n_data: int, draws: int, seed: int) -> np.ndarray:
+    """H_1 at t → ∞ of each draw: what the least-norm solution leaves of the first mode.
+
+    With data X (P, modes) and features A (N, modes), w = (X Aᵀ)⁺ X w* is learnt, so that
+    H = 1 − Aᵀ (X Aᵀ)⁺ X; with infinitely many features 1 − X⁺ X.
+    """
+    roots = np.sqrt(spectrum.eigenvalues)
+    found = []
+    for draw in range(draws):
+        random = np.random.default_rng([seed, draw])
+        x = random.standard_normal((n_data, len(roots))) * roots
+        if math.isinf(n_params):
+            learnt = x[:, 0] @ np.linalg.solve(x @ x.T, x[:, 0])
+        else:
+            a = random.standard_normal((int(n_params), len(roots)))
+            learnt = a[:, 0] @ np.linalg.lstsq(x @ a.T, x[:, 0], rcond=None)[0]
+        found.append(1 - float(learnt))
+    return np.array(found)
+
+
+def _transfer_curves(n_params: float, n_data: float, k: int, times: np.ndarray, values: np.ndarray) -> Curves:
+    setting = {"model": "random features", "n_params": n_params, "n_data": n_data, "mode": k}
+    return Curves({**setting, "time": times, "transfer": values}, settings=["mode"], source="theory")

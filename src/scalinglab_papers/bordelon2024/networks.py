@@ -1,0 +1,352 @@
+"""Figures 6 and 9: tangent kernels of real networks before, and along, training.
+
+The paper's networks are wide residual networks on CIFAR-5M, animate against inanimate. Stand-ins: at scale
+smoke a small convolutional network on the bundled digits, even against odd; at scales laptop and gpu on
+CIFAR-10, animate against inanimate, 50,000 images that come again under random crops and flips where CIFAR-5M
+has five million (at scale laptop averaged to 16 × 16 pixels). Their exponents are those of another task: the
+paper's numbers are noted beside ours, and claims about direction are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import Curves
+from scalinglab.data import Dataset, load
+from scalinglab.errors import BadInput
+from scalinglab.figures import style
+from scalinglab.results.estimate import slope
+from scalinglab.spectrum import MeasuredSpectrum, Spectrum
+from scalinglab.studies import trained, verdict
+from scalinglab.studies.registry import Reproduction
+from scalinglab.studies.shared import shared
+from scalinglab.studies.verdict import Row
+
+APART = 1000  # seed of the networks on which learning rates are compared
+# 1 for each class of CIFAR-10 that is animate: bird, cat, deer, dog, frog, horse
+ANIMATE = (0, 0, 1, 1, 1, 1, 1, 1, 0, 0)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One scale.
+
+    Attributes:
+        dataset: images, in two classes.
+        widths: factors on the network's channels.
+        inputs: test images on which kernels are measured before training.
+        seeds: independent networks before training.
+        trained: independent networks that are trained.
+        steps: of training.
+        along: test images on which kernels are measured along training.
+        pool: side of the squares that are averaged to a pixel.
+        training: what else a training takes.
+        rates: learning rates, of which `rate` chooses one.
+    """
+
+    dataset: str
+    widths: tuple[float, ...]
+    inputs: int
+    seeds: int
+    steps: int
+    along: int
+    pool: int = 1
+    training: Mapping[str, Any] = field(default_factory=dict)
+    rates: tuple[float, ...] = (0.05, 0.015, 0.005)
+    trained: int = 3
+
+
+ONLINE = {"online": True, "augment": "crop_flip"}
+SCALES = {
+    "smoke": Scale("digits", (0.5, 1.0, 2.0), 160, 3, 60, 160, rates=(0.05,)),
+    "laptop": Scale("cifar10", (0.5, 1.0, 2.0), 1000, 3, 600, 500, 2, ONLINE),
+    "gpu": Scale("cifar10", (2.0, 4.0, 8.0), 2000, 3, 1000, 1000, 1, ONLINE | {"batch_size": 128}, trained=5),
+}
+
+
+def settings(scale: str) -> Scale:
+    """The setting of a scale."""
+    if scale not in SCALES:
+        raise BadInput(f"scale {scale!r}: these figures run at {', '.join(SCALES)}")
+    return SCALES[scale]
+
+
+def grouping(dataset: Dataset) -> np.ndarray:
+    """The class 0 or 1 of each class of the images."""
+    return np.arange(10) % 2 if dataset.name == "digits" else np.array(ANIMATE)
+
+
+@shared
+def examples(scale: str) -> tuple[np.ndarray, np.ndarray]:
+    """Held-out images as a network sees them, and their targets ±1 less the mean."""
+    s = settings(scale)
+    data = load(s.dataset)
+    data = data.pool(s.pool).normalize() if s.pool > 1 else data
+    y = 2.0 * grouping(data)[data.test_y[: s.inputs]] - 1
+    return data.inputs("test")[: s.inputs], y - y.mean()
+
+
+def network_setting(scale: str, width: float, seed: int, learning_rate: float) -> dict[str, Any]:
+    """A run: squared loss on two classes, momentum, no normalisation layers."""
+    s = settings(scale)
+    data = load(s.dataset)
+    return {
+        "model": "myrtle", "dataset": s.dataset, "superclass": grouping(data).tolist(), "width": width,
+        "loss": "mse", "optimizer": "sgd", "momentum": 0.9, "learning_rate": learning_rate,
+        "batch_size": 64, "steps": s.steps, "checkpoints_per_decade": 3, "measure": [], "seed": seed,
+        "test_size": s.inputs, "evaluate_at_most": 500, "pool": s.pool, **s.training,
+        **({"graphs": True, "precision": "tf32"} if trained.on_gpu() else {}),
+    }  # fmt: skip
+
+
+@shared
+def initial_spectra(scale: str) -> dict[tuple[float, int], MeasuredSpectrum]:
+    """Spectra of kernels before training, by width and seed."""
+    import torch
+
+    from scalinglab import measure, nets
+
+    s = settings(scale)
+    x, y = examples(scale)
+    found = {}
+    for width in s.widths:
+        for seed in range(s.seeds):
+            model = nets.build("myrtle", x.shape[1:], 2, width=width, seed=seed)
+            model = model.to("cuda" if trained.on_gpu() else "cpu")
+            found[width, seed] = Spectrum.from_kernel(measure.ntk(model, torch.as_tensor(x)), y, measure.eigh)
+    return found
+
+
+def _table(spectra: dict[tuple[float, int], MeasuredSpectrum], dataset: str) -> Curves:
+    frames = []
+    for (width, seed), spectrum in spectra.items():
+        k = np.unique(np.geomspace(1, spectrum.n_modes, 40).astype(int))
+        frames.append(
+            pd.DataFrame(
+                {"dataset": dataset, "model": "myrtle", "width": width, "seed": seed, "mode": k,
+                 "eigenvalue": spectrum.eigenvalues[k - 1],
+                 "unexplained": 1 - np.cumsum(spectrum.target_power)[k - 1] / spectrum.mean_square}
+            )
+        )  # fmt: skip
+    return Curves(pd.concat(frames, ignore_index=True), settings=["width"], source="train")
+
+
+def _spectra_figure(scale: str, of: str) -> Reproduction:
+    s, spectra = settings(scale), initial_spectra(scale)
+    curves = _table(spectra, s.dataset)
+    figure, axes = style.panels(size=(5.2, 4.0))
+    label = "eigenvalue λ_k" if of == "eigenvalues" else "unexplained task 1 − C(k)"
+    axis = style.loglog(axes[0, 0], "mode k", label, f"kernel before training, {s.dataset}")
+    rows = []
+    column = "eigenvalue" if of == "eigenvalues" else "unexplained"
+    shift, paper = (0.0, 2.0) if of == "eigenvalues" else (1.0, 0.15)
+    name = "b of λ_k ~ k^-b" if of == "eigenvalues" else "exponent of 1 − C(k)"
+    values = {}
+    for width, color in zip(s.widths, style.colors(s.widths)):
+        found = [spectra[width, seed].tail_exponent(of).value - shift for seed in range(s.seeds)]
+        values[width] = np.array(found)
+        mean = verdict.mean(found)
+        part = curves.frame[(curves.frame["width"] == width) & (curves.frame[column] > 1e-9)]
+        shown = part.groupby("mode")[column].mean()
+        axis.plot(shown.index, shown, color=color, label=f"width {width:g}: {mean.value:.2f}")
+        note = f"stand-in: {s.dataset}; the paper, wide ResNets on CIFAR-5M: {paper:g}"
+        rows.append(Row(f"{name}, width {width:g}", mean.value, mean.stderr, mean.n, note=note))
+    style.legend(axis)
+    first, last = values[s.widths[0]], values[s.widths[-1]]
+    error = float(np.hypot(first.std(ddof=1), last.std(ddof=1)) / np.sqrt(s.seeds))
+    rows.append(
+        Row(
+            f"{name}: widest less narrowest network", float(last.mean() - first.mean()),
+            error, s.seeds, expected=0.0, resolution=0.1 * max(float(last.mean()), 0.1),
+            note="the paper: one power law for all widths",
+        )
+    )  # fmt: skip
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def fig6a(scale: str) -> Reproduction:
+    """Eigenvalues of the kernel before training, for several widths."""
+    return _spectra_figure(scale, "eigenvalues")
+
+
+def fig6b(scale: str) -> Reproduction:
+    """The part of the task beyond mode k, for several widths."""
+    return _spectra_figure(scale, "target_power")
+
+
+# --- learning rates ----------------------------------------------------------------------------------------
+
+
+def lowest_loss(curves: Curves, steps: int) -> float:
+    """The learning rate with the lowest mean log training loss over the second half of `steps`.
+
+    A rate at which a run diverges is out.
+    """
+    frame = curves.frame
+    loss = frame["train_loss"].where(frame["train_loss"] > 0).astype(float)
+    late = frame.assign(log_loss=np.log(loss))[frame["step"] >= steps / 2]
+    runs = frame.groupby("learning_rate")["run"].nunique()
+    means = {
+        eta: part["log_loss"].mean(skipna=False)  # nan where one is
+        for eta, part in late.groupby("learning_rate")
+        if (part["step"] == steps).sum() == runs[eta]  # all came to the end
+    }
+    finite = {eta: mean for eta, mean in means.items() if np.isfinite(mean)}
+    if not finite:
+        raise BadInput(f"training diverges at all rates, {', '.join(f'{eta:g}' for eta in runs.index)}")
+    return float(min(finite, key=finite.__getitem__))  # type: ignore[arg-type]
+
+
+def rate_rows(kind: str, among: tuple[float, ...], chosen: float) -> list[Row]:
+    """A row on the learning rate, where it was chosen among several."""
+    if len(among) == 1:
+        return []
+    note = f"the one with the lowest training loss on networks apart, of {', '.join(f'{x:g}' for x in among)}"
+    return [Row(f"learning rate ({kind})", chosen, 0.0, note=note)]  # chosen, so known exactly
+
+
+# --- Figure 9: along training ------------------------------------------------------------------------------
+
+
+@shared
+def rate(scale: str) -> float:
+    """The learning rate of figure 9; of several, that with the lowest training loss on two networks apart."""
+    s = settings(scale)
+    if len(s.rates) == 1:
+        return s.rates[0]
+    chosen = [network_setting(scale, s.widths[1], APART + k, eta) for eta in s.rates for k in range(2)]
+    return lowest_loss(trained.runs(chosen, "rates"), s.steps)
+
+
+@shared
+def after_kernels(scale: str) -> Curves:
+    """Runs of one width with the kernel read at every checkpoint on held-out images."""
+    from scalinglab import measure
+
+    s = settings(scale)
+    x, y = examples(scale)
+    parts = []
+    for seed in range(s.trained):
+        reading = measure.KernelReading(x[: s.along], y[: s.along])  # type: ignore[arg-type]
+        parts.append(
+            trained.runs([network_setting(scale, s.widths[1], seed, rate(scale))], "fig9", extra=reading)
+        )
+    return whole(Curves.concat(parts), s.steps)
+
+
+def whole(curves: Curves, steps: int) -> Curves:
+    """The runs that came to the end; those that diverged have no kernel there."""
+    ended = curves.frame.loc[curves.frame["step"] == steps]
+    runs = ended.loc[np.isfinite(ended["test_loss"].astype(float)), "run"]
+    if len(runs) < 2:
+        raise BadInput(f"{len(runs)} of {curves.frame['run'].nunique()} runs did not diverge: lower the rate")
+    return Curves(curves.frame[curves.frame["run"].isin(runs)])
+
+
+def _ends(curves: Curves, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """First and last value of a column, one a seed."""
+    frame = curves.frame.sort_values("step")
+    grouped = frame.groupby("seed")[column]
+    return grouped.first().to_numpy(float), grouped.last().to_numpy(float)
+
+
+def _along(scale: str, label: str, columns: Mapping[str, str], *rows: Row) -> Reproduction:
+    """Columns, each with its name in the legend, along training: mean over seeds and its error."""
+    s, curves = settings(scale), after_kernels(scale)
+    figure, axes = style.panels(size=(5.2, 4.0))
+    axis = style.loglog(axes[0, 0], "step", label, f"kernel along training, {s.dataset}")
+    for (column, name), color in zip(columns.items(), style.PALETTE):
+        table = curves.frame.pivot_table(index="seed", columns="step", values=column)
+        steps, values = table.columns.to_numpy(float), table.to_numpy()
+        error = values.std(0, ddof=1) / np.sqrt(len(values))
+        style.points(axis, steps, values.mean(0), error, fmt="o-", color=color, label=name)
+    if len(columns) > 1:
+        style.legend(axis)
+    return Reproduction(curves, figure, (*_rate_rows(s, curves, scale), *rows))
+
+
+def _change(scale: str, column: str, relation: str, claim: str, note: str) -> Row:
+    """A row on a column at the end less that at the start."""
+    s, (first, last) = settings(scale), _ends(after_kernels(scale), column)
+    change = verdict.mean(last - first)
+    return Row(
+        f"{claim}: end less start", change.value, change.stderr, change.n, expected=0.0, relation=relation,
+        note=f"stand-in: {s.dataset}; {first.mean():.3g} to {last.mean():.3g}; {note}",
+    )  # fmt: skip
+
+
+def _rate_rows(s: Scale, curves: Curves, scale: str) -> list[Row]:
+    """The learning rate, and the runs that diverged at it."""
+    rows = rate_rows("mse", s.rates, rate(scale))
+    if lost := s.trained - curves.frame["seed"].nunique():
+        rows.append(Row("runs that diverged and are left out", lost, n=s.trained))
+    return rows
+
+
+def fig9a(scale: str) -> Reproduction:
+    """The exponent of the kernel's eigenvalues along training."""
+    column, note = "kernel_spectral_exponent", "the paper: 2.0 to 1.4 on CIFAR-5M"
+    row = _change(scale, column, "<", "spectrum flattens, b", note)
+    return _along(scale, "b of λ_k ~ k^-b", {column: "b"}, row)
+
+
+def fig9b(scale: str) -> Reproduction:
+    """What the first mode and the first ten modes leave unexplained of the task, along training."""
+    note = "the paper: falls throughout training"
+    return _along(
+        scale, "unexplained task 1 − C(k)", {"unexplained_1": "k = 1", "unexplained_10": "k = 10"},
+        _change(scale, "unexplained_1", "<", "the top mode explains more, 1 − C(1)", note),
+        _change(scale, "unexplained_10", "<", "the ten top modes explain more, 1 − C(10)", note),
+    )  # fmt: skip
+
+
+def fig9c(scale: str) -> Reproduction:
+    """The test loss along training beside the exponent (a − 1)/b of the kernel after training."""
+    s, curves = settings(scale), after_kernels(scale)
+    frame = curves.frame.sort_values("step")
+    observed, predicted = [], []
+    for _, part in frame.groupby("seed"):
+        late = part[part["step"] >= s.steps / 10]
+        observed.append(-slope(np.log(late["step"]), np.log(late["test_loss"])).value)
+        last = part.iloc[-1]
+        predicted.append((last["kernel_task_exponent"] - 1) / last["kernel_spectral_exponent"])
+    figure, axes = style.panels(size=(5.2, 4.0))
+    axis = style.loglog(axes[0, 0], "step", "test loss", f"{s.dataset}, mean squared error")
+    table = frame.pivot_table(index="seed", columns="step", values="test_loss")
+    steps, values = table.columns.to_numpy(float), table.to_numpy()
+    style.points(axis, steps, values.mean(0), values.std(0, ddof=1) / np.sqrt(len(values)), fmt="o-")
+    late_steps = steps[steps >= s.steps / 10]
+    start = float(values.mean(0)[steps >= s.steps / 10][0])
+    for slopes, line, name in ((observed, "--", "observed"), (predicted, ":", "kernel after training")):
+        exponent = float(np.mean(slopes))
+        axis.plot(
+            late_steps, 1.1 * start * (late_steps / late_steps[0]) ** -exponent, line, color=style.INK,
+            label=f"{name}: t^-{exponent:.2f}",
+        )  # fmt: skip
+    style.legend(axis)
+    rows = _rate_rows(s, curves, scale)
+    for name, slopes in (("observed exponent of the test loss in time", observed),
+                         ("(a − 1)/b of the kernel after training", predicted)):  # fmt: skip
+        mean = verdict.mean(slopes)
+        rows.append(Row(name, mean.value, mean.stderr, mean.n, note=f"stand-in: {s.dataset}; last decade"))
+    change = verdict.mean(np.subtract(observed, predicted))
+    rows.append(
+        Row(
+            "observed exponent less that of the kernel after training", change.value, change.stderr, change.n,
+            expected=0.0, relation=">",
+            note=f"stand-in: {s.dataset}; the paper: the loss falls much faster than the after-kernel says",
+        )
+    )  # fmt: skip
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def fig9d(scale: str) -> Reproduction:
+    """Alignment of kernel and target along training."""
+    column, note = "kernel_alignment", "the paper: improves throughout training"
+    row = _change(scale, column, ">", "alignment improves, A", note)
+    return _along(scale, "alignment A, eq. 134", {column: "A"}, row)

@@ -1,0 +1,432 @@
+"""Figures 1a, 1b and 6c: networks of several widths trained online, rich and lazy, and their ensembles.
+
+The paper trains residual CNNs on CIFAR-5M, five million images. Stand-ins: at scales laptop and gpu plain
+CNNs on CIFAR-10, animate against inanimate, 50,000 images that come again under random crops and flips; at
+scale smoke perceptrons on a teacher's data, which never repeat. Their exponents are those of another task:
+the paper's numbers are noted beside ours, and claims about direction are judged.
+
+Rich networks have the maximal-update parameterization, in which features are learnt alike at all widths. Lazy
+ones are linearised at their initial weights, in NTK parameterization. Compute is C = N t, parameters times
+steps, as in the paper. Where a scale names several learning rates, `rate` chooses one by the training loss of
+networks that are in no figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput
+from scalinglab.figures import style
+from scalinglab.results.estimate import slope
+from scalinglab.spectrum import MeasuredSpectrum, Spectrum
+from scalinglab.studies import trained, verdict
+from scalinglab.studies.registry import Reproduction
+from scalinglab.studies.shared import shared
+from scalinglab.studies.verdict import Number, Row
+from scalinglab_papers.bordelon2024.networks import ANIMATE, APART, lowest_loss, rate_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from scalinglab.laws.surface import Surface
+
+BUDGETS = 25  # values of compute at which widths are compared
+CLOSE = 0.05  # deviation, in the log of the loss, of a fit that describes the curves well
+OPTIMIZER = {"optimizer": "sgd", "online": True, "measure": [], "checkpoints_per_decade": 5}
+KINDS: dict[str, dict[str, Any]] = {
+    "classify": {"loss": "cross_entropy", "parameterization": "mup"},
+    "rich": {"loss": "mse", "parameterization": "mup"},
+    "lazy": {"loss": "mse", "parameterization": "ntk", "linearized": True},
+}
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One scale.
+
+    Attributes:
+        stand_in: what is trained here, in words.
+        setting: network, data and time.
+        widths: factors on the network's width.
+        seeds: independent networks of each width; the members of an ensemble.
+        inputs: on which kernels are measured.
+        rates: learning rates of each kind of training, of which `rate` chooses one.
+        gpu: precision and captured steps, where a GPU trains.
+    """
+
+    stand_in: str
+    setting: Mapping[str, Any]
+    widths: tuple[float, ...]
+    seeds: int
+    inputs: int
+    rates: Mapping[str, tuple[float, ...]]
+    gpu: Mapping[str, Any] = field(default_factory=dict)
+
+
+IMAGES = {
+    "model": "myrtle", "dataset": "cifar10", "superclass": ANIMATE, "augment": "crop_flip",
+    "test_size": 2000, "evaluate_at_most": 500,
+}  # fmt: skip
+CNNS = "stand-in: CNNs of 5 layers on CIFAR-10 under random crops and flips, animate against inanimate"
+RATES = {"classify": (0.3, 0.1, 0.03), "rich": (0.15, 0.05, 0.015), "lazy": (0.6, 0.2)}
+SCANS = {
+    "smoke": Scan(
+        "stand-in: perceptrons of one hidden layer on fresh data of a teacher in 4 dimensions, 2 classes",
+        {"model": "mlp", "depth": 1, "model_options": {"hidden": 8}, "dataset": "teacher_student",
+         "data_options": {"dimension": 4, "classes": True, "outputs": 2, "n_test": 1000},
+         "batch_size": 64, "steps": 80, "evaluate_at_most": 100},
+        (1.0, 2.0, 4.0), 3, 400, {"classify": (0.5,), "rich": (0.3,), "lazy": (1.0,)},
+    ),
+    "laptop": Scan(
+        CNNS + ", averaged to 16 × 16 pixels",
+        IMAGES
+        | {"pool": 2, "batch_size": 64, "steps": 300, "test_size": 1000, "model_options": {"channels": 4}},
+        # the rich rate of scale gpu, and the lazy one at which no seed of the narrowest width diverges
+        (1.0, 2.0, 4.0), 3, 1000, {"classify": RATES["classify"], "rich": (0.05,), "lazy": (0.2,)},
+    ),
+    "gpu": Scan(
+        CNNS, IMAGES | {"batch_size": 128, "steps": 1000},
+        (1.0, 2.0, 4.0, 8.0), 4, 2000, RATES,
+        {"precision": "tf32", "graphs": True},
+    ),
+}  # fmt: skip
+
+
+def scan(scale: str) -> Scan:
+    """The scan of a scale."""
+    if scale not in SCANS:
+        raise BadInput(f"scale {scale!r}: these figures run at {', '.join(SCANS)}")
+    return SCANS[scale]
+
+
+def _shared(s: Scan, kind: str) -> dict[str, Any]:
+    return {**s.setting, **OPTIMIZER, **KINDS[kind], **(s.gpu if trained.on_gpu() else {})}
+
+
+@shared
+def rate(scale: str, kind: str) -> float:
+    """The learning rate of one kind of training; of several, the one with the lowest training loss.
+
+    They are compared on one network each of the narrowest and the widest width, with a seed that is in no
+    figure: the mean of the log of their training loss over the second half of the steps. A rate at which one
+    of the two diverges is out.
+    """
+    s = scan(scale)
+    if len(s.rates[kind]) == 1:
+        return s.rates[kind][0]
+    chosen = [
+        {**_shared(s, kind), "learning_rate": eta, "width": width, "seed": APART}
+        for eta in s.rates[kind]
+        for width in (s.widths[0], s.widths[-1])
+    ]
+    return lowest_loss(trained.runs(chosen, "rates"), s.setting["steps"])
+
+
+def settings(scale: str, kind: str) -> list[dict[str, Any]]:
+    """The runs of one kind of training: "classify", "rich" or "lazy"."""
+    s = scan(scale)
+    common = {**_shared(s, kind), "learning_rate": rate(scale, kind)}
+    return [{**common, "width": width, "seed": seed} for width in s.widths for seed in range(s.seeds)]
+
+
+@shared
+def trained_widths(scale: str, kind: str) -> tuple[Curves, dict[str, np.ndarray]]:
+    """Curves of all widths and seeds with the column `budget` = N t, and each run's outputs at the end.
+
+    Outputs are log odds of the second class for the test inputs.
+    """
+    from scalinglab.train.batches import dataset_of
+    from scalinglab.train.engine import as_setting
+
+    chosen = settings(scale, kind)
+    x = dataset_of(as_setting(chosen[0])).inputs("test") if kind == "classify" else None
+    curves, arrays = trained.runs_and_arrays(chosen, "fig1", None if x is None else LogOdds(x))
+    frame = curves.frame.assign(budget=curves.frame["n_params"] * curves.frame["step"])
+    return Curves(frame), {run: kept[max(kept)]["log_odds"] for run, kept in arrays.items() if kept}
+
+
+@dataclass
+class LogOdds:
+    """Reads the log odds of the second of two classes for some inputs off a network."""
+
+    x: np.ndarray
+
+    def __call__(self, model: Any) -> dict[str, np.ndarray]:
+        """The array `log_odds`, (inputs,)."""
+        import torch
+
+        device = next(model.parameters()).device
+        with torch.no_grad():
+            outputs = model(torch.as_tensor(self.x, device=device)).float().cpu().numpy()
+        return {"log_odds": outputs[:, 1] - outputs[:, 0]}
+
+
+def _by_seed(curves: Curves) -> list[pd.DataFrame]:
+    return [part for _, part in curves.frame.sort_values("step").groupby("seed")]
+
+
+def _draw(axis: Axes, curves: Curves, x: str, dashed: bool = False) -> None:
+    """Mean over seeds for each width, with a band of one standard error."""
+    widths = sorted(curves.frame["width"].unique())
+    for width, color in zip(widths, style.colors(widths)):
+        part = curves.frame[curves.frame["width"] == width]
+        grouped = part.groupby(x)["test_loss"]
+        mean, error = grouped.mean(), grouped.sem()
+        label = f"width {width:g}, {int(part['n_params'].iloc[0])} parameters"
+        axis.plot(mean.index, mean, "--" if dashed else "-", color=color, label=None if dashed else label)
+        style.band(axis, mean.index, mean - error, mean + error, color=color)
+
+
+# --- Figure 1a ---------------------------------------------------------------------------------------------
+
+
+def fig1a(scale: str) -> Reproduction:
+    """Test loss against time for several widths, with the fit L0 + A t^-α + B N^-β, and ensembles."""
+    from scalinglab.laws import surface
+
+    s = scan(scale)
+    curves, outputs = trained_widths(scale, "classify")
+    late = curves.frame[curves.frame["step"] >= s.setting["steps"] / 30]  # after the first few steps
+    fits, deviations = [], []
+    for part in _by_seed(Curves(late)):
+        fit = surface.fit(part["n_params"], part["step"], part["test_loss"], runs=part["width"])
+        fits.append(fit)
+        off = np.log(part["test_loss"] / fit.predict(part["n_params"], part["step"]))
+        deviations.append(float(np.sqrt(np.mean(off**2))))
+    figure, axes = style.panels(size=(5.6, 4.2))
+    axis = style.loglog(axes[0, 0], "step t", "test loss", f"online, {s.setting['dataset']}")
+    _draw(axis, curves, "step")
+    steps = np.unique(late["step"])
+    for place, n_params in enumerate(np.unique(late["n_params"])):
+        fitted = np.mean([fit.predict(n_params, steps) for fit in fits], axis=0)
+        label = "fit L0 + A t^-α + B N^-β" if not place else None
+        axis.plot(steps, fitted, ":", color=style.INK, label=label)
+    style.legend(axis, fontsize=7)
+    rows = [
+        *_rate_rows(scale, "classify"),
+        _judged(
+            "deviation of L0 + A t^-α + B N^-β from the curves, root mean square in ln L",
+            verdict.mean(deviations), "<", CLOSE, f"one fit a seed; {s.stand_in}; the paper: well described",
+        ),
+        _exponent_row("time exponent α", fits, "beta", s.stand_in),
+        _exponent_row("width exponent β", fits, "alpha", s.stand_in),
+        _judged(
+            "final test loss, widest over narrowest network", _ends_of(curves, s.widths[-1], s.widths[0]),
+            "<", 1.0, f"{s.stand_in}; the paper: wider is better online",
+        ),
+        _ensemble_row(s, curves, outputs),
+    ]  # fmt: skip
+    return Reproduction(curves, figure, tuple(rows))
+
+
+def _rate_rows(scale: str, *kinds: str) -> list[Row]:
+    """The learning rates that were chosen among several."""
+    return [row for kind in kinds for row in rate_rows(kind, scan(scale).rates[kind], rate(scale, kind))]
+
+
+def _exponent_row(quantity: str, fits: list[Surface], name: str, stand_in: str) -> Row:
+    """The mean exponent of the fits; no number where a fit ends at the bound of what is allowed."""
+    bound = next(p.high for p in fits[0].law.form.parameters if p.name == name)
+    values = [getattr(fit, name) for fit in fits]
+    if max(values) > 0.98 * bound:
+        return Row(quantity, None, note=f"not determined by these curves; {stand_in}; no number printed")
+    found = verdict.mean(values)
+    return Row(quantity, found.value, found.stderr, found.n, note=f"{stand_in}; no number printed")
+
+
+def _judged(quantity: str, found: Number, relation: str, bound: float, note: str) -> Row:
+    return Row(quantity, found.value, found.stderr, found.n, expected=bound, relation=relation, note=note)
+
+
+def _last(curves: Curves, width: float) -> np.ndarray:
+    """Final test losses of a width, by seed."""
+    part = curves.frame[curves.frame["width"] == width].sort_values(["seed", "step"])
+    return part.groupby("seed")["test_loss"].last().to_numpy(float)
+
+
+def _ends_of(curves: Curves, above: float, below: float) -> Number:
+    return verdict.quotient(_last(curves, above), _last(curves, below))
+
+
+def held_out_labels(s: Scan) -> np.ndarray:
+    """The class, 0 or 1, of every test input."""
+    from scalinglab.train.batches import dataset_of
+    from scalinglab.train.engine import as_setting
+
+    return dataset_of(as_setting({**s.setting, **OPTIMIZER, **KINDS["classify"]})).test_y
+
+
+def _ensemble_row(s: Scan, curves: Curves, outputs: Mapping[str, np.ndarray]) -> Row:
+    """An ensemble of the second widest networks against the widest, which has about four times its size."""
+    width, wider = s.widths[-2:]
+    runs = curves.frame[curves.frame["width"] == width].groupby("seed")["run"].first()
+    members = np.array([outputs[run] for run in runs])
+    sign = 2.0 * held_out_labels(s) - 1
+
+    def loss(chosen: np.ndarray) -> float:
+        return float(np.mean(np.logaddexp(0.0, -sign * chosen.mean(0))))
+
+    left_out = [loss(np.delete(members, k, axis=0)) for k in range(len(members))]
+    spread = float(np.std(left_out)) * np.sqrt(len(members) - 1)  # jackknife
+    wide = verdict.mean(_last(curves, wider))
+    value = loss(members) / wide.value
+    error = value * float(np.hypot(spread / loss(members), wide.stderr / wide.value))
+    return _judged(
+        f"final loss, {len(members)} networks of width {width:g} together over one of width {wider:g}",
+        Number(value, error, len(members)), ">", 1.0,
+        f"mean log odds of the members; the wide network has about {(wider / width) ** 2:.0f} times the "
+        f"parameters of a member; {s.stand_in}; the paper: ensembling is not the same as going wider",
+    )  # fmt: skip
+
+
+# --- Figures 1b and 6c: against compute --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """The lowest loss at every compute that all widths of one seed were trained for.
+
+    Attributes:
+        budgets: N t.
+        loss, n_params: of the best width there.
+    """
+
+    budgets: np.ndarray
+    loss: np.ndarray
+    n_params: np.ndarray
+
+    def exponent(self, of: str) -> float:
+        """Slope of the log of "loss" or "n_params" against that of compute."""
+        found = slope(np.log(self.budgets), np.log(getattr(self, of))).value
+        return float(np.round(found, 9))  # a size that stays is an exponent of zero, without rounding
+
+
+def frontier(frame: pd.DataFrame, after: float = 1.0) -> Frontier:
+    """The frontier of one seed's curves of several widths.
+
+    Args:
+        frame: with the columns `n_params`, `step`, `budget` and `test_loss`.
+        after: steps of the largest network at the smallest compute.
+    """
+    sizes = np.unique(frame["n_params"])
+    budgets = np.geomspace(after * sizes[-1], sizes[0] * frame["step"].max(), BUDGETS)
+    table = np.empty((len(sizes), BUDGETS))
+    for losses, size in zip(table, sizes):
+        part = frame[frame["n_params"] == size].sort_values("budget")
+        losses[:] = np.interp(np.log(budgets), np.log(part["budget"]), np.log(part["test_loss"]))
+    best = table.argmin(0)
+    return Frontier(budgets, np.exp(table.min(0)), sizes[best].astype(float))
+
+
+def _exponents(curves: Curves, of: str) -> np.ndarray:
+    return np.array([frontier(part).exponent(of) for part in _by_seed(curves)])
+
+
+def fig1b(scale: str) -> Reproduction:
+    """Test loss against compute for several widths, and the width that is best at each compute."""
+    s = scan(scale)
+    curves, _ = trained_widths(scale, "classify")
+    figure, axes = style.panels(size=(5.6, 4.2))
+    axis = style.loglog(axes[0, 0], "compute C = N t", "test loss", f"online, {s.setting['dataset']}")
+    _draw(axis, curves, "budget")
+    found = [frontier(part) for part in _by_seed(curves)]
+    mean = np.mean([one.loss for one in found], axis=0)
+    axis.plot(found[0].budgets, mean, color=style.INK, linewidth=2.0, label="best width at each C")
+    style.legend(axis, fontsize=7)
+    size = _exponents(curves, "n_params")
+    note = f"over compute that every width was trained for; {s.stand_in}; the paper: both grow"
+    falls = verdict.mean(-_exponents(curves, "loss"))
+    rows = (
+        _judged("exponent of the best size, N ~ C^x", verdict.mean(size), ">", 0.0, note),
+        _judged("exponent of the best time, t ~ C^x", verdict.mean(1 - size), ">", 0.0, note),
+        Row(
+            "compute exponent of the best loss, L ~ C^-x", falls.value, falls.stderr, falls.n,
+            note=f"{s.stand_in}; no number printed",
+        ),
+    )  # fmt: skip
+    return Reproduction(curves, figure, rows)
+
+
+@shared
+def lazy_spectra(scale: str) -> list[MeasuredSpectrum]:
+    """Kernels of the linearised networks of the largest width, one a seed, on held-out inputs."""
+    import torch
+
+    from scalinglab import measure, nets
+    from scalinglab.train.batches import dataset_of
+    from scalinglab.train.engine import as_setting
+
+    s = scan(scale)
+    chosen = [as_setting(one) for one in settings(scale, "lazy") if one["width"] == s.widths[-1]]
+    data = dataset_of(chosen[0])
+    x = torch.as_tensor(data.inputs("test")[: s.inputs])
+    y = np.eye(2)[data.test_y[: s.inputs]]
+    device = "cuda" if trained.on_gpu() else "cpu"
+    found = []
+    for one in chosen:
+        model = nets.build(
+            one.model, data.input_shape, 2, width=one.width, depth=one.depth, parameterization="ntk",
+            seed=one.seed, **one.model_options,
+        ).to(device)  # fmt: skip
+        found.append(Spectrum.from_kernel(measure.ntk(model, x), y - y.mean(0), measure.eigh))
+    return found
+
+
+def predicted_exponent(spectrum: MeasuredSpectrum) -> float:
+    """(a − 1)/(1 + b), the compute-optimal exponent of a linearised network (eq. 16)."""
+    a, b = (spectrum.tail_exponent(of).value for of in ("target_power", "eigenvalues"))
+    return (a - 1) / (1 + b)
+
+
+def fig6c(scale: str) -> Reproduction:
+    """Test loss against compute, lazy and rich, with the exponent that the kernel predicts."""
+    s = scan(scale)
+    lazy, rich = (trained_widths(scale, kind)[0] for kind in ("lazy", "rich"))
+    figure, axes = style.panels(size=(5.6, 4.2))
+    axis = style.loglog(axes[0, 0], "compute C = N t", "test loss", "linearised (lines), rich (dashed)")
+    _draw(axis, lazy, "budget")
+    _draw(axis, rich, "budget", dashed=True)
+    predicted = np.array([predicted_exponent(one) for one in lazy_spectra(scale)])
+    slopes = {name: -_exponents(curves, "loss") for name, curves in (("lazy", lazy), ("rich", rich))}
+    edge = frontier(_by_seed(lazy)[0])
+    guide = float(edge.loss[0]) * 0.9 * (edge.budgets / edge.budgets[0]) ** -predicted.mean()
+    axis.plot(edge.budgets, guide, color=style.INK, label=f"kernel predicts C^-{predicted.mean():.2f}")
+    style.legend(axis, fontsize=7)
+    means = {name: verdict.mean(values) for name, values in (*slopes.items(), ("kernel", predicted))}
+    note = f"{s.stand_in}; the paper, wide ResNets on CIFAR-5M: 0.05"
+    rows = (
+        *_rate_rows(scale, "rich", "lazy"),
+        Row(
+            "(a − 1)/(1 + b) of the kernel before training", means["kernel"].value, means["kernel"].stderr,
+            means["kernel"].n, note=note,
+        ),
+        Row(
+            "compute exponent of linearised networks", means["lazy"].value, means["lazy"].stderr,
+            means["lazy"].n, note=note,
+        ),
+        _difference(
+            "compute exponent of linearised networks less that of their kernel", slopes["lazy"] - predicted,
+            "=", f"{s.stand_in}; the paper: excellent agreement", resolution=0.02,
+        ),
+        _difference(
+            "compute exponent of rich networks less that of linearised ones", slopes["rich"] - slopes["lazy"],
+            ">", f"{s.stand_in}; the paper: feature learning improves the curves substantially",
+        ),
+    )  # fmt: skip
+    return Reproduction(Curves.concat([lazy, rich]), figure, rows)
+
+
+def _difference(
+    quantity: str, values: np.ndarray, relation: str, note: str, resolution: float | None = None
+) -> Row:
+    found = verdict.mean(values)
+    return Row(
+        quantity, found.value, found.stderr, found.n, expected=0.0, relation=relation, resolution=resolution,
+        note=note,
+    )  # fmt: skip

@@ -1,0 +1,289 @@
+"""Figures 3, 4, 7, 8 and 9: published curves and our own side by side, one row of panels a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from scalinglab.errors import BadInput
+from scalinglab.figures.collapse import (
+    draw_collapse,
+    draw_curves,
+    draw_law,
+    draw_predicted,
+    plain_ticks,
+    sizes_legend,
+)
+from scalinglab.figures.style import INK, MUTED, PALETTE, colors, headroom, loglog, panels
+from scalinglab.laws.learning_curves.collapse import collapse
+from scalinglab.studies import trained
+from scalinglab.studies.registry import Reproduction
+from scalinglab.studies.verdict import Row, mean
+from scalinglab_papers.damico2025 import study
+from scalinglab_papers.damico2025.pairs import AS_PUBLISHED, OURS, PUBLISHED, Pair, ours, pairs, together
+
+DEVIATES = 0.1  # a relative deviation from the master curve that would be seen
+SAME_CURVE = 0.02  # a difference of test errors that would be seen
+NORM_TOLERANCE = 1e-4  # relative, of a mean over measured norms
+ONE_LAW = 0.1  # a spread of ln ε over sizes, at one norm in the early phase, that would be seen
+
+
+def analysed(scale: str) -> tuple[Pair, ...]:
+    """The pairs of a scale, or an error where there is nothing at all."""
+    made = pairs(scale, trained.kept())
+    if not made:
+        raise BadInput(
+            "there are neither published curves nor runs here: get the first with 'scalinglab data get "
+            "damico2025-curves', train with --scale laptop, or read a store with --store"
+        )
+    return made
+
+
+def _sheet(made: tuple[Pair, ...], draw: Callable[[Axes, Pair], None]) -> Figure:
+    """One row a pair, one column for each origin and norm that occurs; empty where there is no such pair."""
+    names = sorted(
+        dict.fromkeys(pair.name for pair in made),
+        key=lambda name: study.PAIRS.index(name) if name in study.PAIRS else -1,
+    )
+    kinds = list(dict.fromkeys((pair.origin, pair.norm) for pair in made))
+    figure, axes = panels(len(names), len(kinds), size=(3.5, 2.9))
+    for row, name in enumerate(names):
+        for column, kind in enumerate(kinds):
+            axis = axes[row, column]
+            found = [p for p in made if p.name == name and (p.origin, p.norm) == kind]
+            if found:
+                draw(axis, found[0])
+            else:
+                _say(axis, name, "not trained" if kind[0] == OURS else "published curves\nnot at hand")
+    return figure
+
+
+def _say(axis: Axes, name: str, why: str) -> None:
+    """Words in place of a panel."""
+    axis.set_axis_off()
+    axis.text(0.5, 0.5, f"{name}:\n{why}", ha="center", va="center", color=MUTED, transform=axis.transAxes)
+
+
+def plain_curves(axis: Axes, pair: Pair) -> None:
+    """The mean curves of a pair without any law."""
+    loglog(axis, "norm", "test error")
+    for shade, curve in zip(colors(pair.runs), pair.runs, strict=True):
+        axis.plot(np.exp(curve.x), np.exp(curve.y), ".-", color=shade, linewidth=0.7, markersize=2)
+
+
+# --- Fig. 3 ----------------------------------------------------------------------------------------------
+
+
+def fig3(scale: str) -> Reproduction:
+    """Test error against norm; the early phase is one curve for every size, up to an elbow."""
+    made = analysed(scale)
+
+    def draw(axis: Axes, pair: Pair) -> None:
+        title = f"{pair.label}\n" + ("" if pair.found is None else f"γ₁ = {pair.found.gamma_1}")
+        if pair.found is None:
+            plain_curves(axis, pair)
+            axis.set_title(title)
+        else:
+            draw_curves(axis, pair.found, pair.runs, title=title)
+        sizes_legend(axis, [run.size for run in pair.runs], "P", loc="best")
+        plain_ticks(axis, "y")
+
+    rows = []
+    for pair in made:
+        spread = early_spread(pair)
+        rows.append(
+            Row(
+                f"{pair.label}: spread of ln ε over sizes in the early phase",
+                None if spread is None else spread[0], None if spread is None else spread[1],
+                None if spread is None else len(pair.runs), expected=ONE_LAW, relation="<",
+                note="the paper: one curve for every P; at norms that three sizes pass in their windows",
+            )
+        )  # fmt: skip
+    return Reproduction(together(made), _sheet(made, draw), (*rows, *_against_published(made)))
+
+
+def _against_published(made: tuple[Pair, ...]) -> list[Row]:
+    """How far our curves are from the published ones at equal norm and size, one row a pair that has both."""
+    rows = []
+    for pair in (pair for pair in made if pair.origin == OURS and pair.norm == AS_PUBLISHED):
+        theirs = [p for p in made if p.name == pair.name and p.origin == PUBLISHED]
+        found = distances(pair, theirs[0]) if theirs else []
+        if len(found) > 1:
+            number = mean(found)
+            rows.append(
+                Row(
+                    f"{pair.name}: our test error less the published one at equal norm, rms over the curve",
+                    number.value, number.stderr, number.n, expected=SAME_CURVE, relation="<",
+                    note="n counts the sizes that both have; absolute",
+                )
+            )  # fmt: skip
+    return rows
+
+
+def distances(one: Pair, other: Pair) -> list[float]:
+    """Rms difference of two pairs' errors over the norms that both reach, for each size that both have."""
+    found = []
+    for run in one.runs:
+        match = [r for r in other.runs if r.size == run.size]
+        if match:
+            low, high = max(run.x[0], match[0].x[0]), min(run.x[-1], match[0].x[-1])
+            grid = np.linspace(low, high, 50)
+            gap = np.interp(grid, run.x, np.exp(run.y)) - np.interp(grid, match[0].x, np.exp(match[0].y))
+            found.append(float(np.sqrt(np.mean(gap**2))))
+    return found
+
+
+def early_spread(pair: Pair) -> tuple[float, float] | None:
+    """Standard deviation over sizes of ln ε at equal norm within the power-law windows, with its error.
+
+    The error is that of a standard deviation of as many sizes as pass, s/√(2(n − 1)).
+    """
+    if pair.found is None:
+        return None
+    table = pair.found.table
+    low, high = np.log(table["window_low"].to_numpy()), np.log(table["elbow"].to_numpy())
+    grid = np.linspace(low.min(), high.max(), 60)
+    inside = (grid >= low[:, None]) & (grid <= high[:, None]) & table["resolved"].to_numpy()[:, None]
+    values = np.array([run.smoothed(grid) for run in pair.runs])
+    values = np.where(inside, values, np.nan)[:, inside.sum(axis=0) >= 3]
+    if values.shape[1] == 0:
+        return None
+    deviations = values - np.nanmean(values, axis=0)
+    present = np.isfinite(values).sum(axis=0)
+    spread = float(np.sqrt(np.nansum(deviations**2) / (present - 1).sum()))
+    return spread, spread / np.sqrt(2 * (float(present.mean()) - 1))
+
+
+# --- Fig. 4 ----------------------------------------------------------------------------------------------
+
+
+def fig4(scale: str) -> Reproduction:
+    """Curves rescaled by their optima."""
+    made = analysed(scale)
+    rows = []
+
+    def draw(axis: Axes, pair: Pair) -> None:
+        master = collapse(pair.curves, by="optimum")
+        draw_collapse(axis, master, "norm", "test error", pair.label)
+        plain_ticks(axis, "y")
+        largest = master.deviation[-3:]
+        seen = np.isfinite(largest).all()
+        rows.append(
+            Row(
+                f"{pair.label}: rms deviation of the three largest P from one curve",
+                float(largest.mean()) if seen else None,
+                float(largest.std(ddof=1) / np.sqrt(3)) if seen else None, 3, expected=DEVIATES, relation="<",
+                note=f"relative; rescaled by the optima; the paper: collapse at large P; collapse "
+                f"{master.extent()}",
+            )
+        )  # fmt: skip
+
+    return Reproduction(together(made), _sheet(made, draw), tuple(rows))
+
+
+# --- Fig. 7 ----------------------------------------------------------------------------------------------
+
+
+def fig7(scale: str) -> Reproduction:
+    """Test error and norm against epochs, and how often the norm falls; our runs only."""
+    names = [name for name in study.parts(scale) if "," not in name]
+    made = ours(scale, trained.kept(), names, from_epoch=0.0, laws=False)
+    if not made:
+        raise BadInput("figure 7 is about time, which the published curves leave out: train or give --store")
+    by_name = {name: [pair for pair in made if pair.name == name] for name in (pair.name for pair in made)}
+    figure, axes = panels(len(by_name), 1 + max(map(len, by_name.values())), size=(3.5, 2.7))
+    for (left, *others), (name, norms) in zip(axes, by_name.items(), strict=True):
+        loglog(left, "epoch", "test error", name)
+        _draw_runs(left, norms[0], "test_error")
+        sizes_legend(left, np.sort(norms[0].curves.frame["n_data"].unique()), "P", loc="lower left")
+        for axis, pair in zip(others, norms, strict=False):
+            loglog(axis, "epoch", "norm λ(t)", f"norm {pair.norm}")
+            _draw_runs(axis, pair, "norm")
+    rows = [monotone(pair, "the paper: always monotone") for pair in made]
+    return Reproduction(together(made), figure, tuple(rows))
+
+
+def _draw_runs(axis: Axes, pair: Pair, column: str) -> None:
+    """One thin line a run against epochs, coloured by training size."""
+    frame = pair.curves.frame
+    sizes = np.sort(frame["n_data"].unique())
+    for shade, size in zip(colors(sizes), sizes, strict=True):
+        for _, run in frame[frame["n_data"] == size].groupby("run"):
+            axis.plot(run["epoch"], run[column], color=shade, linewidth=0.8)
+
+
+def monotone(pair: Pair, note: str) -> Row:
+    """How far the norm of a run falls below an earlier value, mean over runs."""
+    runs = (run["norm"].to_numpy(float) for _, run in pair.curves.frame.groupby("run"))
+    falls = np.array([largest_fall(run) for run in runs])
+    error = max(float(falls.std(ddof=1) / np.sqrt(len(falls))), NORM_TOLERANCE)
+    never = int((falls == 0).sum())
+    return Row(
+        f"{pair.label}: largest relative fall of λ(t) from an earlier value, mean over runs",
+        float(falls.mean()), error, len(falls), expected=0.0, resolution=0.01,
+        note=f"monotone in {never} of {len(falls)} runs, largest fall {falls.max():.2g}; {note}",
+    )  # fmt: skip
+
+
+def largest_fall(norm: np.ndarray) -> float:
+    """The largest 1 − λ(t)/max_{s≤t} λ(s) of a run: 0 where λ never falls."""
+    norm = norm[np.isfinite(norm)]
+    return float(np.max(1 - norm / np.maximum.accumulate(norm)))
+
+
+# --- Figs. 8 and 9 ---------------------------------------------------------------------------------------
+
+
+def fig8(scale: str) -> Reproduction:
+    """What the exponents are read off: curves with their power-law windows; optima against size."""
+    made = [pair for pair in analysed(scale) if pair.found is not None]
+    figure, axes = panels(-(-len(made) // 2), 4, size=(3.6, 2.8))
+    for spare in axes.reshape(-1, 2)[len(made) :].ravel():
+        spare.set_axis_off()
+    for (left, right), pair in zip(axes.reshape(-1, 2), made, strict=False):
+        found = pair.found
+        assert found is not None
+        table = found.table
+        draw_curves(left, found, pair.runs, title=f"{pair.label}\nγ₁ = {found.gamma_1}")
+        for _, row in table[table["resolved"]].iterrows():
+            ends = np.array([row["window_low"], row["elbow"]])
+            run = next(r for r in pair.runs if r.size == row["size"])
+            middle = float(np.sqrt(ends.prod()))
+            height = float(np.exp(run.smoothed(np.log(middle))))
+            left.plot(ends, height * (ends / middle) ** -row["slope"], "--", color=INK, linewidth=0.6)
+        headroom(left)
+        sizes_legend(left, table["size"].to_numpy(), "P", loc="upper right", ncols=3, columnspacing=1,
+                     handlelength=1)  # fmt: skip
+        loglog(right, "P", "norm at the optimum")
+        draw_law(right, table["size"], table["x_optimum"], found.gamma_2_optimum,
+                 f"optimum {found.gamma_2_optimum}", low=table["x_optimum_low"],
+                 high=table["x_optimum_high"], plain="x")  # fmt: skip
+        kept = table[table["resolved"]]
+        draw_law(right, kept["size"], kept["position"], found.gamma_2, f"collapse {found.gamma_2}",
+                 color=PALETTE[1], plain="x")  # fmt: skip
+        plain_ticks(left, "y")
+        headroom(right)
+        right.legend(loc="upper left")
+    return Reproduction(together(made), figure, ())
+
+
+def fig9(scale: str) -> Reproduction:
+    """Smallest error against size: measured, and with the slopes that both γ₂ predict."""
+    made = analysed(scale)
+
+    def draw(axis: Axes, pair: Pair) -> None:
+        found = pair.found
+        if found is None:
+            _say(axis, pair.label, "exponents not determined")
+            return
+        table = found.table
+        loglog(axis, "P", "smallest test error", pair.label)
+        draw_law(axis, table["size"], table["y_optimum"], found.gamma_measured,
+                 f"γ = {found.gamma_measured}", falling=True)  # fmt: skip
+        draw_predicted(axis, found)
+        axis.legend(loc="lower left", frameon=False)
+
+    return Reproduction(together(made), _sheet(made, draw), ())

@@ -1,0 +1,318 @@
+"""The trainings behind Sections 3 and 4: nine pairs of model and data set, and variants, at four scales.
+
+A *part* is one grid of training sizes and seeds with a name: "CNN MNIST" is a pair of the paper,
+"CNN CIFAR10, SGD" a variant of one. `parts` gives the grids of a scale, `train` continues a store with what
+is missing in it, `trained` reads the runs of a part back, from a store or from a table of curves.
+
+App. E: Adam (AdamW for ViTs) without weight decay, learning rate 0.001; 500 epochs for CNNs and 1000 for the
+others; up to 30 repetitions, a month on nine V100s. Scale "gpu" keeps networks, sizes and optimizer, and has
+fewer sizes, epochs and seeds; "laptop" has the CNN of an eighth of the width on MNIST; "smoke" has small
+networks on 8 × 8 digits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput, nearest
+from scalinglab.studies.shared import shared
+from scalinglab.studies.trained import Kept, on_gpu
+from scalinglab.sweep.grid import Grid
+
+MODELS = {"CNN": "cnn", "ResNet": "resnet", "ViT": "vit"}
+DATASETS = {"MNIST": "mnist", "CIFAR10": "cifar10", "CIFAR100": "cifar100"}
+PAIRS = tuple(f"{model} {dataset}" for model in MODELS for dataset in DATASETS)
+NORMS = ["norm", "norm_as_published"]
+SETTING = {"initialization": "damico2025", "batch_size": 128, "learning_rate": 1e-3, "measure": NORMS}
+FAST = {"precision": "bf16", "graphs": True, "compile": True}
+
+MNIST_SIZES = [89, 188, 375, 750, 1500, 3000, 6000, 12000, 24000, 30000, 36000, 42000, 48000]
+PAPER_EPOCHS = {"CNN": 500, "ResNet": 1000, "ViT": 1000}
+PAPER_SEEDS = 30
+# milliseconds of a step on one H200 in bf16, 8 runs at a time: docs/benchmarks/training.md and study.md;
+# ResNets and ViTs that were not timed by themselves follow from the operations of a step
+STEP_MS = {
+    "CNN MNIST": 0.245, "CNN CIFAR10": 0.307, "CNN CIFAR100": 0.955, "ResNet MNIST": 0.7,
+    "ResNet CIFAR10": 1.7, "ResNet CIFAR100": 3.2, "ViT MNIST": 0.6, "ViT CIFAR10": 2.0, "ViT CIFAR100": 2.6,
+}  # fmt: skip
+
+# scale gpu: sizes, epochs, seeds
+GPU = {
+    "CNN MNIST": ([1800, 3600, 7200, 14400, 28800, 57600], 60, 4),
+    "CNN CIFAR10": ([4000, 8000, 12000, 16000, 24000, 32000, 48000], 40, 3),
+    "CNN CIFAR100": ([1500, 3000, 6000, 12000, 24000, 48000], 20, 4),
+    "ResNet MNIST": ([375, 750, 1500, 3000, 6000], 60, 2),
+    "ResNet CIFAR10": ([1500, 3000, 6000, 11000, 21000], 24, 2),
+    "ResNet CIFAR100": ([3000, 6000, 11000, 21000], 12, 2),
+    "ViT MNIST": ([375, 750, 1500, 3000, 6000], 60, 2),
+    "ViT CIFAR10": ([1500, 3000, 6000, 11000, 21000], 16, 2),
+    "ViT CIFAR100": ([3000, 6000, 11000, 16000, 21000], 16, 2),
+}  # fmt: skip
+# what the authors' code does and their appendix leaves out: random crops and flips
+AUGMENT = {"ResNet CIFAR10": "crop_flip", "ResNet CIFAR100": "crop_flip"}
+# a ResNet or ViT at scale gpu: norms and evaluations cost as much as hundreds of steps, so they are measured
+# as the authors did, after the first epoch; compiling takes longer than it saves
+SPARING = {
+    "evaluate_at_most": 2000, "checkpoints_per_decade": 6, "checkpoints_from": 1.0, "compile": False,
+}  # fmt: skip
+VARIED = [4000, 8000, 16000, 32000, 48000]  # sizes of the variants of CNN CIFAR10
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "SGD": ("CNN CIFAR10", {"optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.01}),
+    "weight decay": ("CNN CIFAR10", {"optimizer": "adamw", "weight_decay": 0.1}),
+    "tf32": ("CNN CIFAR10", {"precision": "tf32", "compile": False, "checkpoints_from": 1.0}),
+    "margins": ("CNN MNIST", {"measure": ["norm", "margin_histogram"]}),
+}
+# ResNets at several learning rates and batch sizes, since at the paper's 0.001 and 128 they leave the
+# published curves: sizes, rates and batches, and what is changed. Images of MNIST are shifted: the authors'
+# code shifts and turns them
+RATES: dict[str, tuple[list[int], dict[str, list[Any]], dict[str, Any]]] = {
+    "ResNet CIFAR10": (
+        [6000, 21000],
+        {"learning_rate": [0.001, 0.003, 0.005, 0.007, 0.01], "batch_size": [128, 512]},
+        {"epochs": 6},
+    ),
+    "ResNet MNIST": (
+        [12000, 24000, 48000],
+        {"learning_rate": [0.0003, 0.001, 0.002, 0.004], "batch_size": [128, 512, 1024]},
+        {"epochs": 10, "augment": "crop"},
+    ),
+}
+# the settings behind the published curves, as far as they were found by training the authors' networks: the
+# published version, sizes, axes beside them, what is changed, epochs, seeds
+AFFINE = {"augment": "affine", "augment_test": True}
+PUBLISHED_MNIST = MNIST_SIZES[2:]
+AS_AUTHORS: dict[str, tuple[dict[str, list[Any]], dict[str, Any], int, int]] = {
+    "CNN MNIST, September": (
+        {"learning_rate": [0.001, 0.002]}, {"initialization_factor": 0.05, "normalize": "signed"}, 100, 3,
+    ),
+    "ResNet MNIST, both versions": (
+        {"learning_rate": [0.003, 0.004, 0.005]}, {"batch_size": 512, **AFFINE}, 100, 2,
+    ),
+    "ViT MNIST, both versions": ({}, AFFINE, 100, 3),
+}  # fmt: skip
+RATED = {"measure": ["norm_as_published"], "checkpoint_unit": "epoch", "checkpoints_per_decade": 8}
+SMALL: dict[str, dict[str, Any]] = {  # scale smoke, on digits
+    "CNN": {"model": "cnn", "width": 0.0625},
+    "ResNet": {"model": "resnet", "model_options": {"stages": [1], "channels": [4]}},
+    "ViT": {"model": "vit", "model_options": {"patch": 4, "dim": 16, "heads": 2}, "depth": 1},
+}
+LAPTOP_SIZES = [375, 750, 1500, 3000, 6000]
+
+
+# --- grids -----------------------------------------------------------------------------------------------
+
+
+def parts(scale: str) -> dict[str, Grid]:
+    """The grids of a scale, by the name of the part; pairs first, then variants."""
+    return {"smoke": _smoke, "laptop": _laptop, "gpu": _gpu, "paper": _paper}[scale]()
+
+
+def _grid(own: dict[str, Any], sizes: list[int], seeds: int, **others: list[Any]) -> Grid:
+    axes: dict[str, Any] = {"n_data": sizes, **others}
+    setting = {name: value for name, value in {**SETTING, **own}.items() if name not in axes}
+    return Grid(setting=setting, axes=axes, seeds=seeds, experiment="damico2025")
+
+
+def _of_pair(pair: str) -> dict[str, Any]:
+    model, dataset = pair.split(" ")
+    own: dict[str, Any] = {"model": MODELS[model], "dataset": DATASETS[dataset]}
+    if pair in AUGMENT:
+        own["augment"] = AUGMENT[pair]
+    return own | ({"optimizer": "adamw"} if model == "ViT" else {})
+
+
+def _variants(
+    base: dict[str, Any], epochs: dict[str, int], sizes: dict[str, list[int]], seeds: int
+) -> dict[str, Grid]:
+    """The variants, by name: what they change in their pair."""
+    made = {}
+    for name, (pair, change) in VARIANTS.items():
+        own = {**base, **_of_pair(pair), "epochs": epochs[name], **change}
+        made[f"{pair}, {name}"] = _grid(own, sizes[name], 1 if name == "margins" else seeds)
+    return made
+
+
+def _smoke() -> dict[str, Grid]:
+    own = {
+        "dataset": "digits", "epochs": 8, "batch_size": 32, "learning_rate": 1e-2,
+        "checkpoints_per_decade": 7, "evaluate_at_most": 40, "test_size": 200,
+    }  # fmt: skip
+    sizes = [40, 80, 160, 320]
+    made = {"CNN digits": _grid({**own, **SMALL["CNN"]}, sizes, 2)}
+    for model in ("ResNet", "ViT"):  # for the course of their norms only
+        made[f"{model} digits"] = _grid(
+            {**own, **SMALL[model], "batch_size": 64, "epochs": 4}, sizes[1::2], 2
+        )
+    cnn = {**own, **SMALL["CNN"]}
+    decay, margins = (VARIANTS[name][1] for name in ("weight decay", "margins"))
+    made["CNN digits, weight decay"] = _grid({**cnn, **decay}, sizes, 2)
+    made["CNN digits, margins"] = _grid({**cnn, **margins, "evaluate_at_most": 160}, sizes[-2:], 1)
+    return made
+
+
+def _laptop() -> dict[str, Grid]:
+    own = {
+        "width": 0.125, "epochs": 30, "model": "cnn", "dataset": "mnist", "checkpoints_per_decade": 8,
+        "checkpoints_from": 1.0, "test_size": 5000, "evaluate_at_most": 1000,
+    }  # fmt: skip
+    made = {"CNN MNIST": _grid(own, LAPTOP_SIZES, 3)}
+    made["CNN MNIST, margins"] = _grid({**own, **VARIANTS["margins"][1]}, [1500], 1)
+    return made
+
+
+def _gpu() -> dict[str, Grid]:
+    made = {
+        pair: _grid(
+            {**FAST, **_of_pair(pair), "epochs": epochs, **({} if pair.startswith("CNN") else SPARING)},
+            sizes, seeds,
+        )
+        for pair, (sizes, epochs, seeds) in GPU.items()
+    }  # fmt: skip
+    epochs = {"SGD": 40, "weight decay": 40, "tf32": 20, "margins": 20}
+    sizes = dict.fromkeys(VARIANTS, VARIED) | {"margins": [1800, 14400, 57600]}
+    for pair, (sizes_rated, axes, change) in RATES.items():
+        own = {**FAST, **_of_pair(pair), **SPARING, **RATED, **change}
+        made[f"{pair}, rate"] = _grid(own, sizes_rated, 2, **axes)
+    for name, (axes, change, length, seeds) in AS_AUTHORS.items():
+        own = {**FAST, **_of_pair(name.split(",")[0]), **SPARING, **change, "epochs": length}
+        made[name] = _grid(own, PUBLISHED_MNIST, seeds, **axes)
+    return made | _variants(FAST, epochs, sizes, 2)
+
+
+def _paper() -> dict[str, Grid]:
+    made = {}
+    for pair in PAIRS:
+        own = {**FAST, **_of_pair(pair), "epochs": PAPER_EPOCHS[pair.split(" ")[0]]}
+        made[pair] = _grid(own, paper_sizes(pair), PAPER_SEEDS)
+    epochs = dict.fromkeys(VARIANTS, PAPER_EPOCHS["CNN"])
+    sizes = {name: paper_sizes(pair) for name, (pair, _) in VARIANTS.items()}
+    return made | _variants(FAST, epochs, sizes, PAPER_SEEDS)
+
+
+def paper_sizes(pair: str) -> list[int]:
+    """Training sizes of App. E."""
+    model, dataset = pair.split(" ")
+    if dataset == "MNIST":
+        return MNIST_SIZES
+    return list(range(4000, 48001, 4000)) if model == "CNN" else list(range(6000, 46001, 5000))
+
+
+def gpu_hours(scale: str) -> dict[str, float]:
+    """Estimated hours of one H200 for every pair of a scale: steps times the time of a step."""
+    hours = {}
+    for name, grid in parts(scale).items():
+        pair = name.split(",")[0]
+        if pair in STEP_MS:
+            steps = sum(s["epochs"] * s["n_data"] / s["batch_size"] for s in grid.settings())
+            hours[name] = steps * STEP_MS[pair] / 3.6e6
+    return hours
+
+
+# --- training --------------------------------------------------------------------------------------------
+
+
+def train(scale: str, kept: Kept, wanted: Iterable[str]) -> None:
+    """Train what is missing of these parts into the store; scales gpu and paper only where there is a GPU.
+
+    Args:
+        scale: of the grids.
+        kept: the store (a table of curves is only read), the parts to which training is restricted, and the
+            minutes after which no other part begins.
+        wanted: parts that an entry needs.
+    """
+    grids, start = parts(scale), time.monotonic()
+    for name in kept.only:
+        if name not in grids:
+            raise BadInput(f"scale {scale!r} has no part {name!r}; {nearest(name, grids)}")
+    if kept.store is None or kept.store.is_file() or (scale in ("gpu", "paper") and not on_gpu()):
+        return
+    for name in (name for name in wanted if name in grids and (not kept.only or name in kept.only)):
+        if kept.minutes is None or time.monotonic() - start < 60 * kept.minutes:
+            _train(grids[name], kept.store)
+
+
+def _train(grid: Grid, store: Path) -> None:
+    from scalinglab import sweep
+    from scalinglab.train.engine import run_many
+
+    if on_gpu() or grid.setting["dataset"] == "digits":
+        # one process: what is compiled and captured serves all parts
+        run_many(grid.settings(), store=store, experiment=grid.experiment)
+    else:
+        # a stack for each size: one of all sizes would leave a core idle while the other trains the largest
+        sweep.run(grid, store, max_stacked=len(grid.settings()) // len(grid.axes["n_data"]))
+
+
+@shared
+def _in_memory(name: str) -> Curves:
+    """A part of scale smoke, trained here and now and kept nowhere."""
+    from scalinglab.train.engine import run_many
+
+    return run_many(parts("smoke")[name].settings(), progress=False)
+
+
+# --- reading ---------------------------------------------------------------------------------------------
+
+
+def trained(scale: str, kept: Kept, name: str, finished: bool = True) -> Curves | None:
+    """The runs of a part, only finished ones by default; None where there are none."""
+    grids = parts(scale)
+    if name not in grids:
+        return None
+    if kept.store is None:
+        return _in_memory(name) if scale == "smoke" else None
+    curves = _all(kept.store)
+    return None if curves is None else matching(curves, grids[name], finished)
+
+
+def _all(store: Path) -> Curves | None:
+    """All curves of a store, or of a table of curves in a file."""
+    from scalinglab.store import Store
+
+    if store.is_file():
+        return Curves.read(store)
+    return Store(store).curves() if store.is_dir() else None
+
+
+def matching(curves: Curves, grid: Grid, finished: bool = True) -> Curves | None:
+    """The runs whose settings are those of a grid, by what the grid names; only finished ones by default."""
+    frame = curves.frame
+    keep = np.ones(len(frame), bool)
+    if finished and "status" in frame:
+        keep &= (frame["status"] == "done").to_numpy(bool)
+    settings = grid.settings()
+    for name in (
+        "model",
+        "dataset",
+        "width",
+        "optimizer",
+        "weight_decay",
+        "augment",
+        "precision",
+        "epochs",
+        "measure",
+    ):
+        keep &= _agrees(frame, name, settings[0].get(name))
+    for name in ("n_data", "seed", "learning_rate", "batch_size"):
+        if name in frame:
+            keep &= frame[name].isin({s[name] for s in settings}).to_numpy(bool)
+    return Curves(frame[keep].reset_index(drop=True), settings=curves.setting_columns) if keep.any() else None
+
+
+def _agrees(frame: Any, name: str, value: Any) -> np.ndarray:
+    """(rows,) whether a column holds a setting; what a grid leaves out has its default."""
+    default = {"width": 1.0, "optimizer": "adam", "weight_decay": 0.0, "precision": "fp32", "augment": "none"}
+    value = default.get(name) if value is None else value
+    if name not in frame:
+        return np.ones(len(frame), bool)
+    column = frame[name].fillna(default[name]) if name in default else frame[name]
+    if name == "measure":
+        with_margins = "margin_histogram" in (value or ())
+        return column.astype(str).str.contains("margin_histogram").to_numpy(bool) == with_margins
+    return (column == value).to_numpy(bool)

@@ -1,0 +1,112 @@
+"""Rows of "paper vs measured" from optimal noises; the numbers of the paper stand in its figures only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scalinglab.laws.noise import OptimalNoise, OverTime
+from scalinglab.laws.noise.selection import resampled
+from scalinglab.results.estimate import Estimate
+from scalinglab.studies.verdict import Row, quantile
+
+HALF = quantile(None)  # standard errors in half of a 95 % interval
+POWER_RESOLUTION = 0.5  # p = 0.5 and 1.5 must be excluded before p = 1 is called seen
+
+
+def estimate_row(
+    quantity: str,
+    found: Estimate,
+    n: int,
+    *,
+    expected: float | None = None,
+    relation: str = "=",
+    resolution: float | None = None,
+    known: bool = True,
+    note: str = "",
+) -> Row:
+    """A number with the standard error that belongs to its 95 % interval.
+
+    Args:
+        known: False where the interval does not count, so that no verdict follows: then the row has no
+            number, and its note says what was found.
+    """
+    width = found.high - found.low
+    if known and np.isfinite(found.value) and np.isfinite(width):
+        return Row(quantity, found.value, float(width / (2 * HALF)), n, expected=expected, relation=relation,
+                   resolution=resolution, note=note)  # fmt: skip
+    if np.isfinite(found.value):
+        note = f"{round(found.value, 9) + 0:.3g} without an error that counts; {note}"
+    return Row(quantity, None, expected=expected, relation=relation, resolution=resolution, note=note)
+
+
+def power_row(name: str, found: OptimalNoise, how: str, claim: float = 1.0) -> Row:
+    """p of ḡ_opt ∝ w^p (eq. 6)."""
+    p = found.power
+    outside = "" if found.bounded else f"; {found.reason}"
+    note = f"95 % [{p.low:.2f}, {p.high:.2f}] over resampled runs, {int(found.used.sum())} widths{outside}"
+    return estimate_row(
+        f"{name}: power p of the optimum in w, {how} search", p, found.n_runs, expected=claim,
+        resolution=POWER_RESOLUTION, known=found.bounded, note=note,
+    )  # fmt: skip
+
+
+def slope_row(name: str, found: OptimalNoise, how: str) -> Row:
+    """a of ḡ_opt = a w; the paper's numbers stand in its figures."""
+    a = found.proportionality
+    return estimate_row(
+        f"{name}: a of ḡ = a w, {how} search", a, found.n_runs, known=found.bounded,
+        note=f"1/loss, w in units of the paper; 95 % [{a.low:.4g}, {a.high:.4g}]",
+    )  # fmt: skip
+
+
+def time_row(name: str, found: OverTime, how: str) -> Row:
+    """Optimum at half the time over that at the end."""
+    half = found.ratio[found.shares.index(0.5)]
+    return estimate_row(
+        f"{name}: optimum at T/2 over that at T, {how} search", half, found.found[-1].n_runs, expected=1.0,
+        resolution=0.5, known=all(one.bounded for one in found.found[-2:]),
+        note=f"late times: {found.verdict}",
+    )  # fmt: skip
+
+
+def gain_rows(name: str, found: OptimalNoise, fixed: bool = True) -> list[Row]:
+    """Figure 6: best accuracy grows with width, and (`fixed`) hardly at a fixed noise below all optima."""
+    error = 1 - found.accuracy
+    centred = np.log(found.width) - np.log(found.width).mean()
+    weights = centred / (centred @ centred)
+    drawn = np.log(np.maximum(1 - found.best_draws, 1e-6)) @ weights
+    slope = Estimate.from_draws(float(np.log(error) @ weights), drawn)
+    rows = [estimate_row(f"{name}: exponent of the best test error in w", slope, found.n_runs, expected=0.0,
+                         relation="<", note="the paper: wider networks reach higher accuracies")]  # fmt: skip
+    share = share_at_fixed_noise(found) or Estimate(float("nan"))
+    if fixed:
+        rows.append(estimate_row(
+            f"{name}: gain from narrowest to widest at fixed noise below the optima, over that at them",
+            share, found.n_runs, expected=0.5, relation="<",
+            note="the paper: very similar accuracy at fixed noise; most of the gain is due to more noise",
+        ))  # fmt: skip
+    return rows
+
+
+def share_at_fixed_noise(found: OptimalNoise, draws: int = 1000) -> Estimate | None:
+    """Gain at one noise scale over the gain between optima; the noise is half the smallest optimum or less.
+
+    None where the searches have no such noise in common.
+    """
+    first, last = found.searches[0], found.searches[-1]
+    common = [
+        (i, j)
+        for i, level in enumerate(first.level)
+        for j, other in enumerate(last.level)
+        if abs(np.log(level / other)) < 1e-6 and level <= found.noise.min() / 2
+    ]
+    common = [(i, j) for i, j in common if first.usable[i] and last.usable[j]]
+    if not common:
+        return None
+    one, other = zip(*common, strict=True)
+    at_noise = np.mean(last.mean[list(other)] - first.mean[list(one)])
+    between = found.accuracy[-1] - found.accuracy[0]
+    low, _ = resampled(first, draws, (7, 0))
+    high, _ = resampled(last, draws, (7, 1))
+    ratios = (high[:, list(other)] - low[:, list(one)]).mean(axis=1) / (high.max(axis=1) - low.max(axis=1))
+    return Estimate.from_draws(float(at_noise / between), ratios)

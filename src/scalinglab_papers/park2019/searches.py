@@ -1,0 +1,292 @@
+"""Figures 1–13 of park2019: searches over batch sizes and learning rates.
+
+Several figures show the same runs: what one of them judges, the others only draw.
+"""
+
+from __future__ import annotations
+
+from scalinglab.curves import Curves
+from scalinglab.errors import BadInput, nearest
+from scalinglab.figures.noise import draw_optimum, draw_over_time, draw_searches
+from scalinglab.figures.style import MUTED, PALETTE, loglog, panels
+from scalinglab.laws.noise import Compared, OptimalNoise, compare_searches, optimal_noise, over_time
+from scalinglab.studies.registry import Reproduction
+from scalinglab.studies.trained import kept
+from scalinglab.studies.verdict import Row
+from scalinglab_papers.park2019 import scales
+from scalinglab_papers.park2019.design import EXPERIMENTS, STANDARD, TABLE_1, TABLE_3
+from scalinglab_papers.park2019.rows import (
+    estimate_row,
+    gain_rows,
+    power_row,
+    slope_row,
+    time_row,
+)
+from scalinglab_papers.park2019.scales import chance
+from scalinglab_papers.park2019.training import trained, united
+
+SMALL_KEYS = {"ntk": ("mnist 1LP ntk",), "standard": ("mnist 1LP standard",),
+              "bn": ("cifar10 WRN ntk bn",)}  # fmt: skip
+
+
+def keys(table: dict[str, object] | tuple[str, ...], kind: str, scale: str) -> tuple[str, ...]:
+    """The experiments of a table that a scale has: one on digits, some at gpu, all at paper."""
+    if scale in scales.SMALL:
+        return SMALL_KEYS[kind]
+    found = tuple(key for key in table if scale == "paper" or key in scales.GPU)
+    if not found:
+        raise BadInput("no experiment of this figure runs at scale gpu: choose smoke, laptop or paper")
+    only = kept().only
+    if wrong := [name for name in only if name not in EXPERIMENTS]:
+        raise BadInput(f"--only {wrong[0]!r}: no such experiment; {nearest(wrong[0], found)}")
+    return tuple(key for key in found if not only or key in only)
+
+
+def title(key: str, scale: str) -> str:
+    """An experiment's name; on digits that of its stand-in."""
+    name = EXPERIMENTS[key].name
+    return f"{name.replace(' on ', ' → digits for ')}" if scale in scales.SMALL else name
+
+
+def has_rates(key: str, scale: str) -> bool:
+    """Whether the rate search of an experiment belongs to a scale."""
+    reduced = scales.GPU.get(key) if scale == "gpu" else None
+    return EXPERIMENTS[key].batch is not None and (reduced is None or bool(reduced.rates))
+
+
+def by_batch(key: str, scale: str) -> Curves:
+    """The runs of a batch search."""
+    return trained(scales.batch_search(key, scale))
+
+
+def by_rate(key: str, scale: str) -> Curves:
+    """The runs of a rate search."""
+    return trained(scales.rate_search(key, scale))
+
+
+def both(key: str, scale: str) -> Compared:
+    """Both searches of an experiment, compared."""
+    return compare_searches(by_batch(key, scale), by_rate(key, scale), trained_above=chance(scale))
+
+
+# --- figures 1–3: NTK without batch norm -----------------------------------------------------------------
+
+
+def fig1(scale: str) -> Reproduction:
+    """Optimal noise against width, by batch and by rate."""
+    wanted = keys(dict(TABLE_1), "ntk", scale)
+    figure, axes = panels(len(wanted), 3, size=(4.0, 3.2))
+    parts, rows = [], []
+    for line, key in zip(axes, wanted, strict=True):
+        searches = {"batch": by_batch(key, scale)}
+        if has_rates(key, scale):
+            searches["rate"] = by_rate(key, scale)
+        for how, curves, color in zip(searches, searches.values(), PALETTE, strict=False):
+            found = optimal_noise(curves, trained_above=chance(scale))
+            times = over_time(curves, trained_above=chance(scale))
+            draw_optimum(line[0 if how == "batch" else 1], found, color, f"{how} search")
+            draw_over_time(line[2], times, color, f"{how} search")
+            name = title(key, scale)
+            rows += [power_row(name, found, how), slope_row(name, found, how), time_row(name, times, how)]
+            parts.append(curves)
+        line[0].set_title(f"{title(key, scale)}\n{line[0].get_title(loc='left')}", fontsize=8)
+        line[2].legend(fontsize=7, loc="lower right")
+        if len(searches) == 1:
+            line[1].set_axis_off()
+    return Reproduction(united(parts), figure, tuple(rows))
+
+
+def fig2(scale: str) -> Reproduction:
+    """The optimum by rate against that by batch."""
+    figure, axes = panels(1, 1, size=(4.4, 4.0))
+    axis, parts, rows, ends = axes[0, 0], [], [], []
+    for key, color in zip(_paired(scale), PALETTE, strict=False):
+        found = both(key, scale)
+        batch, rate = found.batch, found.rate
+        name = title(key, scale)
+        for k in range(len(batch.width)):
+            axis.errorbar(batch.noise[k], rate.noise[k], color=color, fmt="o", elinewidth=1,
+                          label=None if k else name,
+                          xerr=[[batch.noise[k] - batch.low[k]], [batch.high[k] - batch.noise[k]]],
+                          yerr=[[rate.noise[k] - rate.low[k]], [rate.high[k] - rate.noise[k]]])  # fmt: skip
+        ends += [batch.noise.min(), batch.noise.max()]
+        rows.append(estimate_row(f"{name}: a by batch over a by rate", found.ratio,
+                                 batch.n_runs + rate.n_runs, expected=1.0, resolution=0.5,
+                                 known=batch.bounded and rate.bounded,
+                                 note=f"95 % [{found.ratio.low:.2f}, {found.ratio.high:.2f}]"
+                                 + outside(found)))  # fmt: skip
+        parts += [by_batch(key, scale), by_rate(key, scale)]
+    axis.plot([min(ends), max(ends)], [min(ends), max(ends)], "--", color=MUTED, linewidth=1, label="y = x")
+    loglog(axis, "optimal ḡ by batch search", "optimal ḡ by rate search")
+    axis.legend(fontsize=7)
+    return Reproduction(united(parts), figure, tuple(rows))
+
+
+def fig3(scale: str) -> Reproduction:
+    """The best accuracy by rate against that by batch."""
+    figure, axes = panels(1, 1, size=(4.4, 4.0))
+    axis, parts, rows = axes[0, 0], [], []
+    for key, color in zip(_paired(scale), PALETTE, strict=False):
+        found = both(key, scale)
+        name = title(key, scale)
+        axis.errorbar(found.batch.accuracy, found.rate.accuracy, fmt="o", color=color, elinewidth=1,
+                      xerr=found.batch.stderr, yerr=found.rate.stderr, label=name)  # fmt: skip
+        axis.axline((float(found.batch.accuracy[0]),) * 2, slope=1, color=MUTED, linestyle="--", linewidth=1)
+        rows.append(estimate_row(f"{name}: best accuracy by batch minus that by rate", found.best_difference,
+                                 found.batch.n_runs + found.rate.n_runs, expected=0.0, resolution=0.002,
+                                 known=found.batch.bounded and found.rate.bounded,
+                                 note="mean over widths" + outside(found)))  # fmt: skip
+        parts += [by_batch(key, scale), by_rate(key, scale)]
+    axis.set(xlabel="best accuracy, batch search", ylabel="best accuracy, rate search")
+    axis.legend(fontsize=7)
+    return Reproduction(united(parts), figure, tuple(rows))
+
+
+def outside(found: Compared) -> str:
+    """What limits a comparison, for a note."""
+    if found.batch.bounded and found.rate.bounded:
+        return ""
+    return "; optima at the end of a search: what is best may lie outside"
+
+
+def _paired(scale: str) -> tuple[str, ...]:
+    return tuple(key for key in keys(dict(TABLE_1), "ntk", scale) if has_rates(key, scale))
+
+
+# --- figures 4–7, 12, 13 ---------------------------------------------------------------------------------
+
+TABLE_2 = tuple(key for key in STANDARD if key.endswith(("standard", "standard 2", "standard 6"))
+                and not key.startswith(("mnist BH", "mnist TH")))  # fmt: skip
+
+
+def fig4(scale: str) -> Reproduction:
+    """The law in the standard scheme, by batch."""
+    return _optima(keys(TABLE_2, "standard", scale), scale, slopes=True)
+
+
+def fig5(scale: str) -> Reproduction:
+    """With batch norm: the optimal rate and the optimal inverse batch size, for which ḡ stands."""
+    wanted = keys(dict(TABLE_3), "bn", scale)
+    figure, axes = panels(len(wanted), 2, size=(4.0, 3.2))
+    parts, rows = [], []
+    for line, key in zip(axes, wanted, strict=True):
+        for axis, how, curves in zip(
+            line, ("batch", "rate"), (by_batch(key, scale), by_rate(key, scale)), strict=True
+        ):
+            found = optimal_noise(curves, trained_above=chance(scale))
+            draw_optimum(axis, found, PALETTE[0], f"{how} search")
+            rows.append(_with_batch_norm(key, scale, found, how))
+            parts.append(curves)
+    return Reproduction(united(parts), figure, tuple(rows))
+
+
+def _with_batch_norm(key: str, scale: str, found: OptimalNoise, how: str) -> Row:
+    """Wide ResNets follow the law; CNNs only weakly: p lies below 1."""
+    if EXPERIMENTS[key].family == "WRN":
+        return power_row(title(key, scale), found, how)
+    return estimate_row(
+        f"{title(key, scale)}: power p of the optimum in w, {how} search", found.power, found.n_runs,
+        expected=1.0, relation="<", note="the paper: a much weaker trend",
+    )  # fmt: skip
+
+
+def fig6(scale: str) -> Reproduction:
+    """Accuracy against noise: best accuracy against width, and equal accuracy below the optimum."""
+    wanted = keys(dict(TABLE_1), "ntk", scale)
+    figure, axes = panels(1, len(wanted), size=(4.4, 3.4))
+    parts, rows = [], []
+    for axis, key in zip(axes[0], wanted, strict=True):
+        curves = by_batch(key, scale)
+        found = optimal_noise(curves, trained_above=chance(scale))
+        draw_searches(axis, found, title(key, scale))
+        rows += gain_rows(title(key, scale), found)
+        parts.append(curves)
+    return Reproduction(united(parts), figure, tuple(rows))
+
+
+def fig7(scale: str) -> Reproduction:
+    """With batch norm: accuracy against batch size and learning rate."""
+    wanted = keys(dict(TABLE_3), "bn", scale)
+    figure, axes = panels(len(wanted), 2, size=(4.4, 3.4))
+    parts, rows = [], []
+    for line, key in zip(axes, wanted, strict=True):
+        for axis, column, curves in zip(
+            line, ("batch_size", "learning_rate"), (by_batch(key, scale), by_rate(key, scale)),
+            strict=True,
+        ):  # fmt: skip
+            found = optimal_noise(curves, x=column, trained_above=chance(scale))
+            draw_searches(axis, found, title(key, scale))
+            parts.append(curves)
+            if column == "batch_size":
+                rows += gain_rows(title(key, scale), found, fixed=False)
+    return Reproduction(united(parts), figure, tuple(rows))
+
+
+def fig12(scale: str) -> Reproduction:
+    """Standard Wide ResNets with batch norm."""
+    return _optima(("cifar10 WRN standard bn",), scale)
+
+
+def fig13(scale: str) -> Reproduction:
+    """Regularised Wide ResNets."""
+    return _optima(("cifar10 WRN standard regularised",), scale)
+
+
+def _optima(wanted: tuple[str, ...], scale: str, slopes: bool = False) -> Reproduction:
+    """Batch searches: accuracy against noise, and the optimum against width."""
+    groups = _joined(wanted) if scale == "paper" else {key: (key,) for key in wanted}
+    figure, axes = panels(len(groups), 2, size=(4.4, 3.4))
+    parts, rows = [], []
+    for line, (key, members) in zip(axes, groups.items(), strict=True):
+        curves = united([by_batch(member, scale) for member in members])
+        found = optimal_noise(curves, trained_above=chance(scale))
+        draw_searches(line[0], found, title(key, scale))
+        draw_optimum(line[1], found)
+        rows.append(power_row(title(key, scale), found, "batch"))
+        rows += [slope_row(title(key, scale), found, "batch")] if slopes else []
+        parts.append(curves)
+    return Reproduction(united(parts), figure, tuple(rows))
+
+
+def _joined(wanted: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Wide ResNets of table 2 are one search in two parts, by width."""
+    parts: dict[str, tuple[str, ...]] = {}
+    for key in wanted:
+        family = key.removesuffix(" 2").removesuffix(" 6")
+        parts[family] = (*parts.get(family, ()), key)
+    return {members[0]: members for members in parts.values()}
+
+
+# --- figures that draw what others judge -----------------------------------------------------------------
+
+
+def fig8(scale: str) -> Reproduction:
+    """Accuracy against batch size and against learning rate, NTK without batch norm."""
+    return _drawn(_paired(scale), scale, ("batch_size", "learning_rate"))
+
+
+def fig9(scale: str) -> Reproduction:
+    """Accuracy against batch size, standard scheme."""
+    return _drawn(keys(TABLE_2, "standard", scale), scale, ("batch_size",))
+
+
+def fig10(scale: str) -> Reproduction:
+    """Accuracy against w ε/B ∝ ḡ, standard scheme."""
+    return _drawn(keys(TABLE_2, "standard", scale), scale, ("normalized_noise_scale",))
+
+
+def fig11(scale: str) -> Reproduction:
+    """Accuracy against batch size and against learning rate, with batch norm."""
+    return _drawn(keys(dict(TABLE_3), "bn", scale), scale, ("batch_size", "learning_rate"))
+
+
+def _drawn(wanted: tuple[str, ...], scale: str, columns: tuple[str, ...]) -> Reproduction:
+    figure, axes = panels(len(wanted), len(columns), size=(4.4, 3.4))
+    parts = []
+    for line, key in zip(axes, wanted, strict=True):
+        for axis, column in zip(line, columns, strict=True):
+            curves = (by_rate if column == "learning_rate" else by_batch)(key, scale)
+            found = optimal_noise(curves, x=column, draws=100, trained_above=chance(scale))
+            draw_searches(axis, found, title(key, scale))
+            parts.append(curves)
+    return Reproduction(united(parts), figure, ())

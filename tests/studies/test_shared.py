@@ -1,0 +1,95 @@
+"""Work that entries share is done once, and counted in the record of each."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import scalinglab as sl
+from scalinglab.studies import Entry, Reproduction, Row, results, shared, trained
+
+
+class Clock:
+    """A clock that moves when it is told to."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(shared, "time", found)
+    return found
+
+
+@pytest.fixture
+def networks(clock: Clock) -> Callable[[str], list[str]]:
+    """A shared result of 10 s that uses another one of 3 s twice, and two runs."""
+
+    @shared.shared
+    def rate(scale: str) -> float:
+        clock.now += 3
+        trained.count(["probe"])
+        return 0.1
+
+    @shared.shared
+    def networks(scale: str) -> list[str]:
+        assert rate(scale) == rate(scale)
+        clock.now += 10
+        trained.count(["run"])
+        return [scale]
+
+    return networks
+
+
+def test_an_entry_counts_what_an_earlier_one_has_computed(clock: Clock, networks: Callable):
+    taken = []
+    for drawing in (1, 2):
+        with trained.counted() as runs, shared.counted("a figure") as work:
+            assert networks("smoke") is networks("smoke")
+            clock.now += drawing
+        taken.append((work.seconds, runs))
+    assert taken == [(14.0, {"probe", "run"}), (15.0, {"probe", "run"})]
+    assert clock.now == 16, "computed once"
+
+
+def test_other_arguments_and_other_stores_are_other_results(clock: Clock, networks: Callable, tmp_path: Path):
+    first = networks("smoke")
+    assert networks(scale="laptop") == ["laptop"]
+    with trained.kept_in(tmp_path):
+        assert networks("smoke") is not first
+    assert networks("smoke") is first
+    networks.cache_clear()
+    assert networks("smoke") is not first
+
+
+def test_a_record_says_the_seconds_of_its_entry_alone(
+    clock: Clock, networks: Callable, monkeypatch: pytest.MonkeyPatch
+):
+    def make(scale: str) -> Reproduction:
+        networks(scale)
+        clock.now += 1
+        return Reproduction(sl.Curves({"n_data": [1], "test_error": [0.5]}), None, (Row("loss", 1.0),))
+
+    entry = Entry("demo/fake", "a claim", scales=("smoke",), make="unused:unused")
+    monkeypatch.setattr(Entry, "function", lambda self: make)
+    monkeypatch.setattr(results, "entry", lambda key: entry)
+    assert [results.run("demo/fake", "smoke")[1] for _ in range(2)] == [14.0, 14.0]
+
+
+def test_a_result_that_failed_is_not_kept(clock: Clock):
+    tries = []
+
+    @shared.shared
+    def once() -> int:
+        tries.append(1)
+        if len(tries) == 1:
+            raise ValueError
+        return len(tries)
+
+    with pytest.raises(ValueError):
+        once()
+    assert once() == once() == 2
