@@ -17,7 +17,8 @@ import typer
 from typer.testing import CliRunner
 
 from scalinglab.cli import app
-from scalinglab.cli.shared.output import emit, grid, plain
+from scalinglab.cli.options import numbers
+from scalinglab.cli.output import emit, plain
 from scalinglab.errors import BadInput
 from tests.warm import run_scalinglab
 
@@ -104,8 +105,8 @@ def test_every_command_teaches_by_example():
         (["simulate", "perceptron", "--load", "5", "--device", "nonsense"], "device='nonsense'"),
         (["simulate", "random-features", "--device", "nonsense"], "device='nonsense'"),
         (["simulate", "linear-models", "--n-data", "inf"], "whole numbers"),
-        (["theory", "kernel", "--n-modes", "nan"], "n_modes=nan must be a whole number"),
-        (["theory", "dmft", "--n-modes", "2.5"], "n_modes=2.5 must be a whole number"),
+        (["theory", "kernel", "--n-modes", "nan"], "--n-modes nan must be a whole number"),
+        (["theory", "dmft", "--n-modes", "2.5"], "--n-modes 2.5 must be a whole number"),
         (["laws", "fit", "good.csv", "--form", "chinchilla"], "'laws surface'"),
         (["laws", "fit", "good.csv", "--figure", "law.docx"], "unknown ending '.docx'"),
         (["theory", "perceptron", "--load", "5", "--out", "x.txt"], "use .csv or .parquet or .json"),
@@ -257,15 +258,15 @@ def test_interrupt_ends_with_130(tmp_path: Path):
 
 
 def test_grid_reads_numbers_lists_and_log_ranges():
-    assert grid("5").tolist() == [5.0]
-    assert grid("1,2,4").tolist() == [1.0, 2.0, 4.0]
-    assert grid("0.1:10:3") == pytest.approx([0.1, 1.0, 10.0])
+    assert numbers("--at", "5").tolist() == [5.0]
+    assert numbers("--at", "1,2,4").tolist() == [1.0, 2.0, 4.0]
+    assert numbers("--at", "0.1:10:3") == pytest.approx([0.1, 1.0, 10.0])
 
 
 @pytest.mark.parametrize("text", ["", "a", "1:2", "10:1:5", "0:1:5", "1:10:1", "1,b"])
 def test_grid_refuses_what_it_cannot_read(text: str):
     with pytest.raises(BadInput, match="log range"):
-        grid(text)
+        numbers("--at", text)
 
 
 def test_plain_has_no_nan():

@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scalinglab.cli.shared import options, output, tables
+from scalinglab.cli import output
+from scalinglab.cli.options import whole
+from scalinglab.cli.shared import options, tables
 from scalinglab.errors import BadInput, NotDetermined
 
 
@@ -36,9 +38,9 @@ def test_a_value_on_the_screen(value: object, text: str):
 
 @pytest.mark.parametrize("value", [1.5, float("inf"), float("nan")])
 def test_counts_are_whole(value: float):
-    assert output.whole("--n", 1e9) == 10**9
-    with pytest.raises(BadInput, match=r"--n=.* must be a whole number"):
-        output.whole("--n", value)
+    assert whole("--n", 1e9) == 10**9
+    with pytest.raises(BadInput, match=r"--n .* must be a whole number"):
+        whole("--n", value)
 
 
 def test_a_line_as_wide_as_the_screen_is_not_broken(monkeypatch):

@@ -13,11 +13,10 @@ import typer
 from typer.testing import CliRunner
 
 from scalinglab import cli
+from scalinglab.cli import data, output
 from scalinglab.cli.predict import plan
-from scalinglab.cli.runs import data
-from scalinglab.cli.shared import output
 from scalinglab.cli.shared.option_sets import Surface
-from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws import forms
 from scalinglab.simulate import random_features as simulate
 from scalinglab.spectrum import Spectrum
@@ -31,6 +30,7 @@ from scalinglab.spectrum import Spectrum
         (OSError(28, "Disk full", "runs"), 1, "scalinglab: cannot use runs: Disk full\n"),
         (OSError("broken pipe"), 1, "scalinglab: broken pipe\n"),
         (BadInput("no such column"), 2, "scalinglab: no such column\n"),
+        (NotDetermined("add larger sizes"), 3, "scalinglab: add larger sizes\n"),
         (ScalinglabError("did not converge"), 1, "scalinglab: did not converge\n"),
     ],
 )  # fmt: skip
@@ -54,8 +54,8 @@ def test_a_warning_is_one_line_without_debug(monkeypatch, capsys, debug):
     monkeypatch.setattr(sys, "argv", ["scalinglab", *["--debug"] * debug])
     with warnings.catch_warnings():
         cli.main()
-        assert (warnings.showwarning is cli._warned) == (not debug)
-    cli._warned("two runs are lost", UserWarning, "a.py", 3)
+        assert (warnings.showwarning is cli._print_warning) == (not debug)
+    cli._print_warning("two runs are lost", UserWarning, "a.py", 3)
     assert capsys.readouterr().err == "scalinglab: warning: two runs are lost\n"
 
 
@@ -111,7 +111,7 @@ def test_forms_of_one_variable_are_listed_first():
 
 @pytest.mark.parametrize(("total", "said"), [(170_500_000, "\r12 of 170 MB"), (None, "\r12 MB")])
 def test_a_download_shows_how_much_is_there(capsys, total, said):
-    data._show(12_300_000, total)
+    data._show_progress(12_300_000, total)
     assert capsys.readouterr().err == said
 
 

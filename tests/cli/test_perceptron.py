@@ -40,12 +40,22 @@ def test_theory_without_sharpness_gives_the_optimum_of_each_load(tmp_path):
 def test_simulation_stands_beside_the_theory():
     pytest.importorskip("torch")
     result = run(
-        "simulate", "perceptron", "--load", "3", "--size", "40", "--seeds", "2", "--sharpness", "1", "--json"
+        "simulate",
+        "perceptron",
+        "--load",
+        "3",
+        "--n-params",
+        "40",
+        "--seeds",
+        "2",
+        "--sharpness",
+        "1",
+        "--json",
     )
     document = json.loads(result.stdout)
     assert document["theory"][0] == pytest.approx(float(sl.theory.perceptron.fixed_norm(3.0, 1.0).error))
     free = json.loads(
-        run("simulate", "perceptron", "--load", "3", "--size", "20", "--steps", "5", "--json").stdout
+        run("simulate", "perceptron", "--load", "3", "--n-params", "20", "--steps", "5", "--json").stdout
     )
     assert free["step"][-1] == 5
 
@@ -56,7 +66,7 @@ def test_simulation_stands_beside_the_theory():
 def test_simulation_on_the_screen_has_the_columns_that_fit_and_a_file_has_all(tmp_path, seeds, columns):
     pytest.importorskip("torch")
     out = tmp_path / "curves.csv"
-    words = ("simulate", "perceptron", "--load", "3", "--size", "20", "--seeds", str(seeds))
+    words = ("simulate", "perceptron", "--load", "3", "--n-params", "20", "--seeds", str(seeds))
     said = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*words, "--sharpness", "1,2"]).output
     head = next(line for line in said.splitlines() if "norm" in line)
     assert head.replace("┃", " ").split() == [*columns, "theory", "train_loss", "margin_min"]

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import scalinglab as sl
 from scalinglab.cli import app
-from scalinglab.cli.runs.train import _last, _sizes
+from scalinglab.cli.train import _last, _sizes
 from scalinglab.errors import BadInput
 
 
@@ -48,7 +48,7 @@ def test_sizes_and_seeds_are_kept_and_not_trained_again(tmp_path):
     [("50", [50]), ("200,100,200", [200, 100]), ("1:8:3", [1, 3, 8]), ("10:1000:3", [10, 100, 1000])],
 )
 def test_a_range_of_sizes_is_rounded_to_whole_examples_and_none_comes_twice(text: str, sizes: list[int]):
-    assert _sizes(text) == sizes
+    assert _sizes("--n-data", text) == sizes
 
 
 def test_the_end_of_every_run_is_shown_with_its_best_error_and_what_did_not_end_well():

@@ -295,12 +295,9 @@ def test_the_real_set_is_read_and_verified(name: str, n: int, shape: tuple[int, 
     loading._load.cache_clear()
 
 
-def test_the_command_lists_sets_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    import json
+def test_the_command_lists_sets() -> None:
+    from scalinglab.cli.data import list_sets
 
-    from scalinglab.cli.runs.data import list_sets
-
-    list_sets(as_json=True)
-    document = json.loads(capsys.readouterr().out)
+    document = list_sets().document
     assert [s["name"] for s in document["sets"]] == [*sources.SOURCES, "damico2025-curves"]
     assert document["sets"][0]["here"] is True

@@ -1,4 +1,4 @@
-"""The command line: thin, no logic. Each command calls one public function and prints its result."""
+"""The command line: a registry of functions; commands, `--json` and the reference page are made from it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,21 @@ from typing import Any
 import typer
 
 from scalinglab._version import __version__
-from scalinglab.cli import board, demo, report, reproduce, theory
+from scalinglab.cli import (  # noqa: F401  # they register their commands
+    data,
+    demo,
+    pages,
+    read,
+    registry,
+    reproduce,
+    simulate,
+    store,
+    sweep,
+    theory,
+    train,
+)
 from scalinglab.cli.predict import answer, explain, forecast, laws, plan
-from scalinglab.cli.runs import data, read, store, sweep, train
-from scalinglab.cli.theory import simulate
-from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 
 app = typer.Typer(
     name="scalinglab",
@@ -26,19 +36,23 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("answer")(answer.answer)
 app.command("explain")(explain.explain)
-app.add_typer(theory.app, name="theory")
-app.add_typer(simulate.app, name="simulate")
 app.add_typer(laws.app, name="laws")
 app.add_typer(plan.app, name="plan")
 app.add_typer(forecast.app, name="forecast")
-app.add_typer(data.app, name="data")
 app.command("reproduce")(reproduce.reproduce)
-app.command("read")(read.read)
-app.command("report")(report.report)
-app.command("train")(train.train)
-app.command("sweep")(sweep.sweep)
-app.add_typer(store.app, name="store")
-app.command("board")(board.board)
+# the first word of every command, in the order of the help, and the help of groups
+GROUPS = {
+    "theory": "Solve the exactly solvable models.",
+    "simulate": "Simulate the solvable models at finite size.",
+    "data": "List and download image sets and published curves.",
+    "read": "",
+    "report": "",
+    "train": "",
+    "sweep": "",
+    "store": "Check, compact and export a store.",
+    "board": "",
+}
+registry.add_commands(app, GROUPS)
 
 
 def _version(asked: bool) -> None:
@@ -59,19 +73,19 @@ def options(
 
 
 def main() -> None:
-    """Run the command line: exit status 0 done, 1 failed, 2 bad input, 130 interrupted."""
+    """Run the command line: exit status 0 done, 1 failed, 2 bad input, 3 not determined, 130 interrupted."""
     if "--debug" not in sys.argv:
-        warnings.showwarning = _warned
+        warnings.showwarning = _print_warning
     try:
         app()  # Typer itself answers wrong usage with 2 and Ctrl-C with 130
     except (ScalinglabError, OSError, MemoryError) as error:
         if "--debug" in sys.argv:
             raise
         print(f"scalinglab: {_in_one_line(error)}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, BadInput) else 1)
+        sys.exit(3 if isinstance(error, NotDetermined) else 2 if isinstance(error, BadInput) else 1)
 
 
-def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """A warning in one line on stderr, without the line of code that gave it."""
     print(f"scalinglab: warning: {message}", file=sys.stderr)
 

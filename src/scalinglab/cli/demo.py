@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from scalinglab.cli.output import emit, resumable
 from scalinglab.cli.shared.options import Json, a_folder
-from scalinglab.cli.shared.output import emit, resumable
 from scalinglab.cli.shared.tables import say
 
 if TYPE_CHECKING:

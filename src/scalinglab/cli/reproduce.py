@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from scalinglab.cli.output import emit, resumable
 from scalinglab.cli.shared.options import Json, Out
-from scalinglab.cli.shared.output import emit, resumable
 
 if TYPE_CHECKING:
     from scalinglab.studies import Entry

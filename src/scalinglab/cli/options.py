@@ -1,0 +1,162 @@
+"""How options are typed: annotations that say how text becomes a value, and help that commands share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+
+ARGUMENT = object()  # in an annotation: a positional argument, not an option
+
+
+@dataclass(frozen=True)
+class Typed:
+    """In an annotation: how a value is typed.
+
+    Attributes:
+        given: the type of what is typed.
+        read: makes the value of the option's name and of what was typed.
+    """
+
+    given: Any
+    read: Callable[[str, Any], Any]
+
+
+def numbers(option: str, text: str) -> np.ndarray:
+    """Numbers: ``5``, ``1,2,4``, or ``low:high:points`` spaced evenly in the log.
+
+    >>> numbers("--at", "1:100:3").tolist()
+    [1.0, 10.0, 100.0]
+    """
+    try:
+        if ":" in text:
+            low, high, points = text.split(":")
+            if not (0 < float(low) < float(high) and int(points) >= 2):
+                raise BadInput(f"{option} {text}: a log range needs 0 < low < high and two points or more")
+            return np.geomspace(float(low), float(high), int(points))
+        return np.array([float(part) for part in text.split(",")])
+    except BadInput:
+        raise
+    except ValueError as error:
+        raise BadInput(
+            f"{option} {text!r} is not a number, a list '1,2,4' or a log range 'low:high:points'"
+        ) from error
+
+
+def whole(option: str, value: float) -> int:
+    """A count that is typed like 1e9."""
+    if not math.isfinite(value) or value != int(value):
+        raise BadInput(f"{option} {value:g} must be a whole number, as in 1000 or 1e9")
+    return int(value)
+
+
+def pairs(option: str, texts: list[str], shape: str) -> list[tuple[str, str]]:
+    """``["model=CNN"]`` to ``[("model", "CNN")]``, without spaces around them; `shape` is how to write it."""
+    found = []
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (equals and name and value):
+            raise BadInput(f"{option} {text!r}: write {shape}")
+        found.append((name, value))
+    return found
+
+
+def named(shape: str) -> Typed:
+    """Pairs of words as a dictionary; `shape` is how to write one."""
+    return Typed(list[str], lambda option, texts: dict(pairs(option, texts, shape)))
+
+
+def two_numbers(shape: str) -> Typed:
+    """``["offset=0:0.1"]`` to ``{"offset": (0.0, 0.1)}``; `shape` is how to write one."""
+
+    def read(option: str, texts: list[str]) -> dict[str, tuple[float, float]]:
+        found = {}
+        for name, text in pairs(option, texts, shape):
+            try:
+                first, second = map(float, text.split(":"))
+            except ValueError as error:
+                raise BadInput(f"{option} {name}={text}: write {shape}") from error
+            found[name] = first, second
+        return found
+
+    return Typed(list[str], read)
+
+
+def ending(*endings: str) -> Typed:
+    """A file with one of these endings, which is tested before anything is computed."""
+
+    def read(option: str, path: Path) -> Path:
+        if path.suffix not in endings:
+            raise BadInput(f"{option} {path}: unknown ending {path.suffix!r}; use {' or '.join(endings)}")
+        return path
+
+    return Typed(Path, read)
+
+
+def folder(option: str, path: Path) -> Path:
+    """A folder of runs, which may not be there yet."""
+    if path.is_file():
+        raise BadInput(f"{path} is a file: runs are kept in a folder, such as runs/")
+    return path
+
+
+Numbers = Annotated[Any, Typed(str, numbers)]  # Any: a default is written as it is typed
+Whole = Annotated[int, Typed(float, whole)]
+Folder = Annotated[Path, Typed(Path, folder)]
+File = Annotated[Path, ARGUMENT]
+OutFile = Annotated[Path, ending(".csv", ".parquet", ".json")]
+FigureFile = Annotated[Path, ending(".png", ".pdf", ".svg")]
+Columns = Annotated[dict[str, str], named("OURS=THEIRS, as in n_data=train_size")]
+Where = Annotated[dict[str, str], named("COLUMN=VALUE, as in --where model=CNN")]
+Variables = Annotated[dict[str, str], named("VARIABLE=COLUMN, as in --var n_experts=E")]
+Tie = Annotated[dict[str, str], named("PARAMETER=OTHER, as in --tie beta=alpha")]
+Bounds = Annotated[
+    dict[str, tuple[float, float]],
+    two_numbers("PARAMETER=LOW:HIGH, as in --bounds offset=0:0.1 or offset=0:inf"),
+]
+Priors = Annotated[
+    dict[str, tuple[float, float]], two_numbers("PARAMETER=VALUE:SPREAD, as in --prior alpha=0.35:0.1")
+]
+
+# help of options that mean the same in several commands
+HELP = {
+    "json": "print one JSON document on stdout and nothing else.",
+    "out": "write the result to this file, e.g. result.csv; format by ending: .csv, .parquet or .json.",
+    "figure": "write the figure to this file, e.g. law.png; format by ending: .png, .pdf or .svg.",
+    "no_figure": "do not draw a figure.",
+    "file": "a store (runs/), logs, or a table: .csv, .tsv, .json, .jsonl, .parquet, .xlsx (also .gz).",
+    "column": "map a column that is not recognised, NAME=COLUMN, e.g. n_data=train_size. Repeatable.",
+    "where": "use only rows with COLUMN=VALUE, e.g. model=cnn. Repeatable.",
+    "x": "the column on the x axis, e.g. n_data.",
+    "y": "the column to fit or predict. Default: test_error, or test_loss without errors.",
+    "size": "the column that identifies each curve, e.g. n_data.",
+    "level": "confidence level of the intervals, e.g. 0.95.",
+    "form": "the form of the law, e.g. power_law_offset; 'laws forms' lists all.",
+    "space": "take residuals of 'log' or 'raw' values.",
+    "bounds": "bounds of a parameter, PARAMETER=LOW:HIGH, e.g. exponent=0.1:1; equal bounds fix it. "
+    "Repeatable.",
+    "prior": "Gaussian prior PARAMETER=MEAN:STD, e.g. exponent=0.5:0.1; for scale parameters STD is that of "
+    "the logarithm. Repeatable.",
+    "tie": "set two parameters equal, PARAMETER=OTHER, e.g. beta=alpha. Repeatable.",
+    "var": "the column of a variable of the form, VARIABLE=COLUMN, e.g. n_data=tokens. Repeatable.",
+    "flops_per_param_example": "FLOPs per parameter and example (or token), e.g. 6.",
+    "task_exponent": "exponent a of the target power, λ_k w_k² = k^-a, e.g. 1.5.",
+    "spectral_exponent": "exponent b of the kernel eigenvalues, λ_k = k^-b, e.g. 1.2.",
+    "n_modes": "number of modes, e.g. 1e9; the cost does not grow with it.",
+    "spectrum": "use a measured spectrum: .csv or .parquet with the columns eigenvalues and target_power.",
+    "noise": "standard deviation σ of the label noise, e.g. 0.1.",
+    "ridge": "ridge added to the kernel's diagonal, e.g. 1e-3.",
+    "times": "training times: 5, a list 1,2,4 or a log range low:high:points.",
+    "learning_rate": "step size of gradient descent, e.g. 0.1; time is then counted in steps. Default: "
+    "gradient flow.",
+    "momentum": "momentum: β of gradient flow or μ of gradient descent, e.g. 0.9.",
+    "draws": "number of independent draws, e.g. 10.",
+    "seed": "random seed.",
+    "device": "device, e.g. cpu or cuda. Default: a GPU if available.",
+}

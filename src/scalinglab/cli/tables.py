@@ -1,0 +1,193 @@
+"""The options with which commands take points from a table, and what they make of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scalinglab.cli.options import Columns, File, Variables, Where
+from scalinglab.cli.output import say
+from scalinglab.errors import BadInput, ScalinglabError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from scalinglab.curves import Curves
+    from scalinglab.laws.forms.base import Form
+    from scalinglab.readers.tables import Understood
+
+
+def read_table(
+    file: Path, column: Columns | None, settings: Sequence[str] = (), roles: Mapping[str, str] | None = None,
+    wanted: Sequence[str] = (),
+) -> Understood:  # fmt: skip
+    """Any table, a store's folder, a file or logs, under standard names; what was understood is printed."""
+    from scalinglab import readers
+
+    table = readers.read_table(file, settings=settings, likely=roles, wanted=wanted, **(column or {}))
+    if not len(table.frame):
+        raise BadInput(f"the store {file} holds no runs with a checkpoint yet")
+    say(f"read {table.line}")
+    return table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """A table of curves, and which of its rows count."""
+
+    file: File
+    column: Columns | None = None
+    where: Where | None = None
+
+    def curves(self, settings: tuple[str, ...] = (), wanted: tuple[str, ...] = ()) -> Curves:
+        """The chosen rows; others need not fit in with them.
+
+        Args:
+            settings: columns that the command takes for settings, whatever they are called.
+            wanted: further columns that it uses.
+        """
+        from scalinglab.laws.fitting.data.rows import select
+
+        where = self.where or {}
+        table = read_table(self.file, self.column, settings, wanted=(*wanted, *where))
+        return table.curves(select(table.frame, {table.resolve(n): value for n, value in where.items()}))
+
+
+@dataclass(frozen=True)
+class TableQuery:
+    """A table, and the arguments with which laws take their points from it.
+
+    Attributes:
+        frame: the table under standard names.
+        x, y: the columns asked for, as they are called there.
+        rows: which rows count: `reduce`, `where`, `nan_policy`, `drop_highest`.
+        line: what was understood of the table.
+    """
+
+    frame: pd.DataFrame
+    x: Any
+    y: str
+    rows: dict[str, Any]
+    line: str
+
+    @property
+    def points(self) -> dict[str, Any]:
+        """The arguments beside the table: ``laws.fit(form, query.frame, **query.points)``."""
+        return {"x": self.x, "y": self.y, **self.rows}
+
+    def worded(self, text: str) -> str:
+        """A text on a surface, in which n_data is called tokens where it counts these."""
+        from scalinglab.curves.columns import unit_of_data
+
+        unit, words = unit_of_data(self.frame), r"\bn_data\b(?!=)"  # not in --where n_data=…
+        text = text.replace("examples or tokens", unit)
+        return re.sub(words, "tokens", text) if unit == "tokens" else text
+
+    @contextmanager
+    def in_words(self) -> Iterator[None]:
+        """Errors of a surface `worded`."""
+        try:
+            yield
+        except ScalinglabError as error:
+            raise type(error)(self.worded(str(error))) from error
+
+    def notes(self, notes: Sequence[str]) -> list[str]:
+        """What was done to the rows, for the result."""
+        return [*notes, f"read {self.line}"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(Rows):
+    """A table from which points are taken, and how.
+
+    Args:
+        reduce: which rows of a run to use: auto, best (lowest y, or highest accuracy), last or all.
+        drop_bad: drop invalid points (NaN, infinite; in logs: not positive) instead of stopping.
+        mixed: fit rows of several models, data sets, sources or recipes together as one law.
+    """
+
+    reduce: str = "auto"
+    drop_bad: bool = False
+    mixed: bool = False
+
+    def query(
+        self, x: str | list[str], y: str | None, *, roles: Mapping[str, str] | None = None,
+        error: str | None = None, usual: str | None = None, **rows: Any,
+    ) -> TableQuery:  # fmt: skip
+        """The table, and how points are taken; columns go by their standard names or by those in the file.
+
+        Args:
+            y: the column; None for the usual one, else that of `curves.columns.measure_of`.
+            roles: which of the columns asked for are n_params and n_data, ours to theirs.
+            error: the column of y's standard error.
+            usual: the column to prefer where y is not given, or that of the test.
+            rows: further choices of rows, as `drop_highest`.
+        """
+        from scalinglab.curves.columns import measure_of
+
+        names, where = ([x] if isinstance(x, str) else x), self.where or {}
+        table = read_table(self.file, self.column, names, roles, [*filter(None, (y, error)), *where])
+        of_run = {theirs: ours for ours, theirs in (roles or {}).items()}
+        columns = [table.resolve(name, of_run.get(name)) for name in names]
+        rows |= {
+            "reduce": self.reduce, "where": {table.resolve(n): value for n, value in where.items()},
+            "nan_policy": "drop" if self.drop_bad else "raise", "mixed": self.mixed,
+        }  # fmt: skip
+        if error:
+            rows["error"] = table.resolve(error)
+        # by its name here first: beside a loss of the test, a file's `loss` is that of training
+        preferred = (usual, f"test_{usual}", table.resolve(usual)) if usual else ()
+        default = next(
+            (name for name in preferred if name in table.frame), measure_of(table.frame, table.settings)
+        )
+        measured = table.resolve(y) if y else default
+        return TableQuery(
+            table.frame, columns[0] if isinstance(x, str) else columns, measured, rows, table.line
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surface(Table):
+    """A table with a loss at several n_params and n_data.
+
+    Args:
+        n_params: the column of the number of parameters, e.g. n_params.
+        n_data: the column of the data size in examples or tokens, e.g. n_data.
+        y: the column of the loss. Default: loss, else the measurement there is.
+        drop_highest: number of highest losses to leave out, e.g. 5.
+    """
+
+    n_params: str = "n_params"
+    n_data: str = "n_data"
+    y: str | None = None
+    drop_highest: int = 0
+    flops_per_param_example: float = 6.0
+
+    def columns_of(
+        self, form: Form, named: Variables | None, more: Mapping[str, str] | None = None
+    ) -> dict[str, str]:
+        """The columns of a form's variables: those of --var, else --n-params and --n-data, else its names."""
+        named = named or {}
+        if wrong := [n for n in named if n not in form.variables]:
+            raise BadInput(f"--var {wrong[0]}: {form.name} has {', '.join(form.variables)}")
+        usual = {"n_params": self.n_params, "n_data": self.n_data, **(more or {})}
+        return {v: named.get(v, usual.get(v, v)) for v in form.variables}
+
+    def query_surface(
+        self, variables: Mapping[str, str] | None = None, more: Sequence[str] = ()
+    ) -> TableQuery:
+        """The table and how points of a surface are taken from it.
+
+        Args:
+            variables: the form's variables and their columns; n_params and n_data by default.
+            more: further columns.
+        """
+        variables = variables or {"n_params": self.n_params, "n_data": self.n_data}
+        roles = {role: variables[role] for role in ("n_params", "n_data") if role in variables}
+        names = [*variables.values(), *more]
+        return self.query(names, self.y, roles=roles, drop_highest=self.drop_highest, usual="loss")
