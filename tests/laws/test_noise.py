@@ -12,7 +12,7 @@ import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
 from scalinglab.laws import noise as laws_noise
-from scalinglab.laws.noise import best_interval, compare, over_time, searches, stability
+from scalinglab.laws.noise import compare, over_time, searches, stability
 from scalinglab.laws.noise.optimum import from_ends
 from scalinglab.laws.noise.runs import Ends
 
@@ -58,6 +58,8 @@ def test_slope_and_power_of_noise_against_width_are_found():
     found = sl.laws.optimal_noise(family())
     assert found.slope == pytest.approx(3.0, rel=0.15)
     assert found.proportionality.low < 3.0 < found.proportionality.high
+    rest, spread = found.noise - found.slope * found.width, found.noise - found.noise.mean()
+    assert found.r_squared == pytest.approx(1 - (rest @ rest) / (spread @ spread))
     assert found.power.low < 1.0 < found.power.high
     assert found.power.high - found.power.low < 0.4
     assert found.verdict == "holds"
@@ -154,16 +156,17 @@ def test_best_interval_stops_at_the_first_setting_that_is_worse():
     noise = np.repeat([1.0, 2.0, 4.0, 8.0, 16.0], 4)
     level = np.repeat([0.80, 0.899, 0.90, 0.80, 0.8995], 4)  # the last is good, but not next to the best
     score = level + np.tile([-0.002, 0.002, -0.002, 0.002], 5)
-    low, high, best, stderr, edge = best_interval(noise, score)
-    assert (low, high) == (2.0, 4.0)
-    assert best == pytest.approx(0.90)
-    assert stderr == pytest.approx(0.002 * np.sqrt(4 / 3) / 2)
-    assert not edge
+    found = quick(pd.DataFrame({"width": 1.0, "normalized_noise_scale": noise, "test_accuracy": score}))
+    assert (found.low[0], found.high[0], found.edge[0]) == (2.0, 4.0, False)
+    assert found.accuracy[0] == pytest.approx(0.90)
+    assert found.stderr[0] == pytest.approx(0.002 * np.sqrt(4 / 3) / 2)
 
 
 def test_an_optimum_at_the_end_of_the_search_is_flagged():
     score = np.repeat([0.7, 0.8, 0.9], 3) + np.tile([-0.001, 0, 0.001], 3)
-    assert best_interval(np.repeat([1.0, 2.0, 4.0], 3), score)[4]
+    noise = np.repeat([1.0, 2.0, 4.0], 3)
+    frame = pd.DataFrame({"width": 1.0, "normalized_noise_scale": noise, "test_accuracy": score})
+    assert quick(frame).edge.tolist() == [True]
 
 
 def test_missing_columns_and_untrained_widths_are_named():

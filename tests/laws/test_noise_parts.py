@@ -1,6 +1,5 @@
 """The parts of a search for the optimal noise, against formulas and cases written out."""
 
-from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,10 +8,17 @@ import pytest
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.laws.noise import optimum, power, runs, selection, training_time
+from scalinglab.laws.noise import (
+    Tolerance,
+    optimum,
+    runs,
+    selection,
+    stability,
+    thresholds,
+    tolerance,
+    training_time,
+)
 from scalinglab.results.estimate import Estimate
-
-stability, tolerance = (import_module(f"scalinglab.laws.noise.{name}") for name in ("stability", "tolerance"))
 
 LEVELS = np.array([1.0, 2.0, 4.0, 8.0])
 SEARCH = selection.Search(
@@ -103,8 +109,6 @@ def test_an_interval_is_open_where_it_ends_with_the_search():
     assert stderr == pytest.approx(0.01 / np.sqrt(3))
     assert not edge
     assert selection.interval_of(SEARCH, 4.0)[:2] == (2.0, 4.0)
-    with pytest.raises(BadInput, match="0 noise scales and 0 scores"):
-        selection.best_interval([], [])
 
 
 # --- laws of the width ------------------------------------------------------------
@@ -112,16 +116,20 @@ def test_an_interval_is_open_where_it_ends_with_the_search():
 
 def test_power_and_proportionality_are_least_squares():
     width, noise = np.array([1.0, 2.0, 4.0, 8.0]), np.array([[1.1, 1.8, 4.4, 7.9], [1.0, 1.0, 1.0, 1.0]])
-    assert power.powers(width, noise)[0] == pytest.approx(np.polyfit(np.log(width), np.log(noise[0]), 1)[0])
-    assert power.powers(width, noise)[1] == pytest.approx(0.0, abs=1e-12)
-    assert np.isnan(power.powers(width[:1], noise[:, :1])).all()
-    assert np.isnan(power.power(width[:1], noise[0, :1], noise[:, :1]).value)
+    exponent = np.polyfit(np.log(width), np.log(noise[0]), 1)[0]
+    assert optimum.powers(width, noise) == pytest.approx([exponent, 0.0], abs=1e-12)
+    assert np.isnan(optimum.powers(width[:1], noise[:, :1])).all()
     slope = np.linalg.lstsq(width[:, None], noise[0], rcond=None)[0][0]
-    assert optimum._proportionality(width, noise)[0] == pytest.approx(slope)
-    rest = noise[0] - slope * width
-    expected = 1 - np.sum(rest**2) / np.sum((noise[0] - noise[0].mean()) ** 2)
-    assert optimum._r_squared(width, noise[0], slope) == pytest.approx(expected)
-    assert np.isnan(optimum._r_squared(width, noise[1], 1.0))
+    assert optimum.proportionality(width, noise)[0] == pytest.approx(slope)
+
+
+def test_a_number_of_the_optima_has_the_percentiles_of_those_that_can_be_computed():
+    width, noise = np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 4.0])
+    drawn = np.array([[1.0, 2.0, 4.0], [1.0, 1.0, 1.0], [np.nan, 2.0, 4.0]])
+    found = optimum.statistic(optimum.powers, width, noise, drawn)
+    assert (found.value, found.low, found.high) == pytest.approx((1.0, 0.025, 0.975))
+    assert np.isnan(optimum.statistic(optimum.powers, width, noise, None).low)
+    assert np.isnan(optimum.statistic(optimum.powers, width[:1], noise[:1], drawn[:, :1]).value)
 
 
 def estimate(low, high):
@@ -146,7 +154,7 @@ def estimate(low, high):
     ],
 )
 def test_verdicts_on_a_power(interval, claim, closed, repeated, verdict, said):
-    found = optimum._verdict(estimate(*interval), claim, closed, repeated)
+    found = optimum.verdict_on(estimate(*interval), claim, closed, repeated)
     assert found[0] == verdict
     assert said in found[1]
 
@@ -154,19 +162,19 @@ def test_verdicts_on_a_power(interval, claim, closed, repeated, verdict, said):
 @pytest.mark.parametrize(
     ("ratio", "bounded", "verdict"),
     [
-        ((0.8, 1.3), (True, True), "settled"),
-        ((0.4, 1.3), (True, True), "cannot tell"),
-        ((0.8, 2.1), (True, True), "cannot tell"),
-        ((1.1, 1.3), (True, True), "still moving"),
-        ((0.6, 0.9), (True, True), "still moving"),
-        ((0.8, 1.3), (True, False), "cannot tell"),
-        ((0.8, 1.3), (False, True), "cannot tell"),
-        ((np.nan, np.nan), (True, True), "cannot tell"),
+        ((0.8, 1.3), True, "settled"),
+        ((0.4, 1.3), True, "cannot tell"),
+        ((0.8, 2.1), True, "cannot tell"),
+        ((1.1, 1.3), True, "still moving"),
+        ((0.6, 0.9), True, "still moving"),
+        ((0.8, 1.3), False, "cannot tell"),
+        ((0.5, 1.3), True, "cannot tell"),
+        ((0.8, 2.0), True, "cannot tell"),
+        ((np.nan, np.nan), True, "cannot tell"),
     ],
 )
 def test_verdicts_on_time(ratio, bounded, verdict):
-    half, last = (SimpleNamespace(bounded=b) for b in bounded)
-    assert training_time._verdict(estimate(*ratio), half, last) == verdict
+    assert training_time.verdict_on(estimate(*ratio), bounded=bounded) == verdict
 
 
 def test_ratio_of_optima_is_a_geometric_mean_over_the_widths_that_both_use():
@@ -181,14 +189,14 @@ def test_ratio_of_optima_is_a_geometric_mean_over_the_widths_that_both_use():
 
     one = found([1.0, 2.0, 3.0], [True, True, False], [[1.0, 2.0, 3.0], [2.0, 2.0, 3.0]])
     last = found([2.0, 2.0, 9.0], [True, True, True], [[2.0, 2.0, 9.0], [2.0, 8.0, 9.0]])
-    ratio = training_time._ratio(one, last)
+    ratio = training_time.ratio_of(one, last)
     assert ratio.value == pytest.approx(np.sqrt(0.5))
     drawn = [np.sqrt(0.5), np.sqrt(0.25)]
     assert ratio.low == pytest.approx(np.quantile(drawn, 0.025))
     none = found([1.0, 2.0, 3.0], [False, False, False], [[1.0, 2.0, 3.0]])
-    assert np.isnan(training_time._ratio(none, last).value)
+    assert np.isnan(training_time.ratio_of(none, last).value)
     one.noise_interval = np.full((2, 3), np.nan)
-    assert np.isnan(training_time._ratio(one, last).low)
+    assert np.isnan(training_time.ratio_of(one, last).low)
 
 
 # --- tolerance and stability ------------------------------------------------------------
@@ -199,22 +207,22 @@ def test_tolerated_noise_is_interpolated_in_logs():
     errors = np.array(
         [[0.2, 0.1, 0.12, 0.2], [0.1, 0.1, 0.11, 0.12], [0.3, 0.1, 0.11, np.nan], [0.1, 0.2, 0.1, 0.1]]
     )
-    found = tolerance._crossings(log_level, errors, 0.25, np.zeros(4))
+    found = thresholds.risen(log_level, errors, 0.25, np.zeros(4))
     share = np.log(0.125 / 0.12) / np.log(0.2 / 0.12)
     assert found[0] == pytest.approx(4 * 2**share)
     assert np.isnan(found[1])
     assert np.isnan(found[2])
     assert found[3] == pytest.approx(2 ** (np.log(1.25) / np.log(2)))
-    moved = tolerance._crossings(log_level, errors[:1], 0.25, np.array([0.1]))
+    moved = thresholds.risen(log_level, errors[:1], 0.25, np.array([0.1]))
     assert moved[0] == pytest.approx(found[0] * 2**0.1)
-    untrained = tolerance._crossings(log_level, np.array([[0.2, 0.1, 0.11, np.inf]]), 0.25, np.zeros(1))
+    untrained = thresholds.risen(log_level, np.array([[0.2, 0.1, 0.11, np.inf]]), 0.25, np.zeros(1))
     assert untrained[0] == pytest.approx(4 * np.sqrt(2)), (
         "somewhere between the last that trained and the next"
     )
 
 
 def test_a_tolerance_is_told_for_each_width():
-    found = tolerance.Tolerance(
+    found = Tolerance(
         np.array([1.0, 2.0]),
         "width",
         np.array([3.0, np.nan]),
@@ -230,21 +238,31 @@ def test_a_tolerance_is_told_for_each_width():
     assert last == "∝ w^q: q = 1.1, 95 % [0.9, 1.3]"
     for wrong in (0.0, np.inf, -1.0):
         with pytest.raises(BadInput, match="a share of the best error"):
-            tolerance.tolerance(None, rise=wrong)  # type: ignore[arg-type]
+            tolerance(None, rise=wrong)  # type: ignore[arg-type]
 
 
 def test_largest_stable_rate_is_where_half_of_the_runs_fail_for_good():
     rates = np.array([1.0, 2.0, 4.0, 8.0])
-    assert stability._crossing(rates, np.array([0.0, 0.25, 0.75, 1.0]), 0.0) == pytest.approx(2 * np.sqrt(2))
-    assert stability._crossing(rates, np.array([0.0, 0.25, 0.75, 1.0]), 0.5) == pytest.approx(4)
-    assert stability._crossing(rates, np.array([0.6, 0.0, 0.5, 1.0]), 0.0) == pytest.approx(4), (
-        "0.5 is no success"
-    )
-    assert np.isnan(stability._crossing(rates, np.array([0.5, 0.6, 1.0, 1.0]), 0.0)), "below the search"
-    assert np.isnan(stability._crossing(rates, np.array([0.0, 0.6, 1.0, 0.4]), 0.0)), "above the search"
-    assert stability._smoothed(np.array([0.0, 5.0]), np.array([5.0, 5.0])) == pytest.approx(
-        [0.5 / 6, 5.5 / 6]
-    )
+    shares = np.array([
+        [0.0, 0.25, 0.75, 1.0], [0.6, 0.0, 0.5, 1.0],  # 0.5 is no success
+        [0.5, 0.6, 1.0, 1.0], [0.0, 0.6, 1.0, 0.4],  # below and above the search
+    ])  # fmt: skip
+    expected = [2 * np.sqrt(2), 4.0, np.nan, np.nan]
+    assert thresholds.half_fail(rates, shares) == pytest.approx(expected, nan_ok=True)
+    assert thresholds.half_fail(rates, shares[:1], np.array([0.5])) == pytest.approx([4.0])
+
+
+def test_none_of_two_failures_is_not_never():
+    """Resampled failures use (failures + 1/2)/(runs + 1): two runs of each rate leave the crossing open."""
+    rows = [
+        {"width": w, "learning_rate": rate, "seed": seed, "test_error": 0.1, "diverged": rate > 4 / w}
+        for w in (1.0, 2.0, 4.0) for rate in 2.0 ** np.arange(-3, 6) for seed in range(2)
+    ]  # fmt: skip
+    found = stability(Curves(pd.DataFrame(rows), settings=["width", "learning_rate"]))
+    assert found.largest == pytest.approx(4 * np.sqrt(2) / found.width)
+    assert found.exponent.value == pytest.approx(-1.0)
+    # half a step alone would give a factor of 2 between the ends
+    assert np.all(found.largest_interval[1] / found.largest_interval[0] > 3)
 
 
 # --- ends of runs ------------------------------------------------------------

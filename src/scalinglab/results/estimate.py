@@ -91,6 +91,22 @@ def is_zero(difference: Estimate, resolution: float) -> str:
     return HOLDS if -resolution < low and high < resolution else CANNOT_TELL
 
 
+FEWEST = 3  # points that give a slope and its error
+
+
+def slopes(x: Any, y: Any) -> np.ndarray:
+    """The least-squares slope of each row of y, (…, n), against x, (n,); NaN where x is one point.
+
+    >>> slopes([0.0, 1.0, 2.0], [[0.0, 1.0, 2.0], [1.0, 1.0, 4.0]]).tolist()
+    [1.0, 1.5]
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    if x.size < 2:
+        return np.full(y.shape[:-1], np.nan)
+    centred = x - x.mean()
+    return np.asarray(y @ centred / (centred @ centred))
+
+
 def slope(x: Any, y: Any) -> Estimate:
     """The least-squares slope of y against x, with the standard error that the residuals give.
 
@@ -101,10 +117,30 @@ def slope(x: Any, y: Any) -> Estimate:
     (2.12, 0.069282)
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
-    centred = x - x.mean()
-    value = float(centred @ y / (centred @ centred))
-    if x.size < 3:
+    value = float(slopes(x, y))
+    if x.size < FEWEST:
         return Estimate(value)
-    residuals = y - y.mean() - value * centred
-    stderr = math.sqrt(float(residuals @ residuals) / (x.size - 2) / float(centred @ centred))
-    return Estimate.from_stderr(value, stderr, dof=x.size - 2)
+    return Estimate.from_stderr(
+        value, _scatter(x, y, value) / float(np.linalg.norm(x - x.mean())), x.size - 2
+    )
+
+
+def new_point(x: Any, y: Any, at: float) -> Estimate:
+    """One more y at `at`, by the least-squares line through three points or more: it scatters as these do.
+
+    >>> found = new_point([0.0, 1.0, 2.0, 3.0], [0.0, 2.0, 4.0, 6.4], at=4.0)
+    >>> round(found.value, 6), round(found.stderr, 6)
+    (8.4, 0.244949)
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    value, distance = float(slopes(x, y)), at - float(x.mean())
+    share = 1 + 1 / x.size + distance**2 / float(np.sum((x - x.mean()) ** 2))
+    return Estimate.from_stderr(
+        float(y.mean()) + value * distance, _scatter(x, y, value) * math.sqrt(share), x.size - 2
+    )
+
+
+def _scatter(x: np.ndarray, y: np.ndarray, value: float) -> float:
+    """Standard deviation of the points around the line of this slope."""
+    residuals = y - y.mean() - value * (x - x.mean())
+    return math.sqrt(float(residuals @ residuals) / (x.size - 2))

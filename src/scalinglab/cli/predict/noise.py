@@ -157,7 +157,8 @@ def summary_of(found: OptimalNoise) -> dict[str, Any]:
     return {
         **{str(name): values for name, values in columns.items()}, "width_column": found.width_column,
         "x": found.x, "y": found.y, "runs": found.n_runs, "slope": found.slope,
-        "slope_error": found.slope_error, "a": asdict(found.proportionality), "p": asdict(found.power),
+        "slope_error": found.proportionality.stderr,
+        "a": asdict(found.proportionality), "p": asdict(found.power),
         "r_squared": found.r_squared, "verdict": found.verdict, "reason": found.reason,
     }  # fmt: skip
 

@@ -23,14 +23,9 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.laws.noise.power import powers
 from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
-from scalinglab.laws.noise.selection import Search, interval_of, middles, open_ended, resampled, select
-from scalinglab.results.estimate import Estimate
-
-DRAWS = 2000
-HOLDS, FAILS, CANNOT_TELL = "holds", "fails", "cannot tell"
-ENOUGH_WIDTHS = 3
+from scalinglab.laws.noise.selection import DRAWS, Search, interval_of, middles, open_ended, resampled, select
+from scalinglab.results.estimate import CANNOT_TELL, FAILS, FEWEST, HOLDS, Estimate, slopes
 
 
 @dataclass(frozen=True)
@@ -94,11 +89,6 @@ class OptimalNoise:
         """a of noise = a · width."""
         return self.proportionality.value
 
-    @property
-    def slope_error(self) -> float:
-        """One standard error of a, over resampled runs."""
-        return self.proportionality.stderr
-
     def summary(self) -> str:
         """A table in lines."""
         both = self.width_column != "width" and bool(np.isfinite(self.multiple).any())
@@ -127,11 +117,11 @@ class OptimalNoise:
                 f"R² = {self.r_squared:.3f}",
             ) if self.claim == 1 else ()),
             f"{self.x} ∝ w^p: p = {p.value:.3g}, 95 % [{p.low:.3g}, {p.high:.3g}]",
-            self._said(),
+            self._verdict_line(),
         ]  # fmt: skip
         return "\n".join(lines)
 
-    def _said(self) -> str:
+    def _verdict_line(self) -> str:
         """The verdict as a sentence."""
         if not np.isfinite(self.claim):
             return f"no verdict: {self.reason}"
@@ -196,20 +186,24 @@ def from_ends(
     drawn, best_drawn, open_share = _resample(searches, standard_errors, draws, seed, found.share)
     edge = edge.astype(bool)
     closed = ~edge & (open_share < 0.5)
-    bounded = bool(closed.sum() >= ENOUGH_WIDTHS)
+    bounded = bool(closed.sum() >= FEWEST)
     used = closed if bounded else np.ones(len(edge), bool)
     widths = found.widths
     repeated = all(one.repeated for one in searches)
-    through = (widths[used], middle[used], drawn[:, used], repeated)
-    a, p = _estimate(_proportionality, *through), _estimate(powers, *through)
+    a, p = (
+        statistic(of, widths[used], middle[used], drawn[:, used] if repeated else None)
+        for of in (proportionality, powers)
+    )
     claim = found.claim() if claim is None else claim
-    verdict, reason = _verdict(p, claim, int(closed.sum()), repeated)
+    verdict, reason = verdict_on(p, claim, int(closed.sum()), repeated)
+    rest, spread = middle[used] - a.value * widths[used], middle[used] - middle[used].mean()
+    r_squared = 1 - rest @ rest / (spread @ spread) if spread.any() else np.nan
     failed = np.array([1 - sum(map(len, one.scores)) / one.tried.sum() for one in searches])
     sign = -1.0 if found.is_loss else 1.0
     interval = np.quantile(drawn, (0.025, 0.975), axis=0) if repeated else np.full((2, len(widths)), np.nan)
     return OptimalNoise(
         widths, found.multiple(), found.width_column, middle, interval, low, high, sign * best, stderr, edge,
-        failed, used, bounded, a, p, _r_squared(widths[used], middle[used], a.value), verdict, reason, claim,
+        failed, used, bounded, a, p, float(r_squared), verdict, reason, claim,
         found.x, found.y, drawn, best_drawn, tuple(searches), len(found.frame),
     )  # fmt: skip
 
@@ -231,26 +225,37 @@ def _resample(
     return np.stack(optima, axis=1), np.stack(best, axis=1), np.array(is_open)
 
 
-def _proportionality(width: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """a of noise = a · width by least squares, as in the paper, for each row of noise."""
+def proportionality(width: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """a of noise = a · width by least squares, as in the paper, for each row of noise, (…, widths)."""
     return np.asarray(noise @ width / (width @ width))
 
 
-def _estimate(
+def powers(width: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """p of values ∝ width^p by least squares in logs, for each row of values; NaN for one width."""
+    return slopes(np.log(width), np.log(values))
+
+
+def statistic(
     of: Callable[[np.ndarray, np.ndarray], np.ndarray],
     width: np.ndarray,
-    noise: np.ndarray,
-    drawn: np.ndarray,
-    repeated: bool,
+    values: np.ndarray,
+    drawn: np.ndarray | None,
 ) -> Estimate:
-    """A number of the optima, with the spread and the percentiles of resampled ones."""
-    value = of(width, noise[None])
-    if not repeated:
-        return Estimate(float(value[0]))
-    return Estimate.from_draws(value[0], of(width, drawn))
+    """A number of the values at some widths, with the spread and percentiles over resampled ones, if any."""
+    value = float(of(width, values))
+    if drawn is None or not np.isfinite(value):
+        return Estimate(value)
+    each = of(width, drawn)
+    return Estimate.from_draws(value, each[np.isfinite(each)])
 
 
-def _verdict(p: Estimate, claim: float, closed: int, repeated: bool) -> tuple[str, str]:
+def in_common(one: OptimalNoise, other: OptimalNoise) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The widths whose optimum both use, and where each has them."""
+    widths = np.intersect1d(one.width[one.used], other.width[other.used])
+    return widths, np.isin(one.width, widths), np.isin(other.width, widths)
+
+
+def verdict_on(p: Estimate, claim: float, closed: int, repeated: bool) -> tuple[str, str]:
     """Verdict on the claim from the interval of p, with the reason."""
     if not repeated:
         return CANNOT_TELL, "every setting was run once: repeat them with other seeds"
@@ -261,23 +266,17 @@ def _verdict(p: Estimate, claim: float, closed: int, repeated: bool) -> tuple[st
             CANNOT_TELL,
             "which power the paper claims depends on the parameterization (standard or ntk)",
         )
-    if closed < ENOUGH_WIDTHS:
+    if closed < FEWEST:
         return CANNOT_TELL, (
-            f"the optimum lies inside the search for {closed} widths, and {ENOUGH_WIDTHS} are needed: search "
+            f"the optimum lies inside the search for {closed} widths, and {FEWEST} are needed: search "
             "further, repeat with more seeds, or add widths"
         )
     others = (0.0,) if claim else (-1.0, 1.0)  # what must be excluded
-    held = [other for other in others if p.low <= other <= p.high]
+    open_to = [other for other in others if p.low <= other <= p.high]
     ends_of = f"the 95 % interval of p, [{p.low:.3g}, {p.high:.3g}],"
     if not p.low <= claim <= p.high:
         return FAILS, f"{ends_of} excludes {claim:g}"
-    if held:
+    if open_to:
         more = ": no dependence on width" if claim else ""
-        return CANNOT_TELL, f"{ends_of} holds {claim:g}, and {held[0]:g} as well{more}"
+        return CANNOT_TELL, f"{ends_of} holds {claim:g}, and {open_to[0]:g} as well{more}"
     return HOLDS, f"{ends_of} holds {claim:g} and excludes {' and '.join(f'{o:g}' for o in others)}"
-
-
-def _r_squared(width: np.ndarray, noise: np.ndarray, slope: float) -> float:
-    rest = noise - slope * width
-    spread = np.sum((noise - noise.mean()) ** 2)
-    return float(1 - rest @ rest / spread) if spread > 0 else float("nan")

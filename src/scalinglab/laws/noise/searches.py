@@ -13,7 +13,7 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.laws.noise.optimum import OptimalNoise, optimal_noise
+from scalinglab.laws.noise.optimum import OptimalNoise, in_common, optimal_noise, proportionality
 from scalinglab.results.estimate import Estimate
 
 VARIED = {"batch": ("batch_size", "learning_rate"), "rate": ("learning_rate", "batch_size")}
@@ -84,31 +84,15 @@ def compare_searches(by_batch: Curves, by_rate: Curves, *, seed: int = 0, **opti
     """`compare` for runs of each search that are at hand apart."""
     batch = optimal_noise(by_batch, seed=seed, **options)
     rate = optimal_noise(by_rate, seed=seed + 1, **options)  # other runs, other draws
-    return Compared(batch, rate, _ratio(batch, rate), _difference(batch, rate))
-
-
-def _ratio(batch: OptimalNoise, rate: OptimalNoise) -> Estimate:
-    """a over a, through the widths that both searches use."""
-    widths, one, other = _common(batch, rate)
-
-    def slopes(noise: np.ndarray) -> np.ndarray:
-        return np.asarray(noise @ widths / (widths @ widths))
-
-    value = float(slopes(batch.noise[one]) / slopes(rate.noise[other]))
-    return Estimate.from_draws(value, slopes(batch.draws[:, one]) / slopes(rate.draws[:, other]))
-
-
-def _difference(batch: OptimalNoise, rate: OptimalNoise) -> Estimate:
-    """Best score by batch minus best score by rate, the mean over common widths."""
-    _, one, other = _common(batch, rate)
-    sign = -1.0 if batch.y.endswith("loss") else 1.0
-    value = sign * float(np.mean(batch.accuracy[one] - rate.accuracy[other]))
-    drawn = (batch.best_draws[:, one] - rate.best_draws[:, other]).mean(axis=1)
-    return Estimate.from_draws(value, drawn)
-
-
-def _common(batch: OptimalNoise, rate: OptimalNoise) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    widths = np.intersect1d(batch.width[batch.used], rate.width[rate.used])
+    widths, one, other = in_common(batch, rate)
     if not len(widths):
         raise BadInput("the two searches have no width in common at which both find an optimum")
-    return widths, np.isin(batch.width, widths), np.isin(rate.width, widths)
+    first, second = (
+        proportionality(widths, np.vstack([found.noise, found.draws])[:, at])
+        for found, at in ((batch, one), (rate, other))
+    )
+    ratios = first / second
+    sign = -1.0 if batch.y.endswith("loss") else 1.0  # draws are scores: larger is better
+    gain = sign * float(np.mean(batch.accuracy[one] - rate.accuracy[other]))
+    gains = (batch.best_draws[:, one] - rate.best_draws[:, other]).mean(axis=1)
+    return Compared(batch, rate, Estimate.from_draws(ratios[0], ratios[1:]), Estimate.from_draws(gain, gains))

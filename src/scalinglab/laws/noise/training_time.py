@@ -14,12 +14,10 @@ import numpy as np
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.laws.noise.optimum import OptimalNoise, optimal_noise
-from scalinglab.results.estimate import Estimate
+from scalinglab.laws.noise.optimum import OptimalNoise, in_common, optimal_noise
+from scalinglab.results.estimate import CANNOT_TELL, Estimate
 
-SHARES = (0.0625, 0.125, 0.25, 0.5, 1.0)
-SETTLED, MOVING, CANNOT_TELL = "settled", "still moving", "cannot tell"
-FACTOR = 2.0  # a change of the optimum by this factor must be excluded before it is called settled
+SETTLED, MOVING = "settled", "still moving"
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,9 @@ class OverTime:
         return "\n".join(lines)
 
 
-def over_time(curves: Curves, *, shares: Sequence[float] = SHARES, **options: Any) -> OverTime:
+def over_time(
+    curves: Curves, *, shares: Sequence[float] = (0.0625, 0.125, 0.25, 0.5, 1.0), **options: Any
+) -> OverTime:
     """The optimal noise as a function of the training time.
 
     Args:
@@ -70,18 +70,17 @@ def over_time(curves: Curves, *, shares: Sequence[float] = SHARES, **options: An
             if share in (0.5, 1.0):
                 raise  # at an earlier time some width has not trained yet
     kept, optima = zip(*found, strict=True)
-    ratios = tuple(_ratio(one, optima[-1]) for one in optima)
+    ratios = tuple(ratio_of(one, optima[-1]) for one in optima)
     half = kept.index(0.5)
-    verdict = _verdict(ratios[half], optima[half], optima[-1])
+    verdict = verdict_on(ratios[half], bounded=optima[half].bounded and optima[-1].bounded)
     return OverTime(tuple(kept), tuple(optima), ratios, verdict)
 
 
-def _ratio(one: OptimalNoise, last: OptimalNoise) -> Estimate:
+def ratio_of(one: OptimalNoise, last: OptimalNoise) -> Estimate:
     """The optimum over the last one, in the geometric mean over the widths that both use."""
-    widths = np.intersect1d(one.width[one.used], last.width[last.used])
+    widths, own, end = in_common(one, last)
     if not len(widths):
         return Estimate(float("nan"))
-    own, end = (np.isin(found.width, widths) for found in (one, last))
     value = float(np.exp(np.mean(np.log(one.noise[own] / last.noise[end]))))
     if not np.isfinite(one.noise_interval).all() or not np.isfinite(last.noise_interval).all():
         return Estimate(value)
@@ -89,9 +88,11 @@ def _ratio(one: OptimalNoise, last: OptimalNoise) -> Estimate:
     return Estimate.from_draws(value, draws)
 
 
-def _verdict(ratio: Estimate, half: OptimalNoise, last: OptimalNoise) -> str:
-    if not (half.bounded and last.bounded and ratio.low <= ratio.high):
+def verdict_on(ratio: Estimate, *, bounded: bool) -> str:
+    """Whether the optimum has come to rest, by its ratio; `bounded`: inside the search at both times."""
+    if not (bounded and ratio.low <= ratio.high):
         return CANNOT_TELL  # an optimum at the end of the search stays there whatever it does
     if not ratio.low <= 1 <= ratio.high:
         return MOVING
-    return SETTLED if ratio.low > 1 / FACTOR and ratio.high < FACTOR else CANNOT_TELL
+    # settled where a change by a factor of two, one level of the usual search, is excluded
+    return SETTLED if ratio.low > 0.5 and ratio.high < 2.0 else CANNOT_TELL

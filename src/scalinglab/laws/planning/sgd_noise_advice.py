@@ -18,11 +18,10 @@ from scalinglab.curves import Curves
 from scalinglab.curves.columns import varying_columns
 from scalinglab.errors import BadInput
 from scalinglab.laws.noise import OptimalNoise
-from scalinglab.laws.noise.optimum import from_ends
-from scalinglab.laws.noise.power import powers
+from scalinglab.laws.noise.optimum import from_ends, powers
 from scalinglab.laws.noise.runs import Ends, ends
 from scalinglab.laws.noise.selection import resampled
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.estimate import Estimate, slopes
 
 FARTHEST = 8.0  # times the largest width of the runs
 WIDEST_INTERVAL = 10.0  # an optimum known to less than this factor is no advice
@@ -163,8 +162,8 @@ def _lines(found: OptimalNoise) -> tuple[np.ndarray, np.ndarray]:
     """ln A and p of A w^p through the used optima: the measured ones first, then resampled ones."""
     width = found.width[found.used]
     noise = np.vstack([found.noise[found.used], found.draws[:, found.used]])
-    power = powers(width, noise)
-    return np.log(noise).mean(axis=1) - power * np.log(width).mean(), power
+    exponent = powers(width, noise)
+    return np.log(noise).mean(axis=1) - exponent * np.log(width).mean(), exponent
 
 
 def _power_law(scale: np.ndarray, power: np.ndarray, w: float) -> Estimate:
@@ -199,9 +198,7 @@ def _error(found: OptimalNoise, w: float) -> tuple[Estimate, Estimate]:
     drawn = -found.best_draws if is_loss else 1 - found.best_draws
     values = np.log(np.maximum(np.vstack([best, drawn]), 1e-12))
     log = np.log(found.width)
-    centred = log - log.mean()
-    slope = values @ centred / (centred @ centred)
-    there = np.exp(values.mean(axis=1) + slope * (np.log(w) - log.mean()))
+    there = np.exp(values.mean(axis=1) + slopes(log, values) * (np.log(w) - log.mean()))
     gain = np.exp(values[:, -1]) - there
     return Estimate.from_draws(there[0], there[1:]), Estimate.from_draws(gain[0], gain[1:])
 
