@@ -67,7 +67,7 @@ TESTS_ELSEWHERE = {  # tests of a package outside its own folder, mostly of the 
 }  # fmt: skip
 HEAVY = (
     "numpy", "scipy.optimize", "scipy.stats", "scipy.special", "pandas", "pyarrow.parquet", "torch",
-    "sklearn.neighbors", "pytest", "matplotlib.pyplot", "typer.testing", "iminuit",
+    "sklearn.neighbors", "pytest", "matplotlib.pyplot", "typer.testing",
 )  # fmt: skip
 CHILDREN = {  # files whose code runs in processes of their own, and the function that starts these
     "src/scalinglab/sweep/pools/worker.py": ("src/scalinglab/sweep/pools/engines.py", "start_worker"),

@@ -47,11 +47,16 @@ def require(module: str, extra: str | None, purpose: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        name = module.split(".")[0]
-        install = f"'scalinglab[{extra}]'" if extra else name
-        raise MissingExtra(
-            f"{purpose} needs the package {name!r}, which is not installed: pip install {install}"
-        ) from error
+        raise missing(module, extra, purpose) from error
+
+
+def missing(module: str, extra: str | None, purpose: str) -> MissingExtra:
+    """The error about an optional package that is not installed; arguments as of `require`."""
+    name = module.split(".")[0]
+    install = f"'scalinglab[{extra}]'" if extra else name
+    return MissingExtra(
+        f"{purpose} needs the package {name!r}, which is not installed: pip install {install}"
+    )
 
 
 def usable_device(name: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from scalinglab.data import records
 from scalinglab.data.dataset import Dataset
 from scalinglab.data.sources import SOURCES, Debian, Source, search_path
-from scalinglab.errors import BadInput, MissingExtra, nearest
+from scalinglab.errors import BadInput, missing, nearest
 
 CLASSES = {
     "fashion-mnist": "t-shirt trouser pullover dress coat sandal shirt sneaker bag boot",
@@ -117,7 +117,7 @@ def _bundled() -> Path:
     """The file inside scikit-learn, found without importing all of it, which takes a second."""
     spec = find_spec("sklearn")
     if spec is None or spec.origin is None:
-        raise MissingExtra("the digits are bundled with scikit-learn, which is not installed")
+        raise missing("sklearn", "train", "data set 'digits'")
     return Path(spec.origin).parent / "datasets" / "data" / "digits.csv.gz"
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scalinglab.errors import BadInput, nearest
+from scalinglab.errors import BadInput, nearest, require
 from scalinglab.results.estimate import Estimate
 
 METHODS = ("neighbours", "two_nn", "mle")
@@ -95,10 +95,9 @@ def _neighbours(
     points: NDArray[np.float64], chosen: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Distances to the k nearest neighbours of each chosen point, nearest first, and who they are."""
-    from sklearn.neighbors import NearestNeighbors
-
     algorithm = "auto" if points.shape[1] < 15 else "brute"
-    search = NearestNeighbors(n_neighbors=k + 1, algorithm=algorithm).fit(points)
+    neighbors = require("sklearn.neighbors", "train", "measure.dimension")
+    search = neighbors.NearestNeighbors(n_neighbors=k + 1, algorithm=algorithm).fit(points)
     indices = search.kneighbors(points[chosen], return_distance=False)[:, 1:]
     # the brute-force search rounds small distances; take them again
     found = np.stack([np.linalg.norm(points[column] - points[chosen], axis=1) for column in indices.T], 1)
