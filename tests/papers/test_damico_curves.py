@@ -9,7 +9,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.studies import entry
-from scalinglab.studies.trained import Kept, kept_in
+from scalinglab.studies.trained import RunStorage, kept_in
 from scalinglab_papers.damico2025 import beyond, curves, margins, pairs, robustness, study, tables
 
 
@@ -130,10 +130,10 @@ def test_runs_of_a_part_are_found_in_a_table_by_their_settings(tmp_path: Path):
     unfinished = whole.frame.assign(status="running", seed=9, run=whole.frame["run"] + "y")
     path = tmp_path / "curves.parquet"
     sl.Curves(pd.concat([whole.frame, other, unfinished, faster])).write(path)
-    found = study.trained("gpu", Kept(path), "CNN MNIST")
+    found = study.trained("gpu", RunStorage(path), "CNN MNIST")
     assert found is not None
     assert sorted(found.runs) == sorted(whole.runs)
-    assert study.trained("gpu", Kept(path), "CNN CIFAR10") is None
+    assert study.trained("gpu", RunStorage(path), "CNN CIFAR10") is None
 
 
 def test_a_norm_that_would_overflow_is_divided_by_a_constant():
@@ -146,7 +146,7 @@ def test_a_norm_that_would_overflow_is_divided_by_a_constant():
 
 def test_an_unknown_part_is_named(tmp_path: Path):
     with pytest.raises(BadInput, match="CNN MNIS"):
-        study.train("gpu", Kept(tmp_path, ("CNN MNIS",)), ["CNN MNIST"])
+        study.train("gpu", RunStorage(tmp_path, ("CNN MNIS",)), ["CNN MNIST"])
 
 
 # --- margins, variants, beyond ---------------------------------------------------------------------------

@@ -10,11 +10,11 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.readers import ReadingWarning, logs
+from scalinglab.readers.into_store import _same, take_in
 from scalinglab.readers.logs import _standard_settings
 from scalinglab.readers.tables.files import read_file
 from scalinglab.readers.tables.remarks import _is_time
 from scalinglab.readers.tables.runs import _constant_settings, _seen_name, _tell_apart
-from scalinglab.readers.taking import _same, take_in
 
 
 def table(**columns: list[float]) -> pd.DataFrame:

@@ -468,7 +468,7 @@ def test_a_checked_file_is_read_whole_or_called_damaged(tmp_path):
         checked.read_checked(tmp_path / "none")
 
 
-def test_a_name_aside_is_always_free(tmp_path):
+def test_a_damaged_file_never_replaces_another(tmp_path):
     for name in ("a.pt", "a-2.pt", "a-3.pt"):
         (tmp_path / "a.pt").write_text(name)
-        assert files.set_aside(tmp_path / "a.pt", tmp_path).name == name
+        assert files.quarantine(tmp_path / "a.pt", tmp_path).name == name

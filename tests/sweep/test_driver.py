@@ -176,10 +176,10 @@ def test_a_display_is_refreshed_once_a_second(monkeypatch):
 
 
 def test_an_outcome_counts_runs_and_says_what_to_do_next():
-    def outcome(status, failed=None, interrupted=False, deaths=(), aside=None):
+    def outcome(status, failed=None, interrupted=False, deaths=(), quarantined=None):
         plan = SimpleNamespace(varied={"seed"})
         return (
-            driver.Outcome(plan, status, failed or {}, interrupted, 1.0, deaths, aside or {})
+            driver.Outcome(plan, status, failed or {}, interrupted, 1.0, deaths, quarantined or {})
             .summary()
             .splitlines()
         )
@@ -197,7 +197,7 @@ def test_an_outcome_counts_runs_and_says_what_to_do_next():
     assert outcome(others)[1] == "2 runs are being written by another process: sweep again when it has ended"
     assert outcome({"a": "running"})[1].startswith("1 run is being written")
     assert outcome(others, interrupted=True)[1:] == ["interrupted: sweep again to continue"]
-    assert outcome({"a": "done"}, aside={"x.parquet": "bad"})[1] == "damaged, moved aside to x.parquet: bad"
+    assert outcome({"a": "done"}, quarantined={"x.parquet": "bad"})[1] == "damaged, moved to x.parquet: bad"
     assert outcome({"a": "done"}) == ["1 run: 1 done"]
 
 

@@ -20,7 +20,7 @@ from scalinglab.curves import run_name
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Store, StoreError, StoreWarning
 from scalinglab.sweep import Grid, SweepWarning, execute, make_plan, run
-from scalinglab.sweep.driver import Driver, Interrupt, again
+from scalinglab.sweep.driver import Driver, Interrupt, grids_in
 from scalinglab.sweep.pools import preflight, worker
 from scalinglab.sweep.pools.engines import LocalPool
 from tests.store.test_formats import a_new_field, rewritten
@@ -138,7 +138,7 @@ def test_a_damaged_run_is_done_again(engine, tmp_path):
     with pytest.warns(SweepWarning, match=rf"{path.name} is damaged.*moved to .*damaged/{path.name}"):
         outcome = execute(wanted, tmp_path, engine=engine, workers=1)
     assert len(outcome.plan.missing) == 1
-    assert f"moved aside to {tmp_path / 'damaged' / path.name}" in outcome.summary()
+    assert f"moved to {tmp_path / 'damaged' / path.name}" in outcome.summary()
     assert (tmp_path / "damaged" / path.name).stat().st_size == 100
     check(Store(tmp_path), wanted)
 
@@ -179,7 +179,7 @@ def test_intact_results_that_cannot_be_read_stop_the_sweep_and_stay(tmp_path, mo
 def test_the_store_keeps_the_grid_and_the_sweep_can_be_done_again_from_it(engine, tmp_path):
     wanted = grid(size=[1, 2])
     run(wanted, tmp_path / "first", engine=engine, workers=1)
-    (kept,) = again(tmp_path / "first")
+    (kept,) = grids_in(tmp_path / "first")
     assert kept == wanted or kept.settings() == wanted.settings()
     run(kept, tmp_path / "second", engine=engine, workers=1)
     first, second = (Store(tmp_path / name).curves().frame for name in ("first", "second"))
@@ -188,10 +188,10 @@ def test_the_store_keeps_the_grid_and_the_sweep_can_be_done_again_from_it(engine
     (damaged,) = (tmp_path / "second" / "grids").glob("*.json")
     damaged.write_text(damaged.read_text()[:40])
     with pytest.raises(ScalinglabError, match=f"{damaged.name} is damaged"):
-        again(tmp_path / "second")
+        grids_in(tmp_path / "second")
     Store(tmp_path / "third").start({"a": 1}).close()
     with pytest.raises(BadInput, match="keeps no grid"):
-        again(tmp_path / "third")
+        grids_in(tmp_path / "third")
 
 
 @pytest.mark.slow

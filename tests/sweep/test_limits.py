@@ -23,7 +23,7 @@ from scalinglab.sweep import Grid, Plan, SweepWarning, Task, driver, execute, tr
 from scalinglab.sweep import grid as grid_module
 from scalinglab.sweep import plan as planning
 from scalinglab.sweep.display import Display
-from scalinglab.sweep.driver import Driver, Interrupt, again
+from scalinglab.sweep.driver import Driver, Interrupt, grids_in
 from scalinglab.sweep.pools import engines, preflight, worker
 from scalinglab.sweep.pools.engines import LocalPool
 from scalinglab.sweep.runner import Runner, load
@@ -333,10 +333,10 @@ def test_runs_that_are_free_come_before_all_that_wait(tmp_path, monkeypatch):
 def test_a_sweep_is_done_again_from_a_store_alone(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(BadInput, match="folder is not a store"):
-        again(tmp_path / "folder")
+        grids_in(tmp_path / "folder")
     Store(tmp_path / "store").start({"a": 1}).close()
     with pytest.raises(BadInput, match="keeps no grid"):
-        again(tmp_path / "store")
+        grids_in(tmp_path / "store")
 
 
 def test_a_plan_is_made_for_the_device_of_the_runs(tmp_path, monkeypatch):

@@ -62,11 +62,11 @@ def sweep(
 
     keep_bytecode_here()
     from scalinglab.store import Store
-    from scalinglab.sweep.driver import again, as_grid, execute
+    from scalinglab.sweep.driver import as_grid, execute, grids_in
 
     if (grid is None) == (from_ is None):
         raise BadInput("give a grid file or --from STORE, one of them")
-    grids = [as_grid(grid)] if grid is not None else again(from_ or "")
+    grids = [as_grid(grid)] if grid is not None else grids_in(from_ or "")
     place = Store(store or from_ or "runs")
     shared: dict[str, Any] = {
         "workers": workers, "device": device, "max_stacked": max_stacked, "retry_failed": retry_failed

@@ -157,7 +157,7 @@ class Curves:
         The name is returned as it is where there is no such column, for the error that names it.
         """
         name = column if column in self.frame else self.names.get(column, column)
-        # a loss that is not said to be of training is that of the test
+        # a loss that is not named as of training is that of the test
         is_test = name == "loss" and name not in self.frame and "test_loss" in self.frame
         return "test_loss" if is_test else name
 

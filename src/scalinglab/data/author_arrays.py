@@ -36,11 +36,11 @@ def read_arrays(path: Path) -> pd.DataFrame:
         BadInput: not such a file, or one with anything but arrays in it.
     """
     model, _, dataset = path.stem.partition("_")
-    held = _dictionary(path)
-    missing = [name for name in NEEDED if name not in held]
+    arrays = _dictionary(path)
+    missing = [name for name in NEEDED if name not in arrays]
     if missing:
         raise BadInput(f"{path} is no analysis file of damico2025: it lacks {', '.join(missing)}")
-    sizes, norms, errors = (np.asarray(held[name], float) for name in NEEDED[:3])
+    sizes, norms, errors = (np.asarray(arrays[name], float) for name in NEEDED[:3])
     if errors.shape != (len(sizes), len(norms)):
         raise BadInput(
             f"{path}: {NEEDED[2]} has shape {errors.shape}, expected sizes × norms: "
@@ -52,7 +52,7 @@ def read_arrays(path: Path) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "model": model, "dataset": dataset, "n_data": sizes[row].astype(int), "norm": norms[column],
-            "test_error": errors[row, column], "n_seeds": len(np.atleast_1d(held["seed_arr"])),
+            "test_error": errors[row, column], "n_seeds": len(np.atleast_1d(arrays["seed_arr"])),
         }
     )  # fmt: skip
 
@@ -64,10 +64,10 @@ def _dictionary(path: Path) -> dict[str, Any]:
             header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             if not header(file)[2].hasobject:
                 raise BadInput(f"{path} holds a plain array, not a dictionary of them")
-            held = pickled_arrays.read(file)
+            arrays = pickled_arrays.read(file)
     except (ValueError, EOFError, LookupError, AttributeError, TypeError) as error:
         raise BadInput(f"{path} is no NumPy file with a dictionary of arrays: {error}") from error
-    held = held.item() if isinstance(held, np.ndarray) and held.size == 1 else held
-    if not isinstance(held, dict):
-        raise BadInput(f"{path} holds {type(held).__name__}, not a dictionary of arrays")
-    return held
+    arrays = arrays.item() if isinstance(arrays, np.ndarray) and arrays.size == 1 else arrays
+    if not isinstance(arrays, dict):
+        raise BadInput(f"{path} holds {type(arrays).__name__}, not a dictionary of arrays")
+    return arrays

@@ -128,9 +128,9 @@ class Dataset:
         if not 1 <= n_test < self.n_data:
             raise BadInput(f"n_test={n_test} of {self.name}: at least 1 and fewer than {self.n_data}")
         order = _random(seed, HOLDOUT).permutation(self.n_data)
-        held, kept = np.sort(order[:n_test]), np.sort(order[n_test:])
+        chosen, kept = np.sort(order[:n_test]), np.sort(order[n_test:])
         x, y = self.train_x, self.train_y
-        return replace(self, train_x=x[kept], train_y=y[kept], test_x=x[held], test_y=y[held])
+        return replace(self, train_x=x[kept], train_y=y[kept], test_x=x[chosen], test_y=y[chosen])
 
     # --- the inputs ------------------------------------------------------------------------------
 

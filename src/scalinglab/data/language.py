@@ -72,14 +72,15 @@ def _halves(path: str | None) -> tuple[np.ndarray, np.ndarray]:
     parts = [np.frombuffer(file.read_bytes(), np.uint8) for file in files]
     if len(parts) == 1:  # stretches of the one file
         parts = np.split(parts[0], range(STRETCH, len(parts[0]), STRETCH))
-    held = [k % HELD_OUT == HELD_OUT - 1 for k in range(len(parts))]
-    if not any(held):
+    of_test = [k % HELD_OUT == HELD_OUT - 1 for k in range(len(parts))]
+    if not any(of_test):
         raise BadInput(
             f"{path}: {sum(map(len, parts))} bytes in {len(parts)} parts are too few to hold out every "
             f"tenth; give a text of {HELD_OUT * STRETCH} bytes or more"
         )
     return tuple(  # type: ignore[return-value]
-        np.concatenate([part for part, own in zip(parts, held) if own == wanted]) for wanted in (False, True)
+        np.concatenate([part for part, own in zip(parts, of_test) if own == wanted])
+        for wanted in (False, True)
     )
 
 

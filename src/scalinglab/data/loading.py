@@ -109,8 +109,9 @@ def _digits() -> Dataset:
     table = np.loadtxt(_bundled(), delimiter=",", dtype=np.int64)
     x, y = table[:, :-1].reshape(-1, 1, 8, 8).astype(np.uint8), table[:, -1]
     test = np.arange(len(x)) % 5 == 4
-    train, held = (x[~test], y[~test]), (x[test], y[test])
-    return _dataset("digits", train, held, 10, white=16.0, classes=_digit_names())
+    return _dataset(
+        "digits", (x[~test], y[~test]), (x[test], y[test]), 10, white=16.0, classes=_digit_names()
+    )
 
 
 def _bundled() -> Path:

@@ -1,7 +1,7 @@
 """Arrays and plain values in a pickle, read without unpickling: no name in the file is looked up or called.
 
 A pickle is a program for a machine with a stack. Here its instructions are listed (`pickletools.genops`) and
-followed for containers, numbers and text; what it says to call is kept as words, and four of these words are
+followed for containers, numbers and text; what it asks to call is kept as words, and four of these words are
 known: an array, its type, a scalar and bytes. Everything else is refused.
 """
 
@@ -28,7 +28,7 @@ KINDS = "biufO"  # of arrays that are read: truth values, integers, floats, and 
 
 @dataclass
 class _Call:
-    """What a pickle says to call: words, arguments, and the state that it gives the result."""
+    """What a pickle asks to call: words, arguments, and the state that it gives the result."""
 
     words: str
     arguments: tuple[Any, ...]
@@ -119,13 +119,13 @@ def _plain(value: Any) -> Any:
 def _made(call: _Call) -> Any:
     """An array, its type, a scalar or bytes."""
     if call.words in ARRAY:
-        _, shape, kind, by_columns, held = call.state
+        _, shape, kind, by_columns, content = call.state
         kind = _plain(kind)
         if kind.hasobject:
-            values = np.empty(len(held), object)
-            values[:] = [_plain(item) for item in held]
+            values = np.empty(len(content), object)
+            values[:] = [_plain(item) for item in content]
         else:
-            values = np.frombuffer(_plain(held), kind).astype(kind.newbyteorder("="))
+            values = np.frombuffer(_plain(content), kind).astype(kind.newbyteorder("="))
         return values.reshape(shape, order="F" if by_columns else "C")
     if call.words == "numpy dtype":
         kind = np.dtype(call.arguments[0])
@@ -133,8 +133,8 @@ def _made(call: _Call) -> Any:
             raise ValueError(f"it holds an array of {kind}")
         return kind.newbyteorder(call.state[1]) if call.state and call.state[1] in "<>" else kind
     if call.words in SCALAR:
-        kind, held = map(_plain, call.arguments)
-        return np.frombuffer(held, kind)[0]
+        kind, content = map(_plain, call.arguments)
+        return np.frombuffer(content, kind)[0]
     if call.words == "_codecs encode":
         return call.arguments[0].encode("latin1")
     if (call.words, call.arguments) == ("__builtin__ bytes", ()):

@@ -16,6 +16,7 @@ from scalinglab.curves.names import aliases
 from scalinglab.curves.parts import DROPPED, frame_of
 from scalinglab.errors import BadInput, nearest
 from scalinglab.readers.folders import KINDS, Found, find, kind_of_file, read_all
+from scalinglab.readers.into_store import take_in
 from scalinglab.readers.logs import ReadingWarning, table
 from scalinglab.readers.tables import Understood, understand
 from scalinglab.readers.tables.exports import unfolded
@@ -23,7 +24,6 @@ from scalinglab.readers.tables.files import is_table, read_file
 from scalinglab.readers.tables.large import LEFT_OUT, NOTES
 from scalinglab.readers.tables.naming import STANDARD
 from scalinglab.readers.tables.runs import lacks_data_of_isoflops
-from scalinglab.readers.taking import take_in
 from scalinglab.store import Store
 from scalinglab.support.progress import track
 

@@ -42,7 +42,7 @@ class LoggedRun:
         name: what it is called, unique among the runs read together.
         settings: its configuration, nested or not.
         points: its metrics.
-        status: `done`, `failed`, `running`; None where the log does not tell.
+        status: `done`, `failed`, `running`; None where the log does not contain it.
         notes: what could not be read.
         identity: runs of equal identity are one run that was resumed.
     """

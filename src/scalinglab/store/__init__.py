@@ -6,7 +6,7 @@
   that the file appears atomically.
 - `sealed/pack-*.parquet`: many finished runs in one file, which `compact` makes, and writers in passing.
 - `index/`: which runs each pack holds, and a copy of its end; both can be rebuilt.
-- `damaged/`: files that were found damaged, moved aside; nothing is ever deleted by itself.
+- `damaged/`: files that were found damaged; nothing is ever deleted by itself.
 
 Every file carries checksums and says in which format it is written.
 

@@ -21,8 +21,8 @@ def keep(folder: Path, run: str, step: int, arrays: Mapping[str, np.ndarray]) ->
 
     def write(path: Path) -> None:
         with path.open("wb") as file:
-            held: dict[str, Any] = {name: np.asarray(value) for name, value in arrays.items()}
-            np.savez_compressed(file, **held)
+            content: dict[str, Any] = {name: np.asarray(value) for name, value in arrays.items()}
+            np.savez_compressed(file, **content)
 
     write_whole(folder / "arrays" / run / f"{int(step)}.npz", write)
 
@@ -33,8 +33,8 @@ def load(folder: Path, run: str) -> dict[int, dict[str, np.ndarray]]:
     found: dict[int, dict[str, np.ndarray]] = {}
     for path in files:
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
-                found[int(path.stem)] = {name: held[name] for name in held.files}
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
+                found[int(path.stem)] = {name: content[name] for name in content.files}
         except (OSError, ValueError, EOFError, BadZipFile) as error:
             raise StoreError(f"{path} cannot be read ({error}); remove it, or train the run again") from error
     return found

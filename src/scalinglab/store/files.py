@@ -15,7 +15,7 @@ from scalinglab.support.whole_files import sync_folder
 
 
 class StoreError(ScalinglabError, OSError):
-    """The store could not do what was asked; what it held before is intact."""
+    """The store could not do what was asked; what it contained before is intact."""
 
 
 class RunBusy(StoreError):
@@ -62,7 +62,7 @@ _SHORT_OF = {  # what the whole process lacks, whichever file it asks for
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn a failure to read into an error that says whether the file or the process is the reason.
+    """Turn a failure to read into an error that names the file or the process as the reason.
 
     A file that is not there stays a FileNotFoundError.
     """
@@ -83,7 +83,7 @@ def newer(what: str, version: object) -> str:
     return f"{what} was written by {writer}, in a format that this version does not know: upgrade scalinglab"
 
 
-def name_aside(path: Path, store: Path) -> Path:
+def quarantine_path(path: Path, store: Path) -> Path:
     """A free name for a damaged file in the store's folder `damaged`."""
     folder = store / "damaged"
     with writing(folder):
@@ -92,9 +92,9 @@ def name_aside(path: Path, store: Path) -> Path:
     return next(new for new in itertools.chain([folder / path.name], numbered) if not new.exists())
 
 
-def set_aside(path: Path, store: Path) -> Path:
+def quarantine(path: Path, store: Path) -> Path:
     """Move a damaged file into the store's folder `damaged`; returns its new path."""
-    new = name_aside(path, store)
+    new = quarantine_path(path, store)
     with writing(new):
         path.rename(new)
     sync_folder(new.parent)
@@ -114,7 +114,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Write a file of the store: whole or not at all, on disk when this returns; errors say what is safe."""
+    """Write a file of the store: whole or not at all, on disk when this returns; errors name what is safe."""
     with writing(path):
         whole_files.write_whole(path, write, sync=True)
 
@@ -162,8 +162,8 @@ def locked(path: Path, wait: bool = True) -> Iterator[bool]:
     """Hold the lock on `path`, made where it is missing; without `wait`, gives False where another has it."""
     descriptor = open_to_lock(path)
     try:
-        while not (held := lock(descriptor, path, wait=wait)) and wait:
+        while not (acquired := lock(descriptor, path, wait=wait)) and wait:
             pass  # Windows gives up after ten seconds
-        yield held
+        yield acquired
     finally:
         os.close(descriptor)

@@ -111,7 +111,7 @@ class Store:
         run = run_name(values)
         record = Record(
             run=run, setting=plain(values), source=source, experiment=experiment,
-            meta=environment() | _faithful(meta), started=time.time(),
+            meta=environment() | _to_json(meta), started=time.time(),
         )  # fmt: skip
         self._sealed.prepare()
         path = self._live / f"{run}.jsonl"
@@ -126,8 +126,8 @@ class Store:
                 )
             if ended == "unreadable":
                 raise Damaged(
-                    f"{self._sealed.single(run)} is damaged; discard run {run} to do it again, or set the "
-                    f"file aside: scalinglab store verify {self.path} --repair"
+                    f"{self._sealed.single(run)} is damaged; discard run {run} to do it again, or move the "
+                    f"file away: scalinglab store verify {self.path} --repair"
                 )
             self._sealed.single(run).unlink(missing_ok=True)
         return writer
@@ -141,23 +141,23 @@ class Store:
                 self._compact_some()
 
     def _compact_some(self) -> None:
-        with locked(self._lock, wait=False) as held:
-            if held:
+        with locked(self._lock, wait=False) as acquired:
+            if acquired:
                 self._sealed.compact(self._running, COMPACT_ROWS)
 
     def _compact_many(self, warn: bool) -> None:
-        """Compact a store of the user's own that has thousands of single files, and say so."""
+        """Compact a store of the user's own that has thousands of single files, with a warning."""
         if not (_own(self.path) and self._sealed.has_singles(READ_SINGLES)):
             return
-        with contextlib.suppress(OSError), locked(self._lock, wait=False) as held:
+        with contextlib.suppress(OSError), locked(self._lock, wait=False) as acquired:
             # a full or read-only disk, or another process that compacts: the runs load from their own files
-            if held and warn:
+            if acquired and warn:
                 warnings.warn(
                     f"{self.path}: {self._sealed.count_singles()} runs have a file each; they are compacted "
                     "once, at about 2 ms a run, and load faster after that",
                     StoreWarning, stacklevel=4,
                 )  # fmt: skip
-            if held:
+            if acquired:
                 self._sealed.compact(self._running, COMPACT_ROWS)
 
     def add(self, curves: Curves, **meta: Any) -> list[str]:
@@ -177,7 +177,7 @@ class Store:
             settings = [c for c in curves.setting_columns if c in frame]
             first = frame.groupby("run", sort=False).first()
             sizes = frame.groupby("run", sort=False).size()
-            context, now = environment() | _faithful(meta), time.time()
+            context, now = environment() | _to_json(meta), time.time()
             records = []
             for run, cells in zip(first.index, first.to_dict("records"), strict=True):
                 row = {name: plain(value) for name, value in cells.items() if not pd.isna(value)}
@@ -360,6 +360,6 @@ def _closed_on_error(writer: RunWriter) -> Iterator[None]:
         raise
 
 
-def _faithful(meta: Mapping[str, Any]) -> dict[str, Any]:
+def _to_json(meta: Mapping[str, Any]) -> dict[str, Any]:
     """What goes with a run, as JSON keeps it; anything else by its text."""
     return dict(json.loads(json.dumps(plain(meta), default=str)))

@@ -32,9 +32,9 @@ from scalinglab.store.files import (
     StoreError,
     StoreWarning,
     lock,
-    name_aside,
     newer,
     open_to_lock,
+    quarantine_path,
     reading,
     write_whole,
     writing,
@@ -154,7 +154,7 @@ class RunWriter:
         data = self._file.read()
         found = parse(data, self.run)
         if found.problem:
-            kept = self._keep_aside(data)
+            kept = self._quarantine_copy(data)
             warnings.warn(
                 f"{self.path}: {found.problem}; run {self.run} goes on from {_count(found.rows)} before it, "
                 f"and the file as it was is kept as {kept}",
@@ -169,9 +169,9 @@ class RunWriter:
         self.record, self.rows, self._end, self._sum = found.record, rows, found.end, found.sum
         self.constant |= {name: row[name] for row in rows for name in row if name in SETTING}
 
-    def _keep_aside(self, data: bytes) -> Path:
+    def _quarantine_copy(self, data: bytes) -> Path:
         """A copy of the damaged file, which is about to lose its end."""
-        copy = name_aside(self.path, self.path.parent.parent)
+        copy = quarantine_path(self.path, self.path.parent.parent)
         write_whole(copy, lambda partial: _write_bytes(partial, data))
         return copy
 

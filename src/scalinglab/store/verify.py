@@ -99,7 +99,7 @@ def _index(path: Path) -> int:
         try:
             right = index_of(parquet.read_footer(pack), pack.stat().st_size)
         except Damaged:
-            return 0  # of the pack that is said
+            return 0  # the finding of the pack names it
         same = all(map(np.array_equal, found.arrays(), right.arrays()))
         if found.replaces != right.replaces or not same:
             raise Damaged(f"{path} is damaged: it is not the index of its pack")

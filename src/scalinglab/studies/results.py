@@ -45,7 +45,7 @@ def reproduce(
 
     Args:
         store: of the runs that the entry reads and continues; ``results/<paper>/runs/<scale>`` by default.
-        only, minutes: which parts of a study to train now, see `studies.trained.Kept`.
+        only, minutes: which parts of a study to train now, see `studies.trained.RunStorage`.
     """
     place = Path(results) / entry(key).paper / "runs" / scale if store is None else Path(store)
     with trained.kept_in(place, only, minutes):

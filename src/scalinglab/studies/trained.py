@@ -4,7 +4,7 @@ A figure's function asks for its runs with `runs`. `scalinglab reproduce` keeps 
 ``results/<paper>/runs/<scale>/``: what is in the store is read, what is missing is trained, a run that was
 interrupted goes on from its state. Figures that need the same runs share them. Without a store (scale smoke
 under ``reproduce check``) runs are trained in memory. A study of many parts can be trained part by part, in
-several short sittings: `Kept` restricts what is trained now.
+several short sittings: `RunStorage` restricts what is trained now.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Kept:
+class RunStorage:
     """Where runs are kept, and which of them to train now.
 
     Attributes:
@@ -41,25 +41,25 @@ class Kept:
     minutes: float | None = None
 
 
-NOWHERE = Kept()
-_KEPT: ContextVar[Kept] = ContextVar("where runs are kept", default=NOWHERE)
+IN_MEMORY = RunStorage()
+_STORAGE: ContextVar[RunStorage] = ContextVar("where runs are kept", default=IN_MEMORY)
 _COUNTED: ContextVar[set[str] | None] = ContextVar("runs behind a figure", default=None)
 
 
 @contextmanager
 def kept_in(store: Path | None, only: Sequence[str] = (), minutes: float | None = None) -> Iterator[None]:
     """Context in which `runs` reads and continues this store; None keeps nothing."""
-    token, behind = _KEPT.set(Kept(store, tuple(only), minutes)), _COUNTED.set(set())
+    token, behind = _STORAGE.set(RunStorage(store, tuple(only), minutes)), _COUNTED.set(set())
     try:
         yield
     finally:
-        _KEPT.reset(token)
+        _STORAGE.reset(token)
         _COUNTED.reset(behind)
 
 
-def kept() -> Kept:
+def kept() -> RunStorage:
     """Where runs are kept now."""
-    return _KEPT.get()
+    return _STORAGE.get()
 
 
 def runs(

@@ -60,7 +60,7 @@ class Outcome:
         interrupted: whether Ctrl-C ended it.
         seconds: how long it took.
         deaths: why workers died, one text each; what they were doing was done again.
-        aside: damaged files that were moved aside, by their new paths, and what was wrong with them.
+        quarantined: what was wrong with damaged files, by the paths to which they were moved.
         phases: what the workers spent their time on, in seconds of all of them.
     """
 
@@ -70,7 +70,7 @@ class Outcome:
     interrupted: bool
     seconds: float
     deaths: tuple[str, ...] = ()
-    aside: Mapping[str, str] = field(default_factory=dict)
+    quarantined: Mapping[str, str] = field(default_factory=dict)
     phases: Mapping[str, float] = field(default_factory=dict)
 
     def count(self, *statuses: str) -> int:
@@ -89,7 +89,7 @@ class Outcome:
             lines.append(f"  {run} {own}: {reason}" if own else f"  {run}: {reason}")
         if self.failed:
             lines.append("try the failed ones again with --retry-failed (retry_failed=True)")
-        lines += [f"damaged, moved aside to {path}: {reason}" for path, reason in self.aside.items()]
+        lines += [f"damaged, moved to {path}: {reason}" for path, reason in self.quarantined.items()]
         for cause, times in Counter(self.deaths).items():
             lines.append(f"{counted(times, 'worker')} died and the work was begun again: {cause}")
         if (others := self.count("running")) and not self.interrupted:
@@ -170,8 +170,9 @@ def execute(
     if early is not None and not (devices[0] or "").startswith("cuda"):  # PyTorch cannot use what is here
         early.kill()
         early = None
-    aside = store.repair() if Store.is_store(store.path) else {}  # before planning: these runs are missing
-    for path, reason in aside.items():
+    # before planning: runs of damaged files are missing
+    quarantined = store.repair() if Store.is_store(store.path) else {}
+    for path, reason in quarantined.items():
         warnings.warn(f"{reason}; moved to {path}; lost runs are done again", SweepWarning, stacklevel=2)
     with interruptible() as interrupt:
         pool = open_pool(engine, workers, address, devices, cpus, gpus, early)
@@ -210,7 +211,7 @@ def execute(
     failed = {name: records[name] for name, kind in status.items() if kind == "failed"}
     seconds = time.monotonic() - start
     causes, phases = tuple(driver.causes), dict(driver.phases)
-    return Outcome(plan, status, failed, interrupt.soon, seconds, causes, aside, phases)
+    return Outcome(plan, status, failed, interrupt.soon, seconds, causes, quarantined, phases)
 
 
 @dataclass
@@ -332,7 +333,7 @@ class Driver:
         writer.seal("failed", error=text)
 
 
-def again(source: Store | str | Path) -> list[Grid]:
+def grids_in(source: Store | str | Path) -> list[Grid]:
     """The grids that were swept into a store."""
     from scalinglab.sweep.plan import kept_grids
 

@@ -25,7 +25,7 @@ from scalinglab.curves.columns import varying
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Damaged, Store, StoreWarning
 from scalinglab.store.checked import read_checked, write_checked
-from scalinglab.store.files import set_aside, write_whole
+from scalinglab.store.files import quarantine, write_whole
 from scalinglab.support.processors import cores
 from scalinglab.support.words import counted
 from scalinglab.sweep.grid import Grid, Setting
@@ -286,7 +286,7 @@ def kept_groups(grid: Grid, store: Store) -> list[list[str]]:
     except FileNotFoundError:
         return []
     except Damaged as error:
-        moved = set_aside(path, store.path)
+        moved = quarantine(path, store.path)
         warnings.warn(f"{error}; moved to {moved}: runs are grouped anew", StoreWarning, stacklevel=2)
         return []
 

@@ -29,7 +29,7 @@ from scipy.special import beta, zeta
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.spectrum import MOST_MODES, Nodes, Spectrum
-from scalinglab.support.numbers_given import at_most, together
+from scalinglab.support.validation import at_most, together
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

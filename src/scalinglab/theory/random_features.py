@@ -31,7 +31,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.spectrum import Spectrum
-from scalinglab.support.numbers_given import at_most, together
+from scalinglab.support.validation import at_most, together
 from scalinglab.theory.kernel import effective_ridge, increasing_root, n_modes, shares
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from scalinglab.train.replicas import Place, drop_idle, idle_memory, program, st
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import drawn
 
-NAP = 2e-4  # seconds that the host rests when every group has its turns queued
+POLL_SECONDS = 2e-4  # seconds that the host rests when every group has its turns queued
 SAVE_EVERY = 60.0  # seconds
 STREAMS = 8  # groups that share a GPU
 DRAWING = 4  # threads that draw initial weights
@@ -310,7 +310,7 @@ def _work(jobs: list[Job], device: torch.device) -> Iterator[int]:
             if not moved:
                 with phase("waiting for the GPU"):
                     while not any(turn.until is None or turn.until() for turn in active):
-                        time.sleep(NAP)
+                        time.sleep(POLL_SECONDS)
 
 
 def _fits(job: Job, active: Sequence[Turn], limit: float) -> bool:

@@ -267,7 +267,7 @@ class Group:
         losses, buffers = self.program.loss(self.leaves, self.buffers, x, y, self.live)
         gradients = torch.autograd.grad(losses.sum(), list(self.leaves.values()))
         changed = [(self.buffers[name], new) for name, new in buffers.items()]
-        with torch.no_grad(), self._giving_way():
+        with torch.no_grad(), self._low_priority_stream():
             self.program.finish(
                 list(self.parameters.values()), list(self.working.values()), gradients, self.moments,
                 changed, losses.detach(), self.clock, not self.stream.full,
@@ -281,7 +281,7 @@ class Group:
             self._one_step()
 
     @contextmanager
-    def _giving_way(self) -> Iterator[None]:
+    def _low_priority_stream(self) -> Iterator[None]:
         """Context of low stream priority, also for graphs captured in it (they keep priorities).
 
         An update waits for memory and a network computes: where all groups are in line for the same

@@ -23,7 +23,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.dynamical import Dynamical, laws_of
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
 from scalinglab.studies.shared import shared
-from scalinglab.studies.trained import Kept
+from scalinglab.studies.trained import RunStorage
 from scalinglab_papers.damico2025 import study
 
 STAND_IN = "planted γ₁ = 0.5, γ₂ = 1"
@@ -73,7 +73,7 @@ class Pair:
 
 
 @shared
-def pairs(scale: str, kept: Kept) -> tuple[Pair, ...]:
+def pairs(scale: str, kept: RunStorage) -> tuple[Pair, ...]:
     """All pairs of a scale: the published ones, and ours as far as they are trained."""
     first = (analysed(STAND_IN, STAND_IN, EQ2, planted()),) if scale == "smoke" else published()
     # at scale smoke the laws of the CNN alone stand out of the noise on every machine
@@ -91,7 +91,7 @@ def published() -> tuple[Pair, ...]:
 
 def ours(
     scale: str,
-    kept: Kept,
+    kept: RunStorage,
     names: Iterable[str],
     norms: tuple[str, ...] = (AS_PUBLISHED, EQ2),
     from_epoch: float = 1.0,
@@ -113,7 +113,7 @@ def ours(
     return tuple(pair for pair in made if pair is not None)
 
 
-def _pair(scale: str, kept: Kept, name: str, norm: str, from_epoch: float, laws: bool) -> Pair | None:
+def _pair(scale: str, kept: RunStorage, name: str, norm: str, from_epoch: float, laws: bool) -> Pair | None:
     """One part under one norm; None where there are no runs of it."""
     curves = study.trained(scale, kept, name)
     if curves is None:
@@ -128,7 +128,7 @@ def _once(
     scale: str, store: Path | None, changed: int, name: str, norm: str, from_epoch: float
 ) -> Pair | None:
     """A part of a table, as it was when it `changed`, or trained in memory: analysed once for all figures."""
-    return _pair(scale, Kept(store), name, norm, from_epoch, laws=True)
+    return _pair(scale, RunStorage(store), name, norm, from_epoch, laws=True)
 
 
 def with_norm(curves: Curves, norm: str) -> pd.DataFrame:

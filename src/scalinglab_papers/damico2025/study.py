@@ -22,7 +22,7 @@ import numpy as np
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
 from scalinglab.studies.shared import shared
-from scalinglab.studies.trained import Kept, on_gpu
+from scalinglab.studies.trained import RunStorage, on_gpu
 from scalinglab.sweep.grid import Grid
 
 MODELS = {"CNN": "cnn", "ResNet": "resnet", "ViT": "vit"}
@@ -217,7 +217,7 @@ def gpu_hours(scale: str) -> dict[str, float]:
 # --- training --------------------------------------------------------------------------------------------
 
 
-def train(scale: str, kept: Kept, wanted: Iterable[str]) -> None:
+def train(scale: str, kept: RunStorage, wanted: Iterable[str]) -> None:
     """Train what is missing of these parts into the store; scales gpu and paper only where there is a GPU.
 
     Args:
@@ -260,7 +260,7 @@ def _in_memory(name: str) -> Curves:
 # --- reading ---------------------------------------------------------------------------------------------
 
 
-def trained(scale: str, kept: Kept, name: str, finished: bool = True) -> Curves | None:
+def trained(scale: str, kept: RunStorage, name: str, finished: bool = True) -> Curves | None:
     """The runs of a part, only finished ones by default; None where there are none."""
     grids = parts(scale)
     if name not in grids:

@@ -42,7 +42,7 @@ from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import points_from
 from scalinglab.laws.fitting.fit import odd_run_of
 from scalinglab.results.notebook import NotebookResult
-from scalinglab.support.numbers_given import real_array
+from scalinglab.support.validation import real_array
 
 FEWEST_POINTS = 8  # sizes; below, `few_points` predicts by one law
 

@@ -1,6 +1,6 @@
 """From a table as it was found to curves: names, numbers and units, and which rows belong to one run.
 
-Everything that was changed or assumed is said in one line, `Curves.understood`.
+Everything that was changed or assumed is listed in one line, `Curves.understood`.
 
 Which rows are one run, in this order:
 
@@ -65,7 +65,7 @@ class Understood:
         if role in self.frame and self.names.get(column, column) in (role, "tokens", "examples"):
             return str(role)
         name = column if column in self.frame else self.names.get(column, column)
-        # a loss that is not said to be of training is that of the test
+        # a loss that is not named as of training is that of the test
         return (
             "test_loss" if name == "loss" and name not in self.frame and "test_loss" in self.frame else name
         )
@@ -106,13 +106,13 @@ def understand(
     table, notes = find_runs(named, declared, naming.names)
     kept = tuple(name for name in declared if name in table)
     of_file = [*frame.attrs.get(NOTES, ()), *_too_many(frame.attrs.get(DROPPED, ()))]
-    said = [*naming.notes, *assumed, *notes, *left_out, *of_file]
-    line = "; ".join([*_contents(table, kept, naming.names), *said])
+    remarks = [*naming.notes, *assumed, *notes, *left_out, *of_file]
+    line = "; ".join([*_contents(table, kept, naming.names), *remarks])
     return Understood(table, kept, naming.names, f"{origin}: {line}")
 
 
 def _too_many(columns: Sequence[str]) -> list[str]:
-    """What is said of a table of which memory does not hold every number."""
+    """The remark on a table of which memory does not hold every number."""
     if not columns:
         return []
     way_out = f"to keep one, name it: --column '{columns[-1]}={columns[-1]}'"

@@ -14,7 +14,7 @@ from scalinglab.readers.tables.naming import is_known
 LONGEST_TEXT = 200  # characters of a value
 PREFIX = 40  # characters of a longer one that are kept, before its hash
 LEFT_OUT = "left_out"  # in a table's attrs: the columns with values that were left out or shortened
-NOTES = "notes"  # in a table's attrs: what is to be said of the file
+NOTES = "notes"  # in a table's attrs: remarks on the file
 
 
 def unknown(wanted: Collection[str]) -> Callable[[Any], bool]:

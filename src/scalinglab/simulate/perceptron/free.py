@@ -27,7 +27,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput, nearest
 from scalinglab.simulate.perceptron.problem import Problem, observe, rows
-from scalinglab.store.files import Damaged, StoreWarning, set_aside
+from scalinglab.store.files import Damaged, StoreWarning, quarantine
 from scalinglab.support.progress import track
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class _Walk:
         try:
             kept = load_state(path, self.weights.device)
         except Damaged as error:
-            moved = set_aside(path, path.parent)
+            moved = quarantine(path, path.parent)
             warnings.warn(f"{error}; moved to {moved}: the descent begins anew", StoreWarning, stacklevel=3)
             return 0, []
         if kept["call"] != json.dumps(call):

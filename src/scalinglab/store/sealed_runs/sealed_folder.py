@@ -16,7 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from scalinglab.store.columns import unite
-from scalinglab.store.files import Damaged, Inaccessible, NewerFormat, StoreError, reading, set_aside, writing
+from scalinglab.store.files import (
+    Damaged,
+    Inaccessible,
+    NewerFormat,
+    StoreError,
+    quarantine,
+    reading,
+    writing,
+)
 from scalinglab.store.record import Record
 from scalinglab.store.sealed_runs import parquet
 from scalinglab.store.sealed_runs.pack_index import (
@@ -238,12 +246,14 @@ class SealedFolder:
                 try:
                     _, table = parquet.read(self.path / name)
                 except Damaged as error:
-                    raise StoreError(f"{error}; set it aside first, with scalinglab store verify") from error
+                    raise StoreError(
+                        f"{error}; move it away first, with scalinglab store verify --repair"
+                    ) from error
                 self._write_pack(table.filter(pc.not_equal(table["run"], run)), kept, [name])
             self._remove([self.path / name])
 
     def repair(self, running: Callable[[str], bool]) -> dict[str, StoreError]:
-        """Set damaged files aside; the intact runs of a damaged pack go into a new one.
+        """Move damaged files into the folder `damaged`; the intact runs of a damaged pack go into a new one.
 
         Returns what was wrong, by the new paths of the files.
 
@@ -262,7 +272,7 @@ class SealedFolder:
             if salvaged := self._salvage(path, error):
                 footer, table = salvaged
                 self._write_pack(table, footer.records.values())  # twice for an instant, never not at all
-            moved[str(set_aside(path, self.store))] = error
+            moved[str(quarantine(path, self.store))] = error
             forget_index(self.index, [path.name])
         return moved
 
@@ -396,7 +406,7 @@ class SealedFolder:
         return self._indexes[name, size]
 
     def _over(self, path: Path) -> bool:
-        """Whether a run's own file says that it is done or diverged, and it fits into a table with others."""
+        """Whether a run's own file has it as done or diverged, and it fits into a table with others."""
         try:
             records = self._footer(path).records.values()
         except (*READ_ERRORS, FileNotFoundError):

@@ -17,7 +17,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.spectrum import Spectrum
-from scalinglab.support.numbers_given import at_most
+from scalinglab.support.validation import at_most
 from scalinglab.theory.dmft.solver.contour import Contour
 from scalinglab.theory.dmft.solver.correlation import correlate, respond
 from scalinglab.theory.dmft.solver.response import System

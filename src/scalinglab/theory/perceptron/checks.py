@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.support.numbers_given import real_array
+from scalinglab.support.validation import real_array
 from scalinglab.theory.perceptron.saddle import LOADS
 
 SHARPEST = 1e10  # beyond, a peak of width 1/λ is too narrow for margins in double precision

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import expit, ndtr, owens_t
 
 from scalinglab.errors import BadInput, NotConverged
-from scalinglab.support.numbers_given import together
+from scalinglab.support.validation import together
 from scalinglab.theory.perceptron import saddle
 from scalinglab.theory.perceptron.checks import load_array, sharpness_array
 from scalinglab.theory.perceptron.solution import fixed_norm

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.errors import BadInput, NotConverged
-from scalinglab.support.numbers_given import together
+from scalinglab.support.validation import together
 from scalinglab.theory.perceptron import saddle
 from scalinglab.theory.perceptron.checks import load_array, sharpness_array
 

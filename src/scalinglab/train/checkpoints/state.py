@@ -16,7 +16,7 @@ from typing import Any
 
 from scalinglab.curves.columns import plain
 from scalinglab.store.checked import read_checked, write_checked
-from scalinglab.store.files import Damaged, StoreWarning, set_aside
+from scalinglab.store.files import Damaged, StoreWarning, quarantine
 from scalinglab.torch_files import load_state, save_state
 
 
@@ -46,7 +46,7 @@ def load(folder: Path, runs: Sequence[str]) -> dict[str, Any] | None:
 
 def _put_aside(path: Path, error: Damaged) -> None:
     """Move a damaged file out of the way, so that its runs begin anew, and say so."""
-    moved = set_aside(path, path.parent.parent)
+    moved = quarantine(path, path.parent.parent)
     warnings.warn(f"{error}; moved to {moved}: its runs begin anew", StoreWarning, stacklevel=2)
 
 

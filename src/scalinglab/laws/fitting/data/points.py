@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined
-from scalinglab.support.numbers_given import real_array
+from scalinglab.support.validation import real_array
 from scalinglab.support.words import counted
 
 STRAIGHT = 0.01  # of ln size: sizes that stray less from a line, or from a value, lie on it

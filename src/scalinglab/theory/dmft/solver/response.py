@@ -19,7 +19,7 @@ from scipy.optimize import minimize_scalar
 
 from scalinglab.errors import BadInput, NotConverged
 from scalinglab.spectrum import Nodes
-from scalinglab.support.numbers_given import LARGEST
+from scalinglab.support.validation import LARGEST
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from scalinglab.store import Store
 
 
 @dataclass(frozen=True)
-class Taken:
+class ImportResult:
     """Names of runs by what was done with them.
 
     Attributes:
@@ -27,7 +27,7 @@ class Taken:
     unchanged: list[str]
 
 
-def take_in(curves: Curves, store: Store | str | Path, *, origin: str = "") -> Taken:
+def take_in(curves: Curves, store: Store | str | Path, *, origin: str = "") -> ImportResult:
     """Keep curves in a store.
 
     A run that is there with the same numbers stays, or is replaced where it has more rows now. A run of the
@@ -36,7 +36,7 @@ def take_in(curves: Curves, store: Store | str | Path, *, origin: str = "") -> T
     """
     kept = store if isinstance(store, Store) else Store(store)
     here = {str(run): rows for run, rows in kept.curves().frame.groupby("run", sort=False)}
-    taken = Taken([], [], [])
+    taken = ImportResult([], [], [])
     names: dict[str, str] = {}
     for run, rows in curves.frame.groupby("run", sort=False):
         name, number = str(run), 1
