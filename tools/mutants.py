@@ -45,9 +45,9 @@ RECORD = ROOT / ".mutants"
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.toml"
 PACKAGES = ("curves", "store", "laws", "sweep", "theory", "measure")
 TESTS_ELSEWHERE = {  # tests of a package outside its own folder, mostly of the commands over it
-    "answers": ("test_answer.py", "test_answer_words.py", "report/test_report.py"),
+    "answers": ("answers/test_answer.py", "answers/test_parts.py", "report/test_report.py"),
     "cli": (
-        "test_answer.py", "test_deprecation.py", "data/test_fetch.py", "data/test_tables.py",
+        "answers/test_answer.py", "test_deprecation.py", "data/test_fetch.py", "data/test_tables.py",
         "explanations/test_stored_runs.py", "laws/test_noise.py", "sweep/test_command_line.py",
     ),
     "figures": ("cli/test_laws_cli.py", "laws/test_forms.py"),
@@ -55,10 +55,10 @@ TESTS_ELSEWHERE = {  # tests of a package outside its own folder, mostly of the 
         "papers/test_bahri2021_exponents.py", "papers/test_bahri2021_images.py",
         "papers/test_bahri2021_linear.py", "papers/test_bahri2021_variance.py",
     ),
-    "readers": ("test_answer.py",),
+    "readers": ("answers/test_answer.py",),
     "report": ("demo/test_demo_prediction.py",),
     "laws": (
-        "test_answer.py", "cli/test_columns.py", "cli/test_laws_cli.py", "cli/test_laws_dynamics.py",
+        "answers/test_answer.py", "cli/test_columns.py", "cli/test_laws_cli.py", "cli/test_laws_dynamics.py",
         "cli/test_plan_pool.py", "cli/test_same_numbers.py",
     ),
     "store": ("cli/test_store_cli.py",),

@@ -1,5 +1,6 @@
 """Axes of figures: sizes of panels, limits at which ticks and labels change, what is drawn where."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,9 +9,11 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from scalinglab.answers import Answers
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures import collapse, laws, noise, results, style
 from scalinglab.figures.style import PALETTE, panels
+from scalinglab.results import Finding, Reason, Status
 from tests.figures.test_drawn_numbers import (
     bars,
     collapsed,
@@ -236,23 +239,16 @@ def test_isoflop_curves_reach_from_half_the_smallest_to_twice_the_largest_model(
 
 @pytest.mark.parametrize("basis", ["surface", "extrapolation", "law"])
 def test_answers_are_drawn_as_the_result_that_they_rest_on(axis, basis):
-    found = SimpleNamespace(
-        surface=None,
-        extrapolation=None,
-        law=None,
-        x="n_data",
-        y="loss",
-        statements=[SimpleNamespace(topic=topic, text=topic) for topic in ("read", "exponent", "other")],
-    )
-    with pytest.raises(BadInput, match=r"rest on no fit that can be drawn: exponent$"):
+    refused = Finding("exponent", Status.REFUSED, reasons=(Reason("message", text="few runs"),))
+    found = Answers((refused,), "n_data", "loss")
+    with pytest.raises(BadInput, match="few runs"):
         results.answers(axis, found)
     made = {
         "surface": fitted_surface,
         "law": power_law,
         "extrapolation": lambda: extrapolated([100.0], [0.2]),
     }
-    setattr(found, basis, made[basis]())
-    results.answers(axis, found)
+    results.answers(axis, replace(found, **{basis: made[basis]()}))
     entry = {"surface": "compute-optimal", "extrapolation": "predicted, 90 %", "law": "power law"}
     assert entry[basis] in legend(axis)
     assert axis.get_xlabel() == ("n_params" if basis == "surface" else "n_data")

@@ -34,14 +34,14 @@ def test_a_wrong_row_of_a_surface_is_named_and_nothing_is_answered_from_it(colum
     assert odd.expected == pytest.approx(expected, rel=0.01 if column == "loss" else 0.5)
     assert odd.sentence() in fitted.law.points.notes
     found = sl.answer(table)
-    assert "does not follow the others" in found["exponent"]
+    assert "does not follow the others" in found["exponent"].text
     assert found.surface is None
 
 
 def test_a_wrong_point_of_a_curve_is_named():
     table = curve()
     table.loc[3, "test_error"] *= 3
-    said = sl.answer(table)["exponent"]
+    said = sl.answer(table)["exponent"].text
     assert "the run at n_data = 10k does not follow the others: test_error = 0.3" in said
 
 

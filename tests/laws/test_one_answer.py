@@ -60,7 +60,7 @@ def test_fit_extrapolate_plan_and_python_give_the_same_prediction(table):
     assert gain["value"] * planned_with.predict(1e5)[0] == pytest.approx(target, rel=1e-9)
     ends = np.concatenate(planned_with.interval(1e6))
     assert ends == pytest.approx([python.low[0], python.high[0]], rel=1e-9)
-    command = next(s.command for s in sl.answer(table).statements if s.topic == "next run")
+    command = sl.answer(table)["next run"].command.line([str(table)])
     planned, answered = said(*shlex.split(command)[1:]), sl.answer(table).next_runs
     half = (python.high[0] - python.low[0]) / 2 / target
     assert (planned["prediction"], planned["half_width"]) == pytest.approx((target, half), rel=1e-6)

@@ -92,8 +92,7 @@ def test_every_run_belongs_to_the_nearest_isoflop_curve():
             assert np.abs(np.log(6 * n[row] * d[row] / budgets)).argmin() == i
         data = each.compute / 6 / each.sizes
         assert each.fitted == pytest.approx(1.8 + 480 * each.sizes**-0.35 + 2100 * data**-0.37, rel=1e-6)
-    best, reason = surface_numbers.minima_of(surface)
-    assert reason == ""
+    best = surface_numbers.minima_of(surface)
     middle = len(found) // 2
     assert best.loss[middle] <= found[middle].fitted.min() * (1 + 1e-9)
     assert best.loss[middle] == pytest.approx(found[middle].fitted.min(), rel=1e-3)

@@ -14,7 +14,7 @@ from scalinglab.figures.style import PALETTE
 from scalinglab.report import explained_run, numbers, page, plots, reading, sections, surface_sections
 from scalinglab.report.size_law import size_law_of
 from scalinglab.report.surface_numbers import Isoflop
-from scalinglab.results.estimate import Estimate
+from scalinglab.results import Estimate, Reason
 from tests.report.test_numbers import curves
 from tests.report.test_surface_numbers import Known, named
 
@@ -185,8 +185,8 @@ def ahead(**more: Any) -> Any:
 def test_answers_stand_without_those_on_compute_and_with_a_band_where_the_curve_is_continued(
     monkeypatch, drawn
 ):
-    said = [SimpleNamespace(topic=topic, text=topic) for topic in ("exponent", "compute-optimal", "bend")]
-    found = SimpleNamespace(statements=said, notes=("one row was left out",), x="n_data", y="test_loss")
+    said = [SimpleNamespace(question=name, text=name) for name in ("exponent", "compute-optimal", "bend")]
+    found = SimpleNamespace(findings=said, notes=("one row was left out",), x="n_data", y="test_loss")
     monkeypatch.setattr(numbers, "answers_of", lambda _: found)
     monkeypatch.setattr(numbers, "continued", lambda _: ahead() if drawn else None)
     section = sections.answers(curves())
@@ -314,7 +314,7 @@ def test_isoflop_curves_without_runs_have_their_own_entry_in_the_legend(monkeypa
     with_runs = Isoflop(1e18, some, np.array([3.0, 2.5]), some, np.array([3.1, 2.4]))
     found = [with_runs, Isoflop(1e19, none, none, some, np.array([2.5, 2.2]))]
     monkeypatch.setattr(surface_sections, "isoflops_of", lambda _: found)
-    monkeypatch.setattr(surface_sections, "minima_of", lambda _: (None, "no optimum"))
+    monkeypatch.setattr(surface_sections, "minima_of", lambda _: Reason("message", text="no optimum"))
     section = surface_sections.isoflops(Known(), "loss", "tokens")
     drawn = [
         (trace.name, trace.mode, trace.showlegend is not False) for trace in section.plots[0].figure.data
@@ -409,7 +409,7 @@ def test_no_answers_are_asked_of_a_setting_that_is_no_size(monkeypatch):
 
 
 def test_predictions_have_the_colour_of_their_band(monkeypatch):
-    found = SimpleNamespace(statements=[], notes=(), x="n_data", y="test_loss")
+    found = SimpleNamespace(findings=[], notes=(), x="n_data", y="test_loss")
     monkeypatch.setattr(numbers, "answers_of", lambda _: found)
     monkeypatch.setattr(numbers, "continued", lambda _: ahead())
     figure = sections.answers(curves()).plots[0].figure

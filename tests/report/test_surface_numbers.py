@@ -9,6 +9,7 @@ import pytest
 
 from scalinglab.report import surface_numbers, surface_sections
 from scalinglab.report.surface_numbers import Backtest
+from scalinglab.results import Reason
 
 N, D = (v.ravel() for v in np.meshgrid([1e8, 1e9, 1e10], [1e9, 1e10, 1e11]))
 
@@ -89,14 +90,11 @@ def test_isoflop_curves_reach_a_little_beyond_the_sizes_and_data_that_were_run()
 
 
 def test_minima_are_marked_where_the_exponents_are_determined():
-    best, reason = surface_numbers.minima_of(Known())
-    assert best is not None
-    assert reason == ""
+    assert not isinstance(surface_numbers.minima_of(Known()), Reason)
     lost = Known()
     lost.undetermined = ("A", "alpha", "beta")
-    best, reason = surface_numbers.minima_of(lost)
-    assert best is None
-    assert reason.startswith("these runs do not determine alpha and beta")
+    refused = Reason("other_surfaces_fit", parameters=("alpha", "beta"))
+    assert surface_numbers.minima_of(lost) == refused
 
 
 def test_the_frontier_goes_from_the_cheapest_run_to_a_hundred_times_the_most_expensive_one():

@@ -6,7 +6,6 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.results import Command, Estimate, Finding, Reason, Status, reason_of
-from scalinglab.results.render import document, text
 
 
 def test_an_error_carries_its_reason_and_reads_as_its_sentence():
@@ -33,7 +32,7 @@ def test_a_finding_as_json_keeps_numbers_units_and_reasons():
     value = Estimate(2e9, low=1e9, high=4e9, unit="tokens")
     finding = Finding("size", Status.RANGE, {"n_data": value}, (Reason("message", text="few runs"),),
                       {"runs": 3}, Command("report"))  # fmt: skip
-    found = document(finding, ["a.csv"])
+    found = finding.to_dict(["a.csv"])
     assert found["values"]["n_data"] == {
         "value": 2e9, "stderr": None, "low": 1e9, "high": 4e9, "unit": "tokens"
     }  # fmt: skip
@@ -41,7 +40,6 @@ def test_a_finding_as_json_keeps_numbers_units_and_reasons():
         "only a range", {"runs": 3}, "scalinglab report a.csv",
     )  # fmt: skip
     assert found["reasons"] == [{"code": "message", "text": "few runs"}]
-    assert text([finding], table=["a.csv"]).endswith("\n    scalinglab report a.csv")
 
 
 def test_results_are_drawn_by_the_figures():

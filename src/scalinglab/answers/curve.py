@@ -2,130 +2,178 @@
 
 from __future__ import annotations
 
-import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy import stats
 
-from scalinglab.answers.result import Answers, Statement
-from scalinglab.answers.words import FURTHER, finite, next_sentence, sentence, sized
+from scalinglab.answers.result import FURTHER, Answers, finite, next_run
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
-from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
+from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data import rising
-from scalinglab.laws.fitting.data.from_curves import points_of
+from scalinglab.laws.fitting.data.from_curves import Table, points_of
 from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.planning import questions
-from scalinglab.laws.planning.next_runs import NextRuns
-from scalinglab.support.words import count, counted
+from scalinglab.laws.planning.questions import Bend
+from scalinglab.results.estimate import Estimate
+from scalinglab.results.findings import ADD_UP, Finding
+from scalinglab.results.sentences import Column
+from scalinglab.results.types import Command, Reason, Status, reason_of
 
 KNOWN_SCATTER = 3  # degrees of freedom from which on an interval is not narrow by chance alone
-NEEDS_BOTH = "A compute-optimal model needs runs in which n_params and n_data vary, each on its own."
 UNITS = {"compute": "FLOPs", "n_params": "parameters", "step": "steps", "epoch": "epochs"}
+NEEDS_BOTH = Finding(
+    "compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),),
+    command=Command("plan optimal", "--help", reads_table=False),
+)  # fmt: skip
 
 
-def of_curve(curves: Curves, x: str, y: str, place: str) -> Answers:
-    """The sentences on y against the sizes x; `place` names the table in commands."""
+def answer_curve(curves: Curves, x: str, y: str) -> Answers:
+    """The findings on y against the sizes x."""
     table, lost = finite(points_of(curves, x, y), y)
     unit = curves.data_unit if x in ("n_data", "tokens") else UNITS.get(x, x)
-    sizes, values = table.x, table.y
-    if unit == curves.data_unit and sizes.max() <= 1:  # a share of the data
+    if unit == curves.data_unit and table.x.max() <= 1:  # a share of the data
         unit = x
-    asked = f"{place} {shlex.join(['--x', x, '--y', y])}{' --drop-bad' if lost else ''}"
-    ends = f"{count(sizes.min())} to {count(sizes.max())}{'' if unit == x else f' {unit}'}"
-    said = [Statement(
-        "read",
-        f"{counted(len(np.unique(table.runs)), 'run')} at {counted(len(np.unique(sizes)), 'value')} of {x}, "
-        f"{ends}; {y} from {values[np.argmin(sizes)]:.4g} to {values[np.argmax(sizes)]:.4g}.{lost}",
-        f"scalinglab report {place}",
-    )]  # fmt: skip
-    law: Law | None = None
-    further: Extrapolation | None = None
-    planned: NextRuns | None = None
-    undetermined: tuple[str, ...] = ()
-    shown, notes = y, table.notes
+    asked = ("--x", x, "--y", y, *(("--drop-bad",) if lost else ()))
+    found = Answers((_read(table, x, y, unit, lost),), x, y, notes=table.notes)
     try:
-        if rising.is_complement(sizes, values, (x, y)):
-            values, shown = 1 - values, f"1 - {y}"
-        fitted = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
-        notes = (*notes, *fitting.odd_run(fitted, shown, x=x), *scatter_caution(fitted.dof, fitted.points))
-        law, bend = fitted, _bend(sizes, values)
-        refused = _no_exponent(law, bend, shown, x)
-        undetermined = law.form.names if refused else law.undetermined
-        said.append(
-            Statement("exponent", refused or _exponent(law, shown, x), f"scalinglab laws fit {asked}")
-        )
-        straight = f"A power law? {_straight(law, bend)}"
-        said.append(Statement("power law", straight, f"scalinglab plan bend {asked}"))
-        budget, at = float(sizes.max()), FURTHER * float(sizes.max())
-        further = extrapolate(sizes, table.y, at=at)
-        said.append(Statement(
-            "ten times",
-            f"Ten times as much, {sized(at, unit, x)}: {y} = {further.mean[0]:.4g} "
-            f"(95 % of runs like these: {further.low[0]:.4g} to {further.high[0]:.4g}), if the curve goes on "
-            f"as it does.{_caution(law)}",
-            f"scalinglab laws extrapolate {asked} --at {at:g}",
-        ))  # fmt: skip
-        part = shown != y
-        planned, text = next_sentence(
-            lambda: questions.next_runs(curves, x=x, y=y, budget=budget, at=at, nan_policy="drop"),
-            unit,
-            x,
-            shown if part else "",
-        )
-        command = f"scalinglab plan next {asked} --at {at:g} --budget {budget:g}"
-        said.append(Statement("next run", text, command))
-    except ScalinglabError as reason:
-        topic = "exponent" if law is None else "ten times"
-        usable = "" if lost or (table.y > 0).all() or (table.y < 0).all() else " --drop-bad"
-        command = f"scalinglab laws fit {asked}{usable}"
-        said.append(Statement(topic, f"Not determined: {sentence(reason)}", command))
-    said.append(Statement("compute-optimal", NEEDS_BOTH, "scalinglab plan optimal --help"))
-    return Answers(
-        tuple(said), x, y, law, extrapolation=further, next_runs=planned, notes=notes,
-        undetermined=undetermined,
+        found = _add_law(found, table, asked)
+    except ScalinglabError as error:
+        usable = lost or (table.y > 0).all() or (table.y < 0).all()
+        command = Command("laws fit", *asked, *(() if usable else ("--drop-bad",)))
+        refused = Finding("exponent", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
+        return replace(found, findings=(*found.findings, refused, NEEDS_BOTH))
+    try:
+        found = _add_prediction(found, curves, table, unit, asked)
+    except ScalinglabError as error:
+        command = Command("laws fit", *asked)
+        refused = Finding("ten times", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
+        found = replace(found, findings=(*found.findings, refused))
+    return replace(found, findings=(*found.findings, NEEDS_BOTH))
+
+
+def _read(table: Table, x: str, y: str, unit: str, lost: tuple[Reason, ...]) -> Finding:
+    sizes, values = table.x, table.y
+    facts = {
+        "runs": len(np.unique(table.runs)), "values": len(np.unique(sizes)), "units": {x: unit}, "y": y,
+        "sizes": {x: (float(sizes.min()), float(sizes.max()))},
+        "ends": (float(values[np.argmin(sizes)]), float(values[np.argmax(sizes)])),
+    }  # fmt: skip
+    return Finding("read", Status.DETERMINED, reasons=lost, facts=facts, command=Command("report"))
+
+
+def _add_law(found: Answers, table: Table, asked: Sequence[str]) -> Answers:
+    """With the exponent, and whether it is a power law."""
+    x, y, sizes, values = found.x, found.y, table.x, table.y
+    if rising.is_complement(sizes, values, (x, y)):
+        values, y = 1 - values, f"1 - {y}"
+    law = fitting.fit(fitting.automatic(sizes), sizes, values, runs=table.runs, error=table.error)
+    notes = (*found.notes, *fitting.odd_run(law, y, x=x), *scatter_caution(law.dof, law.points))
+    bend: Bend | Reason
+    try:
+        bend = questions.still_power_law(sizes, values)
+    except BadInput as error:
+        bend = reason_of(error)
+    exponent = find_exponent(law, bend, y, x, Command("laws fit", *asked))
+    refused = exponent.status is not Status.DETERMINED
+    findings = (*found.findings, exponent, find_shape(law, bend, Command("plan bend", *asked)))
+    undetermined = law.form.names if refused else law.undetermined
+    return replace(found, findings=findings, law=law, notes=notes, undetermined=undetermined)
+
+
+def _add_prediction(found: Answers, curves: Curves, table: Table, unit: str, asked: Sequence[str]) -> Answers:
+    """With what ten times as much gives, and the next run."""
+    x, y, law = found.x, found.y, found.law
+    assert law is not None
+    budget, at = float(table.x.max()), FURTHER * float(table.x.max())
+    further = extrapolate(table.x, table.y, at=at)
+    value = Estimate(float(further.mean[0]), low=float(further.low[0]), high=float(further.high[0]))
+    tenfold = Finding(
+        "ten times", Status.DETERMINED, {y: value}, few_freedom(law), {"x": x, "at": at, "unit": unit},
+        Command("laws extrapolate", *asked, "--at", f"{at:g}"),
     )  # fmt: skip
-
-
-def _bend(sizes: np.ndarray, values: np.ndarray) -> questions.Bend | str:
-    """Whether the runs lie on a straight line in logarithms, or why that cannot be said."""
+    found = replace(found, findings=(*found.findings, tenfold), extrapolation=further)
+    command = Command("plan next", *asked, "--at", f"{at:g}", "--budget", f"{budget:g}")
     try:
-        return questions.still_power_law(sizes, values)
-    except BadInput as reason:
-        return sentence(reason)
+        planned = questions.next_runs(curves, x=x, y=y, budget=budget, at=at, nan_policy="drop")
+    except ScalinglabError as error:
+        refused = Finding("next run", Status.NOT_DETERMINED, reasons=(reason_of(error),), command=command)
+        return replace(found, findings=(*found.findings, refused))
+    is_complement = rising.is_complement(table.x, table.y, (x, y))
+    # sizes of networks do not add up to a cost
+    planned = replace(
+        planned, unit=unit if unit in ADD_UP else "", quantity=f"1 - {y}" if is_complement else ""
+    )
+    plan = next_run(planned, {x: unit}, command)
+    return replace(found, findings=(*found.findings, plan), next_runs=planned)
 
 
-def _no_exponent(law: Law, bend: questions.Bend | str, y: str, x: str) -> str:
-    """Why no exponent is given; empty where one is."""
+def find_exponent(law: Law, bend: Bend | Reason, y: str, x: str, command: Command) -> Finding:
+    """The exponent and the floor of a law, or why there is none."""
+    columns = {"y": Column(y), "x": Column(x)}
+    refused: Reason | None = None
     if law.diagnosis.bent is not None:
-        return (
-            f"No single exponent: {y} bends away from a power law, with or without a floor, near {x} = "
-            f"{count(law.diagnosis.break_at)}."
-        )
-    if isinstance(bend, questions.Bend) and bend.steepens:
-        return (
-            f"No single exponent: {y} falls faster and faster with {x}, which a power law, with or without a "
-            "floor, does not."
-        )
-    if law.unidentified and not _falls(law):
-        return f"{y} does not fall with {x}, as far as its scatter shows."
-    if law.unidentified:
-        return f"The exponent of {y} against {x} is not determined: {law.unidentified}."
-    return ""
-
-
-def _exponent(law: Law, y: str, x: str) -> str:
-    low, high = law.parameter_intervals["exponent"]
-    text = f"{y} falls as the power {law.exponent:.3f} of {x} (95 %: {low:.3f} to {high:.3f})"
+        refused = Reason("bends_away", **columns, at=float(law.diagnosis.break_at))
+    elif isinstance(bend, Bend) and bend.steepens:
+        refused = Reason("falls_faster", **columns)
+    elif law.unidentified and not falls(law):
+        refused = Reason("no_fall", **columns)
+    elif law.unidentified:
+        refused = Reason("exponent_open", **columns, because=law.unidentified)
+    facts = {"y": y, "along": {"exponent": x}, "floor": "offset"}
+    if refused is not None:
+        return Finding("exponent", Status.NOT_DETERMINED, {}, (refused,), facts, command)
+    values = {"exponent": _estimate(law, "exponent")}
+    reasons: tuple[Reason, ...] = ()
     if "offset" not in law.parameters:
-        return f"{text}, if it has no floor, which {law.points.sizes} sizes do not show."
-    floor_low, floor_high = law.parameter_intervals["offset"]
-    condition = ", if this form holds all the way" if np.isfinite(floor_high) else ""
-    return f"{text}, towards a floor {_range(floor_low, floor_high)}{condition}."
+        reasons = (Reason("floor_assumed", sizes=law.points.sizes),)
+    elif np.isfinite(law.parameter_intervals["offset"][1]):
+        values["offset"] = _estimate(law, "offset")
+    else:
+        reasons = (Reason("floor_open"),)
+    return Finding("exponent", Status.DETERMINED, values, reasons, facts, command)
 
 
-def _falls(law: Law) -> bool:
+def _estimate(law: Law, name: str) -> Estimate:
+    low, high = law.parameter_intervals[name]
+    return Estimate(float(law.parameters[name]), low=float(low), high=float(high))
+
+
+def find_shape(law: Law, bend: Bend | Reason, command: Command) -> Finding:
+    """Whether the sizes lie on one power law, without a floor or with one."""
+    if isinstance(bend, Reason):
+        verdict, reason = "unknown", bend
+    elif bend.straight is None and law.unidentified and not falls(law):
+        verdict, reason = "unknown", Reason("no_fall_seen")
+    else:
+        verdict = {True: "yes", False: "no", None: "unknown"}[bend.straight]
+        reason = bend_reason(bend)
+        flattens = bend.straight is False and not bend.steepens
+        if flattens and "offset" in law.parameters and law.diagnosis.bent is None:
+            sure = law.parameter_intervals["offset"][0] > 0
+            verdict = "with a floor" if sure else "perhaps with a floor"
+    status = Status.NOT_DETERMINED if verdict == "unknown" else Status.DETERMINED
+    return Finding("power law", status, {}, (reason,), {"verdict": verdict}, command)
+
+
+def bend_reason(bend: Bend) -> Reason:
+    """What a test of a bend saw."""
+    span = {"low": bend.low, "high": bend.high, "p": bend.p_value}
+    exponent = abs(bend.exponent_first + bend.exponent_last) / 2
+    if bend.straight is None:
+        return Reason("bend_hidden", exponent=exponent, **span)
+    if bend.straight:
+        return Reason("straight", exponent=exponent, **span)
+    if bend.low <= 0 <= bend.high:  # the parabola alone does not show it
+        return Reason("floor_seen", p=bend.p_value)
+    ends = {"first": bend.exponent_first, "last": bend.exponent_last, "p": bend.p_value}
+    return Reason("steepens" if bend.steepens else "flattens", **ends)
+
+
+def falls(law: Law) -> bool:
     """Whether y falls with x at all: the slope of a straight line in logarithms, at the level of 95 %."""
     u, v = np.log(law.points.x), np.log(law.points.y)
     if np.ptp(v) == 0:
@@ -133,32 +181,8 @@ def _falls(law: Law) -> bool:
     return bool(stats.linregress(u, v, alternative="less").pvalue < 0.025)
 
 
-def _caution(law: Law) -> str:
+def few_freedom(law: Law) -> tuple[Reason, ...]:
     """Of few degrees of freedom: points that happen to lie on a curve have narrow intervals that miss."""
     if law.dof >= KNOWN_SCATTER:
-        return ""
-    left = (
-        f"{counted(len(law.points.y), 'run')} leave {counted(law.dof, 'degree')} of freedom for their scatter"
-    )
-    return f" {left}: repeat sizes with other seeds before you rely on a narrow interval."
-
-
-def _range(low: float, high: float) -> str:
-    if not np.isfinite(high):
-        return "that these points do not determine"
-    ends = f"{low:.3g}", f"{high:.3g}"
-    return f"of {ends[0]}" if ends[0] == ends[1] else f"between {ends[0]} and {ends[1]}"
-
-
-def _straight(law: Law, bend: questions.Bend | str) -> str:
-    """Whether the sizes lie on one power law, without a floor or with one."""
-    if isinstance(bend, str):
-        return f"Cannot tell: {bend}"
-    if bend.straight is None and law.unidentified and not _falls(law):
-        return "Cannot tell: no fall is seen."
-    text = f"{bend.text[0].upper()}{bend.text[1:]}."
-    flattens = bend.straight is False and not bend.steepens
-    if flattens and "offset" in law.parameters and law.diagnosis.bent is None:
-        sure = law.parameter_intervals["offset"][0] > 0
-        return f"With a floor, yes. Without one, {'no' if sure else 'probably not'}{text[2:]}"
-    return text
+        return ()
+    return (Reason("few_freedom", runs=len(law.points.y), dof=law.dof),)

@@ -1,45 +1,44 @@
-"""Answers: sentences, the results behind them, and the commands that show more."""
+"""Answers: the findings of a table and the results behind them."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from scalinglab.errors import BadInput
 from scalinglab.laws.extrapolation.stacking import Extrapolation
+from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import Optimal
-from scalinglab.laws.planning.next_runs import NextRuns
+from scalinglab.laws.planning.next_runs import USELESS, NextRuns
 from scalinglab.laws.surface import Surface
+from scalinglab.results.findings import Finding, summary
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import Column
+from scalinglab.results.types import SOME_TABLE, Command, Reason, Status
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-@dataclass(frozen=True)
-class Statement:
-    """One answer: what it is about, the sentence, and the command that shows more."""
-
-    topic: str
-    text: str
-    command: str
+FURTHER = 10.0  # how many times beyond the data the answers look
 
 
 @dataclass(frozen=True)
 class Answers(NotebookResult):
-    """What a table says, in sentences; made by `answer`.
+    """What a table shows; made by `answer`. ``answers["exponent"]`` is the finding on a question.
 
     Attributes:
-        statements: one a question, in order.
+        findings: one a question, in order.
         x, y: the columns that were used; x is "n_params, n_data" for a surface.
-        law, surface, extrapolation, optimal, next_runs: the results behind the sentences, where there are.
+        law, surface, extrapolation, optimal, next_runs: the results behind the findings, where there are.
         notes: what was done to the rows.
-        undetermined: parameters of the law or surface to which the sentences give no value.
+        undetermined: parameters of the law or surface to which the findings give no value.
+        table: the file and the options that choose its columns and rows, for commands.
     """
 
-    statements: tuple[Statement, ...]
+    findings: tuple[Finding, ...]
     x: str
     y: str
     law: Law | None = None
@@ -49,29 +48,30 @@ class Answers(NotebookResult):
     next_runs: NextRuns | None = None
     notes: tuple[str, ...] = ()
     undetermined: tuple[str, ...] = ()
+    table: tuple[str, ...] = SOME_TABLE
 
-    def __getitem__(self, topic: str) -> str:
-        """The sentence on a topic: read, exponent, power law, ten times, compute-optimal, next run."""
-        for statement in self.statements:
-            if statement.topic == topic:
-                return statement.text
-        raise KeyError(topic)
+    def __getitem__(self, question: str) -> Finding:
+        """The finding on read, exponent, power law, ten times, compute-optimal or next run."""
+        for finding in self.findings:
+            if finding.question == question:
+                return finding
+        raise KeyError(question)
 
     def summary(self) -> str:
-        """The sentences, each followed by the command that shows more."""
-        lines = [f"{s.text}\n    {s.command}" for s in self.statements]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        """The findings in words, each followed by the command that shows more."""
+        return summary(self.findings, self.notes, self.table)
 
     def notebook_table(self) -> pd.DataFrame:
         """One row a question."""
         import pandas as pd
 
-        return pd.DataFrame([(s.topic, s.text) for s in self.statements], columns=["question", "answer"])
+        return pd.DataFrame([(f.question, f.text) for f in self.findings], columns=["question", "answer"])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         document: dict[str, Any] = {
-            "x": self.x, "y": self.y, "answers": [vars(s) for s in self.statements], "notes": list(self.notes)
+            "x": self.x, "y": self.y, "answers": [f.to_dict(self.table) for f in self.findings],
+            "notes": list(self.notes),
         }  # fmt: skip
         if self.law is not None:
             document |= {"form": self.law.form.name, "equation": self.law.form.equation}
@@ -86,7 +86,7 @@ class Answers(NotebookResult):
         return document
 
     def _parameters(self, law: Law) -> dict[str, dict[str, float | None]]:
-        """Value and 95 % interval of each parameter; None where the sentences give no value either."""
+        """Value and 95 % interval of each parameter; None where the findings give no value either."""
         ends = law.parameter_intervals if self.surface is None else self.surface.parameter_intervals()
         return {
             name: dict.fromkeys(("value", "low", "high"))
@@ -96,17 +96,37 @@ class Answers(NotebookResult):
         }
 
 
-def arguments(path: str, columns: Iterable[str] = (), where: Iterable[str] = ()) -> str:
-    """A file as a command line names it, with the columns and rows that were asked for.
+def finite(table: Table, y: str) -> tuple[Table, tuple[Reason, ...]]:
+    """The points with a positive size and a finite y, and what was left out (diverged runs, say)."""
+    sizes = np.atleast_2d(np.asarray(table.x, float))
+    known, sized = np.isfinite(table.y), np.all(np.isfinite(sizes) & (sizes > 0), axis=0)
+    if not known.any():
+        raise BadInput(f"no run has a finite {y}: name another column with y= (--y)")
+    lost: list[Reason] = []
+    if not sized.all():
+        lost.append(Reason("left_out_size", points=int((~sized).sum())))
+        table, known = table.keep(sized), known[sized]
+    if not known.all():
+        runs = {*table.runs} - {*table.runs[known]}
+        lost.append(Reason("left_out_value", runs=len(runs), y=Column(y)))
+        table = table.keep(known)
+    return table, tuple(lost)
 
-    >>> arguments("runs.csv", ["n_data=train images"])
-    "runs.csv --column 'n_data=train images'"
+
+def next_run(planned: NextRuns, units: dict[str, str], command: Command) -> Finding:
+    """The next runs, and whether they are worth it.
+
+    Args:
+        units: of each of the plan's sizes, by its column.
     """
-    options = [*(("--column", c) for c in columns), *(("--where", w) for w in where)]
-    return shlex.join([path, *(word for option in options for word in option)])
-
-
-def at_place(found: Answers, place: str) -> Answers:
-    """The same answers with the file's name, as of `arguments`, in the commands."""
-    named = (replace(s, command=s.command.replace("TABLE.csv", place)) for s in found.statements)
-    return replace(found, statements=tuple(named))
+    runs = [
+        {**dict(zip(units, map(float, run), strict=True)), "seeds": int(seeds)}
+        for run, seeds in zip(planned.runs, planned.seeds, strict=True)
+    ]
+    after = float(planned.after[-1]) if runs else planned.before
+    facts = {
+        "runs": runs, "units": units, "worth_it": planned.worth_it, "cost": float(planned.cost.sum()),
+        "unit": planned.unit, "budget": planned.budget, "quantity": planned.quantity,
+        "before": planned.before, "after": after, "open": after >= USELESS,
+    }  # fmt: skip
+    return Finding("next run", Status.DETERMINED, facts=facts, command=command)

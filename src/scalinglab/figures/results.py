@@ -195,8 +195,7 @@ def answers(axes: Axes, found: Any) -> None:
     elif found.law is not None:
         law(axes, found.law, x=found.x, y=found.y)
     else:
-        refused = [s.text for s in found.statements if s.topic == "exponent"]
-        raise BadInput(f"these answers rest on no fit that can be drawn: {' '.join(refused)}")
+        raise BadInput(f"these answers rest on no fit that can be drawn: {found['exponent']}")
 
 
 def explanation(axes: Axes, found: Any) -> None:

@@ -20,6 +20,8 @@ from scalinglab.laws.extrapolation.few_points import MOST_AHEAD
 from scalinglab.laws.fitting.solution import Interval, Solution
 from scalinglab.laws.forms.base import Form
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import Column
+from scalinglab.results.types import Reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,8 +121,8 @@ class Optimal(NotebookResult):
         return "\n".join(lines)
 
 
-def too_far(compute: Any, spent: np.ndarray) -> str:
-    """Why runs of these computes say nothing of another one; empty where they do.
+def too_far(compute: Any, spent: np.ndarray) -> Reason | None:
+    """Why runs of these computes do not determine the optimum of another one; None where they do.
 
     They do as far, in ln compute, as `MOST_AHEAD` times their range, and always up to `NEAR` times beyond.
     """
@@ -128,28 +130,17 @@ def too_far(compute: Any, spent: np.ndarray) -> str:
     reach = (1 + 1e-9) * max((largest / smallest) ** MOST_AHEAD, NEAR)  # the report draws up to `NEAR`
     far = [c for c in np.ravel(compute) if not smallest / reach <= c <= largest * reach]
     if not far:
-        return ""
-    return (
-        f"runs of {smallest:.2g} to {largest:.2g} FLOPs do not determine the best model at {far[0]:.3g} "
-        f"FLOPs: ask for a compute within a factor of about {reach:.1g} of theirs, or add runs nearer to it"
-    )
+        return None
+    return Reason("too_far", smallest=smallest, largest=largest, compute=float(far[0]), reach=reach)
 
 
-def why_no_optimum(law: Solution, lost: Sequence[str]) -> str:
+def why_no_optimum(law: Solution, lost: Sequence[str]) -> Reason:
     """Why runs that leave these exponents open have no best use of compute, and what to do."""
     for i, size in enumerate(law.form.variables[:2]):
         if rises_with(law, i):
-            return (
-                f"the loss rises with {size}, so no use of compute is the best, and more runs do not change "
-                f"that: look for the cause in the runs of most {size} (data that were repeated, a learning "
-                "rate that is too high, a size in another unit)"
-            )
-    runs = len(np.unique(law.points.runs))
-    return (
-        f"these {runs} runs do not determine {' and '.join(lost)} of {law.form.equation}, so no "
-        "compute-optimal model follows from them: add runs at more sizes, over a wider range of "
-        f"{' and '.join(law.form.variables)}"
-    )
+            return Reason("loss_rises", size=Column(size))
+    runs, sizes = len(np.unique(law.points.runs)), tuple(map(Column, law.form.variables))
+    return Reason("optimum_open", runs=runs, parameters=tuple(lost), equation=law.form.equation, sizes=sizes)
 
 
 def rises_with(law: Solution, variable: int) -> bool:

@@ -37,9 +37,11 @@ from scalinglab.laws.form_error import FormError, Quantities
 from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
-from scalinglab.laws.optimum import REACH, Optimal, best_split, too_far, why_no_optimum
+from scalinglab.laws.optimum import REACH, Optimal, best_split, rises_with, too_far, why_no_optimum
 from scalinglab.laws.surface_bend import bend_pvalue, caution
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.sentences import Column
+from scalinglab.results.types import Reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,11 +212,9 @@ class Surface(NotebookResult):
         flat = total.ravel()
         best = best_split(self.law.form, self.law.values[None], flat / flops_per_param_example)[0]
         if (np.abs(np.log(best[0] / best[1])) > 1.9 * REACH).any():
-            idle = self.law.form.variables[int(best[0, 0] > best[1, 0])]
-            raise NotDetermined(
-                f"the loss does not fall with {idle} in this fit, so no use of compute is the best: add runs "
-                f"over a wider range of {idle}, or drop those that hide it"
-            )
+            idle = int(best[0, 0] > best[1, 0])
+            code = "loss_rises" if rises_with(self.law, idle) else "no_fall_in_fit"
+            raise NotDetermined(Reason(code, size=Column(self.law.form.variables[idle])))
         nearby = best_split(self.law.form, self.law.values[None], flat / flops_per_param_example * 1.01)[0]
         low = high = np.full_like(best, np.nan)
         spent = flops_per_param_example * self.law.points.x[0] * self.law.points.x[1]
@@ -260,9 +260,9 @@ class Surface(NotebookResult):
             raise NotDetermined(self._few_runs())
         return profile.along(self.profiled, quantity, count, threshold)
 
-    def _few_runs(self) -> str:
+    def _few_runs(self) -> Reason:
         runs, parameters = len(np.unique(self.law.points.runs)), len(self.law.form.parameters)
-        return f"{runs} runs for {parameters} parameters leave no scatter to judge an interval by: add runs"
+        return Reason("no_freedom", runs=runs, parameters=parameters)
 
     def _require_exponents(self) -> None:
         """Refuse an optimum that rests on an exponent that the runs leave open."""
@@ -289,10 +289,7 @@ class Surface(NotebookResult):
 
         low, high = (np.exp(v.reshape(2, count)) for v in self._profile(quantity, 2 * count, level))
         if not (low[0] > 0).all() or not np.isfinite(high[0]).all():
-            raise NotDetermined(
-                "these runs do not determine the compute-optimal n_params: any size fits within the noise; "
-                "add runs at more sizes around the optimum"
-            )
+            raise NotDetermined(Reason("any_size_fits", size=Column("n_params")))
         return np.stack([low[0], product / high[0], low[1]]), np.stack([high[0], product / low[0], high[1]])
 
     def notebook_table(self) -> pd.DataFrame:

@@ -108,7 +108,7 @@ def answers(curves: Curves) -> Section | None:
     found = numbers.answers_of(curves)
     if found is None:
         return None
-    said = [s.text for s in found.statements if s.topic != "compute-optimal"]
+    said = [f.text for f in found.findings if f.question != "compute-optimal"]
     notes = [f"Note: {note}." for note in found.notes]
     ahead = numbers.continued(found)
     if ahead is None or ahead.points is None:

@@ -16,6 +16,7 @@ from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.planning.hoffmann import default_budgets
 from scalinglab.laws.surface import Surface
+from scalinglab.results.types import Reason, reason_of
 
 MOST_BUDGETS = 7  # isoFLOP curves in one figure
 HELD_BACK = 10.0  # the backtest predicts runs of more than a tenth of the largest compute from the others
@@ -76,14 +77,14 @@ def isoflops_of(surface: Surface) -> list[Isoflop]:
     return found
 
 
-def minima_of(surface: Surface) -> tuple[Optimal | None, str]:
-    """The compute-optimal models of the isoFLOP curves, or None and the reason."""
+def minima_of(surface: Surface) -> Optimal | Reason:
+    """The compute-optimal models of the isoFLOP curves, or why there are none."""
     if lost := [name for name in ("alpha", "beta") if name in surface.undetermined]:
-        return None, f"these runs do not determine {' and '.join(lost)}, and other surfaces fit them as well"
+        return Reason("other_surfaces_fit", parameters=tuple(lost))
     try:
-        return surface.compute_optimal(isoflop_budgets(surface), intervals=False), ""
-    except ScalinglabError as reason:
-        return None, str(reason)
+        return surface.compute_optimal(isoflop_budgets(surface), intervals=False)
+    except ScalinglabError as error:
+        return reason_of(error)
 
 
 def frontier(fitted: Surface, beyond: float = 100.0) -> Optimal:

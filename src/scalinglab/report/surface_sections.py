@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.answers import Answers, answer
-from scalinglab.answers.words import in_units
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.figures.style import INK, PALETTE
@@ -28,6 +27,7 @@ from scalinglab.report.surface_numbers import (
     minima_of,
     spent,
 )
+from scalinglab.results.types import Reason, reason_of
 from scalinglab.support.words import count
 
 MOST_LINES = 12  # of loss along one size, so that a legend holds them
@@ -44,7 +44,7 @@ def of_runs(curves: Curves) -> list[Section]:
         return []
     if "n_params" not in found.x:
         return []
-    said = [s.text for s in found.statements]
+    said = [f.text for f in found.findings]
     notes = [f"Note: {note}." for note in found.notes]
     sections = [Section("The answers", [*said, *notes])]
     unit = curves.data_unit
@@ -56,6 +56,10 @@ def of_runs(curves: Curves) -> list[Section]:
     if len(curves) == len(curves.runs):  # of checkpoints there are learning curves
         sections.append(the_losses(curves, found.y, unit, along="n_data"))
     return sections
+
+
+def _why(reason: Reason, unit: str) -> str:
+    return f"{reason.sentence({'n_params': 'parameters', 'n_data': unit})}."
 
 
 def the_losses(curves: Curves, y: str, unit: str, along: str = "n_params") -> Section:
@@ -94,9 +98,9 @@ def isoflops(fitted: Surface, y: str, unit: str) -> Section:
         f"Points are {_points(fitted)}, coloured by the nearest of {len(found)} computes; lines are the "
         "fitted surface at that compute."
     ]
-    best, reason = minima_of(fitted)
-    if best is None:
-        said.append(f"No minimum is marked: {in_units(reason, unit)}")
+    best = minima_of(fitted)
+    if isinstance(best, Reason):
+        said.append(f"No minimum is marked: {_why(best, unit)}")
     else:
         figure.add_scatter(
             x=best.n_params, y=best.loss, mode="markers", name="minimum",
@@ -120,8 +124,8 @@ def the_frontier(fitted: Surface, y: str, unit: str) -> Section:
     try:
         found = frontier(fitted)
         table = frontier_table(fitted, found)
-    except ScalinglabError as reason:
-        return Section(title, [f"Not determined: {in_units(reason, unit)}"])
+    except ScalinglabError as error:
+        return Section(title, [f"Not determined: {_why(reason_of(error), unit)}"])
     inside = found.beyond <= 1
     size, loss = canvas("compute", "n_params"), canvas("compute", y)
     size.update_yaxes(title_text="optimal parameters")
@@ -180,10 +184,9 @@ def the_backtest(found: Answers, unit: str) -> Section:
     assert found.surface is not None
     try:
         test = backtest(found.surface)
-    except ScalinglabError as reason:
-        return Section(
-            title, [f"The largest runs cannot be predicted from the others: {in_units(reason, unit)}"]
-        )
+    except ScalinglabError as error:
+        why = _why(reason_of(error), unit)
+        return Section(title, [f"The largest runs cannot be predicted from the others: {why}"])
     figure = canvas("compute", found.y)
     order = np.argsort(test.compute)
     figure.add_scatter(

@@ -2,7 +2,7 @@
 
 A result holds values with units (`Estimate`), a `Status`, reasons as data (`Reason`) and the command that
 shows more (`Command`). Sentences are made in two modules and nowhere else: `sentences` has those of reasons
-and notes, `render` those of findings, with their JSON and HTML. No code reads prose.
+and notes, `findings` those of whole answers, with their JSON. No code reads prose.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Column", "Command", "Estimate", "Finding", "NotebookResult", "Reason
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "Column": "sentences", "Command": "types", "Estimate": "estimate", "Finding": "types",
+        "Column": "sentences", "Command": "types", "Estimate": "estimate", "Finding": "findings",
         "NotebookResult": "notebook", "Reason": "types", "Status": "types", "reason_of": "types",
     },
 )  # fmt: skip

@@ -12,7 +12,7 @@ Sentences begin with a small letter and have no full stop, so that they can stan
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
 
@@ -27,7 +27,123 @@ class Column(str):
 
 REASONS = {
     "message": "{text}",  # an error that has only its sentence
-}  # fmt: skip
+    # rows
+    "left_out_size": "left out: {points:#point} without a positive size",
+    "left_out_value": "left out: {runs:#run} without a finite {y}",
+    # a curve
+    "bends_away": (
+        "no single exponent: {y} bends away from a power law, with or without a floor, near {x} = {at:count}"
+    ),
+    "falls_faster": (
+        "no single exponent: {y} falls ever faster with {x}, unlike a power law with or without a floor"
+    ),
+    "no_fall": "no fall of {y} with {x} is seen beyond its scatter",
+    "exponent_open": "the exponent of {y} against {x} is not determined: {because}",
+    "floor_assumed": "with {sizes:#size} the floor is assumed to be 0",
+    "floor_open": "these runs do not determine the floor",
+    "few_freedom": (
+        "{runs:#run} leave {dof:#degree} of freedom for their scatter: repeat sizes with other seeds "
+        "before you rely on a narrow interval"
+    ),
+    # a bend of a curve
+    "straight": (
+        "the local exponent, {exponent:.3f}, changes by {low:+.3f} to {high:+.3f} at most over these sizes "
+        "(p = {p:.2g})"
+    ),
+    "bend_hidden": (
+        "no bend is seen, but these runs would not show one: the local exponent, {exponent:.3f}, could "
+        "change by {low:+.3f} to {high:+.3f} over these sizes (p = {p:.2g}); more sizes or seeds would "
+        "show it"
+    ),
+    "flattens": "it flattens, the local exponent going from {first:.3f} to {last:.3f} (p = {p:.2g})",
+    "steepens": "it steepens, the local exponent going from {first:.3f} to {last:.3f} (p = {p:.2g})",
+    "floor_seen": "it flattens, since a floor fits better than none (p = {p:.2g})",
+    "no_fall_seen": "no fall is seen",
+    # a surface
+    "fall_open": "these runs do not determine how {y} falls with {sizes}, or whether it does",
+    "rises_with": "with {size}, {y} rises",
+    "passes_through": "a sum of two power laws passes through every run",
+    "follows": (
+        "a sum of two power laws follows the runs within {scatter:%%} (standard deviation), and no bend is "
+        "seen (p = {p:.2g})"
+    ),
+    "bend_possible": (
+        "a sum of two power laws follows the runs within {scatter:%%} (standard deviation), but a bend is "
+        "not excluded (p = {p:.2g})"
+    ),
+    "surface_bends": (
+        "the residuals, {scatter:%%}, bend with size, unlike a sum of two power laws (p = {p:.1g}); "
+        "intervals of loss and sizes below allow for that, those of the exponents do not"
+    ),
+    "mostly_scatter": (
+        "the runs scatter by {scatter:%%} around a sum of two power laws, and differ by only {spread:%%} "
+        "among each other"
+    ),
+    "few_runs_for_a_bend": (
+        "the runs scatter by {scatter:%%} around a sum of two power laws; {runs:#run} do not show whether "
+        "it bends"
+    ),
+    "checkpoints_move_together": (
+        "the runs scatter by {scatter:%%} around a sum of two power laws; checkpoints of one run move "
+        "together and do not show whether it bends"
+    ),
+    "exponents_too_wide": (
+        "a sum of two power laws follows the runs within {scatter:%%} (standard deviation), but its "
+        "exponents are too uncertain to show a bend"
+    ),
+    # a surface that cannot be fitted
+    "constant_size": (
+        "{size} is {value:.4g} at every point: a surface needs several values of it; fit a law of the "
+        "other variable instead (laws.fit)"
+    ),
+    "few_values": (
+        "only {values} different values of {size}: two points of a curve determine neither its exponent "
+        "nor its floor, so a surface needs at least 3, better 4 or more over a factor of 10"
+    ),
+    "sizes_on_a_line": (
+        "{second} = {factor:.3g} · {first}^{power:.3g} at every point: what each contributes cannot be "
+        "separated; add runs off this line, or fit a law along it (laws.fit)"
+    ),
+    # an optimum
+    "needs_both_sizes": (
+        "a compute-optimal model needs runs in which n_params and n_data vary, each on its own"
+    ),
+    "no_fall_in_fit": (
+        "the loss does not fall with {size} in this fit, so no use of compute is the best: add runs over a "
+        "wider range of {size}, or drop those that hide it"
+    ),
+    "any_size_fits": (
+        "these runs do not determine the compute-optimal {size}: any size fits within the noise; add runs "
+        "at more sizes around the optimum"
+    ),
+    "loss_rises": (
+        "the loss rises with {size}, so no use of compute is the best, and more runs do not change that: "
+        "look for the cause in the runs of most {size} (data that were repeated, a learning rate that is "
+        "too high, a size in another unit)"
+    ),
+    "optimum_open": (
+        "these {runs} runs do not determine {parameters} of {equation}, so no compute-optimal model "
+        "follows from them: add runs at more sizes, over a wider range of {sizes}"
+    ),
+    "too_far": (
+        "runs of {smallest:.2g} to {largest:.2g} FLOPs do not determine the best model at {compute:.3g} "
+        "FLOPs: ask for a compute within a factor of about {reach:.1g} of theirs, or add runs nearer to it"
+    ),
+    "no_freedom": (
+        "{runs} runs for {parameters} parameters leave no scatter to judge an interval by: add runs"
+    ),
+    "other_surfaces_fit": "these runs do not determine {parameters}, and other surfaces fit them as well",
+    "no_optimum": "these runs do not determine the compute-optimal model",
+}
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as a list in a sentence.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def fill(template: str, details: Mapping[str, Any], names: Mapping[str, str] | None = None) -> str:
@@ -54,8 +170,7 @@ class _Sentences(Formatter):
         if isinstance(value, Column):
             value = self.names.get(value, str(value))
         if isinstance(value, (tuple, list)):
-            words = [self.format_field(each, spec) for each in value]
-            return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+            return listed([self.format_field(each, spec) for each in value])
         if spec.startswith("#"):
             return counted(int(value), spec[1:])
         if spec == "%%":

@@ -1,14 +1,13 @@
-"""The types of a result: its status, its reasons, the command that shows more, the finding that has them."""
+"""Parts of a result: its status, its reasons as data, and the command that shows more."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from scalinglab.results.estimate import Estimate
 from scalinglab.results.sentences import REASONS, fill
 
 SOME_TABLE = ("TABLE.csv",)  # in commands, where data did not come from a file
@@ -94,26 +93,3 @@ class Command:
         """
         read = table if self.reads_table else ()
         return shlex.join(["scalinglab", *self.name.split(), *read, *self.options])
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The result of one question.
-
-    Attributes:
-        question: its name, such as "exponent"; `scalinglab.results.render` has the sentences of each.
-        status: how far the data answer it.
-        values: the numbers that answer it, each with its interval and unit.
-        reasons: why there is no number, or what to know about it.
-        facts: what else the sentence says: counts, p-values, names of forms.
-        command: what shows more.
-        names: what columns are called in sentences, such as {"n_data": "tokens"}.
-    """
-
-    question: str
-    status: Status
-    values: Mapping[str, Estimate] = field(default_factory=dict)
-    reasons: tuple[Reason, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    command: Command | None = None
-    names: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""``scalinglab answer``: the answers of a table of runs, in sentences."""
+"""``scalinglab answer``: what a table of runs shows."""
 
 from __future__ import annotations
 
@@ -43,11 +43,14 @@ def answer(
 
     scalinglab answer logs/
     """
+    from dataclasses import replace
+
     from scalinglab import answers
 
     curves = read_curves(file, where, column, (x,) if x else (), (y,) if y else (), as_json=as_json)
     found = answers.answer(curves, compute, x=x, y=y)
-    found = answers.at_place(found, answers.arguments(str(file), column or (), where or ()))
+    chosen = [("--column", c) for c in column or ()] + [("--where", w) for w in where or ()]
+    found = replace(found, table=(str(file), *(word for option in chosen for word in option)))
     say(found.summary(), as_json)
     document = {"understood": curves.understood, **found.to_dict()}
     if figure is not None:

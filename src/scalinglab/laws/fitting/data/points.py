@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.results.sentences import Column
+from scalinglab.results.types import Reason
 from scalinglab.support.validation import real_array
 from scalinglab.support.words import counted
 
@@ -204,19 +206,11 @@ def two_dimensional(x: np.ndarray, names: tuple[str, ...]) -> None:
     first, second = np.log(x[:2])
     for name, values in zip(names, (first, second), strict=False):
         if np.ptp(values) < STRAIGHT:
-            raise BadInput(
-                f"{name} is {np.exp(values[0]):.4g} at every point: a surface needs several values of it; "
-                "fit a law of the other variable instead (laws.fit)"
-            )
+            raise BadInput(Reason("constant_size", size=Column(name), value=float(np.exp(values[0]))))
         different = 1 + int(np.sum(np.diff(np.sort(values)) > STRAIGHT))
         if different < 3:
-            raise NotDetermined(
-                f"only {different} different values of {name}: two points of a curve determine neither its "
-                "exponent nor its floor, so a surface needs at least 3, better 4 or more over a factor of 10"
-            )
+            raise NotDetermined(Reason("few_values", size=Column(name), values=different))
     slope, constant = np.polyfit(first, second, 1)
     if np.std(second - slope * first - constant) < STRAIGHT:
-        raise BadInput(
-            f"{names[1]} = {np.exp(constant):.3g} · {names[0]}^{slope:.3g} at every point: what each "
-            "contributes cannot be separated; add runs off this line, or fit a law along it (laws.fit)"
-        )
+        line = {"factor": float(np.exp(constant)), "power": float(slope)}
+        raise BadInput(Reason("sizes_on_a_line", first=Column(names[0]), second=Column(names[1]), **line))

@@ -1,7 +1,6 @@
-"""`sl.answer`: sentences whose numbers are those of the results, refusals, JSON, and notebooks."""
+"""`sl.answer`: findings whose numbers are those of the results, refusals, JSON, and notebooks."""
 
 import json
-import re
 import shlex
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws import surface
 from scalinglab.laws.planning import questions
 from scalinglab.readers.units import doubts
+from scalinglab.results import Command, Reason, Status
 
 
 def runs(sizes: int = 5, data: int = 5, noise: float = 0.004, seed: int = 0) -> pd.DataFrame:
@@ -50,28 +50,45 @@ def unplanned(monkeypatch):
     monkeypatch.setattr(questions, "next_runs", refuse)
 
 
-def test_every_question_has_a_sentence_and_a_command(found):
-    topics = ["read", "exponent", "power law", "ten times", "compute-optimal", "next run"]
-    assert [s.topic for s in found.statements] == topics
-    for statement in found.statements:
-        assert statement.text.endswith(".")
-        assert statement.command.startswith("scalinglab ")
-    assert "25 runs of 100M to 10B parameters on 2B to 200B tokens" in found["read"]
-    assert found.statements[3].command.endswith(f"--compute {10 * 6 * 1e10 * 2e11:.3g}")  # not the one asked
+def test_every_question_has_a_finding_with_a_sentence_and_a_command(found):
+    questions = ["read", "exponent", "power law", "ten times", "compute-optimal", "next run"]
+    assert [f.question for f in found.findings] == questions
+    for finding in found.findings:
+        assert finding.text.endswith(".")
+        assert finding.status is Status.DETERMINED
+    read = found["read"].facts
+    assert (read["runs"], read["compute"]) == (25, pytest.approx((6 * 1e8 * 2e9, 6 * 1e10 * 2e11)))
+    assert read["sizes"] == {"n_params": pytest.approx((1e8, 1e10)), "n_data": pytest.approx((2e9, 2e11))}
+    assert read["units"] == {"n_params": "parameters", "n_data": "tokens"}
+    options = found["ten times"].command.options
+    assert options[-2:] == ("--compute", f"{10 * 6 * 1e10 * 2e11:.3g}")  # not the one asked
 
 
-def test_sentences_say_what_the_results_say(found):
-    assert f"{found.surface.alpha:.3f}" in found["exponent"]
-    alpha = found.to_dict()["parameters"]["alpha"]
-    assert f"{alpha['value']:.3f} (95 %: {alpha['low']:.3f} to {alpha['high']:.3f})" in found["exponent"]
-    best = found.optimal
-    assert best.compute[2] == 1e22
-    assert f"{best.n_params[2] / 1e9:.3g}B parameters" in found["compute-optimal"]
-    assert f"{best.n_data[2] / best.n_params[2]:.3g} tokens per parameter" in found["compute-optimal"]
+def test_findings_hold_the_numbers_of_the_results(found):
+    alpha = found["exponent"].values["alpha"]
+    assert alpha.value == found.surface.alpha
+    assert found.to_dict()["parameters"]["alpha"] == {
+        "value": alpha.value, "low": alpha.low, "high": alpha.high
+    }  # fmt: skip
+    best, values = found.optimal, found["compute-optimal"].values
+    assert found["compute-optimal"].facts["compute"] == best.compute[2] == 1e22
+    n, d, ratio = (values[name] for name in ("n_params", "n_data", "data_per_param"))
+    assert (n.value, n.low, n.high) == (
+        best.n_params[2], best.n_params_interval.low[2], best.n_params_interval.high[2]
+    )  # fmt: skip
+    assert (d.value, d.unit) == (best.n_data[2], "tokens")
+    assert (ratio.value, ratio.low) == (pytest.approx(d.value / n.value), d.low / n.high)
+    tenfold = found["ten times"]
+    assert tenfold.facts == {"compute": best.compute[1], "now": best.loss[0]}
+    assert tenfold.values["test_loss"].low == best.loss_interval.low[1]
+    plan = found["next run"].facts
+    assert plan["runs"][0]["n_params"] == found.next_runs.runs[0, 0]
+    assert plan["cost"] == pytest.approx(found.next_runs.cost.sum())
+    assert (plan["before"], plan["after"]) == (found.next_runs.before, found.next_runs.after[-1])
     direct = surface.fit(*(runs()[c] for c in ("params", "tokens", "val_loss"))).compute_optimal(1e22)
     assert best.n_params[2] == pytest.approx(direct.n_params)
     assert best.n_params_interval.low[2] == pytest.approx(direct.n_params_interval.low, rel=1e-3)
-    assert "times the largest run" not in found["compute-optimal"]  # 1e22 lies within the runs
+    assert found["compute-optimal"].facts["beyond"] < 1  # 1e22 lies within the runs
 
 
 @pytest.mark.parametrize("compute", [-1.0, 0.0, np.nan, np.inf])
@@ -80,9 +97,10 @@ def test_a_compute_that_is_none_is_refused(compute):
         sl.answer(runs(3, 3), compute=compute)
 
 
-def test_six_runs_get_a_sentence_and_no_number():
+def test_six_runs_get_a_reason_and_no_number():
     poor = sl.answer(runs(3, 2), compute=1e22)
-    assert poor["exponent"].startswith("Not determined: only 2 different values of tokens")
+    assert poor["exponent"].status is Status.NOT_DETERMINED
+    assert poor["exponent"].reasons == (Reason("few_values", size="n_data", values=2),)
     assert poor.surface is None
     assert poor.optimal is None
 
@@ -91,24 +109,26 @@ def test_a_grid_too_small_for_a_surface_gets_a_command_that_answers(tmp_path: Pa
     """A curve with the other size held; runs that share no size have none, and get the report."""
     monkeypatch.chdir(tmp_path)
     runs(2, 3).to_csv("two.csv", index=False)
-    command = sl.answer("two.csv").statements[-1].command
+    command = sl.answer("two.csv").to_dict()["answers"][-1]["command"]
     assert "--x n_data --where n_params=" in command
     again = CliRunner().invoke(app, shlex.split(command)[1:])
     assert again.exit_code == 0, again.output
-    assert "falls as the power" in " ".join(again.output.split())
+    assert "falls with exponent" in " ".join(again.output.split())
     apart = runs(2, 2).assign(n_params=[1e8, 1.1e8, 1.2e8, 1.3e8])
-    assert sl.answer(apart).statements[-1].command == "scalinglab report TABLE.csv"
+    assert sl.answer(apart)["exponent"].command == Command("report")
 
 
 @pytest.mark.usefixtures("unplanned")
 def test_one_variable_gets_the_law_and_the_prediction_of_extrapolate():
     table = curve()
-    said = sl.answer(table)
+    found = sl.answer(table)
     further = sl.laws.extrapolate(table.n_data, table.test_error, at=1e6)
-    assert f"test_error = {further.mean[0]:.4g}" in said["ten times"]
-    assert f"{further.low[0]:.4g} to {further.high[0]:.4g}" in said["ten times"]
-    assert "1M examples" in said["ten times"]
-    assert "needs runs in which n_params and n_data vary, each on its own" in said["compute-optimal"]
+    value = found["ten times"].values["test_error"]
+    assert (value.value, value.low, value.high) == (further.mean[0], further.low[0], further.high[0])
+    assert found["ten times"].facts == {"x": "n_data", "at": pytest.approx(1e6), "unit": "examples"}
+    assert found["exponent"].values["offset"].high == found.law.parameter_intervals["offset"].high
+    assert found["compute-optimal"].status is Status.REFUSED
+    assert found["compute-optimal"].reasons == (Reason("needs_both_sizes"),)
 
 
 def test_a_curve_with_a_break_gets_no_exponent_and_no_plan():
@@ -119,9 +139,12 @@ def test_a_curve_with_a_break_gets_no_exponent_and_no_plan():
             {"n_data": x, "test_error": 0.6 * (x / 1e3) ** -0.1 * (1 + (x / 2e4) ** 2) ** -0.2 * noise}
         )
     )
-    assert said["exponent"].startswith("No single exponent")
-    assert "steepens" in said["power law"]
-    assert said["next run"].startswith("Next run not determined: the points bend away")
+    (reason,) = said["exponent"].reasons
+    assert reason.code in ("bends_away", "falls_faster")
+    assert said["exponent"].values == {}
+    assert said["power law"].facts["verdict"] == "no"
+    assert said["power law"].reasons[0].code == "steepens"
+    assert said["next run"].status is Status.NOT_DETERMINED
     assert said.next_runs is None
     values = said.to_dict()["parameters"]
     assert {*values} >= {"exponent", "amplitude"}
@@ -134,11 +157,12 @@ def test_accuracy_reward_and_tables_without_sizes():
     (same,), (exact,) = (sl.answer(t).to_dict()["extrapolation"] for t in (percent, table))
     assert same == pytest.approx(exact)
     said = sl.answer(percent, y="accuracy")
-    assert said["exponent"].startswith("1 - test_accuracy falls")
-    assert "the prediction of 1 - test_accuracy" in said["next run"]
+    assert said["exponent"].facts["y"] == "1 - test_accuracy"
+    assert said["next run"].facts["quantity"] == said.next_runs.quantity == "1 - test_accuracy"
     assert 0.9 < said.extrapolation.mean[0] < 0.97
     reward = sl.answer(table.assign(reward=np.log(table.n_data)).drop(columns="test_error"), y="reward")
-    assert "best score - score" in reward["exponent"]
+    assert reward["exponent"].status is Status.NOT_DETERMINED
+    assert "best score - score" in reward["exponent"].text
     with pytest.raises(BadInput, match="no size varies"):
         sl.answer(pd.DataFrame({"seed": [1, 2, 3], "loss": [1.0, 1.1, 1.2]}))
 
@@ -151,9 +175,9 @@ def test_a_surface_that_bends_is_told_apart_from_one_that_does_not(tmp_path: Pat
     fits = [surface.fit(t.params, t.tokens, t.val_loss) for t in (straight, bent)]
     p = [fitted.bend_pvalue for fitted in fits]
     assert p[0] > 0.01 > p[1]
-    said = sl.answer(bent)["power law"]
-    assert said.startswith("A power law? Not quite")
-    assert "allow for it" in said
+    shape = sl.answer(bent)["power law"]
+    assert shape.facts["verdict"] == "not quite"
+    assert shape.reasons[0].details["p"] == pytest.approx(p[1])
     # said wherever intervals beyond the runs are printed, and once
     best = [fitted.compute_optimal(1e24) for fitted in fits]
     for said in ([fitted.summary() for fitted in fits], [found.summary() for found in best]):
@@ -199,14 +223,15 @@ def test_command_prints_sentences_or_json(found, tmp_path: Path, monkeypatch):
     )
     said = " ".join(plain.output.split())
     assert asked == [1e22]
-    assert all(" ".join(s.text.split()) in said for s in found.statements)
+    assert all(" ".join(f.text.split()) in said for f in found.findings)
     assert "scalinglab plan optimal runs.csv --y test_loss --compute 1e+22" in said
     assert Path("answer.png").stat().st_size > 10_000
     wrong = CliRunner().invoke(app, ["answer", "runs.csv", "--compute", "1e22FLOP"])
     assert "'1e22FLOP' is not a number" in wrong.output
     spoken = CliRunner().invoke(app, ["answer", "runs.csv", "--json"], catch_exceptions=False)
     document = json.loads(spoken.stdout)
-    assert [row["text"] for row in document["answers"]] == [s.text for s in found.statements]
+    assert [row["text"] for row in document["answers"]] == [f.text for f in found.findings]
+    assert document["answers"][4]["values"]["n_params"]["low"] == found.optimal.n_params_interval.low[2]
     assert document["worth_it"] is found.next_runs.worth_it
     assert document["parameters"]["beta"]["value"] == found.surface.beta
     assert document["compute_optimal"][2]["n_params"] == found.optimal.n_params[2]
@@ -302,14 +327,16 @@ def test_settings_are_declared_as_in_read():
 def test_a_size_of_any_name_and_a_share_of_the_data_are_asked_for():
     table = curve().rename(columns={"n_data": "PF-days"})
     assert sl.answer(table, x="PF-days").x == "PF-days"
-    spaced = sl.answer(table.set_axis(["GPU hours", "test_error"], axis=1), x="GPU hours").statements
-    assert shlex.split(spaced[1].command)[3:] == ["TABLE.csv", "--x", "GPU hours", "--y", "test_error"]
+    spaced = sl.answer(table.set_axis(["GPU hours", "test_error"], axis=1), x="GPU hours")
+    command = spaced["exponent"].command.line()
+    assert shlex.split(command)[3:] == ["TABLE.csv", "--x", "GPU hours", "--y", "test_error"]
     share = sl.answer(table.assign(**{"PF-days": np.geomspace(0.01, 1, 6)}), n_data="PF-days")
-    assert "n_data 10: test_error" in share["ten times"]
+    assert share["ten times"].facts == {"x": "n_data", "at": pytest.approx(10), "unit": "n_data"}
+    assert share.table == ("TABLE.csv", "--column", "n_data=PF-days")
     score = pd.DataFrame(
         {"params": np.geomspace(1e6, 1e9, 5), "log_likelihood": [-4.0, -3.0, -2.5, -2.2, -2.0]}
     )
-    assert "log_likelihood rises with n_params, from -4 to -2" in sl.answer(score)["exponent"]
+    assert "log_likelihood rises with n_params, from -4 to -2" in sl.answer(score)["exponent"].text
 
 
 @pytest.mark.usefixtures("unplanned")
@@ -317,13 +344,15 @@ def test_runs_that_diverged_are_left_out_and_counted():
     table = runs(4, 4)
     table.loc[[3, 7], "val_loss"] = np.nan, np.inf
     found = sl.answer(table, compute=1e40)
-    assert found["compute-optimal"].startswith("Not determined: runs of 1.2e+18 to 1.2e+22 FLOPs do not")
-    assert ". For 1.2e+23 FLOPs, 10 times the largest run: " in found["compute-optimal"]
-    assert found["read"].startswith("14 runs of")
-    assert found["read"].endswith("Left out: 2 runs without a finite test_loss.")
+    best = found["compute-optimal"]
+    assert (best.status, best.reasons[0].code) == (Status.NOT_DETERMINED, "too_far")
+    assert (best.facts["compute"], best.facts["beyond"]) == pytest.approx((1.2e23, 10))
+    assert best.values["n_params"].value == found.optimal.n_params[2]
+    assert found["read"].facts["runs"] == 14
+    assert found["read"].reasons == (Reason("left_out_value", runs=2, y="test_loss"),)
     assert len(found.surface.law.points.y) == 14
-    commands = {s.topic: s.command for s in found.statements}
-    assert all("--drop-bad" in commands[topic] for topic in ("exponent", "compute-optimal", "next run"))
+    for question in ("exponent", "compute-optimal", "next run"):
+        assert "--drop-bad" in found[question].command.options
     with pytest.raises(BadInput, match="no run has a finite test_loss"):
         sl.answer(table.assign(val_loss=np.nan, train_loss=1.0), y="test_loss")
 
@@ -334,20 +363,20 @@ def test_commands_read_the_table_as_the_answer_did(tmp_path: Path, monkeypatch):
     pd.concat([table, table.assign(optimizer="adam")]).to_csv("mine.csv", index=False)
     asked = ["--column", "n_data=train images", "--where", "optimizer=sgd"]
     said = CliRunner().invoke(app, ["answer", "mine.csv", *asked, "--json"], catch_exceptions=False)
-    commands = {row["topic"]: row["command"] for row in json.loads(said.stdout)["answers"]}
+    commands = {row["question"]: row["command"] for row in json.loads(said.stdout)["answers"]}
     assert "mine.csv --column 'n_data=train images' --where optimizer=sgd --x n_data" in commands["exponent"]
-    for topic in ("power law", "next run"):
-        again = CliRunner().invoke(app, shlex.split(commands[topic])[1:])
+    for question in ("power law", "next run"):
+        again = CliRunner().invoke(app, shlex.split(commands[question])[1:])
         assert again.exit_code == 0, again.output
 
 
 @pytest.mark.slow
 def test_a_table_that_was_pasted_twice_gives_the_same_answer():
     once, twice = sl.answer(curve()), sl.answer(pd.concat([curve()] * 2))
-    assert [s.text for s in twice.statements] == [s.text for s in once.statements]
+    assert twice.findings == once.findings
     assert "6 rows are exact copies of another: counted once" in twice.notes
     rounded = sl.answer(pd.concat([curve().round({"test_error": 2})] * 2))
-    assert rounded["read"].startswith("12 runs")  # repeats may well share two digits
+    assert rounded["read"].facts["runs"] == 12  # repeats may well share two digits
 
 
 @pytest.mark.slow
@@ -359,7 +388,7 @@ def test_the_plan_speaks_of_the_interval_that_was_printed():
     )
     assert found.next_runs.before == pytest.approx(printed)
     flat = curve().assign(test_error=[0.29, 0.31, 0.3, 0.285, 0.305, 0.295])
-    assert sl.answer(flat)["next run"].startswith("Next run not determined")
+    assert sl.answer(flat)["next run"].status is Status.NOT_DETERMINED
 
 
 def test_sizes_in_other_units_are_doubted():
@@ -381,16 +410,18 @@ def test_sizes_in_other_units_are_doubted():
 @pytest.mark.usefixtures("unplanned")
 def test_a_flat_a_steepening_and_a_short_curve_get_no_exponent_that_looks_sure():
     flat = curve().assign(test_error=[0.3, 0.301, 0.299, 0.3005, 0.2998, 0.3002])
-    assert sl.answer(flat)["exponent"] == "test_error does not fall with n_data, as far as its scatter shows."
+    assert sl.answer(flat)["exponent"].reasons == (Reason("no_fall", y="test_error", x="n_data"),)
     x = np.geomspace(1e6, 1e9, 7)
     steeper = pd.DataFrame({"params": x, "loss": np.where(x < 3e7, (x / 3e7) ** -0.02, (x / 3e7) ** -0.15)})
-    assert sl.answer(steeper)["exponent"].startswith("No single exponent: loss falls faster and faster")
-    assert "if it has no floor, which 3 sizes do not show" in sl.answer(curve(6)[::2])["exponent"]
+    assert sl.answer(steeper)["exponent"].reasons == (Reason("falls_faster", y="loss", x="n_params"),)
+    short = sl.answer(curve(6)[::2])["exponent"]
+    assert short.reasons == (Reason("floor_assumed", sizes=3),)
+    assert list(short.values) == ["exponent"]
 
 
 def test_runs_on_one_line_get_the_command_for_the_curve_along_it():
     line = runs().drop_duplicates("params").assign(tokens=lambda t: 20 * t.params)
-    assert sl.answer(line).statements[-1].command == "scalinglab answer TABLE.csv --x n_params --y test_loss"
+    assert sl.answer(line)["exponent"].command == Command("answer", "--x", "n_params", "--y", "test_loss")
 
 
 @pytest.mark.usefixtures("unplanned")
@@ -399,13 +430,14 @@ def test_a_loss_that_rises_with_parameters_is_said_to():
     found = sl.answer(
         pd.DataFrame({"params": n, "tokens": d, "loss": 2 + 0.08 * np.log10(n) + 300 * d**-0.4})
     )
-    assert "with parameters it rises" in found["exponent"]
+    assert found["exponent"].reasons == (Reason("rises_with", y="loss", size="n_params"),)
+    assert list(found["exponent"].values) == ["beta"]
     values = found.to_dict()["parameters"]
     assert values["alpha"]["value"] is values["alpha"]["low"] is None
     assert values["beta"]["value"] == found.surface.beta
-    assert found["power law"].startswith("A power law? Cannot tell")
-    assert "the loss rises with parameters, so no use of compute is the best" in found["compute-optimal"]
-    assert "more runs do not change that" in found["compute-optimal"]
+    assert found["power law"].facts["verdict"] == "unknown"
+    assert found["compute-optimal"].reasons == (Reason("loss_rises", size="n_params"),)
+    assert found["next run"].reasons == (Reason("no_optimum"),)
 
 
 @pytest.mark.slow
@@ -413,7 +445,7 @@ def test_runs_of_nearly_one_size_do_not_show_a_power_law():
     n, d = (v.ravel() for v in np.meshgrid([1e8, 1.2e8, 1.4e8, 1.6e8], [1e9, 1.2e9, 1.5e9, 2e9]))
     noise = np.exp(0.003 * np.random.default_rng(0).standard_normal(16))
     table = pd.DataFrame({"params": n, "tokens": d, "loss": (1.7 + 400 * n**-0.34 + 410 * d**-0.28) * noise})
-    assert sl.answer(table)["power law"].startswith("A power law? Cannot tell")
+    assert sl.answer(table)["power law"].status is Status.NOT_DETERMINED
 
 
 def test_rows_that_may_be_checkpoints_are_doubted():
@@ -428,17 +460,17 @@ def test_answers_print_as_sentences():
     found = sl.answer(curve())
     assert str(found) == found.summary()
     widths = sl.answer(curve().assign(width=2.0 ** np.arange(5, 11)).drop(columns="n_data"))
-    assert "width 10,240: test_error" in widths["ten times"]
-    assert re.search(r"they narrow .* The best would be width \d+ ", widths["next run"])
+    assert widths["ten times"].facts == {"x": "width", "at": 10240, "unit": "width"}
+    assert widths["next run"].facts["unit"] == widths.next_runs.unit == ""  # widths do not add up
 
 
 @pytest.mark.usefixtures("unplanned")
 def test_sizes_are_spoken_of_in_their_units():
     compute = np.geomspace(1e17, 1e20, 9)
     found = sl.answer(pd.DataFrame({"flops": compute, "eval_loss": 1.7 + 40 * compute**-0.09}))
-    assert "1e+17 to 1e+20 FLOPs" in found["read"]
-    assert "1e+21 FLOPs" in found["ten times"]
-    assert "towards a floor of 1.7, if this form holds all the way." in found["exponent"]
+    assert found["read"].facts["units"] == {"compute": "FLOPs"}
+    assert found["ten times"].facts["unit"] == "FLOPs"
+    assert found["exponent"].values["offset"].value == pytest.approx(1.7, rel=1e-3)
 
 
 @pytest.mark.usefixtures("unplanned")
@@ -450,10 +482,9 @@ def test_answers_take_the_measurement_that_fits_take():
 
 
 @pytest.mark.parametrize("given", [pd.DataFrame, sl.Curves])
-def test_isoflop_curves_without_their_data_are_answered_as_a_surface(given, monkeypatch):
-    asked: list[sl.Curves] = []
-    monkeypatch.setattr(answers, "of_surface", lambda curves, *_: asked.append(curves) or Answers((), "", ""))
+def test_isoflop_curves_without_their_data_are_answered_as_a_surface(given):
     table = pd.DataFrame({"n_params": [1e7, 4e7, 4e7, 2e8], "compute": [1e18, 1e18, 1e20, 1e20]})
     found = sl.answer(given(table.assign(run=list("abcd"), test_loss=[3.5, 3.4, 2.6, 2.5])))
-    assert asked[0]["n_data"] == pytest.approx(table["compute"] / (6 * table["n_params"]))
+    n_data = table["compute"] / (6 * table["n_params"])
+    assert found["read"].facts["sizes"]["n_data"] == pytest.approx((n_data.min(), n_data.max()))
     assert "compute / (6 n_params)" in "".join(found.notes)

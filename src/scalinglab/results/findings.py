@@ -1,0 +1,239 @@
+"""Finding: the result of one question, and its one renderer, into words and JSON.
+
+The sentence of a finding is made here, by its question (`SENTENCES`), from its values, facts and reasons.
+Most questions are asked of a curve (one size) or of a surface (parameters and data) alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scalinglab.results.estimate import Estimate
+from scalinglab.results.sentences import listed
+from scalinglab.results.types import SOME_TABLE, Command, Reason, Status
+from scalinglab.support.words import count, counted, two_digits
+
+MOST_NAMED = 3  # runs of a plan that a sentence names
+WHOLE = ("parameters", "examples", "tokens", "steps")  # units of counts
+ADD_UP = ("examples", "tokens", "FLOPs", "steps", "epochs")  # units of costs; sizes of networks do not add up
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one question.
+
+    Attributes:
+        question: its name, such as "exponent".
+        status: how far the data answer it.
+        values: the numbers that answer it, each with its interval and unit.
+        reasons: why there is no number, or what to know about it.
+        facts: what else the sentence says: counts, p-values, names of columns.
+        command: what shows more.
+        names: what columns are called in sentences, such as {"n_data": "tokens"}.
+    """
+
+    question: str
+    status: Status
+    values: Mapping[str, Estimate] = field(default_factory=dict)
+    reasons: tuple[Reason, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    command: Command | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        return SENTENCES.get(self.question, _plain)(self)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self, table: Sequence[str] = SOME_TABLE) -> dict[str, Any]:
+        """As plain values, for JSON.
+
+        Args:
+            table: that the command names, as in `Command.line`.
+        """
+        return {
+            "question": self.question,
+            "status": str(self.status),
+            "text": self.text,
+            "values": {name: value.to_dict() for name, value in self.values.items()},
+            "reasons": [reason.to_dict() for reason in self.reasons],
+            "facts": dict(self.facts),
+            "command": None if self.command is None else self.command.line(table),
+        }
+
+
+def summary(findings: Iterable[Finding], notes: Iterable[object], table: Sequence[str] = SOME_TABLE) -> str:
+    """Findings in lines, each followed by the command that shows more, then notes."""
+    lines = []
+    for finding in findings:
+        lines.append(finding.text)
+        if finding.command is not None:
+            lines.append(f"    {finding.command.line(table)}")
+    return "\n".join([*lines, *(f"note: {note}" for note in notes)])
+
+
+def _join(*sentences: str) -> str:
+    """Sentences with a capital and a full stop each."""
+    return " ".join(f"{s[0].upper()}{s[1:]}." for s in sentences if s)
+
+
+def _reasons(found: Finding) -> list[str]:
+    return [reason.sentence(found.names) for reason in found.reasons]
+
+
+def _why(found: Finding) -> str:
+    return "; ".join(_reasons(found))
+
+
+def _plain(found: Finding) -> str:
+    """A question without a sentence of its own: its values, then its reasons."""
+    values = "; ".join(f"{name} = {value}{f' {value.unit}'.rstrip()}" for name, value in found.values.items())
+    return _join(": ".join(filter(None, [values or f"{found.status}", _why(found)])))
+
+
+def _read(found: Finding) -> str:
+    """facts: runs, sizes and units by column, y and its ends; values (of one size) or compute (of two)."""
+    f = found.facts
+    y = f"{f['y']} from {f['ends'][0]:.4g} to {f['ends'][1]:.4g}"
+    ranges = {x: f"{count(low)} to {count(high)}" for x, (low, high) in f["sizes"].items()}
+    if "compute" not in f:
+        ((x, ends),) = ranges.items()
+        unit = "" if f["units"][x] == x else f" {f['units'][x]}"
+        runs = f"{counted(f['runs'], 'run')} at {counted(f['values'], 'value')} of {x}, {ends}{unit}"
+    else:
+        sizes = " on ".join(f"{ends} {f['units'][x]}" for x, ends in ranges.items())
+        one_pass = " in one pass over them" if f["units"]["n_data"] == "examples" else ""
+        spent = f"{f['compute'][0]:.2g} to {f['compute'][1]:.2g} FLOPs{one_pass}"
+        runs = f"{counted(f['runs'], 'run')} of {sizes}, {spent}"
+    return " ".join([f"{runs}; {y}.", *filter(None, [_join(*_reasons(found))])])
+
+
+def _exponent(found: Finding) -> str:
+    """facts: y, the column of each exponent (`along`) and the name of the floor."""
+    f = found.facts
+    if not found.values:
+        refused = _join(*_reasons(found))
+        return refused if f.get("y") else f"Not determined: {_why(found)}."
+    powers = [
+        f"{value.value:.3f} in {found.names.get(x, x)} (95 %: {value.low:.3f} to {value.high:.3f})"
+        for name, x in f["along"].items()
+        if (value := found.values.get(name)) is not None
+    ]
+    text = f"{f['y']} falls with exponent {' and '.join(powers)}"
+    if (floor := found.values.get(f["floor"])) is not None:
+        text += f", towards {_floor(floor)}, if the form holds"
+    return " ".join([f"{text}.", *filter(None, [_join(*_reasons(found))])])
+
+
+def _floor(floor: Estimate) -> str:
+    if not floor.high - floor.low < floor.value:
+        return f"a floor of at most {floor.high:.3g}"
+    low, value, high = (f"{v:.3g}" for v in (floor.low, floor.value, floor.high))
+    return f"a floor of {value}" if low == high else f"a floor of {value} (95 %: {low} to {high})"
+
+
+VERDICTS = {
+    "yes": "yes", "probably": "probably", "not quite": "not quite", "no": "no", "unknown": "cannot tell",
+    "with a floor": "with a floor, yes; without one, no",
+    "perhaps with a floor": "with a floor, yes; without one, probably not",
+}  # fmt: skip
+
+
+def _power_law(found: Finding) -> str:
+    """facts: the verdict, one of `VERDICTS`."""
+    verdict = VERDICTS[found.facts["verdict"]]
+    return f"A power law? {_join(f'{verdict}: {_why(found)}')}"
+
+
+def _ten_times(found: Finding) -> str:
+    """values: y; facts: x, its unit and where (`at`) of one size; compute and the best y now of two."""
+    if not found.values:
+        return f"Ten times as much is not determined: {_why(found)}."
+    f = found.facts
+    ((y, value),) = found.values.items()
+    ends = f"{value.low:.4g} to {value.high:.4g}"
+    if "compute" in f:
+        largest = f"Ten times the largest run ({f['compute']:.2g} FLOPs)"
+        text = f"{largest} takes the best {y} from {f['now']:.4g} to {value.value:.4g} (95 %: {ends})"
+        return f"{text}, if the exponents stay the same."
+    text = f"Ten times as much, {sized(f['at'], f['unit'], f['x'])}: {y} = {value.value:.4g} "
+    text += f"(95 % of such runs: {ends}), if the trend continues."
+    return " ".join([text, *filter(None, [_join(*_reasons(found))])])
+
+
+def _compute_optimal(found: Finding) -> str:
+    """values: n_params, n_data and n_data per parameter; facts: compute, how far from the runs."""
+    f = found.facts
+    refused = f"Not determined: {_why(found)}." if found.status is Status.NOT_DETERMINED else ""
+    if not found.values:
+        return refused or _join(*_reasons(found))
+    far = f", {f['beyond']:.3g} times the largest run" if f["beyond"] > 1 else ""
+    if f["below"] > 1:
+        far = f", {f['below']:.3g} times less than the smallest run"
+    n, d, ratio = (found.values.get(name) for name in ("n_params", "n_data", "data_per_param"))
+    start = f"For {f['compute']:.3g} FLOPs{far}:"
+    assert n is not None
+    ends = f"{count(n.low)} to {count(n.high)}"
+    if d is None or ratio is None:
+        text = f"{start} {ends} parameters, which these runs do not narrow down further."
+    else:
+        text = (
+            f"{start} {count(n.value)} parameters (95 %: {ends}) on {count(d.value)} {d.unit} "
+            f"({count(d.low)} to {count(d.high)}), {ratio.value:.3g} {ratio.unit} "
+            f"({two_digits(ratio.low)} to {two_digits(ratio.high)})."
+        )
+    return f"{refused} {text}".strip()
+
+
+def _next_run(found: Finding) -> str:
+    """facts: runs (sizes and seeds), cost and budget with their unit, half-widths before and after."""
+    f = found.facts
+    if found.reasons:
+        return f"No next run: {_why(found)}."
+    cost = f"{_costs(f['cost'], f['unit'])} in all" if f["unit"] else "they"
+    prediction = f"the prediction of {f['quantity']}" if f["quantity"] else "the prediction"
+    before, after = (f"± {two_digits(100 * share)} %" for share in (f["before"], f["after"]))
+    if not f["runs"]:
+        budget = _costs(f["budget"], f["unit"])
+        return f"No next run is worth it: none within {budget} narrows {prediction}."
+    if f["open"]:
+        gain = f"{cost} leave {prediction} open (± 100 % and more)"
+    elif before == after:
+        gain = f"{cost} leave {prediction} at {after}"
+    else:
+        gain = f"{cost} narrow {prediction} from {before} to {after}"
+    named = [
+        " on ".join(sized(float(f"{v:.3g}"), f["units"][x], x) for x, v in run.items() if x != "seeds")
+        + (f" ({run['seeds']} seeds)" if run["seeds"] > 1 else "")
+        for run in f["runs"][:MOST_NAMED]
+    ]
+    left = len(f["runs"]) - len(named)
+    runs = listed([*named, *([counted(left, "more run")] if left else [])])
+    if f["worth_it"]:
+        return _join(f"next, run {runs}", f"worth it: {gain}")
+    return _join(f"no next run is worth it: {gain}", f"the best would be {runs}")
+
+
+def _costs(cost: float, unit: str) -> str:
+    return f"{cost:.3g} FLOPs" if unit == "FLOPs" else f"{count(cost)} {unit}".rstrip()
+
+
+def sized(value: float, unit: str, name: str) -> str:
+    """A size in its unit, or after its name.
+
+    >>> sized(2e7, "parameters", "n_params"), sized(128.0, "width", "width")
+    ('20M parameters', 'width 128')
+    """
+    shown = count(round(value) if value > 10 or (unit in WHOLE and value >= 1) else value)
+    return f"{name} {shown}" if unit == name and unit not in ADD_UP else f"{shown} {unit}"
+
+
+SENTENCES: dict[str, Callable[[Finding], str]] = {
+    "read": _read, "exponent": _exponent, "power law": _power_law, "ten times": _ten_times,
+    "compute-optimal": _compute_optimal, "next run": _next_run,
+}  # fmt: skip

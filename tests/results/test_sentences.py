@@ -1,0 +1,252 @@
+"""The sentences: of reasons, by their code, and of findings, by their question. No other test quotes them."""
+
+import re
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+import scalinglab
+from scalinglab.results import Column, Command, Estimate, Finding, Reason, Status
+from scalinglab.results.findings import VERDICTS, sized, summary
+from scalinglab.results.sentences import REASONS, fill
+
+NAMES = {"n_params": "parameters", "n_data": "tokens"}
+
+
+def test_every_code_that_is_raised_has_a_sentence_and_every_sentence_a_code():
+    source = Path(scalinglab.__file__).parent
+    used = {
+        code
+        for path in source.rglob("*.py")
+        for code in re.findall(r"""Reason\(\s*"(\w+)\"""", path.read_text(encoding="utf-8"))
+    } | {"steepens", "flattens", "no_fall_in_fit"}  # chosen by an expression
+    assert used - {"few_sizes"} <= set(REASONS)
+    assert set(REASONS) <= used
+
+
+@pytest.mark.parametrize("code", REASONS)
+def test_sentences_begin_small_and_have_no_full_stop(code):
+    template = REASONS[code]
+    assert not template.endswith(".")
+    assert template[0].islower() or template[0] == "{"
+    for _, name, spec, _ in Formatter().parse(template):
+        assert name is None or name.isidentifier(), (code, spec)
+
+
+def test_details_are_written_by_their_formats():
+    details = {
+        "n": 1,
+        "m": 1200,
+        "size": 1.33e9,
+        "share": 0.0123,
+        "columns": (Column("n_data"), Column("lr")),
+    }
+    assert fill("{n:#run}, {m:#run}, {size:count}, {share:%%}, {share:two}, {share:.1g}", details) == (
+        "1 run, 1,200 runs, 1.33B, 1.2 %, 0.012, 0.01"
+    )
+    assert fill("{columns}", details, NAMES) == "tokens and lr"
+    assert fill("{columns}", {"columns": tuple("abc")}) == "a, b and c"
+
+
+def test_columns_are_called_by_their_names_and_other_words_are_not():
+    reason = Reason("exponent_open", y=Column("n_data"), x=Column("n_params"), because="n_data is short")
+    assert reason.sentence(NAMES) == (
+        "the exponent of tokens against parameters is not determined: n_data is short"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "name", "text"),
+    [
+        (2e7, "parameters", "n_params", "20M parameters"), (128.0, "width", "width", "width 128"),
+        (1e6, "tokens", "tokens", "1M tokens"), (10.4, "examples", "n_data", "10 examples"),
+        (4.47, "examples", "n_data", "4 examples"), (9.6, "epochs", "epoch", "9.6 epochs"),
+        (0.25, "examples", "n_data", "0.25 examples"),
+    ],
+)  # fmt: skip
+def test_a_size_has_its_unit_or_its_name(value: float, unit: str, name: str, text: str):
+    assert sized(value, unit, name) == text
+
+
+def found(question: str, status: Status = Status.DETERMINED, **more) -> Finding:
+    return Finding(question, status, **more)
+
+
+def test_what_was_read():
+    curve = {"runs": 6, "values": 3, "units": {"n_data": "examples"}, "y": "loss", "ends": (0.5, 0.25),
+             "sizes": {"n_data": (1e3, 1e5)}}  # fmt: skip
+    lost = (Reason("left_out_size", points=1), Reason("left_out_value", runs=2, y=Column("loss")))
+    assert found("read", facts=curve, reasons=lost).text == (
+        "6 runs at 3 values of n_data, 1k to 100k examples; loss from 0.5 to 0.25. Left out: 1 point without a "
+        "positive size. Left out: 2 runs without a finite loss."
+    )
+    width = curve | {"units": {"width": "width"}, "sizes": {"width": (32, 64)}}
+    assert found("read", facts=width).text.startswith("6 runs at 3 values of width, 32 to 64; loss")
+    surface = {"runs": 25, "units": NAMES, "y": "loss", "ends": (3.5, 2.5), "compute": (1e18, 1e22),
+               "sizes": {"n_params": (1e8, 1e10), "n_data": (2e9, 2e11)}}  # fmt: skip
+    assert found("read", facts=surface).text == (
+        "25 runs of 100M to 10B parameters on 2B to 200B tokens, 1e+18 to 1e+22 FLOPs; loss from 3.5 to 2.5."
+    )
+    images = surface | {"units": {"n_params": "parameters", "n_data": "examples"}}
+    assert "1e+22 FLOPs in one pass over them; loss" in found("read", facts=images).text
+
+
+POWER = {"y": "loss", "along": {"exponent": "n_data"}, "floor": "offset"}
+EXPONENT = {"exponent": Estimate(0.5, low=0.4, high=0.6)}
+
+
+@pytest.mark.parametrize(
+    ("floor", "text"),
+    [
+        (Estimate(0.15, low=0.1, high=0.2), "a floor of 0.15 (95 %: 0.1 to 0.2)"),
+        (Estimate(0.1, low=0.10001, high=0.10002), "a floor of 0.1"),
+        (Estimate(0.1, low=0.0, high=0.2), "a floor of at most 0.2"),
+    ],
+)
+def test_an_exponent_and_its_floor(floor: Estimate, text: str):
+    assert found("exponent", values=EXPONENT | {"offset": floor}, facts=POWER).text == (
+        f"loss falls with exponent 0.500 in n_data (95 %: 0.400 to 0.600), towards {text}, if the form holds."
+    )
+
+
+def test_an_exponent_without_a_floor_and_exponents_of_a_surface():
+    assumed = found("exponent", values=EXPONENT, facts=POWER, reasons=(Reason("floor_assumed", sizes=3),))
+    assert assumed.text.endswith("(95 %: 0.400 to 0.600). With 3 sizes the floor is assumed to be 0.")
+    surface = {"y": "loss", "along": {"alpha": "n_params", "beta": "n_data"}, "floor": "E"}
+    values = {"alpha": Estimate(0.34, low=0.3, high=0.4), "beta": Estimate(0.28, low=0.2, high=0.3)}
+    both = found("exponent", values=values, facts=surface, names=NAMES)
+    assert both.text == (
+        "loss falls with exponent 0.340 in parameters (95 %: 0.300 to 0.400) and 0.280 in tokens (95 %: 0.200 "
+        "to 0.300)."
+    )
+    rises = Reason("rises_with", y=Column("loss"), size=Column("n_params"))
+    one = found("exponent", values={"beta": values["beta"]}, facts=surface, reasons=(rises,), names=NAMES)
+    assert one.text.endswith("exponent 0.280 in tokens (95 %: 0.200 to 0.300). With parameters, loss rises.")
+
+
+def test_an_exponent_that_is_refused():
+    bends = Reason("bends_away", y=Column("loss"), x=Column("n_data"), at=3000.0)
+    refused = found("exponent", Status.NOT_DETERMINED, reasons=(bends,), facts=POWER)
+    assert refused.text == (
+        "No single exponent: loss bends away from a power law, with or without a floor, near n_data = 3k."
+    )
+    few = Reason("few_values", size=Column("n_data"), values=2)
+    unfitted = found("exponent", Status.NOT_DETERMINED, reasons=(few,), names=NAMES)
+    assert unfitted.text.startswith("Not determined: only 2 different values of tokens: two points")
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_a_power_law(verdict: str):
+    text = found("power law", facts={"verdict": verdict}, reasons=(Reason("no_fall_seen"),)).text
+    assert text.lower() == f"a power law? {VERDICTS[verdict]}: no fall is seen."
+    assert text[13:][0].isupper()
+
+
+def test_ten_times_as_much():
+    value = {"loss": Estimate(2.0, low=1.9, high=2.25)}
+    few = (Reason("few_freedom", runs=4, dof=1),)
+    curve = found("ten times", values=value, facts={"x": "n_data", "at": 1e6, "unit": "tokens"}, reasons=few)
+    assert curve.text == (
+        "Ten times as much, 1M tokens: loss = 2 (95 % of such runs: 1.9 to 2.25), if the trend continues. 4 runs "
+        "leave 1 degree of freedom for their scatter: repeat sizes with other seeds before you rely on a narrow "
+        "interval."
+    )
+    surface = found("ten times", values=value, facts={"compute": 1.2e23, "now": 2.5})
+    assert surface.text == (
+        "Ten times the largest run (1.2e+23 FLOPs) takes the best loss from 2.5 to 2 (95 %: 1.9 to 2.25), if the "
+        "exponents stay the same."
+    )
+    refused = found("ten times", Status.NOT_DETERMINED, reasons=(Reason("message", text="few sizes"),))
+    assert refused.text == "Ten times as much is not determined: few sizes."
+
+
+BEST = {
+    "n_params": Estimate(1.5e9, low=1e9, high=2e9, unit="parameters"),
+    "n_data": Estimate(3e10, low=2e10, high=4e10, unit="tokens"),
+    "data_per_param": Estimate(20.0, low=10.0, high=40.0, unit="tokens per parameter"),
+}
+
+
+@pytest.mark.parametrize(
+    ("beyond", "below", "far"),
+    [(10.0, 1e-3, ", 10 times the largest run"), (1e-3, 10.0, ", 10 times less than the smallest run"),
+     (0.5, 0.5, "")],
+)  # fmt: skip
+def test_a_compute_optimal_model(beyond: float, below: float, far: str):
+    facts = {"compute": 1e21, "beyond": beyond, "below": below}
+    assert found("compute-optimal", values=BEST, facts=facts).text == (
+        f"For 1e+21 FLOPs{far}: 1.5B parameters (95 %: 1B to 2B) on 30B tokens (20B to 40B), 20 tokens per "
+        "parameter (10 to 40)."
+    )
+
+
+def test_a_compute_optimal_model_that_is_open_or_refused():
+    facts = {"compute": 1e21, "beyond": 0.5, "below": 0.5}
+    wide = found("compute-optimal", Status.RANGE, values={"n_params": BEST["n_params"]}, facts=facts)
+    assert wide.text == "For 1e+21 FLOPs: 1B to 2B parameters, which these runs do not narrow down further."
+    far = Reason("too_far", smallest=1e18, largest=1e20, compute=1e40, reach=1e3)
+    other = found("compute-optimal", Status.NOT_DETERMINED, values=BEST, facts=facts, reasons=(far,))
+    assert other.text.startswith(
+        "Not determined: runs of 1e+18 to 1e+20 FLOPs do not determine the best model"
+    )
+    assert ". For 1e+21 FLOPs: 1.5B parameters" in other.text
+    rises = (Reason("loss_rises", size=Column("n_params")),)
+    none = found("compute-optimal", Status.NOT_DETERMINED, reasons=rises, names=NAMES)
+    assert none.text.startswith("Not determined: the loss rises with parameters, so no use of compute is the")
+    one = found("compute-optimal", Status.REFUSED, reasons=(Reason("needs_both_sizes"),))
+    assert one.text.startswith("A compute-optimal model needs runs in which n_params and n_data vary, each")
+
+
+def plan(runs: list[dict[str, float]], **more) -> Finding:
+    usual = {
+        "runs": runs, "units": NAMES, "worth_it": True, "cost": 3e19, "unit": "FLOPs", "budget": 1e20,
+        "quantity": "", "before": 0.02, "after": 0.01, "open": False,
+    }  # fmt: skip
+    return found("next run", facts=usual | more)
+
+
+def test_the_next_runs_are_named_up_to_three_with_their_seeds():
+    runs = [{"n_params": k * 1e7, "n_data": k * 2e8, "seeds": 2 if k == 2 else 1} for k in range(1, 6)]
+    assert plan(runs).text == (
+        "Next, run 10M parameters on 200M tokens, 20M parameters on 400M tokens (2 seeds), 30M parameters on 600M "
+        "tokens and 2 more runs. Worth it: 3e+19 FLOPs in all narrow the prediction from ± 2 % to ± 1 %."
+    )
+    assert plan(runs[:3], worth_it=False, after=0.02).text == (
+        "No next run is worth it: 3e+19 FLOPs in all leave the prediction at ± 2 %. The best would be 10M "
+        "parameters on 200M tokens, 20M parameters on 400M tokens (2 seeds) and 30M parameters on 600M tokens."
+    )
+
+
+def test_a_cost_is_named_where_sizes_add_up():
+    one = [{"width": 500.0, "seeds": 1}]
+    text = plan(one, units={"width": "width"}, unit="", quantity="1 - accuracy").text
+    assert (
+        text
+        == "Next, run width 500. Worth it: they narrow the prediction of 1 - accuracy from ± 2 % to ± 1 %."
+    )
+    text = plan(one, units={"width": "width"}, unit="", worth_it=False, open=True).text
+    assert text.startswith("No next run is worth it: they leave the prediction open (± 100 % and more).")
+
+
+def test_no_run_and_no_plan_have_sentences_too():
+    assert plan([]).text == "No next run is worth it: none within 1e+20 FLOPs narrows the prediction."
+    assert plan([], unit="tokens").text.startswith(
+        "No next run is worth it: none within 1e+20 tokens narrows"
+    )
+    refused = found("next run", Status.NOT_DETERMINED, reasons=(Reason("no_optimum"),))
+    assert refused.text == "No next run: these runs do not determine the compute-optimal model."
+
+
+def test_a_question_without_a_sentence_shows_values_and_reasons():
+    value = {"size": Estimate(2.0, 0.25, unit="tokens")}
+    few = (Reason("message", text="few runs"),)
+    assert found("other", values=value, reasons=few).text == "Size = 2.00 ± 0.25 tokens: few runs."
+    assert found("other", Status.REFUSED, reasons=few).text == "Refused: few runs."
+
+
+def test_a_summary_has_each_finding_with_its_command_then_notes():
+    shown = summary(
+        [found("other", Status.REFUSED, command=Command("report"))], ["one row left out"], ["a.csv"]
+    )
+    assert shown == "Refused.\n    scalinglab report a.csv\nnote: one row left out"
