@@ -1,7 +1,6 @@
 """The parts of collapse and dynamical laws, each against loops or a library that computes the same."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +9,7 @@ from scipy import stats
 from scipy.interpolate import make_lsq_spline
 
 import scalinglab as sl
+from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.learning_curves import (
     collapse,
@@ -20,7 +20,7 @@ from scalinglab.laws.learning_curves import (
     scaling_fit,
     shape,
 )
-from scalinglab.laws.learning_curves.quality import GRID, SHARED, Family
+from scalinglab.laws.learning_curves.quality import GRID, SHARED, Family, pooled_variance
 from scalinglab.laws.learning_curves.smoothing import COUNTED, STIFFNESS, Smooth, smooth
 from scalinglab.laws.learning_curves.stopping import stopping_point
 from scalinglab.results.estimate import Estimate, slope
@@ -126,17 +126,13 @@ def test_an_optimum_overfits_where_the_curve_rises_by_three_times_its_noise():
 def test_three_runs_are_resampled_as_whole_runs():
     runs = np.exp(V) * np.array([[0.8], [1.0], [1.3]])
     runs[0, :5] = np.nan
-    curve = made(V, runs=runs)
-    found = np.exp(shape._replicas(curve, np.random.default_rng(0)))
+    found = shape.optimum(made(V, runs=runs, noise=0.2), np.random.default_rng(0))
     picks = np.random.default_rng(0).integers(3, size=(shape.RESAMPLES, 3))
-    assert found.shape == (200, 65)
-    for row, pick in zip(found, picks, strict=True):
-        assert row[10:] == pytest.approx(runs[pick].mean(axis=0)[10:])
-        there = runs[pick][:, 0][~np.isnan(runs[pick][:, 0])]
-        assert row[0] == pytest.approx(there.mean() if there.size else np.exp(V[0]))
-    two = made(V, runs=runs[:2], noise=0.2)
-    drawn = shape._replicas(two, np.random.default_rng(0)) - V
-    assert drawn.std() == pytest.approx(0.2, rel=0.03)
+    drawn = np.log(np.array([runs[pick][:, 5:].mean(axis=0) for pick in picks]))
+    assert found.y_error == pytest.approx(drawn.min(axis=1).std())
+    two = shape.optimum(made(V, runs=runs[:2], noise=0.2), np.random.default_rng(0))
+    noise = 0.2 * np.random.default_rng(0).standard_normal((shape.RESAMPLES, 65))
+    assert two.y_error == pytest.approx((V + noise).min(axis=1).std())
 
 
 def test_levels_are_crossed_where_the_curve_last_comes_down_to_them():
@@ -160,42 +156,44 @@ def test_levels_are_crossed_where_the_curve_last_comes_down_to_them():
 # --- the mean curve of a size ------------------------------------------------------------
 
 
-def test_runs_of_one_size_are_averaged_on_what_half_of_them_reach():
-    parts = [
-        (np.linspace(a, b, n), np.linspace(a, b, n) * 2) for a, b, n in ((0, 4, 9), (1, 6, 9), (2, 5, 5))
+def curve_of(*runs):
+    """The mean curve of one size, of runs (x, y)."""
+    rows = [
+        pd.DataFrame({"run": str(k), "n_data": 400, "norm": x, "err": y}) for k, (x, y) in enumerate(runs)
     ]
-    grid, single = mean_curves._common_grid(parts)
-    assert (grid[0], grid[-1], grid.size) == (1.0, 5.0, 9)
-    assert np.nanmean(single, axis=0) == pytest.approx(2 * grid)
-    assert np.isnan(single[0, -1])
-    assert np.isfinite(single[2, 4])
-    apart = [(np.array([0.0, 1.0]), np.array([1.0, 2.0])), (np.array([5.0, 6.0]), np.array([3.0, 4.0]))]
-    grid, _ = mean_curves._common_grid(apart)
-    assert (grid[0], grid[-1]) == (0.0, 6.0), "all of it where they share nothing"
+    (found,) = mean_curves.size_curves(pd.concat(rows), "norm", "err", "n_data", fewest_sizes=1)
+    return found
+
+
+def test_runs_of_one_size_are_averaged_on_what_half_of_them_reach():
+    places = [np.linspace(a, b, n) for a, b, n in ((0, 4, 9), (1, 6, 9), (2, 5, 9))]
+    found = curve_of(*((np.exp(x), 1 + 2 * x) for x in places))
+    assert (found.x[0], found.x[-1], found.x.size) == pytest.approx((1.0, 5.0, 9))
+    assert np.exp(found.y) == pytest.approx(1 + 2 * found.x)
+    assert np.isnan(found.runs[0, -1])
+    assert np.isfinite(found.runs[2, 4])
+    apart = [np.linspace(a, a + 1, 24) for a in (0.0, 5.0)]
+    found = curve_of(*((np.exp(x), 1 + x) for x in apart))
+    assert (found.x[0], found.x[-1]) == pytest.approx((0.0, 6.0)), "all of it where they share nothing"
 
 
 def test_mean_and_error_of_a_size_are_over_its_runs():
-    x = np.geomspace(1, 100, 12)
-    rows = pd.concat(
-        [
-            pd.DataFrame({"run": str(k), "norm": x, "err": level * x**-0.3})
-            for k, level in enumerate((1.0, 1.2, 1.7))
-        ]
-    )
-    rows = pd.concat([rows, pd.DataFrame({"run": "0", "norm": [0.0, 5.0], "err": [0.1, np.nan]})])
-    curve = mean_curves._mean_curve(400.0, rows, "norm", "err")
-    levels = np.array([1.0, 1.2, 1.7])
+    x, levels = np.geomspace(1, 100, 12), np.array([1.0, 1.2, 1.7])
+    first = np.append(x, [0.0, 5.0]), np.append(x**-0.3, [0.1, np.nan])  # two that cannot be used
+    curve = curve_of(first, *((x, level * x**-0.3) for level in levels[1:]))
     assert curve.y == pytest.approx(
         np.log(np.array([np.interp(curve.x, np.log(x), x**-0.3) * v for v in levels]).mean(0))
     )
     assert curve.stderr == pytest.approx(np.full(curve.x.size, stats.sem(levels) / levels.mean()))
     assert curve.dropped == 2
     assert curve.runs.shape[0] == 3
-    alone = mean_curves._mean_curve(400.0, rows[rows["run"] == "1"], "norm", "err")
+    alone = curve_of((x, x**-0.3))
     assert alone.stderr is None
     assert alone.x == pytest.approx(np.log(x))
-    few = rows[(rows["run"] == "1")].head(mean_curves.FEWEST_POINTS - 1)
-    assert mean_curves._mean_curve(400.0, few, "norm", "err") is None
+    fewest = mean_curves.FEWEST_POINTS
+    assert curve_of((x[:fewest], x[:fewest] ** -0.3)).x.size == fewest
+    with pytest.raises(BadInput, match="0 of 1 curves"):
+        curve_of((x[: fewest - 1], x[: fewest - 1] ** -0.3))
 
 
 def test_runs_of_one_row_are_a_curve_only_where_the_table_tells_no_runs():
@@ -261,14 +259,18 @@ def test_shifted_deviations_and_quality_are_those_of_loops():
     )
 
 
-def test_minima_and_two_sigma():
-    position, height = collapse._minima([made(V), made(V + 1, x=(1, 7.4))])
-    assert position == pytest.approx([3.9, 4.9])
-    assert height == pytest.approx([-3, -2])
-    found = slope([0.0, 1.0, 2.0], [0.0, 1.1, 1.9])
-    doubled = collapse._for_two_sigma(found)
-    assert 4 * doubled.stderr == pytest.approx(found.high - found.low)
-    assert doubled.value == found.value
+def test_twice_the_error_of_an_exponent_is_its_interval():
+    curves = [
+        replace(made(V + 0.3 * k, x=(0.5 * k + k**2 / 50, 0.5 * k + k**2 / 50 + 6.4)), size=100.0 * 2**k)
+        for k in range(4)
+    ]
+    position = np.array([curve.x[39] for curve in curves])
+    found = collapse.collapse_at(curves, position)
+    logs = np.log(found.sizes)
+    pairs = (found.x_exponent, position), (-found.y_exponent, 0.3 * np.arange(4))
+    for own, expected in ((own, slope(logs, values)) for own, values in pairs):
+        assert (own.value, own.low, own.high) == pytest.approx((expected.value, expected.low, expected.high))
+        assert 4 * own.stderr == pytest.approx(own.high - own.low)
 
 
 # --- exponents of a collapse ------------------------------------------------------------
@@ -333,15 +335,15 @@ def test_master_is_the_least_squares_spline_with_its_covariance():
 
 
 def test_correlated_neighbours_of_one_curve_widen_the_errors():
-    points = SimpleNamespace(which=np.array([0, 0, 0, 1, 1]))
+    which = np.array([0, 0, 0, 1, 1])
     r = np.array([1.0, 2.0, 1.0, -5.0, -4.0])
     rho = (2 + 2 + 20) / (2.5 + 2.5 + 20.5)
     assert rho > 0.9
-    assert scaling_fit._together(points, r) == pytest.approx(1.9 / 0.1), "at most 0.9"
+    assert scaling_fit.correlation_factor(which, r) == pytest.approx(1.9 / 0.1), "at most 0.9"
     r = np.array([1.0, 0.5, -0.2, 1.0, 0.3])
     rho = (0.5 - 0.1 + 0.3) / ((1 + 0.25) / 2 + (0.25 + 0.04) / 2 + (1 + 0.09) / 2)
-    assert scaling_fit._together(points, r) == pytest.approx((1 + rho) / (1 - rho))
-    assert scaling_fit._together(points, np.array([1.0, -1.0, 1.0, 1.0, -1.0])) == 1.0, "at least 0"
+    assert scaling_fit.correlation_factor(which, r) == pytest.approx((1 + rho) / (1 - rho))
+    assert scaling_fit.correlation_factor(which, np.array([1.0, -1.0, 1.0, 1.0, -1.0])) == 1.0, "at least 0"
 
 
 @pytest.mark.slow
@@ -362,7 +364,7 @@ def test_exponents_are_averaged_over_splines_and_their_differences_are_errors():
         scaling_fit.ScalingFit(np.array([at, 0.4]), (Estimate(at, 0.03), Estimate(0.4, 0.01)), count, 1.0)
         for at, count in ((-0.6, 8), (-0.8, 11))
     )
-    found = scaling_fit._averaged([one, other], np.array([0.25, 0.75]), 50)
+    found = scaling_fit.averaged([one, other], np.array([0.25, 0.75]), 50)
     assert found.values == pytest.approx([-0.75, 0.4])
     expected = 0.25 * np.hypot(0.03, 0.15) + 0.75 * np.hypot(0.03, 0.05)
     assert [e.stderr for e in found.estimates] == pytest.approx([expected, 0.01])
@@ -382,29 +384,30 @@ def test_noise_at_a_critical_point_is_that_of_repeats_or_of_the_scatter():
     own = pd.DataFrame({"mean": [1.0, 2.0, 3.0], "std": [0.2, 0.0, 0.4], "count": [4, 4, 3]})
     error = np.array([0.1, 0.0, 0.4 / np.sqrt(3)])
     least = critical.LEAST_NOISE * np.sqrt(np.mean(error**2))
-    found = critical._noise(own, np.arange(3.0), own["mean"].to_numpy())
+    found, freedom = critical.standard_errors(own, np.arange(3.0), own["mean"].to_numpy())
     assert found == pytest.approx([0.1, least, 0.4 / np.sqrt(3)])
+    assert freedom == np.inf
     single = pd.DataFrame({"mean": Y, "std": np.nan, "count": 1})
-    assert critical._noise(single, X, Y) == pytest.approx(np.full(30, smooth(X, Y).noise))
-    rows = [np.tile([k, 0.0, 0.0, 0.0, noise], (5, 1)) for k, noise in enumerate((0.1, 0.2, 0.4))]
-    assert critical._pooled([r.copy() for r in rows], single=False)[0][0, 4] == 0.1
-    pooled = critical._pooled([r.copy() for r in rows], single=True)
-    assert pooled[0][0, 4] ** 2 == pytest.approx((5 * 0.01 + critical.SHARED * 0.04) / (5 + critical.SHARED))
+    found, freedom = critical.standard_errors(single, X, Y)
+    assert found == pytest.approx(np.full(30, smooth(X, Y).noise))
+    assert freedom == pytest.approx(30 - smooth(X, Y).dof)
+    pooled = pooled_variance(np.array([0.1, 0.4]), np.array([5.0, 0.0]), 0.2)
+    assert pooled == pytest.approx([(5 * 0.01 + SHARED * 0.04) / (5 + SHARED), 0.04])
 
 
 def test_a_size_is_judged_by_the_master_of_the_others():
     points = planted(critical_point=True)
     found = scaling_fit.ScalingFit(np.array([-0.7, 0.4, 0.6]), (), 11, 1.0)
-    judged = critical._judge(points, found, 1, np.arange(4))
+    deviation, scores = critical.judge(points, found, 1, np.arange(4))
     master = scaling_fit.master_of(points.of([0, 2, 3]), found.values, 11, 1.0)
     x, y, noise = points.of([1]).rescaled(found.values)
     level, error = master(x)
     seen = np.isfinite(level)
-    assert judged.scores == pytest.approx(((y - level) ** 2 / (noise**2 + error**2))[seen])
+    assert scores == pytest.approx(((y - level) ** 2 / (noise**2 + error**2))[seen])
     relative = np.sqrt(np.mean((y - level)[seen] ** 2)) / np.sqrt(np.mean(level[seen] ** 2))
-    assert judged.deviation == pytest.approx(relative)
+    assert deviation == pytest.approx(relative)
     far = replace(points, x=np.where(points.which == 1, 50.0 + points.x, points.x))
-    assert critical._judge(far, found, 1, np.arange(4)).deviation == np.inf
+    assert critical.judge(far, found, 1, np.arange(4))[0] == np.inf
 
 
 # --- optima of sizes ------------------------------------------------------------
@@ -430,70 +433,60 @@ def test_where_to_stop_is_a_new_observation_on_the_line_of_optima():
 
 
 def test_slopes_in_time_are_of_all_sizes_and_of_those_that_count():
-    sizes = np.array([100.0, 200.0, 400.0, 800.0])
-    optima = np.array([3.0, 5.0, 11.0, 19.0])
-    table = pd.DataFrame(
-        {"time": 1.0, "size": sizes, "x_optimum": optima, "counts": [False, True, True, True]}
-    )
-    few = table.assign(time=2.0, counts=[False, False, True, True])
-    found = optimum_in_time._slopes(pd.concat([table, few])).set_index("time")
-    every = stats.linregress(np.log(sizes), np.log(optima))
-    some = stats.linregress(np.log(sizes[1:]), np.log(optima[1:]))
-    assert found.loc[1.0, ["gamma_2", "gamma_2_error"]].tolist() == pytest.approx([every.slope, every.stderr])
-    assert found.loc[1.0, ["gamma_2_counted", "gamma_2_counted_error"]].tolist() == pytest.approx(
-        [some.slope, some.stderr]
-    )
-    assert found.loc[2.0, ["sizes", "counted"]].tolist() == [4, 2]
-    assert np.isnan(found.loc[2.0, "gamma_2_counted"])
-    told = optimum_in_time.OptimumInTime(table, found.reset_index()).summary().splitlines()
-    assert told[1].split() == [
-        "1",
-        f"{every.slope:.3f}",
-        "±",
-        f"{every.stderr:.3f}",
-        f"{some.slope:.3f}",
-        "±",
-        f"{some.stderr:.3f}",
-        "3",
-        "of",
-        "4",
-    ]
-    assert "–" in told[2]
+    """V-shaped curves whose error is smallest at x = 3, 5, 11 and 19 times 100, one step a place."""
+    rows = []
+    for size, best in zip((100, 200, 400, 800), (3.0, 5.0, 11.0, 19.0), strict=True):
+        x = np.geomspace(50, 6000, 40)
+        error = 0.02 * np.exp(np.abs(np.log(x / (100 * best))))
+        rows.append(pd.DataFrame({"n_data": size, "epoch": np.arange(1, 41), "norm": x, "test_error": error}))
+    found = optimum_in_time.optimum_in_time(Curves(pd.concat(rows), settings=["n_data"]))
+    assert found.slopes["counted"].iloc[-1] == 4
+    assert (found.slopes["counted"] < 3).any()
+    for _, row in found.slopes.iterrows():
+        part = found.table[found.table["time"] == row["time"]]
+        for name, used in (("gamma_2", part), ("gamma_2_counted", part[part["counts"]])):
+            if len(used) < 3:
+                assert np.isnan(row[name])
+                continue
+            line = slope(np.log(used["size"]), np.log(used["x_optimum"]))
+            assert (row[name], row[f"{name}_error"]) == pytest.approx((line.value, line.stderr), abs=1e-9)
+        assert (row["sizes"], row["counted"]) == (len(part), part["counts"].sum())
+    lines = found.summary().splitlines()[1:]
+    last = found.slopes.iloc[-1]
+    value, error = f"{last['gamma_2']:.3f}", f"{last['gamma_2_error']:.3f}"
+    assert lines[-1].split() == ["40", value, "±", error, value, "±", error, "4", "of", "4"]
+    assert [("–" in line) for line in lines] == [*np.isnan(found.slopes["gamma_2_counted"])]
 
 
 def test_the_table_of_dynamical_laws_holds_numbers_and_not_their_logarithms():
-    optima = [
-        shape.Optimum(1.0, -2.0, 0.8, 1.3, 0.05, "overfits"),
-        shape.Optimum(2.0, -3.0, 1.7, 2.4, 0.02, "saturates"),
+    curves = [replace(made(np.roll(V, k) - 0.1 * k, noise=0.01), size=100.0 * 2**k) for k in range(3)] + [
+        replace(made(V - 0.3, noise=2.0), size=800.0)
     ]
-    windows = [shape.Window(0.1, 0.9, 0.5, 0.01, 1.5, True), shape.Window(0.2, 1.9, 0.6, 0.02, 2.5, False)]
-    found = dynamical._table([100.0, 200.0], optima, windows, np.array([0.5, 1.5]))
+    found = dynamical.laws_of(curves).table
+    generator = np.random.default_rng(0)
+    optima = [shape.optimum(curve, generator) for curve in curves]
+    windows = [shape.power_law_window(curve) for curve in curves]
     logs = {
-        "x_optimum": (1.0, 2.0),
-        "x_optimum_low": (0.8, 1.7),
-        "x_optimum_high": (1.3, 2.4),
-        "y_optimum": (-2.0, -3.0),
-        "window_low": (0.1, 0.2),
-        "elbow": (0.9, 1.9),
-        "position": (0.5, 1.5),
-    }
+        "x_optimum": [o.x for o in optima], "x_optimum_low": [o.x_low for o in optima],
+        "x_optimum_high": [o.x_high for o in optima], "y_optimum": [o.y for o in optima],
+        "window_low": [w.low for w in windows], "elbow": [w.high for w in windows],
+        "position": shape.level_crossings(curves, windows)[1].mean(axis=1),
+    }  # fmt: skip
     for name, values in logs.items():
-        assert found[name].tolist() == pytest.approx(np.exp(values).tolist())
-    assert found["y_optimum_error"].tolist() == pytest.approx([0.05 * np.exp(-2), 0.02 * np.exp(-3)])
-    assert found[["slope", "slope_error"]].to_numpy().tolist() == [[0.5, 0.01], [0.6, 0.02]]
-    assert found["kind"].tolist() == ["overfits", "saturates"]
-    assert found["resolved"].tolist() == [True, False]
+        assert found[name].tolist() == pytest.approx(np.exp(values).tolist(), nan_ok=True)
+    assert found["y_optimum_error"].tolist() == pytest.approx([o.y_error * np.exp(o.y) for o in optima])
+    slopes = [[w.slope, w.slope_error] for w in windows]
+    assert found[["slope", "slope_error"]].to_numpy() == pytest.approx(np.array(slopes))
+    assert found["kind"].tolist() == ["overfits", "overfits", "overfits", "saturates"]
+    assert found["resolved"].tolist() == [True, True, True, False]
 
 
 def test_a_minimum_between_two_knots_is_that_of_a_parabola():
     knots = np.linspace(0.0, 1.0, 11)
-
-    def curve(values):
-        return SimpleNamespace(smoothed=SimpleNamespace(knots=knots, values=values))
-
-    made = [curve((knots - 0.437) ** 2 - 2), curve(-knots), curve(np.zeros(11))]
-    lowest, _ = collapse._minima(made)
-    assert lowest.tolist() == [pytest.approx(0.4), 1.0, 0.0]
-    position, height = collapse._between_knots(made)
-    assert position.tolist() == [pytest.approx(0.437), 1.0, 0.0]
-    assert height.tolist() == [pytest.approx(-2), -1.0, 0.0]
+    expected = (
+        ((knots - 0.437) ** 2 - 2, 4, (0.437, -2.0)), (-knots, 10, (1.0, -1.0)), (0 * knots, 0, (0.0, 0.0)),
+    )  # fmt: skip
+    for values, lowest, minimum in expected:
+        smoothed = made(values, x=(0.0, 1.0)).smoothed
+        assert smoothed.lowest == lowest
+        assert smoothed.minimum() == pytest.approx(minimum)

@@ -35,11 +35,11 @@ import pandas as pd
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.learning_curves import critical, scaling_fit
-from scalinglab.laws.learning_curves.collapse_result import FEWEST, WAYS, Collapse
+from scalinglab.laws.learning_curves.collapse_result import GOOD, WAYS, WITHIN, Collapse
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
 from scalinglab.laws.learning_curves.quality import GRID, Family
 from scalinglab.laws.learning_curves.shape import level_crossings, power_law_window
-from scalinglab.results.estimate import Estimate, slope
+from scalinglab.results.estimate import FEWEST, Estimate, slope
 
 
 def collapse(
@@ -72,8 +72,14 @@ def collapse(
         return replace(collapse_at(found, places.mean(axis=1), tolerance), notes=notes)
     if by == "exponents":
         return replace(_best_exponents(found, *_minima(found), tolerance), notes=notes)
-    made = collapse_curves(found, *_between_knots(found), tolerance, by)
-    return replace(made, notes=(*notes, *_uncertain_places(made.quality)))
+    position, height = np.array([curve.smoothed.minimum() for curve in found]).T
+    made = collapse_curves(found, position, height, tolerance, by)
+    if made.quality > GOOD:
+        notes += (
+            f"a quality of {made.quality:.2g} by optimum: the curves differ, or the places of their flat "
+            "minima are uncertain by more than the noise; by='position' (--by position) needs none of these",
+        )
+    return replace(made, notes=notes)
 
 
 def collapse_at(found: list[SizeCurve], position: np.ndarray, tolerance: float = 0.1) -> Collapse:
@@ -83,36 +89,10 @@ def collapse_at(found: list[SizeCurve], position: np.ndarray, tolerance: float =
     return collapse_curves(found, position + offset, height, tolerance, "position")
 
 
-def _uncertain_places(quality: float) -> tuple[str, ...]:
-    """A note on a bad quality by optimum, which need not mean that the curves differ."""
-    if not quality > critical.GOOD:
-        return ()
-    return (
-        f"a quality of {quality:.2g} by optimum: the curves differ, or where their flat minima lie is "
-        "uncertain by more than the noise; by='position' (--by position) does not depend on that place",
-    )
-
-
 def _minima(found: list[SizeCurve]) -> tuple[np.ndarray, np.ndarray]:
-    """(s,) and (s,): ln x and ln y of the minimum of every smoothed curve, at one of its knots."""
-    at = [int(np.argmin(c.smoothed.values)) for c in found]
-    position = np.array([c.smoothed.knots[i] for c, i in zip(found, at, strict=True)])
-    return position, np.array([c.smoothed.values[i] for c, i in zip(found, at, strict=True)])
-
-
-def _between_knots(found: list[SizeCurve]) -> tuple[np.ndarray, np.ndarray]:
-    """(s,) and (s,): ln x, ln y of the minima of parabolas through the lowest knots and their neighbours."""
-    position, height = _minima(found)
-    for number, smoothed in enumerate(curve.smoothed for curve in found):
-        at = int(np.argmin(smoothed.values))
-        if 0 < at < smoothed.values.size - 1:
-            before, lowest, after = smoothed.values[at - 1 : at + 2]
-            bend = before - 2 * lowest + after
-            if bend > 0:
-                steps = 0.5 * (before - after) / bend
-                position[number] += steps * (smoothed.knots[1] - smoothed.knots[0])
-                height[number] -= bend * steps**2 / 2
-    return position, height
+    """(s,) and (s,): ln x and ln y of the lowest knot of every smoothed curve."""
+    smoothed = [curve.smoothed for curve in found]
+    return np.array([s.knots[s.lowest] for s in smoothed]), np.array([s.values[s.lowest] for s in smoothed])
 
 
 def collapse_curves(
@@ -162,7 +142,7 @@ def _for_two_sigma(found: Estimate) -> Estimate:
 def _holding(family: Family, position: np.ndarray, height: np.ndarray, tolerance: float) -> np.ndarray:
     """(s,) the sizes that collapse: from as small a one as possible, with three of four above it or more."""
     count = position.size
-    allowed = np.maximum(tolerance * np.minimum(1.0, family.descent), 3.0 * family.noise)
+    allowed = np.maximum(tolerance * np.minimum(1.0, family.descent), WITHIN * family.noise)
     for first in range(count - FEWEST + 1):
         good = (np.arange(count) >= first) & np.isfinite(position)
         # the worst is set aside until all that stay agree
@@ -204,7 +184,7 @@ def _best_exponents(
         np.repeat(noise, counts), critical=False,
     )  # fmt: skip
     guess = np.array([slope(logs, position).value, -slope(logs, height).value])
-    steps = np.array([-0.6, -0.3, -0.1, 0.0, 0.1, 0.3, 0.6])
+    steps = np.array([-0.6, -0.3, -0.1, 0.0, 0.1, 0.3, 0.6])  # a coarse grid of starts around the minima's
     starts = guess + np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
     best = scaling_fit.fit(points, starts)
     a, b = best.values

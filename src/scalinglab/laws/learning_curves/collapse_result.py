@@ -16,7 +16,8 @@ SCALES = {
     "exponents": "divided by the powers of the size that make the collapse best",
     "critical": "x from a critical point, powers of the size, all three fitted",
 }
-FEWEST = 3  # sizes below which a collapse is no evidence
+WITHIN = 3.0  # a size belongs where it deviates by at most this many times its noise: one in 400 by chance
+GOOD = 3.0  # quality above which curves differ: benchmarks/collapse.py has 1.1 or less within noise
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Collapse:
 
     def summary(self) -> str:
         """The collapse as readable text."""
-        odd = ", ".join(f"{size:,.10g}" for size in self.outliers) or "none"
+        outliers = ", ".join(f"{size:,.10g}" for size in self.outliers) or "none"
         far = "no master curve to deviate from"
         if self.holds.any():
             far = (
@@ -76,19 +77,15 @@ class Collapse:
         return "\n".join(
             [
                 f"{'by ' + self.by:<12} {SCALES[self.by]}",
-                f"holds        {self.extent()}; outliers: {odd}",
+                f"holds        {self.extent()}; outliers: {outliers}",
                 f"deviation    {far}",
                 f"quality      {self.quality:.3g}   (1: within the noise)",
                 f"x scale      n^a,  a = {self.x_exponent}",
                 f"y scale      n^−b, b = {self.y_exponent}",
-                *self._critical_line(),
+                *((
+                    f"x_c          {self.critical}   "
+                    f"(x is counted from it; nu = {-1 / self.x_exponent.value:.4g})",
+                ) if self.critical is not None else ()),
                 *(f"note: {note}" for note in self.notes),
             ]
-        )
-
-    def _critical_line(self) -> tuple[str, ...]:
-        if self.critical is None:
-            return ()
-        return (
-            f"x_c          {self.critical}   (x is counted from it; nu = {-1 / self.x_exponent.value:.4g})",
-        )
+        )  # fmt: skip

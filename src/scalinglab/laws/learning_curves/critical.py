@@ -10,29 +10,22 @@ and a note says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves import scaling_fit
-from scalinglab.laws.learning_curves.collapse_result import FEWEST, Collapse
+from scalinglab.laws.learning_curves.collapse_result import GOOD, WITHIN, Collapse
 from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, check_columns
+from scalinglab.laws.learning_curves.quality import GRID, pooled_variance
 from scalinglab.laws.learning_curves.scaling_fit import Points, ScalingFit, master_of
 from scalinglab.laws.learning_curves.smoothing import smooth
+from scalinglab.results.estimate import FEWEST
 
-GRID = 120
-WITHIN = 3.0  # a size holds where its points deviate by at most this many times their noise
-GOOD = 3.0  # the quality above which the smallest size is set aside
-LEAST_NOISE = (
-    0.3  # of the rms error of a curve: a point where all runs agree by chance is no better than that
-)
-SHARED = 20.0  # points' worth of the median noise of all curves, where sizes were not repeated
-WIDTHS = (-0.3, -0.6, -1.0, -1.6)  # starts of a
-HEIGHTS = (-0.3, 0.0, 0.3, 0.8)  # starts of b
-PLACES = 9  # starts of x_c
+# of the rms error of a curve: a point where all runs agree by chance is no better than that; lattices of
+# benchmarks/collapse.py --only percolation span all or none far from p_c, and would decide the fit
+LEAST_NOISE = 0.3
 
 
 def collapse_at_critical_point(
@@ -41,14 +34,17 @@ def collapse_at_critical_point(
     """`collapse(by="critical")`: see the module."""
     sizes, points, notes = _points(curves, x, y, size)
     low, high = points.x.min(), points.x.max()
-    places = np.linspace(low, high, PLACES + 2)[1:-1]
-    starts = np.array([[a, b, c] for a in WIDTHS for b in HEIGHTS for c in places])
+    # a coarse grid of a, b and x_c: three of its nodes are followed to their minimum
+    starts = np.stack(
+        np.meshgrid([-0.3, -0.6, -1.0, -1.6], [-0.3, 0.0, 0.3, 0.8], np.linspace(low, high, 11)[1:-1],
+                    indexing="ij"), axis=-1,
+    ).reshape(-1, 3)  # fmt: skip
     first = 0
     while True:
         members = np.arange(first, sizes.size)
         found = scaling_fit.fit(points.of(members), starts)
-        judged = [_judge(points, found, one, members) for one in range(sizes.size)]
-        quality = float(np.concatenate([judged[i].scores for i in members]).mean())
+        judged = [judge(points, found, one, members) for one in range(sizes.size)]
+        quality = float(np.concatenate([judged[i][1] for i in members]).mean())
         if quality <= GOOD or members.size <= FEWEST:
             break
         first += 1
@@ -58,8 +54,8 @@ def collapse_at_critical_point(
     centre = found.estimates[2]
     if not low <= centre.value <= high:
         notes = (*notes, f"x_c lies outside the measured {x}, {low:g} to {high:g}: measure around it")
-    deviation = np.array([part.deviation for part in judged])
-    excess = np.array([part.scores.mean() if part.scores.size else np.inf for part in judged])
+    deviation = np.array([apart for apart, _ in judged])
+    excess = np.array([scores.mean() if scores.size else np.inf for _, scores in judged])
     holds = (np.arange(sizes.size) >= first) & ((deviation <= tolerance) | (excess <= WITHIN**2))
     return _result(sizes, points, found, members, holds, deviation, quality, notes)
 
@@ -72,21 +68,18 @@ def _points(
     check_columns(frame, x, y, size)
     table = frame[[size, x, y]].apply(pd.to_numeric, errors="coerce")
     good = np.isfinite(table).all(axis=1)
-    rows: list[np.ndarray] = []
+    parts: list[tuple[np.ndarray, np.ndarray]] = []
+    noise: list[tuple[np.ndarray, float]] = []
     kept: list[float] = []
     short: list[float] = []
-    single = True
     for value, part in table[good].groupby(size, sort=True):
         own = part.groupby(x, sort=True)[y].agg(["mean", "std", "count"])
         if len(own) < FEWEST_POINTS:
             short.append(float(value))
             continue
-        at, mean = own.index.to_numpy(float), own["mean"].to_numpy(float)
-        rows.append(np.column_stack([
-            np.full(len(own), len(kept)), np.full(len(own), np.log(value)), at, mean, _noise(own, at, mean)
-        ]))  # fmt: skip
+        parts.append((own.index.to_numpy(float), own["mean"].to_numpy(float)))
+        noise.append(standard_errors(own, *parts[-1]))
         kept.append(float(value))
-        single &= bool((own["count"] < 3).any())
     if len(kept) < FEWEST:
         raise BadInput(
             f"{len(kept)} sizes have {FEWEST_POINTS} values of {x} or more: a critical point needs {FEWEST}; "
@@ -99,49 +92,43 @@ def _points(
         )
     if lost := int((~good).sum()):
         notes.append(f"{lost} points left out: {x} or {y} is missing")
-    which, log_size, at, mean, noise = np.concatenate(_pooled(rows, single)).T
-    return np.array(kept), Points(which, log_size, at, mean, noise, critical=True), tuple(notes)
+    if all(np.isfinite(freedom) for _, freedom in noise):  # no size was repeated: each lends to the others
+        typical = float(np.median([error[0] for error, _ in noise]))
+        errors = [np.sqrt(pooled_variance(error, np.array(freedom), typical)) for error, freedom in noise]
+    else:
+        errors = [error for error, _ in noise]
+    which = np.repeat(np.arange(len(kept)), [len(at) for at, _ in parts])
+    at, mean = (np.concatenate(column) for column in zip(*parts, strict=True))
+    points = Points(which, np.log(kept)[which], at, mean, np.concatenate(errors), critical=True)
+    return np.array(kept), points, tuple(notes)
 
 
-def _pooled(rows: list[np.ndarray], single: bool) -> list[np.ndarray]:
-    """Noise that a few points of one curve tell badly is drawn towards the median of all curves."""
-    if not single:
-        return rows
-    typical = np.median([part[0, 4] for part in rows]) ** 2
-    for part in rows:
-        part[:, 4] = np.sqrt((len(part) * part[:, 4] ** 2 + SHARED * typical) / (len(part) + SHARED))
-    return rows
+def standard_errors(own: pd.DataFrame, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
+    """Standard error of every mean, and its degrees of freedom where it is one number for the whole curve.
 
-
-def _noise(own: pd.DataFrame, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Standard error of every mean: over runs where sizes were repeated, else from the scatter in x."""
-    if (own["count"] >= 3).all():
-        error = (own["std"] / np.sqrt(own["count"])).to_numpy(float)
+    Over runs where every x was repeated, infinite degrees of freedom then; else from the scatter in x.
+    """
+    if (own["count"] >= FEWEST).all():
+        error, freedom = (own["std"] / np.sqrt(own["count"])).to_numpy(float), np.inf
         least = LEAST_NOISE * float(np.sqrt(np.mean(error**2)))
     else:
-        error, least = np.full(x.size, smooth(x, y).noise), 0.0
-    return np.asarray(np.maximum(error, max(least, 1e-9 * float(np.abs(y).max()), 1e-300)))
+        curve = smooth(x, y)
+        error, freedom, least = np.full(x.size, curve.noise), max(x.size - curve.dof, 0.0), 0.0
+    return np.asarray(np.maximum(error, max(least, 1e-9 * float(np.abs(y).max()), 1e-300))), freedom
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """One size against the master curve of the others: relative rms deviation, scores of its points."""
-
-    deviation: float
-    scores: np.ndarray
-
-
-def _judge(points: Points, found: ScalingFit, one: int, members: np.ndarray) -> _Judged:
+def judge(points: Points, found: ScalingFit, one: int, members: np.ndarray) -> tuple[float, np.ndarray]:
+    """One size against the master curve of other members: relative rms deviation, scores of its points."""
     others = points.of(members[members != one])
     master = master_of(others, found.values, found.coefficients, found.noise_factor)
     x, y, noise = points.of([one]).rescaled(found.values)
     level, error = master(x)
     seen = np.isfinite(level)
     if not seen.any():
-        return _Judged(np.inf, np.zeros(0))
+        return np.inf, np.zeros(0)
     apart = (y - level)[seen] ** 2
     size = float(np.sqrt(np.mean(level[seen] ** 2)))
-    return _Judged(float(np.sqrt(apart.mean())) / max(size, 1e-300), apart / (noise**2 + error**2)[seen])
+    return float(np.sqrt(apart.mean())) / max(size, 1e-300), apart / (noise**2 + error**2)[seen]
 
 
 def _result(

@@ -40,14 +40,8 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.collapse import collapse_at
 from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, left_out, size_curves
-from scalinglab.laws.learning_curves.shape import (
-    Optimum,
-    Window,
-    level_crossings,
-    optimum,
-    power_law_window,
-)
-from scalinglab.results.estimate import Estimate, is_zero, product, slope
+from scalinglab.laws.learning_curves.shape import level_crossings, optimum, power_law_window
+from scalinglab.results.estimate import Estimate, is_zero, product, slope, slopes
 from scalinglab.results.notebook import NotebookResult
 
 WAYS = ("optimum", "collapse")
@@ -179,52 +173,20 @@ def laws_of(found: list[SizeCurve], notes: tuple[str, ...] = (), seed: int = 0) 
     resolved = np.array([w.resolved for w in windows])
     levels, norms = level_crossings(found, windows)
     logs = np.log([curve.size for curve in found])
-    slopes = np.array([w.slope for w in windows])[resolved]
-    gamma_1 = Estimate.from_stderr(
-        slopes.mean(), slopes.std(ddof=1) / np.sqrt(slopes.size), dof=slopes.size - 1
-    )
+    early = np.array([w.slope for w in windows])[resolved]
+    gamma_1 = Estimate.from_stderr(early.mean(), early.std(ddof=1) / np.sqrt(early.size), dof=early.size - 1)
     position = norms.mean(axis=1)
-    each = np.array([slope(logs[resolved], column).value for column in norms[resolved].T])
+    each = slopes(logs[resolved], norms[resolved].T)
     sampled = slope(logs[resolved], position[resolved])
     # where the exponent depends on the level the collapse is imperfect: that is part of the error
-    gamma_2 = Estimate.from_stderr(sampled.value, np.hypot(sampled.stderr, each.std()), dof=slopes.size - 2)
+    gamma_2 = Estimate.from_stderr(sampled.value, np.hypot(sampled.stderr, each.std()), dof=early.size - 2)
     measured = slope(logs, np.array([o.y for o in optima]))
     direct = slope(logs, np.array([o.x for o in optima]))
-    predicted = product(gamma_1, gamma_2, dof=slopes.size - 2)
-    return Dynamical(
-        table=_table([curve.size for curve in found], optima, windows, position),
-        gamma_1=gamma_1,
-        gamma_2=gamma_2,
-        gamma_predicted=predicted,
-        gamma_measured=-measured,
-        gamma_2_optimum=direct,
-        sigma=float(np.hypot(predicted.stderr, measured.stderr)),
-        collapse=collapse_at(found, position),
-        level_exponents=np.column_stack([levels, each]),
-        notes=(*notes, *_drifting(logs[resolved], slopes)),
-    )
-
-
-def _drifting(logs: np.ndarray, slopes: np.ndarray) -> tuple[str, ...]:
-    """A note where the early slopes change with size: γ₁ is then an average over what is not constant."""
-    trend = slope(logs, slopes)
-    if not trend.low * trend.high > 0:  # the 95 % interval holds zero, or there is none
-        return ()
-    verb = "grow" if trend.value > 0 else "fall"
-    return (
-        f"early slopes {verb} with size, from {slopes[np.argmin(logs)]:.3g} to {slopes[np.argmax(logs)]:.3g} "
-        f"({trend.value:+.2g} per e-fold): gamma_1 is their average, not one exponent",
-    )
-
-
-def _table(
-    sizes: list[float], optima: list[Optimum], windows: list[Window], position: np.ndarray
-) -> pd.DataFrame:
-    """What was read off every curve, one row a size; the readings themselves are logarithms."""
+    predicted = product(gamma_1, gamma_2, dof=early.size - 2)
     height = np.exp([o.y for o in optima])
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
-            "size": sizes,
+            "size": [curve.size for curve in found],
             "x_optimum": np.exp([o.x for o in optima]),
             "x_optimum_low": np.exp([o.x_low for o in optima]),
             "x_optimum_high": np.exp([o.x_high for o in optima]),
@@ -236,6 +198,30 @@ def _table(
             "slope_error": [w.slope_error for w in windows],
             "position": np.exp(position),
             "kind": [o.kind for o in optima],
-            "resolved": [w.resolved for w in windows],
+            "resolved": resolved,
         }
+    )
+    return Dynamical(
+        table=table,
+        gamma_1=gamma_1,
+        gamma_2=gamma_2,
+        gamma_predicted=predicted,
+        gamma_measured=-measured,
+        gamma_2_optimum=direct,
+        sigma=float(np.hypot(predicted.stderr, measured.stderr)),
+        collapse=collapse_at(found, position),
+        level_exponents=np.column_stack([levels, each]),
+        notes=(*notes, *_drift_note(logs[resolved], early)),
+    )
+
+
+def _drift_note(logs: np.ndarray, early: np.ndarray) -> tuple[str, ...]:
+    """A note where the early slopes change with size: γ₁ is then an average over what is not constant."""
+    trend = slope(logs, early)
+    if not trend.low * trend.high > 0:  # the 95 % interval holds zero, or there is none
+        return ()
+    verb = "grow" if trend.value > 0 else "fall"
+    return (
+        f"early slopes {verb} with size, from {early[np.argmin(logs)]:.3g} to {early[np.argmax(logs)]:.3g} "
+        f"({trend.value:+.2g} per e-fold): gamma_1 is their average, not one exponent",
     )

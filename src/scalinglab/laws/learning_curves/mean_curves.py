@@ -16,8 +16,9 @@ from scalinglab.curves import Curves
 from scalinglab.curves.columns import is_numeric, no_number, varying_within
 from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.learning_curves.smoothing import Smooth, smooth
+from scalinglab.results.estimate import FEWEST
 
-FEWEST_POINTS = 6
+FEWEST_POINTS = 6  # of a curve: with fewer the four that smoothing takes leave no noise to speak of
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class SizeCurve:
 
 
 def size_curves(
-    curves: Curves | pd.DataFrame, x: str, y: str, size: str, fewest_sizes: int = 3
+    curves: Curves | pd.DataFrame, x: str, y: str, size: str, fewest_sizes: int = FEWEST
 ) -> list[SizeCurve]:
     """One mean curve for each size, smallest first."""
     table = curves if isinstance(curves, Curves) else Curves(curves)
@@ -118,7 +119,7 @@ def _rows_are_a_curve(table: Curves, x: str) -> bool:
 
 
 def _mean_curve(
-    size: float, rows: pd.DataFrame, x: str, y: str, *, rows_are_a_curve: bool = False
+    size: float, rows: pd.DataFrame, x: str, y: str, *, rows_are_a_curve: bool
 ) -> SizeCurve | None:
     parts = []
     usable = rows[[x, y]].apply(pd.to_numeric, errors="coerce")

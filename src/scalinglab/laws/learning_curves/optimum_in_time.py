@@ -21,12 +21,10 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
-from scalinglab.laws.learning_curves.mean_curves import size_curves
+from scalinglab.laws.learning_curves.mean_curves import FEWEST_POINTS, size_curves
 from scalinglab.laws.learning_curves.shape import optimum
-from scalinglab.results.estimate import Estimate, slope
+from scalinglab.results.estimate import FEWEST, Estimate, slope
 from scalinglab.results.notebook import NotebookResult
-
-FEWEST = 3  # sizes that a slope with an error needs
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ def optimum_in_time(
     if time not in frame:
         raise BadInput(f"no column {time!r} in these curves: the optimum in time needs one, such as 'epoch'")
     end = float(frame.groupby(size)[time].max().min())
-    first = float(frame.groupby(size)[time].apply(lambda t: np.sort(t.unique())[:6][-1]).max())
+    first = float(frame.groupby(size)[time].apply(lambda t: np.sort(t.unique())[:FEWEST_POINTS][-1]).max())
     generator = np.random.default_rng(seed)
     rows: list[dict[str, float]] = []
     for cut in np.geomspace(first, end, times) if first < end else [end]:
@@ -124,25 +122,18 @@ def optimum_in_time(
     if not rows:
         raise BadInput(f"no curve has enough points before {time} = {end:g}: measure more often")
     table = pd.DataFrame(rows)
-    return OptimumInTime(table, _slopes(table))
-
-
-def _slopes(table: pd.DataFrame) -> pd.DataFrame:
-    rows = []
-    for time, part in table.groupby("time"):
+    slopes = []
+    for cut, part in table.groupby("time"):
         counted = part[part["counts"]]
-        every, some = _slope(part), _slope(counted)
-        rows.append(
+        every, some = (
+            slope(np.log(p["size"]), np.log(p["x_optimum"])) if len(p) >= FEWEST else Estimate(np.nan)
+            for p in (part, counted)
+        )
+        slopes.append(
             {
-                "time": time, "gamma_2": every.value, "gamma_2_error": every.stderr,
+                "time": cut, "gamma_2": every.value, "gamma_2_error": every.stderr,
                 "gamma_2_counted": some.value, "gamma_2_counted_error": some.stderr,
                 "sizes": len(part), "counted": len(counted),
             }
         )  # fmt: skip
-    return pd.DataFrame(rows)
-
-
-def _slope(part: pd.DataFrame) -> Estimate:
-    if len(part) < FEWEST:
-        return Estimate(np.nan)
-    return slope(np.log(part["size"]), np.log(part["x_optimum"]))
+    return OptimumInTime(table, pd.DataFrame(slopes))

@@ -32,12 +32,11 @@ from scalinglab.errors import NotDetermined
 from scalinglab.results.estimate import Estimate
 
 COEFFICIENTS = (6, 8, 11, 15, 20)
-DEGREE = 3
-REFINED = 3  # starts that are followed to their minimum
-NEGLIGIBLE = 1e-3  # weight of a fit, that of the best being 1
-WORST_CONDITION = 1e12
+DEGREE = 3  # a cubic spline
 LEAST_FREE = 0.05  # of a point: one that the fit passes through whatever its value has no residual to show
-LEAST_EFFECT = 1e-6  # of a step of the search on the squares of the residuals, in units of the noise
+# of a step of the search on the squares of the residuals, in units of the noise: below it, and below 1e-12 of
+# the largest, a direction is rounding and the exponents are not determined
+LEAST_EFFECT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def fit(points: Points, starts: np.ndarray) -> ScalingFit:
     few = COEFFICIENTS[0]
     first = [float(np.sum(projected(points, start, few) ** 2)) for start in starts]
     sides = _scales(points)
-    found = [_refine(points, start, few, sides) for start in starts[np.argsort(first)[:REFINED]]]
+    found = [_refine(points, start, few, sides) for start in starts[np.argsort(first)[:3]]]
     values = min(found, key=lambda pair: pair[1])[0]
     reached: dict[int, np.ndarray] = {}
     scores: list[float] = []
@@ -134,12 +133,13 @@ def fit(points: Points, starts: np.ndarray) -> ScalingFit:
         penalty = 2 * used * points.y.size / max(points.y.size - used - 1, 1)
         scores.append(points.y.size * np.log(max(objective, 1e-300)) + penalty)
     weights = np.exp(-(np.array(scores) - min(scores)) / 2)
-    kept = [(count, weight) for count, weight in zip(reached, weights, strict=True) if weight > NEGLIGIBLE]
+    # errors take as long as a fit: not of splines that weigh less than a thousandth of the best
+    kept = [(count, weight) for count, weight in zip(reached, weights, strict=True) if weight > 1e-3]
     fits = [_with_errors(points, reached[count], count, sides) for count, _ in kept]
-    return _averaged(fits, np.array([weight for _, weight in kept]), points.y.size)
+    return averaged(fits, np.array([weight for _, weight in kept]), points.y.size)
 
 
-def _averaged(fits: list[ScalingFit], weights: np.ndarray, size: int) -> ScalingFit:
+def averaged(fits: list[ScalingFit], weights: np.ndarray, size: int) -> ScalingFit:
     """Several fits as one."""
     weights = weights / weights.sum()
     each = np.array([fit.values for fit in fits])
@@ -210,7 +210,7 @@ def _with_errors(points: Points, values: np.ndarray, count: int, scales: np.ndar
     free = max(points.y.size - count - values.size, 1)
     gram = (jacobian * scales).T @ (jacobian * scales)
     effects = np.linalg.eigvalsh(gram) if np.isfinite(gram).all() else np.zeros(1)
-    if effects.min() < max(LEAST_EFFECT, effects.max() / WORST_CONDITION):
+    if effects.min() < max(LEAST_EFFECT, 1e-12 * effects.max()):
         raise NotDetermined(
             "these curves do not determine the exponents of a collapse: the sizes are too close together, "
             "or the curves are straight lines; add sizes, or points around the bend"
@@ -221,15 +221,15 @@ def _with_errors(points: Points, values: np.ndarray, count: int, scales: np.ndar
     q, _ = np.linalg.qr(np.column_stack([basis, jacobian * scales]))
     alone = residuals / np.maximum(1 - np.sum(q**2, axis=1), LEAST_FREE)
     carried = (jacobian * scales * alone[:, None]) @ np.linalg.inv(gram)
-    covariance = carried.T @ carried * np.outer(scales, scales) * _together(points, residuals)
+    covariance = carried.T @ carried * np.outer(scales, scales) * correlation_factor(points.which, residuals)
     errors = np.sqrt(np.diag(covariance))
     estimates = tuple(Estimate.from_stderr(v, e, free) for v, e in zip(values, errors, strict=True))
     return ScalingFit(values, estimates, count, float(np.sqrt(variance)))
 
 
-def _together(points: Points, residuals: np.ndarray) -> float:
+def correlation_factor(which: np.ndarray, residuals: np.ndarray) -> float:
     """(1 + ρ)/(1 − ρ), ρ ≥ 0 the correlation of neighbouring residuals of one curve."""
-    same = points.which[1:] == points.which[:-1]
+    same = which[1:] == which[:-1]
     product = float(np.sum((residuals[1:] * residuals[:-1])[same]))
     ends = float(np.sum((0.5 * (residuals[1:] ** 2 + residuals[:-1] ** 2))[same]))
     correlation = float(np.clip(product / max(ends, 1e-300), 0.0, 0.9))

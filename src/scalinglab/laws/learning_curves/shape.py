@@ -12,11 +12,11 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
-from scalinglab.results.estimate import Estimate, slope
+from scalinglab.results.estimate import FEWEST, Estimate, slope
 
-LEVELS = 64
+LEVELS = 64  # at which positions are read: about one a knot of the smoothed curve, which knows no more
 STEEP = 0.5  # the window is where the slope is at least this part of the steepest
-RESAMPLES = 200
+RESAMPLES = 200  # of a curve: an end of a Gaussian's 68 % interval is then known to 5 % of its width
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def optimum(curve: SizeCurve, generator: np.random.Generator) -> Optimum:
     smoothed = curve.smoothed
     replicas = _replicas(curve, generator) @ smoothed.hat.T
     where = smoothed.knots[np.argmin(replicas, axis=1)]
-    at = int(np.argmin(smoothed.values))
+    at = smoothed.lowest
     low, high = np.quantile(where, [0.16, 0.84])
     x = float(smoothed.knots[at])
     rise = smoothed.values[-1] - smoothed.values[at]
@@ -54,7 +54,7 @@ def optimum(curve: SizeCurve, generator: np.random.Generator) -> Optimum:
 def _replicas(curve: SizeCurve, generator: np.random.Generator) -> np.ndarray:
     """(RESAMPLES, n) curves that might have been measured instead: other runs, or other noise."""
     runs = curve.runs
-    if runs.shape[0] >= 3:
+    if runs.shape[0] >= FEWEST:
         picks = generator.integers(runs.shape[0], size=(RESAMPLES, runs.shape[0]))
         drawn = runs[picks]
         present = np.isfinite(drawn)
@@ -80,7 +80,7 @@ class Window:
 def power_law_window(curve: SizeCurve) -> Window:
     """The stretch around the steepest descent where the slope is at least half of the steepest."""
     smoothed = curve.smoothed
-    at = int(np.argmin(smoothed.values))
+    at = smoothed.lowest
     steepness = -smoothed.slope
     peak = int(np.argmax(steepness[: at + 1]))
     steep = steepness >= STEEP * steepness[peak]
@@ -89,18 +89,15 @@ def power_law_window(curve: SizeCurve) -> Window:
     last = peak + (int(np.argmin(after)) - 1 if not after.all() else after.size - 1)
     low, high = float(smoothed.knots[first]), float(smoothed.knots[last])
     inside = (curve.x >= low - 1e-9) & (curve.x <= high + 1e-9)
-    if inside.sum() >= 3:
+    if inside.sum() >= FEWEST:
         fall = -slope(curve.x[inside], curve.y[inside])
     else:
         fall = Estimate(float(steepness[first : last + 1].mean()))
     drop = float(smoothed.values[first] - smoothed.values[at])
-    noise = max(smoothed.noise, _jitter(curve.y))
-    return Window(low, high, fall.value, fall.stderr, drop, at > 0 and drop > 5.0 * noise)
-
-
-def _jitter(y: np.ndarray) -> float:
-    """Noise from second differences: what a smooth curve of any shape cannot explain."""
-    return float(1.4826 * np.median(np.abs(np.diff(y, 2))) / np.sqrt(6.0))
+    # noise from second differences, too: what a smooth curve of any shape cannot explain
+    jitter = float(1.4826 * np.median(np.abs(np.diff(curve.y, 2))) / np.sqrt(6.0))
+    resolved = at > 0 and drop > 5.0 * max(smoothed.noise, jitter)
+    return Window(low, high, fall.value, fall.stderr, drop, resolved)
 
 
 def level_crossings(found: list[SizeCurve], windows: list[Window]) -> tuple[np.ndarray, np.ndarray]:
@@ -110,7 +107,7 @@ def level_crossings(found: list[SizeCurve], windows: list[Window]) -> tuple[np.n
     a curve without one has no place along x, and NaN here.
     """
     resolved = np.array([window.resolved for window in windows])
-    if resolved.sum() < 3:
+    if resolved.sum() < FEWEST:
         raise BadInput(
             f"only {int(resolved.sum())} of {len(found)} sizes have a falling part that stands out of their "
             "noise, and neither exponents nor positions can be read off the others: train longer or average "
@@ -126,6 +123,6 @@ def level_crossings(found: list[SizeCurve], windows: list[Window]) -> tuple[np.n
 def crossings(curve: SizeCurve, levels: np.ndarray) -> np.ndarray:
     """(levels,) ln x at which the smoothed curve last comes down to `levels` above its minimum."""
     smoothed = curve.smoothed
-    at = int(np.argmin(smoothed.values))
+    at = smoothed.lowest
     above = np.maximum.accumulate(smoothed.values[: at + 1][::-1]) - smoothed.values[at]
     return np.interp(levels, above, smoothed.knots[: at + 1][::-1])

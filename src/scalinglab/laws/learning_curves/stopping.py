@@ -16,7 +16,7 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
 from scalinglab.laws.learning_curves.shape import optimum
-from scalinglab.results.estimate import Estimate
+from scalinglab.results.estimate import FEWEST, Estimate, new_point
 
 
 def stopping_norm(
@@ -42,19 +42,12 @@ def stopping_norm(
 
 def stopping_point(found: list[SizeCurve], at: float, seed: int = 0) -> Estimate:
     """`stopping_norm` of curves that are averaged already."""
-    if len(found) < 3:
+    if len(found) < FEWEST:
         raise BadInput(f"{len(found)} sizes: the optimal norm of another one needs three or more")
     if not at > 0:
         raise BadInput(f"at={at!r} must be a positive size")
     generator = np.random.default_rng(seed)
     sizes = np.log([curve.size for curve in found])
-    optima = np.array([optimum(curve, generator).x for curve in found])
-    centred = sizes - sizes.mean()
-    spread = float(centred @ centred)
-    gamma = float(centred @ optima) / spread
-    residuals = optima - optima.mean() - gamma * centred
-    scatter = float(residuals @ residuals) / (len(found) - 2)
-    distance = float(np.log(at)) - float(sizes.mean())
-    error = float(np.sqrt(scatter * (1 + 1 / len(found) + distance**2 / spread)))
-    logs = Estimate.from_stderr(float(optima.mean()) + gamma * distance, error, dof=len(found) - 2)
-    return Estimate(float(np.exp(logs.value)), error, float(np.exp(logs.low)), float(np.exp(logs.high)))
+    logs = new_point(sizes, [optimum(curve, generator).x for curve in found], float(np.log(at)))
+    value, low, high = np.exp([logs.value, logs.low, logs.high]).tolist()
+    return Estimate(value, logs.stderr, low, high)
