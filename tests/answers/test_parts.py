@@ -14,6 +14,7 @@ from scalinglab.answers.result import finite, next_run
 from scalinglab.answers.surface import find_optimum
 from scalinglab.answers.surface import find_shape as find_surface_shape
 from scalinglab.laws import optimum
+from scalinglab.laws.fitting import bend as bends
 from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.laws.planning.questions import Bend, still_power_law
@@ -26,7 +27,7 @@ NAMES = {"n_params": "parameters", "n_data": "tokens"}
 def law(y: Any = (4.0, 2.0, 1.0, 0.5), **more: Any) -> Any:
     usual = {
         "points": SimpleNamespace(x=np.array([1.0, 2, 4, 8]), y=np.array(y), sizes=4), "unidentified": "",
-        "diagnosis": SimpleNamespace(bent=None, break_at=3000.0),
+        "diagnosis": SimpleNamespace(bend=bends.CANNOT_TELL),
         "parameters": {"exponent": 0.5},
         "parameter_intervals": {"exponent": (0.4, 0.6), "offset": (0.1, 0.2)},
     }  # fmt: skip
@@ -34,6 +35,7 @@ def law(y: Any = (4.0, 2.0, 1.0, 0.5), **more: Any) -> Any:
 
 
 FLOOR = {"exponent": 0.5, "offset": 0.1}
+BENT_LAW = SimpleNamespace(bend=bends.Bend(0.01, place=3e3))
 
 
 def bend(straight: bool | None, steepens: bool = False) -> Bend:
@@ -54,7 +56,7 @@ SCATTER, UNKNOWN = (1.0, 1.2, 0.9, 1.1), Reason("message", text="three sizes")
         (law(unidentified="three sizes"), UNKNOWN, [], ["exponent_open"]),
         (law(SCATTER, unidentified="three sizes"), UNKNOWN, [], ["no_fall"]),
         (law((1.0,) * 4, unidentified="flat"), UNKNOWN, [], ["no_fall"]),
-        (law(diagnosis=SimpleNamespace(bent="yes", break_at=3000.0)), UNKNOWN, [], ["bends_away"]),
+        (law(diagnosis=BENT_LAW), UNKNOWN, [], ["bends_away"]),
         (law(), bend(False, steepens=True), [], ["falls_faster"]),
         (law(), bend(False), ["exponent"], ["floor_assumed"]),
     ],
@@ -80,7 +82,7 @@ def test_an_exponent_is_given_or_a_reason(fitted: Any, bent: Any, values: list[s
          "perhaps with a floor", "flattens"),
         (law(parameters=FLOOR), bend(True), "yes", "straight"),
         (law(parameters=FLOOR), bend(False, steepens=True), "no", "steepens"),
-        (law(parameters=FLOOR, diagnosis=SimpleNamespace(bent="yes")), bend(False), "no", "flattens"),
+        (law(parameters=FLOOR, diagnosis=BENT_LAW), bend(False), "no", "flattens"),
     ],
 )  # fmt: skip
 def test_whether_it_is_a_power_law(fitted: Any, bent: Any, verdict: str, code: str):
@@ -151,7 +153,8 @@ def test_an_optimum_beyond_a_factor_of_ten_is_only_a_range():
     [
         (1e-13, np.nan, False, "yes", "passes_through"),
         (0.01, 0.5, False, "yes", "follows"),
-        (0.01, 0.049, False, "probably", "bend_possible"),
+        (0.01, 0.051, False, "yes", "follows"),
+        (0.01, 0.049, False, "not quite", "surface_bends"),
         (0.01, 0.001, False, "not quite", "surface_bends"),
         (0.01, np.nan, False, "unknown", "few_runs_for_a_bend"),
         (0.01, np.nan, True, "unknown", "checkpoints_move_together"),
@@ -164,12 +167,12 @@ def test_whether_a_surface_holds(
 ):
     points = SimpleNamespace(y=np.exp(np.linspace(0, 1, 16)), blocked=blocked)
     fitted: Any = SimpleNamespace(
-        law=SimpleNamespace(rms_residual=noise, points=points), bend_pvalue=p,
+        law=SimpleNamespace(rms_residual=noise, points=points), bend=bends.Bend(p),
         parameters={"alpha": 0.3, "beta": 0.3},
         parameter_intervals=lambda: {"alpha": (0.2, 0.4), "beta": (0.2, widest)},
     )  # fmt: skip
     found = find_surface_shape(fitted, MORE)
-    if widest > 0.5 and code in ("follows", "bend_possible"):  # wider than the exponent itself
+    if widest > 0.5 and code == "follows":  # wider than the exponent itself
         verdict, code = "unknown", "exponents_too_wide"
     assert (found.facts["verdict"], found.reasons[0].code) == (verdict, code)
     assert found.reasons[0].details.get("scatter", noise) == noise

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import scalinglab as sl
-from scalinglab.laws.fitting.uncertainty import bootstrap, leverage, redrawn
+from scalinglab.laws.fitting.resampling import bootstrap, leverage, redrawn
 
 
 @pytest.mark.parametrize("runs", [4, 6, 15])

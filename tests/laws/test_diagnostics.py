@@ -7,9 +7,11 @@ import pytest
 from scipy import integrate, stats
 
 import scalinglab as sl
-from scalinglab.laws.fitting import diagnostics, statistics
-from scalinglab.laws.fitting.solution import Interval
-from scalinglab.laws.fitting.uncertainty import _profile_at, parameter_profile
+from scalinglab.laws.fitting import bend, diagnostics, intervals, statistics
+from scalinglab.laws.fitting.bend import Bend, Family, Residuals
+from scalinglab.laws.fitting.form_error import Places
+from scalinglab.laws.fitting.intervals import parameter_profile
+from scalinglab.laws.fitting.linear import MOST_POINTS, LinearFit, independent
 
 X = np.geomspace(100, 1e5, 32)
 FAR = np.array([1e6])
@@ -31,7 +33,7 @@ def fitted(noise, truth=law_of, form="power_law_offset"):
 
 
 def held(laws, truth=law_of, plain=False):
-    ends = [_profile_at(law, FAR, 0.95) if plain else law.interval(FAR) for law in laws]
+    ends = [law.interval(FAR, method="profile") if plain else law.interval(FAR) for law in laws]
     return np.mean([low[0] <= truth(FAR)[0] <= high[0] for low, high in ends])
 
 
@@ -39,8 +41,11 @@ def held(laws, truth=law_of, plain=False):
 def test_pvalues_are_uniform_where_the_fit_is_right():
     rng = np.random.default_rng(0)
     found = [fitted(0.03 * rng.standard_normal(32)).diagnosis for _ in range(40)]
-    for name in ("correlation_pvalue", "break_pvalue", "noise_pvalue"):
-        values = np.array([getattr(d, name) for d in found])
+    for values in (
+        np.array([d.correlation_pvalue for d in found]),
+        np.array([d.bend.pvalue for d in found]),
+        np.array([d.noise_pvalue for d in found]),
+    ):
         assert 0.35 < values.mean() < 0.65
         assert np.mean(values < 0.2) < 0.4
 
@@ -51,8 +56,7 @@ def test_correlated_noise_is_said_and_covered():
     laws = [fitted(0.03 * autocorrelated(rng, 32)) for _ in range(30)]
     assert held(laws, plain=True) < 0.75  # what the independence of points claims
     assert held(laws) >= 0.8
-    said = np.mean(["correlated across sizes" in law.summary() for law in laws[:10]])
-    assert said > 0.6
+    assert np.mean([law.diagnosis.correlation_pvalue < 0.05 for law in laws[:10]]) > 0.6
 
 
 @pytest.mark.slow
@@ -66,9 +70,12 @@ def test_a_break_that_the_form_lacks_is_placed_said_and_covered():
     laws = [fitted(0.02 * rng.standard_normal(32), broken, "power_law") for _ in range(12)]
     assert held(laws, broken, plain=True) < 0.2
     assert held(laws, broken) > 0.9
-    places = [law.diagnosis.break_at for law in laws]
+    places = [law.diagnosis.bend.place for law in laws]
     assert 1e3 < np.median(places) < 1e4
-    assert "the points bend away from the form near" in laws[0].summary()
+    assert all(law.diagnosis.bend.located for law in laws)
+    changes = [law.diagnosis.bend.change for law in laws]
+    assert np.median(changes) == pytest.approx(-0.2, abs=0.05), "it flattens by this much"
+    assert not any(law.diagnosis.bend.steepens for law in laws)
 
 
 @pytest.mark.slow
@@ -81,11 +88,11 @@ def test_noise_that_grows_with_size_is_estimated_and_covered():
         laws.append(sl.laws.fit("power_law_offset", x, law_of(x) * np.exp(noise)))
     ends = np.array([law.interval(1e6) for law in laws])
     assert np.mean((ends[:, 0] <= law_of(1e6)) & (law_of(1e6) <= ends[:, 1])) >= 0.9
-    plain = np.array([_profile_at(law, 1e6, 0.95) for law in laws[:12]])
+    plain = np.array([law.interval(1e6, method="profile") for law in laws[:12]])
     assert np.median(np.ptp(np.log(ends[:12]), axis=1) / np.ptp(np.log(plain), axis=1)) > 1.3
     exponents = [law.diagnosis.noise_exponent for law in laws]
     assert 0.3 < np.median(exponents) < 0.6  # 0.35, and cautiously more
-    assert "Noise grows with size" in laws[0].summary()
+    assert laws[0].diagnosis.noise_pvalue < 0.05
 
 
 DESIGN = np.column_stack([np.ones(12), np.linspace(-1, 1, 12), np.linspace(-1, 1, 12) ** 2])
@@ -201,7 +208,7 @@ def test_few_points_are_not_tested_but_averaged_over_noise(count):
     assert np.isnan(law.diagnosis.noise_pvalue)
     low, high = law.interval(1e6)
     assert low < law.predict(1e6) < high
-    assert np.log(high / low) > 1.05 * np.ptp(np.log(_profile_at(law, 1e6, 0.95)))
+    assert np.log(high / low) > 1.05 * np.ptp(np.log(law.interval(1e6, method="profile")))
 
 
 def test_given_errors_are_believed():
@@ -209,8 +216,8 @@ def test_given_errors_are_believed():
     y = law_of(x) + error * np.random.default_rng(8).standard_normal(9)
     law = sl.laws.fit("power_law_offset", x, y, error=error)
     assert law.diagnosis.noise_exponent == 0
-    assert law.diagnosis.average.correlation.max() == 0
-    assert law.interval(1e4) == pytest.approx(_profile_at(law, 1e4, 0.95), rel=1e-6)
+    assert law.diagnosis.correlation == 0
+    assert law.interval(1e4) == pytest.approx(law.interval(1e4, method="profile"), rel=1e-6)
 
 
 @pytest.mark.slow
@@ -226,9 +233,9 @@ def test_many_points_are_judged_in_blocks():
     rng = np.random.default_rng(10)
     x = np.geomspace(100, 1e5, 20_000)
     law = sl.laws.fit("power_law", x, 3 * x**-0.4 * np.exp(0.03 * rng.standard_normal(x.size)))
-    assert len(law.diagnosis.tests.logs) == diagnostics.MOST_POINTS
+    assert len(LinearFit(law).logs) == MOST_POINTS
     low, high = law.interval(1e6)
-    ratio = np.log(high / low) / np.ptp(np.log(_profile_at(law, 1e6, 0.95)))
+    ratio = np.log(high / low) / np.ptp(np.log(law.interval(1e6, method="profile")))
     assert ratio == pytest.approx(1, abs=0.25)
 
 
@@ -247,82 +254,102 @@ def squares_left(*columns):
     return rest @ rest
 
 
-def test_statistics_of_residuals_are_those_of_a_regression_in_logs():
-    tests = diagnostics._Tests(LINE)
-    hat = FULL @ np.linalg.inv(FULL.T @ FULL) @ FULL.T
-    rest = LOG_Y - hat @ LOG_Y
-    np.testing.assert_allclose(tests.residuals, -rest, atol=1e-9)  # law − measured
-    np.testing.assert_allclose(tests.left, 1 - np.diag(hat), atol=1e-9)
-    assert tests.dof == 10
-    durbin_watson = np.sum(np.diff(rest) ** 2) / np.sum(rest**2)
-    ends = (rest[0] ** 2 + rest[-1] ** 2) / np.sum(rest**2)
-    assert tests.alike(tests.residuals[None])[0] == pytest.approx((2 - ends - durbin_watson) / 2, rel=1e-8)
-    np.testing.assert_allclose(tests.places, LOGS[2:-2])
+LINEAR = LinearFit(LINE)
+RESIDUALS = Residuals.of(LINEAR.measured, LINEAR.design)
+HINGES = Family(RESIDUALS, bend.hinges(LOGS, LOGS[2:-2])[..., None])
+HAT = FULL @ np.linalg.inv(FULL.T @ FULL) @ FULL.T
+
+
+def test_residuals_of_the_linearised_fit_are_those_of_a_regression_in_logs():
+    np.testing.assert_allclose(RESIDUALS.values, LOG_Y - HAT @ LOG_Y, atol=1e-9)
+    np.testing.assert_allclose(RESIDUALS.unfitted, 1 - np.diag(HAT), atol=1e-9)
+    assert RESIDUALS.dof == 10
+
+
+def test_a_hinge_explains_what_a_regression_with_it_does():
     expected = [1 - squares_left(np.maximum(LOGS - at, 0)) / squares_left() for at in LOGS[2:-2]]
-    np.testing.assert_allclose(tests.explained(tests.residuals[None])[0], expected, atol=1e-7)
-    assert tests.bent(tests.residuals[None])[0] == pytest.approx(max(expected))
-    assert tests.break_place() == LOGS[2:-2][np.argmax(expected)]
-    left = np.sqrt((1 - max(expected)) * 10 / 8)
-    assert tests.scatter_left() == pytest.approx(min(left, 1), abs=1e-7)
-    student = rest**2 / (1 - np.diag(hat))
-    trend = np.cov(student, LOGS, bias=True)[0, 1] * 12 / np.sqrt(12 * LOGS.var()) / student.mean()
-    assert tests.noise_trend(tests.residuals[None])[0] == pytest.approx(trend, rel=1e-6)
+    np.testing.assert_allclose(HINGES.shares, expected, atol=1e-7)
+    assert HINGES.best == np.argmax(expected)
+    assert HINGES.squares_left == pytest.approx(squares_left(np.maximum(LOGS - LOGS[2 + HINGES.best], 0)))
+    design = np.column_stack([FULL, np.maximum(LOGS - LOGS[2 + HINGES.best], 0)])
+    beta, (squares,), _, _ = np.linalg.lstsq(design, LOG_Y, rcond=None)
+    error = np.sqrt(squares / 9 * np.linalg.inv(design.T @ design)[2, 2])
+    assert HINGES.coefficient() == pytest.approx((beta[2], error))
 
 
-def test_with_a_hinge_the_residuals_are_those_around_it():
-    place = float(np.exp(LOGS[5]))
-    tests = diagnostics._Tests(LINE, place)
-    assert tests.residuals @ tests.residuals == pytest.approx(squares_left(np.maximum(LOGS - LOGS[5], 0)))
-    assert tests.dof == 9
+def test_correlation_and_trend_are_those_of_durbin_and_watson_and_of_squares_against_size():
+    """p-values by draws of these very statistics, of least squares on noise."""
+    noise = np.random.default_rng(0).standard_normal((bend.DRAWS, 12))
+    trend = LOGS - LOGS.mean()
+
+    def statistics_of(y):
+        r = y - HAT @ y
+        squares = r**2 / (1 - np.diag(HAT))
+        return r[1:] @ r[:-1] / (r @ r), abs(squares @ trend) / squares.mean()
+
+    here, drawn = statistics_of(LOG_Y), np.array([statistics_of(y) for y in noise])
+    found = LINE.diagnosis
+    assert found.correlation_pvalue == np.mean(drawn[:, 0] >= here[0])
+    assert found.noise_pvalue == np.mean(drawn[:, 1] >= here[1])
+
+
+def test_the_break_is_judged_by_draws_of_the_largest_part_that_a_hinge_explains():
+    noise = np.random.default_rng(0).standard_normal((bend.DRAWS, 12))
+    r = noise - noise @ HAT
+    columns = np.maximum(LOGS - LOGS[2:-2, None], 0) @ (np.eye(12) - HAT)
+    largest = np.max((r @ columns.T) ** 2 / np.sum(columns**2, axis=1), axis=1) / np.sum(r**2, axis=1)
+    found = LINE.diagnosis.bend
+    assert found.pvalue == np.mean(largest >= HINGES.shares.max())
+    assert found.seen is False
+    assert np.isnan(found.place)
 
 
 def test_drawn_residuals_have_the_covariance_of_a_fit_to_correlated_noise():
-    tests = diagnostics._Tests(LINE)
     for rho in (0.0, 0.7):
-        drawn = tests.projected(rho)
-        assert drawn.shape == (diagnostics.DRAWS, 12)
-        rest = np.eye(12) - tests.q @ tests.q.T
+        drawn = RESIDUALS.drawn(rho)
+        assert drawn.shape == (bend.DRAWS, 12)
+        rest = np.eye(12) - HAT
         covariance = rest @ (rho ** np.abs(np.subtract.outer(np.arange(12), np.arange(12)))) @ rest
         spread = np.sqrt((np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2) / 1000)
         assert np.max(np.abs(drawn.T @ drawn / 1000 - covariance) / spread) < 4
 
 
-def test_usual_interval_is_that_of_a_line_through_points():
-    tests, at = diagnostics._Tests(LINE), np.array([4.0, 8.0, 13.0])
-    rows = tests.gradient(np.exp(at))
-    np.testing.assert_allclose(rows * tests.scale, np.column_stack([np.ones(3), -at]), rtol=1e-8)
+def gradient(at):
+    return LINEAR.slopes(lambda values: np.log(LINE.form.function(at, *values)), len(at))
+
+
+def test_half_width_is_that_of_a_line_through_points():
+    at = np.array([4.0, 8.0, 13.0])
+    rows = gradient(np.exp(at))
+    np.testing.assert_allclose(rows * LINEAR.scale, np.column_stack([np.ones(3), -at]), rtol=1e-8)
     deviation = np.sqrt(squares_left() / 10)
     away = 1 / 12 + (at - LOGS.mean()) ** 2 / np.sum((LOGS - LOGS.mean()) ** 2)
     student = stats.t.ppf(0.95, 10)
-    np.testing.assert_allclose(tests.usual(rows, 0.9, False), student * deviation * np.sqrt(away), rtol=1e-5)
-    measured = student * deviation * np.sqrt(away + 1)
-    np.testing.assert_allclose(tests.usual(rows, 0.9, True), measured, rtol=1e-5)
-    found = tests.parameter_rows()
-    assert {name: log for name, (_, _, log) in found.items()} == {"amplitude": True, "exponent": False}
-    assert found["exponent"][0] == pytest.approx(LINE.exponent)
-    np.testing.assert_allclose(found["exponent"][1] * tests.scale, [0, 1], atol=1e-9)
-    assert np.exp(found["amplitude"][0]) == pytest.approx(LINE.parameters["amplitude"])
+    for measured in (False, True):
+        expected = student * deviation * np.sqrt(away + measured)
+        np.testing.assert_allclose(LINEAR.half_width(rows, 0.9, measured), expected, rtol=1e-5)
 
 
 def test_bends_are_hinges_over_the_possible_places_and_a_parabola():
-    tests = diagnostics._Tests(LINE)
-    places, at = tests.tried_places, np.array([4.0, 8.0, 13.0])
+    found, at = diagnostics.Bends.of(HINGES, LOGS[2:-2], LOGS), np.array([4.0, 8.0, 13.0])
+    places = found.places
     assert len(places) == diagnostics.TRIED_PLACES
     np.testing.assert_allclose(np.diff(places), places[1] - places[0])
     left = np.array([squares_left(np.maximum(LOGS - at, 0)) for at in LOGS[2:-2]])
     excluded = (left / left.min() - 1) * 8 > 2 * stats.f.ppf(0.99, 2, 8)
     kept, half = LOGS[2:-2][~excluded], (LOGS[1] - LOGS[0]) / 2
     assert (places[0], places[-1]) == pytest.approx((kept[0] - half, kept[-1] + half))
-    found = tests.bends(at)
-    np.testing.assert_allclose(found[:-1], np.clip(at - places[:, None], 0, None))
-    np.testing.assert_allclose(found[-1], ((at - LOGS.mean()) / 6) ** 2)
+    np.testing.assert_allclose(found.at(at)[:-1], np.clip(at - places[:, None], 0, None))
+    np.testing.assert_allclose(found.at(at)[-1], ((at - LOGS.mean()) / 6) ** 2)
+    assert found.share.sum() == pytest.approx(1)
+    assert found.share[-1] == 0.5
 
 
 def test_noise_of_given_errors_does_not_depend_on_size():
     x, y = LINE.points.x, LINE.points.y
     given, unknown = (sl.laws.fit("power_law", x, y, error=error) for error in (0.05 * y, None))
-    assert diagnostics._Tests(given).steepest_noise == 0
-    assert diagnostics._Tests(unknown).steepest_noise == diagnostics.STEEPEST_NOISE
+    assert given.diagnosis.noise_exponent == 0
+    assert unknown.diagnosis.noise_exponent != 0
 
 
 def test_noise_beyond_the_points_is_that_of_the_nearest_one():
@@ -337,21 +364,13 @@ def test_noise_beyond_the_points_is_that_of_the_nearest_one():
     assert beyond == pytest.approx(largest, rel=0.1)
 
 
-def test_sentences_name_what_was_rejected_and_nothing_else():
-    average = statistics.average_over_noise(FULL[None], NOISE, LOGS, correlated=True, steepest=1.0)
-    found = diagnostics.Diagnosis(LINE, 0.0004, 0.03, 0.01, break_at=1234.0, average=average)
-    bend, alike, noise = found.sentences
-    assert "near x = 1.23e+03 (p = 0.03)" in bend
-    assert f"(p < 0.001); intervals allow for a correlation of {found.correlation:.2g}" in alike
-    assert found.correlation == pytest.approx(average.weight @ average.correlation)
-    assert f"Noise {'grows' if found.noise_exponent > 0 else 'falls'} with size" in noise
-    for name, one in (("break_pvalue", bend), ("correlation_pvalue", alike), ("noise_pvalue", noise)):
-        at_limit = replace(found, **{name: diagnostics.REJECTED})
-        assert len(at_limit.sentences) == 2
-        assert one not in at_limit.sentences
-    flipped = replace(average, noise_exponent=-average.noise_exponent)
-    other = "falls" if found.noise_exponent > 0 else "grows"
-    assert f"Noise {other}" in replace(found, average=flipped).sentences[2]
+def test_what_was_rejected_is_said_and_nothing_else():
+    found = diagnostics.Diagnosis(Bend(0.03, place=1234.0), 0.0004, 0.01, LINE.diagnosis.noise)
+    assert len(found.sentences) == 3
+    for name in ("correlation_pvalue", "noise_pvalue"):
+        assert len(replace(found, **{name: bend.SIGNIFICANT}).sentences) == 2
+    assert len(replace(found, bend=Bend(bend.SIGNIFICANT)).sentences) == 2
+    assert len(replace(found, bend=Bend(0.03)).sentences) == 3, "also of a bend without a place"
 
 
 def test_hubers_estimate_solves_both_of_its_equations():
@@ -371,67 +390,68 @@ def test_hubers_estimate_solves_both_of_its_equations():
     assert variance == pytest.approx(sigma**2 * (cut @ cut) / 9 / within**2)
 
 
-def test_blocks_are_means_of_neighbours():
-    values = np.arange(10.0)[:, None]
-    assert diagnostics._in_blocks(values, 10) is values
-    assert diagnostics._in_blocks(values, 5)[:, 0].tolist() == [0.5, 2.5, 4.5, 6.5, 8.5]
-    assert diagnostics._in_blocks(values, 9).shape == (9, 1)
-
-
 def test_a_direction_that_is_in_the_span_of_the_others_is_not_free():
     columns = np.column_stack([np.ones(5), np.arange(5.0), 2 - 3 * np.arange(5.0), np.arange(5.0) ** 2])
-    assert diagnostics.independent(columns).tolist() == [True, True, False, True]
+    assert independent(columns).tolist() == [True, True, False, True]
     columns[0, 2] += 1e-4
-    assert diagnostics.independent(columns)[2]
+    assert independent(columns)[2]
     columns[:, 2] = [1e-200, 0, 0, 0, 0]  # its square is zero, and a unit of it cannot be divided by
-    assert diagnostics.independent(columns).tolist() == [True, True, False, True]
+    assert independent(columns).tolist() == [True, True, False, True]
 
 
-def test_adapted_ends_of_the_usual_interval_are_those_of_the_average():
+def widened(law, quantity, ends, level, measured=False):
+    where = None if quantity.places is None else (quantity.places.sizes[0], quantity.places.weight)
+    centre = quantity.at(law.values[None])[0]
+    return law.diagnosis.noise.widened(
+        lambda values: quantity.at(values[None])[0], centre, ends, level, where, measured
+    )
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_widened_ends_of_the_usual_interval_are_those_of_the_average(measured):
     """Whatever the interval, it is scaled by average over usual: so the usual one becomes the average's."""
-    found = LINE.diagnosis
-    tests, at = found.tests, np.exp(np.array([4.0, 13.0]))
-    rows, centre = tests.gradient(at), np.log(LINE.predict(at))
+    models, at = LINE.diagnosis.noise, np.exp(np.array([4.0, 13.0]))
+    quantity, rows, centre = intervals.law_at(LINE, at[None]), gradient(at), np.log(LINE.predict(at))
     inside = np.clip(np.log(at), LOGS[0], LOGS[-1])  # noise beyond the points is that of the nearest one
-    for of, log_x in (("law", None), ("measurement", inside)):
-        half = tests.usual(rows, 0.9, of == "measurement")
-        below, above = found.average.ends(rows[None], 0.9, log_x)
-        low, high = found.adapted(at, np.exp(centre - half), np.exp(centre + half), 0.9, of)
-        np.testing.assert_allclose(np.log(low) - centre, np.minimum(below, 0), rtol=1e-8)
-        np.testing.assert_allclose(np.log(high) - centre, np.maximum(above, 0), rtol=1e-8)
-        one = found.adapted(at[1], np.exp(centre - half)[1], np.exp(centre + half)[1], 0.9, of)
-        assert one == pytest.approx((low[1], high[1]))
-        assert found.adapted(at[1], 0.0, np.inf, 0.9, of) == (0.0, np.inf)
-    row, step = rows[1] - rows[0], centre[1] - centre[0]
-    half = tests.usual(row[None], 0.9, False)[0]
-    below, above = found.average.ends(row[None, None], 0.9)
-    low, high = found.adapted_ratio(at, np.exp(step - half), np.exp(step + half), 0.9)
-    assert (np.log(low), np.log(high)) == pytest.approx((step + below[0], step + above[0]))
-    ends = {}
-    for name, (value, row, log) in tests.parameter_rows().items():
-        half = tests.usual(row[None], 0.9, False)[0]
-        ends[name] = Interval(
-            *(np.exp([value - half, value + half]) if log else (value - half, value + half))
-        )
-    adapted = found.adapted_parameters(ends, 0.9)
-    for name, (value, row, log) in tests.parameter_rows().items():
-        below, above = found.average.ends(row[None, None], 0.9)
-        expected = value + below[0], value + above[0]
-        assert adapted[name] == pytest.approx(tuple(np.exp(expected)) if log else expected)
+    half = LINEAR.half_width(rows, 0.9, measured)
+    below, above = models.average.ends(rows[None], 0.9, inside if measured else None)
+    low, high = widened(LINE, quantity, (centre - half, centre + half), 0.9, measured)
+    np.testing.assert_allclose(low - centre, np.minimum(below, 0), rtol=1e-7)
+    np.testing.assert_allclose(high - centre, np.maximum(above, 0), rtol=1e-7)
+    low, high = widened(LINE, quantity, (np.full(2, -np.inf), centre + half), 0.9, measured)
+    assert np.isinf(low).all(), "an open end stays open"
+
+
+def test_a_ratio_and_parameters_are_widened_by_the_same_average():
+    models, at = LINE.diagnosis.noise, np.exp(np.array([4.0, 13.0]))
+    ratio = intervals.sum_of_logs(LINE, Places(at[None, None], np.array([[-1.0, 1.0]])))
+    rows = {"ratio": np.diff(gradient(at), axis=0), "parameters": np.eye(2)[[0, 1, 1]] / LINEAR.scale}
+    for name, quantity in (("ratio", ratio), ("parameters", intervals.parameters_of(LINE))):
+        centre, half = quantity.at(LINE.values[None])[0], LINEAR.half_width(rows[name], 0.9, False)
+        below, above = models.average.ends(rows[name][None], 0.9)
+        low, high = widened(LINE, quantity, (centre - half, centre + half), 0.9)
+        np.testing.assert_allclose(low - centre, below, rtol=1e-6)
+        np.testing.assert_allclose(high - centre, above, rtol=1e-6)
 
 
 def test_with_a_bend_the_interval_holds_both_continuations():
     y = np.exp(-0.4 * np.minimum(LOGS, 8) - 0.1 * np.maximum(LOGS - 8, 0) + 0.004 * RNG.standard_normal(12))
-    found = sl.laws.fit("power_law", np.exp(LOGS), y, loss="squared").diagnosis
-    assert found.bent is not None
-    at, rows = np.exp(np.array([13.0])), found.tests.gradient(np.exp(np.array([13.0])))
-    centre, half = np.log(found.law.predict(at)), found.tests.usual(rows, 0.9, False)
-    low, high = (np.log(v) for v in found.adapted(at, *np.exp([centre - half, centre + half]), 0.9, "law"))
-    straight = found.tests.scatter_left() * half
-    design = diagnostics._with(rows, found.tests.bends(np.array([13.0])))
-    below, above = found.bent.ends(design, 0.9)
-    assert low[0] == pytest.approx(min(centre - straight, centre + below)[0])
-    assert high[0] == pytest.approx(max(centre + straight, centre + above)[0])
+    law = sl.laws.fit("power_law", np.exp(LOGS), y, loss="squared")
+    models, at = law.diagnosis.noise, np.exp(np.array([13.0]))
+    assert law.diagnosis.bend.change == pytest.approx(-0.3, abs=0.02)
+    linear, quantity, centre = LinearFit(law), intervals.law_at(law, at[None]), np.log(law.predict(at))
+    rows = linear.slopes(lambda values: np.log(law.form.function(at, *values)), 1)
+    half = linear.half_width(rows, 0.9, False)
+    low, high = widened(law, quantity, (centre - half, centre + half), 0.9)
+    rest = [np.sum((np.log(y) - d @ np.linalg.lstsq(d, np.log(y), rcond=None)[0]) ** 2) for d in (
+        FULL, np.column_stack([FULL, np.maximum(LOGS - np.log(law.diagnosis.bend.place), 0)])
+    )]  # fmt: skip
+    straight = np.sqrt(rest[1] / rest[0] * 10 / 8) * half  # the scatter is that around the bend
+    columns = models.bends.at(np.array([13.0]))
+    designs = np.concatenate([np.broadcast_to(rows, (len(columns), 1, 2)), columns[..., None]], axis=-1)
+    below, above = models.bent.ends(designs, 0.9)
+    assert low[0] == pytest.approx(min(centre - straight, centre + below)[0], rel=1e-5)
+    assert high[0] == pytest.approx(max(centre + straight, centre + above)[0], rel=1e-5)
     assert low[0] < -0.4 * 8 - 0.1 * 5 < high[0]
 
 
@@ -442,8 +462,8 @@ def test_correlation_is_judged_by_the_residuals_of_each_fit():
     law = sl.laws.fit("power_law", np.exp(LOGS), y, loss="squared")
     found = law.diagnosis
     assert found.correlation_pvalue > diagnostics.SUSPECTED
-    assert found.bent.correlation.max() == 0
-    assert found.average.correlation.max() > 0
+    assert found.noise.bent.correlation.max() == 0
+    assert found.noise.average.correlation.max() > 0
     both, line = law.parameter_intervals["exponent"], parameter_profile(law)["exponent"]
     assert both.low < 0.1 < line.low < line.high < 0.4 < both.high  # before and after the bend
 

@@ -236,14 +236,6 @@ def test_extreme_values_are_divided_by_a_power_of_two_and_ordinary_ones_are_not(
         stacking._refuse_decades(x=np.array([1e-51, 1e50]))
 
 
-def test_steepening_is_the_t_test_of_a_parabola():
-    x, y = LOGS[::3], np.log(Y)[::3]
-    (curvature, *_), covariance = np.polyfit(x - x.mean(), y, 2, cov=True)
-    expected = stats.t.cdf(curvature / np.sqrt(covariance[0, 0]), len(x) - 3)
-    assert few_points.steepening(x, y) == pytest.approx(expected)
-    assert few_points.steepening(x[:3], y[:3]) == 1.0
-
-
 def few(y, x=None):
     x = np.geomspace(1e3, 1e5, len(y)) if x is None else x
     return points.check(x, np.asarray(y, float))

@@ -9,7 +9,14 @@ from scipy import stats
 
 import scalinglab as sl
 from scalinglab.laws import surface
-from scalinglab.laws.form_error import LARGEST, MATERN_SLOPE, RULED_OUT, SLOPE_ERRORS, FormError, Quantities
+from scalinglab.laws.fitting.form_error import (
+    LARGEST,
+    MATERN_SLOPE,
+    RULED_OUT,
+    SLOPE_ERRORS,
+    FormError,
+    Places,
+)
 from scalinglab.laws.optimum import best_split
 
 N, D = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 4)))
@@ -53,7 +60,7 @@ def gradient(law, x: np.ndarray) -> np.ndarray:
 def test_every_model_is_kriging_by_generalised_least_squares(law):
     """Against the textbook's formulas, whose parameters are fitted anew with each covariance of δ."""
     error = FormError(law)
-    asked = Quantities.values(FAR)
+    asked = Places.values(FAR)
     x = np.concatenate([law.points.x, FAR], axis=1)
     design = gradient(law, x)
     design = design @ np.linalg.inv(np.linalg.qr(design[: N.size], mode="r"))
@@ -101,9 +108,12 @@ def test_every_model_is_kriging_by_generalised_least_squares(law):
 def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
     """ln L + s ln n_params has its minimum where −s/(d² ln f/dt²) says, for small s."""
     best = best_split(law.form, law.values[None], np.array([1e21, 1e23]))[0]
-    asked = FormError(law).splits(best[:2])
+    asked = FormError(law).optimum(best[:2])
     s = 1e-4
-    linear = np.sum(asked.weight * s * np.log(asked.places[0]), axis=1)
+    linear = np.sum(asked.weight * s * np.log(asked.sizes[0]), axis=1)[:2]
+    assert np.sum(asked.weight[2:] * np.log(law.predict(tuple(asked.sizes[:, 2:]))), axis=1) == pytest.approx(
+        np.log(best[2])
+    ), "and the loss there"
     steps = np.linspace(-0.1, 0.1, 20001)[:, None]
     n = best[0] * np.exp(steps)
     changed = np.log(law.predict((n, best[0] * best[1] / n))) + s * np.log(n)
@@ -113,7 +123,7 @@ def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
 def test_ends_are_those_of_the_average_of_student_distributions(law):
     """By scanning its distribution; of an interval twice the linearised one the fit counts twice, of one half
     as wide the error of the form counts half, too."""
-    error, asked = FormError(law), Quantities.values(FAR)
+    error, asked = FormError(law), Places.values(FAR)
     assert error.chance < RULED_OUT, "so that no end is nearer than that of the form"
     shares = error._shares(asked)
     fit, quantile = np.sum(shares**2, axis=1), stats.t.ppf(0.975, error.dof)
@@ -156,7 +166,7 @@ def test_the_level_asked_for_does_not_decide_whether_the_form_is_ruled_out(power
     error = FormError(sl.laws.fit("chinchilla", (N, D), truth * noise, loss="squared"))
     assert error.chance > 0.5
     assert (error.chance > 0.95) == ruled_out
-    asked = Quantities.values(np.array([[1e9, 2e10], [2e10, 4e11]]))
+    asked = Places.values(np.array([[1e9, 2e10], [2e10, 4e11]]))
     for level in (0.5, 0.8, 0.95):
         usual = stats.t.ppf(0.5 + level / 2, error.dof) * error.noise
         halves = np.tile(usual * np.sqrt(np.sum(error._shares(asked) ** 2, axis=1)), (2, 1))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import scalinglab as sl
 from scalinglab.laws import forms, plan
@@ -68,30 +67,6 @@ def test_intervals_of_the_optimum_split_the_same_compute():
     assert np.all((low < best.loss) & (best.loss < high) & (high < 1.1 * best.loss))
     assert best.method == "profile"
     assert fitted.compute_optimal(1e22, intervals=False).method == ""
-
-
-def test_lack_of_fit_compares_sizes_with_their_repeats_from_three_repeats_on():
-    x, r = np.repeat([1.0, 2.0, 4.0], 2), np.array([0.3, 0.1, -0.4, -0.2, 0.15, 0.05])
-    sizes, repeats = np.array([0.2, -0.3, 0.1]), 3  # the means of the residuals
-    within = 2 * (0.1**2 + 0.1**2 + 0.05**2)
-    for parameters in (1, 2):
-        ratio = np.sum(2 * sizes**2) / (3 - parameters) / (within / repeats)
-        expected = stats.f.sf(ratio, 3 - parameters, repeats)
-        assert statistics.lack_of_fit(x, r, parameters, 1e-12) == pytest.approx(expected)
-        assert statistics.lack_of_fit(x[::-1], r[::-1], parameters, 1e-12) == pytest.approx(expected)
-    assert np.isnan(statistics.lack_of_fit(x[:5], r[:5], 1, 1e-12)), "two repeats at fewer than eight sizes"
-    assert np.isnan(statistics.lack_of_fit(x, r, 3, 1e-12)), "no size is left over"
-    assert np.isnan(statistics.lack_of_fit(x, 1e-13 * r, 1, 1e-12)), "nothing but rounding"
-
-
-def test_lack_of_fit_without_repeats_is_von_neumanns_ratio_from_eight_sizes_on():
-    r = np.array([0.1, 0.3, 0.2, -0.1, -0.3, -0.2, 0.1, 0.2])
-    ratio = np.sum(np.diff(r) ** 2) / np.sum((r - r.mean()) ** 2)
-    expected = stats.norm.sf((1 - ratio / 2) / np.sqrt((8 - 2) / (8**2 - 1)))
-    assert statistics.lack_of_fit(np.arange(1.0, 9), r, 2, 1e-12) == pytest.approx(expected)
-    assert np.isnan(statistics.lack_of_fit(np.arange(1.0, 8), r[:7], 2, 1e-12))
-    order = np.random.default_rng(0).permutation(8)
-    assert statistics.lack_of_fit(np.arange(1.0, 9)[order], r[order], 2, 1e-12) == pytest.approx(expected)
 
 
 def test_robust_scale_is_a_corrected_median_and_at_least_half_the_standard_deviation():

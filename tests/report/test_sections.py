@@ -11,6 +11,7 @@ import scalinglab as sl
 from scalinglab import report
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import PALETTE
+from scalinglab.laws.fitting.bend import Bend
 from scalinglab.report import explained_run, numbers, page, plots, reading, sections, surface_sections
 from scalinglab.report.size_law import size_law_of
 from scalinglab.report.surface_numbers import Isoflop
@@ -229,7 +230,7 @@ def size_law(**more: Any) -> Any:
     fitted = SimpleNamespace(
         form=SimpleNamespace(equation="a x^-b"), unidentified="", parameters={"b": 0.4},
         parameter_intervals={"b": (0.3, 0.5)}, undetermined=(), notes=("rounded",),
-        diagnosis=SimpleNamespace(sentences=("no bend",), bent=None),
+        diagnosis=SimpleNamespace(sentences=("no bend",), bend=Bend()),
     )  # fmt: skip
     grid = np.array([100.0, 1000])
     usual = {
@@ -270,7 +271,7 @@ def test_what_counts_in_the_law_of_size_is_said(monkeypatch, more, said):
 
 def test_a_law_that_bends_has_no_parameters_and_one_that_failed_has_its_reason(monkeypatch):
     bent = size_law().law
-    bent.diagnosis.bent, bent.unidentified = 1e3, "three points"
+    bent.diagnosis.bend, bent.unidentified = Bend(0.01, place=1e3), "three points"
     section = written(monkeypatch, law=bent)
     assert [caption for caption, _ in section.tables] == ["The points"]
     assert "The exponent is not determined by these points: three points." in section.paragraphs

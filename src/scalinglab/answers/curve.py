@@ -115,8 +115,8 @@ def find_exponent(law: Law, bend: Bend | Reason, y: str, x: str, command: Comman
     """The exponent and the floor of a law, or why there is none."""
     columns = {"y": Column(y), "x": Column(x)}
     refused: Reason | None = None
-    if law.diagnosis.bent is not None:
-        refused = Reason("bends_away", **columns, at=float(law.diagnosis.break_at))
+    if law.diagnosis.bend.located:
+        refused = Reason("bends_away", **columns, at=law.diagnosis.bend.place)
     elif isinstance(bend, Bend) and bend.steepens:
         refused = Reason("falls_faster", **columns)
     elif law.unidentified and not falls(law):
@@ -152,7 +152,7 @@ def find_shape(law: Law, bend: Bend | Reason, command: Command) -> Finding:
         verdict = {True: "yes", False: "no", None: "unknown"}[bend.straight]
         reason = bend_reason(bend)
         flattens = bend.straight is False and not bend.steepens
-        if flattens and "offset" in law.parameters and law.diagnosis.bent is None:
+        if flattens and "offset" in law.parameters and not law.diagnosis.bend.located:
             sure = law.parameter_intervals["offset"][0] > 0
             verdict = "with a floor" if sure else "perhaps with a floor"
     status = Status.NOT_DETERMINED if verdict == "unknown" else Status.DETERMINED

@@ -18,7 +18,6 @@ from scalinglab.laws.optimum import WIDE, Optimal, rises_with, too_far
 from scalinglab.laws.planning import questions
 from scalinglab.laws.surface import Surface
 from scalinglab.laws.surface import fit as fit_surface
-from scalinglab.laws.surface_bend import BENT
 from scalinglab.readers.units import doubts
 from scalinglab.results.estimate import Estimate
 from scalinglab.results.findings import Finding
@@ -144,7 +143,7 @@ def find_exponents(fitted: Surface, y: str, names: dict[str, str], command: Comm
 
 def find_shape(fitted: Surface, command: Command) -> Finding:
     """Whether a sum of two power laws follows the runs."""
-    points, scatter, p = fitted.law.points, float(fitted.law.rms_residual), float(fitted.bend_pvalue)
+    points, scatter, p = fitted.law.points, float(fitted.law.rms_residual), fitted.bend.pvalue
     spread = float(np.std(np.log(points.y)))
     ends = fitted.parameter_intervals()
     wide = any(
@@ -154,16 +153,14 @@ def find_shape(fitted: Surface, command: Command) -> Finding:
         verdict, reason = "yes", Reason("passes_through")
     elif scatter > MOST_SCATTER * spread:
         verdict, reason = "unknown", Reason("mostly_scatter", scatter=scatter, spread=spread)
-    elif np.isnan(p) and points.blocked:
+    elif fitted.bend.seen is None and points.blocked:
         verdict, reason = "unknown", Reason("checkpoints_move_together", scatter=scatter)
-    elif np.isnan(p):
+    elif fitted.bend.seen is None:
         verdict, reason = "unknown", Reason("few_runs_for_a_bend", scatter=scatter, runs=len(points.y))
-    elif p < BENT:
+    elif fitted.bend.seen:
         verdict, reason = "not quite", Reason("surface_bends", scatter=scatter, p=p)
     elif wide:
         verdict, reason = "unknown", Reason("exponents_too_wide", scatter=scatter)
-    elif p < 0.05:
-        verdict, reason = "probably", Reason("bend_possible", scatter=scatter, p=p)
     else:
         verdict, reason = "yes", Reason("follows", scatter=scatter, p=p)
     status = Status.NOT_DETERMINED if verdict == "unknown" else Status.DETERMINED

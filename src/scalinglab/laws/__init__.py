@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from scalinglab.laws.compare import speedup
     from scalinglab.laws.downstream import two_stage
     from scalinglab.laws.extrapolation.stacking import extrapolate
-    from scalinglab.laws.fitting import uncertainty
     from scalinglab.laws.fitting.fit import fit
     from scalinglab.laws.fitting.law import Law
+    from scalinglab.laws.fitting.resampling import bootstrap
     from scalinglab.laws.fitting.solution import Certificate, Interval
-    from scalinglab.laws.fitting.uncertainty import bootstrap
     from scalinglab.laws.fitting.uncertainty_budget import sources
     from scalinglab.laws.forms.base import Form, Parameter
     from scalinglab.laws.forms.registry import register_form
@@ -33,14 +32,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Certificate", "Form", "Interval", "Law", "Parameter", "bootstrap", "collapse", "dynamical",
     "extrapolate", "fit", "forms", "optimal_noise", "optimum_in_time", "plan", "register_form", "schedule",
-    "sources", "speedup", "stopping_norm", "surface", "two_stage", "uncertainty",
+    "sources", "speedup", "stopping_norm", "surface", "two_stage",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
         "Certificate": "fitting.solution", "Form": "forms.base", "Interval": "fitting.solution",
-        "Law": "fitting.law", "Parameter": "forms.base", "bootstrap": "fitting.uncertainty",
+        "Law": "fitting.law", "Parameter": "forms.base", "bootstrap": "fitting.resampling",
         "collapse": "learning_curves.collapse", "dynamical": "learning_curves.dynamical",
         "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "optimal_noise": "noise",
         "optimum_in_time": "learning_curves.optimum_in_time",
@@ -49,6 +48,5 @@ __getattr__, __dir__ = lazily(
     },
     modules={
         "forms": "forms", "plan": "planning.questions", "schedule": "schedule", "surface": "surface",
-        "uncertainty": "fitting.uncertainty",
     },
 )  # fmt: skip

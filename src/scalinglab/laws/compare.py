@@ -19,7 +19,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.fit import best, fit, scores
 from scalinglab.laws.fitting.law import Interval, Law
-from scalinglab.laws.fitting.uncertainty import leverage
+from scalinglab.laws.fitting.resampling import leverage
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.support.words import percent

@@ -27,7 +27,7 @@ from scalinglab.laws import forms
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
 from scalinglab.laws.fitting.fit import fit
 from scalinglab.laws.fitting.law import Interval, Law
-from scalinglab.laws.fitting.uncertainty import bootstrap
+from scalinglab.laws.fitting.resampling import bootstrap
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.surface import Surface
 from scalinglab.results.notebook import NotebookResult
@@ -70,7 +70,7 @@ class TwoStage(NotebookResult):
         columns = (second[:, j].reshape(-1, *(1,) * (losses.ndim - 1)) for j in range(second.shape[1]))
         scores = self.score.form.function(losses, *columns)
         noise = random.standard_normal(scores.shape) * self.score.residual_std
-        ends = np.quantile(scores + noise, scored.tails(level), axis=0)  # widened, as for few runs
+        ends = scored.ends(scores + noise, level)
         return Interval(*(float(e) if np.ndim(e) == 0 else e for e in ends))
 
     def beyond(self, x: Any) -> np.ndarray:

@@ -23,22 +23,23 @@ import numpy as np
 from scalinglab.curves.columns import FLOPS_PER_PARAM_EXAMPLE
 from scalinglab.errors import BadInput, NotDetermined, nearest
 from scalinglab.laws import forms
-from scalinglab.laws.fitting import profile, uncertainty
+from scalinglab.laws.fitting import intervals as interval_engine
+from scalinglab.laws.fitting.bend import Bend, of_surface
 from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
 from scalinglab.laws.fitting.data.points import MANY, positive, two_dimensional
 from scalinglab.laws.fitting.fit import fit as fit_form
 from scalinglab.laws.fitting.fit import fit_points
+from scalinglab.laws.fitting.form_error import FormError
+from scalinglab.laws.fitting.intervals import Quantity
 from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.solution import Interval, open_ended
+from scalinglab.laws.fitting.resampling import Bootstrap, bootstrap
+from scalinglab.laws.fitting.solution import Interval, Solution, open_ended, sizes_of
 from scalinglab.laws.fitting.statistics import level_quantile
-from scalinglab.laws.fitting.uncertainty import Bootstrap
-from scalinglab.laws.form_error import FormError, Quantities
 from scalinglab.laws.forms import surfaces
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import REACH, Optimal, best_split, rises_with, too_far, why_no_optimum
-from scalinglab.laws.surface_bend import bend_pvalue, caution
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
@@ -87,9 +88,10 @@ class Surface(NotebookResult):
     # --- how sure it is --------------------------------------------------------------------------
 
     @cached_property
-    def bend_pvalue(self) -> float:
-        """Of residuals that bend with size in a way that the form lacks (`surface_bend`)."""
-        return bend_pvalue(self.law)
+    def bend(self) -> Bend:
+        """Whether residuals bend with size in a way that the form lacks."""
+        law = self.law
+        return of_surface(law.points, lambda: fit_points(law.form, law.points, log=law.log))
 
     @property
     def method(self) -> str:
@@ -113,25 +115,30 @@ class Surface(NotebookResult):
             options: `method` and others of `Law.interval`, instead of the surface's own `method`.
         """
         x = _pair(self.law.form, variables)
+        form_error = None if assume_form else self.form_error
         if options or of != "law":
-            ends = self.law.interval(x, level, of=of, **options)
-        elif self.method == "bootstrap":
-            ends = self.bootstrap.interval(x, level)
-        else:
-            ends = uncertainty.interval(self.profiled, x, level, "profile")
-        if assume_form:
-            return ends
-        places = np.array(np.broadcast_arrays(*(np.asarray(v, float) for v in x)))
-        asked = Quantities.values(places.reshape(len(places), -1))
-        return self.form_error.averaged(asked, self.predict(*x), ends, level, measured=of == "measurement")
+            return interval_engine.of_law(self.law, x, level, of=of, form_error=form_error, **options)
+        inputs = sizes_of(self.law.form, x)
+        quantity = interval_engine.law_at(self.law, inputs.reshape(len(inputs), -1))
+        return interval_engine.shaped(*self._ends(quantity, level, form_error), inputs.shape[1:])
+
+    def _ends(
+        self, quantity: Quantity, level: float, form_error: FormError | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The ends of the interval of every number, by the surface's `method`."""
+        if self.method == "bootstrap":
+            return interval_engine.interval(
+                self.law, quantity, level, drawn=self.bootstrap, form_error=form_error
+            )
+        return interval_engine.interval(self.profiled, quantity, level, form_error=form_error)
 
     @cached_property
     def bootstrap(self) -> Bootstrap:
         """400 refits on resampled runs."""
-        return uncertainty.bootstrap(self.law, draws=400, seed=self.seed)
+        return bootstrap(self.law, draws=400, seed=self.seed)
 
     @cached_property
-    def profiled(self) -> Law:
+    def profiled(self) -> Solution:
         """The law whose profiles are the intervals of few runs.
 
         Squares or Huber's function with a threshold above the scatter: a fit of absolute values (a smaller
@@ -139,7 +146,7 @@ class Surface(NotebookResult):
         points of a run are not independent: the scale grows by what their residuals have in common, and
         runs, not points, count as degrees of freedom.
         """
-        law = self.law
+        law: Solution = self.law
         if law.delta < law.residual_std:
             law = fit_points(law.form, law.points, log=law.log)
         if not law.points.blocked:
@@ -157,11 +164,11 @@ class Surface(NotebookResult):
         return {}
 
     def _parameter_intervals(self, level: float) -> dict[str, Interval]:
-        if self.method == "profile":
-            ends = uncertainty.parameter_profile(self.profiled, level)
-        else:
-            ends = self.bootstrap.parameter_intervals(level)
-        return {p.name: _closed(p, *ends[p.name]) for p in self.law.form.parameters}
+        parameters = self.law.form.parameters
+        if self.method == "profile" and self.profiled.dof < 1:
+            return {p.name: Interval(-np.inf, np.inf) for p in parameters}
+        low, high = self._ends(interval_engine.parameters_of(self.law), level)
+        return {p.name: _closed(p, *ends) for p, *ends in zip(parameters, low, high, strict=False)}
 
     @cached_property
     def undetermined(self) -> tuple[str, ...]:
@@ -223,9 +230,7 @@ class Surface(NotebookResult):
         if intervals:
             if far := too_far(flat, spent):
                 raise NotDetermined(far)
-            low, high = self._optimum_ends(flat / flops_per_param_example, level)
-        if intervals and not assume_form:
-            low, high = self.form_error.averaged_optimum(best, low, high, level)
+            low, high = self._optimum_ends(best, None if assume_form else self.form_error, level)
         shaped = [_like(total, v) for v in (*best, *low, *high)]
         exponent = _like(total, np.log(nearby[0] / best[0]) / np.log(1.01))
         ends = [Interval(shaped[3 + i], shaped[6 + i]) for i in range(3)]
@@ -233,7 +238,7 @@ class Surface(NotebookResult):
         return Optimal(
             _like(total, flat), n_params, n_data, loss, ends[0], ends[1], ends[2], exponent, level,
             self.method if intervals else "", _like(total, flat / spent.max()),
-            caution(self.bend_pvalue) if intervals else "", _like(total, spent.min() / flat),
+            _caution(self.bend) if intervals else "", _like(total, spent.min() / flat),
         )  # fmt: skip
 
     def allocation_exponent(self, level: float = 0.95) -> tuple[float, Interval]:
@@ -248,17 +253,13 @@ class Surface(NotebookResult):
             return np.asarray(parameters[:, beta] / (parameters[:, alpha] + parameters[:, beta]))
 
         value = float(quantity(self.law.values[None], np.zeros(1))[0])
-        if self.method == "bootstrap":
-            draws = quantity(self.bootstrap.values, np.zeros(1))
-            return value, Interval(*map(float, np.quantile(draws, self.bootstrap.tails(level))))
-        low, high = self._profile(quantity, 1, level)
+        self._require_scatter()
+        low, high = self._ends(Quantity(quantity, np.zeros(1, bool)), level)
         return value, Interval(float(low[0]), float(high[0]))
 
-    def _profile(self, quantity: profile.Quantity, count: int, level: float) -> tuple[np.ndarray, np.ndarray]:
-        threshold = level_quantile(level, self.profiled.dof)
-        if not np.isfinite(threshold):
+    def _require_scatter(self) -> None:
+        if self.method == "profile" and self.profiled.dof < 1:
             raise NotDetermined(self._few_runs())
-        return profile.along(self.profiled, quantity, count, threshold)
 
     def _few_runs(self) -> Reason:
         runs, parameters = len(np.unique(self.law.points.runs)), len(self.law.form.parameters)
@@ -270,24 +271,24 @@ class Surface(NotebookResult):
         if lost := [name for name in exponents if name in self.undetermined]:
             raise NotDetermined(why_no_optimum(self.law, lost))
 
-    def _optimum_ends(self, product: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-        """The ends, each (3, computes), of n_params, n_data and loss at the optimum."""
-        if self.method == "bootstrap":
-            draws = best_split(self.law.form, self.bootstrap.values, product)
-            tails = self.bootstrap.tails(level)
-            return np.quantile(draws, tails[0], axis=0), np.quantile(draws, tails[1], axis=0)
-        law, count = self.profiled, len(product)
+    def _optimum_ends(
+        self, best: np.ndarray, form_error: FormError | None, level: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The ends, each (3, computes), of n_params, n_data and loss at the optimum, `best`."""
+        self._require_scatter()
+        form, product, count = self.law.form, best[0] * best[1], best.shape[1]
 
-        def quantity(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
+        def value(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
             """ln n_params of every compute, then ln loss."""
             found = np.empty(len(which))
             for index in np.unique(which % count):
                 rows = which % count == index
-                split = np.log(best_split(law.form, parameters[rows], product[[index]])[:, ::2, 0])
+                split = np.log(best_split(form, parameters[rows], product[[index]])[:, ::2, 0])
                 found[rows] = np.where(which[rows] < count, split[:, 0], split[:, 1])
             return found
 
-        low, high = (np.exp(v.reshape(2, count)) for v in self._profile(quantity, 2 * count, level))
+        quantity = Quantity(value, np.ones(2 * count, bool), self.form_error.optimum(best[:2]))
+        low, high = (end.reshape(2, count) for end in self._ends(quantity, level, form_error))
         if not (low[0] > 0).all() or not np.isfinite(high[0]).all():
             raise NotDetermined(Reason("any_size_fits", size=Column("n_params")))
         return np.stack([low[0], product / high[0], low[1]]), np.stack([high[0], product / low[0], high[1]])
@@ -328,9 +329,19 @@ class Surface(NotebookResult):
         lines.append(f"  convergence    {c.summary()}")
         if c.at_bound:
             lines.append(f"  at a bound     {', '.join(c.at_bound)}: not determined by these data")
-        if said := caution(self.bend_pvalue):
+        if said := _caution(self.bend):
             lines.append(f"  Lack of fit: {said}")
         return "\n".join([*lines, *(f"  note: {note}" for note in law.points.notes)])
+
+
+def _caution(bend: Bend) -> str:
+    """What a reader of the intervals should know; empty where no bend is seen."""
+    if not bend.seen:
+        return ""
+    return (
+        f"residuals bend with size (p = {bend.pvalue:.1g}), which the form does not; intervals of the loss "
+        "and of the optimum allow for it, those of the parameters assume the form"
+    )
 
 
 def _closed(parameter: Any, low: float, high: float) -> Interval:
@@ -352,7 +363,7 @@ def _range(low: float, high: float) -> str:
     return f"at most {high:.3g}" if not np.isfinite(low) else f"at least {low:.3g}"
 
 
-def _design_effect(law: Law) -> float:
+def _design_effect(law: Solution) -> float:
     """How much more the residuals of runs vary than those of as many independent points; at least 1."""
     r = np.clip(law.problem.residuals(law.coordinates[None])[0, : len(law.points.y)], -law.delta, law.delta)
     _, which = np.unique(law.points.runs, return_inverse=True)

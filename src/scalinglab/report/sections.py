@@ -148,7 +148,7 @@ def size_law(curves: Curves) -> Section | None:
     plots = [Plot(finish(legend_above(figure)), f"{title}, with the fitted law and its 95 % interval.")]
     listed = "The points" if len(table) <= LISTED else f"The points, the first {LISTED} of {len(table)}"
     tables = [(listed, table.head(LISTED))]
-    if law.diagnosis.bent is None:  # else these are not the parameters of this curve
+    if not law.diagnosis.bend.located:  # else these are not the parameters of this curve
         tables.insert(
             0, ("The law", numbers.parameter_table(law.parameters, law.parameter_intervals, law.undetermined))
         )

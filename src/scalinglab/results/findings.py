@@ -138,7 +138,7 @@ def _floor(floor: Estimate) -> str:
 
 
 VERDICTS = {
-    "yes": "yes", "probably": "probably", "not quite": "not quite", "no": "no", "unknown": "cannot tell",
+    "yes": "yes", "not quite": "not quite", "no": "no", "unknown": "cannot tell",
     "with a floor": "with a floor, yes; without one, no",
     "perhaps with a floor": "with a floor, yes; without one, probably not",
 }  # fmt: skip

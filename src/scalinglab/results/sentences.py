@@ -67,10 +67,6 @@ REASONS = {
         "a sum of two power laws follows the runs within {scatter:%%} (standard deviation), and no bend is "
         "seen (p = {p:.2g})"
     ),
-    "bend_possible": (
-        "a sum of two power laws follows the runs within {scatter:%%} (standard deviation), but a bend is "
-        "not excluded (p = {p:.2g})"
-    ),
     "surface_bends": (
         "the residuals, {scatter:%%}, bend with size, unlike a sum of two power laws (p = {p:.1g}); "
         "intervals of loss and sizes below allow for that, those of the exponents do not"

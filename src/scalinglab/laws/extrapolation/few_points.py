@@ -11,21 +11,20 @@ beyond the largest size that is longer, in ln x, than one and a half times the r
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
 from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation.shapes import require_continuable
+from scalinglab.laws.fitting import bend
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.fit import AUTO, FEWEST_FOR_AN_OFFSET, fit_points
+from scalinglab.laws.fitting.form_error import FormError
 from scalinglab.laws.fitting.law import Law, scatter_caution
-from scalinglab.laws.form_error import FormError, Quantities
 from scalinglab.laws.forms import registry
 from scalinglab.support.words import percent
 
 MOST_SCATTER = 0.05  # of ln y; larger scatter at few sizes may be a bend that the form lacks
 WIDEST = 100.0  # ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO
-SURPRISE = 0.02  # probability below which a bend is taken for one
 FAR = 3.0  # times the largest size, beyond which few points need a caution
 MOST_AHEAD = 1.5  # how far beyond the largest size, in ranges of the sizes in ln x
 
@@ -56,10 +55,9 @@ def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
     """The law at `at` and the ends of the interval of one more run, each (at,); open ends 0 and infinity."""
     law = law_of(data)
     _refuse_beginnings(data, at)
-    assumed, mean = law.interval(at, level, of="measurement"), np.asarray(law.predict(at))
-    low, high = FormError(law).averaged(Quantities.values(at[None]), mean, assumed, level, measured=True)
+    low, high = law.interval(at, level, of="measurement", form_error=FormError(law))
     determined = at <= furthest(data)
-    return mean, np.where(determined, low, 0.0), np.where(determined, high, np.inf)
+    return np.asarray(law.predict(at)), np.where(determined, low, 0.0), np.where(determined, high, np.inf)
 
 
 def furthest(data: Points) -> float:
@@ -73,26 +71,13 @@ def _refuse_beginnings(data: Points, at: np.ndarray) -> None:
     if at.max() <= data.x.max():
         return
     require_continuable(*data.means())
-    chance = steepening(np.log(data.x), np.log(data.y))
-    if chance < SURPRISE:
+    found = bend.of_line(np.log(data.x), np.log(data.y))
+    if found.steepens:
         raise NotDetermined(
-            f"the curve still steepens on log axes over its {data.sizes} sizes (p = {chance:.2g} for a power "
-            f"law with or without an offset): how far it falls beyond the largest cannot be determined; "
-            "measure larger sizes, 8 or more in all, or assume a form (laws.fit, --form)"
+            f"the curve still steepens on log axes over its {data.sizes} sizes (p = {found.pvalue:.2g} for a "
+            f"power law with or without an offset): how far it falls beyond the largest cannot be "
+            "determined; measure larger sizes, 8 or more in all, or assume a form (laws.fit, --form)"
         )
-
-
-def steepening(log_x: np.ndarray, log_y: np.ndarray) -> float:
-    """The probability of so strong a downward bend where there is none: one-sided t test of a parabola."""
-    design = np.vander(log_x - log_x.mean(), 3)
-    coefficients, _, rank, _ = np.linalg.lstsq(design, log_y, rcond=None)
-    free = log_x.size - 3
-    if rank < 3 or free < 1:
-        return 1.0
-    residuals = log_y - design @ coefficients
-    variance = max(float(residuals @ residuals) / free, 1e-24)
-    spread = np.sqrt(variance * np.linalg.inv(design.T @ design)[0, 0])
-    return float(stats.t.cdf(coefficients[0] / spread, free))
 
 
 def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

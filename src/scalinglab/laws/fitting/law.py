@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.laws.fitting import uncertainty
+from scalinglab.laws.fitting import intervals
 from scalinglab.laws.fitting.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.solution import Certificate, Interval, Solution, open_ended
 from scalinglab.results.notebook import NotebookResult
@@ -58,7 +58,7 @@ class Law(Solution, NotebookResult):
                 that depends on size or is correlated along the curve (`diagnosis`).
             of: "law" (where the curve is) or "measurement" (where one more point would fall).
         """
-        return uncertainty.interval(self, x, level, method, of, **options)
+        return intervals.of_law(self, x, level, method, of, diagnosis=lambda: self.diagnosis, **options)
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
@@ -68,7 +68,7 @@ class Law(Solution, NotebookResult):
     @cached_property
     def parameter_intervals(self) -> dict[str, Interval]:
         """95 % interval of every parameter and of `exponent`; infinite ends are not determined."""
-        return uncertainty.parameter_intervals(self)
+        return intervals.of_parameters(self, diagnosis=self.diagnosis)
 
     @cached_property
     def identified(self) -> dict[str, bool]:
@@ -147,11 +147,6 @@ class Law(Solution, NotebookResult):
         if c.at_bound:
             lines.append(f"  at a bound     {', '.join(c.at_bound)}")
         lines += [f"  {sentence}" for sentence in self.diagnosis.sentences]
-        if not self.diagnosis.sentences and self.lack_of_fit_pvalue < 0.02:
-            lines.append(
-                f"  Lack of fit: residuals are correlated across sizes (p = {self.lack_of_fit_pvalue:.1g}); "
-                "intervals that assume this form are too narrow"
-            )
         if self.form.exponent is not None and self.unidentified:
             lines.append(f"  NOT IDENTIFIED: {self.unidentified}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
@@ -179,7 +174,7 @@ class Law(Solution, NotebookResult):
             "identified": not self.unidentified,
             "identified_parameters": self.identified,
             "problem": self.unidentified,
-            "lack_of_fit_pvalue": self.lack_of_fit_pvalue,
+            "lack_of_fit_pvalue": self.diagnosis.bend.pvalue,
             "diagnosis": list(self.diagnosis.sentences),
             "derived": self.derived,
             "residual_std": self.residual_std,

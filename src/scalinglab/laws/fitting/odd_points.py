@@ -19,8 +19,8 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.laws.fitting.data.points import Points
+from scalinglab.laws.fitting.resampling import leverage
 from scalinglab.laws.fitting.solution import Solution
-from scalinglab.laws.fitting.uncertainty import leverage
 from scalinglab.support.words import count
 
 SUSPECT = 4.0  # linearised deleted residual, in standard deviations, from which on points are left out

@@ -90,8 +90,8 @@ def _linear_spread(
     """The standard deviation of each quantity in the linearised problem, parameters at bounds held."""
     low, high = problem.bounds
     free = np.flatnonzero((z > low) & (z < high))
-    if not len(free):
-        return np.full(count, 1e-6)
+    if not len(free):  # all at bounds, which each can leave
+        free = np.arange(len(z))
     jacobian = problem.jacobian(z[None])[0][:, free] * np.sqrt(problem.counts[0])[:, None]
     size = np.maximum(np.linalg.norm(jacobian, axis=0), least_squares.TINY)
     # directions that the data do not see would be infinitely uncertain: cap them, the walk finds out

@@ -1,6 +1,6 @@
 """Solution: a form with fitted parameters, before anything is said about how sure they are.
 
-`uncertainty` asks this much of a law; a `Law` adds what `uncertainty` answers.
+`intervals` asks this much of a law; a `Law` adds what `intervals` answers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data.points import Points
-from scalinglab.laws.fitting.statistics import lack_of_fit, level_quantile, robust_scale
+from scalinglab.laws.fitting.statistics import level_quantile, robust_scale
 from scalinglab.laws.forms.base import Form
 from scalinglab.support.words import percent
 
@@ -147,18 +147,6 @@ class Solution:
         return self.problem.unit
 
     @property
-    def lack_of_fit_pvalue(self) -> float:
-        """How likely independent residuals would be as correlated, from size to size, as these are.
-
-        Small where the form does not follow the data, and then intervals that assume the form are too narrow
-        (`statistics.lack_of_fit`). NaN for surfaces, too few points, and residuals that are rounding.
-        """
-        if self.points.x.ndim > 1:
-            return float("nan")
-        rounding = 1e-13 * (1 if self.log else float(np.max(np.abs(self.points.y))))
-        return lack_of_fit(self.points.x, self.residuals, len(self.form.parameters), rounding)
-
-    @property
     def problem(self) -> least_squares.Problem:
         """The problem that was solved."""
         return problem_of(self.form, self.points, self.log, self.delta, self.noise)
@@ -191,6 +179,13 @@ def _at(form: Form, x: Any, values: np.ndarray) -> Any:
         x = np.asarray(x, float)
     found = form.function(x, *np.asarray(values, float))
     return float(found) if np.ndim(found) == 0 else np.asarray(found)
+
+
+def sizes_of(form: Form, x: Any) -> np.ndarray:
+    """x, checked, as (variables, …)."""
+    check_sizes(x, form)
+    parts = x if len(form.variables) > 1 else [x]
+    return np.array(np.broadcast_arrays(*(np.asarray(v, float) for v in parts)))
 
 
 def check_sizes(x: Any, form: Form | None = None) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
-from scalinglab.laws.fitting import uncertainty
+from scalinglab.laws.fitting import resampling
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, points_from
 from scalinglab.laws.fitting.fit import odd_run
@@ -126,7 +126,7 @@ def compare(
     dense = np.geomspace(slices.min(), slices.max(), 60)
     optimal = fitted.compute_optimal(compute, flops_per_param_example=flops_per_param_example, level=level)
     true = np.array([optimal.exponent, np.log(optimal.n_params)])
-    drawn = uncertainty.redrawn(fitted.law, draws, np.random.default_rng(seed))
+    drawn = resampling.redrawn(fitted.law, draws, np.random.default_rng(seed))
     found = []
     for name, grid, pick in (("1 envelope", dense, lowest), ("2 parabolas", slices, vertex)):
         best = np.array([pick(*p) for p in isoflop(n, spent, known.y, grid)])

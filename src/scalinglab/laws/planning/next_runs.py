@@ -285,10 +285,10 @@ def _require_plannable(law: Law) -> None:
             f"{len(law.points.y)} points for {len(law.form.parameters)} parameters leave no noise to plan "
             "with: measure one more point, or take a form with fewer parameters"
         )
-    if len(law.form.variables) == 1 and law.log and law.diagnosis.bent is not None:
+    if len(law.form.variables) == 1 and law.log and law.diagnosis.bend.located:
         raise NotDetermined(
-            f"the points bend away from {law.form.equation} near x = {law.diagnosis.break_at:.3g}, and runs "
-            "are chosen by this form: name one that follows them (form=, --form broken_power_law), or "
+            f"the points bend away from {law.form.equation} near x = {law.diagnosis.bend.place:.3g}, and "
+            "runs are chosen by this form: name one that follows them (form=, --form broken_power_law), or "
             "measure more sizes beyond the bend"
         )
 

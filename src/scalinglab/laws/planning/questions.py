@@ -16,15 +16,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
-from scipy import stats
 
 from scalinglab.errors import BadInput
 from scalinglab.laws import forms
 from scalinglab.laws.extrapolation.continuation import Continuation
-from scalinglab.laws.fitting import profile, uncertainty
+from scalinglab.laws.fitting import bend, intervals
 from scalinglab.laws.fitting.data import points
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table, points_from
 from scalinglab.laws.fitting.fit import AUTO, fit_points, odd_run_of
+from scalinglab.laws.fitting.form_error import Places
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.statistics import level_quantile
 from scalinglab.laws.planning.fitted import column_names, law_or_continuation
@@ -222,18 +222,9 @@ def _continued_ratio(curve: Continuation, both: np.ndarray, level: float) -> tup
 def _ratio(law: Law, both: np.ndarray, level: float) -> tuple[float, float]:
     """The interval of the ratio of the law at two sizes."""
 
-    def ratio(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            curve = law.form.function(both, *(parameters[:, j, None] for j in range(parameters.shape[1])))
-            return np.log(curve[:, 1]) - np.log(curve[:, 0])
-
-    if law.points.resampled:
-        draws = uncertainty.bootstrap(law)
-        curves = draws.predict(both)
-        low, high = np.quantile(curves[:, 1] / curves[:, 0], draws.tails(level))
-        return float(low), float(high)
-    ends = profile.along(law, ratio, 1, law.quantile(level))
-    return law.diagnosis.adapted_ratio(both, float(np.exp(ends[0][0])), float(np.exp(ends[1][0])), level)
+    places = Places(both[None, None], np.array([[-1.0, 1.0]]))
+    low, high = intervals.of_quantity(law, intervals.sum_of_logs(law, places), level)
+    return float(low[0]), float(high[0])
 
 
 def _behind(law: Law | Continuation) -> dict[str, Any]:
@@ -314,54 +305,40 @@ def still_power_law(
     if used.sizes < 4:
         raise BadInput(f"{used.sizes} sizes cannot show a bend: give four or more")
     notes = (*table.notes, *used.notes, *odd_run_of(table, nan_policy))
-    bend = _bend(np.log(used.x), np.log(used.y), level, matters, notes)
-    if bend.straight is None and (p := _floor_pvalue(used)) < 1 - level:
+    u, v = np.log(used.x), np.log(used.y)
+    found = _bend_of_line(u, v, level, matters, notes)
+    if found.straight is None and (floor := _floor(used)).pvalue < 1 - level:
         text = (
-            f"no: it flattens, as a floor shows (E + A x^-c against A x^-c: p = {p:.2g}; a parabola in the "
-            f"logarithms alone would not: p = {bend.p_value:.2g})"
+            f"no: it flattens, as a floor shows (E + A x^-c against A x^-c: p = {floor.pvalue:.2g}; a "
+            f"parabola in the logarithms alone would not: p = {found.p_value:.2g})"
         )
-        return replace(bend, straight=False, p_value=p, text=text)
-    return bend
+        return replace(found, straight=False, p_value=floor.pvalue, text=text)
+    return found
 
 
-def _floor_pvalue(data: points.Points) -> float:
-    """Of E = 0 in E + A x^-c, E ≥ 0: half of that of the F test, whose other half has E < 0."""
-    without, law = (fit_points(forms.get(name), data, loss="squared") for name in ("power_law", AUTO))
-    if law.dof < 1 or law.parameters["offset"] <= 0:
-        return 1.0
-    gained = without.objective - law.objective
-    return float(stats.f.sf(gained / max(law.objective / law.dof, 1e-24), 1, law.dof)) / 2
+def _floor(used: points.Points) -> bend.Bend:
+    return bend.of_floor(*(fit_points(forms.get(name), used, loss="squared") for name in ("power_law", AUTO)))
 
 
-def _bend(u: np.ndarray, v: np.ndarray, level: float, matters: float, notes: tuple[str, ...]) -> Bend:
-    """The test of a parabola in the logarithms u of sizes and v of what was measured."""
-    centre = (u.min() + u.max()) / 2
-    span = np.ptp(u)
-    design = np.vander((u - centre) / span, 3)
-    coefficients, _, _, _ = np.linalg.lstsq(design, v, rcond=None)
-    rest = v - design @ coefficients
-    dof = len(v) - 3
-    variance = max(rest @ rest / max(dof, 1), 1e-24)
-    error = float(np.sqrt(variance * np.linalg.inv(design.T @ design)[0, 0]))
-    second, first = coefficients[0], coefficients[1]
-    # the local exponent is -dv/du = -(first + 2 second s)/span at s = (u - centre)/span, s from -1/2 to 1/2
-    change, width = -2 * second / span, 2 * error / span * level_quantile(level, dof)
-    start, end = -(first - second) / span, -(first + second) / span
-    p = float(2 * stats.t.sf(abs(second) / error, dof)) if error > 0 else 0.0
-    low, high = change - width, change + width
-    mean = abs(first / span)
-    if p < 1 - level and abs(change) > 1e-6:
+def _bend_of_line(u: np.ndarray, v: np.ndarray, level: float, matters: float, notes: tuple[str, ...]) -> Bend:
+    """The answer that a parabola in the logarithms u of sizes and v of what was measured gives."""
+    seen = bend.of_line(u, v)
+    middle = (u.min() + u.max()) / 2
+    mean = -float(np.polyfit(u - middle, v, 2)[1])  # the local exponent in the middle
+    start, end = mean - seen.change / 2, mean + seen.change / 2
+    width = seen.change_error * level_quantile(level, seen.dof)
+    low, high, p = seen.change - width, seen.change + width, seen.pvalue
+    if p < 1 - level and abs(seen.change) > 1e-6:
         straight: bool | None = False
         how = "flattens" if abs(end) < abs(start) else "steepens"
         text = f"no: it {how}; the local exponent goes from {start:.3f} to {end:.3f} (p = {p:.2g})"
-    elif max(abs(low), abs(high)) > matters * mean:
+    elif max(abs(low), abs(high)) > matters * abs(mean):
         straight = None
         text = (
-            f"cannot tell: no bend is seen, but the exponent, {mean:.3f}, may change by {low:+.3f} … "
+            f"cannot tell: no bend is seen, but the exponent, {abs(mean):.3f}, may change by {low:+.3f} … "
             f"{high:+.3f} over these sizes (p = {p:.2g}); more sizes or seeds would show it"
         )
     else:
         straight = True
-        text = f"yes: exponent {mean:.3f}, changing by {low:+.3f} … {high:+.3f} at most (p = {p:.2g})"
-    ends = float(low), float(high), float(start), float(end)
-    return Bend(straight, float(change), *ends, p, text, notes)
+        text = f"yes: exponent {abs(mean):.3f}, changing by {low:+.3f} … {high:+.3f} at most (p = {p:.2g})"
+    return Bend(straight, seen.change, low, high, start, end, p, text, notes)

@@ -1,4 +1,4 @@
-"""Uncertainty: profiles against MINOS and closed forms, bootstraps over runs, coverage in small studies."""
+"""Intervals: profiles against refits and closed forms, bootstraps over runs, coverage in small studies."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ from scipy import stats
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting import uncertainty
+from scalinglab.laws.fitting import intervals
+from scalinglab.laws.fitting.form_error import FormError, Places
 from scalinglab.laws.fitting.uncertainty_budget import sources
 
 X = np.geomspace(100, 1e5, 12)
@@ -35,12 +36,63 @@ def test_profile_of_a_straight_line_is_the_textbook_interval():
     assert np.log(law.predict(at) / low) == pytest.approx(half, rel=3e-3)
 
 
-def test_parameter_profiles_agree_with_minos():
-    pytest.importorskip("iminuit")
-    law = sl.laws.fit("power_law_offset", X, noisy(1))
-    ours, theirs = uncertainty.parameter_profile(law), uncertainty.minos(law)
-    for name in law.form.names:
-        assert ours[name] == pytest.approx(theirs[name], rel=2e-3)
+@pytest.mark.parametrize("loss", ["huber", "squared"])
+def test_a_fit_with_a_parameter_held_at_the_end_of_its_profile_is_worse_by_students_quantile(loss):
+    """2 (S − S_min)/scale = t², by fits of their own with the parameter held."""
+    y = noisy(1) * np.where(np.arange(X.size) == 3, 1.2, 1.0)  # an outlier, which Huber's function bounds
+    law = sl.laws.fit("power_law_offset", X, y, loss=loss)
+    quantile = stats.t.ppf(0.95, X.size - 3)
+    options = {"loss": loss, "delta": law.delta if loss == "huber" else None}
+    found = intervals.parameter_profile(law, 0.9)
+    assert set(found) == {"offset", "amplitude", "exponent"}
+    for name, ends in found.items():
+        assert ends.low < law.parameters[name] < ends.high
+        for end in ends:
+            held = sl.laws.fit("power_law_offset", X, y, bounds={name: (end, end)}, **options)
+            worse = 2 * (held.objective - law.objective) / law.scale
+            assert np.sqrt(worse) == pytest.approx(quantile, rel=3e-3)
+
+
+def test_a_quantity_that_the_points_leave_open_has_an_infinite_end():
+    """Two points beyond a floor: the exponent has a lower end and no upper one."""
+    x = np.array([10.0, 1e3, 1e4, 1e5, 1e6])
+    law = sl.laws.fit("power_law_offset", x, np.array([1.0, 0.1002, 0.0999, 0.1001, 0.0998]), loss="squared")
+    low, high = law.parameter_intervals["exponent"]
+    assert low > 0.5
+    assert high == np.inf
+    assert law.identified["exponent"] is False
+
+
+def test_with_every_parameter_at_a_bound_the_walk_still_finds_the_end():
+    """No direction is free where the fit stands, and none has a linear spread to start from."""
+    x = np.geomspace(10, 1e4, 6)
+    y, bounds = 1.9 * x**-0.4, {"amplitude": (2.0, 9.0), "exponent": (0.1, 0.3)}
+    law = sl.laws.fit("power_law", x, y, bounds=bounds, loss="squared")
+    assert set(law.certificate.at_bound) == {"amplitude", "exponent"}
+    low, high = intervals.parameter_profile(law, 0.9)["amplitude"]
+    assert low == 2.0
+    held = sl.laws.fit("power_law", x, y, bounds={**bounds, "amplitude": (high, high)}, loss="squared")
+    worse = 2 * (held.objective - law.objective) / law.scale
+    assert np.sqrt(worse) == pytest.approx(stats.t.ppf(0.95, 4), rel=3e-3)
+
+
+def test_one_function_makes_the_interval_of_the_law_of_a_ratio_and_with_what_the_form_may_miss():
+    law = sl.laws.fit("power_law_offset", X, noisy(3))
+    at = np.array([1e3, 1e6])
+    low, high = intervals.interval(law, intervals.law_at(law, at[None]), 0.9)
+    assert np.array([low, high]) == pytest.approx(np.array(law.interval(at, 0.9, method="profile")))
+    ratio = intervals.sum_of_logs(law, Places(at[None, None], np.array([[-1.0, 1.0]])))
+    assert ratio.at(law.values[None])[0] == pytest.approx(np.diff(np.log(law.predict(at))))
+    (low,), (high,) = intervals.interval(law, ratio, 0.9)
+    assert low < law.predict(1e6) / law.predict(1e3) < high
+    drawn = sl.laws.bootstrap(law, draws=500)
+    (first,), (last,) = intervals.interval(law, ratio, 0.9, drawn=drawn)
+    curves = drawn.predict(at)
+    assert (first, last) == pytest.approx(np.quantile(curves[:, 1] / curves[:, 0], drawn.tails(0.9)))
+    wider = law.interval(1e6, of="measurement", form_error=FormError(law))
+    assumed = law.interval(1e6, of="measurement")
+    assert wider.low <= assumed.low < assumed.high <= wider.high
+    assert np.log(wider.high / wider.low) > 1.01 * np.log(assumed.high / assumed.low)
 
 
 def test_profile_is_lopsided_where_the_problem_is():

@@ -19,12 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from scalinglab.laws.fitting.diagnostics import independent
-from scalinglab.laws.fitting.solution import Interval, Solution
+from scalinglab.laws.fitting.linear import independent
+from scalinglab.laws.fitting.solution import Solution
 from scalinglab.laws.fitting.statistics import HUBER, ROUNDS, level_quantile, mixture_quantile
 
 RANGES = (2.0, 4.0, 8.0, 16.0)  # ℓ in ln size: one to seven decades
@@ -39,19 +38,19 @@ MATERN_SLOPE = np.sqrt(5 / 3)  # sd of the slope of a field of unit variance and
 
 
 @dataclass(frozen=True)
-class Quantities:
-    """Sums of ln L over places: each quantity is Σ_m weight · ln L(place m).
+class Places:
+    """Sums of ln L over sizes: each number is Σ_m weight · ln L(size m).
 
     Attributes:
-        places: (variables, quantities, m) sizes.
-        weight: (quantities, m).
+        sizes: (variables, numbers, m).
+        weight: (numbers, m).
     """
 
-    places: np.ndarray
+    sizes: np.ndarray
     weight: np.ndarray
 
     @classmethod
-    def values(cls, x: np.ndarray) -> Quantities:
+    def values(cls, x: np.ndarray) -> Places:
         """ln L itself at x (variables, n)."""
         return cls(x[..., None], np.ones((x.shape[1], 1)))
 
@@ -189,41 +188,21 @@ class FormError:
 
     # --- intervals -----------------------------------------------------------------------------------
 
-    def averaged(
-        self, asked: Quantities, centre: Any, ends: Interval, level: float, *, measured: bool = False
-    ) -> Interval:
-        """The ends of intervals that assume the form, of exp(quantity) around `centre`, moved to the average.
-
-        Args:
-            measured: whether the intervals are those of one more run, its noise included.
-        """
-        with np.errstate(divide="ignore"):
-            halves = np.abs(np.log(np.array([np.asarray(end, float) / centre for end in ends])))
-        below, above = self.ends(asked, level, halves.reshape(2, -1), measured)
-        found = (centre * np.exp(v.reshape(np.shape(centre))) for v in (-below, above))
-        return Interval(*(float(v) if np.ndim(v) == 0 else v for v in found))
-
-    def averaged_optimum(
-        self, best: np.ndarray, low: np.ndarray, high: np.ndarray, level: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The ends, each (3, computes), of the best n_params, n_data and loss, moved to the average."""
-        n = self.averaged(self.splits(best[:2]), best[0], Interval(low[0], high[0]), level)
-        loss = self.averaged(Quantities.values(best[:2]), best[2], Interval(low[2], high[2]), level)
-        product = best[0] * best[1]
-        return np.stack([n.low, product / n.high, loss.low]), np.stack([n.high, product / n.low, loss.high])
-
-    def splits(self, best: np.ndarray) -> Quantities:
-        """ln n_params of the least loss under n_params · n_data = constant, near best (2, computes).
+    def optimum(self, best: np.ndarray) -> Places:
+        """ln n_params and ln loss of the best split of n_params · n_data, near best (2, computes).
 
         With t = ln n_params along that line the minimum moves by −(dδ/dt)/(d² ln f/dt²).
         """
         step = np.exp(STEP * np.array([-1.0, 0.0, 1.0]))
-        places = np.array([best[0][:, None] * step, best[1][:, None] / step])
-        values = self._log_law(places)
+        sizes = np.array([best[0][:, None] * step, best[1][:, None] / step])
+        values = self._log_law(sizes)
         bend = np.maximum(values[:, 0] - 2 * values[:, 1] + values[:, 2], 1e-12) / STEP**2
-        return Quantities(places[..., ::2], np.array([1.0, -1.0]) / (2 * STEP * bend[:, None]))
+        split = np.array([1.0, -1.0]) / (2 * STEP * bend[:, None])
+        loss = np.tile([1.0, 0.0], (best.shape[1], 1))
+        here = np.repeat(best[..., None], 2, axis=-1)
+        return Places(np.concatenate([sizes[..., ::2], here], axis=1), np.concatenate([split, loss]))
 
-    def ends(self, asked: Quantities, level: float, halves: np.ndarray, measured: bool = False) -> np.ndarray:
+    def ends(self, asked: Places, level: float, halves: np.ndarray, measured: bool = False) -> np.ndarray:
         """(2, quantities) how far the ends of the average lie below and above the fitted quantity.
 
         What is uncertain of the parameters is stretched to the interval that assumes the form: the linearised
@@ -258,7 +237,7 @@ class FormError:
 
         Both are averages over errors of the form.
         """
-        asked = Quantities.values(x)
+        asked = Places.values(x)
         shares, logs, unit = self._shares(asked), np.log(x[self.varied]), self.slope(x)
         within, middle = np.zeros((x.shape[1],) * 2), []
         for field in self.fields:
@@ -274,15 +253,13 @@ class FormError:
         noise = np.concatenate([field.noise for field in self.fields])
         return within + (moved.T * weight) @ moved, float(weight @ noise**2)
 
-    def _predicted(
-        self, asked: Quantities, shares: np.ndarray, field: Field
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _predicted(self, asked: Places, shares: np.ndarray, field: Field) -> tuple[np.ndarray, np.ndarray]:
         """(k, quantities) mean of quantity − fitted quantity, and the variance that δ adds over the noise's.
 
         That is δ at the places of the quantity less what the fit took over of δ at the runs.
         """
         at_runs, taken, seen = self._shared(asked, shares, field)
-        logs, weight = np.log(asked.places[self.varied]), asked.weight * self.slope(asked.places)
+        logs, weight = np.log(asked.sizes[self.varied]), asked.weight * self.slope(asked.sizes)
         at_places = np.array([
             w @ _matern(logs[:, q], logs[:, q], field.range) @ w for q, w in enumerate(weight)
         ])  # fmt: skip
@@ -293,19 +270,19 @@ class FormError:
         return middle, np.maximum(ratio * alone - ratio**2 * np.sum(shrunk * seen, axis=-1), 0.0)
 
     def _shared(
-        self, asked: Quantities, shares: np.ndarray, field: Field
+        self, asked: Places, shares: np.ndarray, field: Field
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Covariances with δ at the runs, (quantities, runs), of δ and of what the fit took over of it.
 
         And that of their difference with the contrasts, (quantities, contrasts).
         """
-        logs, weight = np.log(asked.places[self.varied]), asked.weight * self.slope(asked.places)
+        logs, weight = np.log(asked.sizes[self.varied]), asked.weight * self.slope(asked.sizes)
         at_runs = _matern(logs.reshape(len(logs), -1), self.logs, field.range) * self.unit
         at_runs = np.einsum("qm,qmn->qn", weight, at_runs.reshape(*weight.shape, -1))
         taken = shares @ field.covariance
         return at_runs, taken, (at_runs - taken) @ self.contrasts @ field.axes
 
-    def _shares(self, asked: Quantities) -> np.ndarray:
+    def _shares(self, asked: Places) -> np.ndarray:
         """(quantities, runs) what the fitted quantity takes over of each run's residual."""
         problem, z, step = self.law.problem, self.law.coordinates, 1e-5
         columns = []
@@ -317,8 +294,8 @@ class FormError:
         gradient = np.array(columns).T / self.size
         return np.asarray(np.linalg.solve(self.triangle.T, gradient.T).T @ self.trend.T)
 
-    def _at(self, values: np.ndarray, asked: Quantities) -> np.ndarray:
-        return np.asarray(np.sum(self._log_law(asked.places, values) * asked.weight, axis=1))
+    def _at(self, values: np.ndarray, asked: Places) -> np.ndarray:
+        return np.asarray(np.sum(self._log_law(asked.sizes, values) * asked.weight, axis=1))
 
     def _log_law(self, x: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
         """(…) ln f at x (variables, …), with the fitted or with other parameters."""

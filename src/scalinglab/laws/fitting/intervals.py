@@ -1,0 +1,275 @@
+"""Every interval of a law: one function, `interval`, of any quantity that follows from the parameters.
+
+A `Quantity` says how numbers follow from parameters: the law at some sizes, a ratio, a parameter, the size of
+the best model. Its interval is made in up to four steps:
+
+1. what parameters the points allow: *profile* likelihood (`profile`) where points are independent, refits on
+   resampled runs (`resampling`) where runs have several points each, or where runs are many;
+2. the scatter of one more run, where a measurement is asked for;
+3. what the noise may be (`diagnostics`): noise that depends on size, is correlated along the curve, or hides
+   a bend; of curves alone;
+4. what the form may miss (`form_error`), unless the form is taken for true.
+
+From eight sizes on `extrapolate` rests on no law: its bands come from backtests (`extrapolation.bands`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalinglab.errors import BadInput
+from scalinglab.laws.fitting import least_squares, profile
+from scalinglab.laws.fitting.diagnostics import Diagnosis, diagnose
+from scalinglab.laws.fitting.form_error import FormError, Places
+from scalinglab.laws.fitting.resampling import Bootstrap, bootstrap
+from scalinglab.laws.fitting.solution import Interval, Solution, sizes_of
+from scalinglab.laws.fitting.statistics import level_quantile
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Numbers that follow from the parameters of a law.
+
+    Attributes:
+        value: (parameters (rows, p), which (rows,)) -> (rows,), `which` of the numbers; logarithms by `log`.
+        log: (count,) whether `value` gives the logarithm of each.
+        places: the same as sums of ln law over sizes, exactly or to first order; None where it is none.
+        limits: (2, count) of `value`, beyond which an end was stopped by a bound and not by the points.
+    """
+
+    value: profile.Quantity
+    log: np.ndarray
+    places: Places | None = None
+    limits: np.ndarray | None = None
+
+    @property
+    def count(self) -> int:
+        """How many numbers."""
+        return len(self.log)
+
+    def at(self, parameters: np.ndarray) -> np.ndarray:
+        """(rows, count) all numbers at parameters (rows, p)."""
+        rows = np.repeat(parameters, self.count, axis=0)
+        found = self.value(rows, np.tile(np.arange(self.count), len(parameters)))
+        return np.asarray(found).reshape(len(parameters), self.count)
+
+    def natural(self, values: np.ndarray) -> np.ndarray:
+        """Numbers (…, count) from what `value` gives."""
+        return np.where(self.log, np.exp(np.where(self.log, values, 0.0)), values)
+
+    def inner(self, numbers: np.ndarray) -> np.ndarray:
+        """The inverse of `natural`."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.log, np.log(np.where(self.log, numbers, 1.0)), numbers)
+
+    def opened(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of `value`, infinite beyond the limits."""
+        if self.limits is None:
+            return low, high
+        return np.where(low <= self.limits[0], -np.inf, low), np.where(high >= self.limits[1], np.inf, high)
+
+
+def law_at(law: Solution, x: np.ndarray) -> Quantity:
+    """The law at sizes x (variables, n)."""
+    return (
+        sum_of_logs(law, Places.values(x))
+        if law.log
+        else Quantity(_values_at(law, x), np.zeros(x.shape[1], bool), Places.values(x))
+    )
+
+
+def sum_of_logs(law: Solution, places: Places) -> Quantity:
+    """exp of Σ weight · ln law over places: the law, or the ratio of the law at two sizes."""
+
+    def value(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
+        logs = np.log(_curves(law, places.sizes[:, which], parameters))
+        return np.asarray(np.sum(places.weight[which] * logs, axis=1))
+
+    return Quantity(_quietly(value), np.ones(len(places.weight), bool), places)
+
+
+def _values_at(law: Solution, x: np.ndarray) -> profile.Quantity:
+    return _quietly(lambda parameters, which: _curves(law, x[:, which, None], parameters)[:, 0])
+
+
+def _curves(law: Solution, x: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    """(rows, m) the law at sizes x (variables, rows, m) with parameters (rows, p)."""
+    columns = (parameters[:, j, None] for j in range(parameters.shape[1]))
+    found = law.form.function(x if len(x) > 1 else x[0], *columns)
+    return np.broadcast_to(found, x.shape[1:])
+
+
+def _quietly(value: profile.Quantity) -> profile.Quantity:
+    """A form may leave its range on the way; NaN and infinity are then what they are."""
+
+    def quiet(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return value(parameters, which)
+
+    return quiet
+
+
+def parameters_of(law: Solution) -> Quantity:
+    """The free parameters, in the form's order, and last the exponent, where the form has a free one."""
+    names, exponent, logs = law.form.names, has_exponent(law), law.problem.logs
+
+    def value(parameters: np.ndarray, which: np.ndarray) -> np.ndarray:
+        columns = np.where(logs, np.log(np.maximum(parameters, least_squares.TINY)), parameters)
+        if exponent:
+            named = law.form.expand({n: parameters[:, j] for j, n in enumerate(names)})
+            columns = np.column_stack(
+                [columns, np.broadcast_to(law.form.get_exponent(named), len(parameters))]
+            )
+        return columns[np.arange(len(which)), which]
+
+    limits = np.tile([[-np.inf], [np.inf]], len(names) + exponent)
+    bounded = {p.name: p for p in law.form.parameters}
+    if exponent and (p := bounded.get(str(law.form.exponent))) is not None:
+        margin = 1e-6 * (p.high - p.low) if np.isfinite(p.high - p.low) else 0.0
+        limits[:, -1] = p.low + margin, p.high - margin
+    return Quantity(value, np.r_[logs, np.zeros(int(exponent), bool)], limits=limits)
+
+
+def has_exponent(law: Solution) -> bool:
+    """Whether the form has an exponent that was fitted."""
+    return law.form.exponent is not None and not isinstance(law.form.exponent, float)
+
+
+def interval(
+    law: Solution,
+    quantity: Quantity,
+    level: float = 0.95,
+    *,
+    drawn: Bootstrap | None = None,
+    measured: bool = False,
+    diagnosis: Diagnosis | None = None,
+    form_error: FormError | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The ends, each (count,), of the interval of every number; infinite (of a logarithm 0) where it is open.
+
+    Args:
+        drawn: refits on resampled runs; by default profiles.
+        measured: whether it is the interval of one more run at the one place of each number.
+        diagnosis: tests of the residuals of a curve; by default noise is even and independent.
+        form_error: what the form may miss; by default nothing.
+    """
+    places = quantity.places
+    if drawn is not None:
+        low, high = (
+            quantity.inner(end) for end in drawn.ends(quantity.natural(quantity.at(drawn.values)), level)
+        )
+    else:
+        # a parameter at its bound was not estimated, which counts for the law at a size and not for others
+        threshold = law.quantile(level) if places is not None else level_quantile(level, law.dof)
+        if np.isfinite(threshold):
+            low, high = quantity.opened(*profile.along(law, quantity.value, quantity.count, threshold))
+        else:
+            low, high = np.full(quantity.count, -np.inf), np.full(quantity.count, np.inf)
+    centre = quantity.at(law.values[None])[0]
+    if measured:
+        noise = law.quantile(level) * law.residual_std
+        low, high = centre - np.hypot(centre - low, noise), centre + np.hypot(high - centre, noise)
+    if diagnosis is not None and diagnosis.noise is not None:
+        where = None if places is None else (places.sizes[0], places.weight)
+        low, high = diagnosis.noise.widened(
+            lambda values: quantity.at(values[None])[0], centre, (low, high), level, where, measured
+        )
+        low, high = quantity.opened(low, high)
+    if form_error is not None and places is not None:
+        below, above = form_error.ends(places, level, np.abs([low - centre, high - centre]), measured)
+        low, high = centre - below, centre + above
+    return quantity.natural(low), quantity.natural(high)
+
+
+def of_quantity(
+    law: Solution,
+    quantity: Quantity,
+    level: float = 0.95,
+    method: str = "auto",
+    *,
+    measured: bool = False,
+    diagnosis: Callable[[], Diagnosis] | None = None,
+    form_error: FormError | None = None,
+    **options: Any,
+) -> tuple[np.ndarray, np.ndarray]:
+    """`interval` by a method; see `Law.interval`.
+
+    Args:
+        diagnosis: gives that of the law, where it is kept.
+        options: of `bootstrap`.
+    """
+    if method not in ("auto", "profile", "bootstrap"):
+        raise BadInput(f"method={method!r} must be 'auto', 'profile' or 'bootstrap'")
+    resampled = method == "bootstrap" or (method == "auto" and law.points.resampled)
+    judged = None
+    if method == "auto" and not resampled:
+        judged = diagnosis() if diagnosis is not None else diagnose(law)
+    return interval(
+        law,
+        quantity,
+        level,
+        drawn=bootstrap(law, **options) if resampled else None,
+        measured=measured,
+        diagnosis=judged,
+        form_error=form_error,
+    )
+
+
+def of_law(
+    law: Solution, x: Any, level: float = 0.95, method: str = "auto", of: str = "law", **options: Any
+) -> Interval:
+    """The interval of the law, or of one more measurement, at x; `options` of `of_quantity`."""
+    if of not in ("law", "measurement"):
+        raise BadInput(f"of={of!r} must be 'law' or 'measurement'")
+    inputs = sizes_of(law.form, x)
+    quantity = law_at(law, inputs.reshape(len(inputs), -1))
+    ends = of_quantity(law, quantity, level, method, measured=of == "measurement", **options)
+    return shaped(*ends, inputs.shape[1:])
+
+
+def shaped(low: np.ndarray, high: np.ndarray, shape: tuple[int, ...]) -> Interval:
+    """An interval of arrays of this shape, or of numbers."""
+    return Interval(*(float(end[0]) if shape == () else end.reshape(shape) for end in (low, high)))
+
+
+def of_parameters(
+    law: Solution, level: float = 0.95, diagnosis: Diagnosis | None = None
+) -> dict[str, Interval]:
+    """Intervals of every free parameter, and of `exponent`; an infinite end is not determined.
+
+    The profile, averaged over what the noise may be; where runs have several points each, the bootstrap over
+    runs, from three runs on.
+    """
+    resampled = law.points.resampled
+    profiled = parameter_profile(law, level, None if resampled else diagnosis or diagnose(law))
+    if not resampled:
+        return profiled
+    low, high = interval(law, parameters_of(law), level, drawn=bootstrap(law))
+    drawn = dict(zip((*law.form.names, "exponent"), map(Interval, low.tolist(), high.tolist()), strict=False))
+    # what the profile leaves open, resampled points cannot close
+    return {n: ends if np.isinf(ends).any() else drawn.get(n, ends) for n, ends in profiled.items()}
+
+
+def parameter_profile(
+    law: Solution, level: float = 0.95, diagnosis: Diagnosis | None = None
+) -> dict[str, Interval]:
+    """Profile intervals of every free parameter, and of `exponent`; an infinite end is not determined.
+
+    A parameter's end at its bound is reported as the bound; the exponent's end there is infinite, since
+    the bound and not the data stopped it. An exponent that is held is its own interval.
+    """
+    names, exponent = law.form.names, law.form.exponent
+    known = {"exponent": Interval(exponent, exponent)} if isinstance(exponent, float) else {}
+    if law.dof < 1:
+        return {n: Interval(-np.inf, np.inf) for n in (*names, "exponent")} | known
+    low, high = interval(law, parameters_of(law), level, diagnosis=diagnosis)
+    found = {}
+    for p, *ends in zip(law.form.parameters, low, high, strict=False):
+        found[p.name] = Interval(float(max(ends[0], p.low)), float(min(ends[1], p.high)))
+    if has_exponent(law):
+        found["exponent"] = Interval(float(low[-1]), float(high[-1]))
+    return found | known

@@ -1,0 +1,87 @@
+"""The linearised fit of a law of one variable, fitted to logarithms: what tests and intervals stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from scalinglab.laws.fitting.solution import Solution
+
+MOST_POINTS = (
+    500  # beyond, neighbours are averaged into this many: draws of residuals take n times 1000 numbers
+)
+LEAST_DIRECTION = 1e-6  # part of a column of the Jacobian that is not in the span of the others
+
+
+class LinearFit:
+    """ln y = ln f + J (z − ẑ) + ε around the optimum, with parameters at a bound fixed.
+
+    Attributes:
+        law: the fit.
+        logs: (n,) ln x, ascending.
+        measured: (n,) measured − law, of logarithms and weighted.
+        free: (parameters,) which of them are not at a bound, and seen by the points.
+        scale: (p,) norms of the columns of J.
+        design: (n, p) J of the free parameters over `scale`.
+    """
+
+    def __init__(self, law: Solution) -> None:
+        self.law = law
+        count = len(law.points.y)
+        problem, z = law.problem, law.coordinates
+        often = np.sqrt(problem.count[0])[:, None]
+        jacobian = problem.jacobian(z[None])[0][:count] * often
+        at_bound = np.isin(law.form.names, law.certificate.at_bound)
+        self.free = independent(np.where(at_bound, 0.0, jacobian))
+        measured = -problem.residuals(z[None])[0, :count, None] * often
+        jacobian, measured, logs = (
+            _in_blocks(v) for v in (jacobian[:, self.free], measured, np.log(law.points.x)[:, None])
+        )
+        self.scale = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
+        self.design, self.measured, self.logs = jacobian / self.scale, measured[:, 0], logs[:, 0]
+
+    @cached_property
+    def _triangle(self) -> np.ndarray:
+        return np.asarray(np.linalg.qr(self.design, mode="r"))
+
+    def half_width(self, rows: np.ndarray, level: float, measured: bool) -> np.ndarray:
+        """(quantities,) half the interval of the linearised fit with the scale of the law.
+
+        Args:
+            rows: (quantities, p) gradients, as of `slopes`.
+            measured: whether the noise of one more point counts.
+        """
+        law = self.law
+        variance = law.variance * len(self.logs) / len(law.points.y)  # of a mean, where points are in blocks
+        variance = variance * np.sum(np.linalg.solve(self._triangle.T, rows.T) ** 2, axis=0)
+        noise = law.residual_std**2 if measured else 0.0
+        return np.asarray(np.maximum(law.quantile(level) * np.sqrt(variance + noise), 1e-300))
+
+    def slopes(self, quantity: Callable[[np.ndarray], np.ndarray], count: int) -> np.ndarray:
+        """(count, p) of quantities of the parameters, by the scaled coordinates; central differences."""
+        problem, z, step = self.law.problem, self.law.coordinates, 1e-5
+        columns = np.zeros((count, len(self.scale)))
+        for k, j in enumerate(np.flatnonzero(self.free)):
+            ends = []
+            for sign in (1, -1):
+                moved = z.copy()
+                moved[j] += sign * step
+                ends.append(quantity(problem.to_parameters(moved[None])[0]))
+            columns[:, k] = (ends[0] - ends[1]) / (2 * step * self.scale[k])
+        return columns
+
+
+def independent(jacobian: np.ndarray) -> np.ndarray:
+    """(p,) whether each column adds a direction to those before it that the points see."""
+    size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-150)  # squares of less are zero
+    diagonal = np.abs(np.diag(np.linalg.qr(jacobian / size, mode="r")))
+    return np.asarray(diagonal > LEAST_DIRECTION)
+
+
+def _in_blocks(values: np.ndarray) -> np.ndarray:
+    """(n, …) values, neighbours averaged where n is more than `MOST_POINTS`."""
+    if len(values) <= MOST_POINTS:
+        return values
+    return np.array([block.mean(axis=0) for block in np.array_split(values, MOST_POINTS)])
