@@ -7,6 +7,7 @@ import torch
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.explanations import Explanation
+from scalinglab.results import Reason
 from scalinglab.theory import dmft
 
 SETTING = {
@@ -83,23 +84,23 @@ def test_foreign_curves_with_a_model_and_data_give_the_same_curve(stored):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "code"),
     [
-        ({"loss": "cross_entropy"}, "squared loss"),
-        ({"optimizer": "adam", "learning_rate": 1e-3}, "rescales every gradient"),
-        ({"batch_norm": True, "parameterization": "standard", "learning_rate": 0.01}, "BatchNorm"),
-        ({"learning_rate": 500.0}, "large steps"),
-        ({"schedule": "cosine"}, "constant learning rate"),
+        ({"loss": "cross_entropy"}, "other_loss"),
+        ({"optimizer": "adam", "learning_rate": 1e-3}, "rescaled_gradients"),
+        ({"batch_norm": True, "parameterization": "standard", "learning_rate": 0.01}, "batch_normalized"),
+        ({"learning_rate": 500.0}, "large_steps"),
+        ({"schedule": "cosine"}, "other_schedule"),
     ],
 )
-def test_where_theory_does_not_apply_it_says_so_in_place_of_a_number(change, words):
+def test_where_theory_does_not_apply_there_is_a_reason_in_place_of_a_number(change, code):
     found = sl.explain(SETTING | {"steps": 2} | change, samples=64)
     assert np.isnan(found.theory).all()
     assert found.doublings == ()
-    assert any(words in reason for reason in found.outside)
-    assert "no solved curve" in found.summary()
-    assert len([reason for reason in found.outside if reason.startswith("no curve")]) == 1
-    assert ("learning_rate below" in found.summary()) != ("batch_norm" in change)
+    assert code in codes(found.outside)
+    assert codes(found.remarks).count("no_curve") == 1
+    way_out = "no_solved_curve" if "batch_norm" in change else "solved_below_rate"
+    assert way_out in codes(found.remarks)
 
 
 def test_the_largest_rate_that_is_named_is_where_descent_on_the_kernel_becomes_unstable():
@@ -118,33 +119,41 @@ def test_a_rate_that_is_unstable_at_twice_the_width_is_said_in_words():
     largest = sl.explain(wide, samples=64).largest_rate  # falls as one over the width
     few = sl.explain(wide | {"learning_rate": 0.95 * largest}, samples=64)
     assert np.isnan(few.theory).all()
-    assert any("descent on 48 examples is unstable" in reason for reason in few.outside)
+    unstable = next(reason for reason in few.outside if reason.code == "large_steps_few_examples")
+    assert (unstable.details["n_data"], unstable.details["largest"]) == (48, pytest.approx(largest))
     found = sl.explain(wide | {"learning_rate": 0.6 * largest}, samples=64)
     assert np.isfinite(found.theory).all()
     assert found.doublings[-1].factor == np.inf
-    assert "twice the width: descent on the kernel is unstable there" in found.summary()
+    assert "doubling_unstable" in codes(found.remarks)
     assert found.bottleneck in ("time", "data")
 
 
-def parted(ratio: list[float]) -> str:
-    """What is said of a run whose measured loss is so many times the solved one."""
+def codes(reasons) -> list[str]:
+    return [reason.code for reason in reasons]
+
+
+def parted(ratio: list[float]) -> tuple[Reason, ...]:
+    """The remarks on a run whose measured loss is so many times the solved one."""
     ones = np.ones(len(ratio))
     steps = 10.0 ** np.arange(len(ratio))
     found = Explanation("run", steps, np.array(ratio), ones, 8, None, "time", (), 0.0, {}, ())
-    return found.regime + found._parting()
+    assert found.remarks[2].code == f"regime_{found.regime}"
+    return found.remarks[2:-2]
 
 
 @pytest.mark.parametrize(
-    ("ratio", "words"),
+    ("ratio", "regime", "parting"),
     [
-        ([1.0, 1.05, 0.95], "lazy"),
-        ([1.0, 0.8, 0.95], "lazy, 20 % from it at step 10"),
-        ([0.8, 1.0, 0.85, 0.7], "rich, apart by more than 10 % from step 100 on"),
-        ([1.3, 1.2], "worse, apart by more than 10 % from step 1 on"),
+        ([1.0, 1.05, 0.95], "lazy", {}),
+        ([1.0, 0.8, 0.95], "lazy", {"distance": pytest.approx(0.2), "step": 10}),
+        ([0.8, 1.0, 0.85, 0.7], "rich", {"close": 0.1, "step": 100}),
+        ([1.3, 1.2], "worse", {"close": 0.1, "step": 1}),
     ],
 )
-def test_when_a_run_parts_from_its_kernel(ratio, words):
-    assert parted(ratio) == words
+def test_when_a_run_parts_from_its_kernel(ratio, regime, parting):
+    first, *others = parted(ratio)
+    assert first == Reason(f"regime_{regime}", close=0.1)
+    assert [reason.details for reason in others] == [parting] * bool(parting)
 
 
 def case_of_one_output(n_data: int):
@@ -194,7 +203,7 @@ def test_a_network_is_judged_by_descent_with_its_kernel_where_that_is_known():
             "run", steps, 1.3 * ones, ones, 8, None, "time", (), 0.0, {}, (), scatter=0.01, redrawn=redrawn
         )
         assert found.regime == regime
-        assert ("the theory's own error" in found.summary()) == (redrawn is not None)
+        assert ("other_draws" in codes(found.remarks)) == (redrawn is not None)
         assert found.ratio[-1] == 1.3
 
 
@@ -204,9 +213,8 @@ def test_the_theorys_own_error_is_that_at_the_end():
         "run", np.array([1.0, 10.0]), solved, solved, 8, None, "time", (), 0.0, {}, (), scatter=0.04,
         redrawn=redrawn,
     )  # fmt: skip
-    assert (
-        "draws of 8 examples: 1 at the end ± 4 % by the draw, 1.25 times the solved loss" in found.summary()
-    )
+    draws = Reason("other_draws", n_data=8, loss=1.0, scatter=0.04, ratio=1.25)
+    assert draws in found.remarks
 
 
 def test_a_deviation_within_the_scatter_of_draws_is_no_feature_learning():

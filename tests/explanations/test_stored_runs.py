@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
+from scalinglab.results import Reason
 from scalinglab.store import Store
 from scalinglab.train.setting import Setting
 
@@ -35,12 +36,12 @@ def test_measured_slopes_stand_in_where_there_is_no_theory(store):
         part = last[last[same] == {"width": 1.0, "n_data": 100}[same]]
         slope = np.polyfit(np.log(part[column].astype(float)), np.log(part["test_loss"].astype(float)), 1)[0]
         assert found.slopes[resource] == pytest.approx(slope, rel=1e-9)
-    text = found.summary()
-    assert "no solved curve" in text
-    assert f"twice the examples: loss × {2 ** found.slopes['data']:.3f}" in text
-    assert "no other runs" not in text
+    slope = found.slopes["data"]
+    doubled = Reason("measured_doubling", resource="examples", factor=2**slope, slope=slope)
+    assert doubled in found.remarks
+    assert "no_runs_beside" not in [remark.code for remark in found.remarks]
     assert found.to_dict()["measured_slopes"] == dict(found.slopes)
-    assert not any("equal epochs" in words for words in found.outside)
+    assert not any(reason.code == "equal_epochs" for reason in found.outside)
 
 
 def test_slopes_at_equal_epochs_are_named_as_such(tmp_path):
@@ -48,14 +49,15 @@ def test_slopes_at_equal_epochs_are_named_as_such(tmp_path):
     by_epochs = {k: v for k, v in CLASSIFY.items() if k != "steps"} | {"epochs": 2}
     for n_data, named in ((50, False), (100, True)):  # a run alone has no slope in examples
         found = sl.explain(by_epochs | {"n_data": n_data}, store=tmp_path, samples=40)
-        assert any("equal epochs" in words for words in found.outside) == named
+        assert any(reason.code == "equal_epochs" for reason in found.outside) == named
 
 
 def test_a_run_alone_in_its_store_says_which_slopes_are_missing(tmp_path):
     setting = CLASSIFY | {"n_data": 60}
     found = sl.explain(setting, store=tmp_path, samples=40)
     assert set(found.slopes) == {"time"}
-    assert "no other runs that differ in n_data or width alone" in found.summary()
+    columns = ("n_data", "width")
+    assert Reason("no_runs_beside", resources=("examples", "width"), columns=columns) in found.remarks
 
 
 def test_an_unfinished_run_is_read_as_far_as_it_is_and_not_trained(tmp_path):
@@ -115,9 +117,9 @@ def test_a_language_model_gets_measured_slopes(tmp_path):
 def test_more_examples_than_kernel_inputs_are_named():
     setting = CLASSIFY | {"n_data": 60, "loss": "mse", "optimizer": "sgd", "steps": 2, "learning_rate": 0.01}
     found = sl.explain(setting | {"measure": ["kernel"]}, samples=40)
-    assert any("measured on 40 inputs" in words for words in found.outside)
+    assert Reason("small_sample", inputs=40, n_data=found.n_data) in found.outside
     assert "kernel: drift" in found.summary()
-    assert not any("inputs and the run" in words for words in sl.explain(setting, samples=60).outside)
+    assert not any(r.code == "small_sample" for r in sl.explain(setting, samples=60).outside)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection
 from scalinglab.errors import BadInput
 from scalinglab.figures import collapse, laws, noise, results
 from scalinglab.figures.style import MUTED, panels
-from scalinglab.results.estimate import Estimate
+from scalinglab.results import Estimate, Reason
 
 SIZES = np.array([100.0, 1000.0, 10_000.0])
 
@@ -323,7 +323,7 @@ def explained(**more: Any) -> Any:
     usual = {
         "subject": "mlp", "n_data": 64, "steps": steps, "measured": np.array([1.0, 0.5, 0.3]),
         "theory": np.array([1.0, 0.4, np.nan]), "ratio": np.array([1.0, 1.25, np.nan]), "redrawn": None,
-        "outside": (),
+        "remarks": (),
     }  # fmt: skip
     return SimpleNamespace(**{**usual, **more})
 
@@ -338,9 +338,10 @@ def test_an_explanation_says_the_ratio_at_the_end_of_its_solved_curve(axis):
 
 
 def test_an_explanation_without_a_solved_curve_says_why(axis):
-    why = ("trained by Adam", "no curve: the kernel is not measured; pass inputs")
-    results.explanation(axis, explained(theory=np.full(3, np.nan), outside=why, subject=""))
-    assert title(axis) == "64 examples; no solved curve: the kernel is not measured"
+    reason = Reason("other_loss", loss="huber")
+    why = (Reason("nesterov"), Reason("no_curve", reason=reason))
+    results.explanation(axis, explained(theory=np.full(3, np.nan), remarks=why, subject=""))
+    assert title(axis) == f"64 examples; no solved curve: {reason}"
     assert legend(axis) == ["measured"]
 
 

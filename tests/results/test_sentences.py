@@ -20,7 +20,10 @@ def test_every_code_that_is_raised_has_a_sentence_and_every_sentence_a_code():
         code
         for path in source.rglob("*.py")
         for code in re.findall(r"""Reason\(\s*"(\w+)\"""", path.read_text(encoding="utf-8"))
-    } | {"steepens", "flattens", "no_fall_in_fit"}  # chosen by an expression
+    }
+    # chosen by an expression
+    used |= {"steepens", "flattens", "no_fall_in_fit", "outside", "normalized"}
+    used |= {f"regime_{name}" for name in ("lazy", "rich", "worse", "unknown")}
     assert used - {"few_sizes"} <= set(REASONS)
     assert set(REASONS) <= used
 
@@ -47,6 +50,24 @@ def test_details_are_written_by_their_formats():
     )
     assert fill("{columns}", details, NAMES) == "tokens and lr"
     assert fill("{columns}", {"columns": tuple("abc")}) == "a, b and c"
+
+
+def test_a_number_that_is_not_known_takes_its_words_with_it():
+    doubling = {"resource": "examples", "factor": 0.5, "slope": -1.0}
+    bare = Reason("doubling", **doubling, error=0.0, measured=None)
+    assert str(bare) == "twice the examples: loss × 0.500 (slope -1.00)"
+    whole = Reason("doubling", **doubling, error=0.025, measured=-0.5)
+    assert str(whole) == "twice the examples: loss × 0.500 ± 0.025 (slope -1.00; measured slope -0.50)"
+    assert (
+        fill("differ in {columns:or} alone", {"columns": ("n_data", "width")})
+        == "differ in n_data or width alone"
+    )
+
+
+def test_a_reason_within_a_reason():
+    reason = Reason("no_curve", reason=Reason("nesterov"))
+    assert str(reason) == "no curve: nesterov momentum is taken as the heavy ball"
+    assert reason.to_dict() == {"code": "no_curve", "reason": {"code": "nesterov"}}
 
 
 def test_columns_are_called_by_their_names_and_other_words_are_not():

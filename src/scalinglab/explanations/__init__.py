@@ -23,9 +23,12 @@ require("torch", "train", "explaining runs")
 
 from scalinglab.explanations import case as cases  # noqa: E402
 from scalinglab.explanations import measured, theory  # noqa: E402
+from scalinglab.explanations.case import is_without_curve  # noqa: E402
 from scalinglab.explanations.theory import Doubling, Kernel  # noqa: E402
+from scalinglab.results.notebook import NotebookResult  # noqa: E402
+from scalinglab.results.sentences import Column  # noqa: E402
+from scalinglab.results.types import Reason  # noqa: E402
 from scalinglab.store import Store  # noqa: E402
-from scalinglab.support.words import percent  # noqa: E402
 from scalinglab.train import run as train_run  # noqa: E402
 from scalinglab.train.setting import Setting  # noqa: E402
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 SAMPLES = 1000  # inputs on which the kernel is measured
 FEWEST = 16  # inputs of a kernel that has a spectrum to speak of
 CLOSE = 0.1  # a network within 10 % of its kernel is lazy
+NOTABLE = 0.01  # share of the loss that is noise to the kernel, from which on it is mentioned
 WORDS = {
     "unknown": "unknown",
     "time": "training time",
@@ -47,7 +51,7 @@ __all__ = ["Doubling", "Explanation", "explain"]
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(NotebookResult):
     """A run beside its theory.
 
     Attributes:
@@ -81,7 +85,7 @@ class Explanation:
     doublings: tuple[Doubling, ...]
     never_learnt: float
     columns: Mapping[str, np.ndarray]
-    outside: tuple[str, ...]
+    outside: tuple[Reason, ...]
     slopes: Mapping[str, float] = field(default_factory=dict)
     scatter: float = math.nan
     largest_rate: float = math.nan
@@ -123,108 +127,98 @@ class Explanation:
         return {
             "run": self.name, "subject": self.subject, "n_data": self.n_data, "regime": self.regime,
             "scatter": self.scatter, "largest_rate": self.largest_rate, "bottleneck": self.bottleneck,
-            "never_learnt": self.never_learnt, "outside": list(self.outside),
+            "never_learnt": self.never_learnt, "outside": [str(reason) for reason in self.outside],
             "doublings": [vars(d) for d in self.doublings], "measured_slopes": dict(self.slopes),
             "table": self.table().to_dict("list"),
         }  # fmt: skip
 
     def summary(self) -> str:
         """The explanation in sentences."""
+        kernel = [] if self.kernel is None else [self.kernel.measured.summary()]
+        first, *others = (remark.sentence() for remark in self.remarks)
+        return "\n".join([first, *kernel, *others])
+
+    def notebook_table(self) -> pd.DataFrame:
+        """`table`."""
+        return self.table()
+
+    @property
+    def remarks(self) -> tuple[Reason, ...]:
+        """What the summary says, as data."""
         of = f"{self.subject}, " if self.subject else ""
-        lines = [f"{self.name}: {of}{self.n_data} examples, {self.steps[-1]:g} steps"]
-        if self.kernel is not None:
-            lines.append(self.kernel.measured.summary())
-        lines += [f"outside the theory: {words}" for words in self.outside]
+        run = Reason("run", run=self.name, subject=of, n_data=self.n_data, steps=float(self.steps[-1]))
+        outside = [
+            Reason("no_curve" if is_without_curve(reason) else "outside", reason=reason)
+            for reason in self.outside
+        ]
         if not np.isfinite(self.theory).any():
-            return "\n".join([*lines, *self._way_out(), *self._measured_only()])
-        ratio = self.ratio[np.isfinite(self.ratio)]
-        lines.append(
-            f"measured over solved test loss: {ratio.min():.2f} to {ratio.max():.2f}, {ratio[-1]:.2f} at the "
-            f"end ({self.measured[-1]:.4g} and {self.theory[-1]:.4g})"
-        )
-        lines.append(_REGIME[self.regime].format(percent(self.close)) + self._parting())
-        if self.redrawn is not None:
-            own = self.redrawn[-1] / self.theory[-1]
-            lines.append(
-                f"descent with this kernel on other draws of {self.n_data} examples: {self.redrawn[-1]:.4g} "
-                f"at the end ± {percent(self.scatter)} by the draw, {own:.2f} times "
-                "the solved loss (the theory's own error)"
-            )
+            return run, *outside, self._way_out(), *self._measured_only()
+        found = [run, *outside, *self._compared()]
         if "kernel_drift" in self.columns:
             drift, fit = self.columns["kernel_drift"], self.columns["kernel_alignment"]
-            lines.append(f"kernel: drift {drift[-1]:.2g}, alignment {fit[0]:.3f} to {fit[-1]:.3f}")
+            moved = {"drift": float(drift[-1]), "first": float(fit[0]), "last": float(fit[-1])}
+            found.append(Reason("kernel_moved", **moved))
         else:
-            lines.append('kernel in training: not measured (train with measure = ["kernel"])')
-        lines.append(f"what limits the loss now: {WORDS[self.bottleneck]}" + self._never())
-        for d in self.doublings:
-            lines.append(f"  twice the {WORDS[d.resource]}: {_effect(d)}")
-        return "\n".join(lines)
+            found.append(Reason("kernel_not_measured"))
+        if self.never_learnt > NOTABLE:
+            found.append(Reason("limited_with_noise", by=WORDS[self.bottleneck], noise=self.never_learnt))
+        else:
+            found.append(Reason("limited", by=WORDS[self.bottleneck]))
+        return *found, *map(_effect, self.doublings)
 
-    def _way_out(self) -> list[str]:
+    def _compared(self) -> list[Reason]:
+        """The measured loss beside the solved one, and beside descent with the kernel."""
+        ratio = self.ratio[np.isfinite(self.ratio)]
+        low, high, last = (float(v) for v in (ratio.min(), ratio.max(), ratio[-1]))
+        ends = {"measured": float(self.measured[-1]), "solved": float(self.theory[-1])}
+        found = [Reason("over_solved", low=low, high=high, last=last, **ends)]
+        found += [Reason(f"regime_{self.regime}", close=self.close), *self._parting()]
+        if self.redrawn is not None:
+            loss, own = float(self.redrawn[-1]), float(self.redrawn[-1] / self.theory[-1])
+            draws = {"n_data": self.n_data, "loss": loss, "scatter": self.scatter, "ratio": own}
+            found.append(Reason("other_draws", **draws))
+        return found
+
+    def _way_out(self) -> Reason:
         """That there is no curve, and which training has one."""
         if not math.isfinite(self.largest_rate):
-            return ["no solved curve for this run"]
-        return [
-            "no solved curve for this run; this network has one when trained with loss = mse, "
-            f"optimizer = sgd and a constant learning_rate below {self.largest_rate:.3g}"
-        ]
+            return Reason("no_solved_curve")
+        return Reason("solved_below_rate", rate=self.largest_rate)
 
-    def _measured_only(self) -> list[str]:
-        """What the measured losses say by themselves."""
-        lines = [f"test loss at the end: {self.measured[-1]:.4g}"]
+    def _measured_only(self) -> list[Reason]:
+        """What the measured losses show by themselves."""
+        found = [Reason("loss_at_the_end", loss=float(self.measured[-1]))]
         for resource, words in WORDS.items():
             if math.isfinite(slope := self.slopes.get(resource, math.nan)):
-                lines.append(f"  measured, twice the {words}: loss × {2**slope:.3f} (slope {slope:.2f})")
-        columns = {"data": "n_data", "params": "width"}
+                found.append(Reason("measured_doubling", resource=words, factor=2**slope, slope=slope))
+        columns = {"data": Column("n_data"), "params": Column("width")}
         if missing := [name for name in columns if name not in self.slopes]:
-            lines.append(
-                f"  {' and '.join(WORDS[name] for name in missing)}: the store has no other runs that differ "
-                f"in {' or '.join(columns[name] for name in missing)} alone"
-            )
-        return lines
+            resources, differ = tuple(WORDS[n] for n in missing), tuple(columns[n] for n in missing)
+            found.append(Reason("no_runs_beside", resources=resources, columns=differ))
+        return found
 
-    def _parting(self) -> str:
+    def _parting(self) -> list[Reason]:
         """Since when the run has been apart from its kernel; or how far it was before it came back."""
         ratio = self.over_kernel
         distance = np.abs(np.log(ratio))
         apart = distance > math.log(1 + self.close)
         if not apart.any():
-            return ""
+            return []
         if self.regime == "lazy":
             farthest = int(np.nanargmax(distance))
-            return f", {percent(abs(ratio[farthest] - 1))} from it at step {self.steps[farthest]:g}"
+            far = {"distance": float(abs(ratio[farthest] - 1)), "step": float(self.steps[farthest])}
+            return [Reason("came_back", **far)]
         since = np.flatnonzero(~apart)[-1] + 1 if not apart.all() else 0
-        return f", apart by more than {percent(self.close)} from step {self.steps[since]:g} on"
-
-    def _never(self) -> str:
-        return (
-            f" ({percent(self.never_learnt)} of the loss is noise to this kernel)"
-            if self.never_learnt > 0.01
-            else ""
-        )
-
-    def plot(self, axes: Any = None) -> Any:
-        """Measured points over the solved line, on axes of matplotlib."""
-        from scalinglab.figures import results
-
-        return results.draw(self, axes)
+        return [Reason("apart_since", close=self.close, step=float(self.steps[since]))]
 
 
-def _effect(d: Doubling) -> str:
-    """What a doubling does to the loss, in words."""
-    seen = f"; measured slope {d.measured:.2f}" if math.isfinite(d.measured) else ""
+def _effect(d: Doubling) -> Reason:
+    """What a doubling does to the loss."""
+    resource, seen = WORDS[d.resource], math.isfinite(d.measured)
     if not math.isfinite(d.factor):
-        return f"descent on the kernel is unstable there at this learning rate{seen}"
-    error = f" ± {d.error:.3f}" if d.error else ""
-    return f"loss × {d.factor:.3f}{error} (slope {d.slope:.2f}{seen})"
-
-
-_REGIME = {
-    "lazy": "lazy: within {} of its kernel at the end",
-    "rich": "rich: below its kernel at the end, features are learnt",
-    "worse": "worse than its kernel at the end",
-    "unknown": "no curve to compare with",
-}
+        return Reason("doubling_unstable", resource=resource, measured=d.measured if seen else None)
+    details = {"factor": d.factor, "error": d.error, "slope": d.slope}
+    return Reason("doubling", resource=resource, **details, measured=d.measured if seen else None)
 
 
 def explain(
@@ -314,7 +308,7 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
     largest = theory.largest_rate(case, kernel)
     case = _with_doubts(case, largest)
     if "data" in slopes and setting is not None and setting.epochs is not None:
-        case = case.with_outside("the measured slope in examples is at equal epochs: steps grow with them")
+        case = case.with_outside(Reason("equal_epochs"))
     case, solved = _solved(case, kernel, largest)
     columns = {k: v[good] for k, v in case.columns.items() if k.startswith("kernel_") and len(v) == len(good)}
     found = Explanation(
@@ -328,16 +322,9 @@ def _explained(case: cases.Case, curves: Curves, setting: Setting | None = None)
 def _with_doubts(case: cases.Case, largest: float) -> cases.Case:
     """The case with what is known before it is solved: a kernel of few inputs, steps that are too large."""
     if len(case.x) < case.n_data:
-        case = case.with_outside(
-            f"the kernel is measured on {len(case.x)} inputs and the run has {case.n_data} examples: what a "
-            f"sample does not resolve is extrapolated; samples={case.n_data} measures it, where there are so "
-            "many inputs"
-        )
+        case = case.with_outside(Reason("small_sample", inputs=len(case.x), n_data=case.n_data))
     if case.learning_rate >= largest and not _without_curve(case):
-        case = case.with_outside(
-            f"no curve: large steps, learning_rate = {case.learning_rate:g}; descent on the kernel is stable "
-            f"below {largest:.3g}"
-        )
+        case = case.with_outside(Reason("large_steps", rate=case.learning_rate, largest=largest))
     return case
 
 
@@ -349,11 +336,9 @@ def _solved(case: cases.Case, kernel: Kernel, largest: float) -> tuple[cases.Cas
     solved = theory.solve(case, kernel, case.steps, case.n_data)
     if not np.isinf(solved).any():
         return case, solved
-    words = (  # the largest eigenvalue of few examples exceeds that of many
-        f"no curve: large steps, learning_rate = {case.learning_rate:g}; descent on {case.n_data} "
-        f"examples is unstable, and on many stable below {largest:.3g}"
-    )
-    return case.with_outside(words), nothing
+    # the largest eigenvalue of few examples exceeds that of many
+    details = {"rate": case.learning_rate, "n_data": case.n_data, "largest": largest}
+    return case.with_outside(Reason("large_steps_few_examples", **details)), nothing
 
 
 def _with_bottleneck(found: Explanation, case: cases.Case, kernel: Kernel) -> Explanation:
@@ -372,7 +357,7 @@ def _with_bottleneck(found: Explanation, case: cases.Case, kernel: Kernel) -> Ex
 
 
 def _without_curve(case: cases.Case) -> bool:
-    return any(words.startswith("no curve") for words in case.outside)
+    return any(map(is_without_curve, case.outside))
 
 
 def _subject(setting: Setting | None) -> str:

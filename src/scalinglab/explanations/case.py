@@ -16,9 +16,14 @@ from scalinglab import nets
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.measure.evaluation import batches, evaluating
+from scalinglab.results.types import Reason
 from scalinglab.train.batches import dataset_of
 from scalinglab.train.setting import Setting
 
+WITHOUT_CURVE = (  # reasons for which the theory has no curve of a run at all
+    "other_loss", "rescaled_gradients", "other_schedule", "scaled_weights", "batch_normalized", "large_steps",
+    "large_steps_few_examples",
+)  # fmt: skip
 NORMS = (nn.modules.batchnorm._BatchNorm, nn.LayerNorm, nn.GroupNorm)
 
 
@@ -34,7 +39,7 @@ class Case:
         steps, test_loss: of the measured curve, the loss a mean over outputs.
         columns: other measured columns, by name.
         online: whether every batch is fresh.
-        outside: where the theory does not apply, in words.
+        outside: where the theory does not apply.
         redraw: makes the network from a seed and a factor on its width; None where that is not known.
     """
 
@@ -49,7 +54,7 @@ class Case:
     test_loss: np.ndarray
     columns: Mapping[str, np.ndarray] = field(default_factory=dict)
     online: bool = False
-    outside: tuple[str, ...] = ()
+    outside: tuple[Reason, ...] = ()
     redraw: Any = None
     name: str = "run"
 
@@ -67,9 +72,14 @@ class Case:
         """y − f before training, (n, outputs)."""
         return self.y - outputs(self.model, self.x)
 
-    def with_outside(self, *words: str) -> Case:
+    def with_outside(self, *reasons: Reason) -> Case:
         """The same with more reasons."""
-        return replace(self, outside=(*self.outside, *words))
+        return replace(self, outside=(*self.outside, *reasons))
+
+
+def is_without_curve(reason: Reason) -> bool:
+    """Whether the theory has no curve for this reason."""
+    return reason.code in WITHOUT_CURVE
 
 
 @torch.no_grad()
@@ -124,11 +134,11 @@ def of_parts(
         raise BadInput(f"curves with columns {', '.join(frame)}: explain needs step and test_loss")
     n_data = int(n_data or len(x))
     batch = None if batch_size is None or batch_size >= n_data else batch_size
-    words = () if batch is None else (_noise_of(batch, n_data),)
+    noise = () if batch is None else (Reason("batch_noise", batch=batch, n_data=n_data),)
     return Case(
         model, x[:samples], y.reshape(len(y), -1)[:samples].astype(float), n_data, learning_rate, momentum,
         batch, frame["step"].to_numpy(float), frame["test_loss"].to_numpy(float),
-        {c: frame[c].to_numpy() for c in frame}, False, (*words, *_outside_network(model)),
+        {c: frame[c].to_numpy() for c in frame}, False, (*noise, *_outside_network(model)),
     )  # fmt: skip
 
 
@@ -143,48 +153,36 @@ def _one_run(curves: Curves, run: str | None) -> pd.DataFrame:
     return kept.sort_values("step") if "step" in kept else kept
 
 
-def _noise_of(batch: int, n_data: int) -> str:
-    return (
-        f"batches of {batch} of {n_data} examples: theory descends on all of them, without the batches' noise"
-    )
-
-
-def _outside(s: Setting) -> list[str]:
-    """Where a setting leaves the theory; a reason that begins with "no curve" leaves none."""
-    words = []
+def _outside(s: Setting) -> list[Reason]:
+    """Where a setting leaves the theory."""
+    found = []
     if s.loss != "mse":
-        words.append(f"no curve: loss = {s.loss}; the theory is of squared loss (train with loss = mse)")
+        found.append(Reason("other_loss", loss=s.loss))
     if s.optimizer in ("adam", "adamw"):
-        words.append(
-            f"no curve: {s.optimizer} rescales every gradient; the theory is of gradient descent (sgd)"
-        )
+        found.append(Reason("rescaled_gradients", optimizer=s.optimizer))
     if s.optimizer == "nesterov":
-        words.append("nesterov momentum is taken as the heavy ball")
+        found.append(Reason("nesterov"))
     if s.schedule != "constant":
-        words.append(f"no curve: schedule = {s.schedule}; the theory has a constant learning rate")
+        found.append(Reason("other_schedule", schedule=s.schedule))
     if s.complexity is not None:
-        words.append("no curve: complexity: weights are scaled in training, which is no gradient descent")
+        found.append(Reason("scaled_weights"))
     if s.dropout:
-        words.append(f"dropout = {s.dropout:g} is left out")
+        found.append(Reason("left_out", setting="dropout", value=s.dropout))
     if s.weight_decay:
-        words.append(f"weight_decay = {s.weight_decay:g} is left out")
+        found.append(Reason("left_out", setting="weight_decay", value=s.weight_decay))
     if s.augment != "none" and not s.online:
-        words.append(
-            f"augment = {s.augment}: theory counts {s.n_data} examples, augmentation makes more of them"
-        )
+        found.append(Reason("augmented", augment=s.augment, n_data=s.n_data))
     if s.parameterization == "mup":
-        words.append("mup: learning rates differ between layers, and the kernel is not weighted by them")
+        found.append(Reason("mup"))
     n_data = int(s.n_data or 0)
     if not s.online and n_data and s.batch(n_data) < n_data:
-        words.append(_noise_of(s.batch(n_data), n_data))
-    return words
+        found.append(Reason("batch_noise", batch=s.batch(n_data), n_data=n_data))
+    return found
 
 
-def _outside_network(model: nn.Module) -> list[str]:
+def _outside_network(model: nn.Module) -> list[Reason]:
     found = sorted({type(m).__name__ for m in model.modules() if isinstance(m, NORMS)})
     if not found:
         return []
     batch = any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in model.modules())
-    start = "no curve: " if batch else ""
-    why = "statistics of batches make it another function in training" if batch else "its kernel moves early"
-    return [f"{start}the network has {', '.join(found)}: {why}"]
+    return [Reason("batch_normalized" if batch else "normalized", layers=tuple(found))]

@@ -211,9 +211,9 @@ def explanation(axes: Axes, found: Any) -> None:
             label = "descent with the kernel on other draws of the examples"
             axes.plot(found.steps, found.redrawn, "--", color=INK, lw=1.0, label=label)
     else:
-        reason = next(words for words in found.outside if words.startswith("no curve: "))
-        reason = reason.removeprefix("no curve: ").split(";")[0]
-        axes.set_title(f"{title}; no solved curve: {reason}", fontsize="medium", wrap=True)
+        reasons = [remark.details["reason"] for remark in found.remarks if remark.code == "no_curve"]
+        why = f": {reasons[0]}" if reasons else ""
+        axes.set_title(f"{title}; no solved curve{why}", fontsize="medium", wrap=True)
     headroom(axes)
     axes.legend(loc="upper right")
 

@@ -5,13 +5,15 @@ with these formats as well:
 
     {size:count}    1.33B                       {runs:#run}     3 runs
     {share:%%}      4.2 % of 0.042              {width:two}     two digits
-    {names}         a, b and c for a tuple; columns by the names that the caller gives them
+    {names}         a, b and c for a tuple, {names:or} a, b or c; columns by the names that the caller gives
+    {error: ± .3f}  text before a number, both left out where the number is None or 0
 
 Sentences begin with a small letter and have no full stop, so that they can stand after "Not determined: ".
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
@@ -129,17 +131,83 @@ REASONS = {
         "{runs} runs for {parameters} parameters leave no scatter to judge an interval by: add runs"
     ),
     "other_surfaces_fit": "these runs do not determine {parameters}, and other surfaces fit them as well",
+    # a run beside its theory
+    "run": "{run}: {subject}{n_data} examples, {steps:g} steps",
+    "no_curve": "no curve: {reason}",
+    "outside": "outside the theory: {reason}",
+    "other_loss": "loss = {loss}; the theory is of squared loss (train with loss = mse)",
+    "rescaled_gradients": "{optimizer} rescales every gradient; the theory is of gradient descent (sgd)",
+    "nesterov": "nesterov momentum is taken as the heavy ball",
+    "other_schedule": "schedule = {schedule}; the theory has a constant learning rate",
+    "scaled_weights": "weights are rescaled in training (complexity), which is not gradient descent",
+    "left_out": "{setting} = {value:g} is left out",
+    "augmented": "augment = {augment}: theory counts {n_data} examples, augmentation makes more of them",
+    "mup": "mup: learning rates differ between layers, and the kernel is not weighted by them",
+    "batch_noise": (
+        "batches of {batch} of {n_data} examples: theory descends on all of them, without the batches' noise"
+    ),
+    "batch_normalized": (
+        "the network has {layers}: statistics of batches make it another function in training"
+    ),
+    "normalized": "the network has {layers}: its kernel moves early",
+    "small_sample": (
+        "the kernel is measured on {inputs} inputs and the run has {n_data} examples: what a sample does "
+        "not resolve is extrapolated; samples={n_data} measures it, where there are so many inputs"
+    ),
+    "equal_epochs": "the measured slope in examples is at equal epochs: steps grow with them",
+    "large_steps": (
+        "large steps, learning_rate = {rate:g}; descent on the kernel is stable below {largest:.3g}"
+    ),
+    "large_steps_few_examples": (
+        "large steps, learning_rate = {rate:g}; descent on {n_data} examples is unstable, and on many "
+        "stable below {largest:.3g}"
+    ),
+    "over_solved": (
+        "measured over solved test loss: {low:.2f} to {high:.2f}, {last:.2f} at the end ({measured:.4g} "
+        "and {solved:.4g})"
+    ),
+    "regime_lazy": "lazy: within {close:%%} of its kernel at the end",
+    "regime_rich": "rich: below its kernel at the end, features are learnt",
+    "regime_worse": "worse than its kernel at the end",
+    "regime_unknown": "no curve to compare with",
+    "came_back": "farthest from it at step {step:g}, by {distance:%%}",
+    "apart_since": "apart from it by more than {close:%%} from step {step:g} on",
+    "other_draws": (
+        "descent with this kernel on other draws of {n_data} examples: {loss:.4g} at the end ± "
+        "{scatter:%%} by the draw, {ratio:.2f} times the solved loss (the theory's own error)"
+    ),
+    "kernel_moved": "kernel: drift {drift:.2g}, alignment {first:.3f} to {last:.3f}",
+    "kernel_not_measured": 'kernel in training: not measured (train with measure = ["kernel"])',
+    "limited": "what limits the loss now: {by}",
+    "limited_with_noise": "what limits the loss now: {by} ({noise:%%} of the loss is noise to this kernel)",
+    "doubling": (
+        "twice the {resource}: loss × {factor:.3f}{error: ± .3f} (slope {slope:.2f}{measured:; measured "
+        "slope .2f})"
+    ),
+    "doubling_unstable": (
+        "twice the {resource}: descent on the kernel is unstable there at this learning rate{measured:; "
+        "measured slope .2f}"
+    ),
+    "no_solved_curve": "no solved curve for this run",
+    "solved_below_rate": (
+        "no solved curve for this run; this network has one when trained with loss = mse, optimizer = sgd "
+        "and a constant learning_rate below {rate:.3g}"
+    ),
+    "loss_at_the_end": "test loss at the end: {loss:.4g}",
+    "measured_doubling": "measured, twice the {resource}: loss × {factor:.3f} (slope {slope:.2f})",
+    "no_runs_beside": "{resources}: the store has no other runs that differ in {columns:or} alone",
+    # a plan
     "no_optimum": "these runs do not determine the compute-optimal model",
 }
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str], last: str = "and") -> str:
     """Words as a list in a sentence.
 
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')
     """
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def fill(template: str, details: Mapping[str, Any], names: Mapping[str, str] | None = None) -> str:
@@ -158,6 +226,9 @@ def fill(template: str, details: Mapping[str, Any], names: Mapping[str, str] | N
     return _Sentences(names or {}).vformat(template, (), details)
 
 
+OPTIONAL = re.compile(r"(.*[^+.0-9])(\.\d[efg])")  # text, then the format of a number
+
+
 class _Sentences(Formatter):
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = names
@@ -166,7 +237,9 @@ class _Sentences(Formatter):
         if isinstance(value, Column):
             value = self.names.get(value, str(value))
         if isinstance(value, (tuple, list)):
-            return listed([self.format_field(each, spec) for each in value])
+            return listed([self.format_field(each, "") for each in value], spec or "and")
+        if optional := OPTIONAL.fullmatch(spec):
+            return f"{optional[1]}{value:{optional[2]}}" if value else ""
         if spec.startswith("#"):
             return counted(int(value), spec[1:])
         if spec == "%%":

@@ -47,7 +47,8 @@ class Reason:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        return {"code": self.code, **self.details}
+        plain = {k: v.to_dict() if isinstance(v, Reason) else v for k, v in self.details.items()}
+        return {"code": self.code, **plain}
 
     def __str__(self) -> str:
         return self.sentence()
