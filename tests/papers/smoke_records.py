@@ -15,7 +15,7 @@ from scalinglab.studies.verdict import Row, from_record
 
 @cache
 def _paper(name: str) -> dict:
-    return json.loads(record_file(name).read_text(encoding="utf-8"))
+    return json.loads(record_file(name).read_text(encoding="utf-8"))["entries"]
 
 
 def recorded(key: str) -> dict[str, Row]:

@@ -91,7 +91,7 @@ def test_students_that_are_in_the_store_are_not_trained_again(
         fresh_students.Family((2,), (3,), False, 20),
     )
     s = fresh_students.Scale(families, 2, 64, ((4, 8, 1e-2),))
-    with trained.kept_in(tmp_path):
+    with trained.storing_in(tmp_path):
         first = fresh_students.losses(s)
         monkeypatch.setattr(fresh, "trained_losses", lambda *_: 1 / 0)
         again = fresh_students.losses(s)

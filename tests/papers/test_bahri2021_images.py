@@ -168,7 +168,7 @@ def test_superclasses_leave_the_network_but_for_its_last_layer():
 
 def test_an_aspect_that_is_asked_for_alone_is_compared_with_nothing(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
-    with trained.kept_in(None, only=["digits, WRN-10-0.25"]):
+    with trained.storing_in(None, only=["digits, WRN-10-0.25"]):
         assert list(verdicts(distributions.fig_s5("smoke"))) == ["digits, WRN-10-0.25: α_D"]
 
 
@@ -281,7 +281,7 @@ def test_guessing_knows_how_frequent_classes_are(change: dict[str, Any], loss: f
 
 def test_svhn_is_trained_where_it_is_here_with_its_own_cnn(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("scalinglab.data.available", lambda name: name in ("svhn", "mnist"))
-    s = images.scale_of("gpu")
+    s = images.SCALES["gpu"]
     found = {name: one["model_options"]["variant"] for name, one in images.by_loss(s, s.base).items()}
     assert found == {
         "mnist, cross-entropy": "bahri2021", "svhn, cross-entropy": "bahri2021-svhn",
@@ -299,7 +299,7 @@ def test_a_part_of_a_study_can_be_asked_for(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(trained, "runs", planted(lambda one: 0.4))
     named = {"a": {**images.SCALES["smoke"].base, "dataset": "digits"}}
     named["b"] = {**named["a"], "loss": "mse"}
-    with trained.kept_in(None, only=["b"]):
+    with trained.storing_in(None, only=["b"]):
         found, _ = images.scans(named, images.in_data(SIZES), 3, "n_data", "x")
     assert [scan.name for scan in found] == ["b"]
 
@@ -317,7 +317,7 @@ def test_a_part_that_is_not_there_is_answered_by_all_that_are(
 
     some = replace(images.SCALES["smoke"], residual_datasets=("digits",), residual_widths=(1.0,))
     monkeypatch.setitem(images.SCALES, "smoke", some)
-    with trained.kept_in(None, only=["b"]), pytest.raises(BadInput, match=f"only b .* it has: {parts}"):
+    with trained.storing_in(None, only=["b"]), pytest.raises(BadInput, match=f"only b .* it has: {parts}"):
         figure("smoke")
 
 

@@ -130,7 +130,7 @@ def test_the_kernel_of_a_stack_needs_no_copy_of_the_weights_for_every_input():
 
 def test_widths_that_are_in_the_store_are_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     small = width.Scale("digits", 1, (8, 16), 3, (("erf", "mse"),), 6, 6, (3,))
-    with trained.kept_in(tmp_path):
+    with trained.storing_in(tmp_path):
         _, first = width.excess_losses(width.losses_table(replace(small, widths=(8,))), "erf", "mse", 3)
         _, both = width.excess_losses(width.losses_table(small), "erf", "mse", 3)
         monkeypatch.setattr(linearized, "losses_beside", lambda left: iter(()) if not left else 1 / 0)

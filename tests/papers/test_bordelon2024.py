@@ -101,8 +101,6 @@ def test_spectra_of_networks_are_of_two_classes_of_held_out_images():
     assert len(x) == len(y) == networks.SCALES["smoke"].inputs
     assert len(np.unique(y.round(6))) == 2
     assert y.mean() == pytest.approx(0, abs=1e-9)
-    with pytest.raises(BadInput, match="run at smoke, laptop, gpu"):
-        networks.settings("paper")
 
 
 # --- width scans ------------------------------------------------------------------------------------------

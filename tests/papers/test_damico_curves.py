@@ -9,7 +9,7 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.studies import entry
-from scalinglab.studies.trained import RunStorage, kept_in
+from scalinglab.studies.trained import RunStorage, storing_in
 from scalinglab_papers.damico2025 import beyond, curves, margins, pairs, robustness, study, tables
 
 
@@ -64,7 +64,7 @@ def test_without_any_curves_the_ways_to_get_them_are_named(tmp_path: Path, monke
     pairs.published.cache_clear()
     pairs.pairs.cache_clear()
     try:
-        with kept_in(tmp_path / "nothing"), pytest.raises(BadInput, match="data get damico2025-curves"):
+        with storing_in(tmp_path / "nothing"), pytest.raises(BadInput, match="data get damico2025-curves"):
             curves.fig4("gpu")
     finally:
         pairs.published.cache_clear()
@@ -210,7 +210,7 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
     ])  # fmt: skip
     pair = pairs.analysed("ResNet CIFAR10", pairs.PUBLISHED, pairs.AS_PUBLISHED, theirs)
     monkeypatch.setattr(robustness, "published", lambda: (pair,))
-    with kept_in(tmp_path / "curves.parquet"):
+    with storing_in(tmp_path / "curves.parquet"):
         made = robustness.resnet_rate("gpu")
     found = {row.quantity: row.measured for row in made.table}
     for rate in study.RATES["ResNet CIFAR10"][1]["learning_rate"]:

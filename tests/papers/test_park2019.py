@@ -11,7 +11,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.noise.selection import Search
 from scalinglab.studies import entries
 from scalinglab.studies.shared import counted
-from scalinglab.studies.trained import kept_in
+from scalinglab.studies.trained import storing_in
 from scalinglab.train import Setting
 from scalinglab_papers.park2019 import appendices, scales, searches, training
 from scalinglab_papers.park2019.design import EXPERIMENTS, TABLE_1
@@ -119,9 +119,9 @@ def test_printed_times_disagree_with_equation_16_where_they_do():
 
 
 def test_parts_of_a_figure_are_chosen_by_name():
-    with kept_in(None, ["mnist 1LP ntk"]):
+    with storing_in(None, ["mnist 1LP ntk"]):
         assert searches.keys(dict(TABLE_1), "ntk", "gpu") == ("mnist 1LP ntk",)
-    with kept_in(None, ["mnist 1LP ntc"]), pytest.raises(BadInput, match="mnist 1LP ntk"):
+    with storing_in(None, ["mnist 1LP ntc"]), pytest.raises(BadInput, match="mnist 1LP ntk"):
         searches.keys(dict(TABLE_1), "ntk", "gpu")
     assert searches.keys(dict(TABLE_1), "ntk", "paper") == tuple(TABLE_1)
 

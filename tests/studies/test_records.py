@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,11 +12,11 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.studies import Entry, Reproduction, Row, check, entries, results
-from scalinglab.studies import records as module
-from scalinglab.studies.records import differences, record_file
+from scalinglab.studies.records import changed_constants, constants, differences, record_file
 from scalinglab.studies.registry import papers
+from tests import fake_study
 
-ROW = Row("exponent", 0.5, 0.01, 8, paper=0.52, paper_stderr=0.02)
+ROW = Row("exponent", 0.5, 0.01, 8, paper=0.52, paper_stderr=0.02, resolution=0.05)
 
 
 def made(*rows: Row) -> Reproduction:
@@ -31,12 +32,14 @@ def assert_git(folder: Path, *arguments: str) -> None:
 
 
 def test_every_entry_that_runs_at_smoke_has_a_record():
-    known = {key for paper in papers() for key in _read(record_file(paper))}
+    known = {key for paper in papers() for key in _read(record_file(paper))["entries"]}
     assert known == {key for key, entry in entries().items() if entry.built and "smoke" in entry.scales}
 
 
 def test_records_name_the_commit_that_made_them():
-    made_by = {key: one["commit"] for paper in papers() for key, one in _read(record_file(paper)).items()}
+    made_by = {
+        key: one["commit"] for paper in papers() for key, one in _read(record_file(paper))["entries"].items()
+    }
     assert [key for key, commit in made_by.items() if re.fullmatch("[0-9a-f]{10}", commit) is None] == []
 
 
@@ -61,39 +64,86 @@ def test_a_changed_package_is_marked_and_its_records_are_no_change(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("now", "message"),
-    [
-        (replace(ROW, measured=0.6), "measured was 0.5"),
-        (replace(ROW, paper=0.6), "paper was 0.52"),
-        (replace(ROW, n=9), "n was 8"),
-        (replace(ROW, quantity="another"), "in the record only"),
-    ],
-)
-def test_a_changed_row_is_named(now: Row, message: str):
-    assert any(message in text for text in differences({"table": [ROW.record()]}, (now,)))
+    "change",
+    [{"measured": 0.508}, {"stderr": 0.0135}, {"paper": 0.6}, {"paper_stderr": 0.03}, {"n": 9},
+     {"relation": "<"}, {"resolution": 0.0511}],
+)  # fmt: skip
+def test_a_changed_number_is_named(change: dict):
+    (field, now), old = next(iter(change.items())), ROW.record()
+    (found,) = differences({"table": [old]}, (replace(ROW, **change),))
+    assert found == f"'exponent': {field} was {old[field]} and is {now}"
 
 
-def test_rounding_and_less_than_three_standard_errors_match():
+def test_a_changed_expectation_is_named():
+    row = Row("exponent", 0.5, 0.01, 8, expected=0.52)
+    assert differences({"table": [row.record()]}, (replace(row, expected=0.535),))
+    assert differences({"table": [row.record()]}, (replace(row, expected=0.525),)) == ()
+
+
+def test_rows_that_came_and_went_are_named():
+    found = differences({"table": [ROW.record()]}, (replace(ROW, quantity="another"),))
+    assert found == ("'exponent' is in the record only", "'another' is not in the record")
+
+
+def test_rounding_and_less_than_half_a_standard_error_match():
     known = {"table": [ROW.record()]}
     assert differences(known, (ROW,)) == ()
-    assert differences(known, (replace(ROW, measured=0.5 + 3e-7, stderr=0.0),)) == ()
-    assert differences(known, (replace(ROW, measured=0.54),)) == ()  # 2.8 combined standard errors
+    assert differences(known, (replace(ROW, measured=0.507),)) == ()  # 0.49 combined standard errors
+    assert differences(known, (replace(ROW, stderr=0.0129),)) == ()
     exact = Row("x", 1.0, 1e-9, paper=1.0)
-    assert differences({"table": [exact.record()]}, (replace(exact, measured=1.0001),))
+    known = {"table": [exact.record()]}
+    assert differences(known, (replace(exact, measured=1.0 + 9e-7, stderr=9e-7),)) == ()
+    assert differences(known, (replace(exact, measured=1.000002),))
+    assert differences(known, (replace(exact, stderr=2e-6),))
+
+
+def test_numbers_of_data_that_differ_between_machines_match_within_three_standard_errors():
+    known = {"table": [ROW.record()]}
+    assert differences(known, (replace(ROW, measured=0.54, stderr=0.02),), local_data=True) == ()
+    assert differences(known, (replace(ROW, measured=0.55),), local_data=True)
+
+
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *rows: Row) -> Path:
+    entry = Entry("paper/fig1", "a claim", scales=("smoke",), make="fake_study:make")
+    return fake_study.install(monkeypatch, tmp_path, [entry], make=lambda scale: made(*rows))
 
 
 def test_records_are_written_and_then_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    entry = Entry("demo/fake", "a claim", scales=("smoke",), make="unused:unused")
-    monkeypatch.setattr(module, "runnable", lambda paper: [entry])
-    monkeypatch.setattr(module, "run", lambda key, scale: (made(ROW), 0.1))
-    monkeypatch.setattr(module, "record", lambda made, *_: {"table": [row.record() for row in made.table]})
-    assert [one.differences for one in check("demo", records=tmp_path)] == [
-        ("there is no record of it: scalinglab reproduce check --write writes one",)
-    ]
-    assert [one.differences for one in check("demo", write=True, records=tmp_path)] == [()]
-    assert [(one.key, one.rows, one.differences) for one in check("demo", records=tmp_path)] == [
-        ("demo/fake", 1, ())
-    ]
+    package = study(tmp_path, monkeypatch, ROW)
+    (package / "paper.py").write_text("RATE = 0.1\nsizes = (1, 2)\n")
+    missing = [one.differences for one in check("paper")]
+    assert missing[0] == ("paper.RATE is not what the records were made with",)
+    assert missing[1] == ("there is no record of it: scalinglab reproduce check --write writes one",)
+    assert [one.differences for one in check("paper", write=True)] == [(), ()]
+    assert (package / "smoke" / "paper.json").exists()
+    found = [(one.key, one.rows, one.differences) for one in check("paper")]
+    assert found == [("paper constants", 1, ()), ("paper/fig1", 1, ())]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("0.1", "0.2"), ("(1, 2)", "(1, 3)"), ("{'a': [1.0]}", "{'a': [2.0]}"), ("'x'", "'y'"),
+     ("Scale(1, 2)", "Scale(1, 3)"), ("np.array([1.0, 2.0])", "np.array([1.0, 2.5])"),
+     ("{'a': Scale(1, np.ones(2))}", "{'a': Scale(1, np.ones(3))}")],
+)  # fmt: skip
+def test_a_changed_constant_is_named(
+    before: str, after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    head = "import numpy as np\nfrom typing import NamedTuple\nfrom dataclasses import dataclass\n"
+    head += "@dataclass\nclass Scale:\n    n: int\n    m: object\n"
+    digests = []
+    for place, value in enumerate((before, before, after)):
+        package = study(tmp_path / str(place), monkeypatch, ROW)
+        (package / "paper.py").write_text(f"{head}TABLE = {value}\n")
+        monkeypatch.delitem(sys.modules, "fake_study.paper", raising=False)
+        digests.append(constants("paper")["paper.TABLE"])
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_constants_of_the_papers_are_those_of_their_records():
+    """Numbers of the papers, rules and all scales: what scale smoke does not reach, too."""
+    for paper in papers():
+        assert changed_constants(_read(record_file(paper))["constants"], constants(paper)) == (), paper
 
 
 def test_an_unknown_paper_is_named():

@@ -7,6 +7,7 @@ import pytest
 
 import scalinglab as sl
 from scalinglab.studies import Entry, Reproduction, Row, results, shared, trained
+from tests import fake_study
 
 
 class Clock:
@@ -59,7 +60,7 @@ def test_an_entry_counts_what_an_earlier_one_has_computed(clock: Clock, networks
 def test_other_arguments_and_other_stores_are_other_results(clock: Clock, networks: Callable, tmp_path: Path):
     first = networks("smoke")
     assert networks(scale="laptop") == ["laptop"]
-    with trained.kept_in(tmp_path):
+    with trained.storing_in(tmp_path):
         assert networks("smoke") is not first
     assert networks("smoke") is first
     networks.cache_clear()
@@ -67,17 +68,16 @@ def test_other_arguments_and_other_stores_are_other_results(clock: Clock, networ
 
 
 def test_a_record_says_the_seconds_of_its_entry_alone(
-    clock: Clock, networks: Callable, monkeypatch: pytest.MonkeyPatch
+    clock: Clock, networks: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def make(scale: str) -> Reproduction:
         networks(scale)
         clock.now += 1
         return Reproduction(sl.Curves({"n_data": [1], "test_error": [0.5]}), None, (Row("loss", 1.0),))
 
-    entry = Entry("demo/fake", "a claim", scales=("smoke",), make="unused:unused")
-    monkeypatch.setattr(Entry, "function", lambda self: make)
-    monkeypatch.setattr(results, "entry", lambda key: entry)
-    assert [results.run("demo/fake", "smoke")[1] for _ in range(2)] == [14.0, 14.0]
+    entry = Entry("paper/fig", "a claim", scales=("smoke",), make="fake_study:make")
+    fake_study.install(monkeypatch, tmp_path, [entry], make=make)
+    assert [results.run("paper/fig", "smoke")[1] for _ in range(2)] == [14.0, 14.0]
 
 
 def test_a_result_that_failed_is_not_kept(clock: Clock):

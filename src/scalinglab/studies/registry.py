@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from scalinglab.errors import BadInput, nearest
@@ -32,6 +32,8 @@ SCALES = {
     "gpu": "under half an hour on one GPU",
     "paper": "the original size",
 }
+UP_TO_GPU = ("smoke", "laptop", "gpu")
+UP_TO_PAPER = (*UP_TO_GPU, "paper")
 RECORDS = "smoke"  # folder of the records at scale smoke, beside the module of the entries
 
 
@@ -55,6 +57,7 @@ class Entry:
         make: "package.module:function"; None while it is not built.
         judged_in: the entry whose table judges its numbers, where that is another one.
         laptop_minutes: what scale laptop took on two cores; None where that was not measured.
+        local_data: whether it trains on data that differ between machines, such as their own files.
         gpu_hours: what scale paper takes on one H200, estimated from the steps and the time of a step.
     """
 
@@ -65,6 +68,7 @@ class Entry:
     judged_in: str | None = None
     gpu_hours: float | None = None
     laptop_minutes: float | None = None
+    local_data: bool = False
 
     @property
     def paper(self) -> str:
@@ -85,6 +89,18 @@ class Entry:
         return found
 
 
+def listed(package: str, *own: Entry) -> tuple[Entry, ...]:
+    """The entries of a package that is named after its paper.
+
+    Keys are completed by the paper, and the paths of functions by the package, `__name__`.
+    """
+    paper = package.rpartition(".")[2]
+    return tuple(
+        replace(one, key=f"{paper}/{one.key}", make=f"{package}.{one.make}" if one.make else None)
+        for one in own
+    )
+
+
 def entries() -> dict[str, Entry]:
     """Every entry by its key, in the order of the extensions."""
     found: dict[str, Entry] = {}
@@ -101,10 +117,9 @@ def papers() -> list[str]:
     return list(dict.fromkeys(entry.paper for entry in entries().values()))
 
 
-def package_of(paper: str) -> Path:
-    """The folder of the extension that studies a paper."""
-    module = next(m for m in extensions() if any(entry.paper == paper for entry in m.ENTRIES))
-    return Path(str(module.__file__)).parent
+def extension_of(paper: str) -> ModuleType:
+    """The module of the extension that studies a paper."""
+    return next(m for m in extensions() if any(entry.paper == paper for entry in m.ENTRIES))
 
 
 def entry(key: str) -> Entry:

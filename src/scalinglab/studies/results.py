@@ -24,7 +24,7 @@ from scalinglab._version import __version__
 from scalinglab.errors import BadInput, require
 from scalinglab.store import Store
 from scalinglab.studies import trained
-from scalinglab.studies.registry import RECORDS, SCALES, Reproduction, entry, package_of
+from scalinglab.studies.registry import RECORDS, SCALES, Reproduction, entry, extension_of
 from scalinglab.studies.shared import counted
 from scalinglab.studies.verdict import Row
 from scalinglab.support.whole_files import write_text_whole
@@ -48,7 +48,7 @@ def reproduce(
         only, minutes: which parts of a study to train now, see `studies.trained.RunStorage`.
     """
     place = Path(results) / entry(key).paper / "runs" / scale if store is None else Path(store)
-    with trained.kept_in(place, only, minutes):
+    with trained.storing_in(place, only, minutes):
         made, seconds = run(key, scale)
         keep(made, key, scale, Path(results), seconds, store)
     return made
@@ -101,7 +101,7 @@ def record(
         "scale": scale,
         "command": f"scalinglab reproduce {key} --scale {scale}{_parts()}{named}",
         "version": __version__,
-        "commit": commit(package_of(found.paper)),
+        "commit": commit(Path(str(extension_of(found.paper).__file__)).parent),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "hardware": hardware() + trained_on(made),
         "seconds": round(seconds, 1),
@@ -139,7 +139,7 @@ def hardware() -> str:
 
 def _parts() -> str:
     """The parts of a study that a command asked for."""
-    return "".join(f' --only "{name}"' for name in trained.kept().only)
+    return "".join(f' --only "{name}"' for name in trained.run_storage().only)
 
 
 def trained_on(made: Reproduction) -> str:
@@ -147,7 +147,7 @@ def trained_on(made: Reproduction) -> str:
 
     Beside a table of curves may lie a TOML document of the same name with where they were trained.
     """
-    store = trained.kept().store
+    store = trained.run_storage().store
     if store is not None and store.is_file():
         beside = store.with_suffix(".toml")
         facts = tomllib.loads(beside.read_text()) if beside.is_file() else {}

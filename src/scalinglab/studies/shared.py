@@ -68,7 +68,7 @@ def shared(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def once(*args: P.args, **kwargs: P.kwargs) -> R:
-        key = (function.__module__, function.__name__, trained.kept(), args, *sorted(kwargs.items()))
+        key = (function.__module__, function.__name__, trained.run_storage(), args, *sorted(kwargs.items()))
         if key not in known:
             with counted(key) as work:
                 found = function(*args, **kwargs)

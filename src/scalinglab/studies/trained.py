@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from scalinglab.curves import Curves
+    from scalinglab.store.record import Record
     from scalinglab.train.checkpoints.extra_measurements import Reading
 
 
@@ -47,7 +48,7 @@ _COUNTED: ContextVar[set[str] | None] = ContextVar("runs behind a figure", defau
 
 
 @contextmanager
-def kept_in(store: Path | None, only: Sequence[str] = (), minutes: float | None = None) -> Iterator[None]:
+def storing_in(store: Path | None, only: Sequence[str] = (), minutes: float | None = None) -> Iterator[None]:
     """Context in which `runs` reads and continues this store; None keeps nothing."""
     token, behind = _STORAGE.set(RunStorage(store, tuple(only), minutes)), _COUNTED.set(set())
     try:
@@ -57,7 +58,7 @@ def kept_in(store: Path | None, only: Sequence[str] = (), minutes: float | None 
         _COUNTED.reset(behind)
 
 
-def kept() -> RunStorage:
+def run_storage() -> RunStorage:
     """Where runs are kept now."""
     return _STORAGE.get()
 
@@ -79,7 +80,7 @@ def runs(
     """
     from scalinglab.train import run_many  # loads torch
 
-    store = kept().store
+    store = run_storage().store
     if store is not None and store.is_file():
         return _tabulated(settings, store)
     curves = run_many(settings, store=store, experiment=experiment, max_stacked=max_stacked, extra=extra)
@@ -141,18 +142,21 @@ class Training:
 
 
 def training(figure: Curves) -> Training | None:
-    """What the runs behind a figure took: those of its curves, and those counted since `kept_in`.
+    """What the runs behind a figure took: those of its curves, and those counted since `storing_in`.
 
     None where none of them is kept.
     """
     from scalinglab.store import Store
 
-    behind, store = {*(_COUNTED.get() or ()), *figure.runs}, kept().store
+    behind, store = {*(_COUNTED.get() or ()), *figure.runs}, run_storage().store
     if store is None or not store.is_dir():
         return None
     records = [record for name, record in Store(store).records().items() if name in behind]
-    if not records:
-        return None
+    return training_of(records) if records else None
+
+
+def training_of(records: Sequence[Record]) -> Training:
+    """What the training of these runs took."""
     spans = sorted((r.started, r.finished) for r in records if r.started and r.finished)
     lengths = sorted(end - start for start, end in spans)
     usual = lengths[int(0.9 * len(lengths))] if lengths else 0.0
@@ -184,7 +188,7 @@ def measured(
     from scalinglab.store import Store
     from scalinglab.store.record import flatten
 
-    place = kept().store
+    place = run_storage().store
     if place is None:
         constant = [
             {"run": run_name(one), **{name: flatten(own) for name, own in one.items()}} for one in settings
@@ -215,7 +219,7 @@ def runs_and_arrays(
     from scalinglab.train import run_many
     from scalinglab.train.engine import as_setting
 
-    own = nullcontext(kept().store) if kept().store is not None else TemporaryDirectory()
+    own = nullcontext(run_storage().store) if run_storage().store is not None else TemporaryDirectory()
     with own as place:
         assert place is not None
         store = Store(place)
@@ -237,7 +241,7 @@ def usable(name: str) -> bool:
     from scalinglab.data import available
     from scalinglab.store import Store
 
-    here, store = bool(available(name)), kept().store
+    here, store = bool(available(name)), run_storage().store
     if here or store is None or not Store.is_store(store):
         return here
     return name in {str(record.setting.get("dataset")) for record in Store(store).records().values()}

@@ -155,6 +155,10 @@ class Number:
     stderr: float
     n: int | None = None
 
+    def row(self, quantity: str, **reference: Any) -> Row:
+        """A line of the table with this number as the measured one; `reference` as `Row` takes it."""
+        return Row(quantity, self.value, self.stderr, self.n, **reference)
+
 
 def rounded(step: float) -> float:
     """Standard error of a number that is printed in units of `step`: it is uniform over one unit."""
@@ -174,6 +178,13 @@ def quotient(above: np.ndarray, below: np.ndarray) -> Number:
     value = float(np.mean(above) / np.mean(below))
     left = mean(np.asarray(above) - value * np.asarray(below))
     return Number(value, left.stderr / abs(float(np.mean(below))), left.n)
+
+
+def ratio(above: Number, below: Number) -> Number:
+    """Quotient of two means of independent draws."""
+    value = above.value / below.value
+    spread = math.hypot(above.stderr / above.value, below.stderr / below.value)
+    return Number(value, abs(value) * spread, min(above.n or 1, below.n or 1))
 
 
 def refined(coarse: float, fine: float) -> Number:

@@ -20,10 +20,12 @@ from scalinglab.curves import Curves
 from scalinglab.data import available, load
 from scalinglab.figures import style
 from scalinglab.studies import trained
+from scalinglab.studies.draws import by_draw
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
 from scalinglab_papers.bahri2021 import exponents, images, students
 from scalinglab_papers.bahri2021.exponents import Exponent
+from scalinglab_papers.bahri2021.learned_features import penultimate
 
 if TYPE_CHECKING:
     from scalinglab.train.checkpoints.extra_measurements import Reading
@@ -69,7 +71,7 @@ def grouped(base: images.Setting, dataset: str, n_classes: int, groups: int) -> 
 
 def fig5_left(scale: str) -> Reproduction:
     """The exponent for several numbers of superclasses."""
-    s = images.scale_of(scale)
+    s = images.SCALES[scale]
     (dataset,) = images.usable([s.superclassed])
     finest = 100 if dataset == "cifar100" else 10
     changes = {
@@ -87,7 +89,7 @@ def fig5_left(scale: str) -> Reproduction:
 
 def fig5_right(scale: str) -> Reproduction:
     """The exponent for several strengths of noise on the inputs."""
-    s = images.scale_of(scale)
+    s = images.SCALES[scale]
     (dataset,) = images.usable([s.noisy])
     changes = {f"noise {noise:g}": {"input_noise": noise} for noise in s.noises}
     found, curves = changed_scans(scale, dataset, changes, "input noise")
@@ -103,7 +105,7 @@ def changed_scans(
     scale: str, dataset: str, changes: dict[str, images.Setting], experiment: str, residual_seeds: int = 0
 ) -> tuple[list[images.Scan], Curves]:
     """The network of the scale against D with each change, and the Wide ResNet if it has this set."""
-    s = images.scale_of(scale)
+    s = images.SCALES[scale]
     named = {name: {**s.base, "dataset": dataset, **change} for name, change in changes.items()}
     wide: dict[str, images.Setting] = {}
     if dataset in s.residual_datasets:
@@ -148,7 +150,7 @@ def _exponents_drawn(
 
 def fig_s5(scale: str) -> Reproduction:
     """The exponent of Wide ResNets d-k: width k matters, depth d hardly."""
-    s = images.scale_of(scale)
+    s = images.SCALES[scale]
     (dataset,) = images.usable([s.noisy])
     named = images.residual_settings(scale, s.aspects)
     found, curves = images.residual_scans(scale, named, s.aspect_seeds)
@@ -185,7 +187,7 @@ def fig2_right(scale: str) -> Reproduction:
     found = {
         d: alpha for d, (_, _, alpha) in students.by_dimension(students.in_data(scale), "n_data").items()
     }
-    s = images.scale_of(scale)
+    s = images.SCALES[scale]
     scans, curves = images.every_data_scan(scale, squared=False)
     sets = dict.fromkeys(scan.name.split(",")[0] for scan in scans)
     dimensions = {dataset: data_dimensions(dataset, s, scale) for dataset in sets}
@@ -278,23 +280,9 @@ def dimensions_of(dataset: str, points: int) -> Reading:
         data = load(dataset)
         if not own:  # once for all checkpoints
             own.update(columns("inputs", data.inputs("train", slice(0, points))))
-        return own | columns("hidden", last_hidden(model, data.inputs("test")[:points]))
+        return own | columns("hidden", penultimate(model, data.inputs("test")[:points]))
 
     return reading
-
-
-def last_hidden(model: Any, x: np.ndarray) -> np.ndarray:
-    """What enters the last layer of a network, (examples, units)."""
-    import torch
-
-    last = [m for m in model.modules() if isinstance(m, torch.nn.Linear)][-1]
-    where, found = next(model.parameters()).device, []
-    hook = last.register_forward_pre_hook(lambda _, inputs: found.append(inputs[0].float().cpu()))
-    with torch.no_grad():
-        for part in torch.split(torch.as_tensor(x), 1000):
-            model(part.to(where))
-    hook.remove()
-    return np.asarray(torch.cat(found))
 
 
 # --- networks that were trained for another paper ----------------------------------------------------
@@ -309,11 +297,9 @@ def cnn_scans() -> list[images.Scan]:
     """The CNN of damico2025 against D, one scan a data set."""
     found = []
     for name, part in pd.read_csv(CNN_RUNS).groupby("dataset"):
-        wide = {
-            m: part.pivot(index="seed", columns="n_data", values=m.replace(" ", "_")) for m in images.METRICS
-        }
-        values = {metric: one.to_numpy(float) for metric, one in wide.items()}
-        found.append(images.Scan(str(name), wide[images.METRICS[0]].columns.to_numpy(float), values))
+        tables = {m: by_draw(part, "n_data", m.replace(" ", "_")) for m in images.METRICS}
+        values = {metric: losses for metric, (_, losses) in tables.items()}
+        found.append(images.Scan(str(name), tables[images.METRICS[0]][0], values))
     return found
 
 
@@ -334,8 +320,7 @@ def fig2_right_cnn(scale: str) -> Reproduction:
     curves = Curves(pd.read_csv(STUDENT_RUNS).assign(model="mlp"), settings=["dimension"], source="train")
     found = {}
     for d, part in curves.frame.groupby("dimension"):
-        wide = part.pivot(index="seed", columns="n_data", values="test_loss")
-        found[int(str(d))] = exponents.of_losses(wide.columns.to_numpy(float), wide.to_numpy(float))
+        found[int(str(d))] = exponents.of_losses(*by_draw(part, "n_data"))
     places = {}
     for scan in cnn_scans():
         if available(scan.name):

@@ -35,6 +35,7 @@ from scalinglab.curves import Curves
 from scalinglab.data.loading import source_of
 from scalinglab.errors import BadInput
 from scalinglab.results.estimate import Estimate
+from scalinglab.studies.draws import by_draw
 from scalinglab.studies.verdict import Row, mean, quantile
 
 FEWEST = 4  # sizes in a range, one more with a floor
@@ -92,10 +93,10 @@ class Exponent:
             return f"{words}; no range follows a power law"
         return f"{words}, by rule" + (f"; with a floor of {self.floor:.2g}" if self.floor else "")
 
-    def row(self, quantity: str, note: str = "", **reference: float) -> Row:
-        """A row of the table, against ``paper=`` or ``expected=``."""
+    def row(self, quantity: str, note: str = "", **reference: Any) -> Row:
+        """A row of the table, `reference` as `Row` takes it; the note ends with the range."""
         words = f"{note}; {self.note}" if note else self.note
-        return Row(quantity, self.value, self.stderr, self.n, note=words, **reference)  # type: ignore[arg-type]
+        return Row(quantity, self.value, self.stderr, self.n, note=words, **reference)
 
     def __str__(self) -> str:
         return str(Estimate(self.value, self.stderr))
@@ -104,10 +105,10 @@ class Exponent:
 def table(curves: Curves, size: str, y: str, seed: str = "seed") -> tuple[np.ndarray, np.ndarray]:
     """Sizes (n,), and values (seeds, n) of the last row of each run; seeds that lack a size are left out."""
     last = curves.frame.sort_values("step").groupby("run", as_index=False).last()
-    wide = last.pivot_table(index=seed, columns=size, values=y).dropna()
-    if len(wide) < 2:
-        raise BadInput(f"{y} against {size}: {len(wide)} seeds have all sizes, an error needs two or more")
-    return wide.columns.to_numpy(float), wide.to_numpy(float)
+    sizes, values = by_draw(last, size, y, seed)
+    if len(values) < 2:
+        raise BadInput(f"{y} against {size}: {len(values)} seeds have all sizes, an error needs two or more")
+    return sizes, values
 
 
 def guessing(setting: Mapping[str, Any]) -> float:

@@ -20,9 +20,9 @@ import pandas as pd
 
 from scalinglab.curves import Curves, run_name
 from scalinglab.data.teacher import random_teacher
-from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.studies import trained
+from scalinglab.studies.draws import by_draw
 from scalinglab.studies.registry import Reproduction
 from scalinglab_papers.bahri2021 import exponents
 from scalinglab_papers.bahri2021.students import CLAIM, draw_law
@@ -60,23 +60,22 @@ class Scale:
 OURS = (6, 9, 13, 20, 30, 45)
 SCALES = {
     "smoke": Scale(
-        (Family((3,), (3, 5, 8), True), Family((3,), (3, 5, 8), False)), 3, 512,
-        ((100, 32, 1e-2), (20, 128, 1e-3)),
+        families=(Family((3,), (3, 5, 8), True), Family((3,), (3, 5, 8), False)), students=3, test_size=512,
+        stages=((100, 32, 1e-2), (20, 128, 1e-3)),
     ),
     "gpu": Scale(
-        (
+        families=(
             Family((2, 3, 4), OURS, True), Family((2, 3, 4), OURS, False),
             Family((4, 5, 6), (8, 11, 17, 26, 38), False, 600),
             Family((7, 8), (15, 22, 32, 48, 72), False, 600),
-        ), 15, 16_384,
+        ),
+        students=15, test_size=16_384,
     ),
 }  # fmt: skip
 
 
 def fig_s4_fresh(scale: str) -> Reproduction:
     """Loss against the number of parameters at the end of every stage; α_P against 4/d."""
-    if scale not in SCALES:
-        raise BadInput(f"scale {scale!r}: students on fresh examples run at {', '.join(SCALES)}")
     s = SCALES[scale]
     table = losses(s)
     names = list(dict.fromkeys(family.name for family in s.families))
@@ -87,8 +86,7 @@ def fig_s4_fresh(scale: str) -> Reproduction:
         of_teacher = table[table["teacher_name"] == name].groupby("dimension")
         for (d, of_dimension), color in zip(of_teacher, style.PALETTE):
             for step, part in of_dimension.groupby("step"):
-                wide = part.pivot_table(index="student", columns="n_params", values="test_loss")
-                sizes, values = wide.columns.to_numpy(float), wide.to_numpy()
+                sizes, values = by_draw(part, "n_params", draw="student")
                 alpha = exponents.of_losses(sizes, values)
                 quantity = f"α_P, d = {d}, {name}, {step} steps"
                 slope = np.polyfit(np.log(sizes[alpha.chosen]), np.log(values[:, alpha.chosen]).mean(0), 1)[0]

@@ -97,41 +97,39 @@ DATASETS = ("cifar10", "cifar100", "fashion-mnist", "mnist", "svhn")  # those th
 PAPER_SIZES = tuple(round(50_000 / 2**k) for k in range(7, -1, -1))  # 391 … 50,000
 SCALES = {
     "smoke": Scale(
-        ("digits",), "digits", "digits",
-        {**SHARED, "model": "mlp", "model_options": {"hidden": 32}, "learning_rate": 3e-3, "batch_size": 32,
-         "steps": 100, "checkpoints_per_decade": 3},
-        (128, 256, 512, 1024), (0.125, 0.25), 1024, {}, 2, (10, 2), (0.0, 1.0),
-        ((10, 0.125), (10, 0.25)), (96, 384), {"steps": 10, "batch_size": 32, "checkpoints_per_decade": 1},
+        datasets=("digits",), superclassed="digits", noisy="digits",
+        base={**SHARED, "model": "mlp", "model_options": {"hidden": 32}, "learning_rate": 3e-3,
+              "batch_size": 32, "steps": 100, "checkpoints_per_decade": 3},
+        sizes=(128, 256, 512, 1024), widths=(0.125, 0.25), width_data=1024, squared={}, seeds=2,
+        groupings=(10, 2), noises=(0.0, 1.0), aspects=((10, 0.125), (10, 0.25)), aspect_sizes=(96, 384),
+        aspect_base={"steps": 10, "batch_size": 32, "checkpoints_per_decade": 1},
     ),
     "laptop": Scale(
-        ("mnist",), "mnist", "mnist", {**TABLE_1, "width": 0.25, "epochs": 10, "test_size": 2000},
-        (128, 256, 512, 1024, 2048), (0.0625, 0.125, 0.25, 0.5), 4096, {"loss": "mse"}, 3,
-        (10, 5, 2), (0.0, 1.0, 3.0), ((10, 0.25), (10, 0.5), (16, 0.25)), (128, 256, 512, 1024),
-        {**SHARED, "epochs": 5, "pool": 2, "test_size": 1000},
+        datasets=("mnist",), superclassed="mnist", noisy="mnist",
+        base={**TABLE_1, "width": 0.25, "epochs": 10, "test_size": 2000}, sizes=(128, 256, 512, 1024, 2048),
+        widths=(0.0625, 0.125, 0.25, 0.5), width_data=4096, squared={"loss": "mse"}, seeds=3,
+        groupings=(10, 5, 2), noises=(0.0, 1.0, 3.0), aspects=((10, 0.25), (10, 0.5), (16, 0.25)),
+        aspect_sizes=(128, 256, 512, 1024), aspect_base={**SHARED, "epochs": 5, "pool": 2, "test_size": 1000},
     ),
     "gpu": Scale(
-        DATASETS, "cifar100", "cifar10",
-        {**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6},
-        PAPER_SIZES, (0.0625, 0.09, 0.125, 0.18, 0.25), 50_000,
-        {"loss": "mse", "epochs": None, "steps": 7813}, 3,  # at few examples MSE still falls after 20 epochs
-        (100, 20, 5), (0.0, 1.0, 2.0),
-        ((10, 1.0), (10, 4.0), (10, 8.0), (10, 12.0), (28, 1.0)), PAPER_SIZES[:6],
-        {**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8},
-        DATASETS, (0.25, 0.5, 1.0, 2.0), 1500, 6, 5,
+        datasets=DATASETS, superclassed="cifar100", noisy="cifar10",
+        base={**TABLE_1, **FAST, "compile": True, "epochs": 20, "checkpoints_per_decade": 6},
+        sizes=PAPER_SIZES, widths=(0.0625, 0.09, 0.125, 0.18, 0.25), width_data=50_000,
+        squared={"loss": "mse", "epochs": None, "steps": 7813},  # at few examples MSE falls after 20 epochs
+        seeds=3, groupings=(100, 20, 5),
+        noises=(0.0, 1.0, 2.0), aspects=((10, 1.0), (10, 4.0), (10, 8.0), (10, 12.0), (28, 1.0)),
+        aspect_sizes=PAPER_SIZES[:6], aspect_base={**RESIDUAL, "steps": 2000, "checkpoints_per_decade": 8},
+        residual_datasets=DATASETS, residual_widths=(0.25, 0.5, 1.0, 2.0), residual_steps=1500,
+        grouped_seeds=6, aspect_seeds=5,
     ),
     "paper": Scale(
-        DATASETS, "cifar100", "cifar10", WIDE, PAPER_SIZES, (0.5, 1.0, 2.0, 4.0, 8.0, 12.0), 50_000, {}, 3,
-        (100, 20, 5, 2), (0.0, 0.1, 0.2, 0.5, 1.0, 2.0),
-        tuple((d, float(k)) for d in (10, 16, 28, 40) for k in (1, 2, 4, 8, 12)), PAPER_SIZES, WIDE,
+        datasets=DATASETS, superclassed="cifar100", noisy="cifar10", base=WIDE, sizes=PAPER_SIZES,
+        widths=(0.5, 1.0, 2.0, 4.0, 8.0, 12.0), width_data=50_000, squared={}, seeds=3,
+        groupings=(100, 20, 5, 2), noises=(0.0, 0.1, 0.2, 0.5, 1.0, 2.0),
+        aspects=tuple((d, float(k)) for d in (10, 16, 28, 40) for k in (1, 2, 4, 8, 12)),
+        aspect_sizes=PAPER_SIZES, aspect_base=WIDE,
     ),
 }  # fmt: skip
-
-
-def scale_of(scale: str) -> Scale:
-    """The setting of a scale."""
-    if scale not in SCALES:
-        raise BadInput(f"scale {scale!r}: these figures run at {', '.join(SCALES)}")
-    return SCALES[scale]
 
 
 # --- scans -------------------------------------------------------------------------------------------
@@ -178,8 +176,8 @@ def scans(
     """Train every named setting at every variant of the size and every seed.
 
     Returns:
-        A scan for each name, of those that `trained.kept` restricts to by name and time, and the last row of
-        every run.
+        A scan for each name, of those that `trained.run_storage` restricts to by name and time, and the last
+        row of every run.
     """
     (named,) = asked(named)
     settings = {
@@ -187,7 +185,7 @@ def scans(
         for name, base in named.items()
     }
     # one part after another, so that a training that is cut short leaves whole parts
-    start, minutes = time.monotonic(), trained.kept().minutes
+    start, minutes = time.monotonic(), trained.run_storage().minutes
     frames: list[pd.DataFrame] = []
     for name, some in settings.items():
         if minutes is None or not frames or time.monotonic() - start < 60 * minutes:
@@ -216,8 +214,8 @@ def scans(
 
 
 def asked(*studies: dict[str, Setting]) -> list[dict[str, Setting]]:
-    """Of each study those that `trained.kept` restricts to, by name or data set."""
-    only = trained.kept().only
+    """Of each study those that `trained.run_storage` restricts to, by name or data set."""
+    only = trained.run_storage().only
     found = [
         {name: one for name, one in named.items() if not only or {name, one["dataset"]} & set(only)}
         for named in studies
@@ -291,9 +289,9 @@ def on_one_range(some: Sequence[Scan], metric: str) -> dict[str, Exponent]:
 def between_0_and_1(scan: Scan, alpha: Exponent, symbol: str, network: str, where: str = "") -> Row:
     """An exponent against the paper's statement 0 < α < 1, both ends of it."""
     name = "Wide ResNet" if scan.residual else network
-    row = Row(
-        f"{scan.name}: {symbol}", alpha.value, alpha.stderr, alpha.n, expected=0.5, relation="in",
-        resolution=0.5, note=f"{name}{where}; the paper: typically 0 < α < 1; {alpha.note}",
+    row = alpha.row(
+        f"{scan.name}: {symbol}", expected=0.5, relation="in", resolution=0.5,
+        note=f"{name}{where}; the paper: typically 0 < α < 1",
     )  # fmt: skip
     return row if scan.learns else unlearnt(row, scan)
 
@@ -352,7 +350,7 @@ def differences(quantity: str, a: Scan, b: Scan, note: str, relation: str | None
 @shared
 def data_scans(scale: str, squared: bool = True) -> tuple[list[Scan], Curves]:
     """Every data set and loss against D; cross-entropy alone where `squared` is False."""
-    s = scale_of(scale)
+    s = SCALES[scale]
     return scans(by_loss(s, s.base, squared), in_data(s.sizes), s.seeds, "n_data", "images in data")
 
 
@@ -381,7 +379,7 @@ def residual_settings(
     scale: str, aspects: Sequence[tuple[int, float]], datasets: Sequence[str] = ()
 ) -> dict[str, Setting]:
     """Wide ResNets d-k by name, on the set of S5 unless others are given."""
-    s = scale_of(scale)
+    s = SCALES[scale]
     common = {**s.aspect_base, "model": "wide_resnet", "measure": ()}
     return {
         f"{dataset}, WRN-{d}-{k:g}": {**common, "dataset": dataset, "depth": d, "width": k}
@@ -391,13 +389,13 @@ def residual_settings(
 
 def residual_scans(scale: str, named: dict[str, Setting], seeds: int = 0) -> tuple[list[Scan], Curves]:
     """Wide ResNets against D, of as many seeds as the scale has by default."""
-    s = scale_of(scale)
+    s = SCALES[scale]
     return scans(named, in_data(s.aspect_sizes), seeds or s.seeds, "n_data", "aspect ratio")
 
 
 def every_data_scan(scale: str, squared: bool = True) -> tuple[list[Scan], Curves]:
     """The network of the scale against D on every set, and a Wide ResNet on those that it has."""
-    s = scale_of(scale)
+    s = SCALES[scale]
     residual: dict[str, Setting] = {}
     if s.residual_datasets:
         residual = residual_settings(scale, [s.residual], s.residual_datasets)
@@ -416,7 +414,7 @@ def joined(*parts: tuple[list[Scan], Curves]) -> tuple[list[Scan], Curves]:
 def fig1_top_right(scale: str) -> Reproduction:
     """Loss against D."""
     found, curves = every_data_scan(scale)
-    network = network_name(scale_of(scale).base)
+    network = network_name(SCALES[scale].base)
     figure, alphas = draw(found, "resolution-limited in data", network, "examples D")
     rows = [between_0_and_1(*one, "α_D", network) for one in zip(found, alphas)]
     residual = [scan for scan in found if scan.residual]  # as the paper reports them
@@ -428,7 +426,7 @@ def fig1_top_right(scale: str) -> Reproduction:
 
 def fig1_bottom_left(scale: str) -> Reproduction:
     """Loss against the number of parameters of networks of growing width."""
-    s = scale_of(scale)
+    s = SCALES[scale]
     # every width would be compiled by itself, which takes longer than its runs at scale gpu
     base = {**s.base, "n_data": s.width_data} | ({"compile": False} if s.residual_widths else {})
     base |= {"depth": 10} if s.base["model"] == "wide_resnet" else {}
@@ -484,7 +482,7 @@ def draw_metrics(axis: Any, scan: Scan, title: str) -> tuple[Exponent, list[Row]
 def fig_s3(scale: str) -> Reproduction:
     """Cross-entropy of the CNN against D, one line a data set."""
     found, curves = data_scans(scale, squared=False)
-    network = network_name(scale_of(scale).base)
+    network = network_name(SCALES[scale].base)
     figure, alphas = draw(found, "cross-entropy", network, "examples D")
     rows = [exponent_row(scan, alpha, f"{scan.name}: α_D", network) for scan, alpha in zip(found, alphas)]
     return Reproduction(curves, figure, tuple(rows))

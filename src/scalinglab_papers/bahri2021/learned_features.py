@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from scalinglab.curves import Curves
 from scalinglab.data import Dataset, load
-from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.simulate import random_features as simulate
 from scalinglab.studies import verdict
+from scalinglab.studies.draws import by_draw, draw_means
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.shared import shared
 from scalinglab.studies.verdict import Row
@@ -59,27 +58,23 @@ class Scale:
 
 SCALES = {
     "smoke": Scale(
-        "digits", "mlp", {"depth": 2, "hidden": 256}, 40, 560, 12, (8, 16, 32, 64, 128), (24, 48, 96, 192),
-        (8, 16, 32, 48, 64, 96, 128, 192), 64, 10,
+        dataset="digits", model="mlp", options={"depth": 2, "hidden": 256}, epochs=40, n_train=560, small=12,
+        sizes=(8, 16, 32, 64, 128), large=(24, 48, 96, 192), dual=(8, 16, 32, 48, 64, 96, 128, 192),
+        meeting=64, draws=10,
     ),
     "laptop": Scale(
-        "mnist", "mlp", {"depth": 2, "hidden": 768}, 3, 6000, 24, (16, 32, 64, 128, 256, 512),
-        (48, 96, 192, 384, 768), (12, 24, 48, 96, 144, 192, 256, 384, 600), 192, 8,
+        dataset="mnist", model="mlp", options={"depth": 2, "hidden": 768}, epochs=3, n_train=6000, small=24,
+        sizes=(16, 32, 64, 128, 256, 512), large=(48, 96, 192, 384, 768),
+        dual=(12, 24, 48, 96, 144, 192, 256, 384, 600), meeting=192, draws=8,
     ),
     "gpu": Scale(
-        "cifar10", "wide_resnet", {"depth": 10, "width": 12.0}, 6, 6000, 24, (16, 32, 64, 128, 256, 512),
-        (48, 96, 192, 384, 768), (12, 24, 48, 96, 144, 192, 256, 384, 600), 192, 8,
+        dataset="cifar10", model="wide_resnet", options={"depth": 10, "width": 12.0}, epochs=6, n_train=6000,
+        small=24, sizes=(16, 32, 64, 128, 256, 512), large=(48, 96, 192, 384, 768),
+        dual=(12, 24, 48, 96, 144, 192, 256, 384, 600), meeting=192, draws=8,
     ),
 }  # fmt: skip
 RIDGES = np.geomspace(1e-5, 1.0, 16)  # in units of the kernel's mean diagonal; the first is "low"
 LOW, TUNED = "low ridge", "tuned ridge"
-
-
-def settings(scale: str) -> Scale:
-    """The setting of a scale."""
-    if scale not in SCALES:
-        raise BadInput(f"scale {scale!r}: these figures run at {', '.join(SCALES)}")
-    return SCALES[scale]
 
 
 # --- the network and its features ----------------------------------------------------------------------
@@ -114,7 +109,9 @@ def penultimate(model: Network, x: np.ndarray) -> np.ndarray:
 
     found: list[np.ndarray] = []
     layers = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
-    hook = layers[-1].register_forward_pre_hook(lambda _, given: found.append(np.asarray(given[0].cpu())))
+    hook = layers[-1].register_forward_pre_hook(
+        lambda _, given: found.append(np.asarray(given[0].float().cpu()))
+    )
     device = next(model.parameters()).device
     with torch.no_grad():
         for batch in torch.split(torch.as_tensor(x), 1024):
@@ -126,7 +123,7 @@ def penultimate(model: Network, x: np.ndarray) -> np.ndarray:
 @shared
 def learned_pool(scale: str) -> tuple[simulate.FeaturePool, float]:
     """Features of the images of unseen classes with their labels; and the mean of the kernel's diagonal."""
-    s = settings(scale)
+    s = SCALES[scale]
     data = load(s.dataset)
     model = trained_network(data, s)
     tables = {}
@@ -150,7 +147,7 @@ def learned_pool(scale: str) -> tuple[simulate.FeaturePool, float]:
 def sweep(scale: str, n_data: np.ndarray, n_params: np.ndarray) -> pd.DataFrame:
     """Losses at every pair of sizes, for the low and for the best ridge of each size and draw."""
     pool, diagonal = learned_pool(scale)
-    s = settings(scale)
+    s = SCALES[scale]
     frame = simulate.sweep(pool, n_data, n_params, ridge=RIDGES * diagonal, draws=s.draws).frame
     keys = ["n_data", "n_params", "seed"]
     low = frame[frame["ridge"] == frame["ridge"].min()][[*keys, "ridge", "test_loss"]].assign(fit=LOW)
@@ -171,13 +168,7 @@ def losses(frame: pd.DataFrame, fit: str, along: str, **fixed: int) -> tuple[np.
     part = frame[frame["fit"] == fit]
     for name, value in fixed.items():
         part = part[part[name] == value]
-    table = part.pivot_table(index="seed", columns=along, values="test_loss")
-    return table.columns.to_numpy(float), table.to_numpy()
-
-
-def _points(axis: Axes, sizes: np.ndarray, values: np.ndarray, **kwargs: object) -> None:
-    error = values.std(0, ddof=1) / np.sqrt(len(values))
-    style.points(axis, sizes, values.mean(0), error, **kwargs)
+    return by_draw(part, along)
 
 
 # --- Fig. S6 -------------------------------------------------------------------------------------------
@@ -185,7 +176,7 @@ def _points(axis: Axes, sizes: np.ndarray, values: np.ndarray, **kwargs: object)
 
 def fig_s6(scale: str) -> Reproduction:
     """Duality: the loss against data at fixed features, and against features at fixed data."""
-    s = settings(scale)
+    s = SCALES[scale]
     whole, sizes = s.meeting, np.array(s.dual)
     frame = pd.concat(
         [sweep(scale, sizes, np.array([whole])), sweep(scale, np.array([whole]), sizes)], ignore_index=True
@@ -196,16 +187,18 @@ def fig_s6(scale: str) -> Reproduction:
         style.loglog(axis, "size", "test loss", f"{s.dataset}, learned features: {fit}")
         x, by_data = losses(frame, fit, "n_data", n_params=whole)
         _, by_features = losses(frame, fit, "n_params", n_data=whole)
-        _points(axis, x, by_data, color=style.PALETTE[0], label=f"examples D, at P = {whole}", fmt="o-")
-        _points(axis, x, by_features, color=style.PALETTE[1], label=f"features P, at D = {whole}", fmt="s--")
+        draw_means(axis, x, by_data, color=style.PALETTE[0], label=f"examples D, at P = {whole}", fmt="o-")
+        draw_means(
+            axis, x, by_features, color=style.PALETTE[1], label=f"features P, at D = {whole}", fmt="s--"
+        )
         style.legend(axis)
         for size in (x[x < whole].max(), x[x > whole].min()):  # at D = P both are the same model
             at = int(np.flatnonzero(x == size)[0])
-            found = _ratio(by_data[:, at], by_features[:, at])
+            found = verdict.ratio(verdict.mean(by_data[:, at]), verdict.mean(by_features[:, at]))
             rows.append(
-                Row(
-                    f"loss at {size:g} examples over that at {size:g} features, {fit}", found.value,
-                    found.stderr, found.n, expected=1.0, note=f"the other is {whole}; the paper: identical",
+                found.row(
+                    f"loss at {size:g} examples over that at {size:g} features, {fit}", expected=1.0,
+                    note=f"the other is {whole}; the paper: identical",
                 )
             )  # fmt: skip
         if fit == TUNED:  # without double descent both are power laws
@@ -222,19 +215,12 @@ def fig_s6(scale: str) -> Reproduction:
     return Reproduction(curves, figure, tuple(rows))
 
 
-def _ratio(above: np.ndarray, below: np.ndarray) -> verdict.Number:
-    """Quotient of two means over draws of their own."""
-    value = float(above.mean() / below.mean())
-    spread = np.hypot(*(v.std(ddof=1) / v.mean() / np.sqrt(len(v)) for v in (above, below)))
-    return verdict.Number(value, value * float(spread), min(len(above), len(below)))
-
-
 # --- Fig. S7 -------------------------------------------------------------------------------------------
 
 
 def fig_s7(scale: str) -> Reproduction:
     """Four regimes on learned features with real labels, for a low and for the best ridge."""
-    s = settings(scale)
+    s = SCALES[scale]
     pool, _ = learned_pool(scale)
     most, all_features = len(pool.train), pool.train.shape[1]
     sizes, large = np.array(s.sizes), np.array(s.large)
@@ -264,7 +250,7 @@ def fig_s7(scale: str) -> Reproduction:
                 axes[row, column], what, "excess loss" if limit else "test loss", f"{name}\n{fit}"
             )
             held = f"{'P' if along == 'n_data' else 'D'} = {other}"
-            _points(axis, x, values, color=style.PALETTE[row], label=f"{found} ({held})")
+            draw_means(axis, x, values, color=style.PALETTE[row], label=f"{found} ({held})")
             law = style.through_middle(x, values.mean(0), -found.value)
             axis.plot(x, law, color=style.PALETTE[row], lw=1, ls="--")
             style.legend(axis)

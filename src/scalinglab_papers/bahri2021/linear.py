@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalinglab.data import load
-from scalinglab.errors import BadInput
 from scalinglab.results.estimate import Estimate, slope
 from scalinglab.spectrum import Spectrum
 from scalinglab.studies.verdict import Row
@@ -17,7 +16,7 @@ DEPTH = 3  # hidden layers of the random networks: deeper kernels have straighte
 
 
 @dataclass(frozen=True)
-class Setting:
+class Scale:
     """One scale of the figures on random features.
 
     Attributes:
@@ -43,29 +42,17 @@ class Setting:
     draws: int
 
 
-SETTINGS = {
-    "smoke": Setting(
-        "digits", (1, 2), 1000, 120, 12, (192, 384, 768, 1536, 3072), (16, 32, 64, 128), (12, 100), 10
+SCALES = {
+    "smoke": Scale(
+        dataset="digits", pools=(1, 2), n_images=1000, n_features=120, fixed=12,
+        varied=(192, 384, 768, 1536, 3072), resolved=(16, 32, 64, 128), window=(12, 100), draws=10,
     ),
-    "laptop": Setting(
-        "mnist",
-        (1, 2, 4, 7, 14),
-        2500,
-        400,
-        24,
-        (384, 768, 1536, 3072, 6144),
-        (20, 32, 50, 80, 126, 200, 318),
-        (25, 250),
-        16,
+    "laptop": Scale(
+        dataset="mnist", pools=(1, 2, 4, 7, 14), n_images=2500, n_features=400, fixed=24,
+        varied=(384, 768, 1536, 3072, 6144), resolved=(20, 32, 50, 80, 126, 200, 318), window=(25, 250),
+        draws=16,
     ),
-}
-
-
-def setting(scale: str) -> Setting:
-    """The setting of a scale."""
-    if scale not in SETTINGS:
-        raise BadInput(f"scale {scale!r}: these figures run at {', '.join(SETTINGS)}")
-    return SETTINGS[scale]
+}  # fmt: skip
 
 
 def pooled_images(dataset: str, pool: int, n_images: int, start: int = 0) -> np.ndarray:

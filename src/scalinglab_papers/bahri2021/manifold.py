@@ -21,10 +21,10 @@ from scipy.spatial.distance import cdist
 from scipy.special import gamma, kv
 
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.results.estimate import Estimate
 from scalinglab.simulate.random_features import nested_loss
+from scalinglab.studies.draws import as_frame, draw_means
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
 from scalinglab.support.progress import track
@@ -43,9 +43,9 @@ class Scale:
 
 
 SCALES = {
-    "smoke": Scale((1, 2, 3, 4), 900, (64, 128, 256), 4),
-    "laptop": Scale((1, 2, 3, 4, 5, 6, 7, 8), 2500, (256, 512, 1024), 5),
-}
+    "smoke": Scale(dimensions=(1, 2, 3, 4), n_points=900, sizes=(64, 128, 256), draws=4),
+    "laptop": Scale(dimensions=(1, 2, 3, 4, 5, 6, 7, 8), n_points=2500, sizes=(256, 512, 1024), draws=5),
+}  # fmt: skip
 
 
 def matern(x: np.ndarray, smoothness: float) -> np.ndarray:
@@ -90,8 +90,6 @@ TARGETS = {"sphere": on_sphere, "torus": on_torus}
 
 def fig2_right(scale: str) -> Reproduction:
     """The exponent of kernel models against the dimension of the manifold."""
-    if scale not in SCALES:
-        raise BadInput(f"scale {scale!r}: the kernels of this figure run at {', '.join(SCALES)}")
     s = SCALES[scale]
     sizes = np.array(s.sizes)
     figure, axes = style.panels(size=(5.6, 4.4))
@@ -114,7 +112,7 @@ def fig2_right(scale: str) -> Reproduction:
                         expected=linear.expected_exponent(sizes, values),
                     )
                 )  # fmt: skip
-            frames.append(_frame(name, d, sizes, losses))
+            frames.append(as_frame(sizes, losses, model=name, dimension=d))
     axis_d = np.array(s.dimensions, float)
     for (name, values_of), color in zip(found.items(), style.PALETTE):
         t = KERNELS[name][1]
@@ -126,12 +124,6 @@ def fig2_right(scale: str) -> Reproduction:
     style.legend(axis, title="lines: 4/α_D = 4d/t")
     curves = Curves(pd.concat(frames, ignore_index=True), settings=["dimension"], source="simulate")
     return Reproduction(curves, figure, tuple(rows))
-
-
-def _frame(name: str, dimension: int, sizes: np.ndarray, losses: np.ndarray) -> pd.DataFrame:
-    draw, size = np.meshgrid(np.arange(len(losses)), sizes, indexing="ij")
-    columns = {"model": name, "dimension": dimension, "seed": draw.ravel(), "n_data": size.ravel()}
-    return pd.DataFrame({**columns, "test_loss": losses.ravel()})
 
 
 def _row(name: str, dimension: int, found: Estimate, draws: int, smoothness: float) -> Row:
@@ -172,10 +164,9 @@ def _theorem(scale: str, kind: str, letter: str, column: str) -> Reproduction:
         for d, color in zip(dimensions, style.colors(dimensions)):
             losses = manifolds.interpolation_losses(kind, d, at, TARGETS[kind], power=power, draws=draws)
             found = linear.exponent(at, losses)
-            error = losses.std(0, ddof=1) / np.sqrt(draws)
-            style.points(axis, at, losses.mean(0), error, color=color, label=f"d = {d}: {found}")
+            draw_means(axis, at, losses, color=color, label=f"d = {d}: {found}")
             axis.plot(at, style.through_middle(at, losses.mean(0), -power / d), color=color, lw=1, ls="--")
-            frames.append(_frame(loss, d, at, losses).rename(columns={"n_data": column}))
+            frames.append(as_frame(at, losses, column, model=loss, dimension=d))
             note = "1/d, the bound of the theorem" if power == 1 else "2/d, for a loss that is smooth at 0"
             rows.append(
                 linear.exponent_row(

@@ -18,6 +18,7 @@ from scalinglab.simulate import random_features as simulate
 from scalinglab.spectrum import Spectrum, TailExponent
 from scalinglab.spectrum.samples import unresolved_eigenvalue
 from scalinglab.studies import verdict
+from scalinglab.studies.draws import as_frame, draw_means
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.shared import shared
 from scalinglab.studies.verdict import Row
@@ -84,17 +85,16 @@ def tail(sampled: np.ndarray, window: tuple[int, int]) -> tuple[np.ndarray, Tail
 @shared
 def measured(scale: str) -> tuple[Curves, dict[int, tuple[np.ndarray, TailExponent]], dict[int, list[float]]]:
     """All four regimes of every pool size, the spectra, and the theory's coefficients of 1/D and 1/P."""
-    s = linear.setting(scale)
+    s = linear.SCALES[scale]
     varied, resolved = np.array(s.varied), np.array(s.resolved)
     frames, spectra, coefficients = [], {}, {}
 
     def keep(
         regime: str, pool: int, sizes: np.ndarray, losses: np.ndarray, column: str, other: float
     ) -> None:
-        draw, size = np.meshgrid(np.arange(len(losses)), sizes, indexing="ij")
-        sizes_of = {column: size.ravel(), ("n_params" if column == "n_data" else "n_data"): other}
-        common = {"dataset": s.dataset, "pool": pool, "regime": regime, "seed": draw.ravel()}
-        frames.append(pd.DataFrame({**common, **sizes_of, "test_loss": losses.ravel()}))
+        fixed = {"n_params" if column == "n_data" else "n_data": other}
+        common = {"dataset": s.dataset, "pool": pool, "regime": regime, **fixed}
+        frames.append(as_frame(sizes, losses, column, **common))
 
     for pool in track(s.pools, "pool sizes"):
         x = linear.pooled_images(s.dataset, pool, s.n_images)
@@ -145,7 +145,7 @@ def exponents_of(curves: Curves, regime: str, pools: tuple[int, ...]) -> dict[in
 
 def fig3(scale: str) -> Reproduction:
     """Random-feature models show all four scaling regimes."""
-    s = linear.setting(scale)
+    s = linear.SCALES[scale]
     curves, _, coefficients = measured(scale)
     figure, axes = style.panels(2, 2, size=(4.4, 3.3))
     layout = {VARIANCE[0]: (0, 0), RESOLUTION[0]: (0, 1), RESOLUTION[1]: (1, 0), VARIANCE[1]: (1, 1)}
@@ -180,9 +180,9 @@ def _variance_rows(curves: Curves, regime: str, pool: int, coefficient: float | 
         linear.exponent_row(
             f"{regime}, pool {pool}: exponent", found, len(excess), "at the three largest sizes", paper=1.0
         ),
-        Row(
-            f"{regime}, pool {pool}: coefficient of 1/size over that of the theory", ratio.value,
-            ratio.stderr, ratio.n, expected=1.0, note="expected: the leading contribution, our derivation",
+        ratio.row(
+            f"{regime}, pool {pool}: coefficient of 1/size over that of the theory", expected=1.0,
+            note="expected: the leading contribution, our derivation",
         ),
     ]  # fmt: skip
 
@@ -197,12 +197,11 @@ def _panel(
     coefficient: float | None,
 ) -> None:
     sizes, losses = losses_of(curves, regime, pool)
-    mean, error = losses.mean(0), losses.std(0, ddof=1) / np.sqrt(len(losses))
-    style.points(axis, sizes, mean, error, color=color, label=f"{pool}: {found}")
+    draw_means(axis, sizes, losses, color=color, label=f"{pool}: {found}")
     if coefficient is not None:
         axis.plot(sizes, coefficient / sizes, color=color, lw=1.2)
     else:
-        law = style.through_middle(sizes, mean, -found.value)
+        law = style.through_middle(sizes, losses.mean(0), -found.value)
         axis.plot(sizes, law, color=color, lw=1.0, ls="--")
 
 
@@ -211,7 +210,7 @@ def _panel(
 
 def fig4_left(scale: str) -> Reproduction:
     """Data and parameter exponents against the exponent of the kernel's spectrum."""
-    s = linear.setting(scale)
+    s = linear.SCALES[scale]
     curves, spectra, _ = measured(scale)
     figure, axes = style.panels(size=(4.6, 4.0))
     axis, rows = axes[0, 0], []
@@ -253,7 +252,7 @@ def fig4_left(scale: str) -> Reproduction:
 
 def fig4_right(scale: str) -> Reproduction:
     """Kernel spectra of pooled images, each of several sets of images."""
-    s = linear.setting(scale)
+    s = linear.SCALES[scale]
     figure, axes = style.panels(size=(5.2, 4.0))
     axis = style.loglog(axes[0, 0], "mode k", "eigenvalue λ_k", f"kernels of random networks on {s.dataset}")
     rows, frames = [], []
@@ -270,11 +269,10 @@ def fig4_right(scale: str) -> Reproduction:
         bend = verdict.mean([_bend(v, slope.window) for v, _ in found])
         where = f"modes {slope.window[0]}–{slope.window[1]}; n counts sets of images"
         rows += [
-            Row(f"α_K, pool {pool}", mean.value, mean.stderr, mean.n, note=where),
-            Row(
+            mean.row(f"α_K, pool {pool}", note=where),
+            bend.row(
                 f"pool {pool}: local exponent in the second half of the window less that in the first",
-                bend.value, bend.stderr, bend.n, expected=0.0, resolution=0.1 * (1 + mean.value),
-                note=f"the paper: a power law; {where}",
+                expected=0.0, resolution=0.1 * (1 + mean.value), note=f"the paper: a power law; {where}",
             ),
         ]  # fmt: skip
     style.legend(axis)
@@ -285,7 +283,7 @@ def fig4_right(scale: str) -> Reproduction:
 SETS = 4  # disjoint sets of images
 
 
-def _spectrum(s: linear.Setting, pool: int, place: int) -> tuple[np.ndarray, TailExponent]:
+def _spectrum(s: linear.Scale, pool: int, place: int) -> tuple[np.ndarray, TailExponent]:
     count = s.n_images if s.dataset != "digits" else s.n_images // 3  # the digits are few
     x = linear.pooled_images(s.dataset, pool, count, place * count)
     return tail(np.linalg.eigvalsh(kernel_of(x) / len(x))[::-1], s.window)

@@ -17,12 +17,12 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.data.teacher import random_teacher, teacher_student
-from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.studies import trained
+from scalinglab.studies.draws import by_draw
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.shared import shared
-from scalinglab.studies.verdict import Row, mean
+from scalinglab.studies.verdict import mean
 from scalinglab_papers.bahri2021 import exponents
 from scalinglab_papers.bahri2021.exponents import Exponent
 
@@ -58,29 +58,25 @@ class Scale:
 OCTAVES = tuple(128 * 2**k for k in range(8))  # 128 … 16,384
 SCALES = {
     "smoke": Scale(
-        (4,), (3,), (64, 128, 256, 512), (3, 5, 8), 1024, 3, 150, 16, 32, 512, (64, 512), graphs=False
+        dimensions=(4,), model_dimensions=(3,), sizes=(64, 128, 256, 512), widths=(3, 5, 8), plenty=1024,
+        seeds=3, steps=150, teacher=16, student=32, test_size=512, line_sizes=(64, 512), graphs=False,
     ),
     "laptop": Scale(
-        (2, 3, 4, 6), (2, 4), (64, 128, 256, 512, 1024, 2048), (4, 6, 8, 12, 16), 16384, 4, 4000, 96, 96,
-        2048, graphs=False,
+        dimensions=(2, 3, 4, 6), model_dimensions=(2, 4), sizes=(64, 128, 256, 512, 1024, 2048),
+        widths=(4, 6, 8, 12, 16), plenty=16384, seeds=4, steps=4000, teacher=96, student=96, test_size=2048,
+        graphs=False,
     ),
     "gpu": Scale(
-        tuple(range(2, 10)), tuple(range(2, 10)), OCTAVES, (6, 8, 11, 16, 23, 32, 45, 64), 65_536, 8, 40_000,
-        line_seeds=4,
+        dimensions=tuple(range(2, 10)), model_dimensions=tuple(range(2, 10)), sizes=OCTAVES,
+        widths=(6, 8, 11, 16, 23, 32, 45, 64), plenty=65_536, seeds=8, steps=40_000, line_seeds=4,
     ),
     "paper": Scale(
-        tuple(range(2, 10)), tuple(range(2, 10)), (*OCTAVES, 32_768, 65_536, 131_072),
-        (4, 6, 8, 11, 16, 23, 32, 45, 64, 90), 262_144, 15, 40_000, test_size=16_384, line_seeds=15,
+        dimensions=tuple(range(2, 10)), model_dimensions=tuple(range(2, 10)),
+        sizes=(*OCTAVES, 32_768, 65_536, 131_072), widths=(4, 6, 8, 11, 16, 23, 32, 45, 64, 90),
+        plenty=262_144, seeds=15, steps=40_000, test_size=16_384, line_seeds=15,
     ),
 }  # fmt: skip
 CLAIM = 4.0  # α = 4/d
-
-
-def scale_of(scale: str) -> Scale:
-    """The setting of a scale."""
-    if scale not in SCALES:
-        raise BadInput(f"scale {scale!r}: teacher–student models run at {', '.join(SCALES)}")
-    return SCALES[scale]
 
 
 def student(s: Scale, dimension: int, largest: int, **more: Any) -> dict[str, Any]:
@@ -107,7 +103,7 @@ def student(s: Scale, dimension: int, largest: int, **more: Any) -> dict[str, An
 @shared
 def in_data(scale: str) -> Curves:
     """The best checkpoint of every student, at every dimension, D and seed."""
-    s = scale_of(scale)
+    s = SCALES[scale]
     settings = [
         {**student(s, d, max(s.sizes)), "n_data": n, "seed": seed}
         for d in s.dimensions for n in s.sizes for seed in range(s.seeds)
@@ -118,7 +114,7 @@ def in_data(scale: str) -> Curves:
 @shared
 def in_parameters(scale: str) -> Curves:
     """The best checkpoint of every student, at every dimension, width and seed."""
-    s = scale_of(scale)
+    s = SCALES[scale]
     settings = [
         {**student(s, d, s.plenty), "model_options": {"hidden": w}, "n_data": s.plenty, "seed": seed}
         for d in s.model_dimensions for w in s.widths for seed in range(s.seeds)
@@ -226,7 +222,7 @@ POINTS = 33
 
 def fig2_left(scale: str) -> Reproduction:
     """Teacher and students of growing D on the line between two examples that all of them have."""
-    s = scale_of(scale)
+    s = SCALES[scale]
     along = np.linspace(0, 1, POINTS)
     frames, shown = [], None
     for seed in range(s.line_seeds):
@@ -238,8 +234,8 @@ def fig2_left(scale: str) -> Reproduction:
                 {"seed": seed, "n_data": size, "test_loss": float(np.mean((values - teacher) ** 2))}
             )
     table = pd.DataFrame(frames)
-    wide = table.pivot_table(index="seed", columns="n_data", values="test_loss")
-    ratio = mean(np.log(wide.iloc[:, -1] / wide.iloc[:, 0]).to_numpy())
+    sizes, losses = by_draw(table, "n_data")
+    ratio = mean(np.log(losses[:, -1] / losses[:, 0]))
     assert shown is not None
     figure, axes = style.panels(size=(5.6, 4.0))
     axis = axes[0, 0]
@@ -251,10 +247,10 @@ def fig2_left(scale: str) -> Reproduction:
     axis.plot(along[[0, -1]], shown[1][[0, -1]], "o", color=style.INK)
     style.legend(axis)
     rows = (
-        Row(
-            f"ln of the squared distance from the teacher on the line, D = {wide.columns[-1]} less "
-            f"D = {wide.columns[0]}", ratio.value, ratio.stderr, ratio.n, expected=0.0, relation="<",
-            note="the paper: the larger D, the closer to the teacher everywhere",
+        ratio.row(
+            f"ln of the squared distance from the teacher on the line, D = {sizes[-1]:g} less "
+            f"D = {sizes[0]:g}",
+            expected=0.0, relation="<", note="the paper: the larger D, the closer to the teacher everywhere",
         ),
     )  # fmt: skip
     return Reproduction(Curves(table.assign(model="mlp"), source="train"), figure, rows)
@@ -305,7 +301,7 @@ def theorems_network(scale: str) -> Reproduction:
     slopes of student and teacher on the test inputs and on the lines to their neighbours.
     """
     models, seeds, steps = BOUNDS[scale]
-    s = replace(scale_of("smoke"), seeds=seeds)  # a teacher for each seed
+    s = replace(SCALES["smoke"], seeds=seeds)  # a teacher for each seed
     rows, frames = [], []
     for n, hidden in models:
         ratios = []
@@ -316,9 +312,9 @@ def theorems_network(scale: str) -> Reproduction:
         ratio = mean(ratios)
         count = (PLANE + 1) * hidden + (hidden + 1) * hidden + hidden + 1
         rows.append(
-            Row(
-                f"mean |f − F| over its bound, D = {n}, {count} parameters", ratio.value, ratio.stderr,
-                ratio.n, expected=1.0, relation="<", note="the paper: below 1; d = 2, constants measured",
+            ratio.row(
+                f"mean |f − F| over its bound, D = {n}, {count} parameters", expected=1.0, relation="<",
+                note="the paper: below 1; d = 2, constants measured",
             )
         )  # fmt: skip
     table = pd.DataFrame(frames)

@@ -19,12 +19,13 @@ from scalinglab.figures import style
 from scalinglab.results.estimate import Estimate
 from scalinglab.simulate.random_features import nested_loss
 from scalinglab.spectrum import Spectrum
+from scalinglab.studies.draws import as_frame, draw_means
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.shared import shared
 from scalinglab.studies.verdict import Row
 from scalinglab.theory import infinite_width
 from scalinglab_papers.bahri2021 import linear
-from scalinglab_papers.bahri2021.learned_features import KNOWN, learned_pool, settings
+from scalinglab_papers.bahri2021.learned_features import KNOWN, SCALES, learned_pool
 
 IMAGES = {"smoke": 560, "laptop": 1600, "gpu": 1600}
 SIZES = {"smoke": (10, 20, 40, 80), "laptop": (16, 32, 64, 128, 256), "gpu": (16, 32, 64, 128, 256)}
@@ -36,7 +37,7 @@ KINDS = ("teacher", "real labels")
 @shared
 def kernels(scale: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Kernel matrices by name, each with the real targets (centred one-hot labels) on its images."""
-    s = settings(scale)
+    s = SCALES[scale]
     data, n = load(s.dataset), IMAGES[scale]
     new = np.flatnonzero(data.train_y >= KNOWN)[:n]
     pool, _ = learned_pool(scale)
@@ -82,14 +83,9 @@ def fig_s8(scale: str) -> Reproduction:
         style.loglog(axes[0, column], "examples D", "loss / zero predictor's" if column == 0 else "")
         axes[0, column].set_title(name.replace(", ", "\n"))
         for kind, color in zip(KINDS, style.PALETTE):
-            error = losses[kind].std(0, ddof=1) / np.sqrt(DRAWS)
             label = f"{kind}: {exponents[kind]}"
-            style.points(
-                axes[0, column], sizes, losses[kind].mean(0), error, color=color, label=label, fmt="o-"
-            )
-            draw, size = np.meshgrid(np.arange(DRAWS), sizes, indexing="ij")
-            common = {"model": name, "targets": kind, "seed": draw.ravel(), "n_data": size.ravel()}
-            frames.append(pd.DataFrame({**common, "test_loss": losses[kind].ravel()}))
+            draw_means(axes[0, column], sizes, losses[kind], color=color, label=label, fmt="o-")
+            frames.append(as_frame(sizes, losses[kind], model=name, targets=kind))
         style.legend(axes[0, column])
         powers = {kind: _power(values, vectors, labels) if kind == KINDS[1] else None for kind in KINDS}
         rows += _loss_rows(name, exponents, sizes, values, powers)

@@ -111,9 +111,9 @@ def agreement(
         name = ", ".join(f"{LETTERS[key]} = {size_name(value)}" for key, value in setting.items())
         ends = "" if math.isinf(until) else f" up to t = {until:g}"
         rows.append(
-            Row(
-                f"{y.replace('_', ' ')} of simulation over theory − 1, {name}", found.value, found.stderr,
-                found.n, expected=0.0, resolution=AGREEMENT,
+            found.row(
+                f"{y.replace('_', ' ')} of simulation over theory − 1, {name}", expected=0.0,
+                resolution=AGREEMENT,
                 note=f"mean over times{ends}; the paper draws theory on simulation; the theory is for "
                 "infinite sizes, systems of finite size lie above it by about 1/N",
             )
@@ -133,13 +133,6 @@ def at_time(curves: Curves, y: str, time: float, **setting: float) -> Number:
     times = np.unique(frame["time"].to_numpy())
     nearest = times[np.argmin(abs(np.log(times / time)))]
     return verdict.mean(frame[frame["time"] == nearest][y].to_numpy())
-
-
-def ratio(above: Number, below: Number) -> Number:
-    """Quotient of two independent means."""
-    value = above.value / below.value
-    spread = math.hypot(above.stderr / above.value, below.stderr / below.value)
-    return Number(value, abs(value) * spread, min(above.n or 1, below.n or 1))
 
 
 def log_slope(x: np.ndarray, y: np.ndarray, error: np.ndarray) -> tuple[float, float]:

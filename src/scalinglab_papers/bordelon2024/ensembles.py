@@ -14,7 +14,6 @@ from scalinglab.figures import style
 from scalinglab.spectrum import Spectrum
 from scalinglab.studies import verdict
 from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.verdict import Row
 from scalinglab.theory import dmft
 from scalinglab_papers.bordelon2024 import common
 
@@ -38,18 +37,18 @@ def fig5a(scale: str) -> Reproduction:
         _draw(axis, curves, setting, color, "--", f"N {setting['n_params']}, E 1")
     axis.legend(ncols=2, fontsize=7)
     many, wide = ensembles[-1], widths[-1]  # of the same N E
-    worse = common.ratio(
+    worse = verdict.ratio(
         common.at_time(curves, "test_loss", 1e3, **many), common.at_time(curves, "test_loss", 1e3, **wide)
     )
     left = _variance_left(spectrum, curves, base, members[-1])
     table = (
-        Row(
+        worse.row(
             f"loss of E = {many['ensemble']} models of N = {base} over that of one of N = {wide['n_params']}",
-            worse.value, worse.stderr, worse.n, expected=1.0, relation=">", note="simulation at t ≈ 1000",
+            expected=1.0, relation=">", note="simulation at t ≈ 1000",
         ),
-        Row(
+        left.row(
             f"variance over initialisations that is left by E = {members[-1]} models of N = {base}",
-            left.value, left.stderr, left.n, paper=1 / members[-1],
+            paper=1 / members[-1],
             note="1/E; simulated loss less the bias of the theory, over that of one model, at t ≈ 10",
         ),
         *common.agreement(curves, [many, wide]),
@@ -63,7 +62,7 @@ def _variance_left(spectrum: Spectrum, curves: Curves, base: int, members: int) 
     one = common.at_time(curves, "test_loss", 10.0, n_params=base, ensemble=1)
     times = np.unique(curves.select(source="simulate").frame["time"])
     bias = float(dmft.solve(spectrum, times[np.argmin(abs(np.log(times / 10.0)))], base).bias)
-    return common.ratio(
+    return verdict.ratio(
         verdict.Number(several.value - bias, several.stderr, several.n),
         verdict.Number(one.value - bias, one.stderr, one.n),
     )
@@ -102,9 +101,9 @@ def fig5b(scale: str) -> Reproduction:
         drawn = final_transfer(spectrum, n, data, common.DRAWS[scale], common.fresh(51, place))
         found = verdict.mean(drawn)
         table.append(
-            Row(
-                f"H_1(t → ∞) at N = {common.size_name(n)}, P = {data}: it saturates", found.value,
-                found.stderr, found.n, expected=float(kappa / (kappa + spectrum.mode(1)[0])),
+            found.row(
+                f"H_1(t → ∞) at N = {common.size_name(n)}, P = {data}: it saturates",
+                expected=float(kappa / (kappa + spectrum.mode(1)[0])),
                 note="simulation; expected: κ/(κ + λ₁) with D(κ) = min(N, P), the theory",
             )
         )  # fmt: skip

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.studies import trained, verdict
 from scalinglab.studies.registry import Reproduction
@@ -51,16 +50,23 @@ class Scale:
 
 
 SCALES = {
-    "smoke": Scale(8, (1.0, 2.0, 4.0), 3, 16, 1, 16, 30, 16, 64, 0.03),
-    "laptop": Scale(16, (1.0, 2.0, 4.0), 3, 32, 2, 32, 600, 256, 256, 0.006),
-    "gpu": Scale(16, (1.0, 2.0, 4.0, 8.0), 3, 128, 4, 64, 1000, 1024, 512, 0.004),
-}
+    "smoke": Scale(
+        dim=8, widths=(1.0, 2.0, 4.0), seeds=3, context=16, depth=1, batch_size=16, steps=30, few=16,
+        held_out=64, learning_rate=0.03,
+    ),
+    "laptop": Scale(
+        dim=16, widths=(1.0, 2.0, 4.0), seeds=3, context=32, depth=2, batch_size=32, steps=600, few=256,
+        held_out=256, learning_rate=0.006,
+    ),
+    "gpu": Scale(
+        dim=16, widths=(1.0, 2.0, 4.0, 8.0), seeds=3, context=128, depth=4, batch_size=64, steps=1000,
+        few=1024, held_out=512, learning_rate=0.004,
+    ),
+}  # fmt: skip
 
 
 def settings(scale: str, repeats: bool) -> list[dict[str, Any]]:
     """The runs on fresh text, or on little text that repeats."""
-    if scale not in SCALES:
-        raise BadInput(f"scale {scale!r}: these figures run at {', '.join(SCALES)}")
     s = SCALES[scale]
     data: dict[str, Any] = {"context": s.context, "n_test": s.held_out}
     own = {"data_options": data | {"n_data": s.few}} if repeats else {"data_options": data, "online": True}
@@ -91,10 +97,7 @@ def _ratio(curves: Curves, above: float, below: float, until: float = np.inf) ->
 
 
 def _row(quantity: str, found: Number, relation: str, claim: str) -> Row:
-    return Row(
-        quantity, found.value, found.stderr, found.n, expected=1.0, relation=relation,
-        note=f"{STAND_IN}: {claim}",
-    )  # fmt: skip
+    return found.row(quantity, expected=1.0, relation=relation, note=f"{STAND_IN}: {claim}")  # fmt: skip
 
 
 def _figure(curves: Curves, title: str, train: bool) -> Any:

@@ -23,6 +23,7 @@ from scalinglab.figures import style
 from scalinglab.results.estimate import slope
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
 from scalinglab.studies import trained, verdict
+from scalinglab.studies.draws import by_draw, draw_means
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.shared import shared
 from scalinglab.studies.verdict import Row
@@ -63,17 +64,18 @@ class Scale:
 
 ONLINE = {"online": True, "augment": "crop_flip"}
 SCALES = {
-    "smoke": Scale("digits", (0.5, 1.0, 2.0), 160, 3, 60, 160, rates=(0.05,)),
-    "laptop": Scale("cifar10", (0.5, 1.0, 2.0), 1000, 3, 600, 500, 2, ONLINE),
-    "gpu": Scale("cifar10", (2.0, 4.0, 8.0), 2000, 3, 1000, 1000, 1, ONLINE | {"batch_size": 128}, trained=5),
-}
-
-
-def settings(scale: str) -> Scale:
-    """The setting of a scale."""
-    if scale not in SCALES:
-        raise BadInput(f"scale {scale!r}: these figures run at {', '.join(SCALES)}")
-    return SCALES[scale]
+    "smoke": Scale(
+        dataset="digits", widths=(0.5, 1.0, 2.0), inputs=160, seeds=3, steps=60, along=160, rates=(0.05,),
+    ),
+    "laptop": Scale(
+        dataset="cifar10", widths=(0.5, 1.0, 2.0), inputs=1000, seeds=3, steps=600, along=500, pool=2,
+        training=ONLINE,
+    ),
+    "gpu": Scale(
+        dataset="cifar10", widths=(2.0, 4.0, 8.0), inputs=2000, seeds=3, steps=1000, along=1000, pool=1,
+        training=ONLINE | {"batch_size": 128}, trained=5,
+    ),
+}  # fmt: skip
 
 
 def grouping(dataset: Dataset) -> np.ndarray:
@@ -84,7 +86,7 @@ def grouping(dataset: Dataset) -> np.ndarray:
 @shared
 def examples(scale: str) -> tuple[np.ndarray, np.ndarray]:
     """Held-out images as a network sees them, and their targets ±1 less the mean."""
-    s = settings(scale)
+    s = SCALES[scale]
     data = load(s.dataset)
     data = data.pool(s.pool).normalize() if s.pool > 1 else data
     y = 2.0 * grouping(data)[data.test_y[: s.inputs]] - 1
@@ -93,7 +95,7 @@ def examples(scale: str) -> tuple[np.ndarray, np.ndarray]:
 
 def network_setting(scale: str, width: float, seed: int, learning_rate: float) -> dict[str, Any]:
     """A run: squared loss on two classes, momentum, no normalisation layers."""
-    s = settings(scale)
+    s = SCALES[scale]
     data = load(s.dataset)
     return {
         "model": "myrtle", "dataset": s.dataset, "superclass": grouping(data).tolist(), "width": width,
@@ -111,7 +113,7 @@ def initial_spectra(scale: str) -> dict[tuple[float, int], MeasuredSpectrum]:
 
     from scalinglab import measure, nets
 
-    s = settings(scale)
+    s = SCALES[scale]
     x, y = examples(scale)
     found = {}
     for width in s.widths:
@@ -137,7 +139,7 @@ def _table(spectra: dict[tuple[float, int], MeasuredSpectrum], dataset: str) -> 
 
 
 def _spectra_figure(scale: str, of: str) -> Reproduction:
-    s, spectra = settings(scale), initial_spectra(scale)
+    s, spectra = SCALES[scale], initial_spectra(scale)
     curves = _table(spectra, s.dataset)
     figure, axes = style.panels(size=(5.2, 4.0))
     label = "eigenvalue λ_k" if of == "eigenvalues" else "unexplained task 1 − C(k)"
@@ -155,7 +157,7 @@ def _spectra_figure(scale: str, of: str) -> Reproduction:
         shown = part.groupby("mode")[column].mean()
         axis.plot(shown.index, shown, color=color, label=f"width {width:g}: {mean.value:.2f}")
         note = f"stand-in: {s.dataset}; the paper, wide ResNets on CIFAR-5M: {paper:g}"
-        rows.append(Row(f"{name}, width {width:g}", mean.value, mean.stderr, mean.n, note=note))
+        rows.append(mean.row(f"{name}, width {width:g}", note=note))
     style.legend(axis)
     first, last = values[s.widths[0]], values[s.widths[-1]]
     error = float(np.hypot(first.std(ddof=1), last.std(ddof=1)) / np.sqrt(s.seeds))
@@ -216,7 +218,7 @@ def rate_rows(kind: str, among: tuple[float, ...], chosen: float) -> list[Row]:
 @shared
 def rate(scale: str) -> float:
     """The learning rate of figure 9; of several, that with the lowest training loss on two networks apart."""
-    s = settings(scale)
+    s = SCALES[scale]
     if len(s.rates) == 1:
         return s.rates[0]
     chosen = [network_setting(scale, s.widths[1], APART + k, eta) for eta in s.rates for k in range(2)]
@@ -228,7 +230,7 @@ def after_kernels(scale: str) -> Curves:
     """Runs of one width with the kernel read at every checkpoint on held-out images."""
     from scalinglab import measure
 
-    s = settings(scale)
+    s = SCALES[scale]
     x, y = examples(scale)
     parts = []
     for seed in range(s.trained):
@@ -257,14 +259,11 @@ def _ends(curves: Curves, column: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _along(scale: str, label: str, columns: Mapping[str, str], *rows: Row) -> Reproduction:
     """Columns, each with its name in the legend, along training: mean over seeds and its error."""
-    s, curves = settings(scale), after_kernels(scale)
+    s, curves = SCALES[scale], after_kernels(scale)
     figure, axes = style.panels(size=(5.2, 4.0))
     axis = style.loglog(axes[0, 0], "step", label, f"kernel along training, {s.dataset}")
     for (column, name), color in zip(columns.items(), style.PALETTE):
-        table = curves.frame.pivot_table(index="seed", columns="step", values=column)
-        steps, values = table.columns.to_numpy(float), table.to_numpy()
-        error = values.std(0, ddof=1) / np.sqrt(len(values))
-        style.points(axis, steps, values.mean(0), error, fmt="o-", color=color, label=name)
+        draw_means(axis, *by_draw(curves.frame, "step", column), fmt="o-", color=color, label=name)
     if len(columns) > 1:
         style.legend(axis)
     return Reproduction(curves, figure, (*_rate_rows(s, curves, scale), *rows))
@@ -272,10 +271,10 @@ def _along(scale: str, label: str, columns: Mapping[str, str], *rows: Row) -> Re
 
 def _change(scale: str, column: str, relation: str, claim: str, note: str) -> Row:
     """A row on a column at the end less that at the start."""
-    s, (first, last) = settings(scale), _ends(after_kernels(scale), column)
+    s, (first, last) = SCALES[scale], _ends(after_kernels(scale), column)
     change = verdict.mean(last - first)
-    return Row(
-        f"{claim}: end less start", change.value, change.stderr, change.n, expected=0.0, relation=relation,
+    return change.row(
+        f"{claim}: end less start", expected=0.0, relation=relation,
         note=f"stand-in: {s.dataset}; {first.mean():.3g} to {last.mean():.3g}; {note}",
     )  # fmt: skip
 
@@ -307,7 +306,7 @@ def fig9b(scale: str) -> Reproduction:
 
 def fig9c(scale: str) -> Reproduction:
     """The test loss along training beside the exponent (a − 1)/b of the kernel after training."""
-    s, curves = settings(scale), after_kernels(scale)
+    s, curves = SCALES[scale], after_kernels(scale)
     frame = curves.frame.sort_values("step")
     observed, predicted = [], []
     for _, part in frame.groupby("seed"):
@@ -317,9 +316,8 @@ def fig9c(scale: str) -> Reproduction:
         predicted.append((last["kernel_task_exponent"] - 1) / last["kernel_spectral_exponent"])
     figure, axes = style.panels(size=(5.2, 4.0))
     axis = style.loglog(axes[0, 0], "step", "test loss", f"{s.dataset}, mean squared error")
-    table = frame.pivot_table(index="seed", columns="step", values="test_loss")
-    steps, values = table.columns.to_numpy(float), table.to_numpy()
-    style.points(axis, steps, values.mean(0), values.std(0, ddof=1) / np.sqrt(len(values)), fmt="o-")
+    steps, values = by_draw(frame, "step")
+    draw_means(axis, steps, values, fmt="o-")
     late_steps = steps[steps >= s.steps / 10]
     start = float(values.mean(0)[steps >= s.steps / 10][0])
     for slopes, line, name in ((observed, "--", "observed"), (predicted, ":", "kernel after training")):
@@ -333,12 +331,11 @@ def fig9c(scale: str) -> Reproduction:
     for name, slopes in (("observed exponent of the test loss in time", observed),
                          ("(a − 1)/b of the kernel after training", predicted)):  # fmt: skip
         mean = verdict.mean(slopes)
-        rows.append(Row(name, mean.value, mean.stderr, mean.n, note=f"stand-in: {s.dataset}; last decade"))
+        rows.append(mean.row(name, note=f"stand-in: {s.dataset}; last decade"))
     change = verdict.mean(np.subtract(observed, predicted))
     rows.append(
-        Row(
-            "observed exponent less that of the kernel after training", change.value, change.stderr, change.n,
-            expected=0.0, relation=">",
+        change.row(
+            "observed exponent less that of the kernel after training", expected=0.0, relation=">",
             note=f"stand-in: {s.dataset}; the paper: the loss falls much faster than the after-kernel says",
         )
     )  # fmt: skip

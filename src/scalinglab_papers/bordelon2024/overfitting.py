@@ -8,6 +8,7 @@ from scalinglab.curves import Curves
 from scalinglab.figures import style
 from scalinglab.spectrum import Spectrum
 from scalinglab.studies import verdict
+from scalinglab.studies.draws import by_draw
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
 from scalinglab.theory import dmft
@@ -36,26 +37,25 @@ def fig4a(scale: str) -> Reproduction:
     final = [dmft.final(spectrum, ratio * size, size).test_loss for ratio in (2, 4, 8, 16)]
     gains = [1 - final[1] / final[0], 1 - final[3] / final[2]]
     small, large = sizes[0], sizes[-1]
-    wider = common.ratio(
+    wider = verdict.ratio(
         common.at_time(curves, "test_loss", 30, n_params=large),
         common.at_time(curves, "test_loss", 30, n_params=small),
     )
     best = dmft.optimal_stopping(spectrum, sizes[1], size).time
     stopped = _paired(curves, "test_loss", best, 1e4, n_params=sizes[1])
     table = (
-        Row(
-            f"wider trains faster: test loss at N = {large} over that at N = {small}, t ≈ 30", wider.value,
-            wider.stderr, wider.n, expected=1.0, relation="<", note="simulation",
+        wider.row(
+            f"wider trains faster: test loss at N = {large} over that at N = {small}, t ≈ 30", expected=1.0,
+            relation="<", note="simulation",
         ),
         Row(
             "diminishing returns: what doubling N from 8P gains in final loss, over what it gains from 2P",
             gains[1] / gains[0], verdict.NUMERICAL, expected=1.0, relation="<",
             note=f"theory: {gains[1]:.1%} and {gains[0]:.1%}",
         ),
-        Row(
+        stopped.row(
             f"loss not monotonic in time: test loss at t ≈ {best:.3g} over that at 1e4, N = {sizes[1]}",
-            stopped.value, stopped.stderr, stopped.n, expected=1.0, relation="<",
-            note="simulation, at the time that is best in theory",
+            expected=1.0, relation="<", note="simulation, at the time that is best in theory",
         ),
         *common.agreement(curves, common.ends("n_params", sizes)),
     )  # fmt: skip
@@ -64,11 +64,8 @@ def fig4a(scale: str) -> Reproduction:
 
 def _paired(curves: Curves, y: str, early: float, late: float, **setting: float) -> verdict.Number:
     """Mean loss at one simulated time over that at another; both are of the same draws."""
-    frame = curves.select(source="simulate", **setting).frame
-    table = frame.pivot_table(index="seed", columns="time", values=y)
-    times = table.columns.to_numpy(float)
-    first, second = (table.iloc[:, int(np.argmin(abs(np.log(times / t))))] for t in (early, late))
-    return verdict.quotient(first.to_numpy(), second.to_numpy())
+    times, losses = by_draw(curves.select(source="simulate", **setting).frame, "time", y)
+    return verdict.quotient(*(losses[:, np.argmin(abs(np.log(times / t)))] for t in (early, late)))
 
 
 def fig4b(scale: str) -> Reproduction:
@@ -88,8 +85,8 @@ def fig4b(scale: str) -> Reproduction:
     rates = [_decay(spectrum, n, size, until) for n in (large, 2 * large)]
     found = verdict.limit(rates[1] / rates[0])
     table = (
-        Row(
-            f"N = {small} < P cannot reach zero: final train over test loss", left.value, left.stderr, left.n,
+        left.row(
+            f"N = {small} < P cannot reach zero: final train over test loss",
             expected=(1 - small / size) ** 2, note="simulation; expected: (1 − N/P)², the theory",
         ),
         Row(
@@ -134,9 +131,9 @@ def fig4c(scale: str) -> Reproduction:
     grown = _paired(curves, "gap", 100.0, 1.0, n_data=sizes[0])
     table = (
         common.slope_row("slope of the early gap in P (t = 0.3)", -1.0, far, early, "theory, eq. 17"),
-        Row(
-            f"the losses separate: gap at t ≈ 100 over that at t ≈ 1, P = {sizes[0]}", grown.value,
-            grown.stderr, grown.n, expected=1.0, relation=">", note="simulation",
+        grown.row(
+            f"the losses separate: gap at t ≈ 100 over that at t ≈ 1, P = {sizes[0]}", expected=1.0,
+            relation=">", note="simulation",
         ),
         *common.agreement(curves, common.ends("n_data", sizes), "gap", until=1e3),
     )  # fmt: skip

@@ -128,8 +128,8 @@ def fig8(scale: str) -> Reproduction:
 def _slow_row(nu: float, drawn: np.ndarray) -> Row:
     """H(3) at infinite size in simulation against the theory, which lies above e^−3."""
     found, exact = verdict.mean(drawn), float(dmft.white.solve(3.0, nu).transfer(1))
-    return Row(
-        f"ν = {nu:g}: H(3), simulation", found.value, found.stderr, found.n, expected=exact,
+    return found.row(
+        f"ν = {nu:g}: H(3), simulation", expected=exact,
         note="extrapolated in 1/M from M and M/2; expected: the exact theory; e^−3 = 0.0498 at ν → ∞",
     )  # fmt: skip
 

@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 
 from scalinglab.curves import Curves
-from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.results.estimate import slope
 from scalinglab.spectrum import MeasuredSpectrum, Spectrum
@@ -77,32 +76,27 @@ CNNS = "stand-in: CNNs of 5 layers on CIFAR-10 under random crops and flips, ani
 RATES = {"classify": (0.3, 0.1, 0.03), "rich": (0.15, 0.05, 0.015), "lazy": (0.6, 0.2)}
 SCANS = {
     "smoke": Scan(
-        "stand-in: perceptrons of one hidden layer on fresh data of a teacher in 4 dimensions, 2 classes",
-        {"model": "mlp", "depth": 1, "model_options": {"hidden": 8}, "dataset": "teacher_student",
-         "data_options": {"dimension": 4, "classes": True, "outputs": 2, "n_test": 1000},
-         "batch_size": 64, "steps": 80, "evaluate_at_most": 100},
-        (1.0, 2.0, 4.0), 3, 400, {"classify": (0.5,), "rich": (0.3,), "lazy": (1.0,)},
+        stand_in="stand-in: perceptrons of one hidden layer on fresh data of a teacher in 4 dimensions, "
+        "2 classes",
+        setting={"model": "mlp", "depth": 1, "model_options": {"hidden": 8}, "dataset": "teacher_student",
+                 "data_options": {"dimension": 4, "classes": True, "outputs": 2, "n_test": 1000},
+                 "batch_size": 64, "steps": 80, "evaluate_at_most": 100},
+        widths=(1.0, 2.0, 4.0), seeds=3, inputs=400,
+        rates={"classify": (0.5,), "rich": (0.3,), "lazy": (1.0,)},
     ),
     "laptop": Scan(
-        CNNS + ", averaged to 16 × 16 pixels",
-        IMAGES
-        | {"pool": 2, "batch_size": 64, "steps": 300, "test_size": 1000, "model_options": {"channels": 4}},
+        stand_in=CNNS + ", averaged to 16 × 16 pixels",
+        setting={**IMAGES, "pool": 2, "batch_size": 64, "steps": 300, "test_size": 1000,
+                 "model_options": {"channels": 4}},
+        widths=(1.0, 2.0, 4.0), seeds=3, inputs=1000,
         # the rich rate of scale gpu, and the lazy one at which no seed of the narrowest width diverges
-        (1.0, 2.0, 4.0), 3, 1000, {"classify": RATES["classify"], "rich": (0.05,), "lazy": (0.2,)},
+        rates={"classify": RATES["classify"], "rich": (0.05,), "lazy": (0.2,)},
     ),
     "gpu": Scan(
-        CNNS, IMAGES | {"batch_size": 128, "steps": 1000},
-        (1.0, 2.0, 4.0, 8.0), 4, 2000, RATES,
-        {"precision": "tf32", "graphs": True},
+        stand_in=CNNS, setting=IMAGES | {"batch_size": 128, "steps": 1000}, widths=(1.0, 2.0, 4.0, 8.0),
+        seeds=4, inputs=2000, rates=RATES, gpu={"precision": "tf32", "graphs": True},
     ),
 }  # fmt: skip
-
-
-def scan(scale: str) -> Scan:
-    """The scan of a scale."""
-    if scale not in SCANS:
-        raise BadInput(f"scale {scale!r}: these figures run at {', '.join(SCANS)}")
-    return SCANS[scale]
 
 
 def _shared(s: Scan, kind: str) -> dict[str, Any]:
@@ -117,7 +111,7 @@ def rate(scale: str, kind: str) -> float:
     figure: the mean of the log of their training loss over the second half of the steps. A rate at which one
     of the two diverges is out.
     """
-    s = scan(scale)
+    s = SCANS[scale]
     if len(s.rates[kind]) == 1:
         return s.rates[kind][0]
     chosen = [
@@ -130,7 +124,7 @@ def rate(scale: str, kind: str) -> float:
 
 def settings(scale: str, kind: str) -> list[dict[str, Any]]:
     """The runs of one kind of training: "classify", "rich" or "lazy"."""
-    s = scan(scale)
+    s = SCANS[scale]
     common = {**_shared(s, kind), "learning_rate": rate(scale, kind)}
     return [{**common, "width": width, "seed": seed} for width in s.widths for seed in range(s.seeds)]
 
@@ -190,7 +184,7 @@ def fig1a(scale: str) -> Reproduction:
     """Test loss against time for several widths, with the fit L0 + A t^-α + B N^-β, and ensembles."""
     from scalinglab.laws import surface
 
-    s = scan(scale)
+    s = SCANS[scale]
     curves, outputs = trained_widths(scale, "classify")
     late = curves.frame[curves.frame["step"] >= s.setting["steps"] / 30]  # after the first few steps
     fits, deviations = [], []
@@ -227,7 +221,7 @@ def fig1a(scale: str) -> Reproduction:
 
 def _rate_rows(scale: str, *kinds: str) -> list[Row]:
     """The learning rates that were chosen among several."""
-    return [row for kind in kinds for row in rate_rows(kind, scan(scale).rates[kind], rate(scale, kind))]
+    return [row for kind in kinds for row in rate_rows(kind, SCANS[scale].rates[kind], rate(scale, kind))]
 
 
 def _exponent_row(quantity: str, fits: list[Surface], name: str, stand_in: str) -> Row:
@@ -237,11 +231,11 @@ def _exponent_row(quantity: str, fits: list[Surface], name: str, stand_in: str) 
     if max(values) > 0.98 * bound:
         return Row(quantity, None, note=f"not determined by these curves; {stand_in}; no number printed")
     found = verdict.mean(values)
-    return Row(quantity, found.value, found.stderr, found.n, note=f"{stand_in}; no number printed")
+    return found.row(quantity, note=f"{stand_in}; no number printed")
 
 
 def _judged(quantity: str, found: Number, relation: str, bound: float, note: str) -> Row:
-    return Row(quantity, found.value, found.stderr, found.n, expected=bound, relation=relation, note=note)
+    return found.row(quantity, expected=bound, relation=relation, note=note)
 
 
 def _last(curves: Curves, width: float) -> np.ndarray:
@@ -330,7 +324,7 @@ def _exponents(curves: Curves, of: str) -> np.ndarray:
 
 def fig1b(scale: str) -> Reproduction:
     """Test loss against compute for several widths, and the width that is best at each compute."""
-    s = scan(scale)
+    s = SCANS[scale]
     curves, _ = trained_widths(scale, "classify")
     figure, axes = style.panels(size=(5.6, 4.2))
     axis = style.loglog(axes[0, 0], "compute C = N t", "test loss", f"online, {s.setting['dataset']}")
@@ -345,10 +339,7 @@ def fig1b(scale: str) -> Reproduction:
     rows = (
         _judged("exponent of the best size, N ~ C^x", verdict.mean(size), ">", 0.0, note),
         _judged("exponent of the best time, t ~ C^x", verdict.mean(1 - size), ">", 0.0, note),
-        Row(
-            "compute exponent of the best loss, L ~ C^-x", falls.value, falls.stderr, falls.n,
-            note=f"{s.stand_in}; no number printed",
-        ),
+        falls.row("compute exponent of the best loss, L ~ C^-x", note=f"{s.stand_in}; no number printed"),
     )  # fmt: skip
     return Reproduction(curves, figure, rows)
 
@@ -362,7 +353,7 @@ def lazy_spectra(scale: str) -> list[MeasuredSpectrum]:
     from scalinglab.train.batches import dataset_of
     from scalinglab.train.engine import as_setting
 
-    s = scan(scale)
+    s = SCANS[scale]
     chosen = [as_setting(one) for one in settings(scale, "lazy") if one["width"] == s.widths[-1]]
     data = dataset_of(chosen[0])
     x = torch.as_tensor(data.inputs("test")[: s.inputs])
@@ -386,7 +377,7 @@ def predicted_exponent(spectrum: MeasuredSpectrum) -> float:
 
 def fig6c(scale: str) -> Reproduction:
     """Test loss against compute, lazy and rich, with the exponent that the kernel predicts."""
-    s = scan(scale)
+    s = SCANS[scale]
     lazy, rich = (trained_widths(scale, kind)[0] for kind in ("lazy", "rich"))
     figure, axes = style.panels(size=(5.6, 4.2))
     axis = style.loglog(axes[0, 0], "compute C = N t", "test loss", "linearised (lines), rich (dashed)")
@@ -402,14 +393,8 @@ def fig6c(scale: str) -> Reproduction:
     note = f"{s.stand_in}; the paper, wide ResNets on CIFAR-5M: 0.05"
     rows = (
         *_rate_rows(scale, "rich", "lazy"),
-        Row(
-            "(a − 1)/(1 + b) of the kernel before training", means["kernel"].value, means["kernel"].stderr,
-            means["kernel"].n, note=note,
-        ),
-        Row(
-            "compute exponent of linearised networks", means["lazy"].value, means["lazy"].stderr,
-            means["lazy"].n, note=note,
-        ),
+        means['kernel'].row("(a − 1)/(1 + b) of the kernel before training", note=note),
+        means['lazy'].row("compute exponent of linearised networks", note=note),
         _difference(
             "compute exponent of linearised networks less that of their kernel", slopes["lazy"] - predicted,
             "=", f"{s.stand_in}; the paper: excellent agreement", resolution=0.02,
@@ -426,7 +411,4 @@ def _difference(
     quantity: str, values: np.ndarray, relation: str, note: str, resolution: float | None = None
 ) -> Row:
     found = verdict.mean(values)
-    return Row(
-        quantity, found.value, found.stderr, found.n, expected=0.0, relation=relation, resolution=resolution,
-        note=note,
-    )  # fmt: skip
+    return found.row(quantity, expected=0.0, relation=relation, resolution=resolution, note=note)  # fmt: skip

@@ -95,7 +95,7 @@ def _at(run: pd.DataFrame, norm: float) -> float:
 
 def _ratio(name: str, change: np.ndarray, note: str) -> Row:
     found = mean(change)
-    return Row(name, found.value, found.stderr, found.n, expected=0.0, resolution=SAME, note=note)
+    return found.row(name, expected=0.0, resolution=SAME, note=note)
 
 
 # --- width -----------------------------------------------------------------------------------------------
@@ -122,8 +122,10 @@ def width(scale: str) -> Reproduction:
     gain = np.log(largest.to_numpy() / smallest.to_numpy())
     each = ", ".join(f"{value:.3g} at {width:g}" for width, value in best.groupby("width").mean().items())
     rows = (
-        Row("rms deviation of the widths from one master curve", number.value, number.stderr, number.n,
-            expected=DEVIATES, relation="<", note="relative; rescaled by the optima; n counts the widths"),
+        number.row(
+            "rms deviation of the widths from one master curve", expected=DEVIATES, relation="<",
+            note="relative; rescaled by the optima; n counts the widths",
+        ),
         Row("ln of the smallest error, widest over narrowest", mean(gain).value, mean(gain).stderr, len(gain),
             note=f"below 0 where width helps at fixed data; smallest errors, by width: {each}"),
     )  # fmt: skip

@@ -33,7 +33,7 @@ ONE_LAW = 0.1  # a spread of ln ε over sizes, at one norm in the early phase, t
 
 def analysed(scale: str) -> tuple[Pair, ...]:
     """The pairs of a scale, or an error where there is nothing at all."""
-    made = pairs(scale, trained.kept())
+    made = pairs(scale, trained.run_storage())
     if not made:
         raise BadInput(
             "there are neither published curves nor runs here: get the first with 'scalinglab data get "
@@ -114,10 +114,9 @@ def _against_published(made: tuple[Pair, ...]) -> list[Row]:
         if len(found) > 1:
             number = mean(found)
             rows.append(
-                Row(
+                number.row(
                     f"{pair.name}: our test error less the published one at equal norm, rms over the curve",
-                    number.value, number.stderr, number.n, expected=SAME_CURVE, relation="<",
-                    note="n counts the sizes that both have; absolute",
+                    expected=SAME_CURVE, relation="<", note="n counts the sizes that both have; absolute",
                 )
             )  # fmt: skip
     return rows
@@ -190,7 +189,7 @@ def fig4(scale: str) -> Reproduction:
 def fig7(scale: str) -> Reproduction:
     """Test error and norm against epochs, and how often the norm falls; our runs only."""
     names = [name for name in study.parts(scale) if "," not in name]
-    made = ours(scale, trained.kept(), names, from_epoch=0.0, laws=False)
+    made = ours(scale, trained.run_storage(), names, from_epoch=0.0, laws=False)
     if not made:
         raise BadInput("figure 7 is about time, which the published curves leave out: train or give --store")
     by_name = {name: [pair for pair in made if pair.name == name] for name in (pair.name for pair in made)}

@@ -29,8 +29,8 @@ EXAMPLES = 10_000  # on which margins are measured at most
 def fig6_right(scale: str) -> Reproduction:
     """Histograms of normalised margins through a training, their mean and minimum, and the perceptron's."""
     name = "CNN digits, margins" if scale == "smoke" else "CNN MNIST, margins"
-    study.train(scale, trained.kept(), [name])
-    curves = study.trained(scale, trained.kept(), name)
+    study.train(scale, trained.run_storage(), [name])
+    curves = study.trained(scale, trained.run_storage(), name)
     if curves is None:
         raise BadInput(f"no runs of {name!r} at scale {scale!r}: train them, or give a store with --store")
     runs = [run.sort_values("step") for _, run in curves.frame.groupby("run", sort=False)]

@@ -25,7 +25,7 @@ from scalinglab_papers.damico2025.pairs import OURS, Pair, pairs, together
 
 def in_time(scale: str) -> Reproduction:
     """λ_opt(P) and γ₂ of curves that are cut at growing times; our runs, which alone have a time."""
-    made = [pair for pair in pairs(scale, trained.kept()) if pair.origin == OURS]
+    made = [pair for pair in pairs(scale, trained.run_storage()) if pair.origin == OURS]
     if not made:
         analysed(scale)  # says what is missing where there is nothing at all
         raise BadInput("the published curves leave out the time: train, or give a store with --store")

@@ -73,12 +73,12 @@ class Pair:
 
 
 @shared
-def pairs(scale: str, kept: RunStorage) -> tuple[Pair, ...]:
+def pairs(scale: str, storage: RunStorage) -> tuple[Pair, ...]:
     """All pairs of a scale: the published ones, and ours as far as they are trained."""
     first = (analysed(STAND_IN, STAND_IN, EQ2, planted()),) if scale == "smoke" else published()
     # at scale smoke the laws of the CNN alone stand out of the noise on every machine
     names = ["CNN digits"] if scale == "smoke" else [n for n in study.parts(scale) if "," not in n]
-    return (*first, *ours(scale, kept, names))
+    return (*first, *ours(scale, storage, names))
 
 
 @shared
@@ -91,7 +91,7 @@ def published() -> tuple[Pair, ...]:
 
 def ours(
     scale: str,
-    kept: RunStorage,
+    storage: RunStorage,
     names: Iterable[str],
     norms: tuple[str, ...] = (AS_PUBLISHED, EQ2),
     from_epoch: float = 1.0,
@@ -102,20 +102,22 @@ def ours(
     Checkpoints before `from_epoch` are left out, but at scale smoke. Without `laws` curves are not fitted.
     """
     names = list(names)
-    study.train(scale, kept, names)
+    study.train(scale, storage, names)
     made = []
     for name in names:
-        if laws and (kept.store is None or kept.store.is_file()):
-            changed = kept.store.stat().st_mtime_ns if kept.store is not None else 0
-            made += [_once(scale, kept.store, changed, name, norm, from_epoch) for norm in norms]
+        if laws and (storage.store is None or storage.store.is_file()):
+            changed = storage.store.stat().st_mtime_ns if storage.store is not None else 0
+            made += [_once(scale, storage.store, changed, name, norm, from_epoch) for norm in norms]
         else:
-            made += [_pair(scale, kept, name, norm, from_epoch, laws) for norm in norms]
+            made += [_pair(scale, storage, name, norm, from_epoch, laws) for norm in norms]
     return tuple(pair for pair in made if pair is not None)
 
 
-def _pair(scale: str, kept: RunStorage, name: str, norm: str, from_epoch: float, laws: bool) -> Pair | None:
+def _pair(
+    scale: str, storage: RunStorage, name: str, norm: str, from_epoch: float, laws: bool
+) -> Pair | None:
     """One part under one norm; None where there are no runs of it."""
-    curves = study.trained(scale, kept, name)
+    curves = study.trained(scale, storage, name)
     if curves is None:
         return None
     if scale != "smoke":

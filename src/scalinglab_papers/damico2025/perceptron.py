@@ -163,20 +163,27 @@ def _table_fig1(fixed: Curves, fast: Curves) -> tuple[Row, ...]:
         for norm, exact in zip(shown, theory.fixed_norm(LOAD, shown).error)
     ]
     return (
-        Row("error of the free student at λ → 0", start.value, start.stderr, start.n, expected=hebb,
-            note="expected: Hebb's rule, the theory"),
+        start.row(
+            "error of the free student at λ → 0", expected=hebb, note="expected: Hebb's rule, the theory",
+        ),
         Row("fixed-norm error at λ → ∞ over that of maximal stability (theory)", last.value, last.stderr,
             expected=1.0, resolution=0.01, note="limit of λ = 1e4, 1e5, 1e6"),
         deviation_row(fixed),
         *(
-            Row(f"free over fixed-norm error − 1 at norm {norm:.3g}", found.value, found.stderr, found.n,
-                expected=0.0, resolution=0.05, note="the paper: qualitatively well described")
+            found.row(
+                f"free over fixed-norm error − 1 at norm {norm:.3g}", expected=0.0, resolution=0.05,
+                note="the paper: qualitatively well described",
+            )
             for norm, found in free
         ),
-        Row("smallest error of the free student", lowest.value, lowest.stderr, lowest.n,
-            expected=float(best.error), note="expected: that of the fixed norm, the theory"),
-        Row("norm at which it is smallest", where.value, where.stderr, where.n,
-            expected=float(best.sharpness), note="expected: that of the fixed norm, the theory"),
+        lowest.row(
+            "smallest error of the free student", expected=float(best.error),
+            note="expected: that of the fixed norm, the theory",
+        ),
+        where.row(
+            "norm at which it is smallest", expected=float(best.sharpness),
+            note="expected: that of the fixed norm, the theory",
+        ),
     )  # fmt: skip
 
 
@@ -259,9 +266,9 @@ def deviation_row(simulated: Curves) -> Row:
     exact = theory.fixed_norm(simulated["load"], simulated["sharpness"]).error
     found = deviation(simulated, "test_error", np.asarray(exact))
     size = int(simulated["n_params"][0])
-    return Row(
-        f"simulated minimisers of fixed norm over theory − 1, N = {size:,}", found.value, found.stderr,
-        found.n, expected=0.0, resolution=0.05, note="mean over loads and sharpnesses",
+    return found.row(
+        f"simulated minimisers of fixed norm over theory − 1, N = {size:,}", expected=0.0, resolution=0.05,
+        note="mean over loads and sharpnesses",
     )  # fmt: skip
 
 
@@ -350,16 +357,20 @@ def _table_fig6(exact: theory.MarginDistribution, simulated: Curves, kappa: floa
     of_row = dict(zip(FIG6_SHARPNESSES.tolist(), exact.mean.tolist()))
     means = deviation(simulated, "margin_mean", simulated.frame["sharpness"].map(of_row).to_numpy())
     return (
-        Row(f"mean margin: change from λ = {first:g} to {last:g}", drift["margin_mean"].value,
-            drift["margin_mean"].stderr, drift["margin_mean"].n, expected=0.0, relation="<",
-            note="simulation; the paper: it decreases"),
-        Row(f"smallest margins (1 % quantile): change from λ = {first:g} to {last:g}",
-            drift["margin_q01"].value, drift["margin_q01"].stderr, drift["margin_q01"].n, expected=0.0,
-            relation=">", note="simulation; the paper: it increases"),
+        drift["margin_mean"].row(
+            f"mean margin: change from λ = {first:g} to {last:g}", expected=0.0, relation="<",
+            note="simulation; the paper: it decreases",
+        ),
+        drift["margin_q01"].row(
+            f"smallest margins (1 % quantile): change from λ = {first:g} to {last:g}", expected=0.0,
+            relation=">", note="simulation; the paper: it increases",
+        ),
         Row("1 % quantile at λ → ∞", sharp.value, sharp.stderr, expected=kappa, resolution=0.01 * kappa,
             note="theory, limit of λ = 1e2, 1e3, 1e4; expected: Gardner's stability"),
-        Row("simulated mean margins over theory − 1", means.value, means.stderr, means.n, expected=0.0,
-            resolution=0.05, note="mean over sharpnesses"),
+        means.row(
+            "simulated mean margins over theory − 1", expected=0.0, resolution=0.05,
+            note="mean over sharpnesses",
+        ),
     )  # fmt: skip
 
 

@@ -81,10 +81,9 @@ def hestness(scale: str) -> Reproduction:
     axis.set_xticks(np.arange(len(names)), names, rotation=90, fontsize=7)
     axis.set(ylabel="exponent γ of L ~ c P^-γ", title="one point an architecture")
     made = (
-        Row(
-            "spread of γ between tasks over its spread between architectures of a task, images", ratio.value,
-            ratio.stderr, ratio.n, expected=1.0, relation=">",
-            note="the talk: tasks change γ, architectures mainly c; n counts tasks",
+        ratio.row(
+            "spread of γ between tasks over its spread between architectures of a task, images", expected=1.0,
+            relation=">", note="the talk: tasks change γ, architectures mainly c; n counts tasks",
         ),
         Row(
             "share of curves with 0.05 ≤ γ ≤ 0.5", share, float(spread), len(inside), paper=1.0,
@@ -150,15 +149,13 @@ def kaplan(scale: str) -> Reproduction:
         axis.plot(part["n_params"], part["loss"], "o", color=color, label=f"{tokens:.3g} tokens", ms=4)
     axis.legend(fontsize=7)
     rows = (
-        Row(
-            "d ln loss/d ln N at equal tokens and shape", slopes["N"].value, slopes["N"].stderr,
-            slopes["N"].n, expected=0.0, relation="<",
+        slopes['N'].row(
+            "d ln loss/d ln N at equal tokens and shape", expected=0.0, relation="<",
             note="the talk: large models are more sample-efficient; n counts runs",
         ),
-        Row(
-            "the same for the shape, width over depth, at equal N, over that for N, in size", ratio.value,
-            ratio.stderr, ratio.n, expected=0.5, relation="<",
-            note="the talk: strongly on scale, weakly on shape; expected: less than half",
+        ratio.row(
+            "the same for the shape, width over depth, at equal N, over that for N, in size", expected=0.5,
+            relation="<", note="the talk: strongly on scale, weakly on shape; expected: less than half",
         ),
     )  # fmt: skip
     return Reproduction(Curves(table, source="read", settings=["run_name"]), figure, rows)

@@ -60,7 +60,7 @@ def weight_decay(scale: str) -> Reproduction:
 
 def _variant(scale: str, variant: str) -> Reproduction:
     base, name = base_of(scale), f"{base_of(scale)}, {variant}"
-    made = ours(scale, trained.kept(), [base, name])
+    made = ours(scale, trained.run_storage(), [base, name])
     own = [pair for pair in made if pair.name == name]
     if not own:
         raise BadInput(f"no runs of {name!r} at scale {scale!r}: train them, or give a store with --store")
@@ -117,7 +117,7 @@ def _curves_and_collapse(made: list[Pair]) -> Figure:
 def norms(scale: str) -> Reproduction:
     """γ₁γ₂ against γ, and how well early curves agree, under every norm that is measured."""
     base = base_of(scale)
-    made = ours(scale, trained.kept(), [base], tuple(NORMS))
+    made = ours(scale, trained.run_storage(), [base], tuple(NORMS))
     if not made:
         raise BadInput(f"no runs of {base!r} at scale {scale!r}: train them, or give a store with --store")
     rows = []
@@ -159,9 +159,9 @@ def precision(scale: str) -> Reproduction:
     The learning rate is constant, so that a run that was cut off is a shorter run.
     """
     base, name = base_of(scale), f"{base_of(scale)}, tf32"
-    kept = trained.kept()
-    study.train(scale, kept, [base, name])
-    fast, exact = (study.trained(scale, kept, part, finished=False) for part in (base, name))
+    storage = trained.run_storage()
+    study.train(scale, storage, [base, name])
+    fast, exact = (study.trained(scale, storage, part, finished=False) for part in (base, name))
     if fast is None or exact is None:
         raise BadInput(f"no runs of {name!r} and {base!r} at scale {scale!r}: train them, or give --store")
     keys = ["n_data", "seed", "step"]
@@ -189,8 +189,10 @@ def _error_shift(fast: Curves, exact: Curves) -> Row:
     keys = ["n_data", "seed", "step"]
     one, two = (curves.frame.set_index(keys)["test_error"] for curves in (fast, exact))
     found = mean(np.log(one / two).groupby(["n_data", "seed"]).mean().to_numpy())
-    return Row("ln of the test error, bf16 less tf32, mean over checkpoints", found.value, found.stderr,
-               found.n, expected=0.0, resolution=0.02, note="over pairs of runs of one seed")  # fmt: skip
+    return found.row(
+        "ln of the test error, bf16 less tf32, mean over checkpoints", expected=0.0, resolution=0.02,
+        note="over pairs of runs of one seed",
+    )  # fmt: skip
 
 
 EXPONENTS = {
@@ -242,8 +244,10 @@ def _shift(low: Pair, high: Pair, norm: str) -> Row:
     one, two = (pair.curves.frame.set_index(keys)["norm"] for pair in (low, high))
     ratio = np.log(one / two).dropna().reset_index().sort_values("step")
     found = mean(ratio.groupby(["n_data", "seed"])["norm"].last().to_numpy())
-    return Row(f"{norm}: ln of the last norm, bf16 less tf32", found.value, found.stderr, found.n,
-               expected=0.0, resolution=0.02, note="mean over pairs of runs of one seed")  # fmt: skip
+    return found.row(
+        f"{norm}: ln of the last norm, bf16 less tf32", expected=0.0, resolution=0.02,
+        note="mean over pairs of runs of one seed",
+    )  # fmt: skip
 
 
 # --- the rate of the ResNet ------------------------------------------------------------------------------
@@ -256,10 +260,10 @@ def resnet_rate(scale: str) -> Reproduction:
     0.01: on CIFAR-10 about 4 before training, whatever the rate. A published curve begins after one epoch.
     """
     names = [f"{pair}, rate" for pair in study.RATES]
-    study.train(scale, trained.kept(), names)
+    study.train(scale, trained.run_storage(), names)
     frames, rows = [], []
     for name, pair in zip(names, study.RATES, strict=True):
-        runs = study.trained(scale, trained.kept(), name, finished=False)  # cut off: shorter
+        runs = study.trained(scale, trained.run_storage(), name, finished=False)  # cut off: shorter
         theirs = next((one for one in published() if one.name == pair), None)
         if runs is not None and theirs is not None:
             frame = runs.frame.assign(norm=runs.frame["norm_as_published"], experiment=name)
@@ -284,9 +288,10 @@ def _rate_rows(label: str, part: pd.DataFrame, theirs: Pair) -> list[Row]:
     first, gaps = mean([ratio for ratio, _ in beside]), [gap for _, gap in beside if gap is not None]
     value, error = (mean(gaps).value, mean(gaps).stderr) if len(gaps) > 1 else (None, None)
     return [
-        Row(f"{label}: ln of the norm after one epoch, ours over published", first.value,
-            first.stderr, first.n, expected=0.0, resolution=GRID,
-            note="published norms are known to a step of 1.3 between them; n counts runs"),
+        first.row(
+            f"{label}: ln of the norm after one epoch, ours over published", expected=0.0, resolution=GRID,
+            note="published norms are known to a step of 1.3 between them; n counts runs",
+        ),
         Row(f"{label}: our test error less the published one at equal norm, rms over the curve",
             value, error, len(gaps) or None, expected=SAME_CURVE, relation="<",
             note="at norms that both reach; n counts runs; absolute"),

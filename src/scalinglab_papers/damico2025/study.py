@@ -217,24 +217,24 @@ def gpu_hours(scale: str) -> dict[str, float]:
 # --- training --------------------------------------------------------------------------------------------
 
 
-def train(scale: str, kept: RunStorage, wanted: Iterable[str]) -> None:
+def train(scale: str, storage: RunStorage, wanted: Iterable[str]) -> None:
     """Train what is missing of these parts into the store; scales gpu and paper only where there is a GPU.
 
     Args:
         scale: of the grids.
-        kept: the store (a table of curves is only read), the parts to which training is restricted, and the
-            minutes after which no other part begins.
+        storage: the store (a table of curves is only read), the parts to which training is restricted, and
+            the minutes after which no other part begins.
         wanted: parts that an entry needs.
     """
     grids, start = parts(scale), time.monotonic()
-    for name in kept.only:
+    for name in storage.only:
         if name not in grids:
             raise BadInput(f"scale {scale!r} has no part {name!r}; {nearest(name, grids)}")
-    if kept.store is None or kept.store.is_file() or (scale in ("gpu", "paper") and not on_gpu()):
+    if storage.store is None or storage.store.is_file() or (scale in ("gpu", "paper") and not on_gpu()):
         return
-    for name in (name for name in wanted if name in grids and (not kept.only or name in kept.only)):
-        if kept.minutes is None or time.monotonic() - start < 60 * kept.minutes:
-            _train(grids[name], kept.store)
+    for name in (name for name in wanted if name in grids and (not storage.only or name in storage.only)):
+        if storage.minutes is None or time.monotonic() - start < 60 * storage.minutes:
+            _train(grids[name], storage.store)
 
 
 def _train(grid: Grid, store: Path) -> None:
@@ -260,14 +260,14 @@ def _in_memory(name: str) -> Curves:
 # --- reading ---------------------------------------------------------------------------------------------
 
 
-def trained(scale: str, kept: RunStorage, name: str, finished: bool = True) -> Curves | None:
+def trained(scale: str, storage: RunStorage, name: str, finished: bool = True) -> Curves | None:
     """The runs of a part, only finished ones by default; None where there are none."""
     grids = parts(scale)
     if name not in grids:
         return None
-    if kept.store is None:
+    if storage.store is None:
         return _in_memory(name) if scale == "smoke" else None
-    curves = _all(kept.store)
+    curves = _all(storage.store)
     return None if curves is None else matching(curves, grids[name], finished)
 
 

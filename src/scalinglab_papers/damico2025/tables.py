@@ -8,10 +8,10 @@ its agreement is nearly circular; the one from the optima is the test.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from scalinglab.laws.learning_curves.dynamical import RESOLUTION, Dynamical
+from scalinglab.laws.learning_curves.dynamical import RESOLUTION
 from scalinglab.results.estimate import Estimate
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row, rounded
@@ -41,53 +41,55 @@ TABLE_2 = {
     "ViT MNIST": (0.14, 0.01, 3.41, 0.11), "ViT CIFAR10": (0.0105, 0.0003, 21.8, 3.3),
     "ViT CIFAR100": (0.0053, 0.0002, 39.7, 14.2),
 }  # fmt: skip
-PLANTED = {"γ₁": 0.5, "γ₂": 1.0, "γ": 0.5}  # of the stand-in
 ABSENT = "neither published nor trained here"
 CIRCULAR = "γ₂ of the collapse uses ε_opt: nearly circular"
 PAPERS_WAY = "γ₂ of the optima, as the paper defines it"
 
 
+# by quantity: the field of `Dynamical`, the value that was planted in the stand-in, a note
+QUANTITIES = {
+    "γ measured": ("gamma_measured", 0.5, "all sizes"),
+    "γ₁γ₂, optima": ("gamma_predicted_optimum", 0.5, PAPERS_WAY),
+    "γ₁γ₂, collapse": ("gamma_predicted", 0.5, CIRCULAR),
+    "γ₁": ("gamma_1", 0.5, "windows found by the data"),
+    "γ₂, optima": ("gamma_2_optimum", 1.0, PAPERS_WAY),
+    "γ₂, collapse": ("gamma_2", 1.0, CIRCULAR),
+}
+
+
 def table1(scale: str) -> Reproduction:
     """γ measured and both γ₁γ₂ against the paper's Table 1, and their difference by our own error."""
-    made = analysed(scale)
-    rows = []
+    made, rows = analysed(scale), []
     for pair in made:
         predicted, measured, sigma = TABLE_1.get(pair.name, (None, None, None))
-        rows.append(_row(pair, "γ measured", _measured, measured, rounded(0.01), PLANTED["γ"], "all sizes"))
-        rows.append(_row(pair, "γ₁γ₂, optima", _by_optima, predicted, sigma, PLANTED["γ"], PAPERS_WAY))
-        rows.append(_row(pair, "γ₁γ₂, collapse", _by_collapse, predicted, sigma, PLANTED["γ"], CIRCULAR))
+        rows.append(_row(pair, "γ measured", measured, rounded(0.01)))
+        rows += [_row(pair, name, predicted, sigma) for name in ("γ₁γ₂, optima", "γ₁γ₂, collapse")]
         rows += differences(pair)
     return Reproduction(together(made), None, (*rows, *_absent(made, TABLE_1)))
 
 
 def talk_table1(scale: str) -> Reproduction:
     """What the talk's newer table has changed in Table 1: the numbers that differ."""
-    made = analysed(scale)
-    rows = []
+    made, rows = analysed(scale), []
     for pair in made:
         predicted, measured, sigma = TALK_TABLE_1.get(pair.name, (None, None, None))
         before, planted = TABLE_1.get(pair.name, (None, None)), pair.name == STAND_IN
         if planted or measured != before[1]:
-            rows.append(
-                _row(pair, "γ measured", _measured, measured, rounded(0.01), PLANTED["γ"], "all sizes")
-            )
+            rows.append(_row(pair, "γ measured", measured, rounded(0.01)))
         if planted or predicted != before[0]:
-            rows.append(_row(pair, "γ₁γ₂, optima", _by_optima, predicted, sigma, PLANTED["γ"], PAPERS_WAY))
-            rows.append(_row(pair, "γ₁γ₂, collapse", _by_collapse, predicted, sigma, PLANTED["γ"], CIRCULAR))
+            rows += [_row(pair, name, predicted, sigma) for name in ("γ₁γ₂, optima", "γ₁γ₂, collapse")]
     changed = {name: row for name, row in TALK_TABLE_1.items() if row != TABLE_1[name]}
     return Reproduction(together(made), None, (*rows, *_absent(made, changed)))
 
 
 def table2(scale: str) -> Reproduction:
     """γ₁ and both γ₂ against the paper's Table 2."""
-    made = analysed(scale)
-    rows = []
+    made, rows = analysed(scale), []
     for pair in made:
         one, one_error, two, two_error = TABLE_2.get(pair.name, (None, None, None, None))
-        known = PLANTED["γ₂"]
-        rows.append(_row(pair, "γ₁", _first, one, one_error, PLANTED["γ₁"], "windows found by the data"))
-        rows.append(_row(pair, "γ₂, optima", _second, two, two_error, known, _counted(pair)))
-        rows.append(_row(pair, "γ₂, collapse", _second_by_collapse, two, two_error, known, CIRCULAR))
+        rows.append(_row(pair, "γ₁", one, one_error))
+        rows.append(_row(pair, "γ₂, optima", two, two_error, _counted(pair)))
+        rows.append(_row(pair, "γ₂, collapse", two, two_error))
     return Reproduction(together(made), None, (*rows, *_like_for_like(made), *_absent(made, TABLE_2)))
 
 
@@ -103,9 +105,11 @@ def _like_for_like(made: tuple[Pair, ...]) -> list[Row]:
             one, other = in_common(pair, theirs), in_common(theirs, pair)
             if one is None or other is None or one.found is None or other.found is None:
                 continue  # too little in common to determine laws
-            for symbol, read in (("γ₁", _first), ("γ₂ of the optima", _second), ("γ", _measured)):
+            for symbol, field in (
+                ("γ₁", "gamma_1"), ("γ₂ of the optima", "gamma_2_optimum"), ("γ", "gamma_measured")
+            ):  # fmt: skip
                 name = f"{pair.name}, as published: {symbol}, ours less published at equal sizes and norms"
-                new, old = read(one.found), read(other.found)
+                new, old = getattr(one.found, field), getattr(other.found, field)
                 rows.append(
                     Row(name, new.value - old.value, math.hypot(new.stderr, old.stderr), len(one.runs) - 1,
                         expected=0.0, resolution=RESOLUTION * abs(old.value), note=f"published there: {old}")
@@ -125,49 +129,18 @@ def in_common(pair: Pair, other: Pair) -> Pair | None:
     return analysed_pair(pair.name, pair.origin, pair.norm, kept)
 
 
-def _first(found: Dynamical) -> Estimate:
-    return found.gamma_1
-
-
-def _second(found: Dynamical) -> Estimate:
-    return found.gamma_2_optimum
-
-
-def _second_by_collapse(found: Dynamical) -> Estimate:
-    return found.gamma_2
-
-
-def _measured(found: Dynamical) -> Estimate:
-    return found.gamma_measured
-
-
-def _by_optima(found: Dynamical) -> Estimate:
-    return found.gamma_predicted_optimum
-
-
-def _by_collapse(found: Dynamical) -> Estimate:
-    return found.gamma_predicted
-
-
-def _row(
-    pair: Pair,
-    symbol: str,
-    read: Callable[[Dynamical], Estimate],
-    paper: float | None,
-    sigma: float | None,
-    known: float,
-    note: str,
-) -> Row:
+def _row(pair: Pair, symbol: str, paper: float | None, sigma: float | None, note: str = "") -> Row:
     """One exponent of one pair; n counts the data sizes. The paper's numbers are of the norm as published."""
+    field, planted, usual = QUANTITIES[symbol]
     name = f"{pair.label}: {symbol}"
     compared = pair.norm == AS_PUBLISHED and paper is not None
     reference: dict[str, Any] = {"paper": paper, "paper_stderr": sigma} if compared else {}
     if pair.name == STAND_IN:
-        reference = {"expected": known}
+        reference = {"expected": planted}
     if pair.found is None:
         return Row(name, None, **reference, note=pair.why)
-    value = read(pair.found)
-    return Row(name, value.value, value.stderr, len(pair.runs), **reference, note=note)
+    value: Estimate = getattr(pair.found, field)
+    return Row(name, value.value, value.stderr, len(pair.runs), **reference, note=note or usual)
 
 
 def differences(pair: Pair) -> list[Row]:

@@ -1,13 +1,9 @@
 """Hoffmann et al. 2022: the parametric fit of Chinchilla, as refitted by others."""
 
-from scalinglab.studies.registry import Entry
+from scalinglab.studies.registry import Entry, listed
 
-ENTRIES = (
-    Entry(
-        "hoffmann2022/refit",
-        "the parametric loss surface refitted to the 240 digitised points",
-        scales=("smoke", "laptop"),
-        make="scalinglab_papers.hoffmann2022.refit:refit",
-        laptop_minutes=0.39,
-    ),
-)
+ENTRIES = listed(
+    __name__,
+    Entry("refit", "the parametric loss surface refitted to the 240 digitised points",
+          make="refit:refit", laptop_minutes=0.39),
+)  # fmt: skip

@@ -75,21 +75,26 @@ MLP_RATES = tuple(640 / batch for batch in MLP_BATCHES)  # at batch 64: the nois
 GPU = {
     # an eighth of the time had its optima near w B = 18,000, half of it has them near 8,000
     "mnist 1LP ntk": Reduced(
-        1 / 2, (*MLP_WIDTHS, 1024), MLP_BATCHES, 64, MLP_RATES, near=(2048, 65_536), shared=(512,), seeds=4
+        share=1 / 2, widths=(*MLP_WIDTHS, 1024), batches=MLP_BATCHES, batch=64, rates=MLP_RATES,
+        near=(2048, 65_536), shared=(512,), seeds=4,
     ),
     "mnist 2LP ntk": Reduced(
-        1 / 4, MLP_WIDTHS, (*MLP_BATCHES, 1536), 64, MLP_RATES, near=(4096, 65_536), shared=(1536,), seeds=4
+        share=1 / 4, widths=MLP_WIDTHS, batches=(*MLP_BATCHES, 1536), batch=64, rates=MLP_RATES,
+        near=(4096, 65_536), shared=(1536,), seeds=4,
     ),
-    "mnist 1LP standard": Reduced(1 / 12, MLP_WIDTHS, (2, 4, 8, 16, 32, 64, 128)),
+    "mnist 1LP standard": Reduced(share=1 / 12, widths=MLP_WIDTHS, batches=(2, 4, 8, 16, 32, 64, 128)),
     "fashion-mnist CNN ntk": Reduced(
-        1 / 60, (2, 4, 8), (32, 64, 128, 256, 512, 1024), near=(0, 2048), seeds=6, precision="tf32"
+        share=1 / 60, widths=(2, 4, 8), batches=(32, 64, 128, 256, 512, 1024), near=(0, 2048), seeds=6,
+        precision="tf32",
     ),
     "fashion-mnist CNN ntk bn": Reduced(
-        1 / 240, (2, 4, 8), (32, 64, 128, 256, 512), 192, (2.5, 5.0, 10.0, 20.0, 40.0)
+        share=1 / 240, widths=(2, 4, 8), batches=(32, 64, 128, 256, 512), batch=192,
+        rates=(2.5, 5.0, 10.0, 20.0, 40.0),
     ),
     **{  # 4 PFLOP a search
         f"cifar10 WRN {kind}": Reduced(
-            1 / 120, (2, 3, 4), (32, 64, 128, 256), 192, rates, seeds=2, precision="tf32"
+            share=1 / 120, widths=(2, 3, 4), batches=(32, 64, 128, 256), batch=192, rates=rates, seeds=2,
+            precision="tf32",
         )
         for kind, rates in (
             ("ntk", ()),
@@ -99,11 +104,13 @@ GPU = {
         )
     },
     **{
-        f"mnist {family} {scheme}": Reduced(1 / 30, (128, 256, 512), (8, 16, 32, 64, 128, 256))
+        f"mnist {family} {scheme}": Reduced(
+            share=1 / 30, widths=(128, 256, 512), batches=(8, 16, 32, 64, 128, 256),
+        )
         for family in ("BH", "TH")
         for scheme in ("ntk", "standard")
     },
-}
+}  # fmt: skip
 
 
 # --- smoke and laptop: digits ----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from scalinglab.figures.noise import draw_optimum, draw_over_time, draw_searches
 from scalinglab.figures.style import MUTED, PALETTE, loglog, panels
 from scalinglab.laws.noise import Compared, OptimalNoise, compare_searches, optimal_noise, over_time
 from scalinglab.studies.registry import Reproduction
-from scalinglab.studies.trained import kept
+from scalinglab.studies.trained import run_storage
 from scalinglab.studies.verdict import Row
 from scalinglab_papers.park2019 import scales
 from scalinglab_papers.park2019.design import EXPERIMENTS, STANDARD, TABLE_1, TABLE_3
@@ -36,7 +36,7 @@ def keys(table: dict[str, object] | tuple[str, ...], kind: str, scale: str) -> t
     found = tuple(key for key in table if scale == "paper" or key in scales.GPU)
     if not found:
         raise BadInput("no experiment of this figure runs at scale gpu: choose smoke, laptop or paper")
-    only = kept().only
+    only = run_storage().only
     if wrong := [name for name in only if name not in EXPERIMENTS]:
         raise BadInput(f"--only {wrong[0]!r}: no such experiment; {nearest(wrong[0], found)}")
     return tuple(key for key in found if not only or key in only)

@@ -17,7 +17,7 @@ from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row, mean
 from scalinglab_papers.bahri2021 import exponents
 from scalinglab_papers.bahri2021.exponents import difference_row
-from scalinglab_papers.bahri2021.variance.judged import Judged, draw, of_scale
+from scalinglab_papers.bahri2021.variance.judged import Judged, draw
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,17 @@ class Scale:
 
 
 SCALES = {
-    "smoke": Scale((512, 1024, 2048), 200, (8, 16, 32), 100, ("erf",)),
+    "smoke": Scale(sizes=(512, 1024, 2048), draws=200, widths=(8, 16, 32), pairs=100, activations=("erf",)),
     "laptop": Scale(
-        (128, 512, 2048, 8192), 24_000, (8, 16, 32, 64), 3000, ("erf", "relu")
+        sizes=(128, 512, 2048, 8192), draws=24_000, widths=(8, 16, 32, 64), pairs=3000,
+        activations=("erf", "relu"),
     ),
 }  # fmt: skip
 
 
 def section_2_1(scale: str) -> Reproduction:
     """The coefficient of 1/D by second derivatives, and the limit of infinite width by its kernel."""
-    s = of_scale(SCALES, scale)
+    s = SCALES[scale]
     figure, axes = style.panels(1, 2, size=(4.6, 3.8))
     left = style.loglog(axes[0, 0], "examples D", "L(D) − L(∞)", "an average over training sets")
     right = style.loglog(axes[0, 1], "width w", "|L(w) − L(∞)|", "an average over initialisations")
@@ -66,7 +67,7 @@ def _over_training_sets(axis: Any, s: Scale) -> tuple[list[Row], pd.DataFrame]:
     for size, values in zip(s.sizes, (excess * sizes / coefficient).T):
         ratio, name = mean(values), f"coefficient of 1/D at D = {size}, over that of second derivatives"
         note = "expected: second derivatives of the trained loss in the weights of the examples"
-        rows.append(Row(name, ratio.value, ratio.stderr, ratio.n, expected=1.0, note=note))
+        rows.append(ratio.row(name, expected=1.0, note=note))
     alpha = exponents.of_differences(sizes, excess)
     rows.append(difference_row("α_D", alpha, s.draws, "13 parameters, erf, mse", paper=1.0))
     draw(axis, sizes, excess, alpha, style.PALETTE[0], "13 parameters")

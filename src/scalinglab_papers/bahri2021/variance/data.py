@@ -26,9 +26,10 @@ from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.studies import trained
+from scalinglab.studies.draws import by_draw
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
-from scalinglab_papers.bahri2021.variance.judged import Judged, draw, finish, measured, of_scale
+from scalinglab_papers.bahri2021.variance.judged import Judged, draw, finish, measured
 
 
 @dataclass(frozen=True)
@@ -96,19 +97,28 @@ SQUARED = tuple(replace(task, loss="mse", draws=((1000, 20),)) for task in IMAGE
 STUDENTS = Task("teacher_student", TWENTY, loss="mse", hidden=16)
 DECADES = (10, 100, 1000, 3000)
 SCALES = {
-    "smoke": Scale((Task("digits", ((40, 5),), pool=4, hidden=3),), 1408, (2, 4, 8), (40,), 0.5),
-    "laptop": Scale((Task("digits", ((40, 20),), pool=4, hidden=3),), 1408, (2, 4, 8), (40,), 0.5),
-    "gpu": Scale((*IMAGES, *SQUARED, STUDENTS), 32_768, (2, 4, 8, 16), DECADES, 0.03),
+    "smoke": Scale(
+        tasks=(Task("digits", ((40, 5),), pool=4, hidden=3),), population=1408, blocks=(2, 4, 8), times=(40,),
+        learning_rate=0.5,
+    ),
+    "laptop": Scale(
+        tasks=(Task("digits", ((40, 20),), pool=4, hidden=3),), population=1408, blocks=(2, 4, 8),
+        times=(40,), learning_rate=0.5,
+    ),
+    "gpu": Scale(
+        tasks=(*IMAGES, *SQUARED, STUDENTS), population=32_768, blocks=(2, 4, 8, 16), times=DECADES,
+        learning_rate=0.03,
+    ),
     "paper": Scale(
-        (*IMAGES, *SQUARED, Task("cifar10", TWENTY, model="myrtle"), STUDENTS), 49_152, (2, 4, 8, 16, 24),
-        DECADES, 0.03,
+        tasks=(*IMAGES, *SQUARED, Task("cifar10", TWENTY, model="myrtle"), STUDENTS), population=49_152,
+        blocks=(2, 4, 8, 16, 24), times=DECADES, learning_rate=0.03,
     ),
 }  # fmt: skip
 
 
 def fig1_top_left(scale: str) -> Reproduction:
     """Excess loss of under-parameterized networks against D."""
-    s = of_scale(SCALES, scale)
+    s = SCALES[scale]
     tables = {task: excess_table(task, s) for task in _selected(s.tasks)}
     losses = list(dict.fromkeys(task.loss for task in tables))
     figure, axes = style.panels(len(losses), len(s.times), size=(5.2, 4.6))
@@ -128,7 +138,7 @@ def fig1_top_left(scale: str) -> Reproduction:
 
 def _selected(tasks: Sequence[Task]) -> list[Task]:
     """Those named by ``--only`` whose data, or runs, are on this machine."""
-    only = set(trained.kept().only)
+    only = set(trained.run_storage().only)
     found = [
         task for task in tasks
         if (not only or {task.name, task.dataset} & only)
@@ -181,9 +191,8 @@ def excess_table(task: Task, s: Scale) -> pd.DataFrame:
 
 def excess_losses(table: pd.DataFrame, population: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Sizes D_eff (n,), and excess test losses (permutations, n) after these steps."""
-    at_step = table[table["step"] == steps]
-    wide = at_step.pivot_table(index="seed", columns="n_data", values="excess_loss").dropna()
-    return 1 / (1 / wide.columns.to_numpy(float) - 1 / population), wide.to_numpy()
+    sizes, excess = by_draw(table[table["step"] == steps], "n_data", "excess_loss")
+    return 1 / (1 / sizes - 1 / population), excess
 
 
 def _few(excess: np.ndarray, count: int = 5) -> str:

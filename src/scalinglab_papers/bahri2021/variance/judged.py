@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from scalinglab.errors import BadInput
 from scalinglab.figures import style
 from scalinglab.studies import trained
 from scalinglab.studies.verdict import Row, quotient
@@ -67,10 +66,9 @@ class Judged:
         half = products.shape[1] // 2
         ratio = quotient(products[:, -half:].mean(1), products[:, :half].mean(1))
         note = f"expected: a bound O(1/{size}) that is reached with one coefficient; excess loss times size: "
-        return Row(
+        return ratio.row(
             f"{name}: coefficient of 1/{size} in the larger half of the sizes over that in the smaller",
-            ratio.value, ratio.stderr, ratio.n, expected=1.0,
-            note=note + ", ".join(f"{product:.3g}" for product in products.mean(0)),
+            expected=1.0, note=note + ", ".join(f"{product:.3g}" for product in products.mean(0)),
         )  # fmt: skip
 
 
@@ -111,10 +109,3 @@ def measured(
 
     whole = [{**Setting.from_dict(one).identity(), **measurement} for one in settings]
     return trained.measured(whole, experiment, measure).frame
-
-
-def of_scale(scales: dict[str, Any], scale: str) -> Any:
-    """The setting of a scale."""
-    if scale not in scales:
-        raise BadInput(f"scale {scale!r}: this figure runs at {', '.join(scales)}")
-    return scales[scale]

@@ -20,9 +20,10 @@ import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.figures import style
+from scalinglab.studies.draws import by_draw
 from scalinglab.studies.registry import Reproduction
 from scalinglab.studies.verdict import Row
-from scalinglab_papers.bahri2021.variance.judged import Judged, draw, finish, measured, of_scale
+from scalinglab_papers.bahri2021.variance.judged import Judged, draw, finish, measured
 
 
 @dataclass(frozen=True)
@@ -59,21 +60,28 @@ HALF_OCTAVES = tuple(int(64 * 2 ** (k / 2)) for k in range(16))  # 64 … 11,585
 KINDS = (("relu", "cross_entropy"), ("erf", "cross_entropy"), ("relu", "mse"), ("erf", "mse"))
 SMALL_RATES = {"relu": 0.03, "erf": 0.1}
 SCALES = {
-    "smoke": Scale("digits", 1, (32, 64, 128), 5, (("erf", "mse"),), 10, 10, (20,)),
-    "laptop": Scale("digits", 1, (32, 64, 128, 256, 512), 20, KINDS[2:], 20, 50, (40,)),
+    "smoke": Scale(
+        dataset="digits", pool=1, widths=(32, 64, 128), initializations=5, kinds=(("erf", "mse"),), n_data=10,
+        test_size=10, times=(20,),
+    ),
+    "laptop": Scale(
+        dataset="digits", pool=1, widths=(32, 64, 128, 256, 512), initializations=20, kinds=KINDS[2:],
+        n_data=20, test_size=50, times=(40,),
+    ),
     "gpu": Scale(
-        "fashion-mnist", 2, HALF_OCTAVES, 50, KINDS, test_size=100, times=(100, 500),
-        learning_rates=SMALL_RATES, longest_up_to=2896,
+        dataset="fashion-mnist", pool=2, widths=HALF_OCTAVES, initializations=50, kinds=KINDS, test_size=100,
+        times=(100, 500), learning_rates=SMALL_RATES, longest_up_to=2896,
     ),
     "paper": Scale(
-        "mnist", 1, HALF_OCTAVES, 50, KINDS, test_size=1000, times=(100, 500), learning_rates=SMALL_RATES
+        dataset="mnist", pool=1, widths=HALF_OCTAVES, initializations=50, kinds=KINDS, test_size=1000,
+        times=(100, 500), learning_rates=SMALL_RATES,
     ),
 }  # fmt: skip
 
 
 def fig1_bottom_right(scale: str) -> Reproduction:
     """Loss of wide networks less that of their linearisation, against width."""
-    s = of_scale(SCALES, scale)
+    s = SCALES[scale]
     figure, axes = style.panels(1, len(s.times), size=(5.2, 4.8))
     rows: list[Row] = []
     table = losses_table(s)
@@ -133,5 +141,4 @@ def excess_losses(
     """
     kind = (table["activation"] == activation) & (table["objective"] == loss)
     of_kind = table[kind & (table["step"] == steps)]
-    wide = of_kind.pivot_table(index="seed", columns="width", values="excess_loss").dropna()
-    return wide.columns.to_numpy(float), wide.to_numpy()
+    return by_draw(of_kind, "width", "excess_loss")
