@@ -140,23 +140,6 @@ def test_wrong_input_is_told_in_one_line(
     assert "\n" not in str(told.value)
 
 
-def test_a_paper_goes_on_where_one_of_its_entries_cannot_run(monkeypatch: pytest.MonkeyPatch):
-    from scalinglab import studies
-    from scalinglab.curves import Curves
-
-    def reproduce(key: str, *_: object, **__: object) -> studies.Reproduction:
-        if key.endswith("fig1"):
-            raise BadInput("needs a CUDA device")
-        return studies.Reproduction(Curves(pd.DataFrame({"n_data": [1], "loss": [1.0]})), None, ())
-
-    monkeypatch.setattr(studies, "reproduce", reproduce)
-    result = CliRunner().invoke(app, ["reproduce", "damico2025", "--scale", "gpu", "--json"])
-    document = json.loads(result.stdout)
-    assert result.exit_code == 1
-    assert document["left_out"] == {"damico2025/fig1": "needs a CUDA device"}
-    assert "damico2025/table2" in document["tables"]
-
-
 def test_errors_of_the_machine_are_told_in_one_line():
     """No memory, no permission: status 1 and one line, as for every other failure."""
     result = scalinglab("simulate", "linear-models", "--n-data", "1e12")
@@ -289,14 +272,3 @@ def test_out_writes_the_table_by_its_ending(tmp_path: Path, ending: str):
 def test_out_refuses_an_unknown_ending(tmp_path: Path):
     with pytest.raises(BadInput, match="xlsx"):
         emit({"x": [1]}, out=tmp_path / "result.xlsx")
-
-
-@pytest.mark.parametrize(
-    ("minutes", "said"), [(None, ""), (0.002, "1 s"), (0.35, "21 s"), (1.0, "1 min"), (7.3, "7 min")]
-)
-def test_the_list_of_reproductions_says_how_long_scale_laptop_takes(minutes: float | None, said: str):
-    from scalinglab.cli.reproduce import _laptop
-    from scalinglab.studies import Entry
-
-    assert _laptop(Entry("paper/fig", "a claim", make="module:function", laptop_minutes=minutes)) == said
-    assert "not built" in _laptop(Entry("paper/fig", "a claim", laptop_minutes=minutes))

@@ -1,4 +1,4 @@
-"""``scalinglab reproduce`` lists, makes and checks entries; here of two papers that do not exist."""
+"""``scalinglab reproduce`` lists, reproduces and checks entries; here of two papers of an installed study."""
 
 import json
 from pathlib import Path
@@ -8,51 +8,63 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from scalinglab import studies
+import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
-from scalinglab.studies.records import Checked
-from scalinglab.studies.verdict import Row
+from scalinglab.studies import Entry, Reproduction, Row
+from scalinglab.studies.trained import run_storage
+from tests import fake_study
 
 ENTRIES = [
-    studies.Entry("one/fig1", "it falls", ("smoke", "gpu"), make="m:f", laptop_minutes=2.0),
-    studies.Entry("one/fig2", "it rises", ("smoke",), make="m:f", judged_in="one/fig1"),
-    studies.Entry("one/fig3", "it is not built", ("smoke",)),
-    studies.Entry("two/fig1", "it stays", ("laptop",), make="m:f"),
+    Entry("one/fig1", "it falls", ("smoke", "laptop", "gpu"), "fake_study:falls", laptop_minutes=2.0),
+    Entry("one/fig2", "it rises", ("smoke",), "fake_study:rises", judged_in="one/fig1", laptop_minutes=0.35),
+    Entry("one/fig3", "it is not built", ("smoke",)),
+    Entry("two/fig1", "it stays", ("laptop",), "fake_study:falls", laptop_minutes=0.002),
+    Entry("three/fig1", "it is checked", ("smoke",), "fake_study:falls"),
 ]
+MEASURED = {"slope": 0.5}
 
 
 @pytest.fixture(autouse=True)
-def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What was reproduced, with its arguments."""
-    made: list[tuple[Any, ...]] = []
+def reproduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """The scale and the storage with which entries were reproduced; results go to an empty folder."""
+    found: list[tuple[Any, ...]] = []
 
-    def reproduce(key: str, scale: str, results: Path, **training: Any) -> Any:
-        made.append((key, scale, str(results), training))
-        if key == "one/fig2":
-            raise BadInput("needs a GPU")
-        return studies.Reproduction(None, None, (Row("slope", 0.5, 0.1, 3, expected=0.5),))
+    def falls(scale: str) -> Reproduction:
+        found.append((scale, run_storage()))
+        curves = sl.Curves({"n_data": [1, 2], "test_error": [0.5, 0.4]}, source="theory")
+        return Reproduction(curves, None, (Row("slope", MEASURED["slope"], 0.1, 3, expected=0.5),))
 
-    monkeypatch.setattr(studies, "entries", lambda: {entry.key: entry for entry in ENTRIES})
-    monkeypatch.setattr(studies, "reproduce", reproduce)
-    return made
+    def rises(scale: str) -> Reproduction:
+        raise BadInput("needs a GPU")
+
+    fake_study.install(monkeypatch, tmp_path / "site", ENTRIES, falls=falls, rises=rises)
+    monkeypatch.chdir(tmp_path)
+    return found
 
 
 def run(*words: str) -> Any:
-    return CliRunner(env={"COLUMNS": "110"}).invoke(app, ["reproduce", *words])
+    return CliRunner(env={"COLUMNS": "140"}).invoke(app, ["reproduce", *words])
 
 
 def test_the_list_has_a_block_for_each_paper_and_counts_what_is_built():
-    said = run("list").output
-    assert said.index("one/fig1") < said.index("two/fig1")
-    assert "one/fig1  gpu    2 min" in said
-    assert "it rises (judged in one/fig1)" in said
-    assert "3 of 4 built, 1 missing" in said
+    listed = run("one/").output
+    lines = {line.split()[0]: line for line in listed.splitlines() if line.startswith("  ")}
+    assert list(lines) == ["one/fig1", "one/fig2", "one/fig3"]
+    assert "up to gpu     laptop 2 min" in lines["one/fig1"]
+    assert "laptop 21 s " in lines["one/fig2"]
+    assert "it rises (judged in one/fig1)" in lines["one/fig2"]
+    assert "laptop not built" in lines["one/fig3"]
+    assert "2 of 3 built, 1 missing" in listed
+    assert "laptop 1 s " in run("two").output
+    whole = run("list").output
+    assert whole.index("demo/digits") < whole.index("one/fig1") < whole.index("two/fig1")
+
+
+def test_the_list_of_what_is_missing():
     missing = run("list", "--missing").output
     assert "one/fig3" in missing
     assert "one/fig1" not in missing
-    assert "3 of 4 built, 1 missing" in missing
-    assert "two/fig1" not in run("one/").output
 
 
 def test_the_list_as_a_table(tmp_path: Path):
@@ -60,29 +72,28 @@ def test_the_list_as_a_table(tmp_path: Path):
     table = pd.read_csv(tmp_path / "list.csv")
     assert table["key"].tolist() == ["one/fig1", "one/fig2", "one/fig3"]
     assert table["built"].tolist() == [True, True, False]
-    entries = json.loads(run("list", "--json").output)["entries"]
-    assert [entry["laptop_minutes"] for entry in entries] == [2.0, None, None, None]
+    entries = json.loads(run("one", "--json").output)["entries"]
+    assert [entry["laptop_minutes"] for entry in entries] == [2.0, 0.35, None]
 
 
-def test_one_entry_is_made_at_scale_laptop_unless_asked_otherwise(calls):
+def test_one_entry_is_made_at_scale_laptop_unless_asked_otherwise(reproduced):
     document = json.loads(run("one/fig1", "--json").output)
     assert document["scale"] == "laptop"
     assert document["folder"] == "results/one/fig1/laptop"
     assert [row["quantity"] for row in document["table"]] == ["slope"]
-    said = run(
-        "one/fig1", "--scale", "gpu", "--results", "r", "--store", "s", "--only", "CNN", "--minutes", "2"
-    )
-    assert "key: one/fig1" in said.output
-    assert calls == [
-        ("one/fig1", "laptop", "results", {"store": None, "only": (), "minutes": None}),
-        ("one/fig1", "gpu", "r", {"store": Path("s"), "only": ("CNN",), "minutes": 2.0}),
-    ]
+    options = ("--results", "r", "--store", "s", "--only", "CNN", "--only", "ViT", "--minutes", "2")
+    assert "key: one/fig1" in run("one/fig1", "--scale", "gpu", *options).output
+    assert Path("r/one/fig1/gpu/record.json").exists()
+    (first, default), (second, given) = reproduced
+    assert (first, default.store, default.only, default.minutes) == (
+        "laptop", Path("results/one/runs/laptop"), (), None,
+    )  # fmt: skip
+    assert (second, given.store, given.only, given.minutes) == ("gpu", Path("s"), ("CNN", "ViT"), 2.0)
 
 
-def test_a_paper_at_a_scale_makes_what_is_built_and_names_what_cannot_run(calls):
+def test_a_paper_at_a_scale_makes_what_is_built_and_names_what_cannot_run():
     result = run("one", "--scale", "smoke", "--json")
     assert result.exit_code == 1
-    assert [call[0] for call in calls] == ["one/fig1", "one/fig2"]
     document = json.loads(result.stdout)
     assert document["left_out"] == {"one/fig2": "needs a GPU"}
     assert list(document["tables"]) == ["one/fig1"]
@@ -91,42 +102,34 @@ def test_a_paper_at_a_scale_makes_what_is_built_and_names_what_cannot_run(calls)
 
 
 @pytest.mark.parametrize("key", ["one", "one/fig1"])
-def test_an_interrupted_command_says_that_it_goes_on(monkeypatch: pytest.MonkeyPatch, key: str):
-    def interrupted(*_: Any, **__: Any) -> None:
+def test_an_interrupted_command_says_that_it_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path, key: str):
+    def interrupted(scale: str) -> Reproduction:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(studies, "reproduce", interrupted)
+    fake_study.install(monkeypatch, tmp_path / "another", ENTRIES, falls=interrupted, rises=interrupted)
     result = run(key, "--scale", "smoke")
     assert result.exit_code == 130
     assert "stopped; runs that were stored are kept" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("write", "state", "last"), [((), "differs", "checked"), (("--write",), "written", "written")]
-)
-def test_a_check_ends_with_1_where_a_record_differs(monkeypatch, tmp_path, write, state, last):
-    found = [Checked("one/fig1", 3, 1.25, ()), Checked("one/fig2", 12, 10.0, ("slope: 1, was 2",))]
-    monkeypatch.setattr(studies, "check", lambda paper, write: iter(found))
-    result = run("check", *write)
+def test_a_check_ends_with_1_where_a_record_differs(monkeypatch: pytest.MonkeyPatch):
+    assert "2 records written, 0 differ" in run("check", "--paper", "three", "--write").stdout
+    matching = run("check", "--paper", "three")
+    assert matching.exit_code == 0
+    assert [line.split()[-1] for line in matching.stdout.splitlines()[:2]] == ["matches", "matches"]
+    monkeypatch.setitem(MEASURED, "slope", 0.9)
+    result = run("check", "--paper", "three", "--out", "check.csv")
     assert result.exit_code == 1
-    first, second, difference, count = result.stdout.splitlines()
-    assert first.split() == ["one/fig1", "3", "rows", "1.2", "s", "written" if write else "matches"]
-    assert second.split()[-1] == state
-    assert difference == "    slope: 1, was 2"
-    assert count == f"2 records {last}, 1 differ"
-    assert json.loads(run("check", "--json").stdout)["differ"] == ["one/fig2"]
-    result = run("check", "--out", str(tmp_path / "check.csv"))
-    assert "one/fig1" in result.stderr
-    assert pd.read_csv(tmp_path / "check.csv")["seconds"].tolist() == [1.25, 10.0]
-    found.pop()
-    assert run("check").exit_code == 0
+    assert "2 records checked, 1 differ" in result.stdout
+    assert pd.read_csv("check.csv")["key"].tolist() == ["three constants", "three/fig1"]
+    assert json.loads(run("check", "--paper", "three", "--json").stdout)["differ"] == ["three/fig1"]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [(["list", "--paper", "one"], "go with 'scalinglab reproduce check'"),
      (["one/fig1", "--missing"], "--missing goes with"), (["list", "--scale", "smoke"], "--scale goes with"),
      (["one", "--scale", "huge"], "no scale 'huge'"), (["two", "--scale", "smoke"], "no entry of two")],
 )  # fmt: skip
-def test_options_that_do_not_go_together_are_refused(words, said):
-    assert said in str(run(*words).exception)
+def test_options_that_do_not_go_together_are_refused(words, message):
+    assert message in str(run(*words).exception)

@@ -39,7 +39,6 @@ app.command("explain")(explain.explain)
 app.add_typer(laws.app, name="laws")
 app.add_typer(plan.app, name="plan")
 app.add_typer(forecast.app, name="forecast")
-app.command("reproduce")(reproduce.reproduce)
 # the first word of every command, in the order of the help, and the help of groups
 GROUPS = {
     "theory": "Solve the exactly solvable models.",
@@ -51,6 +50,7 @@ GROUPS = {
     "sweep": "",
     "store": "Check, compact and export a store.",
     "board": "",
+    "reproduce": "",
 }
 registry.add_commands(app, GROUPS)
 
