@@ -3,6 +3,8 @@
 ``smoke/`` holds the records at scale smoke, with which `scalinglab reproduce check` compares.
 """
 
+from typing import Any
+
 from scalinglab_papers import bahri2021, bordelon2024, damico2025, demo, hoffmann2022, park2019
 
 ENTRIES = (
@@ -13,3 +15,11 @@ ENTRIES = (
     *park2019.ENTRIES,
     *hoffmann2022.ENTRIES,
 )
+
+
+def __getattr__(name: str) -> Any:
+    if name == "TABLES":  # published curves: loaded when asked for, with pandas
+        from scalinglab_papers.damico2025.published import TABLES
+
+        return TABLES
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from scalinglab.cli import app
 from scalinglab.data import tables
-from scalinglab.data.author_arrays import read_arrays
 from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab_papers.damico2025.published import TABLES, read_arrays
 
 NAME = "damico2025-curves"
 SIZES, NORMS = np.array([100, 200]), np.array([1.0, 10.0, 100.0])
@@ -44,7 +44,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         np.save(source / f"{pair}.npy", arrays())
     known = {"CNN_MNIST": tables.numbers(read_arrays(source / "CNN_MNIST.npy")), "ViT_MNIST": ""}
     changed = {"pairs": known, "raw": source.as_uri() + "/{pair}.npy", "commits": ("one", "two")}
-    monkeypatch.setitem(tables.TABLES, NAME, replace(tables.TABLES[NAME], **changed))
+    monkeypatch.setitem(TABLES, NAME, replace(TABLES[NAME], **changed))
     monkeypatch.setattr(tables, "search_path", lambda: [tmp_path / "data"])
     monkeypatch.setattr(tables, "folder", lambda: tmp_path / "data")
     return tmp_path / "source"
@@ -123,7 +123,7 @@ def served(own: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, l
     httpd = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=httpd.serve_forever, args=(0.02,), daemon=True).start()
     raw = f"http://127.0.0.1:{httpd.server_port}/{{commit}}/analysis/{{pair}}.npy"
-    monkeypatch.setitem(tables.TABLES, NAME, replace(tables.TABLES[NAME], raw=raw))
+    monkeypatch.setitem(TABLES, NAME, replace(TABLES[NAME], raw=raw))
     yield base, asked
     httpd.shutdown()
     httpd.server_close()

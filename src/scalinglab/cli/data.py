@@ -20,12 +20,12 @@ def list_sets() -> Output:
     import pandas as pd
 
     from scalinglab.data import SOURCES, available, folder
-    from scalinglab.data.tables import TABLES, tables_folder
+    from scalinglab.data.tables import table_sets, tables_folder
 
     sets = [(name, s.title, s.megabytes, s.licence, available(name), s.how()) for name, s in SOURCES.items()]
     sets += [
         (name, t.title, 0, t.licence, tables_folder(name), f"scalinglab data get {name}")
-        for name, t in TABLES.items()
+        for name, t in table_sets().items()
     ]
     rows = [
         {"name": name, "what": what, "download_mb": size, "licence": licence, "here": place is not None,
@@ -51,17 +51,14 @@ def get(name: Annotated[str, ARGUMENT], from_: Path | None = None) -> Output:
 
     scalinglab data get cifar100 --from /some/folder
 
-    scalinglab data get damico2025-curves --from deep_norm/
-
     Args:
-        name: an image set, e.g. mnist, or damico2025-curves; see data list.
+        name: an image set, e.g. mnist, or a set of published curves; see data list.
         from_: copy from a folder that already contains the set, e.g. ~/mnist.
     """
     from scalinglab import data
-    from scalinglab.data.tables import TABLES, get_tables, tables_of
+    from scalinglab.data.tables import get_tables, table_sets, tables_of
 
-    if name in TABLES:
-        known = TABLES[name]
+    if (known := table_sets().get(name)) is not None:
         place = get_tables(name, from_)
         pairs = [f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}" for t in tables_of(name)]
         sums = ", ".join(pair.replace("_", " ") for pair in known.needed)

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from scalinglab.data.author_arrays import read_arrays
 from scalinglab.data.fetch import Progress, download
 from scalinglab.data.sources import folder, search_path
 from scalinglab.errors import BadInput, ScalinglabError
+from scalinglab.support.extensions import extensions
 from scalinglab.support.whole_files import write_text_whole
 
 
@@ -37,6 +37,7 @@ class TableSet:
         commits: of their repository in which files were published, the latest first.
         licence: of those.
         columns: of the tables.
+        read: makes the table of one of the authors' files.
     """
 
     name: str
@@ -48,6 +49,7 @@ class TableSet:
     commits: tuple[str, ...]
     licence: str
     columns: tuple[str, ...]
+    read: Callable[[Path], pd.DataFrame]
 
     @property
     def place(self) -> Path:
@@ -60,36 +62,12 @@ class TableSet:
         return [pair for pair, known in self.pairs.items() if known]
 
 
-TABLES = {
-    one.name: one
-    for one in (
-        TableSet(
-            name="damico2025-curves",
-            title="test error against norm, averaged over seeds, of the pairs of damico2025",
-            folder="damico2025",
-            pairs={
-                "CNN_CIFAR10": "230fd4b875809c8fe53b41ee1270f0cc",
-                "CNN_CIFAR100": "",
-                "CNN_MNIST": "d3cbcbef4ea103fbad420aab4f1e91ef",
-                "ResNet_CIFAR10": "ecf8204e68101f152cc2b8caac323073",
-                "ResNet_CIFAR100": "",
-                "ResNet_MNIST": "db3aa00169d49ad59f3498b75786e522",
-                "ViT_CIFAR10": "",
-                "ViT_CIFAR100": "a49cd9c3feec6f2d601169ebd24dcc1c",
-                "ViT_MNIST": "",
-            },
-            address="https://github.com/Francill99/deep_norm (folder analysis/)",
-            raw="https://raw.githubusercontent.com/Francill99/deep_norm/{commit}/analysis/{pair}.npy",
-            commits=(
-                "147e9e0b67997f2f2bedbc161ab1fb9d29f48676",
-                "132d7105cebcbdf045efebc4974aa97618926150",
-                "119f35366c4f014e2d517f77f907af7856b10d6f",
-            ),
-            licence="none stated; cite D'Amico, Bocchi, Negri (2025)",
-            columns=("model", "dataset", "n_data", "norm", "test_error", "n_seeds"),
-        ),
-    )
-}
+def table_sets() -> dict[str, TableSet]:
+    """The sets by name: ``TABLES`` of the extensions that define it (`scalinglab.support.extensions`)."""
+    found: dict[str, TableSet] = {}
+    for module in extensions():
+        found |= getattr(module, "TABLES", {})
+    return found
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -102,7 +80,7 @@ def table_file(pair: str) -> str:
 
 def tables_of(name: str) -> list[pd.DataFrame]:
     """The tables of a set of published curves, in the order of their names; none where they are not here."""
-    found, known = tables_folder(name), TABLES[name]
+    found, known = tables_folder(name), table_sets()[name]
     if found is None:
         return []
     files = [found / table_file(pair) for pair in sorted(known.pairs)]
@@ -111,7 +89,7 @@ def tables_of(name: str) -> list[pd.DataFrame]:
 
 def tables_folder(name: str) -> Path | None:
     """The folder that holds every table with a known sum; None where there is none."""
-    known = TABLES[name]
+    known = table_sets()[name]
     return next((base / known.place for base in search_path() if _whole(known, base / known.place)), None)
 
 
@@ -141,7 +119,7 @@ def get_tables(name: str, origin: str | Path | None = None, progress: Progress |
         BadInput: an `origin` without the set, or tables that are not the published ones.
         ScalinglabError: the files could not be fetched, or the tables not be written.
     """
-    known, here = TABLES[name], tables_folder(name)
+    known, here = table_sets()[name], tables_folder(name)
     if origin is None and here is not None:
         for pair in known.needed:
             _verified(known, pair, pd.read_csv(here / table_file(pair)), here / table_file(pair))
@@ -191,7 +169,7 @@ def _from_address(known: TableSet, pair: str, url: str, progress: Progress | Non
             path = download(url, Path(box) / f"{pair}.npy", progress or (lambda done, total: None))
         except OSError as error:
             raise ScalinglabError(f"{url}: {error}") from error
-        return _verified(known, pair, read_arrays(path), url)
+        return _verified(known, pair, known.read(path), url)
 
 
 def _from_folder(known: TableSet, origin: Path) -> dict[str, pd.DataFrame]:
@@ -201,7 +179,7 @@ def _from_folder(known: TableSet, origin: Path) -> dict[str, pd.DataFrame]:
         for pair in known.pairs:
             arrays, table = base / f"{pair}.npy", base / table_file(pair)
             if arrays.is_file():
-                made[pair] = _verified(known, pair, read_arrays(arrays), arrays)
+                made[pair] = _verified(known, pair, known.read(arrays), arrays)
             elif table.is_file():
                 made[pair] = _verified(known, pair, pd.read_csv(table), table)
         if set(known.needed) <= set(made):

@@ -5,7 +5,8 @@ A package declares itself by an entry point of the group ``scalinglab.papers``, 
     [project.entry-points."scalinglab.papers"]
     my_study = "my_study"
 
-What the module may define is documented where it is used (`scalinglab.studies.registry`: ``ENTRIES``).
+The module defines ``ENTRIES``, the figures and tables that it reproduces (`scalinglab.studies.registry`), and
+may define ``TABLES``, published curves by name (`scalinglab.data.tables`).
 """
 
 from __future__ import annotations

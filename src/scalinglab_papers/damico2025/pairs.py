@@ -25,6 +25,7 @@ from scalinglab.laws.learning_curves.mean_curves import SizeCurve, size_curves
 from scalinglab.studies.shared import shared
 from scalinglab.studies.trained import RunStorage
 from scalinglab_papers.damico2025 import study
+from scalinglab_papers.damico2025.published import CURVES
 
 STAND_IN = "planted γ₁ = 0.5, γ₂ = 1"
 PUBLISHED, OURS = "published", "ours"
@@ -84,7 +85,7 @@ def pairs(scale: str, storage: RunStorage) -> tuple[Pair, ...]:
 @shared
 def published() -> tuple[Pair, ...]:
     """The published pairs; none where their tables are not here."""
-    tables = tables_of("damico2025-curves")
+    tables = tables_of(CURVES.name)
     named = {f"{t['model'].iloc[0]} {t['dataset'].iloc[0]}": t for t in tables}
     return tuple(analysed(n, PUBLISHED, AS_PUBLISHED, named[n]) for n in study.PAIRS if n in named)
 

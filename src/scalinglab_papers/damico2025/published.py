@@ -1,6 +1,6 @@
-"""The analysis files of damico2025 as their authors publish them: curves of one pair in a NumPy file.
+"""The published curves of damico2025: where they are, and how the authors' files are read.
 
-A file holds one pickled dictionary. Read here are
+An analysis file has the curves of one pair of model and data set: one pickled dictionary. Read here are
 
 - ``P_arr`` (P,): training sizes,
 - ``log_x_grid`` (x,): norms, equally spaced in their logarithm, the same for all sizes,
@@ -20,6 +20,7 @@ import pandas as pd
 from numpy.lib import format as npy
 
 from scalinglab.data import pickled_arrays
+from scalinglab.data.tables import TableSet
 from scalinglab.errors import BadInput
 
 NEEDED = ("P_arr", "log_x_grid", "mean_val_error_arr", "seed_arr")
@@ -71,3 +72,32 @@ def _dictionary(path: Path) -> dict[str, Any]:
     if not isinstance(arrays, dict):
         raise BadInput(f"{path} holds {type(arrays).__name__}, not a dictionary of arrays")
     return arrays
+
+
+CURVES = TableSet(
+    name="damico2025-curves",
+    title="test error against norm, averaged over seeds, of the pairs of damico2025",
+    folder="damico2025",
+    pairs={
+        "CNN_CIFAR10": "230fd4b875809c8fe53b41ee1270f0cc",
+        "CNN_CIFAR100": "",
+        "CNN_MNIST": "d3cbcbef4ea103fbad420aab4f1e91ef",
+        "ResNet_CIFAR10": "ecf8204e68101f152cc2b8caac323073",
+        "ResNet_CIFAR100": "",
+        "ResNet_MNIST": "db3aa00169d49ad59f3498b75786e522",
+        "ViT_CIFAR10": "",
+        "ViT_CIFAR100": "a49cd9c3feec6f2d601169ebd24dcc1c",
+        "ViT_MNIST": "",
+    },
+    address="https://github.com/Francill99/deep_norm (folder analysis/)",
+    raw="https://raw.githubusercontent.com/Francill99/deep_norm/{commit}/analysis/{pair}.npy",
+    commits=(
+        "147e9e0b67997f2f2bedbc161ab1fb9d29f48676",
+        "132d7105cebcbdf045efebc4974aa97618926150",
+        "119f35366c4f014e2d517f77f907af7856b10d6f",
+    ),
+    licence="none stated; cite D'Amico, Bocchi, Negri (2025)",
+    columns=("model", "dataset", "n_data", "norm", "test_error", "n_seeds"),
+    read=read_arrays,
+)
+TABLES = {CURVES.name: CURVES}
