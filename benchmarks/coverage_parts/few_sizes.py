@@ -62,7 +62,7 @@ def smooth_error(rng: np.random.Generator, at: np.ndarray) -> np.ndarray:
     logs, slope = np.log(at), 0.4 * power(at) / offset(at)
     reach, share = rng.choice([2.0, 4.0, 8.0]), rng.choice(0.02 * 2 ** np.arange(5))
     spread = share * reach / form_error.MATERN_SLOPE * slope
-    covariance = form_error._matern(logs[None], logs[None], reach) * np.outer(spread, spread)
+    covariance = form_error.matern(logs[None], logs[None], reach) * np.outer(spread, spread)
     return np.exp(rng.multivariate_normal(np.zeros(at.size), covariance, method="eigh"))
 
 

@@ -21,7 +21,7 @@ FUNCTIONS = {
     "plan next": ("laws.planning.next_runs", "next_runs"),
     "plan size-for": ("laws.planning.questions", "size_for"),
     "plan gain-from": ("laws.planning.questions", "gain_from"),
-    "plan pool": ("laws.planning.pool", "sequence"),
+    "plan pool": ("laws.planning.next_runs", "next_runs"),
     "forecast make": ("laws.extrapolation.stacking", "extrapolate"),
     "theory dmft": ("theory.dmft", "solve"),
     "simulate perceptron": ("simulate.perceptron.free", "free_norm"),

@@ -9,15 +9,17 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import scalinglab as sl
 from scalinglab.cli import app
+from scalinglab.laws.planning import candidates
 
 PAGE = Path(__file__).parents[2] / "docs" / "laws" / "recipes.md"
 
 
 def test_pool_chooses_affordable_experiments_for_any_form(tmp_path):
     x = np.geomspace(1e2, 1e4, 12)
-    runs = pd.DataFrame({"n_params": np.tile(x, 2), "n_data": np.repeat([1e5, 1e6], 12)})
-    noise = np.exp(0.003 * np.random.default_rng(0).standard_normal(24))
+    runs = pd.DataFrame({"n_params": np.tile(x, 3), "n_data": np.repeat([1e5, 3e5, 1e6], 12)})
+    noise = np.exp(0.003 * np.random.default_rng(0).standard_normal(36))
     runs["loss"] = (1.8 + 20 * runs.n_params**-0.4 + 30 * runs.n_data**-0.3) * noise
     runs.to_csv(tmp_path / "runs.csv", index=False)
     pool = pd.DataFrame({"n_params": np.geomspace(1e2, 1e6, 9), "n_data": 1e7})
@@ -30,8 +32,77 @@ def test_pool_chooses_affordable_experiments_for_any_form(tmp_path):
     ])  # fmt: skip
     assert done.exit_code == 0, done.output
     found = json.loads(done.output)
-    assert sum(found["cost"]) <= 500
-    assert found["after"][-1] < found["before"]
+    runs = found["runs"]
+    assert sum(run["cost"] for run in runs) <= 500
+    assert runs[-1]["half_width"] < found["half_width"]
+    assert [run["n_params"] for run in runs] == [pool.n_params[run["row"]] for run in runs]
+    assert [run["cost"] for run in runs] == [pool.price[run["row"]] * run["seeds"] for run in runs]
+
+
+def random_table(seed: int) -> tuple[pd.DataFrame, str | None, list[str], list[float]]:
+    """Runs, the form to name, the columns of sizes and a target: curves and surfaces of several forms."""
+    rng = np.random.default_rng(seed)
+    kind = seed % 5
+    if kind < 3:  # a curve: no form named, a power law, one with a floor
+        x = np.geomspace(10 ** rng.uniform(2, 4), 10 ** rng.uniform(5, 7), int(rng.integers(7, 13)))
+        floor = rng.uniform(0.02, 0.1) if kind != 1 else 0.0
+        y = floor + rng.uniform(1, 5) * x ** -rng.uniform(0.2, 0.5)
+        form, names, target = [None, "power_law", "power_law_offset"][kind], ["n_data"], [8 * x.max()]
+        sizes = x[:, None]
+    else:
+        n, d = np.meshgrid(np.geomspace(1e7, 10 ** rng.uniform(9, 10), 5), np.geomspace(1e9, 1e11, 5))
+        sizes = np.stack([n.ravel(), d.ravel()], axis=1)
+        terms = 480 * sizes[:, 0] ** -rng.uniform(0.3, 0.4), 2100 * sizes[:, 1] ** -rng.uniform(0.33, 0.4)
+        y, names, target = 1.8 + sum(terms), ["n_params", "n_data"], [*(5 * sizes.max(axis=0))]
+        form = "chinchilla" if kind == 3 else "rosenfeld"
+    table = pd.DataFrame(sizes, columns=names)
+    noise = np.exp(rng.uniform(0.002, 0.02) * rng.standard_normal(len(y)))
+    return table.assign(loss=y * noise), form, names, target
+
+
+def one_plan(tmp_path: Path, seed: int) -> None:
+    """`plan next`, and `plan pool` given the candidates that it generates: the same runs and intervals."""
+    table, form, names, target = random_table(seed)
+    curve = len(names) == 1
+    if curve:
+        law = sl.laws.fit(form or "auto", table, x="n_data", y="loss")
+    else:
+        law = sl.laws.surface.fit(table, form=form).law
+    grid = candidates.plausible_runs(law, optimum=not curve)
+    pool = pd.DataFrame(grid, columns=names).assign(cost=grid[:, 0] if curve else 6 * grid.prod(axis=1))
+    files = {"runs": table, "pool": pool, "target": pd.DataFrame([target], columns=names)}
+    for name, frame in files.items():
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    paths = {name: str(tmp_path / f"{name}.csv") for name in files}
+    budget = float(np.quantile(pool["cost"], 0.8))
+    shared = [paths["runs"], "--budget", str(budget), "--y", "loss", "--json"]
+    shared += ["--x", "n_data"] if curve else []
+    shared += ["--form", form] if form else []
+    generated = CliRunner().invoke(app, ["plan", "next", *shared, "--at", ",".join(map(str, target))])
+    given = CliRunner().invoke(
+        app, ["plan", "pool", *shared, "--pool", paths["pool"], "--target", paths["target"]]
+    )
+    assert generated.exit_code == given.exit_code, (generated.output, given.output)
+    if generated.exit_code:  # runs that determine no prediction
+        assert generated.exit_code == 3
+        return
+    first, second = json.loads(generated.output), json.loads(given.output)
+    assert second["half_width"] == pytest.approx(first["half_width"], rel=0.01)
+    assert len(first["runs"]) == len(second["runs"])
+    for one, other in zip(first["runs"], second["runs"], strict=True):
+        for column in (*names, "seeds", "cost", "half_width"):
+            assert other[column] == pytest.approx(one[column], rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_plan_next_and_plan_pool_are_one_planner(tmp_path, seed):
+    one_plan(tmp_path, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5, 50))
+def test_plan_next_and_plan_pool_are_one_planner_on_fifty_tables(tmp_path, seed):
+    one_plan(tmp_path, seed)
 
 
 def test_speedup_is_a_gate_by_its_exit_status(tmp_path):

@@ -65,7 +65,7 @@ def test_every_model_is_kriging_by_generalised_least_squares(law):
     design = gradient(law, x)
     design = design @ np.linalg.inv(np.linalg.qr(design[: N.size], mode="r"))
     design, there = design[: N.size], design[N.size :]
-    r, likelihood, middles, rests, slope_error = law.residuals, [], [], [], []
+    r, likelihood, deltas, slope_error = law.residuals, [], [], []
     shares = error._shares(asked)
     for field in error.fields:
         middle, added = error._predicted(asked, shares, field)
@@ -76,14 +76,13 @@ def test_every_model_is_kriging_by_generalised_least_squares(law):
             information = design.T @ inverse @ design
             moved = np.linalg.solve(information, design.T @ inverse @ r)
             left = r - design @ moved
-            middles.append(there @ moved + cross @ inverse @ left)
-            assert middle[k] == pytest.approx(middles[-1], rel=5e-3, abs=1e-5)
+            assert middle[k] == pytest.approx(there @ moved + cross @ inverse @ left, rel=5e-3, abs=1e-5)
             free = there - cross @ inverse @ design
             rest = delta[N.size :, N.size :] - cross @ inverse @ cross.T
             rest += free @ np.linalg.solve(information, free.T)
             assert np.sum(shares**2, axis=1) + added[k] == pytest.approx(np.diag(rest), rel=5e-3)
             squares = left @ inverse @ left
-            rests.append(squares / error.dof * rest)
+            deltas.append(squares / error.dof * delta[N.size :, N.size :])
             logs = np.linalg.slogdet(seen)[1] + np.linalg.slogdet(information)[1]
             likelihood.append(-0.5 * logs - error.dof / 2 * np.log(squares))
             slope_error.append(np.sqrt(ratio * squares / error.dof) * MATERN_SLOPE / field.range)
@@ -96,9 +95,9 @@ def test_every_model_is_kriging_by_generalised_least_squares(law):
     weight = np.exp(np.array(likelihood) - max(likelihood))
     weight /= weight.sum()
     assert np.concatenate([f.weight for f in error.fields]) == pytest.approx(weight, abs=2e-3)
-    moved = np.array(middles) - weight @ np.array(middles)
-    whole = np.tensordot(weight, rests, 1) + np.einsum("k,ki,kj->ij", weight, moved, moved)
-    assert error.covariance(FAR)[0] == pytest.approx(whole, rel=0.02)
+    prior = np.tensordot(weight, deltas, 1)
+    assert error.covariance(FAR, FAR) == pytest.approx(prior, rel=0.02)
+    assert error.variance(FAR) == pytest.approx(np.diag(prior), rel=0.02)
     # ρ is the slope of δ over that of ln f
     reach = error.fields[-1].range
     units = error.noise * MATERN_SLOPE / reach
@@ -185,7 +184,7 @@ def test_an_outlier_is_no_error_of_the_form_and_a_bend_is_no_outlier():
         ("bent", bent, "huber"),
     ):
         error = FormError(sl.laws.fit("chinchilla", (N, D), y, loss=loss))
-        found[name] = np.sqrt(error.covariance(FAR)[1])
+        found[name] = np.sqrt(error.run_variance)
         assert (error.chance > RULED_OUT) == (name == "bent")
     assert found["bent"] == pytest.approx(0.002, rel=0.35)
     assert found["spoilt"] < 0.004 < 0.03 < found["squares"]

@@ -333,14 +333,12 @@ def test_candidates_are_runs_that_one_would_make():
 def test_a_run_that_buys_nothing_is_not_worth_it(fitted):
     little = plan.next_runs(fitted, budget=1e18, compute=1e22)
     assert not little.worth_it
-    assert little.summary().splitlines()[-1].startswith("not worth it: ")
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 3), np.geomspace(2e9, 2e11, 3)))
     noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(n.size))
     poor = surface.fit(n, d, losses(n, d) * noise)
     much = plan.next_runs(poor, budget=1e23, compute=1e24)
     assert much.worth_it
     assert much.after[-1] <= 0.8 * much.before
-    assert "worth it: " in much.verdict
 
 
 def test_a_plan_costs_no_more_than_it_is_worth(fitted):

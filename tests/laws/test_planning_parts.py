@@ -1,5 +1,7 @@
 """Plans and comparisons, each against a second way to the same number."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,8 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws import compare, plan
 from scalinglab.laws.compare import Speedup
-from scalinglab.laws.planning import candidates, hoffmann, next_runs, pool, questions
+from scalinglab.laws.fitting.form_error import FormError
+from scalinglab.laws.planning import candidates, hoffmann, posterior, questions
 
 RNG = np.random.default_rng(0)
 X = np.geomspace(100, 1e5, 10)
@@ -256,27 +259,72 @@ def test_intervals_of_refits_leave_out_those_without_an_optimum():
 # --- what one more run saves ------------------------------------------------------------
 
 
-def with_points(law, sizes):
-    """Variance of the prediction at the last size after runs at the others, by the normal equations."""
-    rows = next_runs.rows_of(law, np.array(sizes)[:, None])
-    jacobian = law.problem.jacobian(law.coordinates[None])[0]
-    information = jacobian.T @ jacobian + rows[:-1].T @ rows[:-1]
-    return law.variance * rows[-1] @ np.linalg.inv(information) @ rows[-1]
+def left_open(law, targets, made=()):
+    """(targets,) variance of what is not known there after runs `made`: universal kriging in one system.
+
+    The error of the form has the kernel and the noise of `FormError`; derivatives are by differences.
+    """
+    error, points, targets = FormError(law), np.atleast_2d(law.points.x).T, np.atleast_2d(targets)
+    known = np.vstack([points, np.reshape(made, (-1, points.shape[1]))])
+
+    def log_law(values, x):
+        return np.log(law.form.function(x if x.shape[0] > 1 else x[0], *values))
+
+    def slopes(x):
+        steps = 1e-6 * np.maximum(np.abs(law.values), 1e-3)
+        moves = np.diag(steps)
+        return np.array([
+            (log_law(law.values + m, x.T) - log_law(law.values - m, x.T)) / (2 * m.sum()) for m in moves
+        ])  # fmt: skip
+
+    trend, there = slopes(known), slopes(targets)
+    size = np.linalg.norm(trend, axis=1, keepdims=True)
+    trend, there = trend / size, there / size
+    seen = error.covariance(known.T, known.T) + error.run_variance * np.eye(len(known))
+    system = np.block([[seen, trend.T], [trend, np.zeros((len(trend),) * 2)]])
+    with_targets = np.vstack([error.covariance(known.T, targets.T), there])
+    return error.variance(targets.T) - np.sum(with_targets * np.linalg.solve(system, with_targets), axis=0)
+
+
+def made_by(found):
+    return np.repeat(found.runs, found.seeds, axis=0)
 
 
 def test_what_next_runs_promise_is_the_variance_of_the_fit_with_them():
     found = plan.next_runs(LAW, budget=3e6, at=1e7, most=3)
     low, high = LAW.interval(1e7)
     assert found.before == pytest.approx((high - low) / 2 / LAW.predict(1e7)), "as laws fit --at prints it"
-    made = np.repeat(found.runs[:, 0], found.seeds)
-    left = with_points(LAW, [*made, 1e7]) / with_points(LAW, [1e7])
-    assert found.after[-1] == pytest.approx(found.before * np.sqrt(left), rel=1e-4)
+    left = left_open(LAW, [[1e7]], made_by(found)) / left_open(LAW, [[1e7]])
+    assert found.after[-1] == pytest.approx(found.before * np.sqrt(left[0]), rel=1e-4)
     assert found.seeds.sum() <= 3
     assert found.cost == pytest.approx(found.runs[:, 0] * found.seeds)
     assert found.runs.max() <= 4e5 * (1 + 1e-9), "up to four times the largest"
     assert found.runs.min() >= 100 * (1 - 1e-9)
     assert found.unit == "units of x"
-    assert found.prediction == pytest.approx(LAW.predict(1e7))
+    assert found.prediction == pytest.approx([LAW.predict(1e7)])
+
+
+def test_several_targets_count_by_their_mean_variance():
+    """Runs of the ten cheapest sizes, each once; half-widths are root mean squares over the targets."""
+    targets = np.array([[1e6], [1e7]])
+    found = plan.next_runs(LAW, budget=1e9, at=targets, candidates=X, seeds=1, tolerance=0.0, most=4)
+    halves = [(high - low) / 2 / LAW.predict(t) for t in targets[:, 0] for low, high in [LAW.interval(t)]]
+    assert found.before == pytest.approx(np.sqrt(np.mean(np.square(halves))))
+    for count in range(1, 5):
+        left = left_open(LAW, targets, found.runs[:count]).mean() / left_open(LAW, targets).mean()
+        assert found.after[count - 1] == pytest.approx(found.before * np.sqrt(left), rel=1e-4)
+    assert X[found.index] == pytest.approx(found.runs[:, 0])
+    assert found.seeds.tolist() == [1, 1, 1, 1]
+
+
+def test_a_run_that_saves_less_than_the_tolerance_is_left_out():
+    for tolerance in (0.01, 0.05):
+        found = plan.next_runs(LAW, budget=1e9, at=1e7, tolerance=tolerance, seeds=1)
+        steps = np.array([*found.after, found.after[-1]]) / [found.before, *found.after]
+        assert (steps[:-1] <= 1 - 0.95 * tolerance).all()
+    none = plan.next_runs(LAW, budget=1e9, at=1e7, tolerance=0.9)
+    assert len(none.runs) == len(none.after) == 0
+    assert not none.worth_it
 
 
 def test_a_plan_counts_a_parameter_at_its_bound_as_its_law_does():
@@ -291,17 +339,18 @@ def test_a_plan_counts_a_parameter_at_its_bound_as_its_law_does():
 
 
 def test_a_plan_without_a_form_narrows_the_printed_prediction_by_what_runs_tell():
-    """Printed is also one more run's scatter, which stays: squares of widths differ by that of M⁻¹ alone."""
+    """Printed is also one more run's scatter, which stays: squares of widths differ by what runs save."""
     y = (0.05 + 3 * X**-0.4) * np.exp(0.02 * NOISE)
     found = plan.next_runs(
         pd.DataFrame({"n_data": X, "test_error": y}), x="n_data", budget=1e6, at=1e6, most=3
     )
     printed = sl.laws.extrapolate(X, y, at=1e6)
-    assert found.prediction == pytest.approx(printed.mean[0])
+    assert found.prediction == pytest.approx(printed.mean)
     assert found.before == pytest.approx((printed.high - printed.low)[0] / 2 / printed.mean[0])
     law = sl.laws.fit("power_law_offset", X, y)
-    made = np.repeat(found.runs[:, 0], found.seeds)
-    saved = law.quantile(0.95) ** 2 * (with_points(law, [1e6]) - with_points(law, [*made, 1e6]))
+    now, then = left_open(law, [[1e6]]), left_open(law, [[1e6]], made_by(found))
+    narrowed = min(law.quantile(0.95) * np.sqrt(now[0]), found.before)
+    saved = narrowed**2 * (1 - then[0] / now[0])
     assert found.before**2 - found.after[-1] ** 2 == pytest.approx(saved, rel=1e-3)
 
 
@@ -314,82 +363,52 @@ def test_next_runs_of_any_form_promise_the_variance_of_the_fit_with_them():
     table = pd.DataFrame({"n_params": n, "n_data": d, "bits": bits, "loss": y})
     at = (1e10, 1e12, 5.0)
     found = plan.next_runs(table, form="precision", budget=1e21, at=at, most=3)
-    law = sl.laws.surface.fit(table, form="precision").law
+    fitted = sl.laws.surface.fit(table, form="precision")
+    low, high = fitted.interval(*at)
+    assert found.before == pytest.approx((high - low) / 2 / fitted.predict(*at))
     assert found.variables == ("n_params", "n_data", "bits")
     assert set(found.runs[:, 2]) <= {3.0, 4.0, 6.0, 16.0}
     assert found.cost == pytest.approx(6 * found.runs[:, 0] * found.runs[:, 1] * found.seeds)
-    made = np.vstack([np.repeat(found.runs, found.seeds, axis=0), at])
-    rows = next_runs.rows_of(law, made)
-    jacobian = law.problem.jacobian(law.coordinates[None])[0]
-    left = np.linalg.inv(jacobian.T @ jacobian + rows[:-1].T @ rows[:-1])
-    half = stats.t.ppf(0.975, law.dof) * np.sqrt(law.variance * rows[-1] @ left @ rows[-1])
-    assert found.after[-1] == pytest.approx(half, rel=1e-3)
+    left = left_open(fitted.law, [at], made_by(found)) / left_open(fitted.law, [at])
+    assert found.after[-1] == pytest.approx(found.before * np.sqrt(left[0]), rel=1e-3)
     with pytest.raises(BadInput, match="must hold 3 values: n_params, n_data, bits"):
         plan.next_runs(table, form="precision", budget=1e21, at=1e10)
 
 
-def test_candidates_have_the_shapes_of_finished_runs_not_of_early_checkpoints():
-    size, end = np.array([1e7, 1e8, 1e9]), np.array([2e10, 3e10, 1e10])
-    n, run, d = np.repeat(size, 4), np.repeat(range(3), 4), np.outer(end, [1, 0.01, 0.1, 0.5]).ravel()
-    law = sl.laws.fit("chinchilla", (n, d), 1.8 + 480 * n**-0.35 + 2100 * d**-0.37, runs=run)
-    points = law.points
-    assert sorted(points.x[1][points.ends_of_runs]) == sorted(end)
-    grid = candidates.sane_runs(law, optimum=False)
-    assert 0.5 * 10 <= (grid[:, 1] / grid[:, 0]).min() < 10, "half of the smallest of the ends, 10"
-
-
-def test_next_runs_on_a_surface_are_the_best_of_all_and_promise_what_kriging_leaves():
+def test_next_runs_on_a_surface_are_the_best_of_all():
     """Every candidate tried by itself, with what the form may miss; then all runs of a plan at once."""
     n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e8, 1e10, 5), np.geomspace(2e9, 2e11, 4)))
     bend = np.exp(0.002 * np.log(n / 1e9) ** 2 + 0.002 * np.random.default_rng(0).standard_normal(n.size))
     fitted = sl.laws.surface.fit(n, d, (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * bend)
     target, budget = (3e10, 6e11), 2e22
-    grid = candidates.sane_runs(fitted.law, optimum=True)
-    grid = grid[6 * grid.prod(axis=1) <= budget]
-    known, noise = fitted.form_error.covariance(np.vstack([grid, target]).T)
-    saved = known[:-1, -1] ** 2 / (np.diag(known)[:-1] + noise)
-    thrifty, thorough = np.argmax(saved / grid.prod(axis=1)), np.argmax(saved)
-    left = known[-1, -1] - saved
-    best = thorough if left[thorough] < next_runs.NARROWER**2 * left[thrifty] else thrifty
-    one = plan.next_runs(fitted, budget=budget, at=target, most=1)
-    assert one.runs[0] == pytest.approx(grid[best])
+    grid = np.array([(a, b) for a in np.geomspace(1e8, 2e10, 7) for b in np.geomspace(2e9, 4e11, 7)])
+    costs = 6 * grid.prod(axis=1)
+    now = left_open(fitted.law, [target])[0]
+    left = np.array([left_open(fitted.law, [target], run)[0] for run in grid])
+    worth = (costs <= budget) & (now - left > 0.02 * now)
+    saved = np.where(worth, now - left, 0)
+    thrifty, thorough = np.argmax(saved / costs), np.argmax(saved)
+    best = thorough if left[thorough] < 0.9**2 * left[thrifty] else thrifty
+    one = plan.next_runs(fitted, budget=budget, at=target, candidates=grid, most=1)
+    assert one.index.tolist() == [best]
     found = plan.next_runs(fitted, budget=budget, at=target, most=4)
     low, high = fitted.interval(*target)
-    assert found.before == pytest.approx((high - low) / 2 / found.prediction), "as laws surface prints it"
-    made = np.vstack([np.repeat(found.runs, found.seeds, axis=0), target])
-    known, noise = fitted.form_error.covariance(made.T)
-    measured = known[:-1, :-1] + noise * np.eye(len(made) - 1)
-    rest = known[-1, -1] - known[-1, :-1] @ np.linalg.solve(measured, known[:-1, -1])
-    assert found.after[-1] / found.before == pytest.approx(np.sqrt(rest / known[-1, -1]), rel=1e-6)
-
-
-def test_candidates_stay_within_what_a_setting_allows():
-    unique = np.array([1e8, 1e9, 1e9, 1e9, 1e10, 1e10])
-    x = np.array([np.geomspace(1e7, 1e9, 6), unique * [1, 1, 4, 10, 1, 3], unique])
-    found = candidates._at_tried_settings(x, [0, 1])
-    assert (found[:, 2] <= found[:, 1] * (1 + 1e-6)).all(), "no more unique tokens than tokens"
-    assert found[:, :2].max(axis=0) == pytest.approx(4 * x[:2].max(axis=1))
-    shares = np.array([[0.2, 0.5, 0.9], [0.8, 0.5, 0.1]])
-    mixed = candidates._at_tried_settings(shares, [])
-    assert mixed.sum(axis=1) == pytest.approx(np.ones(6))
-    assert candidates.price_of(("share_1", "share_2"), 6.0)[1] == "runs"
-    cost, unit = candidates.price_of(("learning_rate", "batch_size", "n_params", "n_data"), 6.0)
-    assert (cost(0.1, 32.0, 1e9, 1e10), unit) == (6e19, "FLOPs")
-    cost, unit = candidates.price_of(("compute", "tokens_per_param"), 6.0)
-    assert (cost(1e20, 20.0), unit) == (1e20, "FLOPs")
+    assert found.before == pytest.approx((high - low) / 2 / found.prediction[0]), "as laws surface prints it"
+    rest = left_open(fitted.law, [target], made_by(found))[0]
+    assert found.after[-1] / found.before == pytest.approx(np.sqrt(rest / now), rel=1e-4)
 
 
 def test_next_runs_are_the_best_of_what_is_affordable():
     """One run at most: none of the candidates gives less variance, or less per cost."""
     sizes = np.array([50.0, 1e3, 2e4, 4e5])
     found = plan.next_runs(LAW, budget=1e6, at=1e7, candidates=sizes, most=1, cost=lambda x: np.sqrt(x))
-    saved = with_points(LAW, [1e7]) - np.array([with_points(LAW, [s, 1e7]) for s in sizes])
-    thrifty, thorough = sizes[np.argmax(saved / np.sqrt(sizes))], sizes[np.argmax(saved)]
-    left = [with_points(LAW, [s, 1e7]) for s in (thrifty, thorough)]
-    expected = thorough if left[1] < next_runs.NARROWER**2 * left[0] else thrifty
-    assert found.runs.tolist() == [[expected]]
+    now, left = left_open(LAW, [[1e7]])[0], np.array([left_open(LAW, [[1e7]], s)[0] for s in sizes])
+    saved = np.where(now - left > 0.02 * now, now - left, 0)
+    thrifty, thorough = np.argmax(saved / np.sqrt(sizes)), np.argmax(saved)
+    expected = thorough if left[thorough] < 0.9**2 * left[thrifty] else thrifty
+    assert found.index.tolist() == [expected]
     assert found.unit == "of that cost"
-    limited = plan.next_runs(LAW, budget=150.0, at=1e7, candidates=sizes, cost=lambda x: np.sqrt(x))
+    limited = plan.next_runs(LAW, budget=150.0, at=1e7, candidates=sizes, cost=np.sqrt(sizes))
     assert limited.runs.max() <= 2e4, "a run of 4e5 costs 632"
     assert limited.cost.sum() <= 150
     repeated = plan.next_runs(LAW, budget=1e9, at=1e7, candidates=[4e5], seeds=2)
@@ -401,67 +420,85 @@ def test_next_runs_are_the_best_of_what_is_affordable():
         plan.next_runs(LAW, budget=1e6, at=(1, 2))
     with pytest.raises(BadInput, match="compute= needs a surface"):
         plan.next_runs(LAW, budget=1e6, compute=1e20)
+    with pytest.raises(BadInput, match="4 candidates and 3 costs"):
+        plan.next_runs(LAW, budget=1e6, at=1e7, candidates=sizes, cost=sizes[1:])
 
 
-# --- pools ------------------------------------------------------------
+@pytest.mark.parametrize(("before", "after", "worth"), [
+    (0.02, 0.0159, True), (0.02, 0.0161, False), (0.004, 0.0029, True),
+    (0.004, 0.0031, False),  # less than 0.1 % of the prediction
+    (5.0, 1.1, False),  # still open
+])  # fmt: skip
+def test_a_plan_is_worth_it_from_a_fifth_and_a_thousandth_on(before, after, worth):
+    found = plan.next_runs(LAW, budget=1e6, at=1e7, most=1)
+    assert replace(found, before=before, after=np.array([after])).worth_it is worth
 
 
-def test_a_belief_after_a_measurement_is_that_of_a_gaussian():
-    """Conditioning written out with matrices, twice."""
+def test_a_raw_fit_has_half_widths_relative_to_the_size_of_its_predictions():
+    """Values below 0, in units of which nothing may depend."""
+    y = -5 + 3 * (X / 100) ** -0.4 + 0.02 * NOISE
+    widths = []
+    for unit in (1.0, 1000.0):
+        law = sl.laws.fit("power_law_offset", X, unit * y, space="raw", bounds={"offset": (-1e6, 1e6)})
+        found = plan.next_runs(law, budget=1e6, at=1e6, most=2)
+        low, high = law.interval(1e6)
+        assert found.before == pytest.approx((high - low) / 2 / abs(law.predict(1e6)))
+        widths.append([found.before, *found.after])
+    assert widths[0] == pytest.approx(widths[1], rel=1e-3)
+
+
+# --- candidates ------------------------------------------------------------
+
+
+def test_candidates_have_the_shapes_of_finished_runs_not_of_early_checkpoints():
+    size, end = np.array([1e7, 1e8, 1e9]), np.array([2e10, 3e10, 1e10])
+    n, run, d = np.repeat(size, 4), np.repeat(range(3), 4), np.outer(end, [1, 0.01, 0.1, 0.5]).ravel()
+    law = sl.laws.fit("chinchilla", (n, d), 1.8 + 480 * n**-0.35 + 2100 * d**-0.37, runs=run)
+    points = law.points
+    assert sorted(points.x[1][points.ends_of_runs]) == sorted(end)
+    grid = candidates.plausible_runs(law, optimum=False)
+    assert 0.5 * 10 <= (grid[:, 1] / grid[:, 0]).min() < 10, "half of the smallest of the ends, 10"
+
+
+def test_candidates_stay_within_what_a_setting_allows():
+    unique = np.array([1e8, 1e9, 1e9, 1e9, 1e10, 1e10])
+    x = np.array([np.geomspace(1e7, 1e9, 6), unique * [1, 1, 4, 10, 1, 3], unique])
+    loss = 1.8 + 480 * x[0] ** -0.35 + 2100 * x[1] ** -0.37
+    repeats = {"repeat_data": (15, 15), "repeat_params": (5, 5)}
+    law = sl.laws.fit("data_constrained", tuple(x), loss, bounds=repeats, starts=1)
+    found = candidates.plausible_runs(law, optimum=False)
+    assert (found[:, 2] <= found[:, 1] * (1 + 1e-6)).all(), "no more unique tokens than tokens"
+    assert found[:, :2].max(axis=0) == pytest.approx(4 * x[:2].max(axis=1))
+    shares = np.array([[0.2, 0.5, 0.9], [0.8, 0.5, 0.1]])
+    law = sl.laws.fit("data_mixing_2", tuple(shares), 2 - shares[0], starts=1)
+    mixed = candidates.plausible_runs(law, optimum=False)
+    assert mixed.sum(axis=1) == pytest.approx(np.ones(6))
+    assert candidates.price_of(("share_1", "share_2"), 6.0)[1] == "runs"
+    cost, unit = candidates.price_of(("learning_rate", "batch_size", "n_params", "n_data"), 6.0)
+    assert (cost(0.1, 32.0, 1e9, 1e10), unit) == (6e19, "FLOPs")
+    cost, unit = candidates.price_of(("compute", "tokens_per_param"), 6.0)
+    assert (cost(1e20, 20.0), unit) == (1e20, "FLOPs")
+
+
+def test_before_a_fit_what_is_known_after_a_run_is_that_of_a_gaussian():
+    """A plane and a smooth part, conditioned with matrices written out, twice."""
     places, target = np.geomspace(10, 1e4, 6)[:, None], np.array([[2e4], [5e4]])
-    state = pool._unfitted(places, target, zeros=False)
-    both = np.vstack([places, target])
-    spread = np.log(both).std()
-    u = ((np.log(both) - np.log(both).mean()) / spread)[:, 0]
-    prior = 1 + np.outer(u, u) + np.exp(-(np.subtract.outer(u, u) ** 2) / 2)
+    state = posterior.before_fit(sl.laws.forms.get("power_law"), places, target)
+    logs = np.log(np.vstack([places, target]))[:, 0]
+    u = (logs - logs.mean()) / logs.std()
+    apart = np.abs(np.subtract.outer(u, u)) * np.sqrt(5)
+    prior = 1 + np.outer(u, u) + (1 + apart + apart**2 / 3) * np.exp(-apart)
     taken = []
     for place in (None, 1, 4):
         if place is not None:
-            state, taken = state.take(place), [*taken, place]
-        gain = prior[:, taken] @ np.linalg.inv(prior[np.ix_(taken, taken)] + pool.NUGGET * np.eye(len(taken)))
+            state, taken = state.with_run(place), [*taken, place]
+        gain = prior[:, taken] @ np.linalg.inv(prior[np.ix_(taken, taken)] + 0.01 * np.eye(len(taken)))
         now = prior - gain @ prior[taken]
         assert state.own == pytest.approx(np.diag(now))
         assert state.cross == pytest.approx(now[:6, 6:])
-        assert state.variance() == pytest.approx(np.diag(now)[6:].mean())
-        saved = [np.mean(now[i, 6:] ** 2) / (now[i, i] + pool.NUGGET) for i in range(6)]
+        assert state.variance == pytest.approx(np.diag(now)[6:].mean())
+        saved = [np.mean(now[i, 6:] ** 2) / (now[i, i] + 0.01) for i in range(6)]
         assert state.saved() == pytest.approx(saved)
-
-
-def test_a_belief_after_a_fit_adds_the_doubt_about_its_form():
-    places, target = np.array([[50.0], [3e5], [1e6]]), np.array([[3e6]])
-    state = pool._fitted(LAW, places, target, doubt=0.1)
-    both = np.vstack([places, target])
-    rows, known = next_runs.rows_of(LAW, both), np.log(X)
-    logs = np.log(both)
-    centre, spread = logs.mean(), logs.std()
-    u, v = (logs[:, 0] - centre) / spread, (known - centre) / spread
-    doubt = (0.1 * np.log(LAW.points.y).std()) ** 2
-    near = lambda a, b: doubt * np.exp(-(np.subtract.outer(a, b) ** 2) / 2)  # noqa: E731
-    seen = near(u, v) @ np.linalg.inv(near(v, v) + LAW.variance * np.eye(10)) @ near(v, u)
-    jacobian = LAW.problem.jacobian(LAW.coordinates[None])[0]
-    form = LAW.variance * rows @ np.linalg.inv(jacobian.T @ jacobian) @ rows.T
-    now = form + near(u, u) - seen
-    assert state.own == pytest.approx(np.diag(now), rel=1e-4)
-    assert state.cross == pytest.approx(now[:3, 3:], rel=1e-4)
-    assert state.column(1) == pytest.approx(now[:, 1], rel=1e-4)
-
-
-def test_a_choice_is_told_in_a_table_and_pays_its_budget():
-    made = pool.Chosen(np.array([3, 0]), np.array([2.0, 10.0]), 0.5, np.array([0.4, 0.25]))
-    first, head, *rows = made.summary().splitlines()
-    assert first == "standard deviation in the target now 0.5"
-    assert head.split() == ["experiment", "cost", "then"]
-    assert [row.split() for row in rows] == [["3", "2", "0.4"], ["0", "10", "0.25"]]
-    none = pool.Chosen(np.zeros(0, int), np.zeros(0), 0.5, np.zeros(0))
-    assert none.summary() == "standard deviation in the target 0.5; no affordable experiment reduces it"
-    sizes, costs = np.geomspace(10, 1e6, 12), np.geomspace(1, 100, 12)
-    found = pool.choose(LAW, sizes, costs, [3e6], budget=120.0, taken=[11], tolerance=0.01, most=3)
-    assert 11 not in found.index
-    assert len(found.index) <= 3
-    assert found.cost.sum() <= 120
-    assert np.all(np.diff([found.before, *found.after]) < 0)
-    assert pool._cheapest(costs, [0, 1]) == costs[2]
-    assert pool._cheapest(costs, range(12)) == np.inf
 
 
 def test_few_points_that_flatten_show_a_floor_where_a_parabola_does_not():

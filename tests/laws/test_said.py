@@ -17,7 +17,6 @@ from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.fitting.uncertainty_budget import Sources
 from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.optimum import Optimal
-from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.results.estimate import Estimate
 
 
@@ -50,44 +49,6 @@ def test_an_optimum_is_told_with_its_intervals_and_how_far_it_lies():
     assert len(optimal(caution="").summary().splitlines()) == 5
     open_ended = replace(optimal(), loss_interval=Interval(np.array([2.0]), np.array([np.inf])))
     assert "…" not in open_ended.summary()
-
-
-PLAN = NextRuns(
-    ("n_params", "n_data"), np.array([[1e8, 2e9], [3e8, 5e9]]), np.array([1, 3]), np.array([1.2e18, 9e18]),
-    np.array([1e10, 2e11]), 2.5, 0.02, np.array([0.018, 0.015]), 2e19,
-)  # fmt: skip
-
-
-def test_next_runs_are_told_in_order_with_what_they_cost_and_narrow():
-    first, head, *runs, spent, verdict = PLAN.summary().splitlines()
-    assert first == "prediction at n_params = 1e+10, n_data = 2e+11: 2.5 ± 2 % (95 %)"
-    assert head.split() == ["n_params", "n_data", "seeds", "cost", "then", "±"]
-    assert runs[0].split() == ["1e+08", "2e+09", "1", "1.2e+18", "1.8", "%"]
-    assert runs[1].split() == ["3e+08", "5e+09", "3", "9e+18", "1.5", "%"]
-    assert spent.startswith("1.02e+19 of 2e+19 FLOPs")
-    assert verdict == "worth it: 1.02e+19 FLOPs in all narrow the prediction from ± 2 % to ± 1.5 %"
-    far = replace(PLAN, before=5.2, after=np.array([4.5, 3.9]), quantity="1 - y")
-    assert far.verdict.startswith("not worth it")
-    assert far.verdict.endswith("leave the prediction of 1 - y open (± 100 % and more)")
-    assert replace(PLAN, before=2.3e4).summary().splitlines()[0].endswith("± 2,300,000 % (95 %)")
-    table = PLAN.notebook_table()
-    assert table.columns.tolist() == ["n_params", "n_data", "seeds", "cost", "half_width"]
-    assert table.iloc[1].tolist() == [3e8, 5e9, 3, 9e18, 0.015]
-
-
-def test_a_plan_is_worth_it_from_a_fifth_and_a_thousandth_on():
-    def worth(before, after):
-        return replace(PLAN, before=before, after=np.array([after])).worth_it
-
-    assert worth(0.02, 0.0159)
-    assert not worth(0.02, 0.0161)
-    assert worth(0.004, 0.0029)
-    assert not worth(0.004, 0.0031), "less than 0.1 % of the prediction"
-    none = replace(PLAN, runs=np.zeros((0, 2)), seeds=np.zeros(0), cost=np.zeros(0), after=np.zeros(0))
-    assert not none.worth_it
-    assert none.verdict == "not worth it: no run within 2e+19 FLOPs narrows the prediction"
-    assert none.summary().splitlines()[1] == "no run fits into 2e+19 FLOPs, or none would help"
-    assert none.notebook_table().shape == (0, 5)
 
 
 def test_sources_of_uncertainty_that_were_not_separated_say_why():

@@ -162,6 +162,9 @@ def next_runs(
     cost: Annotated[
         float | None, typer.Option(help="With --x: FLOPs per unit of x, e.g. 1e9. Default: x is the cost.")
     ] = None,
+    most: plan_pool.Most = 8,
+    seeds: plan_pool.Seeds = 3,
+    tolerance: plan_pool.Tolerance = 0.01,
 ) -> None:
     """Find the runs, within a budget, that shrink the interval of a target prediction most.
 
@@ -173,35 +176,24 @@ def next_runs(
 
     scalinglab plan next runs.csv --form precision --var bits=P --at 1e9,1e11,4 --budget 1e21
     """
-    from scalinglab.laws import forms, plan
+    from scalinglab.laws import plan
 
     target = None if at is None else grid(at)
-    form = None if form == "auto" else form
-    if form is None and x is None and compute is None and target is not None and len(target) == 1:
+    if form in (None, "auto") and x is None and compute is None and target is not None and len(target) == 1:
         x = "n_data"  # one size is that of a law of one variable
-    chosen = forms.get(form or ("chinchilla" if x is None else "power_law_offset"))
-    wanted: dict[str, Any] = {"form": chosen if form else None}
-    if len(chosen.variables) == 1:
-        asked = table.ask(x or "n_data", table.y)
-        if cost is not None:
-            wanted["cost"] = lambda size: cost * size
-    else:
-        asked = table.ask_surface(table.columns_of(chosen, variable))
-        wanted |= {"compute": compute, "flops_per_param_example": table.flops_per_param_example}
+    asked, columns, wanted = plan_pool.plan_of(table, form, x, variable)
+    if len(columns) > 1:
+        wanted["compute"] = compute
+    elif cost is not None:
+        wanted["cost"] = lambda size: cost * size
     with asked.in_words():
-        found = plan.next_runs(asked.frame, budget=budget, at=target, **wanted, **asked.points)
-    if len(chosen.variables) == 1:
-        unit = "FLOPs" if cost is not None else _unit(asked)
-        of = f"1 - {asked.y}" if found.quantity else ""
-        found = replace(found, variables=(str(asked.x),), unit=unit, quantity=of)
-    _say(table, asked.worded(found.summary()), found.notes)
-    rows = found.notebook_table()
-    rows.insert(rows.columns.get_loc("cost") + 1, "unit", found.unit)
-    document: dict[str, Any] = {
-        "quantity": found.quantity or asked.y, "prediction": found.prediction, "half_width": found.before,
-        "budget": budget, "unit": found.unit, "worth_it": found.worth_it, "verdict": found.verdict,
-    }  # fmt: skip
-    table.finish({**document, "runs": rows.to_dict("records"), "notes": asked.notes(found.notes)}, rows)
+        found = plan.next_runs(
+            asked.frame, budget=budget, at=target, most=most, seeds=seeds, tolerance=tolerance, **wanted,
+            **asked.points,
+        )  # fmt: skip
+    if len(columns) == 1:
+        found = replace(found, unit="FLOPs" if cost is not None else _unit(asked))
+    plan_pool.finish_plan(table, asked, found)
 
 
 @app.command("sensitivity")

@@ -1,74 +1,111 @@
-"""``scalinglab plan pool``: the next experiments from a pool with costs, for any form."""
+"""``scalinglab plan pool``: the next runs from a list of possible ones with costs; and what plans print."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scalinglab.cli.shared import options as option
-from scalinglab.cli.shared.tables import finish, pairing, read_table, say
+from scalinglab.cli.shared.option_sets import Surface, takes
+from scalinglab.cli.shared.tables import Asked, read_table
 from scalinglab.errors import BadInput
 
+if TYPE_CHECKING:
+    import numpy as np
 
+    from scalinglab.laws.planning.next_runs import NextRuns
+
+Most = Annotated[int, typer.Option(help="Largest number of runs to choose, e.g. 4.")]
+Seeds = Annotated[int, typer.Option(help="Largest number of runs of one size, e.g. 1.")]
+Tolerance = Annotated[float, typer.Option(help="Leave out runs that narrow the interval by less than this.")]
+
+
+@takes(table=Surface)
 def pool(
-    file: Annotated[Path, typer.Argument(help="The runs at hand: a table, a store or logs.")],
+    table: Surface,
     candidates: Annotated[
-        Path, typer.Option("--pool", help="Table of possible experiments, one per row, e.g. pool.csv.")
+        Path, typer.Option("--pool", help="Table of possible runs, one per row, e.g. pool.csv.")
     ],
     target: Annotated[
         Path, typer.Option(help="Table of the points to predict, one per row, e.g. target.csv.")
     ],
     budget: Annotated[float, typer.Option(help="Budget, in the unit of the cost, e.g. 1e21.")],
-    form: option.FormName = "chinchilla",
     cost: Annotated[str, typer.Option(help="The column of costs in the pool.")] = "cost",
-    y: Annotated[str, typer.Option("--y", help="The measured column, e.g. loss.")] = "loss",
+    x: Annotated[
+        str | None, typer.Option("--x", help="Fit a law of this one column instead of a surface.")
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(help="Any form of 'scalinglab laws forms'. Default: as in 'scalinglab plan next'."),
+    ] = None,
     variable: option.Variables = None,
-    column: option.Columns = None,
     space: Annotated[str, typer.Option(help="Take residuals of 'log' or 'raw' values.")] = "log",
-    most: Annotated[int | None, typer.Option(help="Largest number of experiments to choose, e.g. 4.")] = None,
-    tolerance: Annotated[
-        float,
-        typer.Option(help="Stop where an experiment reduces the error in the target by less than this."),
-    ] = 0.01,
-    doubt: Annotated[
-        float,
-        typer.Option(help="Assumed error of the form, in standard deviations of y; 0 for an exact form."),
-    ] = 0.02,
-    as_json: option.Json = False,
-    out: option.Out = None,
+    most: Most = 8,
+    seeds: Seeds = 3,
+    tolerance: Tolerance = 0.01,
 ) -> None:
-    """Which experiments of a pool most reduce the error in a target region, within a budget; for any form.
+    """Which runs of a pool shrink the intervals of predictions most, within a budget; for any form.
 
+    As 'scalinglab plan next', with the possible runs and their costs given, and several points to predict.
     Run the batch, add its results to the runs, and ask again, until none is worth its cost.
 
     scalinglab plan pool runs.csv --pool pool.csv --target target.csv --budget 1e21 --form data_constrained
     """
-    import numpy as np
+    from scalinglab.laws import plan
 
-    from scalinglab.laws import fit, forms
-    from scalinglab.laws.planning.pool import choose
+    asked, columns, wanted = plan_of(table, form, x, variable)
+    could = read_table(candidates, table.column, as_json=table.as_json)
+    goal = read_table(target, table.column, as_json=table.as_json)
 
-    chosen = forms.get(form)
-    asked = pairing("--var", variable, "VARIABLE=COLUMN, as in --var n_experts=E")
-    tables = [read_table(path, column, as_json=as_json) for path in (file, candidates, target)]
+    def values(read: Any, names: list[str]) -> np.ndarray:
+        resolved = [read.resolve(name) for name in names]
+        if missing := [n for n, there in zip(names, resolved, strict=True) if there not in read.frame]:
+            raise BadInput(f"no column {missing[0]!r}: name it with --var VARIABLE=COLUMN or --cost")
+        return read.frame[resolved].to_numpy(float)  # type: ignore[no-any-return]
 
-    def sizes(table: Any) -> np.ndarray:
-        names = [table.resolve(asked.get(v, v)) for v in chosen.variables]
-        if missing := [n for n in names if n not in table.frame]:
-            raise BadInput(f"no column {missing[0]!r}: name it with --var {missing[0]}=COLUMN")
-        return np.asarray(table.frame[names].to_numpy(float))
+    with asked.in_words():
+        found = plan.next_runs(
+            asked.frame, budget=budget, at=values(goal, columns), candidates=values(could, columns),
+            cost=values(could, [cost])[:, 0], most=most, seeds=seeds, tolerance=tolerance,
+            options={"space": space}, **wanted, **asked.points,
+        )  # fmt: skip
+    finish_plan(table, asked, found, row=found.index)
 
-    runs, could, wanted = (sizes(table) for table in tables)
-    price = tables[1].resolve(cost)
-    if price not in tables[1].frame:
-        raise BadInput(f"the pool has no column {cost!r}: name that of the costs with --cost")
-    given = tuple(runs.T) if len(chosen.variables) > 1 else runs[:, 0]
-    law = fit(chosen, given, tables[0].frame[tables[0].resolve(y)].to_numpy(float), space=space)
-    prices = tables[1].frame[price].to_numpy(float)
-    found = choose(law, could, prices, wanted, budget=budget, most=most, tolerance=tolerance, doubt=doubt)
-    say(found.summary(), as_json)
-    table = tables[1].frame.iloc[found.index].assign(deviation_after=found.after)
-    document = {"before": found.before, "after": found.after, "rows": found.index, "cost": found.cost}
-    finish({**document, "budget": budget}, table, as_json, out)
+
+def plan_of(
+    table: Surface, form: str | None, x: str | None, variable: list[str] | None
+) -> tuple[Asked, list[str], dict[str, Any]]:
+    """The table, the columns of a run's variables, and the form and FLOP count, that a plan starts from."""
+    from scalinglab.laws import forms
+
+    named = None if form == "auto" else form
+    chosen = forms.get(named or ("chinchilla" if x is None else "power_law_offset"))
+    wanted: dict[str, Any] = {"form": chosen if named else None}
+    if len(chosen.variables) == 1:
+        column = x or "n_data"
+        return table.ask(column, table.y), [column], wanted
+    columns = table.columns_of(chosen, variable)
+    wanted["flops_per_param_example"] = table.flops_per_param_example
+    return table.ask_surface(columns), [*columns.values()], wanted
+
+
+def finish_plan(table: Surface, asked: Asked, found: NextRuns, **more: Any) -> None:
+    """Print a plan and write it out; `more` are further columns of its runs."""
+    if len(found.variables) == 1:
+        of = f"1 - {asked.y}" if found.quantity else ""
+        found = replace(found, variables=(str(asked.x),), quantity=of)
+    for note in found.notes:
+        table.say(f"note: {note}")
+    table.say(asked.worded(found.summary()))
+    rows = found.notebook_table().assign(**more)
+    rows.insert(rows.columns.get_loc("cost") + 1, "unit", found.unit)
+    prediction = found.prediction if len(found.prediction) > 1 else float(found.prediction[0])
+    document = {
+        "quantity": found.quantity or asked.y, "prediction": prediction, "half_width": found.before,
+        "budget": found.budget, "unit": found.unit, "worth_it": found.worth_it, "verdict": found.verdict,
+        "runs": rows.to_dict("records"), "notes": asked.notes(found.notes),
+    }  # fmt: skip
+    table.finish(document, rows)

@@ -89,9 +89,13 @@ class FormError:
         data = law.points
         sizes = np.atleast_2d(data.x)
         rows = data.ends_of_runs
-        rows = rows[:: -(-len(rows) // MOST_POINTS)]
-        self.varied = np.array([v.min() > 0 and np.ptp(v) > 0 for v in sizes])
-        self.logs = np.log(sizes[self.varied][:, rows])
+        self.every = -(-len(rows) // MOST_POINTS)
+        rows = self.rows = rows[:: self.every]
+        self.varied = np.ptp(sizes, axis=1) > 0
+        # shares, which may be 0, count in units of their spread; sizes by their logarithms
+        linear = np.array([name in law.form.zeros for name in law.form.variables])
+        self.spread = np.where(linear & self.varied, np.std(sizes, axis=1), np.nan)
+        self.logs = self.coordinates(sizes[:, rows])
         problem, z = law.problem, law.coordinates[None]
         # δ in units of the noise at each point, for one unit of ρ ℓ
         self.unit = problem.weight[0][rows] * self.slope(sizes[:, rows])
@@ -110,8 +114,13 @@ class FormError:
     @property
     def shows(self) -> bool:
         """Whether there are residuals of logarithms to learn from."""
-        enough = self.law.log and self.dof >= FEWEST_SPARE
-        return bool(enough and np.max(np.abs(self.seen)) > ROUNDING)
+        return self.law.log and self.learns
+
+    @property
+    def learns(self) -> bool:
+        """Whether there are residuals to learn from, of logarithms or of raw values."""
+        enough = self.dof >= FEWEST_SPARE and self.varied.any()
+        return bool(enough and np.max(np.abs(self.seen)) > ROUNDING * self.law.unit)
 
     @property
     def chance(self) -> float:
@@ -123,13 +132,24 @@ class FormError:
         """Standard deviation of a residual where the form holds."""
         return float(np.sqrt(np.sum(self.seen**2) / self.dof))
 
+    def coordinates(self, x: np.ndarray) -> np.ndarray:
+        """(varied, …) where δ is smooth: ln size, or a share over its spread, at x (variables, …)."""
+        spread = self.spread.reshape(-1, *(1,) * (x.ndim - 1))
+        with np.errstate(divide="ignore"):
+            return np.where(np.isnan(spread), np.log(x), x / spread)[self.varied]
+
     def slope(self, x: np.ndarray) -> np.ndarray:
-        """(…) root mean square over variables of the slopes of ln f against ln size, at x (variables, …)."""
+        """(…) root mean square over variables of the slopes of ln f by `coordinates`, at x (variables, …)."""
         found = []
         for j in np.flatnonzero(self.varied):
-            step = np.ones((len(x), *(1,) * (x.ndim - 1)))
-            step[j] = np.exp(STEP)
-            found.append((self._log_law(x * step) - self._log_law(x / step)) / (2 * STEP))
+            up, down = x.astype(float), x.astype(float)
+            if np.isnan(self.spread[j]):
+                up[j], down[j] = x[j] * np.exp(STEP), x[j] / np.exp(STEP)
+                step = 2 * STEP
+            else:
+                up[j], down[j] = x[j] + STEP * self.spread[j], np.maximum(x[j] - STEP * self.spread[j], 0)
+                step = (up[j] - down[j]) / self.spread[j]
+            found.append((self._link(up) - self._link(down)) / step)
         return np.asarray(np.sqrt(np.mean(np.square(found), axis=0)))
 
     @cached_property
@@ -160,7 +180,7 @@ class FormError:
         """Range, covariance, variance and axes of every field."""
         found = []
         for reach in RANGES:
-            covariance = _matern(self.logs, self.logs, reach) * np.outer(self.unit, self.unit)
+            covariance = matern(self.logs, self.logs, reach) * np.outer(self.unit, self.unit)
             variance, axes = np.linalg.eigh(self.contrasts.T @ covariance @ self.contrasts)
             found.append((reach, covariance, np.maximum(variance, 0.0), axes))
         return found
@@ -195,7 +215,7 @@ class FormError:
         """
         step = np.exp(STEP * np.array([-1.0, 0.0, 1.0]))
         sizes = np.array([best[0][:, None] * step, best[1][:, None] / step])
-        values = self._log_law(sizes)
+        values = self._link(sizes)
         bend = np.maximum(values[:, 0] - 2 * values[:, 1] + values[:, 2], 1e-12) / STEP**2
         split = np.array([1.0, -1.0]) / (2 * STEP * bend[:, None])
         loss = np.tile([1.0, 0.0], (best.shape[1], 1))
@@ -232,26 +252,27 @@ class FormError:
             found.append(np.where(np.isfinite(half), np.maximum(end, left * half), half))
         return np.array(found)
 
-    def covariance(self, x: np.ndarray) -> tuple[np.ndarray, float]:
-        """(n, n) of what is not known of ln L at x (variables, n), and the variance of the noise of one run.
+    # --- before a run is made: the planner's prior ------------------------------------------------------
 
-        Both are averages over errors of the form.
-        """
-        asked = Places.values(x)
-        shares, logs, unit = self._shares(asked), np.log(x[self.varied]), self.slope(x)
-        within, middle = np.zeros((x.shape[1],) * 2), []
-        for field in self.fields:
-            at_runs, taken, seen = self._shared(asked, shares, field)
-            both = at_runs @ shares.T
-            alone = _matern(logs, logs, field.range) * np.outer(unit, unit) - both - both.T + taken @ shares.T
-            for ratio, noise, weight in zip(field.ratio, field.noise, field.weight, strict=True):
-                shrunk = ratio * seen / (1 + ratio * field.variance)
-                within += weight * noise**2 * (shares @ shares.T + ratio * (alone - shrunk @ seen.T))
-                middle.append(shrunk @ (field.axes.T @ self.seen))
-        weight = np.concatenate([field.weight for field in self.fields])
-        moved = np.array(middle) - weight @ np.array(middle)
-        noise = np.concatenate([field.noise for field in self.fields])
-        return within + (moved.T * weight) @ moved, float(weight @ noise**2)
+    @cached_property
+    def run_variance(self) -> float:
+        """Variance of the noise of one run, averaged over errors of the form."""
+        return float(sum(field.weight @ field.noise**2 for field in self.fields))
+
+    def covariance(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """(n, m) of δ at a (variables, n) and b (variables, m) before any run, averaged over its errors."""
+        first, second = self.coordinates(a), self.coordinates(b)
+        found = sum(v * matern(first, second, f.range) for v, f in zip(self._sizes, self.fields, strict=True))
+        return np.asarray(found * np.outer(self.slope(a), self.slope(b)))
+
+    def variance(self, x: np.ndarray) -> np.ndarray:
+        """(n,) the diagonal of `covariance` at x (variables, n)."""
+        return np.asarray(np.sum(self._sizes) * self.slope(x) ** 2)
+
+    @property
+    def _sizes(self) -> list[float]:
+        """The variance of δ of every range, averaged over ρ."""
+        return [float(f.weight @ (f.noise**2 * f.ratio)) for f in self.fields]
 
     def _predicted(self, asked: Places, shares: np.ndarray, field: Field) -> tuple[np.ndarray, np.ndarray]:
         """(k, quantities) mean of quantity − fitted quantity, and the variance that δ adds over the noise's.
@@ -259,9 +280,9 @@ class FormError:
         That is δ at the places of the quantity less what the fit took over of δ at the runs.
         """
         at_runs, taken, seen = self._shared(asked, shares, field)
-        logs, weight = np.log(asked.sizes[self.varied]), asked.weight * self.slope(asked.sizes)
+        logs, weight = self.coordinates(asked.sizes), asked.weight * self.slope(asked.sizes)
         at_places = np.array([
-            w @ _matern(logs[:, q], logs[:, q], field.range) @ w for q, w in enumerate(weight)
+            w @ matern(logs[:, q], logs[:, q], field.range) @ w for q, w in enumerate(weight)
         ])  # fmt: skip
         alone = at_places - 2 * np.sum(at_runs * shares, axis=1) + np.sum(taken * shares, axis=1)
         ratio = field.ratio[:, None]
@@ -276,8 +297,8 @@ class FormError:
 
         And that of their difference with the contrasts, (quantities, contrasts).
         """
-        logs, weight = np.log(asked.sizes[self.varied]), asked.weight * self.slope(asked.sizes)
-        at_runs = _matern(logs.reshape(len(logs), -1), self.logs, field.range) * self.unit
+        logs, weight = self.coordinates(asked.sizes), asked.weight * self.slope(asked.sizes)
+        at_runs = matern(logs.reshape(len(logs), -1), self.logs, field.range) * self.unit
         at_runs = np.einsum("qm,qmn->qn", weight, at_runs.reshape(*weight.shape, -1))
         taken = shares @ field.covariance
         return at_runs, taken, (at_runs - taken) @ self.contrasts @ field.axes
@@ -295,17 +316,17 @@ class FormError:
         return np.asarray(np.linalg.solve(self.triangle.T, gradient.T).T @ self.trend.T)
 
     def _at(self, values: np.ndarray, asked: Places) -> np.ndarray:
-        return np.asarray(np.sum(self._log_law(asked.sizes, values) * asked.weight, axis=1))
+        return np.asarray(np.sum(self._link(asked.sizes, values) * asked.weight, axis=1))
 
-    def _log_law(self, x: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
-        """(…) ln f at x (variables, …), with the fitted or with other parameters."""
+    def _link(self, x: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
+        """(…) ln f at x (variables, …), or f in a fit of raw values; with the fitted or other parameters."""
         form = self.law.form
         with np.errstate(all="ignore"):
             found = form.function(x if len(x) > 1 else x[0], *(self.law.values if values is None else values))
-            return np.broadcast_to(np.log(found), x.shape[1:])
+            return np.broadcast_to(np.log(found) if self.law.log else found, x.shape[1:])
 
 
-def _matern(a: np.ndarray, b: np.ndarray, reach: float) -> np.ndarray:
+def matern(a: np.ndarray, b: np.ndarray, reach: float) -> np.ndarray:
     """(n, m) covariance of a field of unit variance at a (variables, n) and b (variables, m)."""
     distance = np.sqrt(5 * np.sum((a[:, :, None] - b[:, None]) ** 2, axis=0)) / reach
     return np.asarray((1 + distance + distance**2 / 3) * np.exp(-distance))

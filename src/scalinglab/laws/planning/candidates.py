@@ -1,4 +1,4 @@
-"""Runs that one would make next, for any form: what they cost, and a grid of sane ones.
+"""Runs that one would make next, for any form: what they cost, and a grid of plausible ones.
 
 Some variables of a form are sizes, which the cost of a run is proportional to; the others (bits, shares of
 domains, a learning rate, unique tokens …) are settings. Candidates are the settings that were tried, at sizes
@@ -17,7 +17,7 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import best_split
 
 SIZES = ("n_params", "n_data", "step", "compute", "non_vocab_params", "n_chars", "n_tuned")
-SANE = 10.0  # candidates lie within this factor of the n_params that is best for their compute
+PLAUSIBLE = 10.0  # candidates lie within this factor of the n_params that is best for their compute
 BEYOND = 4.0  # times the largest size at hand
 MOST_SETTINGS = 200  # that were tried and are tried again
 
@@ -37,19 +37,19 @@ def price_of(names: tuple[str, ...], flops_per_param_example: float) -> tuple[Ca
     return lambda *v: np.ones_like(v[0]), "runs"
 
 
-def affordable(
-    grid: np.ndarray, price: Callable[..., Any], budget: float, unit: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """The candidates that the budget allows, (n, variables), and what each costs."""
-    prices = np.array([float(price(*row)) for row in grid])
-    kept = (prices <= budget) & (prices > 0)
-    if not kept.any():
-        cheapest = f"; the cheapest candidate costs {prices.min():.3g}" if len(prices) else ""
-        raise BadInput(f"no candidate costs {budget:.3g} {unit} or less{cheapest}")
-    return grid[kept], prices[kept]
+def checked_costs(costs: Any, count: int, budget: float) -> np.ndarray:
+    """(candidates,) positive costs, one each, and a positive budget."""
+    prices = np.asarray(costs, float).ravel()
+    if len(prices) != count:
+        raise BadInput(f"{count} candidates and {len(prices)} costs: give one cost each")
+    if not ((prices > 0) & np.isfinite(prices)).all():
+        raise BadInput(f"costs must be positive; one is {prices[~(prices > 0)][0]:g}")
+    if not budget > 0:
+        raise BadInput(f"budget={budget!r} must be a positive cost")
+    return prices
 
 
-def sane_runs(law: Law, *, optimum: bool) -> np.ndarray:
+def plausible_runs(law: Law, *, optimum: bool) -> np.ndarray:
     """(n, variables) runs to choose from.
 
     Args:
@@ -67,8 +67,8 @@ def sane_runs(law: Law, *, optimum: bool) -> np.ndarray:
     if len(x) > 2 or not optimum:
         return grid
     best = best_split(law.form, law.values[None], grid[:, 0] * grid[:, 1])[0, 0]
-    sane = np.abs(np.log(grid[:, 0] / best)) <= np.log(SANE)
-    return grid[sane] if sane.any() else grid
+    plausible = np.abs(np.log(grid[:, 0] / best)) <= np.log(PLAUSIBLE)
+    return grid[plausible] if plausible.any() else grid
 
 
 def _size_grid(x: np.ndarray, count: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -19,7 +19,7 @@ from scalinglab.laws.surface import Surface
 
 def law_or_surface(
     given: Any, x: str | Sequence[str] | None, y: str | None, form: str | Form | None, reduce: str,
-    **rows: Unpack[Rows],
+    options: Mapping[str, Any] | None = None, **rows: Unpack[Rows],
 ) -> Law | Surface:  # fmt: skip
     """A law or surface as it is, or that of a table: a law where x is one column, else a surface.
 
@@ -29,6 +29,7 @@ def law_or_surface(
         given: a `Law`, a `Surface`, or a table of curves.
         x, y, reduce, rows: columns of the table and which rows of it count.
         form: of the law or surface; by default "auto" of one column x, else "chinchilla".
+        options: of the fit to a table, as in `scalinglab.laws.fit`.
     """
     if not is_table(given):
         _no_columns(x, y, rows)
@@ -37,7 +38,7 @@ def law_or_surface(
                 f"a {type(given).__name__} is not a law: give a Law (laws.fit) or a table of curves"
             )
         return given
-    found = _of_table(given, x, y, form, reduce, **rows)
+    found = _of_table(given, x, y, form, reduce, options or {}, **rows)
     law = found.law if isinstance(found, Surface) else found
     columns = (law.form.variables, "loss") if isinstance(found, Surface) else ("n_data", None)
     table = points_from((given,), x, y, columns=columns, reduce=reduce, **_of_one(rows))
@@ -47,20 +48,20 @@ def law_or_surface(
 
 def _of_table(
     given: Any, x: str | Sequence[str] | None, y: str | None, form: str | Form | None, reduce: str,
-    **rows: Unpack[Rows],
+    options: Mapping[str, Any], **rows: Unpack[Rows],
 ) -> Law | Surface:  # fmt: skip
     if form is None and isinstance(x, str):
-        return fit("auto", given, x=x, y=y, reduce=reduce, **_of_one(rows))
+        return fit("auto", given, x=x, y=y, reduce=reduce, **options, **_of_one(rows))
     chosen = forms.get(form or "chinchilla")
     if len(chosen.variables) == 1:
         if x is not None and not isinstance(x, str):
             raise BadInput(f"{chosen.name} is a law of one variable, and x= names {len(x)}: give one")
-        law = fit(chosen, given, x=x, y=y, reduce=reduce, **_of_one(rows))
+        law = fit(chosen, given, x=x, y=y, reduce=reduce, **options, **_of_one(rows))
         rising.refuse_beyond_one(law.form.name, law.points, x or "x", y or "y")
         return law
     if isinstance(x, str):
         raise BadInput(f"{chosen.name} is a surface over {', '.join(chosen.variables)}: x= names one, {x}")
-    return surface.fit(given, x=x or chosen.variables, y=y, form=chosen, reduce=reduce, **rows)
+    return surface.fit(given, x=x or chosen.variables, y=y, form=chosen, reduce=reduce, **options, **rows)
 
 
 def law_or_continuation(

@@ -1,0 +1,132 @@
+"""What is known of y at places where runs could be made and where predictions matter: one Gaussian.
+
+Before any run, ln y (or y, in a fit of raw values) is taken for
+
+    j(x)ᵀ θ + δ(x) + noise
+
+with j the derivatives of the fitted form by its parameters θ, which are free, and δ what the form may miss
+(`form_error`: its kernel and its scale, as the residuals show them). Given the runs at hand this is universal
+kriging; without δ it is the linearised fit, gᵀ M⁻¹ g with M = JᵀJ/v. Before a fit is possible a plane takes
+the place of the form. One more run is a rank-one update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from scalinglab.laws.fitting import least_squares
+from scalinglab.laws.fitting.form_error import FormError, matern
+from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.fitting.solution import LEAST_VARIANCE
+from scalinglab.laws.forms.base import Form
+
+NO_EFFECT = 1e-100  # of a parameter on every run
+ROUNDING = 1e-10  # of an eigenvalue of M with unit diagonal: below, runs do not determine the direction
+PILOT_NOISE = 1e-2  # variance of a run before any fit, where the plane and the smooth part have 1 each
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """What is known of y at n candidates and m targets.
+
+    Attributes:
+        column: place -> (n + m,), covariance of what is not known there with every place, before new runs.
+        cross: (n, m) covariance of candidates and targets now.
+        own: (n + m,) variances now.
+        noise: variance of one run.
+        factors: (n + m,) each, what new runs took: the covariance now is that of `column` less Σ f fᵀ.
+    """
+
+    column: Callable[[int], np.ndarray]
+    cross: np.ndarray
+    own: np.ndarray
+    noise: float
+    factors: tuple[np.ndarray, ...] = ()
+
+    @property
+    def variance(self) -> float:
+        """Mean over the targets."""
+        return float(np.mean(self.own[len(self.cross) :]))
+
+    def saved(self) -> np.ndarray:
+        """(n,) by how much a run at each candidate reduces `variance`."""
+        own = np.maximum(self.own[: len(self.cross)], 0.0) + self.noise
+        return np.asarray(np.mean(self.cross**2, axis=1) / own)
+
+    def with_run(self, place: int) -> Posterior:
+        """The posterior after a run at a candidate."""
+        count = len(self.cross)
+        covariance = self.column(place) - sum((f[place] * f for f in self.factors), np.zeros(1))
+        factor = covariance / np.sqrt(max(self.own[place], 0.0) + self.noise)
+        cross = self.cross - np.outer(factor[:count], factor[count:])
+        return replace(self, cross=cross, own=self.own - factor**2, factors=(*self.factors, factor))
+
+
+def after_fit(law: Law, candidates: np.ndarray, targets: np.ndarray) -> Posterior:
+    """What a fitted law leaves open at candidates (n, variables) and targets (m, variables).
+
+    Of several points of a run, which move together, the last counts. Parameters that ended at a bound are
+    free here: a run that shows whether a floor of 0 is one counts.
+    """
+    count, places = len(candidates), np.vstack([candidates, targets]).T
+    error, problem = FormError(law), law.problem
+    noise = max(error.run_variance if error.learns else law.variance, LEAST_VARIANCE * law.unit**2)
+    points = np.atleast_2d(law.points.x)
+    known, weight = points[:, error.rows], problem.weight[0][error.rows]
+
+    def missed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return error.covariance(a, b) if error.learns else np.zeros((a.shape[1], b.shape[1]))
+
+    jacobian = problem.jacobian(law.coordinates[None])[0]
+    runs, priors = jacobian[error.rows], jacobian[points.shape[1] :]
+    # `FormError` takes every second, third … of many runs: each stands for so many
+    scatter = noise / (error.every * problem.count[0][error.rows])
+    measured = cho_factor(missed(known, known) * np.outer(weight, weight) + np.diag(scatter))
+    seen = missed(places, known) * weight
+    solved = cho_solve(measured, seen.T)
+    free = derivatives(law, places.T) - solved.T @ runs
+    inverse = _inverse(runs.T @ cho_solve(measured, runs) + priors.T @ priors / noise)
+    carried = free @ inverse
+
+    def column(i: int) -> np.ndarray:
+        return np.asarray(carried @ free[i] + missed(places, places[:, [i]])[:, 0] - seen @ solved[:, i])
+
+    cross = carried[:count] @ free[count:].T + missed(places[:, :count], places[:, count:])
+    alone = error.variance(places) if error.learns else 0.0
+    own = np.sum(carried * free, axis=1) + alone - np.sum(seen * solved.T, axis=1)
+    return Posterior(column, cross - seen[:count] @ solved[:, count:], own, noise)
+
+
+def before_fit(form: Form, candidates: np.ndarray, targets: np.ndarray) -> Posterior:
+    """Before any run: a plane in the logarithms (in shares themselves, which may be 0) plus a smooth part."""
+    count, places = len(candidates), np.vstack([candidates, targets])
+    places = places if form.zeros else np.log(places)
+    spread = np.std(places, axis=0)
+    u = ((places - places.mean(axis=0)) / np.where(spread > 0, spread, 1.0)).T
+    variables = len(u)
+
+    def covariance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.asarray(1 + a.T @ b / variables + matern(a, b, np.sqrt(variables)))
+
+    own = 2 + np.sum(u**2, axis=0) / variables
+    cross = covariance(u[:, :count], u[:, count:])
+    return Posterior(lambda i: covariance(u, u[:, [i]])[:, 0], cross, own, PILOT_NOISE)
+
+
+def derivatives(law: Law, sizes: np.ndarray) -> np.ndarray:
+    """(n, parameters) of ln f (or f) at sizes (n, variables), by the coordinates in which the fit steps."""
+    x = sizes.T if sizes.shape[1] > 1 else sizes[:, 0]
+    ones = np.ones((1, len(sizes)))
+    return least_squares.Problem(law.form, x, ones, ones, ones, law.log).jacobian(law.coordinates[None])[0]
+
+
+def _inverse(information: np.ndarray) -> np.ndarray:
+    """M⁻¹, with a large, finite variance of what the runs do not determine at all."""
+    size = np.sqrt(np.diag(information))
+    size = np.where(size > NO_EFFECT, size, 1.0)
+    values, vectors = np.linalg.eigh(information / np.outer(size, size))
+    return np.asarray(vectors / np.maximum(values, ROUNDING) @ vectors.T / np.outer(size, size))
