@@ -48,7 +48,7 @@ def public_curves(count: int) -> None:
         for curve in curves:
             given, later = curve[1], curve[0]
             first = max(given.index.min(), given.index.max() / reach)
-            at = _spread(later[later.index <= FURTHEST * given.index.max()])
+            at = spread_over(later[later.index <= FURTHEST * given.index.max()])
             smooth = _smoothed(later, at.index.to_numpy(float))
             _judge(_near(given, first, given.index.max(), count), at.index, (same, smooth), (raw, at))
         start = f"{count} sizes over the {name} of the smoothed half"
@@ -76,7 +76,7 @@ def _near(curve: pd.Series, first: float, last: float, count: int) -> pd.Series:
     return curve.iloc[np.unique(near)]
 
 
-def _spread(curve: pd.Series) -> pd.Series:
+def spread_over(curve: pd.Series) -> pd.Series:
     """At most `POINTS` of a curve, over all of it."""
     return curve.iloc[np.unique(np.linspace(0, len(curve) - 1, POINTS).round().astype(int))]
 

@@ -100,7 +100,7 @@ def test_errors_above_one_and_up_to_a_hundred_are_percent(largest: float, read: 
     ],
 )
 def test_small_sizes_may_be_in_a_larger_unit(n: list[float], d: list[float], unit: str, doubted: bool):
-    assert units._may_be_in_larger_unit(pd.Series(n), pd.Series(d), unit) == doubted
+    assert units.may_be_in_larger_unit(pd.Series(n), pd.Series(d), unit) == doubted
 
 
 def test_a_packed_table_is_refused_once_it_is_too_long_or_too_dense(

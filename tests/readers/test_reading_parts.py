@@ -10,11 +10,11 @@ import pytest
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.readers import ReadingWarning, logs
-from scalinglab.readers.into_store import _same, take_in
-from scalinglab.readers.logs import _standard_settings
+from scalinglab.readers.into_store import same_numbers, take_in
+from scalinglab.readers.logs import standard_settings
 from scalinglab.readers.tables.files import read_file
-from scalinglab.readers.tables.remarks import _is_time
-from scalinglab.readers.tables.runs import _constant_settings, _seen_name, _tell_apart
+from scalinglab.readers.tables.remarks import is_time
+from scalinglab.readers.tables.runs import constant_settings, distinguish, seen_name
 
 
 def table(**columns: list[float]) -> pd.DataFrame:
@@ -39,14 +39,14 @@ OLD = table(step=[1, 2], loss=[0.5, 0.4])
     ],
 )
 def test_runs_are_the_same_where_their_numbers_agree_at_the_same_checkpoints(new: pd.DataFrame, same: bool):
-    assert _same(OLD, new) == same
-    assert _same(new, OLD) == same
+    assert same_numbers(OLD, new) == same
+    assert same_numbers(new, OLD) == same
 
 
 def test_a_progress_without_values_does_not_tell_checkpoints_apart():
     empty = OLD.assign(step=float("nan"))
-    assert _same(empty, empty)
-    assert not _same(empty, empty.assign(loss=[0.5, 0.6]))
+    assert same_numbers(empty, empty)
+    assert not same_numbers(empty, empty.assign(loss=[0.5, 0.6]))
 
 
 def test_runs_are_added_updated_or_left_and_another_of_the_same_name_gets_a_number(tmp_path: Path):
@@ -70,7 +70,7 @@ def test_runs_are_added_updated_or_left_and_another_of_the_same_name_gets_a_numb
 def test_settings_have_standard_names_where_they_are_the_only_ones_and_of_the_right_kind():
     names: dict[str, str] = {}
     config = {"optim.lr": 0.1, "optimizer": {"name": "sgd"}, "model_name": 3, "a.bs": 8, "b.bs": 16}
-    found = _standard_settings(config, names)
+    found = standard_settings(config, names)
     assert found["learning_rate"] == 0.1
     assert names == {"optim.lr": "learning_rate"}
     assert found["model_name"] == 3  # a model is named by a word
@@ -92,7 +92,7 @@ def test_seeds_written_as_text_are_numbers_and_seeds_beyond_64_bits_stay_apart(t
 def test_settings_that_change_are_followed_and_those_that_were_logged_once_are_filled_in():
     frame = table(learning_rate=[0.1, 0.01, 0.2], width=[2, float("nan"), 4], depth=[1, 1, 2])
     frame["run"] = ["a", "a", "b"]
-    found, notes = _constant_settings(frame)
+    found, notes = constant_settings(frame)
     assert found["current_learning_rate"].tolist() == [0.1, 0.01, 0.2]
     assert found["learning_rate"].tolist() == [0.1, 0.1, 0.2]
     assert found["width"].tolist() == [2, 2, 4]
@@ -100,10 +100,10 @@ def test_settings_that_change_are_followed_and_those_that_were_logged_once_are_f
     assert notes == [
         "learning_rate changes within runs: current_learning_rate, and learning_rate its highest"
     ]
-    momentum, notes = _constant_settings(table(momentum=[0.5, 0.9]).assign(run="a"))
+    momentum, notes = constant_settings(table(momentum=[0.5, 0.9]).assign(run="a"))
     assert momentum.columns.tolist() == ["current_momentum", "run"]
     both = frame.assign(current_learning_rate=1.0)
-    assert _constant_settings(both)[1] == []  # it is followed already
+    assert constant_settings(both)[1] == []  # it is followed already
 
 
 @pytest.mark.parametrize(
@@ -113,14 +113,14 @@ def test_settings_that_change_are_followed_and_those_that_were_logged_once_are_f
 )  # fmt: skip
 def test_data_that_grow_are_tokens_or_examples_by_the_name_of_their_column(theirs, columns, name):
     names = {"rate": "learning_rate"} | ({theirs: "n_data"} if theirs else {})
-    assert _seen_name(pd.DataFrame(columns=columns), names) == name
+    assert seen_name(pd.DataFrame(columns=columns), names) == name
 
 
 def test_numbers_that_are_constant_in_every_piece_tell_pieces_of_one_setting_apart():
     frame = table(step=[1, 2, 1, 2], beta=[0.9, 0.9, 0.8, 0.8], loss=[4, 3, 2, 1], depth=[2, 2, 2, 2])
-    assert _tell_apart(frame, np.zeros(4, int), np.array([0, 0, 1, 1])) == ["beta"]
-    assert _tell_apart(frame, np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1])) == []  # settings differ already
-    assert _tell_apart(frame, np.zeros(4, int), np.arange(4)) == []  # pieces of one row are not curves
+    assert distinguish(frame, np.zeros(4, int), np.array([0, 0, 1, 1])) == ["beta"]
+    assert distinguish(frame, np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1])) == []  # settings differ already
+    assert distinguish(frame, np.zeros(4, int), np.arange(4)) == []  # pieces of one row are not curves
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_numbers_that_are_constant_in_every_piece_tell_pieces_of_one_setting_apa
     ],
 )
 def test_times_of_day_and_dates_that_differ_are_no_settings(values, time):
-    assert _is_time(pd.Series(values)) == time
+    assert is_time(pd.Series(values)) == time
 
 
 @pytest.mark.parametrize(

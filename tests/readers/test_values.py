@@ -43,7 +43,7 @@ FLOAT, DOUBLE, INT = struct.pack("<f", 1.5), struct.pack("<d", 2.5), struct.pack
     ],
 )
 def test_a_tensor_of_one_number_is_a_number(data: bytes, value: float | None):
-    assert tensorboard._scalar(data) == value
+    assert tensorboard.scalar(data) == value
 
 
 def test_hyperparameters_of_a_run_and_nothing_else():
@@ -54,10 +54,10 @@ def test_hyperparameters_of_a_run_and_nothing_else():
     steps = entry("steps", varint(2 << 3 | 1) + struct.pack("<d", 300.0))
     flag = entry("augment", varint(4 << 3) + b"\x01")
     word = entry("model", field(3, b"cnn"))
-    found = tensorboard._hyperparameters(field(2, rate) + field(3, steps + flag + word))
+    found = tensorboard.hyperparameters(field(2, rate) + field(3, steps + flag + word))
     assert found == {"steps": 300, "augment": True, "model": "cnn"}
     assert isinstance(found["steps"], int)
-    assert tensorboard._hyperparameters(varint(3 << 3) + varint(5)) == {}
+    assert tensorboard.hyperparameters(varint(3 << 3) + varint(5)) == {}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_hyperparameters_of_a_run_and_nothing_else():
     ],
 )  # fmt: skip
 def test_numbers_of_wandb(text: str, value: object):
-    found = wandb._number(text.encode())
+    found = wandb.plain_number(text.encode())
     assert (found != found) if value == "nan" else found == value
 
 
@@ -84,7 +84,7 @@ def test_a_row_of_wandb_has_its_own_step_where_it_is_a_whole_number(given: float
         for name, value in rows.items()
     )
     run = LoggedRun("run")
-    assert wandb._read_history(b"".join(items), run, 3) == step + 1
+    assert wandb.read_history(b"".join(items), run, 3) == step + 1
     frame, _ = run.points.frame()
     assert frame.columns.tolist() == ["step", "loss"]
     assert frame["step"].tolist() == [step]
@@ -98,7 +98,7 @@ def test_a_row_of_wandb_has_its_own_step_where_it_is_a_whole_number(given: float
     ],
 )  # fmt: skip
 def test_parameters_of_mlflow_are_numbers_again(text: str, value: object):
-    found = mlflow._setting(text)
+    found = mlflow.setting_value(text)
     assert found == value
     assert type(found) is type(value)
 
@@ -127,8 +127,10 @@ def test_parameters_are_the_elements_of_well_formed_tensors(tmp_path: Path):
 
 def test_rows_of_the_trainer_without_clocks_and_the_means_of_its_summary():
     run = LoggedRun("run")
-    hugging_face._add(run, {"step": 5, "loss": 0.5, "train_loss": 0.4, "eval_runtime": 3.0, "grad": "NaN"}, 5)
-    hugging_face._add(run, {"train_runtime": 9.0, "train_loss": 0.6, "eval_loss": 0.3, "note": "x"}, 6)
+    hugging_face.add_entry(
+        run, {"step": 5, "loss": 0.5, "train_loss": 0.4, "eval_runtime": 3.0, "grad": "NaN"}, 5
+    )
+    hugging_face.add_entry(run, {"train_runtime": 9.0, "train_loss": 0.6, "eval_loss": 0.3, "note": "x"}, 6)
     frame, _ = run.points.frame()
     assert sorted(frame.columns) == ["eval_loss", "grad", "loss", "step", "train_loss"]
     assert frame["train_loss"].dropna().tolist() == [0.4]
@@ -141,4 +143,4 @@ def test_rows_of_the_trainer_without_clocks_and_the_means_of_its_summary():
      ("model", float("inf"))],
 )  # fmt: skip
 def test_checkpoints_are_in_the_order_of_their_steps(name: str, step: float):
-    assert hugging_face._checkpoint(Path(name) / "trainer_state.json") == pytest.approx(step)
+    assert hugging_face.checkpoint_step(Path(name) / "trainer_state.json") == pytest.approx(step)

@@ -56,12 +56,12 @@ def runs(tasks):
 
 def test_a_task_that_is_done_is_over_and_its_time_is_counted(made):
     found = made(PretendStore(r0="done", r1="diverged"))
-    found._deal(task(0, 1), {"ok": True, "seconds": {"steps": 2.0}})
-    found._deal(task(0), {"ok": True, "seconds": {"steps": 1.5, "start": 1.0}})
+    found.deal(task(0, 1), {"ok": True, "seconds": {"steps": 2.0}})
+    found.deal(task(0), {"ok": True, "seconds": {"steps": 1.5, "start": 1.0}})
     assert found.waiting == []
     assert found.phases == Counter(steps=3.5, start=1.0)
     failed = made(PretendStore(r0="failed"))
-    failed._deal(task(0), {"ok": True})
+    failed.deal(task(0), {"ok": True})
     assert failed.waiting == [], "its worker recorded the failure"
 
 
@@ -69,65 +69,65 @@ def test_a_dead_worker_costs_a_try_of_its_group_and_then_the_group_is_halved(mad
     found = made(attempts=3)
     found.waiting = [task(3)]
     for _ in range(2):
-        found._deal(task(0, 1, 2), {"ok": False, "kind": "died", "message": "killed"})
+        found.deal(task(0, 1, 2), {"ok": False, "kind": "died", "message": "killed"})
         assert runs(found.waiting) == [[0, 1, 2], [3]]
         found.waiting.pop(0)
-    found._deal(task(0, 1, 2), {"ok": False, "kind": "died", "message": "killed"})
+    found.deal(task(0, 1, 2), {"ok": False, "kind": "died", "message": "killed"})
     assert runs(found.waiting) == [[0], [1, 2], [3]]
     assert found.suspects == {NAMES[1:3]}
     assert found.causes == ["killed"] * 3
     found.waiting = []
-    found._deal(task(1, 2), {"ok": False, "kind": "died", "message": "killed"})
+    found.deal(task(1, 2), {"ok": False, "kind": "died", "message": "killed"})
     assert runs(found.waiting) == [[1], [2]], "of a suspected part one death is enough"
 
 
 def test_a_run_whose_worker_dies_as_often_as_allowed_has_failed(made):
     store = PretendStore()
     found = made(store, attempts=2)
-    found._deal(task(0), {"ok": False, "kind": "died", "message": "signal 9"})
+    found.deal(task(0), {"ok": False, "kind": "died", "message": "signal 9"})
     assert runs(found.waiting) == [[0]]
     assert store.sealed == []
-    found._deal(task(0), {"ok": False, "kind": "died", "message": "signal 9"})
+    found.deal(task(0), {"ok": False, "kind": "died", "message": "signal 9"})
     assert store.sealed == [({"seed": 0}, "failed", "signal 9")]
 
 
 def test_a_group_in_which_a_run_raised_is_halved_and_its_failures_are_forgotten_until_it_stands_alone(made):
     store = PretendStore(r0="done", r1="failed")
     found = made(store)
-    found._deal(task(0, 1, 2), {"ok": False, "kind": "error", "message": "boom", "text": "traceback"})
+    found.deal(task(0, 1, 2), {"ok": False, "kind": "error", "message": "boom", "text": "traceback"})
     assert runs(found.waiting) == [[1], [2]], "what is done is left out"
     assert store.discarded == [NAMES[1]]
     alone = made(PretendStore())
-    alone._deal(task(1), {"ok": False, "kind": "error", "message": "boom", "text": "traceback"})
+    alone.deal(task(1), {"ok": False, "kind": "error", "message": "boom", "text": "traceback"})
     assert alone.store.sealed == [({"seed": 1}, "failed", "traceback")]
     known = made(PretendStore(r1="failed"))
-    known._deal(task(1), {"ok": False, "kind": "error", "message": "boom"})
+    known.deal(task(1), {"ok": False, "kind": "error", "message": "boom"})
     assert known.store.sealed == [], "recorded already"
     silent = made(PretendStore())
-    silent._deal(task(1), {"ok": False})
+    silent.deal(task(1), {"ok": False})
     assert silent.store.sealed[0][2] == "it ended without a result"
 
 
 def test_a_store_that_cannot_be_written_stops_the_sweep(made):
     with pytest.raises(StoreError, match="the sweep stops: disk full; everything stored before is intact"):
-        made()._deal(task(0), {"ok": False, "kind": "store", "message": "disk full"})
+        made().deal(task(0), {"ok": False, "kind": "store", "message": "disk full"})
 
 
 def test_runs_that_others_write_are_tried_later_and_the_rest_after_half_the_patience(made):
     found = made(PretendStore(r0="running"))
     busy = {"ok": False, "kind": "busy"}
     for _ in range(PATIENCE // 2):
-        found._deal(task(0, 1, 2), busy)
+        found.deal(task(0, 1, 2), busy)
         assert runs(found.waiting) == [[0, 1, 2]]
         found.waiting.pop()
-    found._deal(task(0, 1, 2), busy)
+    found.deal(task(0, 1, 2), busy)
     assert runs(found.waiting) == [[1, 2], [0]]
     found.waiting = []
     for left in range(PATIENCE // 2):
-        found._deal(task(0), busy)
+        found.deal(task(0), busy)
         assert runs(found.waiting) == [[0]], f"try {left}"
         found.waiting.pop()
-    found._deal(task(0), busy)
+    found.deal(task(0), busy)
     assert found.waiting == [], "patience is over: the run belongs to another process"
 
 

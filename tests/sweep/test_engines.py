@@ -317,7 +317,7 @@ def test_a_node_that_does_not_answer_in_time_is_not_waited_for(cluster, tmp_path
         time.sleep(600)
 
     monkeypatch.setattr(ray_engine, "PREFLIGHT", 0.5)
-    monkeypatch.setattr(ray_engine, "_answer", never)
+    monkeypatch.setattr(ray_engine, "see_folder", never)
     start = time.monotonic()
     assert execute(grid(seeds=2), tmp_path / "runs", engine="ray").count("done") == 2
     assert time.monotonic() - start < 300
@@ -401,14 +401,14 @@ def test_a_group_whose_worker_dies_is_submitted_again_as_it_was(tmp_path):
         done.append(step=0, test_loss=1.0)
     died = {"ok": False, "kind": "died", "message": "gone"}
     for _ in range(2):
-        driver._deal(task, died)
+        driver.deal(task, died)
         (task,) = driver.waiting
         driver.waiting = []
         assert (len(task.settings), len(task.whole)) == (3, 4)
-    driver._deal(task, died)  # the third time: which of them is to blame?
+    driver.deal(task, died)  # the third time: which of them is to blame?
     assert [(len(half.settings), len(half.whole)) for half in driver.waiting] == [(1, 1), (2, 2)]
     half = driver.waiting.pop()
-    driver._deal(half, died)
+    driver.deal(half, died)
     assert [len(part.whole) for part in driver.waiting] == [1, 1, 1]
 
 
@@ -513,7 +513,7 @@ def test_a_sweep_that_ends_while_it_looks_for_the_run_to_blame_calls_no_other_fa
     driver._submit(task)
     while not (answers := pool.wait(0.1)):
         pass
-    driver._deal(task, answers[0])  # and here the driver is killed
+    driver.deal(task, answers[0])  # and here the driver is killed
     pool.kill()
     assert Store(tmp_path).failed() == {}
     outcome = execute(wanted, tmp_path, workers=1)

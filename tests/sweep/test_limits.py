@@ -326,7 +326,7 @@ def test_runs_that_are_free_come_before_all_that_wait(tmp_path, monkeypatch):
     with Store(tmp_path).start(settings[0]):
         task = Task(settings, cost=3.0, memory=3.0)
         found.refusals[tuple(task.runs)] = driver.PATIENCE // 2
-        found._wait_for_others(task)
+        found.wait_for_others(task)
     assert [[s["seed"] for s in one.settings] for one in found.waiting] == [[1, 2], [9], [0]]
 
 
@@ -383,7 +383,7 @@ def test_no_more_tasks_are_sent_than_there_are_slots(tmp_path):
         return [{"task": next(iter(found.running)), "ok": True}]
 
     found.pool = SimpleNamespace(slots=2, submit=lambda message: None, wait=wait)
-    found._deal = lambda task, answer: None
+    found.deal = lambda task, answer: None
     found.drive(SimpleNamespace(update=lambda ending: None))
     assert most == [2, 2, 2, 1]
 
@@ -507,13 +507,13 @@ def test_a_token_is_there_at_once_or_comes_or_the_folder_itself_is_missing(tmp_p
     slept = []
     monkeypatch.setattr(preflight.time, "sleep", slept.append)
     monkeypatch.setattr(preflight, "PATIENCE", 0.0)
-    assert preflight._appears(tmp_path / ".preflight" / token)
+    assert preflight.appears(tmp_path / ".preflight" / token)
     monkeypatch.setattr(preflight, "PATIENCE", 60.0)
-    assert not preflight._appears(tmp_path / "other" / ".preflight" / token)
+    assert not preflight.appears(tmp_path / "other" / ".preflight" / token)
     assert slept == []  # not even the folder: no need to wait
     late = tmp_path / ".preflight" / "late"
     monkeypatch.setattr(preflight.time, "sleep", lambda seconds: slept.append(seconds) or late.touch())
-    assert preflight._appears(late)
+    assert preflight.appears(late)
     assert len(slept) == 1
 
 

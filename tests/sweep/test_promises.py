@@ -56,7 +56,7 @@ def test_parts_of_a_task_share_its_cost_and_memory():
 
 def test_a_trial_has_its_own_time_and_the_settings_of_the_run():
     setting = {"model": "mlp", "width": 2.0, "epochs": 60, "min_steps": 9, "steps": 70, "fail_below": 0.2}
-    assert timing._shortened(setting, 3, 1) == {
+    assert timing.shortened(setting, 3, 1) == {
         "model": "mlp", "width": 2.0, "steps": 3, "checkpoints_per_decade": 1, "checkpoint_unit": "step"
     }  # fmt: skip
 
@@ -115,10 +115,10 @@ def test_what_cannot_be_built_for_data_of_unknown_shape_is_estimated_and_else_re
 
 
 def test_the_cause_of_a_dead_worker_names_its_signal_or_status():
-    assert engines._cause(-9) == "the worker was killed by signal 9 (out of memory?)"
-    assert engines._cause(-15) == "the worker was killed by signal 15"
-    assert engines._cause(3) == "the worker ended with status 3"
-    assert engines._cause(0) == "the worker ended with status 0"
+    assert engines.cause_of_death(-9) == "the worker was killed by signal 9 (out of memory?)"
+    assert engines.cause_of_death(-15) == "the worker was killed by signal 15"
+    assert engines.cause_of_death(3) == "the worker ended with status 3"
+    assert engines.cause_of_death(0) == "the worker ended with status 0"
 
 
 def test_an_estimate_is_the_start_and_the_end_of_the_last_worker(monkeypatch):
@@ -245,9 +245,9 @@ def test_data_that_are_not_here_are_named_before_anything_starts(monkeypatch):
 
 def test_settings_that_are_timed_have_all_sizes():
     settings = [{"n_data": n} for n in (5, 3, 1, 4, 2, 6, 7)]
-    assert [s["n_data"] for s in timing._spread(settings, 3)] == [1, 4, 7]
-    assert [s["n_data"] for s in timing._spread(settings, 1)] == [1]
-    assert [s["n_data"] for s in timing._spread(settings, 20)] == [1, 2, 3, 4, 5, 6, 7]
+    assert [s["n_data"] for s in timing.spread_over(settings, 3)] == [1, 4, 7]
+    assert [s["n_data"] for s in timing.spread_over(settings, 1)] == [1]
+    assert [s["n_data"] for s in timing.spread_over(settings, 20)] == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_a_display_is_live_in_a_terminal_alone(monkeypatch, tmp_path):

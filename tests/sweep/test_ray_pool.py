@@ -136,7 +136,7 @@ def test_a_pool_joins_ray_where_it_runs_and_leaves_it_running(ray):
 
 def test_a_cluster_at_an_address_keeps_its_own_processors(ray, monkeypatch):
     ray.running = False
-    monkeypatch.setattr(ray_engine, "_connect", lambda found, address, options: found.init(**options))
+    monkeypatch.setattr(ray_engine, "connect", lambda found, address, options: found.init(**options))
     pool = RayPool("head:6379", 3)
     assert (ray.begun[0]["address"], ray.begun[0]["num_cpus"]) == ("head:6379", None)
     pool.close()
@@ -249,7 +249,7 @@ def test_nodes_that_do_not_see_the_folder_are_named_once_each(ray, tmp_path, mon
             raise NodeDied("went away")
         return {"a": None, "b": "host b does not see it", "d": "host b does not see it"}[node]
 
-    monkeypatch.setattr(ray_engine, "_answer", answer)
+    monkeypatch.setattr(ray_engine, "see_folder", answer)
     with pytest.raises(StoreError) as told:
         RayPool(None, None).preflight(tmp_path)
     a, b = str(told.value).split("; ")
@@ -284,7 +284,7 @@ def test_connecting_hands_over_the_options_and_the_log_its_level(listening):
     before, seen = log.level, []
     cluster = SimpleNamespace(init=lambda **options: seen.append((options, log.level)))
     for address in (listening, f"ray://{listening}", "auto"):
-        ray_engine._connect(cluster, address, {"address": address})
+        ray_engine.connect(cluster, address, {"address": address})
     assert seen == [({"address": a}, logging.ERROR) for a in (listening, f"ray://{listening}", "auto")]
     assert log.level == before
 
@@ -299,7 +299,7 @@ def test_an_address_where_nothing_listens_is_refused_before_ray_is_asked(listeni
     monkeypatch.setattr(socket, "create_connection", refuse)
     for address in (listening, "[::1]:6379"):
         with pytest.raises(ScalinglabError, match=r"start one \(ray start --head\).*\(connection refused\)"):
-            ray_engine._connect(SimpleNamespace(), address, {})
+            ray_engine.connect(SimpleNamespace(), address, {})
     assert [place for place, _ in tried] == [("127.0.0.1", int(listening[10:])), ("::1", 6379)]
     assert all(0 < timeout < 15 for _, timeout in tried)
 
@@ -312,13 +312,13 @@ def test_a_cluster_that_does_not_answer_or_answers_with_an_error(listening, monk
         return SimpleNamespace(init=init)
 
     with pytest.raises(ScalinglabError, match=r"cannot connect to the Ray cluster at .*token authentication"):
-        ray_engine._connect(failing(ConnectionError("no")), listening, {})
+        ray_engine.connect(failing(ConnectionError("no")), listening, {})
     with pytest.raises(ZeroDivisionError):
-        ray_engine._connect(failing(ZeroDivisionError()), listening, {})
+        ray_engine.connect(failing(ZeroDivisionError()), listening, {})
     assert 5 <= ray_engine.CONNECT <= 30, "seconds, not the minutes of Ray itself"
     monkeypatch.setattr(ray_engine, "CONNECT", 0.1)
     with pytest.raises(ScalinglabError, match=r"\(no answer in 0\.1 s\)"):
-        ray_engine._connect(SimpleNamespace(init=lambda: time.sleep(0.5)), listening, {})
+        ray_engine.connect(SimpleNamespace(init=lambda: time.sleep(0.5)), listening, {})
 
 
 # --- on a node -------------------------------------------------------------------------------------
@@ -326,11 +326,11 @@ def test_a_cluster_that_does_not_answer_or_answers_with_an_error(listening, monk
 
 def test_a_task_is_executed_as_on_one_machine(monkeypatch):
     monkeypatch.setattr(worker, "execute", lambda task: {"ok": True, "of": task})
-    assert ray_engine._execute({"task": 1, "share": 0.5}) == {"ok": True, "of": {"task": 1, "share": 0.5}}
+    assert ray_engine.execute_task({"task": 1, "share": 0.5}) == {"ok": True, "of": {"task": 1, "share": 0.5}}
 
 
 def test_a_node_answers_for_its_own_view_of_the_folder(tmp_path):
     token = preflight.leave_token(tmp_path)
-    assert ray_engine._answer(str(tmp_path), token, "n") is None
+    assert ray_engine.see_folder(str(tmp_path), token, "n") is None
     assert Path(tmp_path, ".preflight", f"{token}-n").exists()
-    assert "does not see the folder" in str(ray_engine._answer(str(tmp_path / "other"), token, "n"))
+    assert "does not see the folder" in str(ray_engine.see_folder(str(tmp_path / "other"), token, "n"))

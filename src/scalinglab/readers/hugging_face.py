@@ -39,7 +39,7 @@ def run_folder(state: Path) -> Path:
 def read(states: Iterable[Path], name: str, advance: Advance) -> LoggedRun:
     """One run from the states of its checkpoints: the latest that can be read."""
     run = LoggedRun(name)
-    for path in sorted(states, key=_checkpoint, reverse=True):
+    for path in sorted(states, key=checkpoint_step, reverse=True):
         advance(path.stat().st_size)
         if run.points:
             continue
@@ -53,7 +53,7 @@ def read(states: Iterable[Path], name: str, advance: Advance) -> LoggedRun:
     return run
 
 
-def _checkpoint(state: Path) -> float:
+def checkpoint_step(state: Path) -> float:
     """The step of a checkpoint; a state beside the checkpoints was written last."""
     number_of = state.parent.name.removeprefix("checkpoint-")
     return float(number_of) if number_of.isdecimal() and len(number_of) < 20 else math.inf
@@ -85,7 +85,7 @@ def _read_state(path: Path, run: LoggedRun) -> dict[str, Any]:
                 and (step := number(row.get("step"))) is not None
                 and math.isfinite(step)
             ):
-                _add(run, row, int(step))
+                add_entry(run, row, int(step))
         rest = text[place:] + file.read(CHUNK)
     try:
         found = loads(head + rest)
@@ -94,7 +94,8 @@ def _read_state(path: Path, run: LoggedRun) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _add(run: LoggedRun, row: dict[str, Any], step: int) -> None:
+def add_entry(run: LoggedRun, row: dict[str, Any], step: int) -> None:
+    """Add one entry of the trainer's `log_history` to the run."""
     summary = "train_runtime" in row  # the last row: its train_loss is the mean over the whole training
     for key, value in row.items():
         plain = number(value)

@@ -40,7 +40,7 @@ def take_in(curves: Curves, store: Store | str | Path, *, origin: str = "") -> I
     names: dict[str, str] = {}
     for run, rows in curves.frame.groupby("run", sort=False):
         name, number = str(run), 1
-        while name in here and not _same(here[name], rows):
+        while name in here and not same_numbers(here[name], rows):
             number += 1
             name = f"{run}-{number}"
         names[str(run)] = name
@@ -57,7 +57,7 @@ def take_in(curves: Curves, store: Store | str | Path, *, origin: str = "") -> I
     return taken
 
 
-def _same(old: pd.DataFrame, new: pd.DataFrame) -> bool:
+def same_numbers(old: pd.DataFrame, new: pd.DataFrame) -> bool:
     """Whether two tables agree wherever both have a number at the same checkpoint."""
     step = next((c for c in PROGRESS if c in old and c in new and old[c].notna().any()), None)
     both = [c for c in old.columns if c in new and pd.api.types.is_numeric_dtype(old[c]) and c != step]

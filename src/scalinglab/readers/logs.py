@@ -143,7 +143,7 @@ def table(runs: Iterable[LoggedRun]) -> LogTable:
     merged = _resumed(every)
     notes = [f"{run.name}: {note}" for run in every for note in run.notes]
     names: dict[str, str] = {}
-    configs = _columns_of([_standard_settings(flatten(run.settings), names) for run in merged])
+    configs = _columns_of([standard_settings(flatten(run.settings), names) for run in merged])
     frames = []
     for run, config in zip(merged, configs, strict=True):
         frame, left_out = run.points.frame()
@@ -180,7 +180,7 @@ def _standard_metrics(frame: pd.DataFrame, names: dict[str, str]) -> pd.DataFram
     return frame.rename(columns=renamed)
 
 
-def _standard_settings(config: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+def standard_settings(config: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     """Settings under their standard names, by the last part of a nested name where that is theirs alone."""
     last = {name: re.split(r"[./]", name)[-1] for name in config}
     found = dict(config)

@@ -59,7 +59,7 @@ def read_database(path: Path, advance: Advance) -> Iterator[LoggedRun]:
                 for key, value in database.execute(
                     "SELECT key, value FROM params WHERE run_uuid = ?", (uuid,)
                 ):
-                    run.settings[str(key)] = _setting(str(value))
+                    run.settings[str(key)] = setting_value(str(value))
                 if len({row[3] for row in runs}) > 1:
                     run.settings.setdefault("experiment_name", str(experiment))
                 rows = database.execute(
@@ -91,7 +91,7 @@ def read_run(folder: Path, name: str, advance: Advance) -> LoggedRun:
     for path in _files(folder / "params"):
         if path.stat().st_size <= MOST_PARAM:
             key = path.relative_to(folder / "params").as_posix()
-            run.settings[key] = _setting(path.read_text(encoding="utf-8", errors="replace"))
+            run.settings[key] = setting_value(path.read_text(encoding="utf-8", errors="replace"))
     for path in _files(folder / "metrics"):
         _read_metric(path, path.relative_to(folder / "metrics").as_posix(), run)
         advance(path.stat().st_size)
@@ -117,7 +117,7 @@ def _read_metric(path: Path, key: str, run: LoggedRun) -> None:
         run.notes.append(f"{key}: {bad} lines cannot be read")
 
 
-def _setting(value: str) -> Any:
+def setting_value(value: str) -> Any:
     """Parameters are text in MLflow; numbers are numbers here."""
     if value in ("True", "False"):
         return value == "True"

@@ -102,11 +102,11 @@ def _read_value(value: bytes, step: int, run: LoggedRun) -> None:
         elif number == 2 and kind == FIXED32:
             found = struct.unpack("<f", bytes(part))[0]
         elif number == 8 and kind == LENGTH:
-            found = _scalar(bytes(part))
+            found = scalar(bytes(part))
         elif number == 9 and kind == LENGTH:
             plugin, content = _plugin(bytes(part))
     if plugin == "hparams":
-        run.settings |= _hyperparameters(content)
+        run.settings |= hyperparameters(content)
     elif found is not None and plugin in ("", "scalars") and tag:
         run.points.add(tag, step, found)
 
@@ -123,7 +123,7 @@ def _plugin(metadata: bytes) -> tuple[str, bytes]:
     return name, content
 
 
-def _scalar(tensor: bytes) -> float | None:
+def scalar(tensor: bytes) -> float | None:
     """The number in a tensor of one number; None where it holds more, or text."""
     found: list[float] = []
     dtype, raw = 0, b""
@@ -157,7 +157,7 @@ def _sizes(shape: bytes) -> Iterable[bool]:
             yield bool(sizes) and int(sizes[0]) != 1
 
 
-def _hyperparameters(content: bytes) -> dict[str, Any]:
+def hyperparameters(content: bytes) -> dict[str, Any]:
     """HParamsPluginData.session_start_info.hparams, a map of text to google.protobuf.Value."""
     found: dict[str, Any] = {}
     for number, kind, value in fields(content):

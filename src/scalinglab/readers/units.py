@@ -20,7 +20,7 @@ def doubts(curves: Curves) -> list[str]:
     frame = curves.frame.drop_duplicates("run", keep="last")
     n, d = frame["n_params"], frame["n_data"]
     notes = []
-    if _may_be_in_larger_unit(n, d, unit):
+    if may_be_in_larger_unit(n, d, unit):
         notes.append(
             f"only {count(n.max())} parameters and {count(d.max())} {unit}? Sizes in millions or billions "
             "have the unit in the name of their column, as in 'params (M)' and 'tokens (B)'"
@@ -42,7 +42,8 @@ def doubts(curves: Curves) -> list[str]:
     return notes
 
 
-def _may_be_in_larger_unit(n: pd.Series, d: pd.Series, unit: str) -> bool:
+def may_be_in_larger_unit(n: pd.Series, d: pd.Series, unit: str) -> bool:
+    """Whether sizes are so small that they may be counted in millions or billions."""
     if unit == "tokens":
         return bool(d.max() < FEWEST)
     return bool(n.max() < FEWEST and (d.max() < FEWEST_EXAMPLES or (n % 1).any()))

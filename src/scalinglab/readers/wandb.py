@@ -42,7 +42,7 @@ def _read_record(record: bytes, run: LoggedRun, step: int) -> int:
         if kind != LENGTH:
             continue
         if field == HISTORY:
-            return _read_history(bytes(value), run, step)
+            return read_history(bytes(value), run, step)
         if field == CONFIG:
             _read_config(bytes(value), run)
         elif field == RUN:
@@ -53,13 +53,13 @@ def _read_record(record: bytes, run: LoggedRun, step: int) -> int:
     return step
 
 
-def _read_history(history: bytes, run: LoggedRun, step: int) -> int:
+def read_history(history: bytes, run: LoggedRun, step: int) -> int:
     """Add one row and return the step that follows where none is given."""
     row: dict[str, float] = {}
     for field, kind, value in fields(history):
         if field == 1 and kind == LENGTH:
             name, data = _item(bytes(value))
-            if (plain := _number(data)) is not None:
+            if (plain := plain_number(data)) is not None:
                 row[name] = plain
         elif field == 2 and kind == LENGTH:
             step = next((int(v) for n, k, v in fields(bytes(value)) if n == 1 and k == VARINT), 0)
@@ -82,7 +82,8 @@ def _item(item: bytes) -> tuple[str, bytes]:
     return ".".join(names), data
 
 
-def _number(data: bytes) -> float | None:
+def plain_number(data: bytes) -> float | None:
+    """A number as W&B writes it in JSON, without a parser; None where it is something else."""
     if not data or data[:1] not in b'-0123456789NI"' or len(data) > LONGEST + 2:
         return None
     word = data.decode("ascii", "replace").strip('"')

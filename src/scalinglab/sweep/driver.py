@@ -270,7 +270,7 @@ class Driver:
             while self.waiting and not self.interrupt.soon and len(self.running) < self.pool.slots:
                 self._submit(self.waiting.pop(0))
             for answer in self.pool.wait(0.1):
-                self._deal(self.running.pop(answer["task"]), answer)
+                self.deal(self.running.pop(answer["task"]), answer)
             display.update(self.interrupt.soon)
 
     def _submit(self, task: Task) -> None:
@@ -281,7 +281,7 @@ class Driver:
         message |= {"store": str(self.store.path.absolute()), "experiment": self.grid.experiment}
         self.pool.submit({**message, "device": None})
 
-    def _deal(self, task: Task, answer: Answer) -> None:
+    def deal(self, task: Task, answer: Answer) -> None:
         self.phases.update(answer.get("seconds", {}))
         if answer.get("kind") == DIED:
             self.causes.append(answer["message"])
@@ -293,7 +293,7 @@ class Driver:
         if kind == "store":
             raise StoreError(f"the sweep stops: {answer['message']}; everything stored before is intact")
         if kind == "busy":
-            self._wait_for_others(left)
+            self.wait_for_others(left)
             return
         if kind == DIED:
             self.deaths[key] = self.deaths.get(key, 0) + 1
@@ -311,7 +311,7 @@ class Driver:
         elif self.store.status(key[0]) != "failed":
             self._record(left, answer)
 
-    def _wait_for_others(self, task: Task) -> None:
+    def wait_for_others(self, task: Task) -> None:
         """Retry later the runs that another process is writing; run the rest after half the retries."""
         key = tuple(task.runs)
         self.refusals[key] = self.refusals.get(key, 0) + 1

@@ -41,12 +41,12 @@ def probe(settings: Sequence[Setting], device: str) -> dict[str, Any]:
     from scalinglab.train.engine import as_setting, mixes, run_many
 
     mixed = device == "cuda" and all(mixes(as_setting(s), torch.device(device)) for s in settings)
-    sample = _spread(settings, SAMPLE) if device == "cuda" and not mixed else list(settings)
+    sample = spread_over(settings, SAMPLE) if device == "cuda" and not mixed else list(settings)
     flops: dict[tuple[Any, Any], float] = {}  # of a step, by width and batch size
     trials: list[float] = []  # seconds of each, the first with what is loaded and compiled once
 
     def timed(steps: int, per_decade: int) -> Trial:
-        short = [_shortened(s, steps, per_decade) for s in sample]
+        short = [shortened(s, steps, per_decade) for s in sample]
         start = time.perf_counter()
         curves = run_many(short, progress=False, device=device)
         took = time.perf_counter() - start
@@ -125,7 +125,7 @@ def starting(setting: Setting, device: str | None) -> Iterator[Callable[[], floa
 
     The worker loads what it needs during the trials: it then only does a step more.
     """
-    short = [_shortened(setting, 1, 1)]
+    short = [shortened(setting, 1, 1)]
     begun, early = time.time(), start_early({"runner": "train", "settings": short})
     pool = LocalPool(1, [device], started=early)
 
@@ -146,7 +146,8 @@ def starting(setting: Setting, device: str | None) -> Iterator[Callable[[], floa
         pool.close()
 
 
-def _shortened(setting: Mapping[str, Any], steps: int, per_decade: int) -> Setting:
+def shortened(setting: Mapping[str, Any], steps: int, per_decade: int) -> Setting:
+    """The setting with few steps and few checkpoints."""
     short = {"steps": steps, "checkpoints_per_decade": per_decade, "checkpoint_unit": "step"}
     return {
         **{k: v for k, v in setting.items() if k not in (*TIME, "fail_below", "checkpoints_from")},
@@ -162,7 +163,7 @@ def _work(settings: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     return sum(s.total_steps(n) for s, n in each), sum(len(s.checkpoints(n)) for s, n in each)
 
 
-def _spread(settings: Sequence[Setting], most: int) -> list[Setting]:
+def spread_over(settings: Sequence[Setting], most: int) -> list[Setting]:
     """Some of the settings, of all sizes."""
     ordered = sorted(settings, key=lambda s: int(s["n_data"]))
     chosen = {round(k * (len(ordered) - 1) / max(1, most - 1)) for k in range(most)}

@@ -31,7 +31,7 @@ def without_remarks(
     """
     texts = [c for c in frame.columns if c not in (*TEXT, *asked) and not is_numeric(frame[c])]
     others = [c for c in texts if c not in before and not is_seed(c)]
-    found = [c for c in others if _is_time(frame[c]) or _is_remark(frame, c)]
+    found = [c for c in others if is_time(frame[c]) or _is_remark(frame, c)]
     kept = frame.drop(columns=[*found, *(c for c in texts if c in before)])
     named = dict.fromkeys(c for c in (*before, *found) if c not in kept)
     partly = dict.fromkeys(c for c in before if c in kept)
@@ -42,7 +42,8 @@ def without_remarks(
     return kept, [f"{note}{', '.join(columns)}" for note, columns in notes.items() if columns]
 
 
-def _is_time(column: pd.Series) -> bool:
+def is_time(column: pd.Series) -> bool:
+    """Whether a column contains dates or times of day."""
     if pd.api.types.is_datetime64_any_dtype(column):
         return True
     values = column.dropna().astype(str)

@@ -73,7 +73,7 @@ def find_runs(
     """
     if "run" in frame:
         frame, notes = _data_of_runs(frame, frame["run"], names)
-        frame, changed = _constant_settings(frame)
+        frame, changed = constant_settings(frame)
         return frame, [*notes, *changed]
     step = next((c for c in CHECKPOINTS if c in frame and is_numeric(frame[c])), None)
     if step == "examples" and _are_sizes(frame, declared, names):
@@ -85,7 +85,7 @@ def find_runs(
     return _by_row(frame, declared) if step is None else _by_setting(frame, declared, step, names)
 
 
-def _constant_settings(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def constant_settings(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Numbers that should be constant in a run: filled in where logged once, renamed where they change.
 
     A learning rate that decays becomes `current_learning_rate`, and its highest value the run's.
@@ -145,7 +145,7 @@ def _by_setting(
         repeat = _repeats(_codes(frame, keys), pieces)
         told_apart = frame.assign(repeat=repeat)
         distinct = not told_apart.duplicated([*keys, *progress, "repeat"]).any()
-        if "repeat" not in frame and distinct and not _tell_apart(frame, _codes(frame, keys), pieces):
+        if "repeat" not in frame and distinct and not distinguish(frame, _codes(frame, keys), pieces):
             frame, keys = told_apart, [*keys, "repeat"]
             notes.append(f"a new run where {step} starts again")
     frame = _named(frame, keys)
@@ -192,7 +192,7 @@ def _even_tokens(frame: pd.DataFrame, declared: list[str], names: Mapping[str, s
     Token counts that were chosen for separate runs are few and spaced in the log.
     """
     data = next((c for c in ("tokens", "n_data") if c in frame and is_numeric(frame[c])), None)
-    if data is None or (data == "n_data" and _seen_name(frame, names) != "tokens"):
+    if data is None or (data == "n_data" and seen_name(frame, names) != "tokens"):
         return None
     return data if _grow_evenly(frame, declared, data) else None
 
@@ -219,7 +219,7 @@ def _repeats(setting: np.ndarray, pieces: np.ndarray) -> np.ndarray:
     return pd.Series(pieces).map(dict(zip(distinct["piece"], number))).to_numpy()
 
 
-def _tell_apart(frame: pd.DataFrame, setting: np.ndarray, pieces: np.ndarray) -> list[str]:
+def distinguish(frame: pd.DataFrame, setting: np.ndarray, pieces: np.ndarray) -> list[str]:
     """Columns of numbers that are constant in each piece and differ between pieces: settings.
 
     Such pieces are no repeats; `Curves` refuses them and names what they differ in.
@@ -241,7 +241,7 @@ def _data_of_runs(
     if "n_data" in frame and "tokens" not in frame:
         if not is_numeric(frame["n_data"]) or not (frame.groupby(runs)["n_data"].nunique() > 1).any():
             return frame, []
-        seen = _seen_name(frame, names)
+        seen = seen_name(frame, names)
         frame = frame.rename(columns={"n_data": seen})
         names.update({theirs: seen for theirs, ours in names.items() if ours == "n_data"})
     if seen not in frame or "n_data" in frame or not is_numeric(frame[seen]):
@@ -254,7 +254,7 @@ def _data_of_runs(
     return frame.assign(**{seen: frame[seen].where(last.to_numpy())}), [f"n_data = {seen}"]
 
 
-def _seen_name(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
+def seen_name(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
     """Whether data that grow within runs are tokens or examples: by the name of their column, or by size."""
     theirs = next((theirs for theirs, ours in names.items() if ours == "n_data"), "n_data")
     by_name = "tok" in theirs.lower() or theirs == "D" or "examples" in frame

@@ -90,7 +90,9 @@ class LocalPool(Pool):
             if answer is None:
                 code = self._dismiss(number)
                 if task is not None:
-                    answers.append({"task": task["task"], "ok": False, "kind": DIED, "message": _cause(code)})
+                    answers.append(
+                        {"task": task["task"], "ok": False, "kind": DIED, "message": cause_of_death(code)}
+                    )
             else:
                 answers.append(answer)
 
@@ -171,7 +173,7 @@ def start_early(task: Task) -> subprocess.Popen[str] | None:
     return process
 
 
-def _cause(code: int | None) -> str:
+def cause_of_death(code: int | None) -> str:
     if code is not None and code < 0:
         hint = " (out of memory?)" if code == -9 else ""
         return f"the worker was killed by signal {-code}{hint}"

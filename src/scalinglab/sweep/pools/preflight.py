@@ -42,7 +42,7 @@ def remove_token(store: Path, token: str) -> None:
 
 def find_token(store: Path, token: str) -> None:
     """Raise where this machine does not see the token in the store's folder."""
-    if not _appears(store / _FOLDER / token):
+    if not appears(store / _FOLDER / token):
         raise StoreError(
             f"host {platform.node()} does not see the folder {store}: all nodes must share it under this "
             "path (a network file system, for example)"
@@ -63,12 +63,12 @@ def answer_token(store: str, token: str, node: str) -> str | None:
 
 def check_answer(store: Path, token: str, node: str, host: str) -> str | None:
     """On the driver: see what a node wrote; what is wrong, if anything."""
-    if _appears(store / _FOLDER / f"{token}-{node}"):
+    if appears(store / _FOLDER / f"{token}-{node}"):
         return None
     return f"what host {host} writes to the folder {store} does not appear here: all nodes must share it"
 
 
-def _appears(path: Path) -> bool:
+def appears(path: Path) -> bool:
     """Whether a file is there, or comes within the time that a network file system takes."""
     if path.exists():
         return True

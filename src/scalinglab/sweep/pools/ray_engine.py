@@ -62,10 +62,10 @@ class RayPool(Pool):
             if address is None:
                 self._ray.init(**options)
             else:
-                _connect(self._ray, address, options)
+                connect(self._ray, address, options)
         self._cpus, self._gpus, self._workers = cpus, gpus, workers
         self._check_fits(alone=self._started and address is None)
-        self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(_execute)
+        self._work = self._ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(execute_task)
 
     def preflight(self, store: Path) -> None:
         """Write and read a token in the store's folder through every node that can take a task.
@@ -77,7 +77,7 @@ class RayPool(Pool):
 
         token = leave_token(store)
         self._token = (store, token)
-        look = self._ray.remote(num_cpus=0, max_retries=1)(_answer)
+        look = self._ray.remote(num_cpus=0, max_retries=1)(see_folder)
         asked = {}
         for node in self._ray.nodes():
             if node["Alive"] and self._fits(node["Resources"]):
@@ -172,7 +172,7 @@ class RayPool(Pool):
         self.close()
 
 
-def _connect(ray: Any, address: str, options: dict[str, Any]) -> None:
+def connect(ray: Any, address: str, options: dict[str, Any]) -> None:
     """Connect to a cluster, or raise within seconds; Ray's own timeout is minutes."""
     failure = (
         f"cannot connect to the Ray cluster at {address!r}: start one (ray start --head), check the address; "
@@ -207,13 +207,15 @@ def _connect(ray: Any, address: str, options: dict[str, Any]) -> None:
         raise outcome[0]
 
 
-def _answer(store: str, token: str, node: str) -> str | None:
+def see_folder(store: str, token: str, node: str) -> str | None:
+    """Whether a node sees the store: what is wrong, None where it does."""
     from scalinglab.sweep.pools.preflight import answer_token
 
     return answer_token(store, token, node)
 
 
-def _execute(task: Task) -> Answer:
+def execute_task(task: Task) -> Answer:
+    """Execute a task in a process of Ray."""
     from scalinglab.sweep.pools.worker import execute
 
     return execute(task)
