@@ -19,6 +19,7 @@ from latex2mathml.converter import convert
 from markdown.extensions.toc import slugify
 from mkdocs.exceptions import PluginError
 
+from scalinglab.cli.registry import reference
 from scalinglab.studies.results import COLUMNS, cells
 from scalinglab.studies.verdict import DISAGREES, VERDICTS, Row, from_record
 
@@ -36,6 +37,7 @@ TITLES = {
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Replace the placeholders where a page has them."""
     fills = {"<!-- tables -->": tables, "<!-- gallery -->": gallery, "<!-- names -->": names}
+    fills["<!-- commands -->"] = reference
     for placeholder, fill in fills.items():
         if placeholder in markdown:
             markdown = markdown.replace(placeholder, fill())

@@ -74,7 +74,7 @@ CHILDREN = {  # files whose code runs in processes of their own, and the functio
 }
 COMMANDS_STARTED = {  # files of commands, and the tests that start these in processes of their own
     "src/scalinglab/cli/__init__.py": "tests/cli/test_cli.py::test_(exit|debug|errors|warnings|interrupt)",
-    "src/scalinglab/cli/runs/sweep.py": "tests/sweep/test_command_line.py",
+    "src/scalinglab/cli/sweep.py": "tests/sweep/test_command_line.py",
 }
 DEFAULTS = {"src/scalinglab/cli/": "tests/cli/test_defaults.py"}  # tests that compare defaults
 MOST_SECONDS = 20.0  # of recorded test time that one mutant may take

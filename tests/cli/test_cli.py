@@ -18,9 +18,13 @@ from typer.testing import CliRunner
 
 from scalinglab.cli import app
 from scalinglab.cli.options import numbers
-from scalinglab.cli.output import emit, plain
+from scalinglab.cli.output import Output, plain, render
 from scalinglab.errors import BadInput
 from tests.warm import run_scalinglab
+
+
+def emit(document, table=None, **where) -> None:
+    render(lambda: Output(document, table), **where)
 
 
 def scalinglab(*words: str, **options) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 import scalinglab as sl
 from scalinglab.cli import app
-from scalinglab.cli.shared.tables import ask
+from scalinglab.cli.tables import Table
 from scalinglab.laws.fitting.data.from_curves import points_of
 from tests.cli.test_laws_cli import run
 
@@ -32,9 +32,7 @@ def test_every_command_that_reads_a_table_takes_names_of_columns():
         if {"file", "source", "files", "a"} & {parameter.name for parameter in command.params}
     }
     assert {"read", "report", "laws fit", "laws speedup", "laws schedule", "plan bend"} <= {*reading}
-    assert [name for name, options in reading.items() if "column" not in options] == [
-        "sweep"
-    ]  # its file is a grid
+    assert [name for name, options in reading.items() if "column" not in options] == []
 
 
 @pytest.fixture
@@ -97,7 +95,7 @@ def test_a_surface_is_fitted_to_the_loss_of_the_test(tmp_path: Path, measured: l
     path = tmp_path / "t.csv"
     table = {"n_params": [1e6, 1e7], "n_data": [1e8, 1e9]} | {name: [0.4, 0.3] for name in measured}
     pd.DataFrame(table).to_csv(path, index=False)
-    assert ask(path, ["n_params", "n_data"], None, None, usual="loss", as_json=True).y == fitted
+    assert Table(file=path).query(["n_params", "n_data"], None, usual="loss").y == fitted
 
 
 def test_what_was_understood_is_said(logs: Path):

@@ -2,8 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from scalinglab.cli import app
-from scalinglab.cli.predict.laws import _predicted
 
 
 def run(*words: str) -> str:
@@ -20,18 +17,15 @@ def run(*words: str) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize(("complement", "expected"), [(False, [0.2, 0.1, 0.4]), (True, [0.8, 0.6, 0.9])])
-def test_a_prediction_of_the_law_of_an_accuracys_complement_is_of_the_accuracy(complement, expected):
-    def law(x: Any) -> np.ndarray:
-        return 20 / np.asarray(x)
-
-    fitted = SimpleNamespace(
-        points=SimpleNamespace(x=np.array([5.0, 50.0])), predict=law,
-        interval=lambda x, level: (law(x) / 2, law(x) * 2) if level == 0.9 else None,
-    )  # fmt: skip
-    found = _predicted(fitted, None, "n_data", np.array([100.0]), 0.9, complement)
-    assert found.columns.tolist() == ["n_data", "value", "low", "high", "beyond"]
-    assert found.iloc[0].tolist() == pytest.approx([100.0, *expected, 2.0])
+def test_a_prediction_of_the_law_of_an_accuracys_complement_is_of_the_accuracy(tmp_path: Path):
+    """With a bound the prediction is that of the law, which is of 1 - accuracy."""
+    x = np.geomspace(10, 1e4, 12)
+    pd.DataFrame({"n_data": x, "test_accuracy": 0.95 - 3 * x**-0.7}).to_csv(tmp_path / "t.csv", index=False)
+    words = ("laws", "fit", str(tmp_path / "t.csv"), "--y", "test_accuracy", "--bounds", "offset=0.05:0.05")
+    (row,) = json.loads(run(*words, "--at", "2e4", "--level", "0.9", "--no-figure", "--json"))["predictions"]
+    assert row["test_accuracy"] == pytest.approx(0.95 - 3 * 2e4**-0.7, rel=1e-6)
+    assert row["low"] <= row["test_accuracy"] <= row["high"]
+    assert row["beyond"] == pytest.approx(2)
 
 
 def test_forms_of_one_variable_come_first_and_others_name_their_variables():

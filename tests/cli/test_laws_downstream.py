@@ -106,7 +106,7 @@ def test_an_accuracy_is_a_sigmoid_of_the_loss(tmp_path: Path):
         (("--score", "task_eror"), "no column 'task_eror'; did you mean 'task_error'"),
         (("--score", "task_error", "--form", "score_from_los"), "did you mean 'score_from_loss'"),
         (("--score", "task_error", "--form", "score_from_loss"), "take error_from_loss"),
-        (("--score", "task_error", "--at", "1e10"), "--at 1e10: give one value of each of n_params, n_data"),
+        (("--score", "task_error", "--at", "1e10"), "--at: give one value of each of n_params, n_data"),
         (("--score", "task_error", "--at", "-1,1e9"), "positive"),
         (("--score", "task_error", "--at", "1,1", "--compute", "1"), "give one of them"),
         (("--score", "task_error", "--at", "1e10,1e11", "--level", "95"), "between 0 and 1"),

@@ -3,16 +3,14 @@
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from scalinglab.cli import output
+from scalinglab.cli import options, output, tables
 from scalinglab.cli.options import whole
-from scalinglab.cli.shared import options, tables
+from scalinglab.cli.output import Output
 from scalinglab.errors import BadInput, NotDetermined
 
 
@@ -60,93 +58,101 @@ def test_a_table_fits_its_screen_to_the_last_column():
 
 def test_numbers_stand_right_and_scalars_above_the_table(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
-    output.emit(
-        {"law": "m4", "points": 3, "held": True, "nested": {"a": 1}, "x": [1.0, 22.0], "other": [1, 2, 3]},
-        title="Title",
-    )
-    said = capsys.readouterr().out
-    assert said.startswith("law: m4\npoints: 3\nheld: yes\nTitle")
-    assert "nested" not in said
-    assert "22" not in said  # the columns of the table are the longest arrays
-    output.emit({}, pd.DataFrame({"number": [1.0, 22.0], "text": ["a", "bcd"]}))
+    document = {
+        "law": "m4",
+        "points": 3,
+        "fixed": True,
+        "nested": {"a": 1},
+        "x": [1.0, 22.0],
+        "more": [1, 2, 3],
+    }
+    output.render(lambda: Output(document, title="Title"))
+    printed = capsys.readouterr().out
+    assert printed.startswith("law: m4\npoints: 3\nfixed: yes\nTitle")
+    assert "nested" not in printed
+    assert "22" not in printed  # the columns of the table are the longest arrays
+    output.render(lambda: Output({}, pd.DataFrame({"number": [1.0, 22.0], "text": ["a", "bcd"]})))
     rows = capsys.readouterr().out.splitlines()[3:5]
     assert rows == ["│      1 │ a    │", "│     22 │ bcd  │"]
 
 
-def test_the_machines_part_of_a_result(tmp_path: Path, capsys):
-    document, table = {"figure": "law.png", "x": [1.0]}, pd.DataFrame({"x": [1.0]})
-    tables.finish(document, table, False, tmp_path / "a.csv")
-    assert capsys.readouterr().out == f"figure: law.png\nwritten: {tmp_path / 'a.csv'}\n"
-    tables.finish({}, table, False, None)
-    tables.say("words", True)
+class Drawn:
+    def savefig(self, path: Path, dpi: float) -> None:
+        path.write_text("figure")
+
+
+def test_a_result_is_printed_and_written_where_it_was_asked_for(tmp_path: Path, capsys):
+    found = Output(
+        {"x": [1.0]}, pd.DataFrame({"x": [1.0]}), "words", figure=Drawn, footer="the end", status=3
+    )
+    figure, out = tmp_path / "new" / "law.pdf", tmp_path / "a.csv"
+    assert output.render(lambda: found, out=out, figure=figure) == 3
+    assert capsys.readouterr().out == f"words\nfigure: {figure}\nwritten: {out}\nthe end\n"
+    assert figure.read_text() == "figure"
+    assert out.read_text() == "x\n1.0\n"
+    assert output.render(lambda: found, as_json=True, figure=figure) == 3
+    assert json.loads(capsys.readouterr().out) == {"x": [1.0], "figure": str(figure)}
+    assert output.render(lambda: None) == 0
     assert capsys.readouterr().out == ""
-    tables.finish(document, table, True, None)
-    assert json.loads(capsys.readouterr().out) == document
-    tables.say("words", False)
-    assert capsys.readouterr().out == "words\n"
 
 
-def test_a_figure_is_named_by_its_file_and_kind(tmp_path: Path, monkeypatch):
-    class Drawn:
-        def savefig(self, path: Path, dpi: float) -> None:
-            path.write_text("figure")
+def test_nothing_but_the_document_is_printed_for_programs(capsys):
+    def compute() -> Output:
+        output.say("half done")
+        return Output({"json": output.for_programs()}, text="")
 
-    monkeypatch.chdir(tmp_path)
-    assert tables.draw(Drawn(), None, Path("runs/curves.csv"), "law") == "curves-law.png"
-    asked = tmp_path / "new" / "folder" / "a.pdf"
-    for _ in range(2):  # the folder may be there
-        assert tables.draw(Drawn(), asked, Path("curves.csv"), "law") == str(asked)
-    assert asked.read_text() == "figure"
-
-
-def test_pairs_of_the_command_line():
-    assert tables.conditions(["model = a=b ", "seed=1"]) == {"model": "a=b", "seed": "1"}
-    assert tables.conditions(None) == {}
-    assert tables.renamed(["n_data=train size"]) == {"n_data": "train size"}
-    assert tables.limits([" offset=0:inf"]) == {"offset": (0.0, float("inf"))}
-    assert tables.beliefs(["alpha=0.35:0.1"]) == {"alpha": (0.35, 0.1)}
-    assert tables.pairing("--tie", ["beta = alpha"], "") == {"beta": "alpha"}
+    for as_json, printed in ((True, '{"json": true}\n'), (False, "half done\n")):
+        output.render(compute, as_json=as_json)
+        assert capsys.readouterr().out == printed
+    assert not output.for_programs()
 
 
 @pytest.mark.parametrize(
-    ("read", "text", "said"),
+    ("hint", "texts", "value"),
     [
-        (tables.conditions, "model", "--where 'model': write COLUMN=VALUE"),
-        (tables.renamed, "=size", "--column '=size': write OURS=THEIRS"),
-        (tables.renamed, "n_data=", "--column 'n_data=': write OURS=THEIRS"),
-        (tables.limits, "offset=1", "--bounds offset=1: write PARAMETER=LOW:HIGH"),
-        (tables.beliefs, "beta=1:2:3", "--prior beta=1:2:3: write PARAMETER=VALUE:SPREAD"),
+        (options.Where, ["model = a=b ", "seed=1"], {"model": "a=b", "seed": "1"}),
+        (options.Columns, ["n_data=train size"], {"n_data": "train size"}),
+        (options.Bounds, [" offset=0:inf"], {"offset": (0.0, float("inf"))}),
+        (options.Priors, ["alpha=0.35:0.1"], {"alpha": (0.35, 0.1)}),
+        (options.Tie, ["beta = alpha"], {"beta": "alpha"}),
+    ],
+)
+def test_pairs_of_the_command_line(hint, texts, value):
+    assert hint.__metadata__[0].read("--option", texts) == value
+
+
+@pytest.mark.parametrize(
+    ("hint", "text", "shape"),
+    [
+        (options.Where, "model", "'model': write COLUMN=VALUE"),
+        (options.Columns, "=size", "'=size': write OURS=THEIRS"),
+        (options.Columns, "n_data=", "'n_data=': write OURS=THEIRS"),
+        (options.Bounds, "offset=1", "offset=1: write PARAMETER=LOW:HIGH"),
+        (options.Priors, "beta=1:2:3", "beta=1:2:3: write PARAMETER=VALUE:SPREAD"),
     ],
 )  # fmt: skip
-def test_pairs_that_cannot_be_read_are_refused(read, text: str, said: str):
-    with pytest.raises(BadInput, match=re.escape(said)):
-        read([text])
+def test_pairs_that_cannot_be_read_are_refused(hint, text: str, shape: str):
+    with pytest.raises(BadInput, match=re.escape(f"--option {shape}")):
+        hint.__metadata__[0].read("--option", [text])
 
 
 def test_endings_and_folders_are_tested_before_anything_is_computed(tmp_path: Path):
-    check = options._by_ending("--out", ".csv", ".json")
-    assert check(None) is None
-    assert check(Path("a.json")) == Path("a.json")
+    check = options.ending(".csv", ".json").read
+    assert check("--out", Path("a.json")) == Path("a.json")
     with pytest.raises(BadInput, match=r"--out a\.txt: unknown ending '\.txt'; use \.csv or \.json"):
-        check(Path("a.txt"))
+        check("--out", Path("a.txt"))
     file = tmp_path / "file"
     file.touch()
-    assert options.a_folder(None) is None
-    assert options.a_folder(tmp_path) == tmp_path
+    assert options.folder("--store", tmp_path) == tmp_path
     with pytest.raises(BadInput, match="is a file"):
-        options.a_folder(file)
-
-
-def test_json_of_a_surface_has_no_value_that_the_runs_do_not_determine():
-    fitted: Any = SimpleNamespace(parameters={"E": 1.8, "alpha": 0.35}, undetermined=("alpha",))
-    assert tables.determined(fitted) == {"E": 1.8, "alpha": None}
+        options.folder("--store", file)
 
 
 def test_words_on_a_surface_speak_of_tokens_where_the_table_counts_them():
     text = "only 2 values of n_data in run_n_data: --where n_data=100 takes one"
-    tokens = tables.Asked(pd.DataFrame({"n_data": [1e9], "tokens": [1e9]}), "x", "y", {}, "")
+    tokens = tables.TableQuery(pd.DataFrame({"n_data": [1e9], "tokens": [1e9]}), "x", "y", {}, "")
     assert tokens.worded(text) == "only 2 values of tokens in run_n_data: --where n_data=100 takes one"
     with pytest.raises(NotDetermined, match="only 2 values of tokens in"), tokens.in_words():
         raise NotDetermined(text)
-    images = tables.Asked(pd.DataFrame({"n_data": [1e4]}), "x", "y", {}, "")
+    images = tables.TableQuery(pd.DataFrame({"n_data": [1e4]}), "x", "y", {}, "")
     assert images.worded(text) == text

@@ -4,7 +4,6 @@ import json
 import sys
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -14,8 +13,7 @@ from typer.testing import CliRunner
 
 from scalinglab import cli
 from scalinglab.cli import data, output
-from scalinglab.cli.predict import plan
-from scalinglab.cli.shared.option_sets import Surface
+from scalinglab.cli.tables import Surface
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws import forms
 from scalinglab.simulate import random_features as simulate
@@ -78,11 +76,11 @@ def test_digits_are_rounded_off_one_by_one_until_a_table_fits(width: int, digits
 
 
 def test_a_variable_that_a_form_does_not_have_is_refused():
-    table = SimpleNamespace(n_params="N", n_data="D")
+    table = Surface(file=Path("runs.csv"), n_params="N", n_data="D")
     form = forms.get("chinchilla")
-    assert Surface.columns_of(table, form, ["n_data=tokens"]) == {"n_params": "N", "n_data": "tokens"}
+    assert table.columns_of(form, {"n_data": "tokens"}) == {"n_params": "N", "n_data": "tokens"}
     with pytest.raises(BadInput, match="--var n_experts: chinchilla has n_params, n_data"):
-        Surface.columns_of(table, form, ["n_experts=E"])
+        table.columns_of(form, {"n_experts": "E"})
 
 
 def test_means_of_draws_have_their_standard_errors():
@@ -113,18 +111,6 @@ def test_forms_of_one_variable_are_listed_first():
 def test_a_download_shows_how_much_is_there(capsys, total, said):
     data._show_progress(12_300_000, total)
     assert capsys.readouterr().err == said
-
-
-def test_an_answer_has_its_notes_once():
-    finished = []
-    table = SimpleNamespace(
-        say=lambda *_: None, finish=lambda document, rows: finished.append((document, rows)), as_json=True
-    )
-    asked = SimpleNamespace(notes=lambda more: ["one row was left out", *more])
-    plan._answer(table, asked, SimpleNamespace(form="power_law", text="1M", value=1e6, notes=["an odd run"]))
-    ((document, rows),) = finished
-    assert document["notes"] == ["one row was left out", "an odd run"]
-    assert list(rows.columns) == ["form", "text", "value"]
 
 
 def test_reading_into_a_store_says_how_the_table_was_understood_in_json_too(tmp_path: Path):

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,12 +27,18 @@ def test_pool_chooses_affordable_experiments_for_any_form(tmp_path):
     pool["price"] = np.geomspace(1, 1e4, 9)
     pool.to_csv(tmp_path / "pool.csv", index=False)
     pd.DataFrame({"n_params": [1e7], "n_data": [1e8]}).to_csv(tmp_path / "target.csv", index=False)
-    done = CliRunner().invoke(app, [
-        "plan", "pool", str(tmp_path / "runs.csv"), "--pool", str(tmp_path / "pool.csv"),
-        "--target", str(tmp_path / "target.csv"), "--budget", "500", "--cost", "price", "--json",
-    ])  # fmt: skip
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.output)
+    tables = ["--pool", str(tmp_path / "pool.csv"), "--target", str(tmp_path / "target.csv")]
+
+    def planned(*more: str) -> dict[str, Any]:
+        words = ["--budget", "500", "--cost", "price", *more, "--json"]
+        done = CliRunner().invoke(app, ["plan", "pool", str(tmp_path / "runs.csv"), *tables, *words])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.output)
+
+    found = planned()
+    assert sum(run["seeds"] for run in planned("--most", "1")["runs"]) == 1
+    assert {run["seeds"] for run in planned("--seeds", "1")["runs"]} == {1}
+    assert planned("--tolerance", "1")["runs"] == []
     runs = found["runs"]
     assert sum(run["cost"] for run in runs) <= 500
     assert runs[-1]["half_width"] < found["half_width"]

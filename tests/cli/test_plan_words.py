@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
 from scalinglab.laws import plan
@@ -74,42 +74,21 @@ def test_the_cost_of_a_run_of_one_variable_is_its_size_or_so_many_flops_each(run
     assert priced["cost"](10.0) == 3e10
 
 
-def test_approaches_are_compared_at_budgets_between_a_tenth_and_nine_tenths_of_the_runs(runs, monkeypatch):
-    seen: list[Any] = []
-    points = SimpleNamespace(x=np.array([N, D]))
-    ends = SimpleNamespace(low=0.4, high=0.6)
-    row = SimpleNamespace(
-        name="envelope",
-        exponent=0.5,
-        exponent_interval=ends,
-        n_params=1e9,
-        n_params_interval=ends,
-        n_data=1e10,
-    )
-    found = SimpleNamespace(
-        surface=SimpleNamespace(law=SimpleNamespace(points=points)), rows=[row], notes=("two dropped",),
-        summary=lambda: "three ways",
-    )  # fmt: skip
-
-    def parabola_bias(surface: Any, budgets: np.ndarray, **options: Any) -> Any:
-        seen.append((budgets, options))
-        bias = np.array([0.51, 0.52]) + 0.1 * ("drift" in options)
-        return SimpleNamespace(
-            span=[2, 4], exponent=0.5, exponents=bias, summary=lambda: f"head {len(seen)}\nrows {len(seen)}"
-        )
-
-    monkeypatch.setattr(plan, "approaches", lambda frame, **options: found)
-    monkeypatch.setattr(plan, "parabola_bias", parabola_bias)
-    result = json.loads(run("approaches", runs, "--compute", "1e21", "--json").output)
+def test_parabolas_are_tested_at_budgets_between_a_tenth_and_nine_tenths_of_the_runs():
+    fitted = sl.laws.surface.fit(N, D, 1.8 + 480 * N**-0.35 + 2100 * D**-0.37)
     total = 6 * N * D
-    for budgets, options in seen:
-        assert budgets == pytest.approx(np.geomspace(np.quantile(total, 0.1), np.quantile(total, 0.9), 8))
-        assert options["flops_per_param_example"] == 6.0
-    assert [options.get("drift") for _, options in seen] == [None, 9.0]
-    assert result["approaches"][0]["a_low"] == 0.4
-    assert result["parabola_bias"][1] == pytest.approx(
-        {"span": 4, "a_true": 0.5, "a_centred": 0.52, "a_drifting": 0.62}
-    )
-    said = run("approaches", runs, "--compute", "1e21").output
-    assert "note: two dropped\nthree ways\n\nhead 4\nrows 4\n\nthe same with" in said
-    assert said.count("head") == 1  # of the second table the rows alone
+    budgets = np.geomspace(np.quantile(total, 0.1), np.quantile(total, 0.9), 8)
+    default, asked = plan.parabola_bias(fitted, drift=9.0), plan.parabola_bias(fitted, budgets, drift=9.0)
+    assert default.compute == pytest.approx(budgets)
+    assert default.exponents == pytest.approx(asked.exponents)
+
+
+@pytest.mark.slow
+def test_approaches_with_the_bias_of_parabolas_centred_and_drifting(runs: Path):
+    found = json.loads(run("approaches", runs, "--compute", "1e21", "--json").output)
+    fitted = sl.laws.surface.fit(sl.read(runs))
+    assert [row["approach"] for row in found["approaches"]] == ["1 envelope", "2 parabolas", "3 surface"]
+    for name, drift in (("a_centred", 1.0), ("a_drifting", 9.0)):
+        bias = plan.parabola_bias(fitted, drift=drift)
+        assert [row[name] for row in found["parabola_bias"]] == pytest.approx(bias.exponents)
+        assert {row["a_true"] for row in found["parabola_bias"]} == {pytest.approx(bias.exponent)}

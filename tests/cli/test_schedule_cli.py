@@ -70,6 +70,11 @@ def test_runs_go_into_the_fit_with_their_schedules_under_any_names(fits):
     run("cosine.csv", "other.csv")
     assert fits[1][1] == "multi_power"
     assert len(fits[1][0][1][1]) == 3  # nothing is dropped unasked
+    frame = pd.read_csv("cosine.csv").set_axis(["step", "eta", "nll"], axis=1)
+    frame.assign(lr=1.0, loss=9.0).to_csv("named.csv", index=False)
+    run("named.csv", "--rate", "eta", "--y", "nll")
+    ((plan, _, losses),) = fits[2][0]
+    assert (plan.rate.max(), list(losses)) == (0.4, [2.5, 2.3, 2.0])
 
 
 def test_predictions_are_compared_with_what_was_measured(fits, tmp_path: Path):
@@ -101,7 +106,7 @@ def test_the_best_schedule_is_described_by_its_peak_and_its_end(fits):
 
 @pytest.mark.parametrize(
     ("columns", "said"),
-    [(["step", "loss"], "has no column 'lr'"), (["step", "lr"], "has no column 'loss', the loss")],
+    [(["step", "loss"], "has no column 'lr'"), (["step", "lr"], "has no column 'loss'")],
 )
 def test_tables_without_a_column_are_named(fits, columns: list[str], said: str):
     pd.read_csv("cosine.csv")[columns].to_csv("short.csv", index=False)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
-from scalinglab.cli.shared import tables
+from scalinglab.cli.tables import Rows, Table
 from scalinglab.curves import files, parts
 
 ROWS = 400
@@ -84,9 +84,9 @@ def test_a_table_of_too_many_numbers_keeps_those_that_are_known_or_asked_for(
     assert {"step", "kind", "learning_rate"} <= {*curves.frame}
     assert re.search("left out of more than .* numbers: metric 7, metric 6", curves.understood)
     assert sl.read(path, extra="metric 7")["extra"].tolist() == table["metric 7"].tolist()
-    asked = tables.ask(path, "step", "metric 3", ["metric 4=1"], error="metric 5", as_json=True)
+    asked = Table(file=path, where={"metric 4": "1"}).query("step", "metric 3", error="metric 5")
     assert {"metric 3", "metric 4", "metric 5"} <= {*asked.frame}
-    curves = tables.read_curves(path, ["metric 4=0"], wanted=("metric 3",), as_json=True)
+    curves = Rows(file=path, where={"metric 4": "0"}).curves(wanted=("metric 3",))
     assert {"metric 3", "metric 4"} <= {*curves.frame}
 
 

@@ -10,9 +10,14 @@ import typer
 
 from scalinglab._version import __version__
 from scalinglab.cli import (  # noqa: F401  # they register their commands
+    answer,
     data,
     demo,
+    laws,
+    laws_recipes,
+    noise,
     pages,
+    plan,
     read,
     registry,
     reproduce,
@@ -22,7 +27,6 @@ from scalinglab.cli import (  # noqa: F401  # they register their commands
     theory,
     train,
 )
-from scalinglab.cli.predict import answer, explain, forecast, laws, plan
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 
 app = typer.Typer(
@@ -33,24 +37,24 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
-app.command("answer")(answer.answer)
-app.command("explain")(explain.explain)
-app.add_typer(laws.app, name="laws")
-app.add_typer(plan.app, name="plan")
-app.add_typer(forecast.app, name="forecast")
 # the first word of every command, in the order of the help, and the help of groups
 GROUPS = {
+    "demo": "",
+    "answer": "",
+    "explain": "",
     "theory": "Solve the exactly solvable models.",
     "simulate": "Simulate the solvable models at finite size.",
+    "laws": "Fit scaling laws to learning curves.",
+    "plan": "Predict losses, find compute-optimal sizes and plan the next runs.",
+    "forecast": "Seal a forecast in a file, and score it later.",
     "data": "List and download image sets and published curves.",
+    "reproduce": "",
     "read": "",
     "report": "",
     "train": "",
     "sweep": "",
     "store": "Check, compact and export a store.",
     "board": "",
-    "reproduce": "",
 }
 registry.add_commands(app, GROUPS)
 
@@ -62,7 +66,7 @@ def _version(asked: bool) -> None:
 
 
 @app.callback()
-def options(
+def _global_options(
     debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version."

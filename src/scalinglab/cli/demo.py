@@ -5,13 +5,11 @@ from __future__ import annotations
 import shlex
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from scalinglab.cli.output import emit, resumable
-from scalinglab.cli.shared.options import Json, a_folder
-from scalinglab.cli.shared.tables import say
+from scalinglab.cli.options import Folder
+from scalinglab.cli.output import Output, for_programs, resumable, say
+from scalinglab.cli.registry import command
 
 if TYPE_CHECKING:
     from scalinglab.curves import Curves
@@ -20,15 +18,8 @@ if TYPE_CHECKING:
     from scalinglab.demo.theory_check import TheoryCheck
 
 
-def demo(
-    folder: Annotated[
-        Path, typer.Option(help="Folder for runs and report, e.g. demo/.", callback=a_folder)
-    ] = Path("demo"),
-    full: Annotated[
-        bool, typer.Option("--full", help="On MNIST instead of the bundled digits; about 20 minutes.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
+@command("demo", out=False)
+def demo(folder: Folder = Path("demo"), full: bool = False) -> Output:
     """Predict the largest data size from smaller ones, train it, compare, and write the report.
 
     A small CNN learns real digits at eight data sizes. The best test error of the largest is predicted, with
@@ -36,55 +27,62 @@ def demo(
     the learning curves are fitted. Under two minutes on two CPU cores. Ctrl-C stops it; repeat the command
     to continue.
 
-        scalinglab demo
+    scalinglab demo
 
-        scalinglab demo --full --folder mnist-demo
+    scalinglab demo --full --folder mnist-demo
+
+    Args:
+        folder: folder for runs and report, e.g. demo/.
+        full: on MNIST instead of the bundled digits; about 20 minutes.
     """
     import scalinglab as sl
     from scalinglab.demo import digits, theory_check
 
     plan = digits.PLANS["full" if full else "laptop"]
+    runs = folder / "runs"
     with resumable():
-        curves, outcome = predict_then_train(plan, folder / "runs", as_json)
-        say("\nExact theory over a simulation: a perceptron", as_json)
+        curves, outcome = _predict_then_train(plan, runs)
+        say("\nExact theory over a simulation: a perceptron")
         checked = theory_check.check()
-    say(_wrapped(checked.sentence()), as_json)
+    say(_wrapped(checked.sentence()))
     from scalinglab.demo.opening import opening
-
-    title = f"Scaling laws of a small CNN on {plan.dataset}"
-    first = opening(outcome, checked, curves)
-    report = sl.report.write(curves, folder / "report.html", title, first)
-    found = sl.laws.dynamical(curves)
-    if as_json:
-        exponents = {
-            name: {"value": number.value, "stderr": number.stderr}
-            for name, number in digits.exponents(found).items()
-        }
-        document = {"report": str(report), "runs": str(folder / "runs"), **_numbers(outcome, checked)}
-        emit({**document, "exponents": exponents, "collapse_from": found.collapse_from}, as_json=True)
-        return
     from scalinglab.report.reading import of_dynamical
 
-    print("\nThe learning curves")
-    print("\n".join(map(_wrapped, of_dynamical(found))))
-    print(f"\nreport  {report}   (open it in a browser)\nruns    {folder / 'runs'}\n\nWhat to try next:")
-    print(f"  scalinglab laws dynamical {shlex.quote(str(folder / 'runs'))}")
-    print("  scalinglab theory perceptron --load 5 --sharpness 0.1:100:50")
-    print("  scalinglab reproduce list")
+    title = f"Scaling laws of a small CNN on {plan.dataset}"
+    report = sl.report.write(curves, folder / "report.html", title, opening(outcome, checked, curves))
+    found = sl.laws.dynamical(curves)
+    exponents = {
+        name: {"value": number.value, "stderr": number.stderr}
+        for name, number in digits.exponents(found).items()
+    }
+    document = {
+        "report": str(report), "runs": str(runs), **_numbers(outcome, checked), "exponents": exponents,
+        "collapse_from": found.collapse_from,
+    }  # fmt: skip
+    footer = f"""
+report  {report}   (open it in a browser)
+runs    {runs}
+
+What to try next:
+  scalinglab laws dynamical {shlex.quote(str(runs))}
+  scalinglab theory perceptron --load 5 --sharpness 0.1:100:50
+  scalinglab reproduce list"""
+    text = "\n".join(["\nThe learning curves", *map(_wrapped, of_dynamical(found))])
+    return Output(document, text=text, footer=footer)
 
 
-def predict_then_train(plan: Plan, runs: Path, quiet: bool) -> tuple[Curves, Outcome]:
+def _predict_then_train(plan: Plan, runs: Path) -> tuple[Curves, Outcome]:
     """Train the smaller sizes, print the prediction, train the largest, print where it fell."""
     from scalinglab.demo import digits, forecast
 
-    smaller = plan.smaller
-    say(f"Training {len(smaller.sizes)} data sizes × {plan.seeds} seeds on {plan.dataset}: {runs}", quiet)
-    prediction = forecast.predict(digits.train(smaller, runs, progress=not quiet), max(plan.sizes))
-    say(f"\nThe prediction\n{_wrapped(prediction.sentence())}", quiet)
-    say(f"\nTraining the largest size, {prediction.size:,} examples × {plan.seeds} seeds", quiet)
-    curves = digits.train(plan, runs, progress=not quiet)
+    smaller, progress = plan.smaller, not for_programs()
+    say(f"Training {len(smaller.sizes)} data sizes × {plan.seeds} seeds on {plan.dataset}: {runs}")
+    prediction = forecast.predict(digits.train(smaller, runs, progress=progress), max(plan.sizes))
+    say(f"\nThe prediction\n{_wrapped(prediction.sentence())}")
+    say(f"\nTraining the largest size, {prediction.size:,} examples × {plan.seeds} seeds")
+    curves = digits.train(plan, runs, progress=progress)
     outcome = forecast.compare(prediction, curves)
-    say(f"\nWhere it fell\n{_wrapped(outcome.sentence())}", quiet)
+    say(f"\nWhere it fell\n{_wrapped(outcome.sentence())}")
     return curves, outcome
 
 

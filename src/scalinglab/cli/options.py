@@ -133,6 +133,8 @@ HELP = {
     "file": "a store (runs/), logs, or a table: .csv, .tsv, .json, .jsonl, .parquet, .xlsx (also .gz).",
     "column": "map a column that is not recognised, NAME=COLUMN, e.g. n_data=train_size. Repeatable.",
     "where": "use only rows with COLUMN=VALUE, e.g. model=cnn. Repeatable.",
+    "reduce": "which rows of a run to use: auto, best (lowest y, or highest accuracy), last or all.",
+    "drop_bad": "drop invalid points (NaN, infinite; in logs: not positive) instead of stopping.",
     "x": "the column on the x axis, e.g. n_data.",
     "y": "the column to fit or predict. Default: test_error, or test_loss without errors.",
     "size": "the column that identifies each curve, e.g. n_data.",
@@ -145,6 +147,9 @@ HELP = {
     "the logarithm. Repeatable.",
     "tie": "set two parameters equal, PARAMETER=OTHER, e.g. beta=alpha. Repeatable.",
     "var": "the column of a variable of the form, VARIABLE=COLUMN, e.g. n_data=tokens. Repeatable.",
+    "most": "largest number of runs to choose, e.g. 4.",
+    "seeds": "largest number of runs of one size, e.g. 1.",
+    "tolerance": "leave out runs that narrow the interval by less than this, e.g. 0.02.",
     "flops_per_param_example": "FLOPs per parameter and example (or token), e.g. 6.",
     "task_exponent": "exponent a of the target power, λ_k w_k² = k^-a, e.g. 1.5.",
     "spectral_exponent": "exponent b of the kernel eigenvalues, λ_k = k^-b, e.g. 1.2.",
@@ -156,7 +161,7 @@ HELP = {
     "learning_rate": "step size of gradient descent, e.g. 0.1; time is then counted in steps. Default: "
     "gradient flow.",
     "momentum": "momentum: β of gradient flow or μ of gradient descent, e.g. 0.9.",
-    "draws": "number of independent draws, e.g. 10.",
+    "draws": "number of independent draws of data and features, e.g. 10.",
     "seed": "random seed.",
     "device": "device, e.g. cpu or cuda. Default: a GPU if available.",
 }

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -127,14 +127,6 @@ def resumable() -> Iterator[None]:
         raise
 
 
-def emit(
-    document: Mapping[str, Any], table: pd.DataFrame | None = None, *, as_json: bool = False,
-    out: Path | None = None, title: str = "",
-) -> None:  # fmt: skip
-    """Print a result."""
-    render(lambda: Output(document, table, title=title), as_json=as_json, out=out)
-
-
 def write(document: Mapping[str, Any], table: pd.DataFrame, out: Path) -> None:
     """Write a result by the file's ending."""
     writers: dict[str, Any] = {
@@ -229,7 +221,13 @@ def cell(value: Any, digits: int = 6) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Arrays to lists, NaN and infinities to null, so that any JSON reader takes it."""
+    """Arrays to lists, tables to rows, NaN and infinities to null, so that any JSON reader takes it."""
+    import pandas as pd
+
+    if isinstance(value, pd.DataFrame):
+        return plain(value.to_dict("records"))
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(vars(value))
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray):

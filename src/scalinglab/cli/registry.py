@@ -64,11 +64,20 @@ class Parameter:
     owner: str = ""
 
     @property
+    def common(self) -> bool:
+        """Whether it means the same in other commands: it is of a set, or its help is in `HELP`."""
+        return bool(self.owner) or self.help == _sentence(HELP.get(self.name, ""))
+
+    @property
     def annotation(self) -> Any:
         """The annotation that Typer reads."""
         if self.positional:
             return Annotated[self.given, typer.Argument(help=self.help)]
         return Annotated[self.given, typer.Option(*self.names, help=self.help)]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _parameter(name: str, hint: Any, default: Any, text: str, owner: str = "") -> Parameter:
@@ -201,12 +210,12 @@ def add_commands(app: typer.Typer, groups: dict[str, str]) -> None:
         for name, one in COMMANDS.items():
             first, *rest = name.split()
             if first == word:
-                _add(inside[first] if rest else app, one)
+                add(inside[first] if rest else app, one)
         if word in inside:
             app.add_typer(inside[word], name=word)
 
 
-def _add(app: typer.Typer, one: Command) -> None:
+def add(app: typer.Typer, one: Command) -> None:
     """Add a command to the application or to a group of it."""
     # Typer reads options off the signature of what it calls: here a class with a field for each
     typed = make_dataclass("Typed", [
@@ -223,10 +232,10 @@ def _add(app: typer.Typer, one: Command) -> None:
 
 def reference() -> str:
     """Every command in Markdown: what it does, its examples and its options."""
-    lines = []
-    for one in COMMANDS.values():
+    lines: list[str] = []
+    for _, one in sorted(COMMANDS.items()):
         words = re.sub(r"^ *scalinglab .*\n*", "", one.help, flags=re.MULTILINE).strip()
-        lines += [f"## scalinglab {one.name}", "", words, "", "```", *one.examples, "```", ""]
+        lines += ["", f"## scalinglab {one.name}", "", words, "", "```", *one.examples, "```", ""]
         lines += ["| option | default | what it is |", "| --- | --- | --- |"]
         for p in one.parameters:
             names = p.name.upper() if p.positional else ", ".join(p.names)

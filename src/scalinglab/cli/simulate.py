@@ -33,6 +33,8 @@ def perceptron(
 
     scalinglab simulate perceptron --load 3 --labels random --inputs gaussian --n-params 400 --seeds 8
 
+    scalinglab simulate perceptron --load 5 --noise 0.1 --device cuda
+
     Args:
         load: examples per weight, e.g. 5.
         n_params: number of weights of the student, e.g. 200.
@@ -45,7 +47,6 @@ def perceptron(
         inputs: input distribution: rademacher or gaussian.
         labels: teacher, or random for the storage problem.
         noise: fraction of the teacher's labels that are flipped, e.g. 0.1.
-        device: Torch device: cpu or cuda.
     """
     from scalinglab.simulate import perceptron as simulate
     from scalinglab.theory import perceptron as theory
@@ -84,7 +85,7 @@ def random_features(
 ) -> Output:
     """Train random features on many draws, beside the theory (bordelon2024).
 
-    scalinglab simulate random-features --n-params 64 --n-data 128 --times 1:1e4:9 --draws 20
+    scalinglab simulate random-features --n-params 64 --n-data 128 --n-modes 500 --times 1:1e4:9 --draws 20
 
     scalinglab simulate random-features --learning-rate 0.3 --momentum 0.5 --ensemble 2 --bags 2 --seed 1
 
@@ -94,7 +95,6 @@ def random_features(
         n_data: number P of training examples, e.g. 128; inf for the population.
         ensemble: ensemble size: number of feature draws averaged, e.g. 4.
         bags: number of data draws averaged (bagging), e.g. 4.
-        device: Torch device, e.g. cpu or cuda.
     """
     from scalinglab.simulate.random_features import train
     from scalinglab.spectrum import Spectrum
@@ -131,14 +131,13 @@ def linear_models(
 ) -> Output:
     """Train random-feature models to convergence at every pair of sizes, beside the theory.
 
-    scalinglab simulate linear-models --n-data 10:300:6 --n-params 100 --noise 0.1
+    scalinglab simulate linear-models --n-data 10:300:6 --n-params 100 --n-modes 200 --ridge 1e-3 --draws 80
 
     Args:
         n_data: training examples: 100, a list 10,20 or a log range 10:300:6.
         n_params: random features, same format as --n-data.
         n_modes: number of modes, e.g. 400.
         ridge: ridge added to the kernel's diagonal, e.g. 1e-3; 0 for the pseudo-inverse.
-        draws: independent draws of data and features.
     """
     from scalinglab.simulate import random_features as simulate
     from scalinglab.spectrum import Spectrum

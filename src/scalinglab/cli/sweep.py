@@ -55,7 +55,6 @@ def sweep(
         address: address of the Ray cluster, e.g. HOST:6379; auto for this machine's cluster.
         cpus: CPUs per Ray task, e.g. 4.
         gpus: GPUs per Ray task, e.g. 1; 0.5 puts two tasks on one GPU.
-        device: device, e.g. cpu or cuda. Default: GPUs if available.
         max_stacked: largest number of runs trained together in one task, e.g. 32.
     """
     from scalinglab.sweep.pools.bytecode import keep_bytecode_here

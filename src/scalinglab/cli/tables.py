@@ -106,8 +106,6 @@ class Table(Rows):
     """A table from which points are taken, and how.
 
     Args:
-        reduce: which rows of a run to use: auto, best (lowest y, or highest accuracy), last or all.
-        drop_bad: drop invalid points (NaN, infinite; in logs: not positive) instead of stopping.
         mixed: fit rows of several models, data sets, sources or recipes together as one law.
     """
 

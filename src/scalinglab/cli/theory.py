@@ -66,7 +66,7 @@ def kernel(
 ) -> Output:
     """Learning curve of kernel regression from its spectrum.
 
-    scalinglab theory kernel --n-data 1:1e9:30 --task-exponent 1.5 --spectral-exponent 1.5
+    scalinglab theory kernel --n-data 1:1e9:30 --task-exponent 1.5 --spectral-exponent 1.5 --n-modes 1e8
 
     scalinglab theory kernel --spectrum measured.csv --ridge best --noise 0.1
 

@@ -64,6 +64,8 @@ def train(
 
     scalinglab train --model cnn --dataset mnist --n-data 100:10000:7 --seeds 3 --store runs/
 
+    scalinglab train --dataset mnist --batch-size 64 --epochs 20 --seed 10 --device cuda
+
     scalinglab train --set optimizer=sgd --set momentum=0.9 --set steps=2000 --learning-rate 0.1 --width 2
 
     Args:

@@ -179,6 +179,11 @@ class Surface(NotebookResult):
         return tuple(n for n in ends if n in vast.union(open_ended(ends)))
 
     @property
+    def determined(self) -> dict[str, float | None]:
+        """The parameters, None where the runs do not determine one."""
+        return {n: None if n in self.undetermined else v for n, v in self.parameters.items()}
+
+    @property
     def errors(self) -> dict[str, float]:
         """One standard error of every parameter; infinite where it is not determined.
 

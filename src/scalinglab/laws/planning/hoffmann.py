@@ -276,9 +276,10 @@ class ParabolaBias:
     exponent: float
     exponents: np.ndarray
 
-    def summary(self) -> str:
-        """A table in lines."""
-        lines = [f"parabolas through noise-free losses of a known surface; true a = {self.exponent:.4f}"]
+    def summary(self, *, head: bool = True) -> str:
+        """A table in lines, under the true exponent unless `head` is false."""
+        true = f"parabolas through noise-free losses of a known surface; true a = {self.exponent:.4f}"
+        lines = [true] if head else []
         lines.append(
             f"{'sizes tried':>16} {'a found':>9} {'n_params found/true, smallest and largest compute':>52}"
         )
@@ -290,7 +291,7 @@ class ParabolaBias:
 
 def parabola_bias(
     fitted: Surface,
-    compute: Any,
+    compute: Any = None,
     *,
     spans: Sequence[float] = (2.0, 4.0, 10.0, 30.0),
     sizes: int = 9,
@@ -300,12 +301,17 @@ def parabola_bias(
     """Approach 2 on noise-free losses of a known surface: what it finds against what is true.
 
     Args:
-        compute: the isoFLOP budgets.
+        compute: the isoFLOP budgets; default: 8 between the 10th and the 90th percentile of the runs, evenly
+            in the log.
         spans: how far on each side of the optimum sizes are tried, as factors.
         sizes: how many sizes a parabola goes through.
         drift: factor by which the centre of the sizes tried moves, from the first compute to the last,
             relative to the true optimum; 1 keeps them centred.
     """
+    if compute is None:
+        n, d = fitted.law.points.x
+        low, high = np.quantile(flops_per_param_example * n * d, (0.1, 0.9))
+        compute = np.geomspace(low, high, 8)
     budgets = np.asarray(compute, float)
     if budgets.size < 2:
         raise BadInput("parabola_bias needs two computes or more")

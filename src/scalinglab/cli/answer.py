@@ -1,0 +1,122 @@
+"""``scalinglab answer``, ``explain`` and ``forecast``: a decision, a theory, a sealed prediction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from scalinglab.cli.options import ARGUMENT, File
+from scalinglab.cli.output import Output
+from scalinglab.cli.registry import command
+from scalinglab.cli.tables import Rows, Table
+
+
+@command("answer", figure="answer", draws_unasked=False)
+def answer(rows: Rows, compute: float | None = None, x: str | None = None, y: str | None = None) -> Output:
+    """The exponent, ten times as much, the compute-optimal model and the next run, in sentences.
+
+    scalinglab answer runs.csv --compute 1e22
+
+    scalinglab answer logs/ --x n_data --y test_error --figure answer.png
+
+    Args:
+        compute: FLOPs of the compute-optimal model, e.g. 1e22. Default: 10 times the largest run.
+        x: the column of the size, e.g. n_data. Default: the one that varies.
+        y: the column to predict, e.g. test_error.
+    """
+    from scalinglab import answers
+
+    curves = rows.curves((x,) if x else (), (y,) if y else ())
+    found = answers.answer(curves, compute, x=x, y=y)
+    given = [("--column", rows.column or {}), ("--where", rows.where or {})]
+    words = [
+        w for option, pairs in given for name, value in pairs.items() for w in (option, f"{name}={value}")
+    ]
+    found = replace(found, table=(str(rows.file), *words))
+    return Output(
+        {"understood": curves.understood, **found.to_dict()}, found.notebook_table(), found.summary(),
+        figure=lambda: found.plot().figure,
+    )  # fmt: skip
+
+
+@command("explain", figure="explain", draws_unasked=False)
+def explain(
+    run: Annotated[str, ARGUMENT], store: Path | None = None, samples: int = 1000, report: Path | None = None
+) -> Output:
+    """Theory over a run: the solved curve, what limits the loss, the gain from doubling, lazy or rich.
+
+    scalinglab explain 3f2a --store runs/
+
+    scalinglab explain run.toml --figure explained.png --report explained.html --samples 500
+
+    Args:
+        run: a run of the store, its name or the beginning of it; or a setting in TOML.
+        store: the store (folder) with the run, or to save it in.
+        samples: number of inputs on which the kernel is measured, e.g. 500.
+        report: write an HTML report that begins with the explanation.
+    """
+    from scalinglab import explanations
+    from scalinglab.support import toml
+
+    path = Path(run)
+    setting = toml.read(path, "a setting") if path.suffix == ".toml" else run
+    found = explanations.explain(setting, store=store, samples=samples)
+    document, footer = found.to_dict(), ""
+    if report is not None:
+        from scalinglab.report import explained_run
+
+        document["report"] = str(explained_run.write(found, report))
+        footer = f"report: {report}"
+    return Output(document, found.table(), found.summary(), footer=footer, figure=lambda: found.plot().figure)
+
+
+@command("forecast make")
+def make(
+    table: Table, at: float, seal: Path, x: str = "n_data", y: str | None = None, level: float = 0.95
+) -> Output:
+    """Predict one more run and seal the prediction with the hash of its data.
+
+    scalinglab forecast make curves.csv --x n_data --y test_error --at 1e6 --seal forecast.json
+
+    Args:
+        at: the size at which to predict, e.g. 1e6.
+        seal: the file to write, such as forecast.json; never overwritten.
+    """
+    import pandas as pd
+
+    import scalinglab as sl
+    from scalinglab.laws.extrapolation import sealed
+
+    query = table.query(x, y)
+    found = sl.laws.extrapolate(query.frame, at=at, level=level, **query.points)
+    document = sealed.make(found, seal, what=f"{query.y} at {x} = {at:g}")
+    row = {name: document[name] for name in ("at", "mean", "low", "high")}
+    text = f"{found.summary()}\nsealed: {seal} (sha256 {document['sha256'][:12]})"
+    return Output(document, pd.DataFrame([row]), text)
+
+
+@command("forecast score")
+def score(forecast: File, measured: float, tally: Path = Path("tally.jsonl")) -> Output:
+    """Compare a sealed forecast with its result, and keep the tally.
+
+    scalinglab forecast score forecast.json --measured 0.0312 --tally tally.jsonl
+
+    Args:
+        forecast: a sealed forecast.
+        measured: the measured value, e.g. 0.0312.
+        tally: file of the scores, one line each, e.g. tally.jsonl.
+    """
+    import pandas as pd
+
+    from scalinglab.laws.extrapolation import sealed
+
+    found = sealed.score(forecast, measured)
+    kept = sealed.keep(found, forecast, tally)
+    document: dict[str, Any] = {
+        **vars(found), "scored": len(kept.scores), "calibration": kept.calibration,
+        "sharpness": kept.sharpness, "rmsle": kept.rmsle,
+    }  # fmt: skip
+    verdict = "inside" if found.held else "OUTSIDE"
+    text = f"{found.what}: {verdict} the interval, error {found.error:+.3g} of ln y\n{kept.summary()}"
+    return Output(document, pd.DataFrame([document]), text)

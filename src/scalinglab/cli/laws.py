@@ -1,0 +1,400 @@
+"""``scalinglab laws``: fit laws to curves that were measured anywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scalinglab.cli.options import Bounds, Numbers, Priors, Tie, Variables
+from scalinglab.cli.output import Output
+from scalinglab.cli.registry import command
+from scalinglab.cli.tables import Rows, Surface, Table
+from scalinglab.errors import BadInput
+from scalinglab.support.words import percent
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from scalinglab.cli.tables import TableQuery
+    from scalinglab.laws import Law
+
+
+@command("laws fit", figure="law")
+def fit(
+    table: Table,
+    x: str = "n_data",
+    y: str | None = None,
+    form: str = "auto",
+    at: Numbers | None = None,
+    level: float = 0.95,
+    loss: str = "huber",
+    space: str = "log",
+    bounds: Bounds | None = None,
+    prior: Priors | None = None,
+    tie: Tie | None = None,
+    error: str | None = None,
+) -> Output:
+    """Fit a law, print its intervals and draw it.
+
+    scalinglab laws fit curves.csv --x n_data --y test_error
+
+    scalinglab laws fit runs/ --form power_law_offset,broken_power_law --at 1e6 --level 0.9
+
+    scalinglab laws fit runs/ --form power_law_offset --bounds offset=0:0.02 --bounds exponent=0.5:0.5
+
+    scalinglab laws fit means.csv --error test_error_stderr --loss squared --space raw
+
+    Args:
+        form: the form, e.g. power_law; several with commas, or auto; 'laws forms' lists all.
+        at: also predict at these x: '1e6', '1e5,1e6' or 'low:high:n'.
+        loss: loss on the residuals: huber or squared.
+        error: the column with the standard error of y, e.g. test_error_stderr.
+    """
+    import pandas as pd
+
+    import scalinglab as sl
+    from scalinglab.laws.fitting.data import rising
+    from scalinglab.laws.fitting.data.points import positive
+
+    if not 0 < level < 1:
+        raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
+    positive(at=1 if at is None else at)
+    query = table.query(x, y, error=error)
+    how: dict[str, Any] = {
+        "loss": loss,
+        "space": space,
+        "bounds": bounds or {},
+        "priors": prior or {},
+        "tie": tie or {},
+    }
+    laws = [sl.laws.fit(name.strip(), query.frame, **how, **query.points) for name in form.split(",")]
+    for law in laws:
+        rising.refuse_beyond_one(law.form.name, law.points, x, query.y)
+    # with nothing else asked for, the prediction is that of `laws extrapolate`: one question, one answer
+    plain = (form, loss, space) == ("auto", "huber", "log") and not (bounds or prior or tie)
+    plain = plain and laws[0].points.error is None
+    lines, rows = [], []
+    for law in laws:
+        lines.append(law.summary())
+        if at is not None:
+            predicted = _predicted(law, query if plain else None, x, at, level)
+            lines += _prediction_lines(predicted, x, query.y, level, "" if plain else ", if this form holds")
+            predicted.insert(0, "form", law.form.name)
+            rows.append(predicted.rename(columns={"value": query.y}))
+    predictions = pd.concat(rows) if rows else pd.DataFrame()
+    document = {
+        "laws": [law.to_dict() for law in laws], "notes": query.notes(laws[0].points.notes),
+        "predictions": predictions.to_dict("records"),
+    }  # fmt: skip
+    parameters = [
+        {
+            "form": law.form.name,
+            "parameter": name,
+            "value": value,
+            "low": ends[name].low,
+            "high": ends[name].high,
+        }
+        for law in laws
+        for name, value in law.stated.items()
+        if name in (ends := law.parameter_intervals)
+    ]
+    return Output(
+        document,
+        predictions if rows else pd.DataFrame(parameters),
+        "\n".join(lines),
+        figure=lambda: _fit_figure(laws, rows, x, query.y, level),
+    )
+
+
+def _predicted(law: Law, query: TableQuery | None, x: str, at: np.ndarray, level: float) -> pd.DataFrame:
+    """The prediction of y at some sizes: of `laws extrapolate` for the table asked, else of the law."""
+    import pandas as pd
+
+    import scalinglab as sl
+
+    if query is None:
+        low, high = law.interval(at, level)
+        values = law.predict(at)
+        if _is_of_complement(law):
+            values, low, high = 1 - values, 1 - high, 1 - low
+    else:
+        found = sl.laws.extrapolate(query.frame, at=at, level=level, **query.points)
+        values, low, high = found.mean, found.low, found.high
+    return pd.DataFrame({x: at, "value": values, "low": low, "high": high, "beyond": at / law.points.x.max()})
+
+
+def _is_of_complement(law: Law) -> bool:
+    """Whether the law is of 1 - y: "auto" fits that of an accuracy, other forms y as it is."""
+    from scalinglab.laws.fitting.data import rising
+
+    return rising.NOTE in law.points.notes
+
+
+def _prediction_lines(frame: pd.DataFrame, x: str, y: str, level: float, assumed: str) -> list[str]:
+    lines = []
+    for row in frame.to_dict("records"):
+        far = f"   {row['beyond']:.3g} times the largest size" if row["beyond"] > 1 else ""
+        ends = f"{percent(level)} [{row['low']:.4g}, {row['high']:.4g}]"
+        lines.append(f"  at {x} = {row[x]:<10.4g} {y} {row['value']:.4g}   {ends}{far}{assumed}")
+    return lines
+
+
+def _fit_figure(laws: list[Law], rows: list[pd.DataFrame], x: str, y: str, level: float) -> Any:
+    """Laws over their points, with the predictions; those of a law of 1 - y as the law is."""
+    from scalinglab.figures import laws as figures
+
+    complements = [_is_of_complement(law) for law in laws]
+    predicted = []
+    for frame, complement in zip(rows, complements, strict=False):  # no rows without --at
+        at, value, low, high = frame[[x, y, "low", "high"]].to_numpy().T
+        drawn = (1 - value, 1 - high, 1 - low) if complement else (value, low, high)
+        predicted.append(figures.Predicted(at, *drawn))
+    label = f"1 - {y}" if all(complements) else f"{y}, or 1 - {y}" if any(complements) else y
+    return figures.law(*laws, x=x, y=label, level=level, predicted=predicted)
+
+
+@command("laws forms")
+def forms() -> Output:
+    """List the forms that can be fitted.
+
+    scalinglab laws forms
+    """
+    import pandas as pd
+
+    from scalinglab.laws.forms import FORMS
+
+    rows = [
+        {"form": name, "variables": ", ".join(f.variables), "equation": f.equation, "from": f.doc}
+        for name, f in sorted(FORMS.items(), key=lambda item: len(item[1].variables) > 1)
+    ]
+    wide = max(len(row["form"]) for row in rows)
+    lines = []
+    for row in rows:
+        of = "" if row["variables"] == "x" else f"of {row['variables']}; "
+        lines.append(f"{row['form']:<{wide}} {row['equation']}\n{'':<{wide}} {of}{row['from']}")
+    return Output({"forms": rows}, pd.DataFrame(rows), "\n".join(lines))
+
+
+@command("laws surface", figure="surface")
+def surface(
+    table: Surface,
+    form: str = "chinchilla",
+    var: Variables | None = None,
+    delta: float | None = None,
+    space: str = "log",
+    bounds: Bounds | None = None,
+    prior: Priors | None = None,
+    tie: Tie | None = None,
+    compute: Numbers | None = None,
+) -> Output:
+    """Fit the loss as a surface over parameters and data, or over the variables of another form.
+
+    scalinglab laws surface chinchilla.csv --drop-highest 5 --compute 5.76e23
+
+    scalinglab laws surface moe.csv --form routed_experts --var n_experts=E
+
+    scalinglab laws surface runs.csv --tie beta=alpha --prior alpha=0.35:0.1 --delta inf
+
+    Args:
+        form: a form of several variables ('laws forms' lists them), or module:form.
+        delta: Huber's threshold on ln loss; inf for least squares. Default: 1e-3 from 10 runs a parameter on,
+            else from the scatter.
+        compute: compute in FLOPs at which to find the best n_params and n_data, e.g. 5.76e23.
+    """
+    from scalinglab.figures import laws as figures
+    from scalinglab.laws import forms, surface
+    from scalinglab.laws.fitting.data.points import positive
+    from scalinglab.laws.fitting.fit import odd_run
+
+    positive(compute=1 if compute is None else compute)
+    chosen = forms.get(form)
+    columns = table.columns_of(chosen, var)
+    query = table.query_surface(columns)
+    cost: dict[str, Any] = {"flops_per_param_example": table.flops_per_param_example}
+    with query.in_words():
+        fitted = surface.fit(
+            query.frame, form=chosen, delta="auto" if delta is None else delta, space=space,
+            bounds=bounds or {}, priors=prior or {}, tie=tie or {}, **query.points,
+        )  # fmt: skip
+    text, best = query.worded(fitted.summary()), fitted.notebook_table()
+    document: dict[str, Any] = {
+        "form": fitted.law.form.name, "parameters": fitted.determined, "errors": fitted.errors,
+        "intervals": fitted.parameter_intervals(), "objective": fitted.objective,
+        "certificate": vars(fitted.certificate), "points": len(fitted.law.points.y),
+        "not_determined": list(fitted.undetermined), "interval_method": fitted.method,
+        "notes": query.notes(fitted.law.points.notes),
+    }  # fmt: skip
+    if compute is not None:
+        with query.in_words():
+            odd_run(fitted.law, query.y, **columns)  # as answer refuses it
+            optimal = fitted.compute_optimal(compute, **cost)
+        text += "\n\n" + query.worded(optimal.summary(caution=False))
+        best = optimal.table()
+        document["compute_optimal"] = best.to_dict("records")
+
+    def figure() -> Any:
+        if fitted.law.form.variables != ("n_params", "n_data"):
+            return figures.sections(fitted, loss=query.y)
+        return figures.surface(fitted, compute=compute, loss=query.y, **cost)
+
+    return Output(document, best, text, figure=figure)
+
+
+@command("laws extrapolate", figure="extrapolation")
+def extrapolate(
+    table: Table, at: Numbers, x: str = "n_data", y: str | None = None, level: float = 0.95
+) -> Output:
+    """Continue a curve: several forms, judged by backtests on its own points, averaged.
+
+    scalinglab laws extrapolate curves.csv --x n_data --y test_error --at 1e5,1e6
+
+    Args:
+        at: sizes at which to predict: '1e6', '1e5,1e6' or 'low:high:n'.
+    """
+    import pandas as pd
+
+    import scalinglab as sl
+    from scalinglab.figures import collapse as figures
+
+    query = table.query(x, y)
+    found = sl.laws.extrapolate(query.frame, at=at, level=level, **query.points)
+    columns = {x: found.at, query.y: found.mean, "low": found.low, "high": found.high}
+    document = {
+        **columns, "weights": found.weights, "backtest_error": found.backtest_error, "level": found.level,
+        "notes": query.notes(found.notes),
+    }  # fmt: skip
+
+    def figure() -> Any:
+        points = found.points
+        assert points is not None
+        return figures.extrapolation(found, points.x, points.y, x_label=x, y_label=query.y)
+
+    return Output(document, pd.DataFrame(columns), found.summary(), figure=figure)
+
+
+@command("laws collapse", figure="collapse")
+def collapse(
+    rows: Rows,
+    x: str = "norm",
+    y: str | None = None,
+    size: str = "n_data",
+    by: str = "position",
+    tolerance: float = 0.1,
+) -> Output:
+    """Rescale curves of several sizes onto one master curve, and measure the quality of the collapse.
+
+    scalinglab laws collapse curves.csv --x norm --y test_error
+
+    scalinglab laws collapse percolation.csv --x p --y spans --size L --by critical --tolerance 0.05
+
+    Args:
+        x: the column that grows during training, e.g. norm (spectral complexity).
+        by: scale that divides each curve: its position (as in laws dynamical), its optimum, powers of the
+            size with the best exponents, or (critical) these with a fitted critical point.
+        tolerance: largest relative deviation that counts as collapsed, e.g. 0.1.
+    """
+    import scalinglab as sl
+    from scalinglab.curves.columns import measure_of
+    from scalinglab.figures import collapse as figures
+
+    curves = rows.curves((size, x) if by == "critical" else (), (size, x, *([y] if y else [])))
+    y = y or measure_of(curves.frame, curves.setting_columns)
+    found = sl.laws.collapse(curves, x=x, y=y, size=size, by=by, tolerance=tolerance)
+    return Output(
+        vars(found), found.rescaled, found.summary(),
+        figure=lambda: figures.collapse(found, x=x, y=y, size=size),
+    )  # fmt: skip
+
+
+@command("laws dynamical", figure="dynamical")
+def dynamical(rows: Rows, x: str = "norm", y: str | None = None, size: str = "n_data") -> Output:
+    """Read the dynamical laws off error-against-norm curves at several sizes.
+
+    scalinglab laws dynamical curves.csv --x norm --y test_error
+
+    Args:
+        x: the column that grows during training, e.g. norm (spectral complexity).
+    """
+    import scalinglab as sl
+    from scalinglab.curves.columns import measure_of
+    from scalinglab.figures import collapse as figures
+    from scalinglab.laws.learning_curves.mean_curves import size_curves
+
+    curves = rows.curves(wanted=(size, x, *([y] if y else [])))
+    y = y or measure_of(curves.frame, curves.setting_columns)
+    found = sl.laws.dynamical(curves, x=x, y=y, size=size)
+    return Output(
+        {**vars(found), "collapse_from": found.collapse_from}, found.table, found.summary(),
+        figure=lambda: figures.dynamical(found, size_curves(curves, x, y, size), x, y, size),
+    )  # fmt: skip
+
+
+@command("laws downstream", figure="downstream")
+def downstream(
+    table: Table,
+    score: str,
+    x: str = "compute",
+    y: str | None = None,
+    form: str = "error_from_loss",
+    loss_form: str | None = None,
+    at: Numbers | None = None,
+    compute: Numbers | None = None,
+    level: float = 0.95,
+    flops_per_param_example: float = 6.0,
+) -> Output:
+    """Predict a score in two stages: the loss from sizes, then the score from the loss.
+
+    scalinglab laws downstream runs.csv --score error --at 1e24
+
+    scalinglab laws downstream t.csv --score error --x N,D --compute 1e24 --flops-per-param-example 7
+
+    scalinglab laws downstream runs.csv --score accuracy --form score_from_loss --at 1e24
+
+    scalinglab laws downstream runs.csv --score error --y val_loss --loss-form power_law --at 1e24
+
+    Args:
+        score: the column of the score, e.g. error; rows without one count for the loss.
+        x: the column of the size, or one of each variable: n_params,n_data.
+        y: the column of the loss. Default: loss, else the measurement there is.
+        form: score from loss: error_from_loss or score_from_loss (a sigmoid).
+        loss_form: loss from size. Default: power_law_offset; chinchilla of two columns.
+        at: predict at these x, e.g. 1e23,1e24; of several columns at one value of each.
+        compute: predict for the best n_params and n_data at these FLOPs, e.g. 1e24.
+    """
+    import pandas as pd
+
+    from scalinglab.laws.downstream import form_of_loss, two_stage
+    from scalinglab.laws.fitting.data.points import positive
+
+    if at is not None and compute is not None:
+        raise BadInput("--at and --compute both say where to predict: give one of them")
+    names = [name.strip() for name in x.split(",")]
+    first = form_of_loss(loss_form or "auto", len(names))
+    roles = dict(zip(first.variables, names, strict=False))
+    roles = {role: roles[role] for role in ("n_params", "n_data") if role in roles}
+    query = table.query(names if len(names) > 1 else x, y, roles=roles, usual="loss", score=score)
+    both = two_stage(first, query.frame, second=form, **query.points)
+    places = at
+    if compute is not None:
+        places = both.optimal_sizes(compute, flops_per_param_example=flops_per_param_example)
+    elif at is not None:
+        positive(at=at)
+        if len(names) > 1 and len(at) != len(names):
+            raise BadInput(f"--at: give one value of each of {', '.join(first.variables)}")
+        places = at if len(names) == 1 else at[:, None]
+    rows = pd.DataFrame() if places is None else both.predictions(places, level)
+    rows = rows.rename(columns=dict(zip(both.names, (*names, query.y, score), strict=True)))  # as typed
+    lines = [both.summary()]
+    for row in rows.to_dict("records"):
+        where = ", ".join(f"{name} = {row[name]:.4g}" for name in names)
+        values = f"{query.y} {row[query.y]:.4g}, {score} {row[score]:.4g}"
+        far = f"   {row['beyond']:.3g} times the largest run" if row["beyond"] > 1 else ""
+        lines.append(f"  at {where}: {values}   {percent(level)} [{row['low']:.4g}, {row['high']:.4g}]{far}")
+    document = {
+        "loss": both.loss.to_dict(), "score": both.score.to_dict(), "level": level,
+        "predictions": rows.to_dict("records"), "notes": query.notes(both.notes),
+    }  # fmt: skip
+    return Output(
+        document, rows, "\n".join(lines),
+        figure=lambda: both.plot(at=places, level=level, x=query.y, y=score).figure,
+    )  # fmt: skip

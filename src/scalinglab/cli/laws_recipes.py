@@ -1,0 +1,174 @@
+"""``scalinglab laws speedup`` and ``laws schedule``: two recipes compared; the loss under a schedule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from scalinglab.cli.options import ARGUMENT, Columns, File, Numbers, Where
+from scalinglab.cli.output import Output
+from scalinglab.cli.registry import command
+from scalinglab.cli.tables import Table
+from scalinglab.errors import BadInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@command("laws speedup", figure="speedup")
+def speedup(
+    a: File,
+    b: File,
+    x: str = "compute",
+    y: str = "loss",
+    at: Numbers | None = None,
+    form: str = "auto",
+    level: float = 0.9,
+    at_least: float | None = None,
+    column: Columns | None = None,
+    where: Where | None = None,
+    reduce: str = "auto",
+    drop_bad: bool = False,
+) -> Output:
+    """How many times less compute recipe A needs than recipe B for the same loss.
+
+    scalinglab laws speedup new.csv old.csv --x flops --y val_loss --at 1e20,1e22 --form power_law
+
+    scalinglab laws speedup new.csv old.csv --reduce last --drop-bad --level 0.95
+
+    scalinglab laws speedup new.csv old.csv --at-least 1.02    (a gate: status 1 where it is not reached)
+
+    Args:
+        a: recipe A: a table, a store or logs, e.g. new.csv.
+        b: recipe B, the baseline, e.g. old.csv.
+        x: the column of compute in FLOPs, e.g. compute.
+        y: the column of the loss, e.g. loss.
+        at: compute in FLOPs, e.g. 1e21, or 'low,high', if the factor varies with compute.
+        form: form of the law: power_law, power_law_offset or auto.
+        level: confidence level of the interval, e.g. 0.9.
+        at_least: exit with status 1 unless the low end of the interval reaches this factor, e.g. 1.2.
+    """
+    import pandas as pd
+
+    import scalinglab as sl
+    from scalinglab.laws.fitting.data.from_curves import points_of
+
+    if at_least is not None and not at_least > 0:
+        raise BadInput(f"--at-least {at_least:g} must be positive: 1.02 asks for 2 % less compute than B")
+    tables = [Table(file=file, column=column, where=where, reduce=reduce) for file in (a, b)]
+    points = [
+        points_of(q.frame, q.x, q.y, reduce=reduce, where=q.rows["where"])
+        for q in (table.query(x, y) for table in tables)
+    ]
+    found = sl.laws.speedup(
+        *((p.x, p.y, p.runs) for p in points), at=at, parallel=at is None, form=form, level=level,
+        nan_policy="drop" if drop_bad else "raise",
+    )  # fmt: skip
+    text, status = found.summary(), 0
+    document: dict[str, Any] = {
+        "factor": found.factor, "low": found.low, "high": found.high, "level": level, "at": list(found.at),
+        "form": "power_law_offset" if "offset" in found.law.parameters else "power_law",
+    }  # fmt: skip
+    if at_least is not None:
+        document["passed"] = found.low >= at_least
+        status = 0 if document["passed"] else 1
+        verdict = "passed" if document["passed"] else "not reached"
+        text += f"\n{verdict}: the low end is {found.low:.3g}, asked for was {at_least:g}"
+    row = {name: value for name, value in document.items() if name != "at"}
+    return Output(
+        document, pd.DataFrame([row]), text, figure=lambda: found.plot(x=x, y=y).figure, status=status
+    )
+
+
+@command("laws schedule")
+def schedule(
+    files: Annotated[list[Path], ARGUMENT],
+    predict: list[Path] | None = None,
+    best: float | None = None,
+    warmup: float = 0,
+    law: str = "multi_power",
+    rate: str = "lr",
+    y: str = "loss",
+    column: Columns | None = None,
+    drop_bad: bool = False,
+) -> Output:
+    """The loss along a training as a law of its learning-rate schedule, fitted on two or three runs.
+
+    scalinglab laws schedule cosine.csv constant.csv drop.csv --warmup 2160 --predict wsd.csv --best 24000
+
+    scalinglab laws schedule a.csv b.csv --law annealing --rate learning_rate --y train_loss --drop-bad
+
+    Args:
+        files: one table per run with the columns step, lr and loss.
+        predict: predict the run with the schedule of this table (step, lr). Repeatable.
+        best: find the best schedule with this many steps, e.g. 24000.
+        warmup: steps of linear warm-up before the first row, e.g. 2160.
+        law: schedule law: multi_power or annealing.
+        rate: the column of the learning rate, e.g. lr.
+        y: the column of the loss, e.g. loss.
+        drop_bad: drop rows without a loss instead of stopping.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from scalinglab.laws import schedule as schedules
+
+    def read(file: Path, needed: tuple[str, ...]) -> tuple[Any, pd.DataFrame]:
+        frame = _schedule_table(file, {"step": "step", rate: "learning_rate", y: "train_loss"}, column or {})
+        for name in needed:
+            if name not in frame:
+                raise BadInput(
+                    f"{file} has no column {name!r}: it has {', '.join(map(str, frame.columns))}; "
+                    f"name it with --column {name}=THEIRS"
+                )
+        return schedules.recorded(frame["step"], frame[rate], warmup), frame
+
+    runs = [read(file, ("step", rate, y)) for file in files]
+    used = [(plan, frame.dropna(subset=[y]) if drop_bad else frame) for plan, frame in runs]
+    fitted = schedules.fit([(plan, frame["step"], frame[y]) for plan, frame in used], law)
+    lines, rows = [fitted.summary()], []
+    for file in predict or []:
+        plan, frame = read(file, ("step", rate))
+        low, high = fitted.interval(plan, frame["step"])
+        loss = fitted.predict(plan, frame["step"])
+        lines.append(f"{file.stem}: ends at {loss[-1]:.4f}, 95 % [{low[-1]:.4f}, {high[-1]:.4f}]")
+        if y in frame:
+            lines[-1] += f"; mean absolute error {np.mean(np.abs(loss - frame[y])):.5f}"
+        rows.append(
+            pd.DataFrame({"run": file.stem, "step": frame["step"], "loss": loss, "low": low, "high": high})
+        )
+    table = pd.concat(rows) if rows else pd.DataFrame()
+    document: dict[str, Any] = {"law": law, "parameters": fitted.parameters, "misfit": fitted.misfit}
+    if best is not None:
+        plan = fitted.best_schedule(best, warmup=warmup)
+        final = float(fitted.predict(plan, [best])[0])
+        top = plan.rate.max()
+        half = plan.step[plan.rate >= 0.5 * top][-1]
+        lines.append(
+            f"best non-increasing schedule of {best:g} steps ends at {final:.4f}: above half of its peak "
+            f"{top:.3g} until step {half:.0f}, {plan.rate[-1]:.2g} at the end (--json: every rate)"
+        )
+        document["best"] = {"step": plan.step, "rate": plan.rate, "loss": final}
+    document["predictions"] = table.to_dict("records")
+    if best is not None and not rows:
+        table = pd.DataFrame({"step": plan.step, "rate": plan.rate})
+    return Output(document, table, "\n".join(lines))
+
+
+def _schedule_table(file: Path, wanted: dict[str, str], column: Columns) -> pd.DataFrame:
+    """A table of any kind whose columns have the names wanted, found by the standard names they stand for."""
+    from scalinglab.curves.names import aliases
+    from scalinglab.curves.numbers import numbers
+    from scalinglab.readers.tables.files import read_file
+
+    frame, _ = read_file(file)
+    frame = frame.rename(columns={theirs: ours for ours, theirs in column.items()})
+    known = aliases(frame.columns)
+    for name, standard in wanted.items():
+        others = [*known.get(standard, ()), *known.get(standard.replace("train", "test"), ())]
+        if name not in frame and others:
+            frame = frame.rename(columns={others[0]: name})
+        if name in frame and frame[name].dtype.kind not in "iuf":
+            found = numbers(frame[name])
+            frame = frame if found is None else frame.assign(**{name: found[0]})
+    return frame

@@ -1,0 +1,367 @@
+"""``scalinglab plan``: what to expect, what is optimal, and what to run next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scalinglab.cli.options import Numbers, Variables
+from scalinglab.cli.output import Output
+from scalinglab.cli.registry import command
+from scalinglab.cli.tables import Surface, Table, read_table
+from scalinglab.errors import BadInput
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from scalinglab.cli.tables import TableQuery
+    from scalinglab.laws.planning.next_runs import NextRuns
+    from scalinglab.laws.planning.questions import Answer
+    from scalinglab.readers.tables import Understood
+
+
+def _with_notes(text: str, notes: Sequence[str]) -> str:
+    """A result in words, after what was done to the rows."""
+    return "\n".join([*(f"note: {note}" for note in notes), text])
+
+
+@command("plan optimal")
+def optimal(table: Surface, compute: Numbers) -> Output:
+    """Find the n_params and n_data with the lowest loss at a given compute.
+
+    scalinglab plan optimal runs.csv --compute 1e21,1e23
+
+    Args:
+        compute: compute in FLOPs: '1e21', '1e20,1e22' or 'low:high:n'.
+    """
+    from scalinglab.laws import surface
+    from scalinglab.laws.fitting.fit import odd_run
+
+    query = table.query_surface()
+    with query.in_words():
+        fitted = surface.fit(query.frame, **query.points)
+        odd_run(fitted.law, query.y, n_params=table.n_params, n_data=table.n_data)  # as answer refuses it
+        best = fitted.compute_optimal(compute, flops_per_param_example=table.flops_per_param_example)
+    notes, rows = fitted.law.points.notes, best.table()
+    document = {
+        "parameters": fitted.determined, "optimal": rows.to_dict("records"), "notes": query.notes(notes)
+    }  # fmt: skip
+    return Output(document, rows, _with_notes(query.worded(best.summary()), notes))
+
+
+@command("plan inference")
+def inference(table: Surface, loss: float, used: Numbers) -> Output:
+    """Find the model that reaches a loss with the fewest FLOPs of training and use together.
+
+    scalinglab plan inference runs.csv --loss 2.3 --used 0,1e12,1e13
+
+    Args:
+        loss: the loss to reach, e.g. 2.3; above the floor of the surface.
+        used: tokens (or examples) that the model will process in use: '1e13' or '0,1e12'.
+    """
+    import pandas as pd
+
+    from scalinglab.laws import surface
+    from scalinglab.laws.fitting.fit import odd_run
+    from scalinglab.laws.planning.inference import inference_optimal
+
+    query = table.query_surface()
+    cost = {"flops_per_param_example": table.flops_per_param_example}
+    with query.in_words():
+        fitted = surface.fit(query.frame, **query.points)
+        odd_run(fitted.law, query.y, n_params=table.n_params, n_data=table.n_data)
+        plans = [inference_optimal(fitted, loss, amount, **cost) for amount in used]
+    rows = pd.DataFrame([vars(plan) for plan in plans]).drop(columns=["compute_optimal", "loss_interval"])
+    rows[["loss_low", "loss_high"]] = [plan.loss_interval for plan in plans]
+    notes, text = fitted.law.points.notes, query.worded("\n".join(plan.summary() for plan in plans))
+    document = {
+        "parameters": fitted.determined, "plans": rows.to_dict("records"), "notes": query.notes(notes)
+    }  # fmt: skip
+    return Output(document, rows, _with_notes(text, notes))
+
+
+@command("plan approaches", figure="approaches", draws_unasked=False)
+def approaches(table: Surface, compute: float) -> Output:
+    """Envelope, isoFLOP parabolas and surface side by side, and the bias of parabolas.
+
+    scalinglab plan approaches chinchilla.csv --compute 5.76e23 --drop-highest 5 --figure approaches.png
+
+    Args:
+        compute: compute in FLOPs at which to compare, e.g. 5.76e23.
+    """
+    import pandas as pd
+
+    from scalinglab.figures import laws as figures
+    from scalinglab.laws import plan
+
+    cost: dict[str, Any] = {"flops_per_param_example": table.flops_per_param_example}
+    query = table.query_surface()
+    with query.in_words():
+        found = plan.approaches(query.frame, compute=compute, **query.points, **cost)
+    centred = plan.parabola_bias(found.surface, **cost)
+    drifting = plan.parabola_bias(found.surface, drift=9.0, **cost)
+    text = [
+        query.worded(found.summary()), "", centred.summary(), "",
+        "the same with the sizes tried drifting from 1/3 of the optimum to 3 times it",
+        drifting.summary(head=False),
+    ]  # fmt: skip
+    rows = [
+        {"approach": r.name, "a": r.exponent, "a_low": r.exponent_interval.low,
+         "a_high": r.exponent_interval.high, "n_params": r.n_params, "n_params_low": r.n_params_interval.low,
+         "n_params_high": r.n_params_interval.high, "n_data": r.n_data}
+        for r in found.rows
+    ]  # fmt: skip
+    bias = [
+        {"span": s, "a_true": centred.exponent, "a_centred": c, "a_drifting": e}
+        for s, c, e in zip(centred.span, centred.exponents, drifting.exponents, strict=True)
+    ]
+    return Output(
+        {"approaches": rows, "parabola_bias": bias, "notes": query.notes(found.notes)},
+        pd.DataFrame(rows),
+        _with_notes("\n".join(text), found.notes),
+        figure=lambda: figures.approaches(found, found.surface, **cost),
+    )
+
+
+@command("plan next")
+def next_runs(
+    table: Surface,
+    budget: float,
+    compute: float | None = None,
+    at: Numbers | None = None,
+    x: str | None = None,
+    form: str | None = None,
+    var: Variables | None = None,
+    cost: float | None = None,
+    most: int = 8,
+    seeds: int = 3,
+    tolerance: float = 0.01,
+) -> Output:
+    """Find the runs, within a budget, that shrink the interval of a target prediction most.
+
+    With a list of possible runs, their costs and a whole region to predict: scalinglab plan pool.
+
+    scalinglab plan next chinchilla.csv --budget 1e22 --compute 5.76e23
+
+    scalinglab plan next curves.csv --x n_data --y test_error --at 1e6 --budget 5e14 --cost 1e9 --most 2
+
+    scalinglab plan next runs.csv --form precision --var bits=P --at 1e9,1e11,4 --budget 1e21
+
+    Args:
+        budget: cost to spend on new runs, e.g. 1e22: FLOPs of a surface or with --cost, else units of x.
+        compute: target: predict the lowest loss at this compute in FLOPs, e.g. 5.76e23.
+        at: target: predict at this size, e.g. 1e6; for a surface a value of each variable of the form, e.g.
+            'n_params,n_data'.
+        x: fit a law of this one column instead of a surface. Default: n_data, with one size in --at.
+        form: any form of 'scalinglab laws forms'. Default: auto, which is chinchilla, or with --x the form of
+            'laws fit --form auto'.
+        cost: with --x: FLOPs per unit of x, e.g. 1e9. Default: x is the cost.
+    """
+    from scalinglab.laws import plan
+
+    if form in (None, "auto") and x is None and compute is None and at is not None and len(at) == 1:
+        x = "n_data"  # one size is that of a law of one variable
+    query, columns, wanted = _plan_of(table, form, x, var)
+    if len(columns) > 1:
+        wanted["compute"] = compute
+    elif cost is not None:
+        wanted["cost"] = lambda size: cost * size
+    with query.in_words():
+        found = plan.next_runs(
+            query.frame, budget=budget, at=at, most=most, seeds=seeds, tolerance=tolerance, **wanted,
+            **query.points,
+        )  # fmt: skip
+    if len(columns) == 1:
+        found = replace(found, unit="FLOPs" if cost is not None else _unit(query))
+    return _planned(query, found)
+
+
+@command("plan pool")
+def pool(
+    table: Surface,
+    pool: Path,
+    target: Path,
+    budget: float,
+    cost: str = "cost",
+    x: str | None = None,
+    form: str | None = None,
+    var: Variables | None = None,
+    space: str = "log",
+    most: int = 8,
+    seeds: int = 3,
+    tolerance: float = 0.01,
+) -> Output:
+    """Which runs of a pool shrink the intervals of predictions most, within a budget; for any form.
+
+    As 'scalinglab plan next', with the possible runs and their costs given, and several points to predict.
+    Run the batch, add its results to the runs, and ask again, until none is worth its cost.
+
+    scalinglab plan pool runs.csv --pool pool.csv --target target.csv --budget 1e21 --form data_constrained
+
+    scalinglab plan pool runs.csv --pool p.csv --target t.csv --budget 9 --cost hours --x n_data --space raw
+
+    scalinglab plan pool runs.csv --pool p.csv --target t.csv --budget 9 --most 4 --seeds 1 --tolerance 0.02
+
+    Args:
+        pool: table of possible runs, one per row, e.g. pool.csv.
+        target: table of the points to predict, one per row, e.g. target.csv.
+        budget: budget, in the unit of the cost, e.g. 1e21.
+        cost: the column of costs in the pool.
+        x: fit a law of this one column instead of a surface.
+        form: any form of 'scalinglab laws forms'. Default: as in 'scalinglab plan next'.
+    """
+    from scalinglab.laws import plan
+
+    query, columns, wanted = _plan_of(table, form, x, var)
+    possible, goal = (read_table(path, table.column) for path in (pool, target))
+
+    def values(read: Understood, names: list[str]) -> np.ndarray:
+        resolved = [read.resolve(name) for name in names]
+        if missing := [n for n, there in zip(names, resolved, strict=True) if there not in read.frame]:
+            raise BadInput(f"no column {missing[0]!r}: name it with --var VARIABLE=COLUMN or --cost")
+        return read.frame[resolved].to_numpy(float)  # type: ignore[no-any-return]
+
+    with query.in_words():
+        found = plan.next_runs(
+            query.frame, budget=budget, at=values(goal, columns), candidates=values(possible, columns),
+            cost=values(possible, [cost])[:, 0], most=most, seeds=seeds, tolerance=tolerance,
+            options={"space": space}, **wanted, **query.points,
+        )  # fmt: skip
+    return _planned(query, found, row=found.index)
+
+
+def _plan_of(
+    table: Surface, form: str | None, x: str | None, var: Variables | None
+) -> tuple[TableQuery, list[str], dict[str, Any]]:
+    """The table, the columns of a run's variables, and the form and FLOP count, that a plan starts from."""
+    from scalinglab.laws import forms
+
+    named = None if form == "auto" else form
+    chosen = forms.get(named or ("chinchilla" if x is None else "power_law_offset"))
+    wanted: dict[str, Any] = {"form": chosen if named else None}
+    if len(chosen.variables) == 1:
+        column = x or "n_data"
+        return table.query(column, table.y), [column], wanted
+    columns = table.columns_of(chosen, var)
+    wanted["flops_per_param_example"] = table.flops_per_param_example
+    return table.query_surface(columns), [*columns.values()], wanted
+
+
+def _unit(query: TableQuery) -> str:
+    """What one unit of the column of sizes is."""
+    from scalinglab.curves.columns import unit_of_data
+
+    return unit_of_data(query.frame) if query.x == "n_data" else f"units of {query.x}"
+
+
+def _planned(query: TableQuery, found: NextRuns, **more: Any) -> Output:
+    """A plan; `more` are further columns of its runs."""
+    if len(found.variables) == 1:
+        of = f"1 - {query.y}" if found.quantity else ""
+        found = replace(found, variables=(str(query.x),), quantity=of)
+    rows = found.notebook_table().assign(**more)
+    rows.insert(rows.columns.get_loc("cost") + 1, "unit", found.unit)
+    prediction = found.prediction if len(found.prediction) > 1 else float(found.prediction[0])
+    document = {
+        "quantity": found.quantity or query.y, "prediction": prediction, "half_width": found.before,
+        "budget": found.budget, "unit": found.unit, "worth_it": found.worth_it, "verdict": found.verdict,
+        "runs": rows.to_dict("records"), "notes": query.notes(found.notes),
+    }  # fmt: skip
+    return Output(document, rows, _with_notes(query.worded(found.summary()), found.notes))
+
+
+@command("plan sensitivity")
+def sensitivity(table: Surface, compute: float, flop_counts: str | None = None) -> Output:
+    """The same data under other choices: N, FLOPs, loss, weights, dropped points.
+
+    Other ways to count parameters are columns after the first: --n-params n_params,n_not_embedded
+
+    scalinglab plan sensitivity chinchilla.csv --compute 5.76e23 --drop-highest 5 --flop-counts flops,measured
+
+    Args:
+        compute: compute in FLOPs at which the optimum is compared, e.g. 5.76e23.
+        flop_counts: columns with other FLOP counts, separated by commas.
+    """
+    from scalinglab.laws import plan
+
+    first, *others = table.n_params.split(",")
+    counted = flop_counts.split(",") if flop_counts else []
+    query = replace(table, n_params=first).query_surface(more=[*others, *counted])
+    n_params, n_data, *more = query.x
+    with query.in_words():
+        found = plan.sensitivity(
+            query.frame, compute=compute, x=((n_params, *more[: len(others)]), n_data), y=query.y,
+            flop_counts=more[len(others) :], flops_per_param_example=table.flops_per_param_example,
+            **query.rows,
+        )  # fmt: skip
+    document = {"rows": found.table.to_dict("records"), "notes": query.notes(found.notes)}
+    return Output(document, found.table, _with_notes(query.worded(found.summary()), found.notes))
+
+
+@command("plan size-for")
+def size_for(
+    table: Table, target: float, x: str = "n_data", y: str | None = None, form: str = "auto"
+) -> Output:
+    """Predict the size x at which y reaches a target.
+
+    scalinglab plan size-for curves.csv --x n_data --y test_error --target 0.05
+
+    Args:
+        target: the value of y to reach, e.g. 0.05.
+    """
+    from scalinglab.laws import plan
+
+    if not target > 0:
+        raise BadInput(f"--target {target:g} must be positive: the value of {y or 'y'} to reach")
+    query = table.query(x, y)
+    return _answered(query, plan.size_for(query.frame, target, form=form, **query.points))
+
+
+@command("plan gain-from")
+def gain_from(
+    table: Table,
+    x: str = "n_data",
+    y: str | None = None,
+    form: str = "auto",
+    from_: float | None = None,
+    factor: float = 2.0,
+) -> Output:
+    """Predict the change of y when x grows by a factor.
+
+    scalinglab plan gain-from curves.csv --x n_data --y test_error --from 1e5 --factor 4
+
+    Args:
+        from_: start from this x, e.g. 1e5. Default: the largest.
+        factor: factor by which x grows, e.g. 2.
+    """
+    from scalinglab.laws import plan
+
+    query = table.query(x, y)
+    return _answered(query, plan.gain_from(query.frame, from_, factor=factor, form=form, **query.points))
+
+
+def _answered(query: TableQuery, answer: Answer) -> Output:
+    import pandas as pd
+
+    document = {name: value for name, value in vars(answer).items() if name != "notes"}
+    text = _with_notes(f"{answer.form}: {answer.text}", answer.notes)
+    return Output({**document, "notes": query.notes(answer.notes)}, pd.DataFrame([document]), text)
+
+
+@command("plan bend")
+def bend(table: Table, x: str = "n_data", y: str | None = None) -> Output:
+    """Test whether the curve still follows its power law.
+
+    scalinglab plan bend curves.csv --x n_data --y test_error
+    """
+    import pandas as pd
+
+    from scalinglab.laws import plan
+
+    query = table.query(x, y)
+    found = plan.still_power_law(query.frame, **query.points)
+    document = {**vars(found), "notes": query.notes(found.notes)}
+    rows = pd.DataFrame([document]).drop(columns="notes")
+    return Output(document, rows, _with_notes(found.text, found.notes))

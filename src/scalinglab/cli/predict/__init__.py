@@ -1,1 +1,0 @@
-"""Commands that fit, predict and plan."""

@@ -1,1 +1,0 @@
-"""What commands share: options, tables that are read, results that are printed."""

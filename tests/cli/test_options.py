@@ -1,0 +1,225 @@
+"""Options that no other test gives: each changes the result as it says."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import scalinglab as sl
+from scalinglab.cli import app
+from scalinglab.errors import BadInput
+from tests.laws.synthetic import family
+
+
+def run(line: str, *more: object) -> dict[str, Any]:
+    result = CliRunner().invoke(app, [*line.split(), *map(str, more), "--json"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def table(path: str, **columns: Any) -> str:
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+# --- solvable models ---------------------------------------------------------------------------------------
+
+
+def test_ensembles_and_bags_lower_the_loss_in_theory_and_simulation():
+    words = "--n-modes 60 --n-params 20 --n-data 30 --times 100"
+    plain, ensemble, bags = (
+        run(f"theory dmft {words}", *more)["test_loss"][0] for more in ((), ("--ensemble", 4), ("--bags", 4))
+    )
+    assert max(ensemble, bags) < plain
+    for option in ("--ensemble", "--bags"):
+        found = run(f"simulate random-features {words} --draws 4", option, 4)
+        assert found["test_loss"][0] == pytest.approx(found["test_theory"][0], rel=0.3)
+        assert found[option[2:]] == 4
+
+
+def test_a_simulated_ridge_is_that_of_the_theory():
+    words = "simulate linear-models --n-data 36 --n-params 40 --n-modes 80 --draws 6"
+    found = run(f"{words} --ridge 0.5")
+    plain = run(words)
+    assert found["theory"][0] < plain["theory"][0]  # without one the loss peaks where N = P
+    assert found["test_loss"][0] == pytest.approx(found["theory"][0], rel=0.5)
+
+
+def test_perceptrons_are_trained_as_asked():
+    words = "simulate perceptron --load 3 --n-params 20 --seeds 2 --steps 6"
+    sgd = run(f"{words} --method sgd --learning-rate 0.5 --batch-size 4 --inputs gaussian")
+    slow = run(f"{words} --method sgd --learning-rate 0.01 --batch-size 4 --inputs gaussian")
+    assert set(sgd["inputs"]) == {"gaussian"}
+    assert sgd["norm"][-1] != pytest.approx(slow["norm"][-1])
+    assert "theory" not in run(f"{words} --labels random")  # which is that of a teacher
+
+
+# --- laws --------------------------------------------------------------------------------------------------
+
+X = np.geomspace(100, 1e5, 10)
+
+
+def test_points_with_a_standard_error_are_weighted_by_it():
+    wrong = np.where(X[3] == X, 3.0, 1.0)
+    table(
+        "t.csv", n_data=X, test_error=(0.05 + 3 * X**-0.6) * wrong, stderr=1e-4 * np.where(wrong > 1, 1e6, 1)
+    )
+    words = "laws fit t.csv --form power_law_offset --loss squared --space raw --no-figure"
+    (law,) = run(f"{words} --error stderr")["laws"]
+    assert law["parameters"]["exponent"] == pytest.approx(0.6, abs=1e-3)
+    (law,) = run(words)["laws"]
+    assert law["parameters"]["exponent"] != pytest.approx(0.6, abs=1e-3)
+
+
+def surface(path: str) -> str:
+    n, d = (v.ravel() for v in np.meshgrid(np.geomspace(1e6, 1e9, 5), np.geomspace(1e8, 1e11, 5)))
+    noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(n.size))
+    return table(path, n_params=n, n_data=d, val_loss=(1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * noise)
+
+
+def test_exponents_of_a_surface_are_tied_and_its_threshold_set():
+    surface("t.csv")
+    tied = run("laws surface t.csv --tie beta=alpha --no-figure")["parameters"]
+    assert tied["beta"] == tied["alpha"]
+    squares = run("laws surface t.csv --delta inf --no-figure")["parameters"]
+    frame = pd.read_csv("t.csv")
+    fitted = sl.laws.surface.fit(frame.n_params, frame.n_data, frame.val_loss, delta=np.inf)
+    assert squares == pytest.approx(fitted.parameters)
+
+
+def test_dynamical_laws_along_another_column():
+    frame = family((500, 1000, 2000), 0.5, 1.0, noise=0.01, seeds=2)
+    frame.to_csv("t.csv", index=False)
+    frame.rename(columns={"norm": "size_of_weights"}).to_csv("other.csv", index=False)
+    ours, theirs = (
+        run("laws dynamical t.csv --no-figure"),
+        run("laws dynamical other.csv --x size_of_weights --no-figure"),
+    )
+    assert theirs["gamma_1"] == ours["gamma_1"]
+
+
+def recipes() -> None:
+    compute = np.geomspace(1e18, 1e21, 6)
+    for name, factor in (("new", 1.3), ("old", 1.0)):
+        loss = 2 * (factor * compute / 1e18) ** -0.12
+        table(f"{name}.csv", flops=compute, val=loss, run=range(6))
+
+
+def test_speedup_by_other_columns_form_and_level():
+    recipes()
+    words = "laws speedup new.csv old.csv --x flops --y val --no-figure"
+    for more, form, at in (("--form power_law", "power_law", None), ("--at 1e19,1e20", None, [1e19, 1e20])):
+        found = run(f"{words} --level 0.5 {more}")
+        assert found["factor"] == pytest.approx(1.3, rel=1e-2)
+        assert (found["form"], found["level"], found["at"]) == (form or found["form"], 0.5, at or found["at"])
+
+
+def test_speedup_of_the_last_rows_without_bad_ones():
+    recipes()
+    for name in ("new", "old"):
+        frame = pd.read_csv(f"{name}.csv")
+        early = frame.assign(step=1, val=frame.val * 0.5)  # lower, but not the end
+        pd.concat([early, frame.assign(step=2)]).to_csv(f"{name}.csv", index=False)
+    words = "laws speedup new.csv old.csv --x flops --y val --form power_law --no-figure --reduce last"
+    assert run(words)["factor"] == pytest.approx(1.3, rel=1e-3)
+    frame = pd.read_csv("new.csv")
+    frame.loc[frame.index[-1], "val"] = np.nan
+    frame.to_csv("new.csv", index=False)
+    with pytest.raises(BadInput):
+        run(words)
+    assert run(f"{words} --drop-bad")["factor"] == pytest.approx(1.3, rel=1e-3)
+
+
+def test_a_forecast_is_sealed_and_scored():
+    table("t.csv", n_data=X, test_error=3 * X**-0.5)
+    made = run("forecast make t.csv --at 2e5 --seal forecast.json")
+    assert made["low"] <= made["mean"] <= made["high"]
+    scored = run("forecast score forecast.json --tally scores.jsonl --measured", made["mean"])
+    assert (scored["held"], scored["scored"]) == (True, 1)
+    assert len(Path("scores.jsonl").read_text().splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_a_run_is_explained_from_its_store_with_a_report():
+    setting = {"model": "mlp", "dataset": "digits", "n_data": 60, "steps": 20, "width": 0.25}
+    run_name = sl.train.run_many([setting], store="runs", progress=False).frame["run"].iloc[0]
+    found = run(f"explain {run_name} --store runs --samples 40 --report page.html")
+    assert found["report"] == "page.html"
+    assert Path("page.html").stat().st_size > 10_000
+
+
+# --- runs --------------------------------------------------------------------------------------------------
+
+
+def test_settings_of_a_trained_network():
+    words = "train --n-data 40 --set steps=2 --learning-rate 0.01 --batch-size 20 --width 0.5"
+    curves = run(words)["curves"]
+    assert {curves[name][0] for name in ("learning_rate", "width")} == {0.01, 0.5}
+    assert curves["batch_size"][0] == 20
+
+
+def test_failed_runs_are_exported_where_asked_for():
+    store = sl.Store("runs")
+    with store.start({"n_data": 1}) as run_of:
+        run_of.append(step=1, test_error=0.5)
+    run_of = store.start({"n_data": 2})
+    run_of.append(step=1, test_error=0.5)
+    run_of.seal("failed", error="it could not be trained")
+    assert [run("store export runs", *more)["runs"] for more in ((), ("--failed",))] == [1, 2]
+
+
+def test_a_report_has_its_title():
+    table("t.csv", n_data=X, test_error=3 * X**-0.5)
+    run("report t.csv -o page.html --title Sweep")
+    assert "<title>Sweep</title>" in Path("page.html").read_text()
+
+
+def test_a_set_is_copied_from_a_folder_that_has_it():
+    with pytest.raises(BadInput):  # nothing is there
+        run("data get mnist --from nothing")
+
+
+GRID = """
+runner = "tests.sweep.pretend"
+seeds = 2
+[axes]
+size = [1, 2]
+"""
+
+
+def test_runs_are_stacked_up_to_a_number():
+    Path("grid.toml").write_text(GRID)
+    words = "sweep grid.toml --dry-run --workers 1 --max-stacked"
+    assert [run(words, most)["tasks"] for most in (1, 2)] == [4, 2]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("demo --full --folder t.csv", "t.csv is a file"),
+        ("sweep grid.toml --address here:6379", "address is for engine='ray'"),
+        ("sweep grid.toml --engine rai --cpus 2 --gpus 1", "rai"),
+        ("laws downstream t.csv --score test_error --x n_data --y nothing", "no column 'nothing'"),
+        ("laws collapse t.csv --x n_data --tolerance 0", "tolerance=0.0 must be positive"),
+        ("laws noise t.csv --x nothing", "nothing"),
+        ("laws noise t.csv --x n_data --y nothing --width-column n_data", "nothing"),
+        ("laws noise t.csv --x n_data --width-column nothing", "nothing"),
+        ("plan noise t.csv --width 2 --search bath", "--search bath: choose from"),
+        ("plan noise t.csv --width 2 --y nothing", "learning_rate"),
+    ],
+)
+def test_what_cannot_be_used_is_named(line: str, told: str):
+    Path("grid.toml").write_text(GRID)
+    table("t.csv", n_data=X, test_error=3 * X**-0.5)
+    with pytest.raises(BadInput, match=told):
+        run(line)

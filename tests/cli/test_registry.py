@@ -1,0 +1,176 @@
+"""A command is a function: its options, help, rendering and page come from its annotations and docstring."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from scalinglab.cli import app as scalinglab
+from scalinglab.cli import registry
+from scalinglab.cli.options import ARGUMENT, HELP, Numbers
+from scalinglab.cli.output import Output
+from scalinglab.cli.registry import COMMANDS, REQUIRED, Command
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A set of options.
+
+    Args:
+        table: where numbers come from.
+    """
+
+    table: Annotated[Path, ARGUMENT]
+    seed: int = 0
+
+
+def double(
+    source: Source, x: Numbers, from_: str | None = None, loud: bool = False, to: Annotated[int, "-t"] = 2
+) -> Output:
+    """Double some numbers.
+
+    scalinglab double t.csv --x 1,2
+
+    Args:
+        x: the numbers
+            to double.
+        from_: a word.
+        loud: a flag.
+        to: a whole number.
+    """
+    document = {"x": to * x, "table": str(source.table), "seed": source.seed, "from": from_, "loud": loud}
+    return Output(document, figure=Drawn, status=3 if loud else 0)
+
+
+class Drawn:
+    def savefig(self, path: Path, dpi: float) -> None:
+        path.write_text("figure")
+
+
+def invoke(command: Command, *words: str):
+    app = typer.Typer()
+    registry.add(app, command)
+    return CliRunner().invoke(app, words, catch_exceptions=False)
+
+
+def test_options_come_from_annotations_and_help_from_the_docstring():
+    command = Command("double", double)
+    found = {p.name: (p.names, p.default, p.help) for p in command.parameters}
+    assert list(found) == ["table", "x", "from_", "loud", "to", "seed", "json", "out"]
+    assert found["x"] == (("--x",), REQUIRED, "The numbers to double.")
+    assert found["from_"][0] == ("--from",)
+    assert found["to"][0] == ("--to", "-t")
+    assert found["seed"][1:] == (0, HELP["seed"].capitalize())
+    assert command.examples == ["scalinglab double t.csv --x 1,2"]
+    assert command.help.startswith("Double some numbers.")
+    assert "Args" not in command.help
+
+
+def test_a_function_gets_its_options_and_sets_and_its_result_is_rendered(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = Command("double", double)
+    words = ("t.csv", "--x", "1,2", "--seed", "4", "-t", "3", "--from", "here", "--json")
+    done = invoke(command, *words, "--out", "a.json")
+    document = {"x": [3.0, 6.0], "table": "t.csv", "seed": 4, "from": "here", "loud": False}
+    assert (done.exit_code, json.loads(done.stdout)) == (0, document)
+    assert json.loads(Path("a.json").read_text()) == document
+    assert invoke(command, *words, "--loud").exit_code == 3
+    assert invoke(command, "t.csv").exit_code == 2  # --x is required
+    assert not [path for path in tmp_path.iterdir() if path.suffix == ".png"]  # it has no figure
+
+
+@pytest.mark.parametrize(
+    ("unasked", "words", "drawn"),
+    [(True, (), "t-double.png"), (True, ("--figure", "a.pdf"), "a.pdf"), (True, ("--no-figure",), None),
+     (False, (), None), (False, ("--figure", "b.svg"), "b.svg")],
+)  # fmt: skip
+def test_a_figure_is_drawn_where_it_was_asked_for(tmp_path: Path, monkeypatch, unasked, words, drawn):
+    monkeypatch.chdir(tmp_path)
+    command = Command("double", double, figure="double", draws_unasked=unasked)
+    document = json.loads(invoke(command, "folder/t.csv", "--x", "1", "--json", *words).stdout)
+    assert document.get("figure") == drawn
+    assert [path.name for path in tmp_path.iterdir()] == ([drawn] if drawn else [])
+
+
+def test_a_command_without_a_result_has_no_options_for_one():
+    def wait() -> None:
+        """Wait."""
+
+    assert Command("wait", wait).parameters == []
+    assert [p.name for p in Command("double", double, out=False).parameters][-1] == "json"
+
+
+def test_the_page_has_every_command_with_its_options():
+    page = registry.reference()
+    for command in COMMANDS.values():
+        _, _, section = page.partition(f"\n## scalinglab {command.name}\n")
+        section = section.partition("\n## ")[0]
+        assert section, command.name
+        assert all(f"`{p.names[0]}" in section for p in command.parameters if not p.positional)
+        assert command.examples, f"{command.name} has no example"
+
+
+# --- every option is used -----------------------------------------------------------------------------------
+
+
+def texts(node: ast.AST) -> Iterator[str]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part.value
+
+
+def words_of_tests() -> list[set[str]]:
+    """The words in the strings of every test function, with those of its module's helpers and constants."""
+    found = []
+    for path in ROOT.joinpath("tests").rglob("test_*.py"):
+        if path == Path(__file__):
+            continue
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        tests = [n for n in body if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")]
+        shared = {word for n in body if n not in tests for text in texts(n) for word in text.split()}
+        found += [shared | {w for text in texts(n) for w in text.replace("=", " = ").split()} for n in tests]
+    return found
+
+
+def words_of_pages() -> list[set[str]]:
+    """The words of every command line on the pages and in the examples of the reference."""
+    lines = [example for command in COMMANDS.values() for example in command.examples]
+    for path in (ROOT / "README.md", *ROOT.joinpath("docs").rglob("*.md")):
+        text = path.read_text(encoding="utf-8").replace("\\\n", " ")
+        lines += re.findall(r"(?:^|`|\$ )(scalinglab [a-z][^`\n#]*)", text, re.MULTILINE)
+    return [set(line.replace("=", " = ").split()) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def used() -> dict[str, list[set[str]]]:
+    return {"test": words_of_tests(), "page": words_of_pages()}
+
+
+def unused(command: Command, lines: list[set[str]]) -> list[str]:
+    """Options that no line with the command's words gives; those that commands share with any of them."""
+    of_command = [line for line in lines if set(command.name.split()) <= line]
+    missing = []
+    for p in command.parameters:
+        if not p.positional and not any(set(p.names) & line for line in (lines if p.common else of_command)):
+            missing.append(p.names[0])
+    return missing
+
+
+@pytest.mark.parametrize("where", ["test", "page"])
+def test_every_option_is_used(used: dict[str, list[set[str]]], where: str):
+    missing = {name: unused(command, used[where]) for name, command in COMMANDS.items()}
+    assert {name: options for name, options in missing.items() if options} == {}
+
+
+def test_the_registry_is_the_command_line():
+    found = CliRunner().invoke(scalinglab, ["--help"]).output
+    assert all(name.split()[0] in found for name in COMMANDS)
