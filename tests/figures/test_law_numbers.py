@@ -89,10 +89,10 @@ def test_several_laws_name_their_slopes_and_a_law_of_the_complement_brings_its_p
 
 @pytest.mark.parametrize(
     ("exponent", "text"),
-    [(None, ""), (0.5, "exponent 0.300, held"), ("exponent", "exponent 0.300 [0.200, 0.450]")],
+    [(None, ""), (0.5, "exponent 0.300, fixed"), ("exponent", "exponent 0.300 [0.200, 0.450]")],
 )
 def test_the_slope_in_words(exponent: object, text: str):
-    assert laws._slope_text(power_law(form=SimpleNamespace(name="form", exponent=exponent))) == text
+    assert laws.slope_text(power_law(form=SimpleNamespace(name="form", exponent=exponent))) == text
 
 
 # --- sections of a law of several variables ----------------------------------------------------------------

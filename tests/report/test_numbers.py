@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import scalinglab as sl
+from scalinglab.figures.data import PowerLaw
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.report import numbers, reading, sections, surface_numbers
 from scalinglab.report.size_law import size_law_of
@@ -122,9 +123,7 @@ def test_measurements_of_other_names_count_where_they_have_values_and_no_standar
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_power_law_goes_through_the_middle_of_its_points(sign: int):
-    law = numbers.PowerLaw(
-        "γ", np.array([1.0, 100.0]), np.array([2.0, 8.0]), Estimate(0.5, 0.1, 0.3, 0.7), sign
-    )
+    law = PowerLaw("γ", np.array([1.0, 100.0]), np.array([2.0, 8.0]), Estimate(0.5, 0.1, 0.3, 0.7), sign)
     assert law.line == pytest.approx(4 * np.array([10.0**-0.5, 10**0.5]) ** sign)
 
 

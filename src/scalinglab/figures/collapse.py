@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalinglab.figures.data import laws_of_norm
 from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, loglog, panels, points, through_middle
+from scalinglab.support.words import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +54,7 @@ def draw_curves(
     """Mean curves of every size with their optima (stars) and elbows (bars).
 
     Args:
-        runs: the curves by size, as `laws.sizes.size_curves` gives them.
+        runs: the curves by size, as `mean_curves.size_curves` gives them.
     """
     loglog(axis, x, y, title)
     table = found.table
@@ -122,12 +124,11 @@ def dynamical(
     sizes_legend(axes[0, 0], found.table["size"].to_numpy(), size)
     table = found.table
     loglog(axes[0, 1], size, x, "where the optimum lies")
-    draw_law(axes[0, 1], table["size"], table["x_optimum"], found.gamma_2_optimum,
-             f"optimum: {found.gamma_2_optimum}", low=table["x_optimum_low"],
-             high=table["x_optimum_high"])  # fmt: skip
-    kept = table[table["resolved"]]
-    draw_law(axes[0, 1], kept["size"], kept["position"], found.gamma_2, f"collapse: γ₂ = {found.gamma_2}",
-             color=PALETTE[1])  # fmt: skip
+    optima, positions = laws_of_norm(found)
+    draw_law(axes[0, 1], optima.sizes, optima.values, optima.exponent, f"optimum: {optima.exponent}",
+             low=table["x_optimum_low"], high=table["x_optimum_high"])  # fmt: skip
+    draw_law(axes[0, 1], positions.sizes, positions.values, positions.exponent,
+             f"collapse: γ₂ = {positions.exponent}", color=PALETTE[1])  # fmt: skip
     axes[0, 1].legend(frameon=False)
     loglog(axes[0, 2], size, f"smallest {y}", "how good the optimum is")
     draw_law(axes[0, 2], table["size"], table["y_optimum"], found.gamma_measured,
@@ -178,14 +179,19 @@ def extrapolation(
             axis.plot(test["x"], test["predicted"], color=MUTED, linewidth=0.7, markersize=4,
                       marker="x" if single else None, label="backtests" if i == 0 else None)  # fmt: skip
     points(axis, x, y, color=INK, label="measured", zorder=3)
-    text = f"extrapolated, {100 * found.level:.0f} %"
-    if found.at.size == 1:
-        points(axis, found.at, found.mean, [found.mean - found.low, found.high - found.mean],
-               color=PALETTE[0], label=text)  # fmt: skip
-    else:
-        order = np.argsort(found.at)
-        band(axis, found.at[order], found.low[order], found.high[order], color=PALETTE[0])
-        axis.plot(found.at[order], found.mean[order], "-", color=PALETTE[0], label=text)
+    draw_prediction(axis, found)
     plain_ticks(axis, "y")
     axis.legend(frameon=False)
     return figure
+
+
+def draw_prediction(axis: Axes, found: Extrapolation) -> None:
+    """The continuation of a curve with its interval: a point with error bars, or a band over several."""
+    text = f"predicted, {percent(found.level)}"
+    if found.at.size == 1:
+        points(axis, found.at, found.mean, [found.mean - found.low, found.high - found.mean],
+               color=PALETTE[0], label=text)  # fmt: skip
+        return
+    order = np.argsort(found.at)
+    band(axis, found.at[order], found.low[order], found.high[order], color=PALETTE[0])
+    axis.plot(found.at[order], found.mean[order], "-", color=PALETTE[0], label=text)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scalinglab.errors import BadInput, nearest
+from scalinglab.figures.data import Curve, isoflop_curves, law_curve, visible
 from scalinglab.figures.style import (
     INK,
     MUTED,
@@ -65,22 +66,15 @@ def law(
     figure, axes = panels(2, 1, size=(5.2, 2.6), sharex=True, gridspec_kw={"height_ratios": [3, 1]})
     top, below = axes[:, 0]
     farthest = max([beyond * data.x.max(), *(1.2 * np.max(p.at) for p in predicted)])
-    grid = np.geomspace(data.x.min() / 1.2, farthest, 60)
-    curves = [np.asarray(one.predict(grid)) for one in laws]
-    lowest, highest = min(data.y.min(), *map(np.min, curves)), max(data.y.max(), *map(np.max, curves))
-    margin = 3 * (highest - lowest)  # an open interval must not make the points small
-    ends = (data.y.min() / 30, 3 * highest) if data.y.min() > 0 else (lowest - margin, highest + margin)
-    inside = grid <= data.x.max()
+    curves = [law_curve(one, farthest, level) for one in laws]
+    ends = visible(data.y, curves)
     for one, curve, color in zip(laws, curves, cycle(PALETTE)):
-        low, high = one.interval(grid, level)
-        band(top, grid, np.clip(low, *ends), np.clip(high, *ends), color=color)
         name = one.form.name.replace("_", " ")
-        entry = ", ".join(filter(None, (name, _slope_text(one)))) if others else name
-        top.plot(grid[inside], curve[inside], color=color, label=entry)
-        top.plot(grid[~inside], curve[~inside], color=color, linestyle="--")
+        entry = ", ".join(filter(None, (name, slope_text(one)))) if others else name
+        draw_curve(top, curve, ends, color=color, label=entry)
     for place, color in zip(predicted, cycle(PALETTE)):
-        held = np.abs(np.clip([place.low, place.high], *ends) - np.asarray(place.value))
-        points(top, place.at, place.value, held, color=color, fmt="*", markersize=9, zorder=4)
+        spread = np.abs(np.clip([place.low, place.high], *ends) - np.asarray(place.value))
+        points(top, place.at, place.value, spread, color=color, fmt="*", markersize=9, zorder=4)
     points(top, data.x, data.y, data.error, color=INK, label="measured", zorder=3)
     # y of an accuracy beside a law of 1 - y: the one rises, the other falls, and the words go between them
     unlike = [one.points for one in others if not np.array_equal(one.points.y, data.y)]
@@ -94,11 +88,19 @@ def law(
         log_x(top, ylabel=y, title=title)
     if not others:  # a falling law leaves this corner free; at the line the words would cover points
         top.annotate(
-            _slope_text(fitted), (0.98, 0.95), xycoords="axes fraction", ha="right", va="top", color=INK
+            slope_text(fitted), (0.98, 0.95), xycoords="axes fraction", ha="right", va="top", color=INK
         )
     top.legend(loc="center right" if unlike else "upper right" if others else "lower left")
     _draw_residuals(below, laws, x)
     return figure
+
+
+def draw_curve(axis: Axes, curve: Curve, ends: tuple[float, float], *, color: str, label: str) -> None:
+    """A law with its interval, cut at the ends of y; solid over its points, dashed beyond."""
+    band(axis, curve.x, np.clip(curve.low, *ends), np.clip(curve.high, *ends), color=color)
+    inside = curve.inside
+    axis.plot(curve.x[inside], curve.y[inside], color=color, label=label)
+    axis.plot(curve.x[~inside], curve.y[~inside], color=color, linestyle="--")
 
 
 def _draw_residuals(axis: Axes, laws: Sequence[Law], x: str) -> None:
@@ -118,11 +120,12 @@ def _draw_residuals(axis: Axes, laws: Sequence[Law], x: str) -> None:
     axis.set_ylim(-limit, limit)
 
 
-def _slope_text(fitted: Law) -> str:
+def slope_text(fitted: Law) -> str:
+    """The exponent of a law with its interval, as it stands in a figure; empty for a form without one."""
     if fitted.form.exponent is None:
         return ""
     if isinstance(fitted.form.exponent, float):
-        return f"exponent {fitted.exponent:.3f}, held"
+        return f"exponent {fitted.exponent:.3f}, fixed"
     if fitted.unidentified:
         return "exponent not identified"
     low, high = fitted.parameter_intervals["exponent"]
@@ -140,9 +143,8 @@ def surface(
     """A surface with its compute-optimal line left, residuals right; `sections` where there is no optimum."""
     n, d = fitted.law.points.x[:2]
     y, spent = fitted.law.points.y, flops_per_param_example * n * d
-    budgets = np.geomspace(spent.min(), spent.max(), 6)
-    farthest = budgets[-1] * 10 if compute is None else max(budgets[-1], np.max(compute))
-    along = np.geomspace(budgets[0], farthest, 40)
+    farthest = spent.max() * 10 if compute is None else max(spent.max(), np.max(compute))
+    along = np.geomspace(spent.min(), farthest, 40)
     try:
         optimal = fitted.compute_optimal(
             along, flops_per_param_example=flops_per_param_example, intervals=False
@@ -153,12 +155,9 @@ def surface(
     left, right = axes[0]
     drawn = left.scatter(n, y, c=spent, norm="log", cmap=SEQUENTIAL, s=14, edgecolors="white", linewidths=0.3)
     figure.colorbar(drawn, ax=left, label="FLOPs")
-    for budget in budgets:
-        sizes = np.geomspace(n.min(), n.max(), 60)
-        data = budget / flops_per_param_example / sizes
-        seen = (data > d.min() / 3) & (data < d.max() * 3)
+    for budget, sizes, losses in isoflop_curves(fitted, 6, flops_per_param_example):
         shade = drawn.cmap(drawn.norm(budget))  # that of its compute
-        left.plot(sizes[seen], fitted.predict(sizes[seen], data[seen]), color=shade, linewidth=0.8)
+        left.plot(sizes, losses, color=shade, linewidth=0.8)
     left.plot(optimal.n_params, optimal.loss, color=PALETTE[1], label="compute-optimal")
     if compute is not None:
         best = fitted.compute_optimal(np.atleast_1d(compute), flops_per_param_example=flops_per_param_example)
@@ -195,7 +194,8 @@ def sections(fitted: Surface, *, along: str | None = None, title: str = "", loss
     figure, axes = panels(1, 2, size=(4.6, 3.6))
     left, right = axes[0]
     order = sorted(range(len(names)), key=lambda i: (names[i] != along, names[i] in SIZES))
-    if (place := next((i for i in order if _settings(x, i)[1]), None)) is None:  # every setting was run once
+    place = next((i for i in order if settings_of(x, i)[1]), None)
+    if place is None:  # every setting was run once
         left.axline((y.min(), y.min()), slope=1, color=PALETTE[0], linewidth=1)
         points(left, expected, y, color=INK, markersize=4)
         left.set(xlabel=f"{loss} of the law", ylabel=f"{loss} measured")
@@ -210,7 +210,7 @@ def sections(fitted: Surface, *, along: str | None = None, title: str = "", loss
     return figure
 
 
-def _settings(x: np.ndarray, place: int) -> tuple[np.ndarray, list[int]]:
+def settings_of(x: np.ndarray, place: int) -> tuple[np.ndarray, list[int]]:
     """The setting of all variables but one of each point, and the settings with several points."""
     _, which, counts = np.unique(np.delete(x, place, axis=0), axis=1, return_inverse=True, return_counts=True)
     return which.ravel(), [int(i) for i in np.flatnonzero(counts > 1)]
@@ -219,7 +219,7 @@ def _settings(x: np.ndarray, place: int) -> tuple[np.ndarray, list[int]]:
 def _draw_sections(axis: Axes, fitted: Surface, place: int) -> None:
     """Points and law along one variable, for settings of the others spread over those with several points."""
     names, x, y = fitted.law.form.variables, fitted.law.points.x, fitted.law.points.y
-    which, several = _settings(x, place)
+    which, several = settings_of(x, place)
     chosen = [several[i] for i in np.linspace(0, len(several) - 1, min(LINES, len(several))).astype(int)]
     at = x[place]
     wide = at.min() > 0 and (names[place] in SIZES or at.max() > 30 * at.min())

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from scalinglab.figures.style import INK, MUTED, PALETTE, band, colors, loglog, panels, points, sparse
+from scalinglab.figures.style import (
+    INK,
+    MUTED,
+    PALETTE,
+    band,
+    colors,
+    hollow,
+    loglog,
+    panels,
+    points,
+    sparse,
+    through_middle,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,29 +91,29 @@ def _shares(axis: Axes, found: OverTime) -> None:
 def draw_optimum(axis: Axes, found: OptimalNoise, color: str = PALETTE[0], name: str = "") -> None:
     """Optimum against width: best intervals thin, 95 % intervals of the middle thick, both lines."""
     w = found.width
-    hollow = found.edge
     if np.isfinite(found.noise_interval).all():
         axis.vlines(w, *found.noise_interval, color=color, linewidth=4, alpha=0.25)
     spread = np.array([found.noise - found.low, found.high - found.noise])
     points(axis, w, found.noise, spread, color=color, label=name or "middle of the best interval")
-    if hollow.any():
-        axis.plot(w[hollow], found.noise[hollow], "o", markerfacecolor="white", markeredgecolor=color,
-                  zorder=5, label="at the end of the search")  # fmt: skip
+    if found.edge.any():
+        axis.plot(w[found.edge], found.noise[found.edge], "o", **hollow(color), zorder=5,
+                  label="at the end of the search")  # fmt: skip
     grid = np.geomspace(w.min() / 1.15, w.max() * 1.15, 30)
     p = found.power
     axis.plot(grid, found.slope * grid, color=color, linewidth=1, linestyle="--", label="a w")
     if np.isfinite(p.value):
-        middle = np.exp(np.log(w[found.used]).mean())
-        height = np.exp(np.log(found.noise[found.used]).mean())
-        axis.plot(grid, height * (grid / middle) ** p.value, color=color, label=f"w^p, p = {p.value:.2f}")
+        line, *sides = (
+            through_middle(w[found.used], found.noise[found.used], exponent, grid)
+            for exponent in (p.value, p.low, p.high)
+        )
+        axis.plot(grid, line, color=color, label=f"w^p, p = {p.value:.2f}")
         if np.isfinite(p.low):
-            sides = np.array([height * (grid / middle) ** end for end in (p.low, p.high)])
-            band(axis, grid, sides.min(axis=0), sides.max(axis=0), color=color, alpha=0.08)
+            band(axis, grid, np.minimum(*sides), np.maximum(*sides), color=color, alpha=0.08)
     loglog(axis, label(found.width_column), f"optimal {label(found.x)}")
     sparse(axis.yaxis)
-    said = "not decided" if found.verdict == "cannot tell" else found.verdict
-    said = f": p = {found.claim:g} {said}" if np.isfinite(found.claim) else ""
-    axis.set_title(f"p = {p.value:.2f} [{p.low:.2f}, {p.high:.2f}]{said}", fontsize=9)
+    verdict = "not decided" if found.verdict == "cannot tell" else found.verdict
+    claim = f": p = {found.claim:g} {verdict}" if np.isfinite(found.claim) else ""
+    axis.set_title(f"p = {p.value:.2f} [{p.low:.2f}, {p.high:.2f}]{claim}", fontsize=9)
     axis.legend(fontsize=7)
 
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalinglab.errors import BadInput, ScalinglabError
-from scalinglab.figures.collapse import plain_ticks
+from scalinglab.figures.collapse import draw_prediction, plain_ticks
+from scalinglab.figures.data import isoflop_curves, law_curve, laws_of_error, visible
+from scalinglab.figures.laws import draw_curve
 from scalinglab.figures.style import (
     INK,
     MUTED,
     PALETTE,
-    band,
     colors,
     headroom,
     loglog,
     panels,
     points,
-    through_middle,
 )
 from scalinglab.support.words import percent
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from scalinglab.laws.optimum import Optimal
     from scalinglab.laws.planning.next_runs import NextRuns
     from scalinglab.laws.surface import Surface
-
-WIDEST = 30.0  # an interval's end is drawn at most this factor away from the points
 
 
 def draw(result: Any, axes: Axes | None = None, **options: Any) -> Axes:
@@ -55,11 +53,9 @@ def law(axes: Axes, fitted: Law, *, x: str = "x", y: str = "y", level: float = 0
     data = fitted.points
     if data.x.ndim > 1:
         raise BadInput(f"{fitted.form.name} is a law of several variables: plot its Surface instead")
-    grid = np.geomspace(data.x.min() / 1.2, data.x.max() * 10, 60)
-    curve, (low, high) = np.asarray(fitted.predict(grid)), fitted.interval(grid, level)
-    ends = data.y.min() / WIDEST, data.y.max() * WIDEST
-    band(axes, grid, np.clip(low, *ends), np.clip(high, *ends), color=PALETTE[0])
-    axes.plot(grid, curve, color=PALETTE[0], label=fitted.form.name.replace("_", " "))
+    curve = law_curve(fitted, 10 * data.x.max(), level)
+    name = fitted.form.name.replace("_", " ")
+    draw_curve(axes, curve, visible(data.y, [curve]), color=PALETTE[0], label=name)
     points(axes, data.x, data.y, data.error, color=INK, label="measured", zorder=3)
     loglog(axes, x, y)
     axes.legend(frameon=False)
@@ -69,19 +65,16 @@ def surface(axes: Axes, fitted: Surface, *, budgets: int = 6, flops_per_param_ex
     """Loss against n_params: runs, isoFLOP curves labelled by compute, and the line of optima."""
     n, d = fitted.law.points.x[:2]
     spent = flops_per_param_example * n * d
-    totals = np.geomspace(spent.min(), spent.max(), budgets)
-    shades = colors(totals)
+    curves = list(isoflop_curves(fitted, budgets, flops_per_param_example))
+    totals = np.array([total for total, _, _ in curves])
     nearest = np.abs(np.log(spent[:, None] / totals)).argmin(axis=1)
-    for i, (total, shade) in enumerate(zip(totals, shades, strict=True)):
-        sizes = np.geomspace(n.min() / 2, n.max() * 2, 80)
-        data = total / flops_per_param_example / sizes
-        seen = (data > d.min() / 3) & (data < d.max() * 3)
-        axes.plot(sizes[seen], fitted.predict(sizes[seen], data[seen]), color=shade, linewidth=1.0,
-                  label=f"{total:.0e} FLOPs")  # fmt: skip
+    for i, ((total, sizes, losses), shade) in enumerate(zip(curves, colors(curves), strict=True)):
+        axes.plot(sizes, losses, color=shade, linewidth=1.0, label=f"{total:.0e} FLOPs")
         own = nearest == i
         axes.plot(n[own], fitted.law.points.y[own], "o", color=shade, markersize=3.5)
     try:
-        best = fitted.compute_optimal(np.geomspace(totals[0], totals[-1], 30), intervals=False)
+        along = np.geomspace(totals[0], totals[-1], 30)
+        best = fitted.compute_optimal(along, flops_per_param_example=flops_per_param_example, intervals=False)
         axes.plot(best.n_params, best.loss, color=INK, linestyle="--", label="compute-optimal")
     except ScalinglabError:  # no optimum: nothing to draw
         pass
@@ -106,10 +99,7 @@ def extrapolation(axes: Axes, found: Extrapolation, *, x: str = "x", y: str = "y
     """The measured curve and its continuation with the interval."""
     if found.points is not None:
         points(axes, found.points.x, found.points.y, color=INK, label="measured", zorder=3)
-    order = np.argsort(found.at)
-    spread = np.array([found.mean - found.low, found.high - found.mean])[:, order]
-    points(axes, found.at[order], found.mean[order], spread, color=PALETTE[0],
-           label=f"predicted, {percent(found.level)}")  # fmt: skip
+    draw_prediction(axes, found)
     loglog(axes, x, y)
     axes.legend(frameon=False)
 
@@ -176,12 +166,8 @@ def dynamical(axes: Axes, found: Dynamical, *, x: str = "n_data", y: str = "smal
     points(
         axes, table["size"], table["y_optimum"], table["y_optimum_error"], color=INK, label="best of a size"
     )
-    for exponent, name, style in (
-        (found.gamma_measured, "measured", "-"), (found.gamma_predicted, "γ₁·γ₂", "--"),
-    ):  # fmt: skip
-        line = through_middle(table["size"], table["y_optimum"], -exponent.value)
-        axes.plot(table["size"], line, style, color=PALETTE[0] if style == "-" else MUTED,
-                  label=f"{name}: {exponent}")  # fmt: skip
+    for one, style, color in zip(laws_of_error(found), ("-", "--"), (PALETTE[0], MUTED), strict=True):
+        axes.plot(one.sizes, one.line, style, color=color, label=f"{one.name}: {one.exponent}")
     loglog(axes, x, y)
     axes.legend(frameon=False)
 

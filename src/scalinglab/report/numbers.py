@@ -14,7 +14,6 @@ from scalinglab.answers import SIZES, Answers, answer
 from scalinglab.curves import Curves, is_seed
 from scalinglab.curves.columns import MEASURES
 from scalinglab.errors import BadInput
-from scalinglab.figures.style import through_middle
 from scalinglab.laws.extrapolation.stacking import Extrapolation, extrapolate
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.learning_curves.dynamical import Dynamical
@@ -178,38 +177,3 @@ def exponents_of(found: Dynamical) -> dict[str, Estimate]:
         "the same, collapse": found.gamma_predicted,
         "best error against data, by a direct fit (γ)": found.gamma_measured,
     }
-
-
-@dataclass(frozen=True)
-class PowerLaw:
-    """Points, and the power law with this exponent through their middle; arrays of one length."""
-
-    name: str
-    sizes: np.ndarray
-    values: np.ndarray
-    exponent: Estimate
-    sign: int = 1
-
-    @property
-    def line(self) -> np.ndarray:
-        """The law at the sizes."""
-        return np.asarray(through_middle(self.sizes, self.values, self.sign * self.exponent.value))
-
-
-def laws_of_error(found: Dynamical) -> list[PowerLaw]:
-    """Best error against data: by the direct fit, and by the product of the other two exponents."""
-    sizes, best = (found.table[c].to_numpy(float) for c in ("size", "y_optimum"))
-    named = {"measured": found.gamma_measured, "γ₁·γ₂": found.gamma_predicted}
-    return [PowerLaw(name, sizes, best, exponent, -1) for name, exponent in named.items()]
-
-
-def laws_of_norm(found: Dynamical) -> list[PowerLaw]:
-    """Where the curves lie along the norm: their raw minima, and the position that the collapse gives."""
-    table, kept = found.table, found.table[found.table["resolved"]]
-    return [
-        PowerLaw(name, rows["size"].to_numpy(float), rows[column].to_numpy(float), exponent)
-        for rows, column, exponent, name in (
-            (table, "x_optimum", found.gamma_2_optimum, "minimum"),
-            (kept, "position", found.gamma_2, "falling part, γ₂"),
-        )
-    ]

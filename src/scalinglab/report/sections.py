@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from scalinglab.curves import Curves, is_seed
 from scalinglab.errors import BadInput
+from scalinglab.figures.data import laws_of_error, laws_of_norm
 from scalinglab.figures.style import PALETTE
 from scalinglab.laws.learning_curves.collapse_result import Collapse
 from scalinglab.laws.learning_curves.dynamical import Dynamical, dynamical
@@ -229,7 +230,7 @@ def collapsed(master: Collapse) -> go.Figure:
 def error_against_data(found: Dynamical) -> go.Figure:
     """Best error against data, with the measured and the predicted power law."""
     figure = canvas("n_data", "test_error")
-    laws = numbers.laws_of_error(found)
+    laws = laws_of_error(found)
     points(figure, laws[0].sizes, laws[0].values, found.table["y_optimum_error"], "best of each size")
     for law, dash in zip(laws, ("solid", "dash"), strict=True):
         name = f"{law.name}: −{law.exponent.value:.2f} ± {law.exponent.stderr:.2f}"
@@ -240,7 +241,7 @@ def error_against_data(found: Dynamical) -> go.Figure:
 def norm_against_data(found: Dynamical) -> go.Figure:
     """Where the curves lie along the norm, with the power laws through it."""
     figure = canvas("n_data", "norm")
-    for law, color in zip(numbers.laws_of_norm(found), PALETTE, strict=False):
+    for law, color in zip(laws_of_norm(found), PALETTE, strict=False):
         points(figure, law.sizes, law.values, name=law.name, color=color)
         line(figure, law.sizes, law.line, f"{law.exponent.value:.2f} ± {law.exponent.stderr:.2f}", color)
     return finish(legend_above(figure))

@@ -1,0 +1,91 @@
+"""The numbers behind figures: what is drawn, as arrays; drawings add colours and axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from scalinglab.figures.style import through_middle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scalinglab.laws import Law
+    from scalinglab.laws.learning_curves.dynamical import Dynamical
+    from scalinglab.laws.surface import Surface
+    from scalinglab.results.estimate import Estimate
+
+
+class Curve(NamedTuple):
+    """A law along its variable and the ends of its interval, each (places,); which lie within its points."""
+
+    x: np.ndarray
+    y: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    inside: np.ndarray
+
+
+def law_curve(fitted: Law, farthest: float, level: float) -> Curve:
+    """A law of one variable from just below its points to `farthest`."""
+    sizes = fitted.points.x
+    x = np.geomspace(sizes.min() / 1.2, farthest, 60)
+    return Curve(x, np.asarray(fitted.predict(x)), *fitted.interval(x, level), x <= sizes.max())
+
+
+def visible(y: np.ndarray, curves: list[Curve]) -> tuple[float, float]:
+    """The ends of y within which intervals are drawn: an open interval must not make the points small."""
+    lowest, highest = min(y.min(), *(c.y.min() for c in curves)), max(y.max(), *(c.y.max() for c in curves))
+    if y.min() > 0:
+        return float(y.min() / 30), float(3 * highest)
+    return float(lowest - 3 * (highest - lowest)), float(highest + 3 * (highest - lowest))
+
+
+def isoflop_curves(
+    fitted: Surface, budgets: int, flops_per_param_example: float
+) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
+    """Budgets over those of the runs; with each n_params and loss along it, near the data that were run."""
+    n, d = fitted.law.points.x[:2]
+    spent = flops_per_param_example * n * d
+    sizes = np.geomspace(n.min() / 2, n.max() * 2, 80)
+    for budget in np.geomspace(spent.min(), spent.max(), budgets):
+        data = budget / flops_per_param_example / sizes
+        seen = (data > d.min() / 3) & (data < d.max() * 3)
+        yield float(budget), sizes[seen], fitted.predict(sizes[seen], data[seen])
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """Points, and the power law with this exponent through their middle; arrays of one length."""
+
+    name: str
+    sizes: np.ndarray
+    values: np.ndarray
+    exponent: Estimate
+    sign: int = 1
+
+    @property
+    def line(self) -> np.ndarray:
+        """The law at the sizes."""
+        return through_middle(self.sizes, self.values, self.sign * self.exponent.value)
+
+
+def laws_of_error(found: Dynamical) -> list[PowerLaw]:
+    """Best error against data: by the direct fit, and by the product of the other two exponents."""
+    sizes, best = (found.table[c].to_numpy(float) for c in ("size", "y_optimum"))
+    named = {"measured": found.gamma_measured, "γ₁·γ₂": found.gamma_predicted}
+    return [PowerLaw(name, sizes, best, exponent, -1) for name, exponent in named.items()]
+
+
+def laws_of_norm(found: Dynamical) -> list[PowerLaw]:
+    """Where the curves lie along the norm: their raw minima, and the position that the collapse gives."""
+    table, kept = found.table, found.table[found.table["resolved"]]
+    return [
+        PowerLaw(name, rows["size"].to_numpy(float), rows[column].to_numpy(float), exponent)
+        for rows, column, exponent, name in (
+            (table, "x_optimum", found.gamma_2_optimum, "minimum"),
+            (kept, "position", found.gamma_2, "falling part, γ₂"),
+        )
+    ]
