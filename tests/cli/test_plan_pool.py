@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import scalinglab as sl
 from scalinglab.cli import app
+from scalinglab.errors import NotDetermined
 from scalinglab.laws.planning import candidates
 
 PAGE = Path(__file__).parents[2] / "docs" / "laws" / "recipes.md"
@@ -90,8 +91,9 @@ def one_plan(tmp_path: Path, seed: int) -> None:
         app, ["plan", "pool", *shared, "--pool", paths["pool"], "--target", paths["target"]]
     )
     assert generated.exit_code == given.exit_code, (generated.output, given.output)
-    if generated.exit_code:  # runs that determine no prediction
-        assert generated.exit_code == 3
+    if generated.exit_code:  # a curve that by chance bends away from its form: refused alike
+        assert isinstance(generated.exception, NotDetermined)
+        assert str(generated.exception) == str(given.exception)
         return
     first, second = json.loads(generated.output), json.loads(given.output)
     assert second["half_width"] == pytest.approx(first["half_width"], rel=0.01)

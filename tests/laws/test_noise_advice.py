@@ -1,19 +1,14 @@
 """Batch size and learning rate for another width."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 import scalinglab as sl
 from scalinglab.cli import app
 from scalinglab.errors import BadInput
-from scalinglab.laws.noise.selection import Search
-from scalinglab.laws.planning import sgd_noise_advice as advice
-from scalinglab.results.estimate import Estimate
 
 WIDTHS = (1.0, 2.0, 4.0)
 KAPPA = 55_000 / 0.1 / 2  # N / ((1 − m) σ0²), NTK
@@ -117,108 +112,90 @@ def test_the_command_line_gives_the_same_numbers(tmp_path):
         CliRunner().invoke(app, [*words[:4], "1000"], catch_exceptions=False)
 
 
-# --- the parts, written out -----------------------------------------------------------------------------
+# --- the numbers, written out from the optima and their draws -------------------------------------------
 
 
-def optima(**changes):
-    searches = (
-        Search(
-            np.array([1.0, 2.0, 4.0]),
-            tuple(np.array(s) for s in ([0.8, 0.9], [0.9, 0.94], [0.7, 0.8])),
-            np.full(3, 2),
-        ),
-    )
-    given = {
-        "width": np.array([128.0, 256.0, 512.0]),
-        "multiple": np.array([1.0, 2.0, 4.0]),
-        "searches": searches,
-        "width_column": "widening_factor",
-        "noise": np.array([1.0, 2.2, 3.6]),
-        "used": np.array([True] * 3),
-        "draws": np.array([[1.1, 2.0, 4.0], [0.9, 2.4, 3.3]]),
-        "accuracy": np.array([0.8, 0.85, 0.9]),
-        "best_draws": np.array([[0.79, 0.86, 0.91], [0.81, 0.84, 0.88]]),
-        "y": "test_error",
-        "verdict": "holds",
-        "reason": "because",
-    }
-    return SimpleNamespace(**(given | changes))
+@pytest.fixture(scope="module", params=["ntk", "standard"])
+def advised(request):
+    """A table, the advice for width 8, and what the optima of the runs are."""
+    table = runs(request.param)
+    return table, sl.laws.plan.noise(table, 8, draws=200)
 
 
-def test_a_line_through_optima_is_least_squares_in_logs_for_the_measured_and_every_draw():
-    found = optima()
-    scale, power = advice._lines(found)
-    for row, level, slope in zip(np.vstack([found.noise, found.draws]), scale, power, strict=True):
-        assert (slope, level) == pytest.approx(tuple(np.polyfit(np.log(found.width), np.log(row), 1)))
-    there = advice._power_law(scale, power, 1024.0)
-    assert there.value == pytest.approx(np.exp(scale[0] + power[0] * np.log(1024)))
-    assert there.low < there.value < there.high
-    assert advice._units(found) == 128
-    assert advice._units(optima(width_column="width")) == 1
-    assert advice._units(optima(multiple=np.array([1.0, 2.0, np.nan]))) == 1
+def lines(found):
+    """ln A and p of A w^p, of the measured optima and of every draw."""
+    log = np.log(found.width[found.used])
+    rows = np.vstack([found.noise[found.used], found.draws[:, found.used]])
+    power, scale = np.array([np.polyfit(log, np.log(row), 1) for row in rows]).T
+    return scale, power
 
 
-def test_expected_error_is_a_power_law_of_the_best_errors():
-    found = optima()
-    error, gain = advice._error(found, 1024.0)
-    slope, level = np.polyfit(np.log(found.width), np.log(1 - found.accuracy), 1)
-    assert error.value == pytest.approx(np.exp(level + slope * np.log(1024)))
-    assert gain.value == pytest.approx(0.1 - error.value)
-    as_loss = optima(y="test_loss", accuracy=np.array([0.2, 0.15, 0.1]), best_draws=found.best_draws - 1)
-    assert advice._error(as_loss, 1024.0)[0].value == pytest.approx(error.value)
-    assert advice._error(as_loss, 1024.0)[0].low == pytest.approx(error.low)
+def matches(number, values):
+    """Whether an estimate is the first of these values, with the percentiles of the others."""
+    expected = (values[0], *np.quantile(values[1:], (0.025, 0.975)))
+    return (number.value, number.low, number.high) == pytest.approx(expected, rel=1e-6)
 
 
-def test_what_is_lost_is_interpolated_on_the_search_of_the_widest():
-    found = optima()
-    scale, power = np.log(np.array([4.0, 4.0, 4.0]) / 512), np.ones(3)  # the optimum is w/128
-    lost = advice._retuning(found, 1024.0, "standard", scale, power)
-    # at 512 the best is 4, kept in proportion: 3.6/4 off, so the widest search is read at 3.6 instead of 4
-    at = np.interp(np.log(3.6), np.log([1, 2, 4]), [0.85, 0.92, 0.75])
-    assert lost.value == pytest.approx(0.92 - at)
-    ntk = advice._retuning(found, 700.0, "ntk", scale, power)
-    at = np.interp(np.log(4 * 3.6 / (700 / 128)), np.log([1, 2, 4]), [0.85, 0.92, 0.75])
-    assert ntk.value == pytest.approx(0.92 - at)
-    assert advice._retuning(found, 1e5, "ntk", scale, power) is None, "beyond the search"
+def test_the_optimum_is_a_line_through_the_measured_ones_and_turns_into_rate_and_batch(advised):
+    table, advice = advised
+    scale, power = lines(advice.found)
+    optimum = np.exp(scale + power * np.log(1024))
+    assert matches(advice.noise, optimum)
+    rate = table.frame["learning_rate"].min()
+    kappa = KAPPA * (1024 if advice.scheme == "standard" else 1)
+    assert advice.learning_rate == rate
+    assert matches(advice.batch_size_there, kappa * rate / optimum)
+    assert matches(advice.learning_rate_there, advice.batch_size * optimum / kappa)
+    tried = table.frame["batch_size"].unique()
+    noise = KAPPA * rate / tried * (512 if advice.scheme == "standard" else 1)
+    assert advice.batch_size == tried[np.argmin(np.abs(np.log(noise / advice.found.noise[-1])))]
 
 
-def test_critical_width_is_where_the_optimum_takes_batch_one():
-    ends = SimpleNamespace(
-        frame=pd.DataFrame({"batch_size": [10, 20, 40]}),
-        level=np.array([5.0, 4.0, 9.0]),
-        trained=np.array([True, True, False]),
-    )
-    scale, power = np.log([2.0, 2.0, 4.0]), np.array([1.0, 1.0, 1.0])
-    found, failed = advice._critical(ends, scale, power)
-    assert found.value == pytest.approx(80 / 2)
-    assert (found.low, found.high) == pytest.approx((20.0, 40.0))
-    assert failed, "9 · 40 did not train"
-    ends.trained[2] = True
-    assert advice._critical(ends, scale, power)[1] is False
-    assert advice._critical(ends, scale, np.array([0.0, 1.0, 1.0]))[0].value == np.inf
-    halved = advice._divided(found, 2.0)
-    assert (halved.value, halved.low, halved.high) == pytest.approx((20.0, 10.0, 20.0))
+def test_expected_error_is_a_power_law_of_the_best_errors(advised):
+    _, advice = advised
+    log, best = np.log(advice.found.width), 1 - np.vstack([advice.found.accuracy, advice.found.best_draws])
+    slope, level = np.array([np.polyfit(log, np.log(row), 1) for row in best]).T
+    there = np.exp(level + slope * np.log(1024))
+    assert matches(advice.error, there)
+    assert matches(advice.gain, best[:, -1] - there)
 
 
-def test_advice_is_told_with_open_ends_and_notes():
-    assert advice._said(Estimate(2.0, 0.1, 1.5, 3.0)) == "2, 95 % [1.5, 3]"
-    assert advice._said(Estimate(2.0, 0.1, 1.5, np.inf)) == "2, 95 % from 1.5 on"
-    frame = pd.DataFrame({"batch_norm": [False, True]})
-    notes = advice._notes(SimpleNamespace(frame=frame), Estimate(0.9), optima(verdict="fails"))
-    assert len(notes) == 3
-    assert notes[1] == "p = 1 fails: because; the power of the runs is used"
-    assert advice._notes(SimpleNamespace(frame=frame[:1]), Estimate(1.0), optima()) == ()
+def test_expected_loss_is_that_of_the_same_numbers_as_an_error(advised):
+    table, advice = advised
+    frame = table.frame.drop(columns="run").rename(columns={"test_error": "test_loss"})
+    as_loss = sl.laws.plan.noise(sl.Curves(frame), 8, y="test_loss", draws=200)
+    assert as_loss.error.value == pytest.approx(advice.error.value, rel=0.02)
+    assert as_loss.gain.value > 0
 
 
-def test_noise_becomes_hyperparameters_by_the_scheme():
-    frame = pd.DataFrame({"learning_rate": [0.1, 0.1, 0.2], "batch_size": [10, 20, 20]})
-    width = np.array([1.0, 2.0, 4.0])
-    ratio = frame["learning_rate"].to_numpy() / frame["batch_size"].to_numpy()
-    ntk = SimpleNamespace(frame=frame, level=7 * ratio, width=width)
-    assert advice._kappa(ntk, 8.0) == ("ntk", pytest.approx(7.0))
-    standard = SimpleNamespace(frame=frame, level=7 * width * ratio, width=width)
-    assert advice._kappa(standard, 8.0) == ("standard", pytest.approx(56.0))
-    told = SimpleNamespace(frame=frame.assign(parameterization="ntk"), level=7 * width * ratio, width=width)
-    assert advice._kappa(told, 8.0) == ("ntk", pytest.approx(14.0))
-    with pytest.raises(BadInput, match="no column batch_size"):
-        advice._kappa(SimpleNamespace(frame=frame.drop(columns="batch_size")), 8.0)
+def test_what_is_lost_is_read_off_the_search_of_the_widest(advised):
+    _, advice = advised
+    scale, power = lines(advice.found)
+    widest = advice.found.searches[-1]
+    kept = advice.found.noise[-1] * (2 if advice.scheme == "standard" else 1)
+    optimum, at_512 = (np.exp(scale[0] + power[0] * np.log(w)) for w in (1024, 512))
+    use = widest.usable
+    read = np.interp(np.log(at_512 * kept / optimum), np.log(widest.level[use]), widest.mean[use])
+    assert advice.retuning.value == pytest.approx(widest.mean[use].max() - read)
+
+
+def test_critical_width_is_where_the_optimum_takes_batch_one(advised):
+    table, advice = advised
+    trained = table.frame[table.frame["test_error"] < 0.5]
+    rate = (trained["learning_rate"] * (trained["width"] if advice.scheme == "standard" else 1)).max()
+    scale, power = lines(advice.found)
+    largest = KAPPA * rate * (128 if advice.scheme == "standard" else 1)
+    widths = np.exp((np.log(largest) - scale) / power) / 128
+    assert advice.critical_width.value == pytest.approx(widths[0], rel=1e-6)
+    ends = np.quantile(widths[1:], (0.025, 0.975), method="nearest")
+    assert (advice.critical_width.low, advice.critical_width.high) == pytest.approx(tuple(ends), rel=1e-6)
+
+
+def test_a_retuning_beyond_the_search_and_batch_norm_are_left_open():
+    table = runs()
+    short = table.frame.drop(columns="run").query("width < 4 or batch_size <= 128")
+    assert sl.laws.plan.noise(sl.Curves(short), 32).retuning is None  # at an eighth of the noise: B = 275
+    notes = sl.laws.plan.noise(sl.Curves({**table.frame.drop(columns="run"), "batch_norm": True}), 8).notes
+    assert len(notes) == len(sl.laws.plan.noise(table, 8).notes) + 1
+    with pytest.raises(BadInput, match="batch_size"):
+        sl.laws.plan.noise(sl.Curves(table.frame.drop(columns=["run", "batch_size"])), 8)

@@ -1,6 +1,6 @@
 """Plans and comparisons, each against a second way to the same number."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws import compare, plan
 from scalinglab.laws.compare import Speedup
 from scalinglab.laws.fitting.form_error import FormError
-from scalinglab.laws.planning import candidates, hoffmann, posterior, questions
+from scalinglab.laws.planning import candidates, hoffmann, posterior
 
 RNG = np.random.default_rng(0)
 X = np.geomspace(100, 1e5, 10)
@@ -50,23 +50,15 @@ def test_a_bend_is_named_by_its_direction():
         assert word in plan.still_power_law(X, y).text
 
 
-def test_a_crossing_is_interpolated_in_logs():
-    x = np.geomspace(1, 1e4, 5)
-    assert questions._crossing(x, 3 * x**-0.5, 3 * 50**-0.5) == pytest.approx(50)
-    assert questions._crossing(x, 3 * x**-0.5, 3 * 100**-0.5) == pytest.approx(100)
-    assert questions._crossing(x, 3 * x**-0.5, 4.0) == 1.0, "already below at the first"
-    assert questions._crossing(x, 3 * x**-0.5, 0.01) == np.inf
-    assert questions._crossing(x, np.r_[np.inf, 1, 1, 1, 1], 2.0) == x[1]
+class Tenth(sl.laws.Law):
+    """A law with intervals of ± 10 %, so that it is known where they reach a target."""
+
+    def interval(self, x, level=0.95, *_, **__):
+        return sl.laws.Interval(0.9 * self.predict(x), 1.1 * self.predict(x))
 
 
-@pytest.fixture
-def tenth(monkeypatch):
-    """Intervals of ± 10 %, so that it is known where they reach a target."""
-
-    def interval(law, x, level=0.95):
-        return sl.laws.Interval(0.9 * law.predict(x), 1.1 * law.predict(x))
-
-    monkeypatch.setattr(sl.laws.Law, "interval", interval)
+def with_tenths(law):
+    return Tenth(**{field.name: getattr(law, field.name) for field in fields(law)})
 
 
 def inverse(law, y):
@@ -74,30 +66,31 @@ def inverse(law, y):
     return (a / (y - e)) ** (1 / c)
 
 
-@pytest.mark.usefixtures("tenth")
 def test_a_size_is_where_the_law_and_its_interval_reach_the_target():
-    found = plan.size_for(LAW, 0.07, level=0.9)
+    law = with_tenths(LAW)
+    found = plan.size_for(law, 0.07, level=0.9)
     ends = [inverse(LAW, y) for y in (0.07, 0.07 / 0.9, 0.07 / 1.1)]
     assert (found.value, found.low, found.high) == pytest.approx(ends, rel=2e-3)
     assert f"(90 %: {found.low:.4g} … {found.high:.4g}) for y = 0.07" in found.text
     assert f"{found.value / 1e5:.3g} times beyond the largest point" in found.text
-    inside = plan.size_for(LAW, float(LAW.predict(5e4)))
+    inside = plan.size_for(law, float(LAW.predict(5e4)))
     assert inside.value == pytest.approx(5e4, rel=2e-3)
     assert "beyond" not in inside.text
     assert (found.form, found.notes) == ("power_law_offset", LAW.points.notes)
     floor = LAW.parameters["offset"]
-    open_ended = plan.size_for(LAW, 1.05 * floor)  # 1.1 times the law never gets there
+    open_ended = plan.size_for(law, 1.05 * floor)  # 1.1 times the law never gets there
     assert open_ended.high == np.inf
     assert f"{open_ended.low:.4g} … no bound" in open_ended.text
-    never = plan.size_for(LAW, 0.95 * floor)  # but 0.9 times the law does
+    never = plan.size_for(law, 0.95 * floor)  # but 0.9 times the law does
     assert (never.value, never.high) == (np.inf, np.inf)
     assert never.low == pytest.approx(inverse(LAW, 0.95 / 0.9 * floor), rel=0.02)
     assert f"within the 95 % interval from x = {never.low:.4g} on" in never.text
 
 
-@pytest.mark.usefixtures("tenth")
 def test_a_size_is_looked_for_from_a_tenth_of_the_smallest_to_a_million_times_the_largest():
-    line = sl.laws.fit("power_law", X, 3 * X**-0.4 * np.exp(0.001 * NOISE))
+    line = with_tenths(sl.laws.fit("power_law", X, 3 * X**-0.4 * np.exp(0.001 * NOISE)))
+    exact = plan.size_for(line, float(line.predict(12345.0)))
+    assert exact.value == pytest.approx(12345.0, rel=1e-6), "interpolated in the logarithms"
     near = plan.size_for(line, float(line.predict(10.5)))
     assert near.value == pytest.approx(10.5, rel=0.01)
     assert near.low == 0, "nothing was looked at below"
@@ -219,12 +212,19 @@ def test_one_point_too_few_for_the_noise_is_refused():
 # --- three approaches ------------------------------------------------------------
 
 
-def test_a_line_through_optima_needs_three_of_them():
-    compute, best = np.array([1e18, 1e19, 1e20, 1e21]), np.array([1e8, np.nan, 1e9, 3e9])
-    slope, intercept = np.polyfit(np.log(compute[[0, 2, 3]]), np.log(best[[0, 2, 3]]), 1)
-    assert hoffmann._line(compute, best) == pytest.approx((slope, intercept))
-    with pytest.raises(BadInput, match="seen at 2 of 4 computes"):
-        hoffmann._line(compute, np.array([1e8, np.nan, 1e9, np.nan]))
+def test_the_exponent_of_an_approach_is_that_of_the_line_through_its_optima():
+    n, c = (v.ravel() for v in np.meshgrid(np.geomspace(1e7, 3e10, 12), np.geomspace(1e18, 1e22, 5)))
+    d = c / (6 * n)
+    loss = (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * np.exp(0.002 * np.random.default_rng(0).normal(size=60))
+    found = plan.approaches(n, d, loss, compute=1e23, draws=20)
+    for row in found.rows[:2]:
+        seen = np.isfinite(row.best)
+        slope, intercept = np.polyfit(np.log(row.compute[seen]), np.log(row.best[seen]), 1)
+        assert row.exponent == pytest.approx(slope)
+        assert row.n_params == pytest.approx(np.exp(intercept + slope * np.log(1e23)))
+    small = n < 1e8  # all below the optimum of the larger computes
+    with pytest.raises(BadInput, match=r"an optimal size is seen at [0-2] of"):
+        plan.approaches(n[small], d[small], loss[small], compute=1e23, draws=20)
 
 
 def test_the_lowest_size_counts_only_between_others():
@@ -248,12 +248,11 @@ def test_a_parabola_has_its_vertex_among_the_sizes_or_none():
 
 def test_intervals_of_refits_leave_out_those_without_an_optimum():
     errors = np.r_[np.arange(-40.0, 61.0), np.nan]
-    assert hoffmann._around(7.0, errors, 0.9) == pytest.approx((-48.0, 42.0)), "too high by ten"
-    assert hoffmann._around(7.0, errors + 200, 0.9) == pytest.approx((-248.0, 7.0)), "reaches to the value"
+    around = hoffmann.interval_from_errors
+    assert around(7.0, errors, 0.9) == pytest.approx((-48.0, 42.0)), "too high by ten"
+    assert around(7.0, errors + 200, 0.9) == pytest.approx((-248.0, 7.0)), "reaches to the value"
     seven_eighths = np.where(np.arange(errors.size) % 8, errors, np.nan)
-    assert np.isnan(hoffmann._around(7.0, seven_eighths, 0.9)).all(), "an eighth may lie beyond the ends"
-    assert hoffmann._ends(sl.laws.Interval(1.0, 2.0), ".3f") == "[1.000, 2.000]"
-    assert hoffmann._ends(sl.laws.Interval(np.nan, np.nan), ".3f") == "[not determined]"
+    assert np.isnan(around(7.0, seven_eighths, 0.9)).all(), "an eighth may lie beyond the ends"
 
 
 # --- what one more run saves ------------------------------------------------------------

@@ -28,7 +28,7 @@ def test_each_choice_of_points_leaves_out_what_it_names():
     d = np.tile(np.geomspace(1e8, 1e10, 5), 4)
     loss, runs = 1 + n**-0.3 + 10 * d**-0.3, np.repeat(np.arange(10), 2)
     cost = 6 * n * d
-    kept = {c.text: c.keep for c in sensitivity._fewer_points(n, cost, loss, runs)}
+    kept = {c.text: c.keep for c in sensitivity.fewer_points(n, cost, loss, runs)}
     assert set(n[kept["without the largest model"]]) == {1e6, 1e7, 1e8}
     assert set(n[kept["without the smallest model"]]) == {1e7, 1e8, 1e9}
     assert (

@@ -31,7 +31,7 @@ from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.estimate import slope
 
-FEWEST_OPTIMA = 3  # computes at which an optimal size is seen
+FEWEST_OPTIMA = 3  # computes with an optimal size: two determine the line, a third can contradict it
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,9 @@ def compare(
         best = np.array([pick(*p) for p in isoflop(n, spent, known.y, grid)])
         value = _at(compute, *_line(grid, best))
         off = _refits(n, spent, drawn, grid, pick, compute) - true
-        ends, size_ends = (_around(v, errors, level) for v, errors in zip(value, off.T, strict=True))
+        ends, size_ends = (
+            interval_from_errors(v, errors, level) for v, errors in zip(value, off.T, strict=True)
+        )
         size = float(np.exp(value[1]))
         examples = compute / flops_per_param_example / size
         size_ends = Interval(*map(float, np.exp(size_ends)))
@@ -145,7 +147,7 @@ def compare(
     return Approaches(float(compute), tuple(found), fitted, notes)
 
 
-def _around(value: float, errors: np.ndarray, level: float) -> Interval:
+def interval_from_errors(value: float, errors: np.ndarray, level: float) -> Interval:
     """The interval of what is true, from the errors of the approach on runs drawn anew.
 
     NaN where fewer than `level` of them show an optimum: the others may lie beyond either end.

@@ -24,9 +24,12 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE
 from scalinglab.laws.forms.base import Form
 
-NO_EFFECT = 1e-100  # of a parameter on every run
-ROUNDING = 1e-10  # of an eigenvalue of M with unit diagonal: below, runs do not determine the direction
-PILOT_NOISE = 1e-2  # variance of a run before any fit, where the plane and the smooth part have 1 each
+# eigenvalues of M with unit diagonal below this are rounding (its entries have 16 digits, its square root 8):
+# the runs do not determine that direction
+ROUNDING = 1e-10
+# variance of a run before any fit, where the plane and the smooth part have 1 each: a run that scatters by a
+# tenth of what is not known; with it the results of benchmarks/next_run.py were measured
+PILOT_NOISE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,6 @@ def derivatives(law: Law, sizes: np.ndarray) -> np.ndarray:
 def _inverse(information: np.ndarray) -> np.ndarray:
     """M⁻¹, with a large, finite variance of what the runs do not determine at all."""
     size = np.sqrt(np.diag(information))
-    size = np.where(size > NO_EFFECT, size, 1.0)
+    size = np.where(size > 0, size, 1.0)
     values, vectors = np.linalg.eigh(information / np.outer(size, size))
     return np.asarray(vectors / np.maximum(values, ROUNDING) @ vectors.T / np.outer(size, size))

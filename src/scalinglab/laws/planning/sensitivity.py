@@ -98,7 +98,7 @@ def sensitivity(
     for name, total in given.flop_counts.items():
         ratio = float(np.median(np.asarray(total, float).ravel() / (n * d)))
         choices.append(Choice(f"FLOPs: {name} ({ratio:.3g} N D)", flops_per_param_example=ratio))
-    choices += _other_fits(n, n * d * flops_per_param_example) + _fewer_points(n, n * d, loss, given.runs)
+    choices += _other_fits(n, n * d * flops_per_param_example) + fewer_points(n, n * d, loss, given.runs)
     rows: list[dict[str, Any]] = []
     for choice in choices:
         keep = np.ones(len(loss), bool) if choice.keep is None else choice.keep
@@ -206,7 +206,7 @@ def _other_fits(n: np.ndarray, compute: np.ndarray) -> list[Choice]:
     return [Choice(text, options=options) for text, options in changes.items()]
 
 
-def _fewer_points(n: np.ndarray, cost: np.ndarray, y: np.ndarray, labels: np.ndarray) -> list[Choice]:
+def fewer_points(n: np.ndarray, cost: np.ndarray, y: np.ndarray, labels: np.ndarray) -> list[Choice]:
     """Points left out that an analyst might leave out."""
     highest = np.isin(np.arange(len(y)), np.argsort(y)[-5:])
     kept = {

@@ -23,8 +23,9 @@ from scalinglab.laws.noise.runs import Ends, ends
 from scalinglab.laws.noise.selection import resampled
 from scalinglab.results.estimate import Estimate, slopes
 
-FARTHEST = 8.0  # times the largest width of the runs
-WIDEST_INTERVAL = 10.0  # an optimum known to less than this factor is no advice
+# conventions, not measured: no advice beyond so many times the largest width of the runs, nor of an optimum
+# that is not known within such a factor
+FARTHEST, WIDEST_INTERVAL = 8.0, 10.0
 
 
 @dataclass(frozen=True)
