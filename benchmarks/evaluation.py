@@ -49,7 +49,7 @@ def main() -> None:
     for model in given.model:
         setting = Setting(
             model=model, dataset=given.dataset, n_data=24_000, steps=1000, measure=(),
-            initialization="damico2025", precision="bf16", graphs=True, compile=True,
+            initialization="customary", precision="bf16", graphs=True, compile=True,
         )  # fmt: skip
         with torch.cuda.stream(streams(device, 1)[0]):
             group = jobs.build([setting], device)

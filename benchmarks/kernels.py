@@ -81,7 +81,7 @@ class Study:
 
 def grid(share: float, sizes: tuple[int, ...], seeds: int, epochs: float, **shared) -> list[dict]:
     """The settings of sizes × seeds, with norms and ten checkpoints a decade."""
-    initialization = "damico2025" if shared["model"] in ("cnn", "resnet", "vit") else "critical"
+    initialization = "customary" if shared["model"] in ("cnn", "resnet", "vit") else "critical"
     common = {
         "epochs": share * epochs, "measure": ["norm"], "checkpoints_per_decade": 10,
         "initialization": initialization, **shared,

@@ -41,7 +41,7 @@ def settings_of(options: argparse.Namespace, gpu: bool) -> dict:
     shared = {
         "model": options.model, "dataset": options.dataset, "epochs": options.epochs,
         "measure": ["norm", "norm_as_published"], "checkpoints_per_decade": 10, "width": options.width,
-        "initialization": "damico2025" if options.model in ("cnn", "resnet", "vit") else "critical",
+        "initialization": "customary" if options.model in ("cnn", "resnet", "vit") else "critical",
     }  # fmt: skip
     return shared | (FAST if gpu else {})
 

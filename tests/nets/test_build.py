@@ -58,7 +58,9 @@ def test_cnn_of_damico2025_and_bahri2021_have_their_layers():
     assert [m.out_channels for m in body if isinstance(m, torch.nn.Conv2d)] == [8, 16, 32, 64]
     assert [m.out_features for m in body if isinstance(m, torch.nn.Linear)] == [128, 64, 100]
     assert [m.p for m in body if isinstance(m, torch.nn.Dropout)] == [0.1, 0.1]
-    table = nets.build("cnn", (3, 32, 32), 10, variant="bahri2021")
+    table = nets.build(
+        "cnn", (3, 32, 32), 10, channels=[50, 100, 100], pool_after=[1, 2], dense=[64], padding=0
+    )
     assert [p.shape[0] for p in table.parameters() if p.ndim > 1] == [50, 100, 100, 64, 10]
 
 
@@ -161,7 +163,7 @@ def test_same_seed_gives_the_same_network_and_another_seed_another(name):
         ({"shape": "heavy"}, "shape"),
         ({"initialization": "torch", "parameterization": "ntk"}, "standard"),
         ({"name": "cnn", "input_shape": (64,)}, "images"),
-        ({"name": "cnn", "variant": "bahri"}, "variant"),
+        ({"name": "cnn", "chanels": [4]}, "did you mean 'channels'"),
         ({"name": "cnn", "depth": 3}, "fixed"),
         ({"name": "wide_resnet", "input_shape": (3, 8, 8), "depth": 12}, "6N"),
         ({"name": "vit", "input_shape": (3, 30, 30)}, "patch"),

@@ -168,17 +168,17 @@ def test_mup_equals_standard_at_the_base_width():
 
 
 def test_initializations_of_damico2025_have_their_scales():
-    cnn = nets.build("cnn", (3, 8, 8), 10, initialization="damico2025", seed=0)
+    cnn = nets.build("cnn", (3, 8, 8), 10, initialization="customary", seed=0)
     reference = torch.nn.Conv2d(32, 64, 3)
     assert float(cnn.body[2].weight.detach().std()) == pytest.approx(
         float(reference.weight.detach().std()), rel=0.03
     )
     assert float(cnn.body[2].bias.detach().abs().max()) <= 1 / math.sqrt(32 * 9)
-    resnet = nets.build("resnet", (3, 8, 8), 10, width=0.5, initialization="damico2025", seed=0)
+    resnet = nets.build("resnet", (3, 8, 8), 10, width=0.5, initialization="customary", seed=0)
     assert float(resnet.body[-1].weight.detach().std()) == pytest.approx(0.01, rel=0.1)
     last = resnet.body[-4].branch[-2].weight.detach()
     assert float(last.std()) == pytest.approx(math.sqrt(2 / (last.shape[0] * 9)), rel=0.02)
-    vit = nets.build("vit", (3, 8, 8), 10, initialization="damico2025", seed=0)
+    vit = nets.build("vit", (3, 8, 8), 10, initialization="customary", seed=0)
     block = vit.body[1]
     assert float(block.mlp[0].weight.detach().std()) == pytest.approx(0.02, rel=0.02)
     packed = torch.nn.MultiheadAttention(192, 3).in_proj_weight.detach()
@@ -202,7 +202,7 @@ def test_a_network_without_numbers_is_built_without_drawing(monkeypatch) -> None
 
 @pytest.mark.parametrize("family", ["cnn", "resnet", "vit"])
 def test_the_initialization_factor_scales_weights_alone(family):
-    options = {"initialization": "damico2025", "seed": 3}
+    options = {"initialization": "customary", "seed": 3}
     plain = dict(nets.build(family, (3, 8, 8), 10, **options).named_parameters())
     small = dict(nets.build(family, (3, 8, 8), 10, initialization_factor=0.05, **options).named_parameters())
     scaled = {name for name in plain if not torch.equal(plain[name], small[name])}

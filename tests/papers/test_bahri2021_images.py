@@ -156,10 +156,10 @@ def test_superclasses_are_neighbours_or_of_like_kind():
 def test_superclasses_leave_the_network_but_for_its_last_layer():
     from scalinglab import nets
 
-    base = images.SCALES["gpu"].base
+    base = images.on("cifar100", images.SCALES["gpu"].base)
 
     def shapes(groups: int) -> list[tuple[int, ...]]:
-        options = (base | distributions.grouped(base, "cifar100", 100, groups))["model_options"]
+        options = (base | distributions.grouped("cifar100", 100, groups))["model_options"]
         model = nets.build("cnn", (3, 32, 32), groups, **options)
         return [tuple(p.shape) for p in model.parameters()][:-2]
 
@@ -282,10 +282,10 @@ def test_guessing_knows_how_frequent_classes_are(change: dict[str, Any], loss: f
 def test_svhn_is_trained_where_it_is_here_with_its_own_cnn(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("scalinglab.data.available", lambda name: name in ("svhn", "mnist"))
     s = images.SCALES["gpu"]
-    found = {name: one["model_options"]["variant"] for name, one in images.by_loss(s, s.base).items()}
+    found = {name: one["model_options"]["channels"] for name, one in images.by_loss(s, s.base).items()}
     assert found == {
-        "mnist, cross-entropy": "bahri2021", "svhn, cross-entropy": "bahri2021-svhn",
-        "mnist, mse": "bahri2021", "svhn, mse": "bahri2021-svhn",
+        "mnist, cross-entropy": [50, 100, 100], "svhn, cross-entropy": [64, 64],
+        "mnist, mse": [50, 100, 100], "svhn, mse": [64, 64],
     }  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def test_standard_networks_count_the_width_in_the_units_of_the_paper():
         ({"optimizer": "adam"}, {"widening_factor"}),
         ({"batch_size": None, "full_batch": True}, {"widening_factor"}),
         ({"parameterization": "mup"}, {"widening_factor", "noise_scale"}),
-        ({"initialization": "damico2025"}, {"widening_factor", "noise_scale"}),
+        ({"initialization": "customary"}, {"widening_factor", "noise_scale"}),
     ],
 )
 def test_what_is_not_defined_is_left_out(changed, defined):

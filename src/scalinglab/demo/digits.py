@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # what all runs share; initial weights are small, so that the norm can grow (as in the paper)
 SETTING = {
     "model": "cnn",
-    "initialization": "damico2025",
+    "initialization": "customary",
     "optimizer": "adam",
     "learning_rate": 2e-3,
     "batch_size": 32,

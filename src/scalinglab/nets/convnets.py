@@ -1,35 +1,33 @@
-"""Plain convolutional networks: LeNet-5 of park2019, the CNNs of damico2025 and bahri2021, Myrtle."""
+"""Plain convolutional networks: LeNet-5 of park2019, a CNN (by default that of damico2025), Myrtle."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from torch import nn
 
-from scalinglab.errors import BadInput, nearest
+from scalinglab.errors import BadInput
 from scalinglab.nets.layers import BatchNorm, Conv, Dense
 
 
 @dataclass(frozen=True)
-class Variant:
+class Form:
     """One form of the cnn: 3×3 convolutions, a max-pool 2 after some of them, dense layers."""
 
-    channels: tuple[int, ...]
-    pool_after: tuple[int, ...]  # counted from 1
-    hidden: tuple[int, ...]  # dense layers before the last
+    channels: Sequence[int]
+    pool_after: Sequence[int]  # counted from 1
+    dense: Sequence[int]  # dense layers before the last
     dropout: float = 0.0
     padding: int = 1
 
 
-CNN_VARIANTS = {
-    "damico2025": Variant((32, 64, 128), (2,), (512,)),  # MNIST and CIFAR-10
-    "damico2025-cifar100": Variant((64, 128, 256, 512), (2, 4), (1024, 512), dropout=0.1),
-    # table 1 of bahri2021; trained in Keras, whose convolutions are not padded
-    "bahri2021": Variant((50, 100, 100), (1, 2), (64,), padding=0),  # CIFAR-10, MNIST, Fashion-MNIST
-    "bahri2021-cifar100": Variant((50, 100, 200), (1, 2), (256,), padding=0),
-    "bahri2021-svhn": Variant((64, 64), (1, 2), (128,), padding=0),
-}
+# the CNNs of damico2025 on MNIST and CIFAR-10, and on CIFAR-100
+FEW_CLASSES = Form((32, 64, 128), (2,), (512,))
+MANY_CLASSES = Form((64, 128, 256, 512), (2, 4), (1024, 512), dropout=0.1)
+MANY = 100  # classes
 MYRTLE = {5: (2, 1, 1), 7: (2, 2, 2), 10: (3, 3, 3)}  # convolutions in each of the three stages
 
 
@@ -85,8 +83,11 @@ def cnn(
     depth: int | None,
     batch_norm: bool | None,
     *,
-    variant: str | None = None,
+    channels: Sequence[int] | None = None,
+    pool_after: Sequence[int] | None = None,
+    dense: Sequence[int] | None = None,
     dropout: float | None = None,
+    padding: int | None = None,
 ) -> nn.Module:
     """3×3 convolutions with ReLU and max-pooling, then dense layers.
 
@@ -96,18 +97,20 @@ def cnn(
         width: Factor on all channels and hidden dense layers.
         depth: Fixed by the variant; leave it out.
         batch_norm: After every affine map but the last, before its ReLU (no biases then).
-        variant: One of `CNN_VARIANTS`; a paper's name alone picks the form it used for this number of
-            classes. None is "damico2025".
-        dropout: Probability before the dense layers after the first; None takes the variant's.
+        channels: Of each convolution. This and the following: default by the number of classes
+            (`FEW_CLASSES`, `MANY_CLASSES`).
+        pool_after: The convolutions after which there is a max-pool, counted from 1.
+        dense: Units of the dense layers before the last.
+        dropout: Probability before the dense layers after the first.
+        padding: Of the convolutions, in pixels.
     """
     _no_depth("cnn", depth)
-    variant = variant or "damico2025"
-    if f"{variant}-cifar100" in CNN_VARIANTS and n_classes >= 100:
-        variant += "-cifar100"
-    if variant not in CNN_VARIANTS:
-        raise BadInput(f"unknown variant {variant!r} of a cnn: {nearest(variant, CNN_VARIANTS)}")
-    form = CNN_VARIANTS[variant]
-    dropout = form.dropout if dropout is None else dropout
+    given: dict[str, Any] = {
+        "channels": channels, "pool_after": pool_after, "dense": dense, "dropout": dropout,
+        "padding": padding,
+    }  # fmt: skip
+    usual = MANY_CLASSES if n_classes >= MANY else FEW_CLASSES
+    form = replace(usual, **{name: value for name, value in given.items() if value is not None})
     n_in, height, breadth = image_sides("cnn", input_shape)
     layers: list[nn.Module] = []
     for position, base in enumerate(form.channels, start=1):
@@ -122,15 +125,13 @@ def cnn(
             height, breadth = height // 2, breadth // 2
         n_in = n_out
     if min(height, breadth) < 1:
-        raise BadInput(
-            f"images of {input_shape[1]}×{input_shape[2]} pixels are too small for the cnn {variant!r}"
-        )
+        raise BadInput(f"images of {input_shape[1]}×{input_shape[2]} pixels are too small for this cnn")
     layers.append(nn.Flatten())
     n_in *= height * breadth
-    for base in form.hidden:
+    for base in form.dense:
         n_out = max(1, round(base * width))
         layers += [Dense(n_in, n_out, bias=not batch_norm), *_activation(n_out, batch_norm)]
-        layers += [nn.Dropout(dropout)] if dropout else []
+        layers += [nn.Dropout(form.dropout)] if form.dropout else []
         n_in = n_out
     return nn.Sequential(*layers, Dense(n_in, n_classes))
 

@@ -55,11 +55,11 @@ def build(
         parameterization: "standard", "ntk" or "mup" (see `scalinglab.nets.parameterization`).
         batch_norm: None takes the family's own: with it for residual networks, without for the others.
         initialization: "critical" (park2019: Gaussian, σ0² = 2), "torch" (PyTorch's default) or
-            "damico2025" (what its authors used for their cnn, resnet and vit).
+            "customary" (per family: PyTorch's for cnn, He et al.'s for resnet, truncated Gaussians for vit).
         initialization_factor: Factor on the initial weights of convolutions and dense layers, not on biases,
             gains and embeddings.
         seed: Seed of the initial weights; None uses PyTorch's global generator.
-        options: What only this family takes, e.g. `shape` (mlp), `variant` (cnn), `dropout`.
+        options: What only this family takes, e.g. `shape` (mlp), `channels` (cnn), `dropout`.
 
     Returns:
         A module that maps (n, *input_shape) to logits (n, n_classes); a decoder to (n, context, n_classes).
@@ -114,7 +114,8 @@ def _check_option(name: str, value: Any) -> None:
         raise BadInput(f"dropout = {value}: a probability, from 0 to less than 1")
     if name in ("hidden", "patch", "dim", "heads", "expansion") and not _is_count(value):
         raise BadInput(f"{name} = {value}: give a positive whole number")
-    if name in ("stages", "channels") and isinstance(value, (list, tuple)) and not all(map(_is_count, value)):
+    several = ("stages", "channels", "pool_after", "dense")
+    if name in several and isinstance(value, (list, tuple)) and not all(map(_is_count, value)):
         raise BadInput(f"{name} = {value}: give positive whole numbers")
     if name == "stages" and not (isinstance(value, (list, tuple)) and value):
         raise BadInput(f"stages = {value}: give the blocks of each stage, e.g. (2, 2, 2, 2)")

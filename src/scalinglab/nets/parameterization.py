@@ -27,7 +27,7 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.nets.layers import Attention, Conv, Dense
 
 SCHEMES = ("standard", "ntk", "mup")
-INITIALIZATIONS = ("critical", "torch", "damico2025")
+INITIALIZATIONS = ("critical", "torch", "customary")
 
 
 @dataclass(frozen=True)
@@ -128,11 +128,11 @@ def _layer(
             rates = (1.0, 1.0 / ratio_in)
     layer.multiplier, layer.bias_multiplier = multiplier, bias_multiplier
     weight, bias = Draw("normal", math.sqrt(variance)), Draw("constant", 0.0)
-    if initialization == "torch" or (initialization == "damico2025" and family == "cnn"):
+    if initialization == "torch" or (initialization == "customary" and family == "cnn"):
         weight = bias = Draw("uniform", 1 / math.sqrt(fan_in))
-    elif initialization == "damico2025" and family == "resnet":
+    elif initialization == "customary" and family == "resnet":
         weight = Draw("normal", 0.01 if is_last else math.sqrt(2 / _fans(layer, back=True)[0]))
-    elif initialization == "damico2025" and family == "vit":
+    elif initialization == "customary" and family == "vit":
         weight = Draw("truncated", 0.02)
         if name.rsplit(".", 1)[-1] in ("query", "key", "value"):  # one Xavier matrix (3 dim × dim)
             weight = Draw("uniform", math.sqrt(6 / (4 * fan_in)))

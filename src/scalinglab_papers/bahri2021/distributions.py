@@ -59,14 +59,9 @@ def superclasses(dataset: str, n_classes: int, groups: int) -> Any:
     return [k * groups // n_classes for k in range(n_classes)]
 
 
-def grouped(base: images.Setting, dataset: str, n_classes: int, groups: int) -> images.Setting:
-    """What superclasses change in a setting: the labels, and the last layer of the network only."""
-    if groups == n_classes:
-        return {}
-    own = {"superclass": superclasses(dataset, n_classes, groups)}
-    if dataset == "cifar100" and base.get("model_options") == {"variant": "bahri2021"}:
-        own["model_options"] = {"variant": "bahri2021-cifar100"}  # which 100 classes have by default
-    return own
+def grouped(dataset: str, n_classes: int, groups: int) -> images.Setting:
+    """What superclasses change in a setting: the labels, and so the last layer of the network."""
+    return {} if groups == n_classes else {"superclass": superclasses(dataset, n_classes, groups)}
 
 
 def fig5_left(scale: str) -> Reproduction:
@@ -75,7 +70,7 @@ def fig5_left(scale: str) -> Reproduction:
     (dataset,) = images.usable([s.superclassed])
     finest = 100 if dataset == "cifar100" else 10
     changes = {
-        f"{groups} classes": grouped(s.base, dataset, finest, groups) for groups in s.groupings
+        f"{groups} classes": grouped(dataset, finest, groups) for groups in s.groupings
     }  # fmt: skip
     found, curves = changed_scans(scale, dataset, changes, "superclasses", s.grouped_seeds)
     figure, rows = _exponents_drawn(found, dataset, f"superclasses of {dataset}", s)
@@ -106,15 +101,15 @@ def changed_scans(
 ) -> tuple[list[images.Scan], Curves]:
     """The network of the scale against D with each change, and the Wide ResNet if it has this set."""
     s = images.SCALES[scale]
-    named = {name: {**s.base, "dataset": dataset, **change} for name, change in changes.items()}
+    named = {name: {**images.on(dataset, s.base), **change} for name, change in changes.items()}
     wide: dict[str, images.Setting] = {}
     if dataset in s.residual_datasets:
         ((name, residual),) = images.residual_settings(scale, [s.residual], [dataset]).items()
         wide = {
-            f"{words}{name.removeprefix(dataset)}": {**residual, **change, "model_options": {}}
+            f"{words}{name.removeprefix(dataset)}": {**residual, **change}
             for words, change in changes.items()
         }  # fmt: skip
-    plain, wide = images.asked(named, wide)
+    plain, wide = images.selected(named, wide)
     parts = []
     if plain:
         parts.append(images.scans(plain, images.in_data(s.sizes), s.seeds, "n_data", experiment))
@@ -335,9 +330,9 @@ def fig2_right_cnn(scale: str) -> Reproduction:
 
 # channels of the convolutions and units of the dense layers
 CNNS = {
-    "CIFAR-10, MNIST, Fashion-MNIST": ("bahri2021", 10, (50, 100, 100, 64, 10)),
-    "CIFAR-100": ("bahri2021", 100, (50, 100, 200, 256, 100)),
-    "SVHN": ("bahri2021-svhn", 10, (64, 64, 128, 10)),
+    "CIFAR-10, MNIST, Fashion-MNIST": (images.CNN, 10, (50, 100, 100, 64, 10)),
+    "CIFAR-100": (images.CNN_OF["cifar100"], 100, (50, 100, 200, 256, 100)),
+    "SVHN": (images.CNN_OF["svhn"], 10, (64, 64, 128, 10)),
 }
 
 
@@ -346,8 +341,8 @@ def table1(scale: str) -> Reproduction:
     from scalinglab import nets
 
     rows, sizes = [], []
-    for name, (variant, n_classes, widths) in CNNS.items():
-        model = nets.build("cnn", (3, 32, 32), n_classes, variant=variant)
+    for name, (form, n_classes, widths) in CNNS.items():
+        model = nets.build("cnn", (3, 32, 32), n_classes, **form)
         layers = [p for p in model.parameters() if p.ndim > 1]
         flops = measure.flops(model, (3, 32, 32), 1)
         sizes.append({"model": name, "n_params": flops.n_params, "flops_per_step": flops.step})

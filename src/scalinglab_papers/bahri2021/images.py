@@ -83,7 +83,13 @@ class Scale:
 SHARED: Setting = {
     "optimizer": "adam", "learning_rate": 1e-3, "batch_size": 128, "measure": (), "evaluate_at_most": 1000,
 }  # fmt: skip
-TABLE_1: Setting = {**SHARED, "model": "cnn", "model_options": {"variant": "bahri2021"}}
+# the CNNs of table 1; trained in Keras, whose convolutions are not padded
+CNN: Setting = {"channels": [50, 100, 100], "pool_after": [1, 2], "dense": [64], "padding": 0}
+CNN_OF = {
+    "cifar100": {**CNN, "channels": [50, 100, 200], "dense": [256]},
+    "svhn": {**CNN, "channels": [64, 64], "dense": [128]},
+}
+TABLE_1: Setting = {**SHARED, "model": "cnn", "model_options": CNN}
 FAST: Setting = {"precision": "bf16", "graphs": True}
 RESIDUAL: Setting = {
     "model": "wide_resnet", "optimizer": "nesterov", "learning_rate": 0.1, "weight_decay": 5e-4,
@@ -179,7 +185,7 @@ def scans(
         A scan for each name, of those that `trained.run_storage` restricts to by name and time, and the last
         row of every run.
     """
-    (named,) = asked(named)
+    (named,) = selected(named)
     settings = {
         name: [{**base, **variant, "seed": seed} for variant in variants for seed in range(seeds)]
         for name, base in named.items()
@@ -213,7 +219,7 @@ def scans(
     )
 
 
-def asked(*studies: dict[str, Setting]) -> list[dict[str, Setting]]:
+def selected(*studies: dict[str, Setting]) -> list[dict[str, Setting]]:
     """Of each study those that `trained.run_storage` restricts to, by name or data set."""
     only = trained.run_storage().only
     found = [
@@ -365,9 +371,9 @@ def by_loss(s: Scale, base: Setting, squared: bool = True) -> dict[str, Setting]
 
 
 def on(dataset: str, base: Setting) -> Setting:
-    """A network on a data set: on SVHN the CNN of table 1 is another one."""
-    own = dataset == "svhn" and base.get("model_options") == TABLE_1["model_options"]
-    return {**base, "dataset": dataset} | ({"model_options": {"variant": "bahri2021-svhn"}} if own else {})
+    """A network on a data set: on some of them the CNN of table 1 is another one."""
+    own = base.get("model_options") == CNN and dataset in CNN_OF
+    return {**base, "dataset": dataset} | ({"model_options": CNN_OF[dataset]} if own else {})
 
 
 def with_mse(s: Scale, residual: dict[str, Setting]) -> dict[str, Setting]:
@@ -400,7 +406,7 @@ def every_data_scan(scale: str, squared: bool = True) -> tuple[list[Scan], Curve
     if s.residual_datasets:
         residual = residual_settings(scale, [s.residual], s.residual_datasets)
         residual = with_mse(s, residual) if squared else residual
-    plain, wide = asked(by_loss(s, s.base, squared), residual)
+    plain, wide = selected(by_loss(s, s.base, squared), residual)
     parts = [data_scans(scale, squared)] if plain else []
     return joined(*parts, *([residual_scans(scale, wide)] if wide else []))
 
@@ -435,7 +441,7 @@ def fig1_bottom_left(scale: str) -> Reproduction:
     if s.residual_widths:
         common = {**s.aspect_base, "depth": 10, "n_data": s.width_data, "steps": s.residual_steps}
         residual = {f"{name}, WRN-10-k": {**common, "dataset": name} for name in usable(s.residual_datasets)}
-    studies = zip(asked(named, with_mse(s, residual)), (s.widths, s.residual_widths))
+    studies = zip(selected(named, with_mse(s, residual)), (s.widths, s.residual_widths))
     found, curves = joined(
         *(
             scans(some, [{"width": k} for k in widths], s.seeds, "n_params", "images in parameters")

@@ -25,7 +25,7 @@ from scalinglab.studies.verdict import Row, mean
 from scalinglab_papers.damico2025.curves import DEVIATES, analysed
 from scalinglab_papers.damico2025.pairs import together
 
-SETTING = {"model": "cnn", "initialization": "damico2025", "measure": ["norm"]}
+SETTING = {"model": "cnn", "initialization": "customary", "measure": ["norm"]}
 # data, training set, epochs, batch, rate, width, seeds
 SCALES = {
     "smoke": {"dataset": "digits", "n_data": 160, "epochs": 8, "batch_size": 64, "learning_rate": 1e-2,

@@ -29,7 +29,7 @@ MODELS = {"CNN": "cnn", "ResNet": "resnet", "ViT": "vit"}
 DATASETS = {"MNIST": "mnist", "CIFAR10": "cifar10", "CIFAR100": "cifar100"}
 PAIRS = tuple(f"{model} {dataset}" for model in MODELS for dataset in DATASETS)
 NORMS = ["norm", "norm_as_published"]
-SETTING = {"initialization": "damico2025", "batch_size": 128, "learning_rate": 1e-3, "measure": NORMS}
+SETTING = {"initialization": "customary", "batch_size": 128, "learning_rate": 1e-3, "measure": NORMS}
 FAST = {"precision": "bf16", "graphs": True, "compile": True}
 
 MNIST_SIZES = [89, 188, 375, 750, 1500, 3000, 6000, 12000, 24000, 30000, 36000, 42000, 48000]
