@@ -28,6 +28,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import curve_families as families
@@ -38,8 +39,8 @@ import scalinglab as sl
 from scalinglab.data.sources import search_path
 from scalinglab.errors import ScalinglabError
 from scalinglab.laws.extrapolation import averaging, few_points, forecasters, shapes
-from scalinglab.laws.extrapolation.stacking import FEWEST_POINTS
-from scalinglab.laws.fitting import form_error
+from scalinglab.laws.fitting import bend, form_error
+from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 
 DOMAINS = {"IC": "images", "NMT": "translation", "LM": "language", "BB": "BIG-bench"}
 FORMS = ("m1", "m2", "m3", "m4", "broken_power_law")
@@ -47,8 +48,7 @@ SETTINGS = tuple(itertools.product((0.1, 0.15, 0.2, 0.3), (0.7, 0.9, 1.2)))  # m
 CUT_OFFS = (4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 28, 40, 56)  # known points
 KNOWN = {5: "4, 5", 7: "6, 7", 12: "8 to 12", 20: "13 to 20", 35: "21 to 35", 1000: "36 or more"}  # points
 RANGES = {2: "under 2", 4: "2 to 4", 8: "4 to 8", 16: "8 to 16", np.inf: "16 or more"}
-SURPRISE = few_points.SURPRISE  # p-value below which a curve steepens
-LEAST_RANGE, FEWEST_VALUES = shapes.LEAST_RANGE, shapes.FEWEST_VALUES  # that continued curves have
+LEAST_RANGE = shapes.LEAST_RANGE  # that continued curves have
 SHORT = "under three doublings"
 LEARNED = 3.33  # log score on the 72 image curves of the best published learned extrapolator
 Predict = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -161,10 +161,10 @@ def kind(c: Curve) -> str:
     steps = np.diff(c.y)
     if c.x.max() < LEAST_RANGE * c.x.min():
         return SHORT
-    if shapes.repeats_values(steps) and 1 + np.count_nonzero(steps) < FEWEST_VALUES:
+    if shapes.repeats_values(steps) and 1 + np.count_nonzero(steps) < FEWEST_SIZES:
         return "repeats values"
-    few = c.x.size < FEWEST_POINTS
-    return "steepens" if few and few_points.steepening(np.log(c.x), np.log(c.y)) < SURPRISE else "continued"
+    few = c.x.size < FEWEST_SIZES
+    return "steepens" if few and bend.of_line(np.log(c.x), np.log(c.y)).steepens else "continued"
 
 
 def widened(few: pd.DataFrame) -> None:
@@ -301,7 +301,8 @@ def main() -> None:
     parser.add_argument("--form-errors", action="store_true", help="how far whole curves are from one law")
     asked = parser.parse_args()
     if asked.refused:
-        few_points.SURPRISE = shapes.LEAST_RANGE = shapes.FEWEST_VALUES = 0
+        few_points.bend = SimpleNamespace(of_line=lambda *_: bend.CANNOT_TELL)
+        shapes.LEAST_RANGE = shapes.FEWEST_SIZES = 0
     if asked.recent is not None:
         averaging.RECENT = asked.recent
     if asked.families:
@@ -317,7 +318,7 @@ def main() -> None:
         print(means(found, "domain", "points"), means(found, "domain", "kind"), sep="\n\n")
         if asked.refused:
             print(means(found, "domain", "range"))
-            widened(found[found["points"] < FEWEST_POINTS])
+            widened(found[found["points"] < FEWEST_SIZES])
         return
     if asked.form_errors:
         form_errors(curves)

@@ -70,7 +70,9 @@ def losses_case(law: Law, sizes: np.ndarray = OCTAVES, beyond: float | None = No
             alpha = exponents.of_losses(sizes, drawn(rng, law(sizes), sizes, seeds))
             there, form = sizes[alpha.chosen], "power_law_offset" if alpha.floor else "power_law"
             own = (
-                laws.fit(form, there, law(there), loss="squared").best_exponent if beyond is None else beyond
+                laws.fit(form, there, law(there), loss="squared").parameters["exponent"]
+                if beyond is None
+                else beyond
             )
             found.append((alpha, float(own)))
         return interval(found)

@@ -352,10 +352,11 @@ def test_noise_of_given_errors_does_not_depend_on_size():
     assert unknown.diagnosis.noise_exponent != 0
 
 
-def test_noise_beyond_the_points_is_that_of_the_nearest_one():
+@pytest.mark.parametrize("repeats", [40, 200])  # points beyond 500 are judged in blocks
+def test_noise_beyond_the_points_is_that_of_the_nearest_one(repeats):
     """Of one more run: a law known exactly leaves the noise, which is not continued beyond the points."""
-    x = np.repeat(np.geomspace(10, 1e3, 9), 40)
-    noise = np.exp(0.02 * (x / 10) ** 0.4 * np.random.default_rng(5).standard_normal(x.size))
+    x = np.repeat(np.geomspace(10, 1e3, 9), repeats)
+    noise = np.exp(0.02 * (x / 10) ** 0.4 * np.random.default_rng(6).standard_normal(x.size))
     law = sl.laws.fit("power_law", x, 3 * x**-0.5 * noise)
     low, high = law.interval(np.array([10.0, 1e3, 1e4]), of="measurement")
     smallest, largest, beyond = np.log(high / low) / 2 / stats.norm.ppf(0.975)

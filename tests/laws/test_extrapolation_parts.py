@@ -112,7 +112,7 @@ def test_a_curve_was_smoothed_where_it_repeats_values_or_never_rises_against_its
     uneven = np.cumsum(-0.2 * (np.arange(12) % 2) - 1e-4)
     noise = np.sqrt(bands.scatter(x, np.exp(uneven)))
     chance = np.prod(stats.norm.cdf(-np.diff(uneven) / noise / np.sqrt(2)))
-    assert chance < shapes.SURPRISE
+    assert chance < shapes.SIGNIFICANT
     assert shapes.made_monotone(x, np.exp(uneven))
     rising = uneven.copy()
     rising[5] = rising[4] + 1e-6

@@ -10,6 +10,7 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting import least_squares
+from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.intervals import parameter_profile
 from tests.properties import examples
 
@@ -80,12 +81,12 @@ def test_errors_weigh_points_and_weights_count_them():
     trusted[:6] = 1e-3
     law = sl.laws.fit("power_law", X, y, error=y * trusted, loss="squared")
     six = sl.laws.fit("power_law", X[:6], y[:6], loss="squared")
-    assert law.best_exponent == pytest.approx(six.best_exponent, abs=1e-3)
+    assert law.parameters["exponent"] == pytest.approx(six.parameters["exponent"], abs=1e-3)
     weights = np.ones(X.size)
     weights[3] = 2
     twice = sl.laws.fit("power_law", np.r_[X, X[3]], np.r_[y, y[3]], delta=0.01)
     counted = sl.laws.fit("power_law", X, y, weights=weights, delta=0.01)
-    assert counted.best_exponent == pytest.approx(twice.best_exponent, rel=1e-6)
+    assert counted.parameters["exponent"] == pytest.approx(twice.parameters["exponent"], rel=1e-6)
     assert counted.objective == pytest.approx(twice.objective, rel=1e-6)
 
 
@@ -123,7 +124,9 @@ def test_a_law_with_more_than_the_data_can_tell_says_so():
     assert "break          95 % [0, inf]  not identified" in law.summary()
     assert np.isnan(law.to_dict()["parameters"]["break"])
     assert law.notebook_table().set_index("parameter")["value"].isna().to_dict()["break"]
-    assert {n for n, v in law.stated.items() if np.isnan(v)} == {*law.undetermined} & {*law.parameters}
+    assert {n for n, v in law.to_dict()["parameters"].items() if np.isnan(v)} == {*law.undetermined} & {
+        *law.parameters
+    }
     assert all(sl.laws.fit("power_law_offset", X, noisy(0)).identified.values())
 
 
@@ -164,7 +167,9 @@ def test_bad_points_can_be_dropped_and_are_counted():
     broken[[2, 5]] = np.nan, -1
     keep = np.isfinite(broken) & (broken > 0)
     law = sl.laws.fit("power_law", X, broken, nan_policy="drop")
-    assert law.best_exponent == pytest.approx(sl.laws.fit("power_law", X[keep], y[keep]).best_exponent)
+    assert law.parameters["exponent"] == pytest.approx(
+        sl.laws.fit("power_law", X[keep], y[keep]).parameters["exponent"]
+    )
     assert "2 of 14 points dropped" in law.points.notes[0]
 
 
@@ -216,7 +221,7 @@ def test_units_do_not_matter(x_unit: float, y_unit: float, seed: int):
     y = noisy(seed)
     plain = sl.laws.fit("power_law_offset", X, y)
     scaled = sl.laws.fit("power_law_offset", x_unit * X, y_unit * y)
-    assert scaled.best_exponent == pytest.approx(plain.best_exponent, rel=1e-4)
+    assert scaled.parameters["exponent"] == pytest.approx(plain.parameters["exponent"], rel=1e-4)
     # Huber's threshold comes from a first fit, which stops at a gain of 1e-11: the objective knows six digits
     assert scaled.objective == pytest.approx(plain.objective, rel=1e-5)
     assert scaled.predict(x_unit * 1e6) == pytest.approx(y_unit * plain.predict(1e6), rel=1e-4)
@@ -226,7 +231,7 @@ def test_units_do_not_matter(x_unit: float, y_unit: float, seed: int):
 def test_units_of_raw_losses_do_not_matter_either(y_unit: float):
     y = noisy(3)
     plain, scaled = (sl.laws.fit("power_law_offset", X, unit * y, space="raw") for unit in (1.0, y_unit))
-    assert scaled.best_exponent == pytest.approx(plain.best_exponent, rel=1e-4)
+    assert scaled.parameters["exponent"] == pytest.approx(plain.parameters["exponent"], rel=1e-4)
     assert np.isfinite(scaled.delta)
     assert np.array(scaled.interval(1e6)) / y_unit == pytest.approx(np.array(plain.interval(1e6)), rel=1e-2)
 
@@ -269,3 +274,22 @@ def test_the_scatter_around_a_fit_counts_outliers_and_degrees_of_freedom():
     r = np.log(y / law.predict(X))
     assert law.rms_residual == pytest.approx(np.sqrt(r @ r / (X.size - 2)))
     assert law.rms_residual > 1.9 * law.residual_std, "which is robust"
+
+
+def test_a_curve_rises_where_most_pairs_do_and_its_last_size_lies_above_its_first():
+    """Kendall's τ above one half; of nine sizes, the lowest of which comes last, it is 20/36."""
+    x, y = np.geomspace(10, 1e4, 9), np.linspace(0.1, 0.9, 9)
+    assert rising.rises(x, y)
+    assert not rising.rises(x, np.r_[y[1:], y[0]]), "the last below the first"
+    assert not rising.rises(x, np.r_[y[4:], y[:4]])
+    halfway = np.r_[0.2, 0.9, np.linspace(0.3, 0.8, 6)]  # six pairs of 28 fall
+    assert stats.kendalltau(x[:8], halfway).statistic > 0.5
+    assert rising.rises(x[:8], halfway)
+    half = np.r_[0.2, 0.9, 0.4, 0.3, np.linspace(0.5, 0.8, 4)]  # seven do: 0.5 exactly
+    assert stats.kendalltau(x[:8], half).statistic == pytest.approx(0.5)
+    assert half[-1] > half[0]
+    assert not rising.rises(x[:8], half)
+    assert not rising.rises(x[:2], y[:2]), "two sizes are no trend"
+    assert rising.rises(np.repeat(x[:3], 2), np.array([0.1, 0.3, 0.2, 0.4, 0.35, 0.45])), (
+        "means of sizes count"
+    )

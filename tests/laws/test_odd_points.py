@@ -99,3 +99,30 @@ def test_many_runs_outweigh_a_wrong_one():
     few = sl.laws.fit("power_law_offset", x[::4], y[::4])
     with pytest.raises(NotDetermined, match="does not follow the others"):
         odd_run(few, "y")
+
+
+def test_a_point_is_odd_where_three_others_and_more_determine_the_law_of_separate_runs_in_logarithms():
+    """Two parameters: of five points the other four leave two degrees of freedom, of four points one."""
+    x = np.geomspace(1e3, 1e5, 5)
+    y = 3 * x**-0.4 * np.where(np.arange(5) == 2, 1.5, 1.0)
+    assert odd_point(sl.laws.fit("power_law", x, y)).sizes == {"x": x[2]}
+    assert odd_point(sl.laws.fit("power_law", x[:4], y[:4])) is None
+    assert odd_point(sl.laws.fit("power_law", x, y, space="raw")) is None
+    assert odd_point(sl.laws.fit("power_law", x, y, runs=[0, 0, 1, 2, 3])) is None, (
+        "points of a run move together"
+    )
+
+
+@pytest.mark.parametrize(("count", "named"), [(2000, True), (2001, False)])
+def test_more_than_two_thousand_points_outweigh_any_one(count: int, named: bool):
+    x = np.geomspace(1e3, 1e5, count)
+    y = 3 * x**-0.4 * np.where(np.arange(count) == 900, 1.5, 1.0)
+    assert (odd_point(sl.laws.fit("power_law", x, y)) is not None) == named
+
+
+@pytest.mark.parametrize(("off", "named"), [(0.04, False), (0.06, True)])
+def test_a_point_is_odd_from_five_percent_on_however_small_the_noise(off: float, named: bool):
+    x = np.geomspace(1e3, 1e5, 12)
+    y = 3 * x**-0.4 * np.exp(1e-5 * np.random.default_rng(0).standard_normal(12))
+    y[5] *= np.exp(off)
+    assert (odd_point(sl.laws.fit("power_law", x, y)) is not None) == named

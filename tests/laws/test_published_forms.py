@@ -155,10 +155,10 @@ def test_a_prior_decides_what_few_noisy_points_do_not():
     y = (0.1 + 5 * x**-0.4) * np.exp(0.02 * random.standard_normal(6))
     free = sl.laws.fit("power_law_offset", x, y)
     guided = sl.laws.fit("power_law_offset", x, y, priors={"exponent": (0.4, 0.02)})
-    assert abs(guided.best_exponent - 0.4) < 0.02 < abs(free.best_exponent - 0.4)
+    assert abs(guided.parameters["exponent"] - 0.4) < 0.02 < abs(free.parameters["exponent"] - 0.4)
     many = np.geomspace(1e2, 1e6, 60)
     clear = sl.laws.fit("power_law_offset", many, 0.1 + 5 * many**-0.6, priors={"exponent": (0.4, 0.1)})
-    assert clear.best_exponent == pytest.approx(0.6, abs=1e-3)  # data that decide are not overruled
+    assert clear.parameters["exponent"] == pytest.approx(0.6, abs=1e-3)  # data that decide are not overruled
     with pytest.raises(BadInput, match="spread positive"):
         sl.laws.fit("power_law", x, y, priors={"exponent": (0.4, 0.0)})
 

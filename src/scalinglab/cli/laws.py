@@ -55,6 +55,7 @@ def fit(
     import scalinglab as sl
     from scalinglab.laws.fitting.data import rising
     from scalinglab.laws.fitting.data.points import positive
+    from scalinglab.laws.fitting.law import known_parameters
 
     if not 0 < level < 1:
         raise BadInput(f"--level {level:g} must lie between 0 and 1, as in 0.95")
@@ -95,7 +96,7 @@ def fit(
             "high": ends[name].high,
         }
         for law in laws
-        for name, value in law.stated.items()
+        for name, value in known_parameters(law).items()
         if name in (ends := law.parameter_intervals)
     ]
     return Output(

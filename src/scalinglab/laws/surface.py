@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNKNOWN = 1e6  # ratio of the ends of an amplitude's interval, beyond which it is not known
-USUAL_DELTA = 1e-3  # Huber's threshold on ln loss that is usual for such fits
+USUAL_DELTA = 1e-3  # Huber's threshold on ln loss of Hoffmann et al. (2022), usual for such fits since
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,8 @@ def of_several(sizes: np.ndarray, *curves: np.ndarray, since: int = 0) -> list[E
 def _exponent(law: Any, sizes: np.ndarray, losses: np.ndarray, part: slice, follows: bool) -> Exponent:
     refits = _refits(law, sizes[part], losses[:, part])
     return Exponent(
-        law.best_exponent, float(refits.std(ddof=1)), len(losses), part.start, part.stop - 1, sizes, follows,
+        law.parameters["exponent"], float(refits.std(ddof=1)), len(losses), part.start, part.stop - 1, sizes,
+        follows,
         float(law.parameters["amplitude"]), float(law.parameters.get("offset", 0.0)), refits,
     )  # fmt: skip
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation import few_points
-from scalinglab.laws.extrapolation.stacking import FEWEST_POINTS, extrapolate
+from scalinglab.laws.extrapolation.stacking import extrapolate
 from scalinglab.laws.fitting.data import points, rising
-from scalinglab.laws.fitting.data.points import Points
+from scalinglab.laws.fitting.data.points import FEWEST_SIZES, Points
 from scalinglab.laws.fitting.solution import Interval
 
 
@@ -27,7 +27,7 @@ class Continuation:
     @property
     def name(self) -> str:
         """What the prediction rests on."""
-        return few_points.OFFSET_FORM if self.points.sizes < FEWEST_POINTS else "forms averaged by backtests"
+        return few_points.OFFSET_FORM if self.points.sizes < FEWEST_SIZES else "forms averaged by backtests"
 
     def predict(self, x: Any) -> np.ndarray:
         """The curve at x, (n,)."""
@@ -39,7 +39,7 @@ class Continuation:
 
     def _at(self, x: Any, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         at = np.atleast_1d(np.asarray(x, float))
-        if self.points.sizes < FEWEST_POINTS:
+        if self.points.sizes < FEWEST_SIZES:
             return few_points.ends(self.points, at, level)
         found = extrapolate(self.points.x, self.points.y, at=at, level=level)
         return found.mean, found.low, found.high
@@ -54,6 +54,6 @@ def continuation(x: Any, y: Any, nan_policy: str = "raise") -> Continuation:
     data = points.check(x, y, nan_policy=nan_policy)
     if rising.is_complement(data.x, data.y):
         raise NotDetermined(f"{rising.NOTE}; ask this question of 1 - y")
-    if data.sizes < FEWEST_POINTS:
+    if data.sizes < FEWEST_SIZES:
         few_points.law_of(data)
     return Continuation(data)

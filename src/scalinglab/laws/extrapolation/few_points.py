@@ -22,6 +22,7 @@ from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.forms import registry
 from scalinglab.support.words import percent
 
+# judged by row "one variable, 6 sizes, a break" of benchmarks/coverage.py, and `coverage.py --curves`
 MOST_SCATTER = 0.05  # of ln y; larger scatter at few sizes may be a bend that the form lacks
 WIDEST = 100.0  # ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO

@@ -16,13 +16,11 @@ from scipy import stats
 
 from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation.bands import scatter
+from scalinglab.laws.fitting.bend import SIGNIFICANT
+from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 
 LEAST_RANGE = 8.0  # largest over smallest size, three doublings
-ROUNDING = 1e-6  # of sizes
-FEWEST_VALUES = 8  # different ones of a curve that repeats values
-FEWEST_TO_JUDGE = 8  # points below which a monotone curve is no surprise
 TIES = 2  # equal neighbours that no continuous measurement has
-SURPRISE = 0.05
 RISE = 5.0  # a rise counts from so many standard deviations of the noise …
 SMALLEST_RISE = 0.01  # … and from this part of y
 
@@ -37,7 +35,7 @@ def require_continuable(x: np.ndarray, y: np.ndarray) -> None:
         NotDetermined: sizes of less than three doublings, or a smoothed curve of fewer than eight values.
     """
     covered = float(x[-1] / x[0])
-    if covered < (1 - ROUNDING) * LEAST_RANGE:
+    if covered < (1 - 1e-6) * LEAST_RANGE:
         raise NotDetermined(
             f"the {x.size} sizes cover a factor of {covered:.2g}, less than {LEAST_RANGE:g}: how the "
             "curve goes on beyond the largest cannot be determined (published curves then fell faster); "
@@ -45,12 +43,12 @@ def require_continuable(x: np.ndarray, y: np.ndarray) -> None:
         )
     steps = np.diff(y)
     repeated = int(np.sum(steps == 0))
-    if repeats_values(steps) and x.size - repeated < FEWEST_VALUES:
+    if repeats_values(steps) and x.size - repeated < FEWEST_SIZES:
         raise NotDetermined(
             f"{repeated} of the {x.size} values repeat the one before, and none rises: they were smoothed (a "
             f"running minimum) or rounded, and the {x.size - repeated} that are left do not show how the "
             "curve goes on beyond the largest size; give the values as they were measured, or "
-            f"{FEWEST_VALUES} different ones"
+            f"{FEWEST_SIZES} different ones"
         )
 
 
@@ -103,12 +101,12 @@ def made_monotone(log_x: np.ndarray, y: np.ndarray) -> bool:
     size would have made it rise somewhere with a probability of 95 % or more.
     """
     steps = np.diff(np.log(y))
-    if y.size < FEWEST_TO_JUDGE or np.any(steps > 0) or not np.any(steps < 0):
+    if y.size < FEWEST_SIZES or np.any(steps > 0) or not np.any(steps < 0):
         return False
     if repeats_values(steps):
         return True
     noise = np.sqrt(max(scatter(log_x, y), 1e-24))
-    return bool(np.sum(stats.norm.logcdf(-steps / (np.sqrt(2) * noise))) < np.log(SURPRISE))
+    return bool(np.sum(stats.norm.logcdf(-steps / (np.sqrt(2) * noise))) < np.log(SIGNIFICANT))
 
 
 def repeats_values(steps: np.ndarray) -> bool:

@@ -40,11 +40,10 @@ from scalinglab.laws.extrapolation.forecasters import damped_trend, forecast, re
 from scalinglab.laws.extrapolation.shapes import require_continuable, shape_of
 from scalinglab.laws.fitting.data import points, rising
 from scalinglab.laws.fitting.data.from_curves import points_from
+from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 from scalinglab.laws.fitting.fit import odd_run_of
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.support.validation import real_array
-
-FEWEST_POINTS = 8  # sizes; below, `few_points` predicts by one law
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ class Extrapolation(NotebookResult):
         ]
         if self.backtest.empty:
             lines.append(
-                f"{FEWEST_POINTS - 1} sizes or fewer: one law with an offset; the interval holds if the "
+                f"{FEWEST_SIZES - 1} sizes or fewer: one law with an offset; the interval holds if the "
                 "curve follows it, for points that scatter as these do (a single run scatters more than "
                 "means or smoothed points)"
             )
@@ -192,7 +191,7 @@ def _continued(usable: points.Points, at: np.ndarray, level: float) -> Extrapola
     scaled = replace(usable, x=usable.x / x_unit, y=usable.y / y_unit)
     targets = at / x_unit
     sizes, values = scaled.means()
-    if sizes.size < FEWEST_POINTS:
+    if sizes.size < FEWEST_SIZES:
         found = _from_one_law(scaled, targets, level)
     elif targets.min() < sizes[0]:
         raise BadInput(

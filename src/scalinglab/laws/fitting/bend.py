@@ -26,15 +26,12 @@ from functools import cached_property
 import numpy as np
 from scipy import stats
 
-from scalinglab.laws.fitting.data.points import Points
-from scalinglab.laws.fitting.solution import Solution
+from scalinglab.laws.fitting.data.points import FEWEST_REPEATS, Points
+from scalinglab.laws.fitting.solution import ROUNDING, Solution
 
-SIGNIFICANT = 0.05  # p-value below which points bend, and residuals are not what a fit assumes
-FEWEST_SIZES = 8  # of a law, for hinges: with fewer p-values of a break are above 0.05 in most draws
-FEWEST_RUNS = 16  # of a surface: 5 parameters and 3 columns leave as many degrees of freedom
-FEWEST_REPEATS = 3  # points beyond the sizes, from which on they show the scatter at one size
+SIGNIFICANT = 0.05  # p-value below which points bend, and residuals are not what a fit assumes: the usual one
+FEWEST_RUNS = 16  # of a surface: five parameters and three columns leave as many degrees of freedom
 DRAWS = 1000  # p-values to 0.001, with a standard error of 0.007 at 0.05
-ROUNDING = 1e-12  # residuals of ln y that are no noise
 
 
 @dataclass(frozen=True)

@@ -25,15 +25,18 @@ import numpy as np
 from scipy import stats
 
 from scalinglab.laws.fitting import bend
-from scalinglab.laws.fitting.bend import CANNOT_TELL, FEWEST_SIZES, SIGNIFICANT, Bend, Family, Residuals
+from scalinglab.laws.fitting.bend import CANNOT_TELL, SIGNIFICANT, Bend, Family, Residuals
+from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 from scalinglab.laws.fitting.linear import LinearFit
-from scalinglab.laws.fitting.solution import Solution
+from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import NoiseAverage, average_over_noise
 
-TRIED_PLACES = 12  # of a hinge, over which an interval is averaged; 24 change no width by 1 %
-STEEPEST_NOISE = 1.0  # largest |γ| in noise ∝ x^γ; noise of a mean over x examples has −1/2
-# p-value below which an interval counts with correlation: one that few points do not show costs more; rows
-# "AR(1)" of benchmarks/coverage.py
+TRIED_PLACES = 12  # of a hinge, over which an interval is averaged: a resolution
+# largest |γ| in noise ∝ x^γ; noise of a mean over x examples has −1/2. Judged by rows "noise that grows" and
+# "noise that falls" of benchmarks/coverage.py
+STEEPEST_NOISE = 1.0
+# p-value below which an interval counts with correlation: one that few points do not show costs more; judged
+# by rows "AR(1)" of benchmarks/coverage.py
 SUSPECTED = 0.2
 
 
@@ -95,7 +98,7 @@ def diagnose(law: Solution) -> Diagnosis:
     nothing_free = len(law.certificate.at_bound) == len(law.form.names)
     if law.points.x.ndim > 1 or not law.log or law.dof < 1 or nothing_free:
         return Diagnosis()
-    if np.max(np.abs(law.residuals)) < bend.ROUNDING:
+    if np.max(np.abs(law.residuals)) < ROUNDING:
         return Diagnosis()
     linear, along_runs = LinearFit(law), law.points.along_runs
     residuals = Residuals.of(linear.measured, linear.design)
@@ -254,7 +257,7 @@ class NoiseModels:
             return self._scaled(rows, centre, ends, level, noise_at)
         bottom, top = (centre + self.scatter_left * (end - centre) for end in ends)  # that around the bend
         moved = np.sum(self.bends.at(np.log(places[0])) * places[1], axis=-1)  # (bends, quantities)
-        below, above = self.bent.ends(_with(rows, moved), level, noise_at)
+        below, above = self.bent.ends(_with(rows, moved), level, noise_at, self.linear.points_per_block)
         return np.minimum(bottom, centre + below), np.maximum(top, centre + above)
 
     def _scaled(
@@ -269,7 +272,7 @@ class NoiseModels:
         bottom, top = ends
         if len(self.average.weight) == 1:  # one noise model: that of the fit
             return bottom, top
-        below, above = self.average.ends(rows[None], level, noise_at)
+        below, above = self.average.ends(rows[None], level, noise_at, self.linear.points_per_block)
         half = self.linear.half_width(rows, level, noise_at is not None)
         # the fitted value stays inside
         down, up = np.maximum(-below / half, 0.0), np.maximum(above / half, 0.0)

@@ -163,8 +163,10 @@ def _odd_note(law: Law, y: str, names: Mapping[str, str]) -> tuple[str, ...]:
     return () if odd is None else (odd.sentence(y, **names),)
 
 
-FEWEST_TO_ESTIMATE_DELTA = 6  # degrees of freedom
-FIRST_NOISE, LEAST_NOISE = 0.01, 1e-4  # of ln y: where the estimate of the noise starts, and its floor
+# degrees of freedom: the median of fewer residuals is no scatter; judged by rows "one variable, 4 sizes" to
+# "6 sizes" of benchmarks/coverage.py
+FEWEST_TO_ESTIMATE_DELTA = 6
+LEAST_NOISE = 1e-4  # of ln y, against which priors are weighed: points on a curve would outweigh any
 AUTO = "power_law_offset"  # the form of "auto": a pure power law is its case offset = 0
 FEWEST_FOR_AN_OFFSET = 4  # sizes; three determine E + A x^-c exactly and leave nothing to judge it by
 
@@ -204,7 +206,8 @@ def _why(name: str, table: Table, options: Mapping[str, Any]) -> str:
     low, high = pure.parameter_intervals["exponent"]
     return (
         f"form: {name}, which contains power_law (offset = 0); without an offset the exponent would be "
-        f"{pure.best_exponent:.3f} [{low:.3f}, {high:.3f}] at {100 * pure.rms_residual:.2g} % scatter"
+        f"{pure.parameters['exponent']:.3f} [{low:.3f}, {high:.3f}] at {100 * pure.rms_residual:.2g} % "
+        "scatter"
     )
 
 
@@ -275,7 +278,7 @@ def fit_points(
     """
     if noise is None and any(p.prior is not None for p in form.parameters):
         options: dict[str, Any] = {"loss": loss, "delta": delta, "log": log, "starts": starts}
-        law = fit_points(form, data, noise=FIRST_NOISE * problem_of(form, data, log, np.inf).unit, **options)
+        law = fit_points(form, data, noise=0.01 * problem_of(form, data, log, np.inf).unit, **options)
         for _ in range(2):  # priors are weighed against the noise, and the noise follows from the fit
             law = fit_points(form, data, noise=max(law.residual_std, LEAST_NOISE * law.unit), **options)
         return law

@@ -22,18 +22,19 @@ from functools import cached_property
 
 import numpy as np
 
-from scalinglab.laws.fitting.linear import independent
-from scalinglab.laws.fitting.solution import Solution
+from scalinglab.laws.fitting.linear import MOST_POINTS, independent
+from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import HUBER, ROUNDS, level_quantile, mixture_quantile
 
+# the prior: judged by rows "smooth error", "second power" and "surface, power of a sum" of
+# benchmarks/coverage.py and by `benchmarks/extrapolation.py --form-errors`
 RANGES = (2.0, 4.0, 8.0, 16.0)  # ℓ in ln size: one to seven decades
 SLOPE_ERRORS = 0.02 * 2.0 ** np.arange(12)  # ρ beside 0, in units in which all residuals are noise
 LARGEST = 0.32  # of ρ, with the noise that δ leaves
-MOST_POINTS = 300  # beyond, every second, third … in order of size
-FEWEST_SPARE = 1  # points beyond the parameters, below which residuals show nothing
-ROUNDING = 1e-9  # residuals of ln y that are no noise
-RULED_OUT = 0.95  # probability of an error of the form, beyond which its residuals count as no noise
-STEP = 0.05  # of ln size: for slopes
+# probability of an error of the form, beyond which its residuals count as no noise: judged by rows "surface,
+# power of a sum" and "surface, interaction"
+RULED_OUT = 0.95
+STEP = 0.05  # of ln size, of central differences
 MATERN_SLOPE = np.sqrt(5 / 3)  # sd of the slope of a field of unit variance and ℓ = 1
 
 
@@ -119,7 +120,7 @@ class FormError:
     @property
     def learns(self) -> bool:
         """Whether there are residuals to learn from, of logarithms or of raw values."""
-        enough = self.dof >= FEWEST_SPARE and self.varied.any()
+        enough = self.dof >= 1 and self.varied.any()
         return bool(enough and np.max(np.abs(self.seen)) > ROUNDING * self.law.unit)
 
     @property

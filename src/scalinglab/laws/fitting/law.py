@@ -31,12 +31,7 @@ class Law(Solution, NotebookResult):
     @property
     def exponent(self) -> float:
         """The exponent; NaN where the data do not identify one (`summary` gives the reason)."""
-        return float("nan") if self.unidentified else self.best_exponent
-
-    @property
-    def best_exponent(self) -> float:
-        """The exponent at the optimum, identified or not; NaN where the form has none."""
-        found = self.form.get_exponent(self.parameters)
+        found = None if self.unidentified else self.form.get_exponent(self.parameters)
         return float("nan") if found is None else float(found)
 
     @property
@@ -110,11 +105,6 @@ class Law(Solution, NotebookResult):
         )
         return f"exponents {ends} fit within the noise; take a simpler form, or points over a wider range"
 
-    @property
-    def stated(self) -> dict[str, float]:
-        """The fitted values by name, NaN where the points determine none."""
-        return {n: float("nan") if n in self.undetermined else v for n, v in self.parameters.items()}
-
     def summary(self) -> str:
         """Parameters with intervals, quality of the fit and warnings, as text."""
         sizes, n = self.points.sizes, len(self.points.y)
@@ -134,7 +124,7 @@ class Law(Solution, NotebookResult):
                 lines.append(f"  {name:<14} {said}95 % {ends}{doubt}")
         if callable(self.form.exponent):
             ends = _ends(self.parameter_intervals["exponent"])
-            lines.append(f"  {'exponent':<14} {self.best_exponent:<12.6g} 95 % {ends}")
+            lines.append(f"  {'exponent':<14} {self.form.get_exponent(self.parameters):<12.6g} 95 % {ends}")
         for name, value in self.derived.items():
             if name not in self.parameters:
                 lines.append(f"  {name:<14} {value:.6g}")
@@ -158,7 +148,7 @@ class Law(Solution, NotebookResult):
         ends = self.parameter_intervals
         rows = [
             (n, v, *ends[n], "yes" if self.identified[n] else "no")
-            for n, v in self.stated.items()
+            for n, v in known_parameters(self).items()
             if n in ends and n in self.identified
         ]
         return pd.DataFrame(rows, columns=["parameter", "value", "low", "high", "determined"])
@@ -168,7 +158,7 @@ class Law(Solution, NotebookResult):
         return {
             "form": self.form.name,
             "equation": self.form.equation,
-            "parameters": self.stated,
+            "parameters": known_parameters(self),
             "intervals": {n: list(ends) for n, ends in self.parameter_intervals.items()},
             "exponent": self.exponent,
             "identified": not self.unidentified,
@@ -191,6 +181,11 @@ class Law(Solution, NotebookResult):
     def __repr__(self) -> str:
         values = ", ".join(f"{n}={v:.6g}" for n, v in self.parameters.items())
         return f"Law({self.form.name}: {values})"
+
+
+def known_parameters(law: Law) -> dict[str, float]:
+    """The fitted values by name, NaN where the points determine none."""
+    return {n: float("nan") if n in law.undetermined else v for n, v in law.parameters.items()}
 
 
 def _ends(interval: Interval) -> str:

@@ -10,9 +10,11 @@ import numpy as np
 from scalinglab.laws.fitting.solution import Solution
 
 MOST_POINTS = (
-    500  # beyond, neighbours are averaged into this many: draws of residuals take n times 1000 numbers
+    500  # beyond, neighbours are averaged (or left out): 1000 draws, and the cube of it, take a second
 )
-LEAST_DIRECTION = 1e-6  # part of a column of the Jacobian that is not in the span of the others
+LEAST_DIRECTION = (
+    1e-6  # what rounding leaves: part of a column of the Jacobian that is not in the span of the others
+)
 
 
 class LinearFit:
@@ -42,6 +44,11 @@ class LinearFit:
         self.scale = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
         self.design, self.measured, self.logs = jacobian / self.scale, measured[:, 0], logs[:, 0]
 
+    @property
+    def points_per_block(self) -> float:
+        """How many points each of `measured` is the mean of."""
+        return len(self.law.points.y) / len(self.logs)
+
     @cached_property
     def _triangle(self) -> np.ndarray:
         return np.asarray(np.linalg.qr(self.design, mode="r"))
@@ -54,7 +61,7 @@ class LinearFit:
             measured: whether the noise of one more point counts.
         """
         law = self.law
-        variance = law.variance * len(self.logs) / len(law.points.y)  # of a mean, where points are in blocks
+        variance = law.variance / self.points_per_block
         variance = variance * np.sum(np.linalg.solve(self._triangle.T, rows.T) ** 2, axis=0)
         noise = law.residual_std**2 if measured else 0.0
         return np.asarray(np.maximum(law.quantile(level) * np.sqrt(variance + noise), 1e-300))

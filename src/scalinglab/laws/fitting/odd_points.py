@@ -24,11 +24,10 @@ from scalinglab.laws.fitting.solution import Solution
 from scalinglab.support.words import count
 
 SUSPECT = 4.0  # linearised deleted residual, in standard deviations, from which on points are left out
-TRIED = 6  # points that are left out, one by one
+TRIED = 6  # points that are left out, one by one: a fit each
 UNLIKELY = 1e-4
 MOST_POINTS = 2000  # more outweigh any one
 ODD_FROM = 0.05  # of ln y: how far a point is off the others
-EXACT_BELOW = 0.01  # of ln y: no point is odd where all residuals are smaller
 
 OR_A_BREAK = ", or, if the curve breaks there, measure more sizes near it"
 
@@ -67,7 +66,7 @@ def find(law: Solution, refit: Callable[[Points], Solution]) -> OddPoint | None:
     data, dof = law.points, law.dof - 1
     if dof < 2 or data.blocked or not law.log or len(data.y) > MOST_POINTS:
         return None
-    if np.max(np.abs(law.residuals)) < EXACT_BELOW or np.max(_deleted(law)) < SUSPECT:
+    if np.max(_deleted(law)) < SUSPECT:
         return None
     whole = refit(data)
     tried = np.argsort(np.abs(whole.residuals) / (1 - _leverage(whole)))[::-1][:TRIED]

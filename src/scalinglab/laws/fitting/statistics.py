@@ -27,6 +27,8 @@ def robust_scale(r: np.ndarray, count: int) -> float:
 
 # --- noise that is neither independent nor of one size --------------------------------------------------
 
+# priors and resolutions of the average: judged by rows "noise that falls", "noise that grows", "AR(1)" and
+# "uneven noise" of benchmarks/coverage.py
 CORRELATIONS = 8  # between neighbours that are tried
 LONGEST_MEMORY = 4.0  # of the noise, over the range of the points
 MOST_UNEVEN = 7.5  # largest logarithm of the ratio of the noise at the two ends
@@ -87,20 +89,21 @@ class NoiseAverage:
         return float(self.weight @ self.noise_exponent)
 
     def ends(
-        self, gradient: np.ndarray, level: float, log_x: np.ndarray | None = None
+        self, gradient: np.ndarray, level: float, log_x: np.ndarray | None = None, block: float = 1.0
     ) -> tuple[np.ndarray, np.ndarray]:
         """The interval of each g·β, or of a measurement of it.
 
         Args:
             gradient: (designs, quantities, p) each g.
             log_x: (quantities,) ln x of the measurement; by default β's own uncertainty alone counts.
+            block: how many measurements each y is the mean of, where one is asked for.
         """
         rows = gradient[self.design]  # (k, quantities, p)
         middle = np.einsum("kqp,kp->kq", rows, self.shift)
         variance = np.sum((rows @ self.root) ** 2, axis=-1)
         if log_x is not None:
             noise = np.exp(self.noise_exponent[:, None] * (log_x - self.centre))
-            variance = variance + (self.sigma[:, None] * noise) ** 2
+            variance = variance + block * (self.sigma[:, None] * noise) ** 2
         spread = np.maximum(np.sqrt(variance), 1e-300)
         shares = (0.5 - level / 2, 0.5 + level / 2)
         low, high = (mixture_quantile(middle, spread, self.weight, self.dof, share) for share in shares)

@@ -14,8 +14,15 @@ from scalinglab.support.validation import real_array
 from scalinglab.support.words import counted
 
 STRAIGHT = 0.01  # of ln size: sizes that stray less from a line, or from a value, lie on it
-FEWEST_RUNS = 3  # to resample
-MANY = 10  # runs a parameter, from which on they tell their noise and outweigh a wrong one
+# of anything whose scatter is asked for: runs to resample, repeats of sizes, recipes; two leave one degree of
+# freedom, whose Student quantile is 13
+FEWEST_REPEATS = 3
+# from which on residuals and backtests tell anything of a curve; below, one law predicts it. Both sides are
+# measured in docs/benchmarks/extrapolation.md (by number of points) and by `benchmarks/coverage.py --curves`
+FEWEST_SIZES = 8
+# runs a parameter, from which on they tell their noise and outweigh a wrong one; intervals of fewer are
+# profiles (rows "surface, 3 × 3 runs" to "5 × 5 runs" of benchmarks/coverage.py), those of more resample runs
+MANY = 10
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ class Points:
     @property
     def resampled(self) -> bool:
         """Whether some run has more than one point, and there are enough runs to resample them."""
-        return self.blocked and len(np.unique(self.runs)) >= FEWEST_RUNS
+        return self.blocked and len(np.unique(self.runs)) >= FEWEST_REPEATS
 
     @property
     def along_runs(self) -> bool:

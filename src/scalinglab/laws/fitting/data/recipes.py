@@ -18,12 +18,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from scalinglab.laws.fitting.data.points import FEWEST_REPEATS
 from scalinglab.laws.fitting.data.rows import cost, rises
 from scalinglab.support.words import counted
 
 RECIPE = ("optimizer", "learning_rate", "batch_size", "momentum", "weight_decay")
 SIGNIFICANT = 0.05 / 3  # of each of three tests: 5 % in all
-FEWEST_RECIPES = 3  # of each size that count in the choice, where half of them are fewer
 
 
 def best_recipes(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]) -> tuple[pd.DataFrame, str]:
@@ -73,7 +73,7 @@ def _chosen(
         value, size, recipe, terms: as of `_by_other_sizes`.
     """
     tried = pd.Series(recipe).groupby(size).transform("nunique").to_numpy()
-    better = np.isfinite(rank) & (rank <= np.maximum(FEWEST_RECIPES, np.ceil(tried / 2)))
+    better = np.isfinite(rank) & (rank <= np.maximum(FEWEST_REPEATS, np.ceil(tried / 2)))
     expected = _by_other_sizes(value, size, recipe, terms, better)
     judged = (tried == 1) | pd.Series(np.isfinite(expected)).groupby(size).transform("any").to_numpy()
     choice = pd.Series(np.where(judged, expected, rank))
