@@ -1,21 +1,23 @@
-"""Which hand-written kernels earn their place: a whole study with each and without it, taking turns.
+"""Which hand-written kernels earn their place: a whole study on a GPU with each and without it, taking turns.
 
-    python benchmarks/kernels.py --device cpu
-    python benchmarks/kernels.py --device cuda --out kernels.json        # under 5 minutes on an H200
+    python benchmarks/kernels.py --out kernels.json
+    python benchmarks/kernels.py --studies cnn,search --limit 120
 
 A kernel stays if a whole study gets at least 1.2 times faster by it. A study is what `scalinglab sweep` has a
-worker do: a grid of sizes and seeds, checkpoints, norms, from the first weights to the last sealed run. Every
-way of running it has a process of its own, which runs the same networks for a few steps first: compiled code
-and captured graphs are not timed. The ways then take turns, in reverse order every other round, and medians
-are compared: of wall time on a GPU, of the processor's time on a CPU, where a worker has one thread. Python's
-start and the compilation, which cost both ways the same, are left out: a ratio is rather too large than too
-small.
+worker do: a grid of sizes and seeds, checkpoints, norms, from the first weights to the last sealed run. One
+study is measured after another. Every way of running it has a process of its own, which runs the same
+networks for a few steps first: compiled code and captured graphs are not timed. The ways then take turns,
+in reverse order every other round, and medians of wall time are compared. Python's start and the compilation,
+which cost both ways the same, are left out: a ratio is rather too large than too small.
 
 One study, `vit`, is about compilation itself: both ways start at once with empty caches, and the way without
 is stopped when it takes 1.3 times as long.
 
-Images are the bundled digits, or random ones of the right shape: speed does not depend on what they show.
-`--tiny` shortens every study to a few steps, to try the benchmark itself.
+After `--limit` seconds, and when it is interrupted or terminated, it prints what it has measured until then.
+Images are random ones of the right shape: speed does not depend on what they show. `--tiny` shortens every
+study to a few steps, to try the benchmark itself.
+
+What it found, also of the kernels for CPUs that did not stay: docs/benchmarks/kernels.md.
 """
 
 from __future__ import annotations
@@ -42,11 +44,13 @@ from training_parts.origin import commit_of_code, what_was_typed
 from training_parts.search import search
 
 ROOT = Path(__file__).resolve().parents[1]
-KERNELS = ROOT / "src/scalinglab/train/kernels"
 sys.path.insert(0, str(ROOT / "src"))
 
 EARNS = 1.2  # times faster that a kernel must make a whole study
-PATIENCE = 240.0  # seconds for one answer of a process: longer means that it hangs
+LIMIT = 300.0  # seconds for all studies together
+WARM = 0.02  # share of a study's length that compiles and captures all it needs
+COMPILERS = 4  # processes that compile, for every way
+Found = dict[str, list[dict]]  # answers by way
 FAST = {"precision": "bf16", "graphs": True, "compile": True}
 
 
@@ -59,16 +63,14 @@ class Study:
 
     Attributes:
         title: the column "study" of the table.
-        device: where it runs.
-        images: the data set whose shape random images have; None for the bundled digits.
+        images: the data set whose shape random images have.
         settings: a function of the share of the length, 1 for the study itself.
         compared: (kernel, way with it, way without it); ways are keys of `WAYS`.
         cold: whether compilation counts.
     """
 
     title: str
-    device: str
-    images: str | None
+    images: str
     settings: Callable[[float], list[dict]]
     compared: tuple[tuple[str, str, str], ...]
     cold: bool = False
@@ -90,11 +92,11 @@ def grid(share: float, sizes: tuple[int, ...], seeds: int, epochs: float, **shar
 
 
 def cnn(share: float) -> list[dict]:
-    return grid(share, (12_000, 24_000, 48_000), 4, 8, model="cnn", dataset="cifar10", **FAST)
+    return grid(share, (24_000, 48_000), 2, 8, model="cnn", dataset="cifar10", **FAST)
 
 
 def resnet(share: float) -> list[dict]:
-    return grid(share, (12_000, 24_000, 48_000), 4, 4, model="resnet", dataset="mnist", **FAST)
+    return grid(share, (24_000, 48_000), 2, 4, model="resnet", dataset="mnist", **FAST)
 
 
 def vit(share: float) -> list[dict]:
@@ -105,71 +107,30 @@ def batch_search(share: float) -> list[dict]:
     return search(60 / share)
 
 
-def digits_cnn(share: float) -> list[dict]:
-    return grid(share, (345, 690, 1380), 4, 3, model="cnn", dataset="digits", width=0.125)
-
-
-def mnist_cnn(share: float) -> list[dict]:
-    narrow = {"width": 0.25, "test_size": 200, "evaluate_at_most": 200}
-    return grid(share, (256, 512), 2, 8, model="cnn", dataset="mnist", **narrow)
-
-
-def cifar_cnn(share: float) -> list[dict]:
-    smaller = {"width": 1.0, "test_size": 100, "evaluate_at_most": 100}
-    return grid(share, (256, 512), 1, 4, model="cnn", dataset="cifar10", **smaller)
-
-
-def digits_resnet(share: float) -> list[dict]:
-    narrow = {"width": 0.25, "test_size": 200, "evaluate_at_most": 200}
-    return grid(share, (345, 690), 4, 3, model="resnet", dataset="digits", **narrow)
-
-
-CPU_ROWS = (
-    ("winograd", "all", "without winograd"),
-    ("im2col", "all", "without im2col"),
-    ("cpu_layers, im2col", "without winograd", "without cpu_layers"),
-    ("cpu_layers, im2col, winograd", "all", "without cpu_layers"),
-)
-GPU_ROWS = (
-    ("triton_conv", "all", "without triton_conv"),
-    ("gpu_layers", "without triton_conv", "without gpu_layers"),
-    ("gpu_layers, triton_conv", "all", "without gpu_layers"),
-)
+GPU_LAYERS_ROW = ("gpu_layers", "all", "without gpu_layers")
 GRAPHS_ROW = ("measure/network_norms/cuda_graphs", "all", "without cuda_graphs")
+# those that compile least come first: what is measured before the limit is then the most
 STUDIES = {
-    "cnn": Study("cnn, 3×32×32, 3 sizes × 4 seeds", "cuda", "cifar10", cnn, (*GPU_ROWS, GRAPHS_ROW)),
-    "resnet": Study("resnet, 1×28×28, 3 sizes × 4 seeds", "cuda", "mnist", resnet, GPU_ROWS),
     "search": Study(
-        "batch search of park2019, 175 mlps, 1/60 of its time", "cuda", "mnist", batch_search,
+        "batch search of park2019, 175 mlps, 1/60 of its time", "mnist", batch_search,
         (("fused_mlp, triton_mlp", "all", "without fused_mlp"),),
     ),
+    "cnn": Study("cnn, 3×32×32, 2 sizes × 2 seeds", "cifar10", cnn, (GPU_LAYERS_ROW, GRAPHS_ROW)),
     "vit": Study(
-        "vit, 1×28×28, 2 sizes × 2 seeds, compilation included", "cuda", "mnist", vit,
+        "vit, 1×28×28, 2 sizes × 2 seeds, compilation included", "mnist", vit,
         (("blocks", "all", "without blocks"),), cold=True,
     ),
-    "digits-cnn": Study("cnn, width 1/8, digits, 3 sizes × 4 seeds", "cpu", None, digits_cnn, CPU_ROWS),
-    "mnist-cnn": Study("cnn, width 1/4, 1×28×28, 2 sizes × 2 seeds", "cpu", "mnist", mnist_cnn, CPU_ROWS),
-    "cifar-cnn": Study("cnn, 3×32×32, 2 sizes", "cpu", "cifar10", cifar_cnn, CPU_ROWS),
-    "digits-resnet": Study(
-        "resnet, width 1/4, digits, 2 sizes × 4 seeds", "cpu", None, digits_resnet, CPU_ROWS
-    ),
+    "resnet": Study("resnet, 1×28×28, 2 sizes × 2 seeds", "mnist", resnet, (GPU_LAYERS_ROW,)),
 }  # fmt: skip
 
 
 # --- one way, in a process of its own ----------------------------------------------------------------
 
 
-def without_triton_conv() -> list:
-    from scalinglab.train.kernels import triton_conv
-
-    layers = triton_conv.SmallConv, triton_conv.ReluConv
-    return [mock.patch.object(layer, "takes", staticmethod(lambda _: False)) for layer in layers]
-
-
 def without_gpu_layers() -> list:
     from scalinglab.train import training_step
 
-    return [mock.patch.object(training_step, "rewritten", lambda model, kernels: model)]
+    return [mock.patch.object(training_step, "rewritten", lambda model: model)]
 
 
 def without_cuda_graphs() -> list:
@@ -191,62 +152,30 @@ def without_blocks() -> list:
     return [mock.patch.object(training_step, "repeats", return_value=False)]
 
 
-def without_winograd() -> list:
-    from scalinglab.train.kernels import winograd
-
-    return [mock.patch.object(winograd, "fits", return_value=False)]
-
-
-def without_im2col() -> list:
-    """PyTorch's convolution in place of the products; what `winograd` takes stays with it."""
-    from torch.nn.functional import conv2d
-
-    from scalinglab.train.kernels import cpu_layers
-
-    class Library:
-        @staticmethod
-        def apply(x, weight, stride, padding):
-            return conv2d(x[0], weight[0], None, stride, padding)[None]
-
-    return [mock.patch.object(cpu_layers, "Products", Library)]
-
-
-def without_cpu_layers() -> list:
-    from scalinglab.train import training_step
-
-    return [mock.patch.object(training_step, "use_products", return_value=None)]
-
-
 WAYS: dict[str, Callable[[], list]] = {"all": list} | {
     f"without {function.__name__.removeprefix('without_')}": function
-    for function in (
-        without_triton_conv, without_gpu_layers, without_cuda_graphs, without_fused_mlp, without_blocks,
-        without_winograd, without_im2col, without_cpu_layers,
-    )
-}  # fmt: skip
+    for function in (without_gpu_layers, without_cuda_graphs, without_fused_mlp, without_blocks)
+}
 
 
-def serve(study: Study, way: str, device: str) -> None:
+def serve(study: Study, way: str) -> None:
     """Answer every share of the length that comes in by the seconds of a study of that length."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever else is printed is no answer
+    from training_parts.plain import make_random
+
     import scalinglab.train  # before torch, see its documentation
 
-    # one thread: its own time is that of the study on an idle core, whatever else the machine does
-    clock = time.perf_counter if device == "cuda" else time.process_time
-    if study.images is not None:
-        from training_parts.plain import make_random
-
-        make_random(study.images)
+    make_random(study.images)
     with ExitStack() as patched:
         for patch in WAYS[way]():
             patched.enter_context(patch)
         for line in sys.stdin:
             settings = study.settings(float(line))
             with tempfile.TemporaryDirectory() as folder:
-                start = clock()
-                curves = scalinglab.train.run_many(settings, store=folder, device=device, progress=False)
-                seconds = clock() - start
+                start = time.perf_counter()
+                curves = scalinglab.train.run_many(settings, store=folder, device="cuda", progress=False)
+                seconds = time.perf_counter() - start
             last = curves.frame.sort_values("step").groupby("run").last()
             answer = {"seconds": seconds, "steps": int(last["step"].sum()), "runs": len(last)}
             answer["train_loss"] = float(last["train_loss"].mean())
@@ -256,13 +185,11 @@ def serve(study: Study, way: str, device: str) -> None:
 class Process:
     """One way of running a study."""
 
-    def __init__(self, name: str, way: str, device: str, threads: int, caches: Path | None) -> None:
+    def __init__(self, name: str, way: str, caches: Path | None) -> None:
         self.way = way
-        words = [sys.executable, __file__, "--serve", name, "--way", way, "--device", device]
+        words = [sys.executable, __file__, "--serve", name, "--way", way]
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-        environment["TORCHINDUCTOR_COMPILE_THREADS"] = str(threads)
-        if device == "cpu":
-            environment["OMP_NUM_THREADS"] = "1"  # as a worker of a sweep has it
+        environment["TORCHINDUCTOR_COMPILE_THREADS"] = str(COMPILERS)
         if caches is not None:
             place = caches / way.replace(" ", "-")
             environment |= {f"{tool}_CACHE_DIR": str(place / tool) for tool in ("TORCHINDUCTOR", "TRITON")}
@@ -277,10 +204,10 @@ class Process:
             self.process.stdin.write(f"{share}\n")
             self.process.stdin.flush()
 
-    def answer(self, patience: float = PATIENCE) -> dict | None:
-        """What it found; None where it failed or takes too long."""
+    def answer(self, until: float) -> dict | None:
+        """What it found; None where it failed or has not answered by then (`time.perf_counter`)."""
         assert self.process.stdout is not None
-        ready, _, _ = select.select([self.process.stdout], [], [], patience)
+        ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, until - time.perf_counter()))
         line = self.process.stdout.readline() if ready else ""
         return json.loads(line) if line else None
 
@@ -293,29 +220,35 @@ class Process:
 # --- all of them -------------------------------------------------------------------------------------
 
 
-def measured(name: str, study: Study, processes: list[Process], rounds: int, share: float) -> dict:
-    """Answers of every way, the ways taking turns."""
-    found: dict[str, list[dict]] = {p.way: [] for p in processes}
+def measured(processes: list[Process], rounds: int, share: float, until: float) -> Found:
+    """Answers of every way: first all run a few steps at once, which compiles, then they take turns."""
+    found: Found = {p.way: [] for p in processes}
+    for process in processes:
+        process.ask(WARM)
+    warm = [process.answer(until) for process in processes]
+    if None in warm:
+        return found
     for turn in range(rounds):
         for process in processes if turn % 2 == 0 else reversed(processes):
             process.ask(share)
-            answer = process.answer()
-            if answer is not None:
-                found[process.way].append(answer)
-            print(f"  {name}, {process.way}: {answer or 'failed'}", file=sys.stderr, flush=True)
+            answer = process.answer(until)
+            if answer is None:  # failed, or out of time: what follows would answer an earlier question
+                return found
+            found[process.way].append(answer)
     return found
 
 
-def compiled(processes: list[Process], share: float) -> dict:
+def compiled(processes: list[Process], share: float, until: float) -> Found:
     """Both ways at once, with compilation; the second is stopped at 1.3 times the first one's time."""
     start = time.perf_counter()
     for process in processes:
         process.ask(share)
-    first = processes[0].answer()
+    first = processes[0].answer(until)
     took = time.perf_counter() - start
-    second = processes[1].answer(max(0.0, 1.3 * took - (time.perf_counter() - start))) if first else None
+    stop = min(until, start + 1.3 * took)
+    second = processes[1].answer(stop) if first else None
     if first and second is None:  # stopped: both began at once, so it took at least so long
-        second = {"seconds": 1.3 * first["seconds"], "stopped": True}
+        second = {"seconds": (stop - start) / took * first["seconds"], "stopped": True}
     return {process.way: [answer] if answer else [] for process, answer in zip(processes, (first, second))}
 
 
@@ -325,7 +258,7 @@ def lines_of(kernel: str) -> int:
     return sum(len((ROOT / f"src/scalinglab/{name}.py").read_text().splitlines()) for name in names)
 
 
-def rows_of(study: Study, found: dict[str, list[dict]]) -> list[dict]:
+def rows_of(study: Study, found: Found) -> list[dict]:
     """A row for every comparison, as far as both of its ways were measured."""
     rows = []
     for kernel, *ways in study.compared:
@@ -343,7 +276,7 @@ def table(rows: list[dict]) -> str:
     """The rows as text."""
     text = [f"{'kernel':36s} {'lines':>5s} {'with s':>8s} {'without s':>9s} {'ratio':>7s}  study"]
     for row in rows:
-        numbers = f"{'failed':>26s}"
+        numbers = f"{'not measured':>26s}"
         if "ratio" in row:
             ratio = f"{'>' if row['at_least'] else ''}{row['ratio']:.2f}"
             numbers = f"{row['with']:8.2f} {row['without']:9.2f} {ratio:>7s}"
@@ -361,61 +294,57 @@ def machine() -> dict:
     }  # fmt: skip
 
 
+def measure_study(name: str, options: argparse.Namespace, until: float) -> Found:
+    """Answers of every way of a study, each in a process of its own."""
+    study, share = STUDIES[name], WARM if options.tiny else 1.0
+    with ExitStack() as opened:
+        caches = Path(opened.enter_context(tempfile.TemporaryDirectory())) if study.cold else None
+        processes = []
+        for way in study.ways:
+            processes.append(Process(name, way, caches))
+            opened.callback(processes[-1].end)
+        if study.cold:
+            return compiled(processes, share, until)
+        return measured(processes, options.rounds, share, until)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--device", choices=("cpu", "cuda"), required=True)
-    parser.add_argument("--studies", help=f"comma-separated, of {', '.join(STUDIES)}; all of the device")
+    parser.add_argument("--studies", default=",".join(STUDIES), help="comma-separated; default: all")
     parser.add_argument("--rounds", type=int, default=2, help="turns of every way")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for all studies together")
     parser.add_argument("--tiny", action="store_true", help="a few steps of every study")
     parser.add_argument("--out", type=Path, help="write the numbers to this JSON file")
     for hidden in ("--serve", "--way"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(STUDIES[options.serve], options.way, options.device)
+        serve(STUDIES[options.serve], options.way)
         return
-    own = [name for name, study in STUDIES.items() if study.device == options.device]
-    names = options.studies.split(",") if options.studies else own
+    names = options.studies.split(",")
     if unknown := sorted(set(names) - set(STUDIES)):
         parser.error(f"no study {', '.join(unknown)}: choose of {', '.join(STUDIES)}")
-    share, warm, start = 0.02 if options.tiny else 1.0, 0.02, time.perf_counter()
-    result = {"machine": machine(), "command": what_was_typed(), "commit": commit_of_code(), "rows": []}
-    # on a CPU one after another; on a GPU all compile at once, which takes as long as the longest
-    together = [names] if options.device == "cuda" else [[name] for name in names]
-    for some in together:
-        with ExitStack() as opened:
-            caches = Path(opened.enter_context(tempfile.TemporaryDirectory()))
-            processes: dict[str, list[Process]] = {}
-
-            def begin(name: str, threads: int, empty: Path | None, opened=opened, processes=processes):
-                processes[name] = []
-                for way in STUDIES[name].ways:
-                    processes[name].append(Process(name, way, options.device, threads, empty))
-                    opened.callback(processes[name][-1].end)
-
-            for name in (n for n in some if not STUDIES[n].cold):
-                begin(name, 4, None)
-            if options.device == "cuda":
-                for process in (p for group in processes.values() for p in group):
-                    process.ask(warm)
-            for process in (p for group in processes.values() for p in group):
-                if options.device == "cpu":
-                    process.ask(warm)
-                process.answer()
-            print(f"warm after {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-            for name in some:
-                if STUDIES[name].cold:
-                    begin(name, 8, caches)
-                    found = compiled(processes[name], share)
-                else:
-                    found = measured(name, STUDIES[name], processes[name], options.rounds, share)
-                result["rows"] += rows_of(STUDIES[name], found)
-                if options.out:
-                    options.out.write_text(json.dumps(result, indent=1))
-    print(table(result["rows"]))
-    print(f"a kernel stays from {EARNS} on; all of it took {time.perf_counter() - start:.0f} s")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that `finally` prints the table
+    start, found = time.perf_counter(), {}
+    try:
+        for name in names:
+            found[name] = measure_study(name, options, start + options.limit)
+            print(
+                f"{name} after {time.perf_counter() - start:.0f} s: {found[name]}",
+                file=sys.stderr,
+                flush=True,
+            )
+    finally:
+        rows = [row for name in names for row in rows_of(STUDIES[name], found.get(name, {}))]
+        if options.out:
+            what = {"machine": machine(), "command": what_was_typed(), "commit": commit_of_code()}
+            options.out.write_text(json.dumps({**what, "rows": rows}, indent=1))
+        print(table(rows))
+        print(
+            f"a kernel stays from {EARNS} on; all of it took {time.perf_counter() - start:.0f} s", flush=True
+        )
 
 
 if __name__ == "__main__":

@@ -46,7 +46,6 @@ PARTS = {  # name -> (what measures it, its time limit in seconds)
     "floor": (search.floor_part, 20),
     "tiles": (tiles.tiles_part, 150),
     "kernels": (gpu.kernels_part, 120),
-    "convolutions": (gpu.convolutions_part, 90),
     "cpu": (cpu.cpu_part, 600),
     "stacking": (cpu.stacking_part, 300),
     "transforms": (plain.transforms_part, 60),

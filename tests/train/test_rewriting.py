@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from scalinglab import nets
-from scalinglab.train.kernels.gpu_layers import HalvingPool, PatchConv, _halves, patches_conv2d, rewritten
+from scalinglab.train.kernels.gpu_layers import HalvingPool, PatchConv, patches_conv2d, rewritten
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -50,19 +50,6 @@ def test_halves_are_pooled_as_pytorch_does_with_ties() -> None:
     assert torch.equal(found[1], wanted[1])
 
 
-@pytest.mark.parametrize(
-    ("options", "halving"),
-    [
-        ({}, True), ({"kernel_size": (2, 2), "stride": (2, 2)}, True), ({"kernel_size": 3}, False),
-        ({"kernel_size": (2, 3)}, False), ({"stride": 1}, False), ({"stride": (2, 1)}, False),
-        ({"padding": 1}, False), ({"dilation": 2}, False), ({"ceil_mode": True}, False),
-        ({"return_indices": True}, False),
-    ],
-)  # fmt: skip
-def test_only_windows_of_two_by_two_side_by_side_are_halves(options: dict, halving: bool) -> None:
-    assert _halves(nn.MaxPool2d(**{"kernel_size": 2, "stride": 2, **options})) == halving
-
-
 def test_a_pool_passes_nan_on() -> None:
     x = torch.zeros(1, 1, 2, 4)
     x[0, 0, 1, 0] = float("nan")
@@ -78,7 +65,7 @@ def test_an_odd_image_is_pooled_as_before() -> None:
 def test_a_rewritten_network_is_the_same_function_with_the_same_names(options: dict) -> None:
     torch.manual_seed(0)
     net = nets.build(options["model"], (3, 16, 16), 10, width=options.get("width", 0.25)).double()
-    other = rewritten(net, kernels=False)
+    other = rewritten(net)
     assert not any(isinstance(m, PatchConv) for m in net.modules())
     assert any(isinstance(m, PatchConv) for m in other.modules())
     assert list(net.state_dict()) == list(other.state_dict())
@@ -92,7 +79,7 @@ def test_a_rewritten_network_is_the_same_function_with_the_same_names(options: d
 
 def test_a_stack_of_rewritten_networks_gives_each_its_own_gradient() -> None:
     torch.manual_seed(0)
-    net = rewritten(nets.build("cnn", (3, 16, 16), 10, width=0.125).double(), kernels=False)
+    net = rewritten(nets.build("cnn", (3, 16, 16), 10, width=0.125).double())
     runs = [nets.build("cnn", (3, 16, 16), 10, width=0.125, seed=s).double() for s in range(3)]
     weights = {
         name: torch.stack([dict(r.named_parameters())[name].detach() for r in runs])
@@ -113,18 +100,36 @@ def test_a_stack_of_rewritten_networks_gives_each_its_own_gradient() -> None:
 @pytest.mark.parametrize(
     ("pool", "halving"),
     [
-        (nn.MaxPool2d(2), True), (nn.MaxPool2d((2, 2), stride=(2, 2)), True), (nn.MaxPool2d(3, 2), False),
-        (nn.MaxPool2d(2, stride=1), False), (nn.MaxPool2d((2, 1)), False),
+        (nn.MaxPool2d(2), True), (nn.MaxPool2d((2, 2), stride=(2, 2)), True),
+        (nn.MaxPool2d(2, stride=1), False), (nn.MaxPool2d(2, stride=(2, 1)), False),
+        (nn.MaxPool2d((2, 3), stride=2), False), (nn.MaxPool2d(3, stride=2), False),
         (nn.MaxPool2d(2, padding=1), False), (nn.MaxPool2d(2, dilation=2), False),
         (nn.MaxPool2d(2, ceil_mode=True), False),
         (nn.MaxPool2d(2, return_indices=True), False),
     ],
 )  # fmt: skip
 def test_only_pools_that_halve_an_image_are_rewritten(pool: nn.MaxPool2d, halving: bool) -> None:
-    other = rewritten(nn.Sequential(pool), kernels=False)
+    other = rewritten(nn.Sequential(pool))
     assert isinstance(other[0], HalvingPool) is halving
 
 
 def test_pooling_comes_before_relu() -> None:
-    layers = rewritten(nn.Sequential(nn.ReLU(), nn.MaxPool2d(2), nn.ReLU()), kernels=False)
+    layers = rewritten(nn.Sequential(nn.ReLU(), nn.MaxPool2d(2), nn.ReLU()))
     assert [type(layer) for layer in layers] == [HalvingPool, nn.ReLU, nn.ReLU]
+
+
+@pytest.mark.parametrize(
+    ("channels", "options", "product"),
+    [
+        (4, {"kernel_size": 3, "padding": 1}, True), (5, {"kernel_size": 3, "padding": 1}, False),
+        (5, {"kernel_size": 1, "stride": 2}, True), (5, {"kernel_size": 1, "padding": 1}, False),
+        (4, {"kernel_size": 3, "groups": 2}, False), (4, {"kernel_size": 3, "dilation": (1, 2)}, False),
+        (4, {"kernel_size": 3, "padding": 1, "padding_mode": "reflect"}, False),
+        (4, {"kernel_size": 3, "padding": "same"}, False),
+    ],
+)  # fmt: skip
+def test_plain_convolutions_of_few_channels_or_single_pixels_become_products(
+    channels: int, options: dict, product: bool
+) -> None:
+    other = rewritten(nn.Sequential(nets.layers.Conv(channels, 6, **options)))
+    assert isinstance(other[0], PatchConv) is product

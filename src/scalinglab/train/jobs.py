@@ -34,7 +34,6 @@ from scalinglab.train.checkpoints import state as states
 from scalinglab.train.checkpoints.extra_measurements import READINGS, Reading, read, without_arrays
 from scalinglab.train.checkpoints.measuring import MARGINS, Checkpoint, Measure
 from scalinglab.train.checkpoints.saving import Saving
-from scalinglab.train.kernels.onednn import small_products, suits
 from scalinglab.train.replicas import Group, Place, Snapshot, group_of, place_of, release
 from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import Named
@@ -118,7 +117,6 @@ class Job:
                 self.project = Projection(self.group, self.measure.complexity_tracker())
                 self.project()
             self._resume()
-        small = suits(self.settings[0], self.device, self.measure.flops * max(self.group.batches))
         while self.group.settings:
             if self.pending is not None and self.pending.ready():
                 yield self._take()
@@ -127,7 +125,7 @@ class Job:
             if not self.group.settings:
                 break
             due = min(self._next(s) for s in self.group.settings)
-            with small_products(small), phase("steps"):
+            with phase("steps"):
                 turn = self.group.tick if self.project is None else min(self.group.tick, EVERY)
                 self.group.advance(min(due - self.group.step, turn))
                 if self.project is not None:
@@ -138,8 +136,7 @@ class Job:
                     yield self._can_measure
                 written = self._take()
                 if self.group.settings:
-                    with small_products(small):
-                        self._begin_checkpoint()
+                    self._begin_checkpoint()
                 yield written
                 if self._must_know():
                     if not self._has_arrived():

@@ -22,7 +22,6 @@ from scalinglab.train import random_numbers as rn
 from scalinglab.train.batches import Resident
 from scalinglab.train.kernels.blocks import compiled_blocks, repeats
 from scalinglab.train.kernels.compiling import compiled
-from scalinglab.train.kernels.cpu_layers import use_products
 from scalinglab.train.kernels.gpu_layers import rewritten
 from scalinglab.train.optimizers import Moments, Rule
 from scalinglab.train.setting import Setting
@@ -79,8 +78,6 @@ class Program:
     def __init__(self, setting: Setting, resident: Resident, runs: int) -> None:
         self.setting, self.resident, self.runs = setting, resident, runs
         self.model = network(setting, resident).to(resident.device).train().requires_grad_(False)
-        if resident.device.type == "cpu" and not setting.compile and not setting.linearized:
-            use_products(self.model)
         self.rule = Rule(setting, self.model)
         self.fresh_buffers = {name: buffer.clone() for name, buffer in self.model.named_buffers()}
         self.batch = self._compiled(self._batch)
@@ -96,7 +93,7 @@ class Program:
             _convert_inputs(self.model)
         self.trained = self.model
         if resident.device.type == "cuda" and setting.compile and setting.precision != "fp32":
-            self.trained = rewritten(self.model, kernels=runs == 1)
+            self.trained = rewritten(self.model)
         blocks = setting.compile and runs == 1 and repeats(self.trained)
         if blocks:
             self.trained = compiled_blocks(self.trained)

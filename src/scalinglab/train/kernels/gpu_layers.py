@@ -1,8 +1,7 @@
 """Networks in another form, from which a compiler makes faster code for a GPU; the same function to rounding.
 
 - Libraries have no good kernels for convolutions of very few channels or of single pixels with a stride.
-  Patches laid side by side make them one product of matrices, in both directions. Networks that are not in
-  a stack get kernels of our own (`triton_convolution`), for the first layer with its ReLU, too.
+  Patches laid side by side make them one product of matrices, in both directions.
 - Max-pooling and ReLU commute. With the ReLU last it works on a quarter of the numbers, and nothing of the
   full size is kept for the backward pass.
 - The backward pass of max-pooling is written for windows that may overlap; halves do not.
@@ -19,7 +18,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from scalinglab.nets.layers import Conv
-from scalinglab.train.kernels.im2col import is_plain
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -27,13 +25,8 @@ FEW = 4  # channels; more are left to the library
 ALIGNED = 8  # rows of a matrix have multiples of this many numbers, for the matrix units
 
 
-def rewritten(model: Model, kernels: bool) -> Model:
-    """A copy in another form, with the same names and parameters.
-
-    Args:
-        model: The network; its own form stays.
-        kernels: Whether to use kernels of our own: on a GPU, for a network that is not in a stack.
-    """
+def rewritten(model: Model) -> Model:
+    """A copy in another form, with the same names and parameters."""
     model = copy.deepcopy(model)
     convolutions = [m for m in model.modules() if type(m) is Conv and is_plain(m)]
     for number, layer in enumerate(convolutions):
@@ -41,8 +34,6 @@ def rewritten(model: Model, kernels: bool) -> Model:
         single = set(layer.kernel_size) == {1} and not any(layer.padding)
         if few or single:
             layer.__class__ = PatchConv
-    if kernels and convolutions:
-        _use_kernels(model, convolutions)
     for module in list(model.modules()):
         if type(module) is nn.MaxPool2d and _halves(module):
             module.__class__ = HalvingPool
@@ -51,19 +42,10 @@ def rewritten(model: Model, kernels: bool) -> Model:
     return model
 
 
-def _use_kernels(model: nn.Module, convolutions: list[Conv]) -> None:
-    from scalinglab.train.kernels.triton_conv import ReluConv, SmallConv  # needs Triton
-
-    for layer in convolutions:
-        if type(layer) is Conv and SmallConv.takes(layer):
-            layer.__class__ = SmallConv
-    for layers in [m for m in model.modules() if isinstance(m, nn.Sequential)]:
-        for place, (first, after) in enumerate(pairwise(list(layers))):
-            if first is not convolutions[0] or type(after) is not nn.ReLU:
-                continue
-            if convolutions[0].in_channels <= FEW and ReluConv.takes(convolutions[0]):
-                first.__class__ = ReluConv
-                layers[place + 1] = nn.Identity()
+def is_plain(layer: nn.Conv2d) -> bool:
+    """Whether a convolution is one of patches with weights: whole, dense, padded with a number of zeros."""
+    fixed = layer.groups == 1 and set(layer.dilation) == {1} and layer.padding_mode == "zeros"
+    return fixed and not isinstance(layer.padding, str)
 
 
 def _halves(pool: nn.MaxPool2d) -> bool:
