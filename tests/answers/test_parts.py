@@ -211,16 +211,10 @@ def test_a_narrow_interval_of_few_degrees_of_freedom_gets_a_caution(dof: int, re
 def test_a_plan_has_its_runs_by_column():
     sizes, ends = np.array([[1e7, 2e8], [2e7, 4e8]]), np.array([0.5, 1.0])
     planned = NextRuns(
-        ("n_params", "n_data"),
-        sizes,
-        np.array([1, 2]),
-        np.array([1e18, 2e18]),
-        sizes[1],
-        3.0,
-        1.5,
-        ends,
-        1e19,
-    )
+        variables=("n_params", "n_data"), runs=sizes, index=np.array([0, 1]), seeds=np.array([1, 2]),
+        cost=np.array([1e18, 2e18]), target=sizes[1:], prediction=np.array([3.0]), before=1.5, after=ends,
+        budget=1e19,
+    )  # fmt: skip
     facts = next_run(planned, NAMES, MORE).facts
     assert facts["runs"][1] == {"n_params": 2e7, "n_data": 4e8, "seeds": 2}
     assert (facts["cost"], facts["unit"], facts["after"]) == (3e18, "FLOPs", 1.0)
