@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scalinglab.cli import options, output, tables
+from scalinglab.cli import options, output, screen, tables
 from scalinglab.cli.options import whole
 from scalinglab.cli.output import Output
 from scalinglab.errors import BadInput, NotDetermined
@@ -22,7 +22,7 @@ from scalinglab.errors import BadInput, NotDetermined
     ],
 )  # fmt: skip
 def test_long_heads_break_at_the_underscore_nearest_to_the_middle(name: str, broken: str):
-    assert output._broken(name) == broken
+    assert screen.broken_name(name) == broken
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_long_heads_break_at_the_underscore_nearest_to_the_middle(name: str, bro
      ("a", "a"), (1_000_000, "1000000")],
 )  # fmt: skip
 def test_a_value_on_the_screen(value: object, text: str):
-    assert output.cell(value) == text
+    assert screen.cell(value) == text
 
 
 @pytest.mark.parametrize("value", [1.5, float("inf"), float("nan")])
@@ -51,9 +51,9 @@ def test_a_line_as_wide_as_the_screen_is_not_broken(monkeypatch):
 def test_a_table_fits_its_screen_to_the_last_column():
     """Three characters between columns and one at the end: the widest table that fits keeps six digits."""
     table = pd.DataFrame({"a": [0.123456789], "b": ["x" * 40]})
-    taken = len("0.123457") + output.TEXT + 3 * 2 + 1
+    taken = len("0.123457") + screen.TEXT + 3 * 2 + 1
     for width, number in ((taken, "0.123457"), (taken - 1, "0.12346"), (10, "0.123")):
-        assert output._fit(table, [True, False], width)[1][0] == [number]
+        assert screen.fitted_cells(table, [True, False], width)[1][0] == [number]
 
 
 def test_numbers_stand_right_and_scalars_above_the_table(capsys, monkeypatch):

@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from scalinglab import cli
-from scalinglab.cli import data, output
+from scalinglab.cli import data, screen
 from scalinglab.cli.tables import Surface
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws import forms
@@ -71,7 +71,7 @@ def test_the_version_is_printed_where_it_is_asked_for(capsys):
 )
 def test_digits_are_rounded_off_one_by_one_until_a_table_fits(width: int, digits: str):
     table = pd.DataFrame({"a": [0.123456789], "b": [0.123456789]})
-    _, cells = output._fit(table, [True, True], width)
+    _, cells = screen.fitted_cells(table, [True, True], width)
     assert cells == [[digits], [digits]]
 
 

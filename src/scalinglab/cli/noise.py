@@ -11,10 +11,7 @@ from scalinglab.cli.tables import Rows
 from scalinglab.errors import BadInput
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from scalinglab.curves import Curves
-    from scalinglab.laws.noise import OptimalNoise, OverTime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,20 +86,20 @@ def laws_noise(
     if search == "both":
         compared = noise.compare(curves, **columns)
         found, lines = compared.batch, [compared.summary()]
-        by_rate = _document(compared.rate)
-        document = _document(found) | {"by_rate": by_rate, "ratio": asdict(compared.ratio)}
+        by_rate = compared.rate.to_dict()
+        document = found.to_dict() | {"by_rate": by_rate, "ratio": asdict(compared.ratio)}
         document["best_difference"] = asdict(compared.best_difference)
         parts = noise.searches(curves)
         wanted = {"\nbatch search\n": (parts["batch"], document), "\nrate search\n": (parts["rate"], by_rate)}
     else:
         found = noise.optimal_noise(curves, **columns)
-        document, lines = _document(found), [found.summary()]
+        document, lines = found.to_dict(), [found.summary()]
         wanted = {"\n": (curves, document)}
     for heading, (part, into) in wanted.items():
         if times:
             along = noise.over_time(part, **columns)
             lines.append(heading + along.summary())
-            into["times"] = _times(along)
+            into["times"] = along.to_dict()
         if rise is not None:
             most = noise.tolerance(part, rise=rise, **columns)
             lines.append(heading + most.summary())
@@ -110,39 +107,7 @@ def laws_noise(
                 "rise": rise, "noise": most.noise, "interval": most.interval,
                 "exponent": asdict(most.exponent),
             }  # fmt: skip
-    return Output(document, _table(found), "\n".join(lines), figure=lambda: figures.noise(found))
-
-
-def _table(found: OptimalNoise) -> pd.DataFrame:
-    """One row a width."""
-    import pandas as pd
-
-    low, high = found.noise_interval
-    multiple = {} if found.width_column == "width" else {"width": found.multiple}
-    return pd.DataFrame({
-        found.width_column: found.width, **multiple, "noise": found.noise, "noise_low": low,
-        "noise_high": high, "low": found.low, "high": found.high, "accuracy": found.accuracy,
-        "stderr": found.stderr, "edge": found.edge, "failed": found.failed, "used": found.used,
-    })  # fmt: skip
-
-
-def _document(found: OptimalNoise) -> dict[str, Any]:
-    """The whole result."""
-    return {
-        **{str(name): values.to_numpy() for name, values in _table(found).items()},
-        "width_column": found.width_column, "x": found.x, "y": found.y, "runs": found.n_runs,
-        "slope": found.slope, "slope_error": found.proportionality.stderr,
-        "a": asdict(found.proportionality), "p": asdict(found.power),
-        "r_squared": found.r_squared, "verdict": found.verdict, "reason": found.reason,
-    }  # fmt: skip
-
-
-def _times(along: OverTime) -> dict[str, Any]:
-    """Optima at shares of the training time."""
-    return {
-        "shares": along.shares, "ratio": [asdict(r) for r in along.ratio], "verdict": along.verdict,
-        "power": [asdict(one.power) for one in along.found], "noise": [one.noise for one in along.found],
-    }  # fmt: skip
+    return Output(document, found.table(), "\n".join(lines), figure=lambda: figures.noise(found))
 
 
 @command("plan noise", figure="noise-plan")

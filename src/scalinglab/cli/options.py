@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Annotated, Any
 
 from scalinglab.errors import BadInput
+
+if TYPE_CHECKING:
+    import numpy as np
 
 ARGUMENT = object()  # in an annotation: a positional argument, not an option
 
@@ -34,6 +35,8 @@ def numbers(option: str, text: str) -> np.ndarray:
     >>> numbers("--at", "1:100:3").tolist()
     [1.0, 10.0, 100.0]
     """
+    import numpy as np
+
     try:
         if ":" in text:
             low, high, points = text.split(":")

@@ -12,19 +12,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from scalinglab.errors import BadInput
 from scalinglab.support.whole_files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-SHORT = 6  # a name that is not broken: little is won
-TEXT = 24  # a column of text may become as narrow as this before numbers lose digits
 
 
 _JSON: ContextVar[bool] = ContextVar("json", default=False)
@@ -91,7 +85,10 @@ def render(
             print(json.dumps(plain(document), allow_nan=False))
             return found.status
         if found.text is None:
-            show(found.document, table if found.shown is None else found.shown, found.title)
+            from scalinglab.cli.screen import scalars, show
+
+            print("".join(f"{wrap(line)}\n" for line in scalars(found.document)), end="")
+            show(table if found.shown is None else found.shown, found.title)
         if found.text:
             print(wrap(found.text))
         # paths and commands to copy are not broken into lines
@@ -104,6 +101,7 @@ def render(
 
 
 def _longest_arrays(document: Mapping[str, Any]) -> pd.DataFrame:
+    import numpy as np
     import pandas as pd
 
     arrays = {k: np.ravel(v) for k, v in document.items() if isinstance(v, (np.ndarray, list, tuple))}
@@ -139,65 +137,6 @@ def write(document: Mapping[str, Any], table: pd.DataFrame, out: Path) -> None:
     write_whole(out, writers[out.suffix])
 
 
-def show(document: Mapping[str, Any], table: pd.DataFrame, title: str = "", rows: int = 50) -> None:
-    """Print scalars as lines and the table below them, thinned evenly to about `rows` lines."""
-    import pandas as pd
-    from rich.console import Console
-    from rich.table import Table
-
-    for key, value in document.items():
-        if isinstance(value, (str, int, float, np.generic)):
-            print(wrap(f"{key}: {cell(value)}"))
-    if table.empty:
-        return
-    console = Console(markup=False, emoji=False)  # names and paths may look like either
-    # evenly: a table with gaps here and there reads as if the values were missing
-    step = -(-len(table) // rows)
-    keep = np.union1d(np.arange(0, len(table), step), [len(table) - 1])
-    shown = table.iloc[keep]
-    numbers = [pd.api.types.is_numeric_dtype(shown[column]) for column in shown]
-    heads, cells = _fit(shown, numbers, console.width)
-    printed = Table(title=title or None, title_justify="left")
-    for head, body, number in zip(heads, cells, numbers, strict=True):
-        justify: Literal["left", "right"] = "right" if number else "left"
-        # long paths and equations go on in the next line: text cut by an ellipsis cannot be copied;
-        # a number that lost a digit is a wrong number
-        least = _width([head, *body]) if number else None
-        printed.add_column(head, justify=justify, min_width=least, overflow="fold")
-    for values in zip(*cells, strict=True):
-        printed.add_row(*values)
-    console.print(printed, crop=False)
-    if len(keep) < len(table):
-        console.print(f"{len(keep)} of {len(table)} rows shown, one in {step}; --out FILE writes all of them")
-
-
-def _fit(table: pd.DataFrame, numbers: list[bool], width: int) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells, column by column; where they are too wide heads break, then digits are rounded off."""
-    names = [str(column) for column in table]
-    for heads, digits in ((names, 6), *((list(map(_broken, names)), n) for n in (6, 5, 4, 3))):
-        cells = [[cell(value, digits) for value in table[column]] for column in table]
-        taken = sum(
-            _width([head, *body]) if number else min(_width([head, *body]), TEXT)
-            for head, body, number in zip(heads, cells, numbers, strict=True)
-        )
-        if taken + 3 * len(names) + 1 <= width:
-            break
-    return heads, cells
-
-
-def _broken(name: str) -> str:
-    """A column's name over two lines, at the underscore nearest to its middle."""
-    if len(name) <= SHORT:
-        return name
-    breaks = [i + 1 for i, letter in enumerate(name) if letter == "_" and i]
-    place = min(breaks, key=lambda i: abs(2 * i - len(name)), default=0)
-    return f"{name[:place]}\n{name[place:]}" if place else name
-
-
-def _width(texts: Sequence[str]) -> int:
-    return max((len(line) for text in texts for line in text.splitlines()), default=0)
-
-
 def wrap(text: str) -> str:
     """Text for the screen: what is wider goes on in the next line, indented; no word is broken."""
     width = shutil.get_terminal_size().columns
@@ -213,15 +152,9 @@ def wrap(text: str) -> str:
     return "\n".join(map(one, text.split("\n")))
 
 
-def cell(value: Any, digits: int = 6) -> str:
-    """A value formatted for display."""
-    if isinstance(value, (bool, np.bool_)):
-        return "yes" if value else "no"
-    return f"{value:.{digits}g}" if isinstance(value, (float, np.floating)) else str(value)
-
-
 def plain(value: Any) -> Any:
     """Arrays to lists, tables to rows, NaN and infinities to null, so that any JSON reader takes it."""
+    import numpy as np
     import pandas as pd
 
     if isinstance(value, pd.DataFrame):

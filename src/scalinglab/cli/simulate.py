@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from scalinglab.cli.options import Numbers
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
@@ -139,6 +137,8 @@ def linear_models(
         n_modes: number of modes, e.g. 400.
         ridge: ridge added to the kernel's diagonal, e.g. 1e-3; 0 for the pseudo-inverse.
     """
+    import numpy as np
+
     from scalinglab.simulate import random_features as simulate
     from scalinglab.spectrum import Spectrum
     from scalinglab.theory import random_features as theory

@@ -7,14 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from scalinglab.cli.options import Numbers, Whole
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
 from scalinglab.errors import BadInput, nearest
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from scalinglab.spectrum import Spectrum
     from scalinglab.theory import dmft as dmft_theory
 
@@ -32,6 +32,7 @@ def perceptron(load: Numbers, sharpness: Numbers | None = None) -> Output:
         sharpness: sharpness of the loss, or norm of the student: '0.1:1e2:50'; 0 and inf are allowed.
             Default: the best sharpness of each load.
     """
+    import numpy as np
     import pandas as pd
 
     from scalinglab.theory import perceptron as theory
@@ -109,6 +110,8 @@ def random_features(
         n_data: training examples: 100, 10,100,1000 or a log range 1:1e6:25.
         n_params: random features, same format as --n-data; 'inf' for the kernel.
     """
+    import numpy as np
+
     from scalinglab.theory import random_features as theory
 
     modes = _spectrum(spectrum, task_exponent, spectral_exponent, n_modes)
@@ -170,6 +173,8 @@ def dynamics_of(
     times: np.ndarray, learning_rate: float | None, momentum: float, batch_size: float | None = None
 ) -> tuple[np.ndarray, dmft_theory.GradientFlow | dmft_theory.GradientDescent | dmft_theory.OnePassSGD]:
     """The times at which losses are computed, whole steps unless it is a flow, and the dynamics."""
+    import numpy as np
+
     from scalinglab.theory import dmft as theory
 
     if learning_rate is None:

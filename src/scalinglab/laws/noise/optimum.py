@@ -17,9 +17,11 @@ must be excluded.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from scalinglab.curves import Curves
 from scalinglab.errors import BadInput
@@ -88,6 +90,26 @@ class OptimalNoise:
     def slope(self) -> float:
         """a of noise = a · width."""
         return self.proportionality.value
+
+    def table(self) -> pd.DataFrame:
+        """One row a width."""
+        low, high = self.noise_interval
+        multiple = {} if self.width_column == "width" else {"width": self.multiple}
+        return pd.DataFrame({
+            self.width_column: self.width, **multiple, "noise": self.noise, "noise_low": low,
+            "noise_high": high, "low": self.low, "high": self.high, "accuracy": self.accuracy,
+            "stderr": self.stderr, "edge": self.edge, "failed": self.failed, "used": self.used,
+        })  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole result but the resampled runs."""
+        return {
+            **{str(name): values.to_numpy() for name, values in self.table().items()},
+            "width_column": self.width_column, "x": self.x, "y": self.y, "runs": self.n_runs,
+            "slope": self.slope, "slope_error": self.proportionality.stderr,
+            "a": asdict(self.proportionality), "p": asdict(self.power),
+            "r_squared": self.r_squared, "verdict": self.verdict, "reason": self.reason,
+        }  # fmt: skip
 
     def summary(self) -> str:
         """A table in lines."""

@@ -7,7 +7,7 @@ run of T steps, so its checkpoints show what a shorter training would have found
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,13 @@ class OverTime:
     found: tuple[OptimalNoise, ...]
     ratio: tuple[Estimate, ...]
     verdict: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole result."""
+        return {
+            "shares": self.shares, "ratio": [asdict(r) for r in self.ratio], "verdict": self.verdict,
+            "power": [asdict(one.power) for one in self.found], "noise": [one.noise for one in self.found],
+        }  # fmt: skip
 
     def summary(self) -> str:
         """A table in lines."""
