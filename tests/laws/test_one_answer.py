@@ -221,7 +221,8 @@ def test_a_target_in_percent_of_an_error_is_refused():
     with pytest.raises(BadInput, match=r"target=10: test_error is a fraction below 1 .*: give 0\.05 for 5 %"):
         sl.laws.plan.size_for(table, 10)
     losses = table.rename(columns={"test_error": "test_loss"})
-    assert "any n_data" in sl.laws.plan.size_for(losses, 10).text
+    reason = sl.laws.plan.size_for(losses, 10).reason
+    assert (reason.code, reason.details["x"]) == ("any_size", "n_data")
 
 
 @pytest.mark.parametrize(("sizes", "error", "told"), [

@@ -39,7 +39,9 @@ def test_a_bend_is_the_t_test_of_a_parabola_in_logs():
     assert plan.still_power_law(X, y, level=0.9, matters=1.01 * largest / mean).straight is True
     told = plan.still_power_law(X, y, level=0.9, matters=0.99 * largest / mean)
     assert told.straight is None
-    assert f"the exponent, {mean:.3f}, may change by {found.low:+.3f} … {found.high:+.3f}" in told.text
+    ends = {"low": found.low, "high": found.high, "p": found.p_value}
+    assert told.reason.code == "bend_hidden"
+    assert told.reason.details == pytest.approx({"exponent": mean, **ends})
     assert plan.still_power_law(X, y, level=1 - 1.01 * found.p_value).straight is False
     assert plan.still_power_law(X, y, level=1 - 0.99 * found.p_value).straight is not False
 
@@ -47,7 +49,7 @@ def test_a_bend_is_the_t_test_of_a_parabola_in_logs():
 def test_a_bend_is_named_by_its_direction():
     for power, word in ((-0.03, "steepens"), (0.02, "flattens")):
         y = np.exp(-0.6 * np.log(X / 100) + power * np.log(X / 100) ** 2)
-        assert word in plan.still_power_law(X, y).text
+        assert plan.still_power_law(X, y).reason.code == word
 
 
 class Tenth(sl.laws.Law):
@@ -71,20 +73,20 @@ def test_a_size_is_where_the_law_and_its_interval_reach_the_target():
     found = plan.size_for(law, 0.07, level=0.9)
     ends = [inverse(LAW, y) for y in (0.07, 0.07 / 0.9, 0.07 / 1.1)]
     assert (found.value, found.low, found.high) == pytest.approx(ends, rel=2e-3)
-    assert f"(90 %: {found.low:.4g} … {found.high:.4g}) for y = 0.07" in found.text
-    assert f"{found.value / 1e5:.3g} times beyond the largest point" in found.text
+    assert found.reason.code == "size_beyond"
+    assert found.reason.details["beyond"] == pytest.approx(found.value / 1e5)
+    assert (found.reason.details["level"], found.reason.details["target"]) == (0.9, 0.07)
     inside = plan.size_for(law, float(LAW.predict(5e4)))
     assert inside.value == pytest.approx(5e4, rel=2e-3)
-    assert "beyond" not in inside.text
+    assert inside.reason.code == "size_for"
     assert (found.form, found.notes) == ("power_law_offset", LAW.points.notes)
     floor = LAW.parameters["offset"]
     open_ended = plan.size_for(law, 1.05 * floor)  # 1.1 times the law never gets there
     assert open_ended.high == np.inf
-    assert f"{open_ended.low:.4g} … no bound" in open_ended.text
     never = plan.size_for(law, 0.95 * floor)  # but 0.9 times the law does
     assert (never.value, never.high) == (np.inf, np.inf)
     assert never.low == pytest.approx(inverse(LAW, 0.95 / 0.9 * floor), rel=0.02)
-    assert f"within the 95 % interval from x = {never.low:.4g} on" in never.text
+    assert (never.reason.code, never.reason.details["low"]) == ("never_but_perhaps", never.low)
 
 
 def test_a_size_is_looked_for_from_a_tenth_of_the_smallest_to_a_million_times_the_largest():
@@ -97,11 +99,14 @@ def test_a_size_is_looked_for_from_a_tenth_of_the_smallest_to_a_million_times_th
     below = plan.size_for(line, float(line.predict(9.0)))
     assert (below.value, below.low) == (0, 0)
     assert below.high == pytest.approx(max(inverse(line, line.predict(9.0) / 1.1), 10.0), rel=0.02)
-    assert f"lies above {line.predict(10.0):.4g} at x = 10" in below.text
+    assert below.reason.code == "any_size"
+    assert below.reason.details["there"] == pytest.approx(line.predict(10.0))
+    assert below.reason.details["at"] == pytest.approx(10.0)
     assert plan.size_for(line, float(line.predict(0.9e11))).value == pytest.approx(0.9e11, rel=0.01)
     beyond = plan.size_for(line, float(line.predict(2e11)))
     assert beyond.value == np.inf
-    assert f"y = {line.predict(2e11):g} lies below {line.predict(1e11):.4g} at x = 1e+11" in beyond.text
+    assert beyond.reason.code in ("never", "never_but_perhaps")
+    assert beyond.reason.details["there"] == pytest.approx(line.predict(1e11))
     assert np.isfinite(plan.size_for(line, float(line.predict(2e11)), farthest=1e7).value)
 
 
@@ -109,10 +114,10 @@ def test_a_gain_is_told_with_its_ends_in_percent():
     found = plan.gain_from(LAW, 1e5, factor=4.0)
     before, after = LAW.predict(1e5), LAW.predict(4e5)
     assert found.value == pytest.approx(after / before)
-    assert found.text == (
-        f"4 times x = 1e+05 takes y from {before:.4g} to {after:.4g}: {100 * (after / before - 1):+.3g} % "
-        f"(95 %: {100 * (found.low - 1):+.3g} … {100 * (found.high - 1):+.3g} %)"
-    )
+    details = {name: found.reason.details[name] for name in ("before", "after", "change", "low", "high")}
+    ends = {"low": 100 * (found.low - 1), "high": 100 * (found.high - 1)}
+    change = 100 * (after / before - 1)
+    assert details == pytest.approx({"before": before, "after": after, "change": change, **ends})
     for wrong in (0.0, 1.0, -2.0):
         with pytest.raises(BadInput, match="must be positive and other than 1"):
             plan.gain_from(LAW, factor=wrong)
@@ -510,7 +515,7 @@ def test_few_points_that_flatten_show_a_floor_where_a_parabola_does_not():
     f = (line @ line - 2 * least.cost) / (2 * least.cost / 2)
     assert found.straight is False
     assert found.p_value == pytest.approx(stats.f.sf(f, 1, 2) / 2, rel=1e-4)
-    assert "flattens, as a floor shows" in found.text
+    assert (found.reason.code, found.reason.details["p"]) == ("floor_seen", found.p_value)
     parabola = np.polyfit(u, v, 2, cov=True)
     assert 2 * stats.t.sf(abs(parabola[0][0]) / np.sqrt(parabola[1][0, 0]), 2) > 0.05
     straight = plan.still_power_law(x, 3 * x**-0.3 * np.exp([0.03, -0.03, 0.01, 0.03, -0.03]))

@@ -23,6 +23,7 @@ def test_every_code_that_is_raised_has_a_sentence_and_every_sentence_a_code():
     }
     # chosen by an expression
     used |= {"steepens", "flattens", "no_fall_in_fit", "outside", "normalized"}
+    used |= {"straight", "bend_hidden", "never", "never_but_perhaps"}
     used |= {f"regime_{name}" for name in ("lazy", "rich", "worse", "unknown")}
     assert used - {"few_sizes"} <= set(REASONS)
     assert set(REASONS) <= used
@@ -61,6 +62,13 @@ def test_a_number_that_is_not_known_takes_its_words_with_it():
     assert (
         fill("differ in {columns:or} alone", {"columns": ("n_data", "width")})
         == "differ in n_data or width alone"
+    )
+
+
+def test_an_end_that_is_open_has_no_bound():
+    asked = {"x": Column("n_data"), "y": Column("loss"), "target": 0.1, "level": 0.9}
+    assert str(Reason("size_for", **asked, value=1e5, low=2e4, high=float("inf"))) == (
+        "n_data = 1e+05 (90 %: 2e+04 … no bound) for loss = 0.1"
     )
 
 

@@ -150,27 +150,13 @@ def find_shape(law: Law, bend: Bend | Reason, command: Command) -> Finding:
         verdict, reason = "unknown", Reason("no_fall_seen")
     else:
         verdict = {True: "yes", False: "no", None: "unknown"}[bend.straight]
-        reason = bend_reason(bend)
+        reason = bend.reason
         flattens = bend.straight is False and not bend.steepens
         if flattens and "offset" in law.parameters and not law.diagnosis.bend.located:
             sure = law.parameter_intervals["offset"][0] > 0
             verdict = "with a floor" if sure else "perhaps with a floor"
     status = Status.NOT_DETERMINED if verdict == "unknown" else Status.DETERMINED
     return Finding("power law", status, {}, (reason,), {"verdict": verdict}, command)
-
-
-def bend_reason(bend: Bend) -> Reason:
-    """What a test of a bend saw."""
-    span = {"low": bend.low, "high": bend.high, "p": bend.p_value}
-    exponent = abs(bend.exponent_first + bend.exponent_last) / 2
-    if bend.straight is None:
-        return Reason("bend_hidden", exponent=exponent, **span)
-    if bend.straight:
-        return Reason("straight", exponent=exponent, **span)
-    if bend.low <= 0 <= bend.high:  # the parabola alone does not show it
-        return Reason("floor_seen", p=bend.p_value)
-    ends = {"first": bend.exponent_first, "last": bend.exponent_last, "p": bend.p_value}
-    return Reason("steepens" if bend.steepens else "flattens", **ends)
 
 
 def falls(law: Law) -> bool:

@@ -345,9 +345,9 @@ def gain_from(
 def _answered(query: TableQuery, answer: Answer) -> Output:
     import pandas as pd
 
-    document = {name: value for name, value in vars(answer).items() if name != "notes"}
-    text = _with_notes(f"{answer.form}: {answer.text}", answer.notes)
-    return Output({**document, "notes": query.notes(answer.notes)}, pd.DataFrame([document]), text)
+    document = {**answer.to_dict(), "notes": query.notes(answer.notes)}
+    rows = pd.DataFrame([document]).drop(columns=["notes", "reason"])
+    return Output(document, rows, _with_notes(f"{answer.form}: {answer.text}", answer.notes))
 
 
 @command("plan bend")
@@ -362,6 +362,6 @@ def bend(table: Table, x: str = "n_data", y: str | None = None) -> Output:
 
     query = table.query(x, y)
     found = plan.still_power_law(query.frame, **query.points)
-    document = {**vars(found), "notes": query.notes(found.notes)}
-    rows = pd.DataFrame([document]).drop(columns="notes")
+    document = {**found.to_dict(), "notes": query.notes(found.notes)}
+    rows = pd.DataFrame([document]).drop(columns=["notes", "reason"])
     return Output(document, rows, _with_notes(found.text, found.notes))

@@ -13,6 +13,7 @@ Sentences begin with a small letter and have no full stop, so that they can stan
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from string import Formatter
@@ -59,8 +60,27 @@ REASONS = {
     ),
     "flattens": "it flattens, the local exponent going from {first:.3f} to {last:.3f} (p = {p:.2g})",
     "steepens": "it steepens, the local exponent going from {first:.3f} to {last:.3f} (p = {p:.2g})",
-    "floor_seen": "it flattens, since a floor fits better than none (p = {p:.2g})",
+    "floor_seen": (
+        "it flattens: a floor fits better than none (p = {p:.2g}), though a parabola in the logarithms "
+        "alone does not show it (p = {parabola:.2g})"
+    ),
     "no_fall_seen": "no fall is seen",
+    # how much is needed, and what it buys
+    "any_size": "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}",
+    "size_for": "{x} = {value:.4g} ({level:%%}: {low:.4g} … {high:.4g}) for {y} = {target:g}",
+    "size_beyond": (
+        "{x} = {value:.4g} ({level:%%}: {low:.4g} … {high:.4g}) for {y} = {target:g}; {beyond:.3g} times "
+        "beyond the largest point"
+    ),
+    "never": "never, according to this form: {y} = {target:g} lies below {there:.4g} at {x} = {at:.3g}",
+    "never_but_perhaps": (
+        "never, according to this form: {y} = {target:g} lies below {there:.4g} at {x} = {at:.3g}; within "
+        "the {level:%%} interval from {x} = {low:.4g} on"
+    ),
+    "gain": (
+        "{factor:g} times {x} = {start:.4g} takes {y} from {before:.4g} to {after:.4g}: {change:+.3g} % "
+        "({level:%%}: {low:+.3g} … {high:+.3g} %)"
+    ),
     # a surface
     "fall_open": "these runs do not determine how {y} falls with {sizes}, or whether it does",
     "rises_with": "with {size}, {y} rises",
@@ -240,6 +260,8 @@ class _Sentences(Formatter):
             return listed([self.format_field(each, "") for each in value], spec or "and")
         if optional := OPTIONAL.fullmatch(spec):
             return f"{optional[1]}{value:{optional[2]}}" if value else ""
+        if isinstance(value, float) and math.isinf(value):
+            return "no bound"
         if spec.startswith("#"):
             return counted(int(value), spec[1:])
         if spec == "%%":

@@ -32,8 +32,6 @@ class Reason:
     Reason('message', text='no runs')
     """
 
-    __slots__ = ("code", "details")
-
     def __init__(self, code: str, /, **details: Any) -> None:
         self.code, self.details = code, details
 

@@ -34,7 +34,8 @@ from scalinglab.laws.planning.next_runs import NextRuns, next_runs
 from scalinglab.laws.planning.sensitivity import Sensitivity, sensitivity
 from scalinglab.laws.planning.sgd_noise_advice import NoiseAdvice, noise
 from scalinglab.results.estimate import Estimate
-from scalinglab.support.words import percent
+from scalinglab.results.sentences import Column
+from scalinglab.results.types import Reason
 
 __all__ = [
     "Answer", "Approaches", "Bend", "NextRuns", "NoiseAdvice", "ParabolaBias", "Sensitivity", "approaches",
@@ -42,23 +43,35 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
+VERDICTS = {True: "yes", False: "no", None: "cannot tell"}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Answer(Estimate):
     """A number with its interval; infinite where the law never gets there, 0 where it begins there.
 
     Attributes:
-        text: the answer in words.
+        reason: the answer with what it rests on, as data.
         form: what it rests on: the form of a law, or the forms that `extrapolate` averages.
         notes: what was done to the points.
     """
 
-    text: str = ""
+    reason: Reason
     form: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The answer in words."""
+        return str(self.reason)
 
     def summary(self) -> str:
         """The answer in words."""
         return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {**vars(self), "text": self.text, "reason": self.reason.to_dict()}
 
 
 def size_for(
@@ -103,19 +116,20 @@ def size_for(
         )
     value = _crossing(grid, curve, target)
     first, last = _interval_of_size(law, target, value, level, looked)
-    wanted, start, end = f"{measured} = {target:g}", f"{size} = {grid[0]:.3g}", f"{size} = {grid[-1]:.3g}"
+    asked = {"x": Column(size), "y": Column(measured), "target": float(target)}
+    ends = {"level": level, "low": float(first), "high": float(last)}
     if value <= grid[0]:
         value = 0.0
-        text = f"any {size}, according to this form: {wanted} lies above {curve[0]:.4g} at {start}"
+        reason = Reason("any_size", **asked, at=float(grid[0]), there=float(curve[0]))
+    elif np.isfinite(value) and value > high:
+        reason = Reason("size_beyond", **asked, **ends, value=float(value), beyond=float(value / high))
     elif np.isfinite(value):
-        text = f"{size} = {value:.4g} ({percent(level)}: {first:.4g} … {_bound(last)}) for {wanted}"
-        if value > high:
-            text += f"; {value / high:.3g} times beyond the largest point"
+        reason = Reason("size_for", **asked, **ends, value=float(value))
     else:
-        text = f"never, according to this form: {wanted} lies below {curve[-1]:.4g} at {end}"
-        if np.isfinite(first):
-            text += f"; within the {percent(level)} interval from {size} = {first:.4g} on"
-    return Answer(float(value), low=float(first), high=float(last), text=text, **_behind(law))
+        there = {"at": float(grid[-1]), "there": float(curve[-1])}
+        code = "never_but_perhaps" if np.isfinite(first) else "never"
+        reason = Reason(code, **asked, **there, **ends)
+    return Answer(float(value), low=float(first), high=float(last), reason=reason, **_behind(law))
 
 
 def _looked(law: Law | Continuation, target: float, level: float, farthest: float) -> tuple[float, float]:
@@ -154,10 +168,6 @@ def _interval_of_size(
     first = min(_crossing(near, sharp.low, target), value)
     first = first if first > start else 0.0  # nothing was looked at below
     return first, max(_crossing(near, sharp.high, target), value) if np.isfinite(last) else last
-
-
-def _bound(value: float) -> str:
-    return f"{value:.4g}" if np.isfinite(value) else "no bound"
 
 
 def _crossing(x: np.ndarray, y: Any, level: float) -> float:
@@ -205,11 +215,10 @@ def gain_from(
         _continued_ratio(law, both, level) if isinstance(law, Continuation) else _ratio(law, both, level)
     )
     value = after / before
-    text = (
-        f"{factor:g} times {x or 'x'} = {start:.4g} takes {y or 'y'} from {before:.4g} to {after:.4g}: "
-        f"{100 * (value - 1):+.3g} % ({percent(level)}: {100 * (low - 1):+.3g} … {100 * (high - 1):+.3g} %)"
-    )
-    return Answer(value, low=low, high=high, text=text, **_behind(law))
+    ends = {"change": 100 * (value - 1), "low": 100 * (low - 1), "high": 100 * (high - 1), "level": level}
+    columns = {"x": Column(x or "x"), "y": Column(y or "y")}
+    reason = Reason("gain", factor=factor, start=start, before=before, after=after, **columns, **ends)
+    return Answer(value, low=low, high=high, reason=reason, **_behind(law))
 
 
 def _continued_ratio(curve: Continuation, both: np.ndarray, level: float) -> tuple[float, float]:
@@ -246,6 +255,7 @@ class Bend:
             interval.
         exponent_first, exponent_last: the local exponents there.
         p_value: of a straight line.
+        reason: what was seen.
         notes: what a reader should know about the points.
     """
 
@@ -256,7 +266,7 @@ class Bend:
     exponent_first: float
     exponent_last: float
     p_value: float
-    text: str
+    reason: Reason
     notes: tuple[str, ...] = ()
 
     @property
@@ -264,9 +274,18 @@ class Bend:
         """Whether a bend is seen, and the curve falls faster beyond it."""
         return self.straight is False and abs(self.exponent_last) > abs(self.exponent_first)
 
+    @property
+    def text(self) -> str:
+        """The answer in words."""
+        return f"{VERDICTS[self.straight]}: {self.reason}"
+
     def summary(self) -> str:
         """The answer in words."""
         return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {**vars(self), "text": self.text, "reason": self.reason.to_dict()}
 
 
 def still_power_law(
@@ -308,11 +327,8 @@ def still_power_law(
     u, v = np.log(used.x), np.log(used.y)
     found = _bend_of_line(u, v, level, matters, notes)
     if found.straight is None and (floor := _floor(used)).pvalue < 1 - level:
-        text = (
-            f"no: it flattens, as a floor shows (E + A x^-c against A x^-c: p = {floor.pvalue:.2g}; a "
-            f"parabola in the logarithms alone would not: p = {found.p_value:.2g})"
-        )
-        return replace(found, straight=False, p_value=floor.pvalue, text=text)
+        reason = Reason("floor_seen", p=floor.pvalue, parabola=found.p_value)
+        return replace(found, straight=False, p_value=floor.pvalue, reason=reason)
     return found
 
 
@@ -330,15 +346,11 @@ def _bend_of_line(u: np.ndarray, v: np.ndarray, level: float, matters: float, no
     low, high, p = seen.change - width, seen.change + width, seen.pvalue
     if p < 1 - level and abs(seen.change) > 1e-6:
         straight: bool | None = False
-        how = "flattens" if abs(end) < abs(start) else "steepens"
-        text = f"no: it {how}; the local exponent goes from {start:.3f} to {end:.3f} (p = {p:.2g})"
+        code, details = "flattens" if abs(end) < abs(start) else "steepens", {"first": start, "last": end}
     elif max(abs(low), abs(high)) > matters * abs(mean):
-        straight = None
-        text = (
-            f"cannot tell: no bend is seen, but the exponent, {abs(mean):.3f}, may change by {low:+.3f} … "
-            f"{high:+.3f} over these sizes (p = {p:.2g}); more sizes or seeds would show it"
-        )
+        straight, code = None, "bend_hidden"
+        details = {"exponent": abs(mean), "low": low, "high": high}
     else:
-        straight = True
-        text = f"yes: exponent {abs(mean):.3f}, changing by {low:+.3f} … {high:+.3f} at most (p = {p:.2g})"
-    return Bend(straight, seen.change, low, high, start, end, p, text, notes)
+        straight, code = True, "straight"
+        details = {"exponent": abs(mean), "low": low, "high": high}
+    return Bend(straight, seen.change, low, high, start, end, p, Reason(code, **details, p=p), notes)
