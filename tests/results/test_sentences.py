@@ -230,7 +230,7 @@ def test_a_compute_optimal_model_that_is_open_or_refused():
 def plan(runs: list[dict[str, float]], **more) -> Finding:
     usual = {
         "runs": runs, "units": NAMES, "worth_it": True, "cost": 3e19, "unit": "FLOPs", "budget": 1e20,
-        "quantity": "", "before": 0.02, "after": 0.01, "open": False,
+        "quantity": "", "before": 0.02, "after": 0.01,
     }  # fmt: skip
     return found("next run", facts=usual | more)
 
@@ -254,7 +254,7 @@ def test_a_cost_is_named_where_sizes_add_up():
         text
         == "Next, run width 500. Worth it: they narrow the prediction of 1 - accuracy from ± 2 % to ± 1 %."
     )
-    text = plan(one, units={"width": "width"}, unit="", worth_it=False, open=True).text
+    text = plan(one, units={"width": "width"}, unit="", worth_it=False, after=1.0).text
     assert text.startswith("No next run is worth it: they leave the prediction open (± 100 % and more).")
 
 

@@ -12,7 +12,7 @@ from scalinglab.laws.extrapolation.stacking import Extrapolation
 from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import Optimal
-from scalinglab.laws.planning.next_runs import USELESS, NextRuns
+from scalinglab.laws.planning.next_runs import NextRuns
 from scalinglab.laws.surface import Surface
 from scalinglab.results.findings import Finding, summary
 from scalinglab.results.notebook import NotebookResult
@@ -127,6 +127,6 @@ def next_run(planned: NextRuns, units: dict[str, str], command: Command) -> Find
     facts = {
         "runs": runs, "units": units, "worth_it": planned.worth_it, "cost": float(planned.cost.sum()),
         "unit": planned.unit, "budget": planned.budget, "quantity": planned.quantity,
-        "before": planned.before, "after": after, "open": after >= USELESS,
+        "before": planned.before, "after": after,
     }  # fmt: skip
     return Finding("next run", Status.DETERMINED, facts=facts, command=command)

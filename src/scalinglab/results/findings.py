@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scalinglab.results.estimate import Estimate
+from scalinglab.results.plans import amount, gain
 from scalinglab.results.sentences import listed
 from scalinglab.results.types import SOME_TABLE, Command, Reason, Status
 from scalinglab.support.words import count, counted, two_digits
@@ -195,18 +196,10 @@ def _next_run(found: Finding) -> str:
     f = found.facts
     if found.reasons:
         return f"No next run: {_why(found)}."
-    cost = f"{_costs(f['cost'], f['unit'])} in all" if f["unit"] else "they"
-    prediction = f"the prediction of {f['quantity']}" if f["quantity"] else "the prediction"
-    before, after = (f"± {two_digits(100 * share)} %" for share in (f["before"], f["after"]))
     if not f["runs"]:
-        budget = _costs(f["budget"], f["unit"])
-        return f"No next run is worth it: none within {budget} narrows {prediction}."
-    if f["open"]:
-        gain = f"{cost} leave {prediction} open (± 100 % and more)"
-    elif before == after:
-        gain = f"{cost} leave {prediction} at {after}"
-    else:
-        gain = f"{cost} narrow {prediction} from {before} to {after}"
+        prediction = f"the prediction of {f['quantity']}" if f["quantity"] else "the prediction"
+        return f"No next run is worth it: none within {amount(f['budget'], f['unit'])} narrows {prediction}."
+    change = gain(f["cost"], f["unit"], f["before"], f["after"], f["quantity"])
     named = [
         " on ".join(sized(float(f"{v:.3g}"), f["units"][x], x) for x, v in run.items() if x != "seeds")
         + (f" ({run['seeds']} seeds)" if run["seeds"] > 1 else "")
@@ -215,12 +208,8 @@ def _next_run(found: Finding) -> str:
     left = len(f["runs"]) - len(named)
     runs = listed([*named, *([counted(left, "more run")] if left else [])])
     if f["worth_it"]:
-        return _join(f"next, run {runs}", f"worth it: {gain}")
-    return _join(f"no next run is worth it: {gain}", f"the best would be {runs}")
-
-
-def _costs(cost: float, unit: str) -> str:
-    return f"{cost:.3g} FLOPs" if unit == "FLOPs" else f"{count(cost)} {unit}".rstrip()
+        return _join(f"next, run {runs}", f"worth it: {change}")
+    return _join(f"no next run is worth it: {change}", f"the best would be {runs}")
 
 
 def sized(value: float, unit: str, name: str) -> str:

@@ -41,16 +41,21 @@ class Runs(Protocol):
 def verdict(plan: Runs) -> str:
     """Whether a plan is worth its cost, in a sentence."""
     worth = "worth it" if plan.worth_it else "not worth it"
-    what = _predicted(plan)
     if not len(plan.runs):
-        return f"{worth}: no run within {_amount(plan, plan.budget)} narrows the {what}"
-    cost = f"{_amount(plan, plan.cost.sum())} in all" if plan.unit else "they"
-    if plan.after[-1] >= 1:
-        return f"{worth}: {cost} leave the {what} open (± 100 % and more)"
-    before, then = _percent(plan.before), _percent(plan.after[-1])
-    if then == before:
-        return f"{worth}: {cost} leave the {what} at ± {then}"
-    return f"{worth}: {cost} narrow the {what} from ± {before} to ± {then}"
+        return f"{worth}: no run within {amount(plan.budget, plan.unit)} narrows the {_predicted(plan)}"
+    change = gain(float(plan.cost.sum()), plan.unit, plan.before, float(plan.after[-1]), plan.quantity)
+    return f"{worth}: {change}"
+
+
+def gain(cost: float, unit: str, before: float, after: float, quantity: str = "") -> str:
+    """What runs of this cost do to the half-width of a prediction."""
+    spent = f"{amount(cost, unit)} in all" if unit else "they"
+    what = f"the prediction of {quantity}" if quantity else "the prediction"
+    if after >= 1:
+        return f"{spent} leave {what} open (± 100 % and more)"
+    if _percent(after) == _percent(before):
+        return f"{spent} leave {what} at ± {_percent(after)}"
+    return f"{spent} narrow {what} from ± {_percent(before)} to ± {_percent(after)}"
 
 
 def summary(plan: Runs) -> str:
@@ -71,8 +76,9 @@ def summary(plan: Runs) -> str:
     return "\n".join([*lines, verdict(plan)])
 
 
-def _amount(plan: Runs, cost: float) -> str:
-    return f"{cost:.3g} FLOPs" if plan.unit == "FLOPs" else f"{count(cost)} {plan.unit}".rstrip()
+def amount(cost: float, unit: str) -> str:
+    """A cost with its unit."""
+    return f"{cost:.3g} FLOPs" if unit == "FLOPs" else f"{count(cost)} {unit}".rstrip()
 
 
 def _predicted(plan: Runs) -> str:
