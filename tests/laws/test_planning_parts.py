@@ -9,8 +9,7 @@ from scipy import optimize, stats
 
 import scalinglab as sl
 from scalinglab.errors import BadInput
-from scalinglab.laws import compare, plan
-from scalinglab.laws.compare import Speedup
+from scalinglab.laws import plan
 from scalinglab.laws.fitting.form_error import FormError
 from scalinglab.laws.planning import candidates, hoffmann, posterior
 
@@ -130,88 +129,6 @@ def test_a_gain_is_told_with_its_ends_in_percent():
     assert (grown.value, grown.low, grown.high) == pytest.approx(
         tuple(v[0] / start for v in (ends.mean, ends.low, ends.high))
     )
-
-
-# --- speedups ------------------------------------------------------------
-
-
-def recipes(seed=0, count=6, noise=0.01):
-    rng, compute = np.random.default_rng(seed), np.geomspace(1e18, 1e21, count)
-    loss = lambda gain: 2 * (gain * compute / 1e18) ** -0.1 * np.exp(noise * rng.standard_normal(count))  # noqa: E731
-    return (compute, loss(1.4)), (compute, loss(1.0))
-
-
-def test_error_of_a_speedup_is_that_of_nonlinear_least_squares():
-    a, b = recipes()
-    law = compare._fit([(*a, np.arange(6)), (*b, np.arange(6))], "power_law", parallel=False)
-    faster = np.repeat([1.0, 0.0], 6)
-    logs = np.log(np.tile(a[0], 2))
-
-    def model(x, amplitude, exponent, shift, drift):
-        return amplitude - exponent * (logs - np.log(1e18) + faster * (shift + drift * (logs - np.log(1e18))))
-
-    found, covariance = optimize.curve_fit(
-        model, logs, np.log(np.r_[a[1], b[1]]), p0=(0.7, 0.1, 0.3, 0.0), xtol=1e-13, ftol=1e-13
-    )
-    assert law.parameters["shift"] == pytest.approx(found[2], abs=1e-5)
-    assert law.parameters["drift"] == pytest.approx(found[3], abs=1e-6)
-    for weights in ([1.0, 0.0], [1.0, 3.0]):
-        expected = np.sqrt(np.r_[0, 0, weights] @ covariance @ np.r_[0, 0, weights])
-        spread = compare._spread(law, law.coordinates[None], np.array(weights))[0]
-        assert spread == pytest.approx(expected, rel=1e-3)
-    assert compare._shifts(law, law.values[None])[0] == pytest.approx(found[2:], abs=1e-5)
-
-
-def test_interval_of_few_runs_is_near_students():
-    a, b = recipes()
-    found = sl.laws.speedup(a, b, form="power_law", level=0.9, draws=999)
-    spread = compare._spread(found.law, found.law.coordinates[None], np.array([1.0, 0.0]))[0]
-    half = stats.t.ppf(0.95, found.law.dof) * spread
-    assert found.law.dof == 12 - 3
-    assert np.log(found.high / found.factor) == pytest.approx(half, rel=0.15)
-    assert np.log(found.factor / found.low) == pytest.approx(half, rel=0.15)
-    assert found.at == (1e18, 1e21)
-    assert found.interval == (found.low, found.high)
-    assert found.draws == 999
-
-
-def test_a_speedup_is_told_with_where_it_holds():
-    made = Speedup(1.5, 1.2, 2.0, 0.9, (1e18, 1e21), None, 99, parallel=True)  # type: ignore[arg-type]
-    assert made.summary() == "A needs 1.2–2 times less compute than B (90 %; best estimate 1.5 times)"
-    worse = Speedup(0.5, 0.4, 0.8, 0.9, (1e18,), None, 99, parallel=False)  # type: ignore[arg-type]
-    told = "A needs 1.25–2.5 times more compute than B at a compute of 1e+18 (90 %; best estimate 2 times)"
-    assert worse.summary() == told
-    for low, high in ((1.0, 2.0), (0.5, 1.0)):
-        same = Speedup(1.0, low, high, 0.9, (1e18,), None, 99, parallel=True)  # type: ignore[arg-type]
-        assert same.summary().startswith("no significant difference")
-
-
-def test_a_speedup_beyond_all_runs_is_noted():
-    compute = np.array([1.0, 10.0, 3.0, 30.0])
-    assert compare._notes((1.0, 30.0), compute) == ()
-    for place in ((0.9,), (2.0, 31.0)):
-        assert "the runs cover 1 … 30" in compare._notes(place, compute)[0]
-
-
-def test_places_of_a_speedup():
-    computes = [np.array([1.0, 10.0, 100.0]), np.array([3.0, 30.0, 300.0])]
-    assert compare._place(None, computes) == (3.0, 100.0)
-    assert compare._place([5, 7], computes) == (5.0, 7.0)
-    assert compare._start([(each, None, None) for each in computes]) == 0.0
-    for wrong in ([1, 2, 3], 0.0, [-1, 2]):
-        with pytest.raises(BadInput, match="must be a positive compute, or two"):
-            compare._place(wrong, computes)
-    touching = [computes[0], np.array([100.0, 1e3, 1e4])]
-    with pytest.raises(BadInput, match="share no range"):
-        compare._place(None, touching)
-
-
-def test_one_point_too_few_for_the_noise_is_refused():
-    compute = np.array([1.0, 10.0, 100.0])
-    with pytest.raises(BadInput, match="level=1"):
-        sl.laws.speedup((compute, compute), (compute, compute), level=1)
-    with pytest.raises(BadInput, match="recipe A has 3 computes and 2 losses"):
-        sl.laws.speedup((compute, compute[:2]), (compute, compute))
 
 
 # --- three approaches ------------------------------------------------------------

@@ -231,15 +231,17 @@ def test_a_band_joins_the_fit_its_misfit_its_rival_and_what_lies_beyond(fitted):
     variance = (np.log(high / loss) / z) ** 2
     alone = (np.log(replace(fitted, rival=None).interval(plan, steps, level=0.9).high / loss) / z) ** 2
     assert variance - alone == pytest.approx(np.log(fitted.rival.predict(plan, steps) / loss) ** 2, abs=1e-9)
-    assert (alone > fitted.misfit**2).all()
+    parts = fitted.variances(plan, steps)
+    assert variance == pytest.approx(sum(parts.values()), rel=1e-5)
+    assert parts["misfit"] == pytest.approx(np.full(2, fitted.misfit**2))
+    assert (parts["fit"] > 0).all()
     longer = schedule.constant(PEAK, 64000, WARM)
-    form, where = fitted._form(longer, np.array([10000.0, 60000.0]), None)
-    beyond = fitted._further(form, where, longer, np.array([10000.0, 60000.0]))
+    beyond = fitted.variances(longer, np.array([10000.0, 60000.0]))["beyond"]
     largest = max(run.area.max() for run in fitted.runs)
     parameters, area = fitted.parameters, longer.area(60000.0)
     falls = parameters["alpha"] * parameters["A"] * area ** -parameters["alpha"]
     expected = 0.15 * falls / fitted.predict(longer, [60000.0])[0] * np.log(area / largest)
-    assert beyond == pytest.approx([0.0, expected], rel=1e-3)
+    assert np.sqrt(beyond) == pytest.approx([0.0, expected], rel=1e-3)
     # one prediction over three thresholds of Huber's loss
     assert sorted(law.delta for law in (fitted.law, *fitted.others)) == [2.5e-4, 5e-4, 1e-3]
     each = [replace(fitted, law=law, others=()) for law in (fitted.law, *fitted.others)]

@@ -2,70 +2,65 @@
 
 Both recipes follow one law, that of A reached with e^s times less compute: L_B(C) = f(C), L_A(C) = f(C e^s),
 with s constant, or s = s₀ + s₁ ln(C/C₀) where the factor may change with compute. f is a power law with or
-without an offset. One joint fit gives s. Its interval comes from resampling runs: the residuals of whole
-runs, corrected for leverage, are drawn again, the law is refitted and s is studentised (a bootstrap-t), since
-with four points a curve percentiles alone are too narrow. Fewer than 24 runs of one point each have too few
-residuals to draw from: there the noise is drawn from a Gaussian of their size.
+without an offset. One joint fit gives s, and `fitting.intervals` its interval: of the profile where every
+point is a run of its own, of refits to resampled residuals of whole runs where runs have several points.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from scalinglab.errors import BadInput
-from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.fit import best, fit, scores
+from scalinglab.laws.fitting.intervals import Quantity, interval
 from scalinglab.laws.fitting.law import Interval, Law
-from scalinglab.laws.fitting.resampling import leverage
+from scalinglab.laws.fitting.resampling import bootstrap
 from scalinglab.laws.forms.base import Form, Parameter
+from scalinglab.laws.forms.one_variable import COARSE
+from scalinglab.results.estimate import FEWEST
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.support.words import percent
 
-EXPONENTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
-FEWEST = 3  # points a curve
-FEWEST_RESIDUALS = 24  # runs from which residuals themselves are resampled
+PARAMETERS = (
+    Parameter("offset", 0.0, linear=True),
+    Parameter("amplitude", 0.0, linear=True, log=True),
+    Parameter("exponent", 0.0, 20.0, start=COARSE),
+    Parameter("shift", -20.0, 20.0, start=(-0.7, 0.0, 0.7)),
+    Parameter("drift", -5.0, 5.0, start=(0.0,)),
+)
 
 
-SHIFT = Parameter("shift", -20.0, 20.0, start=(-0.7, 0.0, 0.7))
-DRIFT = Parameter("drift", -5.0, 5.0, start=(0.0,))
+def _joint(without: set[str]) -> Form:
+    """One law for both recipes; `place` is ln(C/C0), `faster` is 1 for A and 0 for B.
 
+    Args:
+        without: parameters that are 0: the offset, the drift.
+    """
+    free = tuple(p for p in PARAMETERS if p.name not in without)
 
-def _joint(with_offset: bool, with_drift: bool) -> Form:
-    """One law for both recipes; `place` is ln(C/C0), `faster` is 1 for A and 0 for B."""
-    parameters = (
-        *((Parameter("offset", 0.0, linear=True),) if with_offset else ()),
-        Parameter("amplitude", 0.0, linear=True, log=True),
-        Parameter("exponent", 0.0, 20.0, start=EXPONENTS),
-        SHIFT,
-        *((DRIFT,) if with_drift else ()),
-    )
-
-    def split(values: tuple[Any, ...]) -> tuple[Any, Any, Any, Any, Any]:
-        offset, rest = (values[0], values[1:]) if with_offset else (0.0, values)
-        return offset, *rest[:3], rest[3] if with_drift else 0.0
+    def parts(x: Any, values: tuple[Any, ...]) -> tuple[dict[str, Any], Any, Any]:
+        named = dict.fromkeys(without, 0.0) | {p.name: v for p, v in zip(free, values, strict=True)}
+        reach = np.log(x[0]) + x[1] * (named["shift"] + named["drift"] * x[2])
+        return named, reach, np.exp(-named["exponent"] * reach)
 
     def function(x: Any, *values: Any) -> Any:
-        offset, amplitude, exponent, shift, drift = split(values)
-        speed = x[1] * (shift + drift * x[2])
-        return offset + amplitude * np.exp(-exponent * (np.log(x[0]) + speed))
+        named, _, power = parts(x, values)
+        return named["offset"] + named["amplitude"] * power
 
     def gradient(x: Any, *values: Any) -> tuple[Any, ...]:
-        _, amplitude, exponent, shift, drift = split(values)
-        reach = np.log(x[0]) + x[1] * (shift + drift * x[2])
-        power = np.exp(-exponent * reach)
-        slope = -amplitude * exponent * power * x[1]
-        parts = (power, -amplitude * power * reach, slope)
-        return (
-            *((np.ones_like(power),) if with_offset else ()), *parts, *((slope * x[2],) if with_drift else ())
-        )  # fmt: skip
+        named, reach, power = parts(x, values)
+        slope = -named["amplitude"] * named["exponent"] * power * x[1]
+        columns = {
+            "offset": np.ones_like(power), "amplitude": power,
+            "exponent": -named["amplitude"] * power * reach, "shift": slope, "drift": slope * x[2],
+        }  # fmt: skip
+        return tuple(columns[p.name] for p in free)
 
-    equation = ("E + " if with_offset else "") + "A (C e^(shift" + (
-        " + drift ln(C/C0)" if with_drift else "") + "))^-c"  # fmt: skip
     return Form(
-        "speedup", equation, parameters, function, gradient=gradient,
+        "speedup", "E + A (C e^(shift + drift ln(C/C0)))^-c", free, function, gradient=gradient,
         variables=("compute", "faster", "place"), zeros=("faster", "place"),
     )  # fmt: skip
 
@@ -76,11 +71,10 @@ class Speedup(NotebookResult):
 
     Attributes:
         factor: above 1 where A is better.
-        low, high: its interval, from resampling runs.
+        low, high: its interval.
         level: of the interval.
         at: the compute (of A) that it holds for; two numbers for a range, over which ln(factor) is averaged.
         law: the joint fit.
-        draws: refits behind the interval.
         parallel: whether one factor was fitted for all computes.
         notes: what a reader should know about the runs.
     """
@@ -91,7 +85,6 @@ class Speedup(NotebookResult):
     level: float
     at: tuple[float, ...]
     law: Law
-    draws: int
     parallel: bool
     notes: tuple[str, ...] = ()
 
@@ -141,8 +134,7 @@ def speedup(
             five points a curve and more can show it.
         form: "power_law", "power_law_offset", or "auto", the better by AICc.
         level: of the interval.
-        draws: refits on resampled runs.
-        seed: of the resampling.
+        draws, seed: refits on resampled runs, where runs have several points each.
         x, y, reduce: columns, and which rows of a run count, where tables are given.
         nan_policy: "raise" on points that cannot be used, or "drop" them.
 
@@ -156,27 +148,24 @@ def speedup(
         raise BadInput(f"level={level!r} must lie between 0 and 1, as in 0.9")
     sides = [_points(side, name, x, y, reduce) for side, name in ((a, "A"), (b, "B"))]
     law = _fit(sides, form, parallel, nan_policy)
+    if law.dof < 1:
+        raise BadInput(f"{len(law.points.y)} points leave nothing to judge the noise by: add a run or two")
     compute, is_a = law.points.x[:2]  # without those that were dropped
     place = _place(at, [compute[is_a == 1], compute[is_a == 0]])
-    weights = np.array([1.0, 0.0 if parallel else float(np.mean(np.log(place)) - _start(sides))])
-    value = float(weights @ _shifts(law, law.values[None])[0])
-    spread = _spread(law, law.coordinates[None], weights)[0]
-    t = _studentised(law, weights, value, draws, seed)
-    # the k-th of n draws has k/(n + 1) below it on average
-    tails = np.quantile(t, [0.5 + level / 2, 0.5 - level / 2], method="weibull")
-    low, high = value - tails * spread
-    return Speedup(
-        float(np.exp(value)), float(np.exp(low)), float(np.exp(high)), level, place, law, draws, parallel,
-        _notes(place, compute),
-    )  # fmt: skip
-
-
-def _notes(place: tuple[float, ...], compute: np.ndarray) -> tuple[str, ...]:
-    """A note where a compute lies outside the runs of both recipes."""
-    low, high = compute.min(), compute.max()
-    if low <= min(place) and max(place) <= high:
-        return ()
-    return (f"the runs cover {low:.3g} … {high:.3g}: beyond them the answer rests on the form of the law",)
+    distance = 0.0 if parallel else float(np.mean(np.log(place)) - _start(sides))
+    weights = np.array([{"shift": 1.0, "drift": distance}.get(name, 0.0) for name in law.form.names])
+    factor = Quantity(lambda parameters, _: parameters @ weights, np.array([True]))
+    # drawing runs may leave a recipe without any; flipping their residuals does not
+    drawn = bootstrap(law, draws, seed, scheme="wild") if law.points.resampled else None
+    (low,), (high,) = interval(law, factor, level, drawn=drawn)
+    first, last = compute.min(), compute.max()
+    notes: tuple[str, ...] = ()
+    if min(place) < first or max(place) > last:
+        notes = (
+            f"the runs cover {first:.3g} … {last:.3g}: beyond them the answer rests on the form of the law",
+        )
+    value = float(np.exp(law.values @ weights))
+    return Speedup(value, float(low), float(high), level, place, law, parallel, notes)
 
 
 def _points(side: Any, name: str, x: str, y: str, reduce: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -231,55 +220,11 @@ def _fit(sides: list[Any], form: str, parallel: bool, nan_policy: str = "raise")
         np.zeros(len(compute)) if parallel else np.maximum(np.log(compute) - _start(sides), 0.0),
     )
     loss = np.concatenate([side[1] for side in sides])
-    known = {"power_law": _joint(False, not parallel), "power_law_offset": _joint(True, not parallel)}
+    without = {"drift"} if parallel else set()
+    known = {"power_law": _joint({"offset"} | without), "power_law_offset": _joint(without)}
     if form not in (*known, "auto"):
         raise BadInput(f"form={form!r} must be 'auto', 'power_law' or 'power_law_offset'")
     options: dict[str, Any] = {"loss": "squared", "runs": runs, "nan_policy": nan_policy}
     if form == "auto":
         form = best({name: scores([law], inputs, loss, **options)[law.name] for name, law in known.items()})
     return fit(known[form], inputs, loss, **options)
-
-
-def _shifts(law: Law, values: np.ndarray) -> np.ndarray:
-    """(sets, 2): shift and drift of every parameter set."""
-    names = law.form.names
-    held = np.zeros(len(values))
-    return np.stack([values[:, names.index(n)] if n in names else held for n in ("shift", "drift")], axis=1)
-
-
-def _spread(law: Law, z: np.ndarray, weights: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
-    """The standard error of ln(factor) in the linearised fit of every data set."""
-    problem = law.problem if y is None else replace(law.problem, y=y)
-    jacobian = problem.jacobian(z) * np.sqrt(problem.counts)[..., None]
-    r = problem.residuals(z)
-    dof = max(r.shape[1] - z.shape[1], 1)
-    gram = np.einsum("bnp,bnq->bpq", jacobian, jacobian)
-    size = 1 / np.sqrt(np.maximum(np.einsum("bpp->bp", gram), least_squares.TINY))
-    inverse = np.linalg.pinv(gram * size[:, :, None] * size[:, None], hermitian=True)
-    inverse = inverse * size[:, :, None] * size[:, None]
-    names = law.form.names
-    g = np.array([weights[("shift", "drift").index(n)] if n in ("shift", "drift") else 0.0 for n in names])
-    variance = np.sum(r**2, axis=1) / dof * np.einsum("p,bpq,q->b", g, inverse, g)
-    return np.asarray(np.sqrt(np.maximum(variance, 1e-30)))
-
-
-def _studentised(law: Law, weights: np.ndarray, value: float, draws: int, seed: int) -> np.ndarray:
-    """(ln factor − best)/standard error of refits to resampled residuals, whole runs at a time."""
-    if law.dof < 1:
-        raise BadInput(f"{len(law.points.y)} points leave nothing to judge the noise by: add a run or two")
-    random = np.random.default_rng(seed)
-    labels, which = np.unique(law.points.runs, return_inverse=True)
-    corrected = law.residuals / np.sqrt(np.maximum(1 - leverage(law), 0.05))
-    if len(labels) == len(which) < FEWEST_RESIDUALS:
-        # a handful of residuals has no tails to draw from: noise of their size, which makes Student's t
-        scale = np.sqrt(float(law.residuals @ law.residuals) / law.dof)
-        noise = scale * random.standard_normal((draws, len(labels)))
-    elif len(labels) == len(which):
-        noise = (corrected - corrected.mean())[random.integers(len(labels), size=(draws, len(labels)))]
-    else:
-        noise = random.choice([-1.0, 1.0], size=(draws, len(labels)))[:, which] * corrected
-    y = law.predict(law.points.x) * np.exp(noise)
-    problem = replace(law.problem, y=y)
-    found = least_squares.minimise(problem, np.tile(law.coordinates, (draws, 1)), iterations=60)
-    moved = _shifts(law, problem.to_parameters(found.z)) @ weights - value
-    return np.asarray(moved / _spread(law, found.z, weights, y))

@@ -28,12 +28,16 @@ from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.schedules import Run
 
-# Huber's thresholds of ln loss: from absolute errors, which a few odd stretches do not move, towards squares.
-# No rule says which is best for the schedules to come: predictions are averaged over all, the first's printed
+# Huber's thresholds of ln loss: from absolute errors, which a few outlying stretches do not move, towards
+# squares. No rule says which is best for schedules to come (benchmarks/schedules.py --choices): predictions
+# are averaged over all, the first's parameters printed
 THRESHOLDS = (5e-4, 2.5e-4, 1e-3)
-# of ln loss, against which priors count: more than a checkpoint's, since a run is wrong as a whole
+# of ln loss, against which priors count: more than a checkpoint's, since a run is wrong as a whole; it widens
+# the bands of benchmarks/schedules.py to hold runs that were left out
 NOISE = 5e-3
-WARM_CELLS, DECAY_CELLS = 24, 160  # pieces into which a rise and a fall of the rate are cut
+# pieces into which a rise and a fall of the rate are cut: sums over them agree with those over every step
+# (tests/laws/test_schedule.py, test_cells_agree_with_the_sum_over_every_step)
+WARM_CELLS, DECAY_CELLS = 24, 160
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,11 +181,20 @@ class ScheduleLaw:
     def interval(
         self, plan: Schedule, steps: Any, *, group: str | None = None, level: float = 0.95
     ) -> Interval:
-        """The band in which a new run under this schedule is expected.
+        """The band in which a new run under this schedule is expected; see `variances`."""
+        loss = self.predict(plan, steps, group=group)
+        variance = np.sum([*self.variances(plan, steps, group=group).values()], axis=0)
+        reach = level_quantile(level, 10**6) * np.sqrt(variance)
+        return Interval(loss * np.exp(-reach), loss * np.exp(reach))
 
-        Its width joins what the fit leaves open, with checkpoints that are wrong together counted as such
-        (`NOISE`), the misfit of the runs that were fitted, the difference to the rival law, and beyond the
-        largest sum of rates that was fitted a change of the slope there (`bands.SLOPE`).
+    def variances(self, plan: Schedule, steps: Any, *, group: str | None = None) -> dict[str, np.ndarray]:
+        """What makes up the band, as variances of ln loss by where they come from.
+
+        - "fit": what the fit leaves open; checkpoints that are wrong together count as such (`NOISE`);
+        - "misfit": that of the runs that were fitted;
+        - "rival": the difference to the rival law;
+        - "beyond": a change of the slope of ln loss against ln S beyond the largest S that was fitted
+          (`bands.SLOPE`), S the sum of rates.
         """
         form, where = self._form(plan, steps, group)
         values, loss = _values(form, self.law), self.predict(plan, steps, group=group)
@@ -191,21 +204,17 @@ class ScheduleLaw:
         slopes = slopes * np.where(logs, values, 1.0) / loss[:, None]
         places = [self.law.form.names.index(p.name) for p in form.parameters]
         covariance = self._covariance()[np.ix_(places, places)]
-        variance = np.sum(slopes @ covariance * slopes, axis=1) + self.misfit**2
-        variance = variance + self._further(form, where, plan, np.atleast_1d(np.asarray(steps, float))) ** 2
-        if self.rival is not None:
-            variance = variance + np.log(self.rival.predict(plan, steps, group=group) / loss) ** 2
-        reach = level_quantile(level, 10**6) * np.sqrt(variance)
-        return Interval(loss * np.exp(-reach), loss * np.exp(reach))
-
-    def _further(self, form: Form, where: np.ndarray, plan: Schedule, steps: np.ndarray) -> np.ndarray:
-        """How far the slope of ln loss against ln S may lead astray beyond the largest S that was fitted."""
-        beyond = np.log(np.maximum(plan.area(steps) / max(run.area.max() for run in self.runs), 1.0))
-        values = dict(zip(form.names, _values(form, self.law), strict=True))
-        group = next(name for name in form.names if name.startswith("alpha"))[len("alpha") :]
-        falling = values[f"A{group}"] * np.exp(-values[f"alpha{group}"] * np.log(plan.area(steps)))
-        slope = values[f"alpha{group}"] * falling / np.asarray(form.function(where, *values.values()))
-        return np.asarray(bands.SLOPE * slope * beyond)
+        area = plan.area(np.atleast_1d(np.asarray(steps, float)))
+        distance = np.log(np.maximum(area / max(run.area.max() for run in self.runs), 1.0))
+        named = dict(zip(form.names, values, strict=True))
+        own = next(name for name in form.names if name.startswith("alpha"))[len("alpha") :]  # of the group
+        falling = named[f"alpha{own}"] * named[f"A{own}"] * np.exp(-named[f"alpha{own}"] * np.log(area))
+        slope = falling / np.asarray(form.function(where, *values))
+        rival = 0.0 if self.rival is None else np.log(self.rival.predict(plan, steps, group=group) / loss)
+        return {
+            "fit": np.sum(slopes @ covariance * slopes, axis=1), "misfit": np.full(len(loss), self.misfit**2),
+            "rival": np.full(len(loss), rival**2), "beyond": (bands.SLOPE * slope * distance) ** 2,
+        }  # fmt: skip
 
     @property
     def misfit(self) -> float:
