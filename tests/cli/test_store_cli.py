@@ -42,6 +42,7 @@ def test_an_intact_store_is_verified_with_status_0(store):
         "live": (1, 1),
         "index": (2, 0),
         "state": (0, 0),
+        "arrays": (0, 0),
         "grid": (0, 0),
     }
     assert "damaged: 0" in call("verify", store.path)[1]

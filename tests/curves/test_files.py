@@ -1,6 +1,7 @@
 """Curves in files come back as they were."""
 
 import json
+import time
 
 import numpy as np
 import pandas as pd
@@ -97,6 +98,29 @@ def test_missing_files_and_folders_that_are_no_store_are_named(tmp_path):
         sl.Curves.read(tmp_path / "nowhere.csv")
     with pytest.raises(BadInput, match="holds neither a store nor logs nor tables"):
         sl.read(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "@a", "'=1", "''+b", "\tx", "'quoted'", "-a"])
+def test_cells_that_a_spreadsheet_would_execute_are_quoted_and_come_back(tmp_path, text):
+    path = tmp_path / "t.csv"
+    curves = sl.Curves(
+        {"model": [text, "b"], "n_data": [1, 2], "test_error": [0.5, 0.25]}, settings=["model"]
+    )
+    curves.write(path)
+    cells = [line.split(",") for line in path.read_text().splitlines()[1:]]
+    assert not any(cell.strip('"').startswith(("=", "+", "@", "\t")) for row in cells for cell in row)
+    assert sl.Curves.read(path)["model"].tolist() == [text, "b"]
+
+
+def test_a_table_of_a_million_columns_is_refused_at_once(tmp_path):
+    path = tmp_path / "wide.csv"
+    names = ",".join(f"c{k}" for k in range(1_000_000))
+    path.write_text(names + "\n" + ",".join("1" * 1_000_000) + "\n")
+    began = time.process_time()
+    for read in (sl.Curves.read, sl.read):
+        with pytest.raises(BadInput, match="columns or more"):
+            read(path)
+    assert time.process_time() - began < 4
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):

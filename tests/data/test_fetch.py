@@ -301,3 +301,18 @@ def test_the_command_lists_sets() -> None:
     document = list_sets().document
     assert [s["name"] for s in document["sets"]] == [*sources.SOURCES, "damico2025-curves"]
     assert document["sets"][0]["here"] is True
+
+
+@pytest.mark.parametrize("name", ["../evil", "/tmp/evil"])
+def test_an_archive_that_would_write_elsewhere_is_refused_by_name(tmp_path: Path, name: str):
+    with tarfile.open(tmp_path / "set.tgz", "w:gz") as tar:
+        info = tarfile.TarInfo(name)
+        info.size = 4
+        tar.addfile(info, io.BytesIO(b"evil"))
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc"
+        tar.addfile(link)
+    (tmp_path / "box").mkdir()
+    with pytest.raises(records.Damaged, match=r"set\.tgz"):
+        fetch.unpack(tmp_path / "set.tgz", tmp_path / "box")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["box", "set.tgz"]

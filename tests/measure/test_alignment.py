@@ -60,7 +60,7 @@ def test_after_kernel_is_kept_along_training(tmp_path):
     assert sl.Store(tmp_path).curves().frame["kernel_drift"].notna().all()
     broken = next((tmp_path / "arrays").glob("*/30.npz"))
     broken.write_bytes(broken.read_bytes()[:-40])
-    with pytest.raises(StoreError, match="cannot be read"):
+    with pytest.raises(StoreError, match="is damaged"):
         sl.Store(tmp_path).arrays(frame["run"].iloc[0])
 
 

@@ -60,7 +60,7 @@ def test_every_flip_in_a_live_file_is_reported_and_no_changed_number_is_read(tmp
             assert list(Store(tmp_path).problems) == [str(path)]
 
 
-def test_a_changed_digit_is_noticed_and_resuming_keeps_the_file_aside(tmp_path):
+def test_a_changed_digit_is_noticed_and_resuming_keeps_the_file(tmp_path):
     store = Store(tmp_path)
     run = store.start({"number": 2})
     run.append(step=0, test_error=0.5)
@@ -71,7 +71,7 @@ def test_a_changed_digit_is_noticed_and_resuming_keeps_the_file_aside(tmp_path):
     run.path.write_bytes(changed)
     with pytest.warns(StoreWarning, match=rf"{run.run}\.jsonl: line 3 is damaged \(its checksum is wrong\)"):
         assert store.curves()["test_error"].tolist() == [0.5]
-    with pytest.warns(StoreWarning, match=r"goes on from 1 row before it.*damaged"):
+    with pytest.warns(StoreWarning, match=r"1 row intact.*damaged"):
         writer, so_far = store.resume({"number": 2})
     assert so_far == [{"step": 0, "test_error": 0.5}]
     assert (tmp_path / "damaged" / run.path.name).read_bytes() == changed

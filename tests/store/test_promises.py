@@ -18,6 +18,7 @@ import pytest
 from scalinglab.curves import run_name
 from scalinglab.errors import BadInput
 from scalinglab.store import Record, Store, StoreError, StoreWarning, record
+from scalinglab.store.checked import write_checked
 from scalinglab.store.sealed_runs import parquet
 
 
@@ -257,11 +258,11 @@ def test_verify_names_a_grid_that_is_not_the_one_its_file_is_named_by(tmp_path):
     fill(store, 1)
     grid = {"base": {"model": "mlp"}, "seeds": 2}
     path = tmp_path / "grids" / f"{run_name({'grid': json.dumps(grid, sort_keys=True)})}.json"
-    path.parent.mkdir()
-    path.write_text(json.dumps({"grid": grid}))
+    write_checked(path, lambda file: file.writelines([json.dumps({"grid": grid}).encode()]))
     (found,) = [f for f in store.verify() if f.kind == "grid"]
     assert (found.path, found.problem, found.runs) == (path, None, 0)
-    path.write_text(json.dumps({"grid": grid | {"seeds": 3}}))
+    other = json.dumps({"grid": grid | {"seeds": 3}}).encode()
+    write_checked(path, lambda file: file.writelines([other]))
     (found,) = [f for f in store.verify() if f.kind == "grid"]
     assert "not the one that it is named by" in found.problem
 
@@ -306,7 +307,7 @@ def test_arrays_come_back_by_step_and_a_damaged_file_is_named(tmp_path):
     assert found[100]["trace"] == 1.5
     assert store.arrays("another") == {}
     (tmp_path / "arrays" / "abc" / "20.npz").write_bytes(b"PK")
-    with pytest.raises(StoreError, match=r"20\.npz cannot be read"):
+    with pytest.raises(StoreError, match=r"20\.npz is damaged"):
         store.arrays("abc")
 
 

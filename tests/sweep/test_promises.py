@@ -4,6 +4,7 @@ import inspect
 import json
 import signal
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -303,16 +304,16 @@ def test_groups_that_were_kept_are_split_where_smaller_ones_are_asked_for(tmp_pa
         make_plan(grid, store, max_stacked=0)
 
 
-def test_grids_that_were_swept_come_back_the_oldest_first(tmp_path):
+def test_grids_that_were_swept_come_back_the_oldest_first(tmp_path, monkeypatch):
     store = Store(tmp_path)
     with pytest.raises(BadInput, match="keeps no grid"):
         kept_grids(store)
     grids = [Grid(axes={"size": [size]}, runner="tests.sweep.pretend") for size in (3, 1, 2)]
     for number, grid in enumerate(grids):
+        monkeypatch.setattr(time, "time", lambda number=number: 10.0 + number)
         keep_grid(grid, store, {"engine": "local"})
-        path = _kept(grid, store, "json")
-        path.write_text(json.dumps({**json.loads(path.read_text()), "started": number}))
     assert [grid.to_dict() for grid in kept_grids(store)] == [grid.to_dict() for grid in grids]
+    path = next((tmp_path / "grids").glob("*.json"))
     path.write_text("{}")
     with pytest.raises(ScalinglabError, match="is damaged"):
         kept_grids(store)

@@ -9,6 +9,28 @@ from scalinglab.errors import BadInput
 from scalinglab.theory import kernel, manifolds
 
 
+def test_counts_beyond_64_bits_are_exact():
+    """Jacobi: in 8 dimensions r(m) = 16 Σ_{d|m} (−1)^(m+d) d³; 32 dimensions are four times eight."""
+    m = 200
+    signs = [[(-1) ** (k + d) * d**3 for d in range(1, k + 1) if k % d == 0] for k in range(1, m + 1)]
+    eight = [1, *(16 * sum(terms) for terms in signs)]
+    product = [1, *[0] * m]
+    for _ in range(4):
+        product = [sum(product[i] * eight[k - i] for i in range(k + 1)) for k in range(m + 1)]
+    found = manifolds.lattice_points(32, m)
+    assert max(product) > 2**63
+    assert [int(count) for count in found] == product
+
+
+def test_a_torus_of_many_dimensions_has_a_spectrum_or_is_refused():
+    spectrum = manifolds.torus_spectrum(20, 1.0, n_modes=1000)
+    values, counts = np.unique(spectrum.eigenvalues, return_counts=True)
+    assert counts[::-1].tolist() == [1, 40, 760, 9120]  # 2ᵏ · (20 over k) points with k entries ±1
+    np.testing.assert_allclose(values[::-1][1:] / values[-1], np.arange(2, 5) ** -10.5)
+    with pytest.raises(BadInput, match="dimension = 500"):
+        manifolds.torus_spectrum(500, 1.0, n_modes=10_000_000)
+
+
 @pytest.mark.parametrize(
     ("manifold", "dimension"), [("torus", 1), ("torus", 3), ("sphere", 1), ("sphere", 2), ("sphere", 4)]
 )

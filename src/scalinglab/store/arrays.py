@@ -1,40 +1,51 @@
 """Arrays beside the curves: one compressed file for each run and step, ``arrays/<run>/<step>.npz``.
 
-Members of the file carry a checksum (CRC-32 of the zip format), which is compared when they are read.
+The files end with a checksum (`scalinglab.store.checked`), which `numpy.load` ignores.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
+from scalinglab.errors import BadInput
+from scalinglab.store.checked import read_checked, write_checked
 from scalinglab.store.files import StoreError
-from scalinglab.support.whole_files import write_whole
+from scalinglab.store.record import is_file_name
 
 
-def keep(folder: Path, run: str, step: int, arrays: Mapping[str, np.ndarray]) -> None:
+def keep(store: Path, run: str, step: int, arrays: Mapping[str, np.ndarray]) -> None:
     """Write the arrays of one checkpoint; those of an earlier attempt at it are replaced."""
-
-    def write(path: Path) -> None:
-        with path.open("wb") as file:
-            content: dict[str, Any] = {name: np.asarray(value) for name, value in arrays.items()}
-            np.savez_compressed(file, **content)
-
-    write_whole(folder / "arrays" / run / f"{int(step)}.npz", write)
+    content: dict[str, Any] = {name: np.asarray(value) for name, value in arrays.items()}
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **content)
+    path = _folder(store, run) / f"{int(step)}.npz"
+    write_checked(path, lambda file: file.writelines([packed.getvalue()]))
 
 
-def load(folder: Path, run: str) -> dict[int, dict[str, np.ndarray]]:
-    """By step, in order, the arrays of a run by name."""
-    files = sorted((folder / "arrays" / run).glob("*.npz"), key=lambda path: int(path.stem))
+def load(store: Path, run: str) -> dict[int, dict[str, np.ndarray]]:
+    """By step, in order, the arrays of a run by name.
+
+    Raises:
+        Damaged: a file was cut short or changed; remove it, or train the run again.
+    """
+    files = sorted(_folder(store, run).glob("*.npz"), key=lambda path: int(path.stem))
     found: dict[int, dict[str, np.ndarray]] = {}
     for path in files:
-        try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
-                found[int(path.stem)] = {name: content[name] for name in content.files}
-        except (OSError, ValueError, EOFError, BadZipFile) as error:
-            raise StoreError(f"{path} cannot be read ({error}); remove it, or train the run again") from error
+        with np.load(io.BytesIO(read_checked(path)), allow_pickle=False) as content:
+            found[int(path.stem)] = {name: content[name] for name in content.files}
     return found
+
+
+def _folder(store: Path, run: str) -> Path:
+    """The folder of a run's arrays, inside the store."""
+    if not is_file_name(run):
+        raise BadInput(f"run {run!r} has no arrays: its name is no file name")
+    folder = store / "arrays" / run
+    if folder.is_symlink():
+        raise StoreError(f"{folder} is a link, which may lead out of the store: remove it")
+    return folder

@@ -49,6 +49,7 @@ _WAY_OUT = {
     errno.EACCES: "you may not write there: choose another folder or change its permissions",
     errno.EPERM: "you may not write there: choose another folder or change its permissions",
     errno.EROFS: "the file system is read-only: choose another folder",
+    errno.ELOOP: "it is a link, which may lead out of the store: remove it",
     errno.ENOTDIR: "a file stands where a folder is needed: choose another path",
 }
 
@@ -154,7 +155,8 @@ def open_to_lock(path: Path) -> int:
     """The descriptor of a file that is to be locked, made where it is missing."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        # a link would lead out of the store; Windows has no such flag
+        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ from scalinglab.store.columns import to_table
 from scalinglab.store.files import Damaged, RunBusy, RunDone, StoreError, StoreWarning, locked
 from scalinglab.store.live import Row, RunWriter
 from scalinglab.store.loading import load
-from scalinglab.store.record import Record, as_setting, environment
+from scalinglab.store.record import Record, as_setting, environment, is_file_name
 from scalinglab.store.sealed_runs import parquet
 from scalinglab.store.sealed_runs.sealed_folder import READ_ERRORS, SealedFolder
 from scalinglab.store.verify import Finding, verify
@@ -79,6 +79,8 @@ class Store:
     ) -> RunWriter:
         """Start a run from scratch; data of an unfinished or failed attempt are discarded.
 
+        Of a damaged attempt a copy is kept in the folder `damaged`.
+
         Args:
             setting: everything that defines the run, as a dictionary or dataclass; its hash is the name.
             source: `theory`, `simulate`, `train` or `read`.
@@ -88,11 +90,12 @@ class Store:
         Raises:
             RunBusy: another process is writing this run.
             RunDone: the run is done already.
+            NewerFormat: a later version began this run.
             StoreError: the folder cannot be written.
         """
         writer = self._open(setting, source, experiment, meta)
         with _closed_on_error(writer):
-            writer._begin()
+            writer.begin()
         return writer
 
     def resume(
@@ -101,7 +104,7 @@ class Store:
         """Go on with an unfinished run: the writer and the rows that are there; a new run where none is."""
         writer = self._open(setting, source, experiment, meta)
         with _closed_on_error(writer):
-            writer._continue()
+            writer.resume()
         return writer, list(writer.rows)
 
     def _open(self, setting: Any, source: str, experiment: str | None, meta: Mapping[str, Any]) -> RunWriter:
@@ -193,10 +196,13 @@ class Store:
 
     def discard(self, run: str) -> None:
         """Remove a run, whatever its state; refused while it is being written."""
-        path = self._live / f"{run}.jsonl"
-        if path.exists():
-            with contextlib.closing(self._grab(path)):
-                path.unlink(missing_ok=True)
+        if is_file_name(run):
+            path = self._live / f"{run}.jsonl"
+            if path.exists():
+                with contextlib.closing(self._grab(path)):
+                    path.unlink(missing_ok=True)
+        elif run not in self.records():  # names of runs that were added from tables may be paths
+            raise BadInput(f"{self.path} has no run {run!r}")
         with self.locked():
             self._sealed.discard(run, self._running)
 
@@ -213,6 +219,8 @@ class Store:
             if ended := self._sealed.ended(name):
                 return ended
             with contextlib.suppress(FileNotFoundError):
+                if not is_file_name(name):  # no file of its own, in the store or elsewhere
+                    return "missing"
                 return "running" if live.busy(self._live / f"{name}.jsonl") else "unfinished"
         return "missing"
 

@@ -130,14 +130,23 @@ class RunWriter:
     ) -> None:
         if self.closed:
             return
-        if error is None:
-            self.seal("done")
-        elif isinstance(error, Exception) and not isinstance(error, StoreError):
-            self.seal("failed", error="".join(traceback.format_exception(error)))
-        else:  # Ctrl-C, or a store that cannot write: the run can go on later
-            self.close()
+        with contextlib.closing(self):  # what cannot be sealed stays unfinished, and can be resumed
+            if error is None:
+                self.seal("done")
+            elif isinstance(error, Exception) and not isinstance(error, StoreError):
+                self.seal("failed", error="".join(traceback.format_exception(error)))
+            # else Ctrl-C, or a store that cannot write: the run can go on later
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Begin the run from nothing; an intact earlier attempt is discarded, a damaged one copied first.
+
+        Raises:
+            NewerFormat: a later version wrote the earlier attempt.
+        """
+        self._earlier("begins anew")
+        self._write_header()
+
+    def _write_header(self) -> None:
         self._file.truncate(0)
         self._end = self._sum = 0
         record = self.record
@@ -148,20 +157,11 @@ class RunWriter:
         }  # fmt: skip
         self._write(header)
 
-    def _continue(self) -> None:
+    def resume(self) -> None:
         """Load the rows of an earlier writer; a truncated last line is removed, a damaged file copied."""
-        self._file.seek(0)
-        data = self._file.read()
-        found = parse(data, self.run)
-        if found.problem:
-            kept = self._quarantine_copy(data)
-            warnings.warn(
-                f"{self.path}: {found.problem}; run {self.run} goes on from {_count(found.rows)} before it, "
-                f"and the file as it was is kept as {kept}",
-                StoreWarning, stacklevel=4,
-            )  # fmt: skip
+        found = self._earlier("goes on from the rows before it")
         if found.record is None:  # killed before the header was whole
-            self._begin()
+            self._write_header()
             return
         with writing(self.path):
             self._file.truncate(found.end)
@@ -169,8 +169,25 @@ class RunWriter:
         self.record, self.rows, self._end, self._sum = found.record, rows, found.end, found.sum
         self.constant |= {name: row[name] for row in rows for name in row if name in SETTING}
 
+    def _earlier(self, action: str) -> Parsed:
+        """What an earlier writer left; a damaged file is copied, since it is about to lose its end.
+
+        Args:
+            action: what the run does now, for the warning.
+        """
+        self._file.seek(0)
+        data = self._file.read()
+        found = parse(data, self.run)
+        if found.problem:
+            copy = self._quarantine_copy(data)
+            warnings.warn(
+                f"{self.path}: {found.problem}; run {self.run} {action} ({_count(found.rows)} intact), and "
+                f"the file as it was is kept as {copy}",
+                StoreWarning, stacklevel=5,
+            )  # fmt: skip
+        return found
+
     def _quarantine_copy(self, data: bytes) -> Path:
-        """A copy of the damaged file, which is about to lose its end."""
         copy = quarantine_path(self.path, self.path.parent.parent)
         write_whole(copy, lambda partial: _write_bytes(partial, data))
         return copy

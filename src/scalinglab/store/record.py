@@ -58,8 +58,10 @@ class Record:
 
     @property
     def seconds(self) -> float | None:
-        """How long the run took."""
-        return None if self.started is None or self.finished is None else self.finished - self.started
+        """How long the run took; None where it is not finished, or the clock was set back meanwhile."""
+        if self.started is None or self.finished is None or self.finished < self.started:
+            return None
+        return self.finished - self.started
 
     @property
     def misfits(self) -> list[str]:
@@ -101,6 +103,15 @@ def as_setting(setting: Any) -> dict[str, Any]:
         if name in NUMBERS and not is_missing(value) and not isinstance(plain(value), (int, float)):
             raise BadInput(f"setting {name}={_short(value)} must be a number")
     return dict(setting)
+
+
+def is_file_name(run: str) -> bool:
+    """Whether a run of this name may have files of its own: the name leads to no other folder.
+
+    >>> [is_file_name(run) for run in ("b99e54741480049d", "..", "../keep", "/etc/passwd", "C:x", "a\\\\b")]
+    [True, False, False, False, False, False]
+    """
+    return run not in ("", ".", "..") and not {*run} & {*"/\\:\0"}
 
 
 def encodable(value: Any) -> bool:

@@ -23,7 +23,7 @@ class Finding:
 
     Attributes:
         path: the file.
-        kind: `run`, `pack`, `live`, `state`, `index` or `grid`.
+        kind: `run`, `pack`, `live`, `state`, `arrays`, `index` or `grid`.
         runs: how many it holds, as far as it can be read.
         problem: what is wrong with it; None where it is intact.
     """
@@ -59,6 +59,7 @@ def _files(store: Path) -> Iterator[tuple[str, Path, Check]]:
         ("index", "index", "*.footer", _checked),
         ("state", "state", "*.pt", _checked),
         ("state", "state", "*.json", _checked),
+        ("arrays", "arrays", "*/*.npz", _checked),
         ("grid", "grids", "*.groups", _checked),
         ("grid", "grids", "*.json", _grid),
     ]
@@ -108,8 +109,7 @@ def _index(path: Path) -> int:
 
 def _grid(path: Path) -> int:
     """A grid's file is named by the hash of the grid."""
-    with reading(path):
-        document = json.loads(path.read_bytes())
+    document = json.loads(bytes(read_checked(path)))
     if run_name({"grid": json.dumps(document["grid"], sort_keys=True)}) != path.stem:
         raise Damaged(f"{path} is damaged: its grid is not the one that it is named by")
     return 0

@@ -27,6 +27,7 @@ runs of all parts together are the grid.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ from scalinglab.support import toml
 
 Setting = dict[str, Any]
 _KEYS = ("setting", "axes", "zip", "when", "parts", "seeds", "experiment", "runner")
+MOST_RUNS = 1_000_000  # of a grid: as many settings take 2 s and 500 MB to write out
 _RANGES = {frozenset(("from", "to", "points")), frozenset(("largest", "ratio", "count"))}
 
 
@@ -109,6 +111,7 @@ class Grid:
                 yield from self._with(part)._expand()
             return
         groups = _axes(self)
+        _at_most(math.prod(map(len, groups)), " × ".join(str(len(group)) for group in groups))
         used = [0] * len(self.when)
         for choice in itertools.product(*groups):
             setting = dict(self.setting)
@@ -132,6 +135,12 @@ class Grid:
             when=[*self.when, *part.get("when", ())],
             seeds=part.get("seeds", self.seeds),
         )
+
+
+def _at_most(count: int, what: str) -> None:
+    """Refuse more runs than a grid may have, before any of them is written out."""
+    if count > MOST_RUNS:
+        raise BadInput(f"the grid has {count:,} runs ({what}), more than {MOST_RUNS:,}: give fewer values")
 
 
 def _known(values: Mapping[str, Any], keys: Sequence[str], what: str) -> None:
@@ -171,6 +180,8 @@ def _axes(grid: Grid) -> list[list[Setting]]:
             raise BadInput(f"axes in a zip change together and need one length: {lengths}")
         groups.append([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
     if grid.seeds is not None:
+        if isinstance(grid.seeds, int):
+            _at_most(grid.seeds, "seeds")
         seeds = range(grid.seeds) if isinstance(grid.seeds, int) else grid.seeds
         groups.append([{"seed": seed} for seed in seeds])
     seen: set[str] = set(grid.setting)
@@ -193,10 +204,23 @@ def _values(name: str, values: Any) -> list[Any]:
         raise BadInput(f"axis {name} has a NaN: NaN cannot identify a run; remove it")
     if not values:
         raise BadInput(f"axis {name} is empty: give it values, or leave it out")
-    repeated = [v for k, v in enumerate(values) if v in values[:k]]
-    if repeated:
-        raise BadInput(f"axis {name} has {repeated[0]!r} twice")
+    if (repeated := _repeated(values)) is not None:
+        raise BadInput(f"axis {name} has {values[repeated]!r} twice")
     return list(values)
+
+
+def _repeated(values: Sequence[Any]) -> int | None:
+    """The place of the first value that stands before it already; None where all are different."""
+    seen: set[Any] = set()
+    for place, value in enumerate(values):
+        # lists and dictionaries by their text; numbers and text as they are, so that 1 and 1.0 are the same
+        key = (
+            ("", json.dumps(value, sort_keys=True, default=str)) if isinstance(value, (list, dict)) else value
+        )
+        if key in seen:
+            return place
+        seen.add(key)
+    return None
 
 
 def _range(name: str, values: Mapping[str, Any]) -> list[Any]:
@@ -213,10 +237,13 @@ def _range(name: str, values: Mapping[str, Any]) -> list[Any]:
         raise BadInput(f"axis {name}: a range holds numbers, not {dict(values)}")
     if not all(isinstance(values.get(key, 1), int) for key in ("points", "count")):
         raise BadInput(f"axis {name}: points and count are whole numbers, not {dict(values)}")
+    _at_most(values.get("points", values.get("count")), f"axis {name}")
     if "largest" in values:
         largest, ratio, count = values["largest"], values["ratio"], values["count"]
         if not (largest > 0 and ratio > 1 and count >= 1):
             raise BadInput(f"axis {name}: nested sizes need largest > 0, ratio > 1 and count ≥ 1")
+        if count - 1 > 709 / math.log(ratio):  # e^709 is the largest number
+            raise BadInput(f"axis {name}: ratio = {ratio:g} to the power {count - 1} is no number; take less")
         sizes = [largest / ratio**k for k in range(count - 1, -1, -1)]
         found = [round(size) for size in sizes] if isinstance(largest, int) else sizes
     else:

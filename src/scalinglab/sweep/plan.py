@@ -25,7 +25,7 @@ from scalinglab.curves.columns import varying
 from scalinglab.errors import BadInput, ScalinglabError
 from scalinglab.store import Damaged, Store, StoreWarning
 from scalinglab.store.checked import read_checked, write_checked
-from scalinglab.store.files import quarantine, write_whole
+from scalinglab.store.files import quarantine
 from scalinglab.support.processors import cores
 from scalinglab.support.words import counted
 from scalinglab.sweep.grid import Grid, Setting
@@ -295,14 +295,10 @@ def keep_grid(grid: Grid, store: Store, context: Mapping[str, Any]) -> None:
     """Save a grid in the store, so that the sweep can be repeated from it."""
     document = {"grid": plain(grid.to_dict()), **context, "started": time.time()}
     text = json.dumps(document, indent=1, sort_keys=True) + "\n"
-
-    def to(path: Path) -> None:
-        path.write_text(text)
-
     path = _kept(grid, store, "json")
     with store.locked():
         if not path.exists():
-            write_whole(path, to)
+            write_checked(path, lambda file: file.writelines([text.encode()]))
 
 
 def planned_runs(grid: Grid) -> set[str]:
@@ -316,9 +312,9 @@ def kept_grids(store: Store) -> list[Grid]:
     documents = []
     for path in (store.path / "grids").glob("*.json"):
         try:
-            document = json.loads(path.read_text())
+            document = json.loads(bytes(read_checked(path)))
             documents.append((float(document["started"]), path.name, Grid.from_dict(document["grid"])))
-        except (ValueError, KeyError, TypeError) as error:
+        except (Damaged, ValueError, KeyError, TypeError) as error:
             raise ScalinglabError(
                 f"{path} is damaged ({error}): remove it; a sweep with its grid keeps it anew"
             ) from error

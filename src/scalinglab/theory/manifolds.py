@@ -157,12 +157,18 @@ def torus_spectrum(
         shells = np.arange(n_modes // 2 + 1) ** 2
         counts = np.minimum(shells, 1) + 1
     else:
-        unit = math.pi ** (dimension / 2) / gamma(dimension / 2 + 1)
-        radius = math.ceil((n_modes / unit) ** (1 / dimension)) + dimension
-        counts = lattice_points(dimension, radius**2)
+        most = 1  # of |n|²: in many dimensions the first shells have more points than anyone asks for
+        while (counts := lattice_points(dimension, most)).sum() < n_modes:
+            most *= 2
         shells = np.flatnonzero(counts)
         shells = shells[: int(np.searchsorted(np.cumsum(counts[shells]), n_modes)) + 1]
         counts = counts[shells]
+        if (total := sum(map(int, counts))) > MOST_MODES:
+            raise BadInput(
+                f"dimension = {dimension}: the shells with the first {n_modes} modes have {total}, more than "
+                f"{MOST_MODES}; take a smaller dimension or fewer modes"
+            )
+        counts = counts.astype(np.int64)
     eigenvalues = np.repeat((1 + shells / length**2) ** (-(dimension + smoothness) / 2), counts)
     eigenvalues /= eigenvalues.sum()
     return Spectrum(eigenvalues, eigenvalues)
@@ -171,11 +177,15 @@ def torus_spectrum(
 def lattice_points(dimension: int, most: int) -> np.ndarray:
     """How many n ∈ Zᵈ have |n|² = m, for m = 0 … most; shape (most + 1,), integers.
 
+    Counts beyond 64 bits are integers of Python (dtype object).
+
     >>> lattice_points(2, 5).tolist()
     [1, 4, 4, 0, 4, 8]
     """
     _check("torus", dimension)
-    one = np.zeros(most + 1, np.int64)
+    # all points of |n|² ≤ most lie in a cube: where it has fewer than 2⁶³, no sum can overflow
+    fits = dimension * math.log2(2 * math.isqrt(most) + 1) < 63
+    one = np.zeros(most + 1, np.int64 if fits else object)
     squares = np.arange(math.isqrt(most) + 1) ** 2
     one[squares] = 2
     one[0] = 1

@@ -25,7 +25,7 @@ from scalinglab.store.files import (
     reading,
     writing,
 )
-from scalinglab.store.record import Record
+from scalinglab.store.record import Record, is_file_name
 from scalinglab.store.sealed_runs import parquet
 from scalinglab.store.sealed_runs.pack_index import (
     PackIndex,
@@ -91,6 +91,8 @@ class SealedFolder:
         """
 
         def own() -> str | None:
+            if not is_file_name(run):
+                return None
             try:
                 return self._footer(self.single(run)).records[run].status
             except FileNotFoundError:
@@ -237,7 +239,8 @@ class SealedFolder:
     def discard(self, run: str, running: Callable[[str], bool]) -> None:
         """Remove a run; a pack that holds it is replaced by one without it."""
         self._tidy(running)
-        self.single(run).unlink(missing_ok=True)
+        if is_file_name(run):
+            self.single(run).unlink(missing_ok=True)
         for name, footer in self._packs().items():
             if footer is None or run not in footer.records:
                 continue
