@@ -24,10 +24,10 @@ from scalinglab.errors import BadInput
 from scalinglab.laws import surface
 from scalinglab.laws.fitting import resampling
 from scalinglab.laws.fitting.data import points
-from scalinglab.laws.fitting.data.from_curves import Rows, points_from
-from scalinglab.laws.fitting.fit import odd_run
+from scalinglab.laws.fitting.data.from_curves import Rows, is_table
+from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import Interval
-from scalinglab.laws.forms.surfaces import NAMES
+from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results.estimate import slope
 
@@ -113,13 +113,12 @@ def compare(
     """
     points.positive(compute=compute, flops_per_param_example=flops_per_param_example)
     points.positive(budgets=1.0 if budgets is None else budgets)
-    table = points_from(
-        data, x, y, columns=(NAMES, "loss"), arrays=(*NAMES, "loss"), runs=runs, reduce=reduce, **rows
-    )
-    nan_policy = rows.get("nan_policy", "raise")
-    fitted = surface.fit(*table.x, table.y, runs=table.runs, nan_policy=nan_policy, seed=seed)
-    if table.names:
-        odd_run(fitted.law, table.measured, **dict(zip(NAMES, table.names, strict=True)))
+    fitted: Law | Surface
+    if data and is_table(data[0]):
+        fitted = law_or_surface(data[0], x, y, "chinchilla", reduce, {"runs": runs, "seed": seed}, **rows)
+    else:
+        fitted = surface.fit(*data, runs=runs, seed=seed, **rows)
+    assert isinstance(fitted, Surface)  # chinchilla is one
     known = fitted.law.points
     n, spent = known.x[0], flops_per_param_example * known.x[0] * known.x[1]
     slices = np.asarray(budgets, float) if budgets is not None else default_budgets(spent)
@@ -143,8 +142,7 @@ def compare(
         "3 surface", *fitted.allocation_exponent(level),
         optimal.n_params, optimal.n_params_interval, optimal.n_data, np.array([]), np.array([]),
     ))  # fmt: skip
-    notes = (*table.notes, *known.notes)
-    return Approaches(float(compute), tuple(found), fitted, notes)
+    return Approaches(float(compute), tuple(found), fitted, known.notes)
 
 
 def interval_from_errors(value: float, errors: np.ndarray, level: float) -> Interval:
