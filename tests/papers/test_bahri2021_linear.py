@@ -97,7 +97,7 @@ def test_coefficients_are_drawn_relative_to_their_mean_up_to_the_end_of_the_wind
     weights = np.linspace(9.0, 1.0, 100)
     spectrum = Spectrum(eigenvalues, weights * eigenvalues)
     axis = style.panels(1, 1)[1][0, 0]
-    targets._draw_coefficients(axis, dict.fromkeys(targets.KINDS, spectrum), (11, 40))
+    targets.draw_coefficients(axis, dict.fromkeys(targets.KINDS, spectrum), (11, 40))
     np.testing.assert_allclose(axis.lines[0].get_ydata(), weights / weights[:40].mean())
 
 

@@ -279,7 +279,7 @@ def test_sizes_below_the_other_one_are_not_judged():
 def test_permutations_that_scatter_most_are_named():
     excess = np.zeros((10, 2))
     excess[:, 1] = [3, -3, 3, -3, 3, -3, 1, -1, 1, -1]  # squares: 58 in all, 45 of the five largest
-    assert data._few(excess) == "5 of 10 permutations have 78% of the variance at the largest D"
+    assert data.variance_of_few(excess) == "5 of 10 permutations have 78% of the variance at the largest D"
 
 
 def test_a_task_counts_at_the_times_that_it_was_trained_for(monkeypatch: pytest.MonkeyPatch):

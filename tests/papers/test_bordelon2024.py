@@ -90,7 +90,7 @@ def test_simulation_over_theory_has_its_error_over_draws():
 
 
 def test_exponents_are_judged_by_eq_14_and_the_talks_by_the_talk():
-    assert frontier._printed(4.2, 1.4) == pytest.approx((3.2 / 1.4, 3.2, 3.2))
+    assert frontier.printed_exponents(4.2, 1.4) == pytest.approx((3.2 / 1.4, 3.2, 3.2))
     made = entry("damico2025/talk-bottlenecks").function()("smoke")
     assert [row.paper for row in made.table] == [-2.8, -2.8]
     assert [row.verdict for row in made.table] == ["agrees", "disagrees"]
@@ -146,7 +146,7 @@ def test_ensemble_is_judged_by_the_mean_of_its_members_log_odds():
          "step": 1, "test_loss": [9.0] * 3 + [0.1, 0.2, 0.3]}
     )  # fmt: skip
     odds = (2.0 * labels - 1) * np.array([[1.0], [2.0], [3.0]])
-    row = width_scans._ensemble_row(scan, Curves(frame), dict(zip(runs, odds)))
+    row = width_scans.ensemble_row(scan, Curves(frame), dict(zip(runs, odds)))
     assert row.measured == pytest.approx(np.log1p(np.exp(-2.0)) / 0.2)
     assert row.stderr > 0
 
@@ -175,8 +175,8 @@ def test_an_exponent_at_the_bound_of_its_fit_is_no_number():
     known = [surface.fit(sizes, times, times**-0.5 + 3 * sizes**-0.4 + 0.1) for _ in range(2)]
     flat = [surface.fit(sizes, times, times**-0.5 * np.exp(0.01 * rng.standard_normal(32)) + 50 * sizes**-5.0)
             for _ in range(2)]  # fmt: skip
-    assert width_scans._exponent_row("β", known, "alpha", "stand-in").measured == pytest.approx(0.4, abs=1e-3)
-    row = width_scans._exponent_row("β", flat, "alpha", "stand-in")
+    assert width_scans.exponent_row("β", known, "alpha", "stand-in").measured == pytest.approx(0.4, abs=1e-3)
+    row = width_scans.exponent_row("β", flat, "alpha", "stand-in")
     assert max(fit.alpha for fit in flat) > 4.9
     assert row.measured is None
     assert "not determined" in row.note

@@ -223,7 +223,7 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
     single = pd.DataFrame(rows[:1]).assign(
         norm=lambda frame: frame["norm_as_published"]
     )  # a run cut off early
-    assert robustness._beside(single, pair) == (pytest.approx(np.log(1.25 * 0.001 / 0.005)), None)
+    assert robustness.against_published(single, pair) == (pytest.approx(np.log(1.25 * 0.001 / 0.005)), None)
     assert found[f"ResNet CIFAR10, rate 0.001: {same}"] is None  # its norms stay below the published ones
 
 

@@ -90,7 +90,7 @@ def fig_s8(scale: str) -> Reproduction:
         powers = {kind: _power(values, vectors, labels) if kind == KINDS[1] else None for kind in KINDS}
         rows += _loss_rows(name, exponents, sizes, values, powers)
         _draw_partial_sums(axes[1, column], spectra[KINDS[0]].eigenvalues, window)
-        _draw_coefficients(axes[2, column], spectra, window)
+        draw_coefficients(axes[2, column], spectra, window)
     for row, label in ((1, "1 − Σ λ (normalised)"), (2, "ω̄_k² (relative)")):
         axes[row, 0].set_ylabel(label)
     curves = Curves(pd.concat(frames, ignore_index=True), settings=["targets"], source="simulate")
@@ -106,7 +106,7 @@ def _draw_partial_sums(axis: Axes, eigenvalues: np.ndarray, window: tuple[int, i
     style.legend(axis)
 
 
-def _draw_coefficients(axis: Axes, spectra: Mapping[str, Spectrum], window: tuple[int, int]) -> None:
+def draw_coefficients(axis: Axes, spectra: Mapping[str, Spectrum], window: tuple[int, int]) -> None:
     """ω̄_k² relative to their mean over the modes up to the window's end, and λ_k for comparison."""
     style.loglog(axis, "mode k", "")
     for kind, color in zip(KINDS, style.PALETTE):

@@ -108,7 +108,7 @@ def exponents(scale: str) -> Reproduction:
         if case != CASES[0]:  # judged in figures 2a, 2c and 2f
             table += [
                 common.slope_row(f"{label}: {name}", -paper, x[-4:], y[-4:], _note(name, *case))
-                for (name, (x, y)), paper in zip(series.items(), _printed(*case))
+                for (name, (x, y)), paper in zip(series.items(), printed_exponents(*case))
             ]
         if case not in CASES[:2]:  # judged in figure 3
             spectrum = Spectrum.power_law(*case, 10**18)
@@ -132,7 +132,7 @@ def limits(task: float, spectral: float) -> tuple[dict[str, tuple[np.ndarray, np
     return {"time": (times, solved.test_loss), "data": (sizes, data), "params": (sizes, params)}, parts
 
 
-def _printed(task: float, spectral: float) -> tuple[float, float, float]:
+def printed_exponents(task: float, spectral: float) -> tuple[float, float, float]:
     """Exponents of time, data and params by eq. 14."""
     return (task - 1) / spectral, task - 1, task - 1
 

@@ -208,13 +208,13 @@ def fig1a(scale: str) -> Reproduction:
             "deviation of L0 + A t^-α + B N^-β from the curves, root mean square in ln L",
             verdict.mean(deviations), "<", CLOSE, f"one fit a seed; {s.stand_in}; the paper: well described",
         ),
-        _exponent_row("time exponent α", fits, "beta", s.stand_in),
-        _exponent_row("width exponent β", fits, "alpha", s.stand_in),
+        exponent_row("time exponent α", fits, "beta", s.stand_in),
+        exponent_row("width exponent β", fits, "alpha", s.stand_in),
         _judged(
             "final test loss, widest over narrowest network", _ends_of(curves, s.widths[-1], s.widths[0]),
             "<", 1.0, f"{s.stand_in}; the paper: wider is better online",
         ),
-        _ensemble_row(s, curves, outputs),
+        ensemble_row(s, curves, outputs),
     ]  # fmt: skip
     return Reproduction(curves, figure, tuple(rows))
 
@@ -224,7 +224,7 @@ def _rate_rows(scale: str, *kinds: str) -> list[Row]:
     return [row for kind in kinds for row in rate_rows(kind, SCANS[scale].rates[kind], rate(scale, kind))]
 
 
-def _exponent_row(quantity: str, fits: list[Surface], name: str, stand_in: str) -> Row:
+def exponent_row(quantity: str, fits: list[Surface], name: str, stand_in: str) -> Row:
     """The mean exponent of the fits; no number where a fit ends at the bound of what is allowed."""
     bound = next(p.high for p in fits[0].law.form.parameters if p.name == name)
     values = [getattr(fit, name) for fit in fits]
@@ -256,7 +256,7 @@ def held_out_labels(s: Scan) -> np.ndarray:
     return dataset_of(as_setting({**s.setting, **OPTIMIZER, **KINDS["classify"]})).test_y
 
 
-def _ensemble_row(s: Scan, curves: Curves, outputs: Mapping[str, np.ndarray]) -> Row:
+def ensemble_row(s: Scan, curves: Curves, outputs: Mapping[str, np.ndarray]) -> Row:
     """An ensemble of the second widest networks against the widest, which has about four times its size."""
     width, wider = s.widths[-2:]
     runs = curves.frame[curves.frame["width"] == width].groupby("seed")["run"].first()

@@ -284,7 +284,7 @@ def _setting(rate: float, batch: float) -> str:
 
 
 def _rate_rows(label: str, part: pd.DataFrame, theirs: Pair) -> list[Row]:
-    beside = [_beside(run, theirs) for _, run in part.groupby("run")]
+    beside = [against_published(run, theirs) for _, run in part.groupby("run")]
     first, gaps = mean([ratio for ratio, _ in beside]), [gap for _, gap in beside if gap is not None]
     value, error = (mean(gaps).value, mean(gaps).stderr) if len(gaps) > 1 else (None, None)
     return [
@@ -298,7 +298,7 @@ def _rate_rows(label: str, part: pd.DataFrame, theirs: Pair) -> list[Row]:
     ]  # fmt: skip
 
 
-def _beside(run: pd.DataFrame, theirs: Pair) -> tuple[float, float | None]:
+def against_published(run: pd.DataFrame, theirs: Pair) -> tuple[float, float | None]:
     """A run beside the published curve of its size: ln of first norms' ratio, rms difference of test errors.
 
     The norm after one epoch lies on the line in logs through the first two checkpoints, of which the first

@@ -158,9 +158,8 @@ def _rows(
     sizes, excess = excess_losses(table, s.population, steps)
     n_params = table["n_params"].iloc[0]
     whole = table.loc[table["step"] == steps, "loss_of_all"].mean()
-    note = (
-        f"N = {s.population}, P = {n_params:.0f}, L(N) = {whole:.3g}, {_rose(table, steps)}, {_few(excess)}"
-    )
+    note = f"N = {s.population}, P = {n_params:.0f}, L(N) = {whole:.3g}, {_rose(table, steps)}"
+    note += f", {variance_of_few(excess)}"
     name = f"{task.name}, {steps} steps" if len(s.times) > 1 else task.name
     judged = Judged(sizes, excess, np.unique(table["n_data"]) / n_params, ("D", "D", "P"))
     draw(axis, sizes, excess, judged.exponent(1), color, task.name)
@@ -195,7 +194,7 @@ def excess_losses(table: pd.DataFrame, population: int, steps: int) -> tuple[np.
     return 1 / (1 / sizes - 1 / population), excess
 
 
-def _few(excess: np.ndarray, count: int = 5) -> str:
+def variance_of_few(excess: np.ndarray, count: int = 5) -> str:
     """How much of the scatter at the largest D comes from a few permutations."""
     squares = np.sort((excess[:, -1] - excess[:, -1].mean()) ** 2)
     share = squares[-count:].sum() / squares.sum()
