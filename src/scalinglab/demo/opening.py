@@ -23,7 +23,7 @@ def opening(outcome: Outcome, checked: TheoryCheck, curves: Curves) -> list[Sect
 
 def prediction(outcome: Outcome, curves: Curves) -> Section:
     """What was predicted from the smaller sizes, and where the largest fell."""
-    said = [
+    paragraphs = [
         outcome.forecast.sentence(),
         outcome.sentence(),
         "The prediction uses the smaller sizes alone and was printed before the largest was trained. What "
@@ -32,7 +32,7 @@ def prediction(outcome: Outcome, curves: Curves) -> Section:
     caption = "Best test error against training examples: points are runs, the line and the band come from "
     return Section(
         "Predicted before it was trained",
-        said,
+        paragraphs,
         [Plot(predicted(outcome, curves), caption + "the filled points alone; crosses were trained later.")],
     )
 
@@ -55,7 +55,7 @@ def predicted(outcome: Outcome, curves: Curves) -> go.Figure:
 
 def exact_theory(checked: TheoryCheck) -> Section:
     """The perceptron's exact error, with simulated students as points."""
-    said = [
+    paragraphs = [
         "A learner for which the test error is known exactly: one layer of weights, the student, learns from "
         "examples that a teacher of the same kind has labelled. What matters is the load (examples per "
         "weight) and the norm of the student's weights.",
@@ -65,7 +65,7 @@ def exact_theory(checked: TheoryCheck) -> Section:
     ]
     caption = "Test error of a perceptron against its norm: lines are theory, points simulation, bars one "
     return Section(
-        "Exact theory over a simulation", said, [Plot(perceptron(checked), caption + "standard error.")]
+        "Exact theory over a simulation", paragraphs, [Plot(perceptron(checked), caption + "standard error.")]
     )
 
 

@@ -11,11 +11,11 @@ nothing was drawn). [measured − h, measured + h] is then a 95 % interval, and
 
 - an equality *disagrees* where the interval leaves out the reference; it *agrees* where the interval holds
   the reference and leaves out both reference ± resolution, the smallest difference that would matter (a tenth
-  of the reference by default); it *cannot be told* where the interval holds the reference and one of those;
+  of the reference by default); it *cannot tell* where the interval holds the reference and one of those;
 - a claim "above" or "below" agrees where the whole interval lies on that side of the reference, disagrees
-  where it lies on the other, and cannot be told where the interval holds the reference;
+  where it lies on the other, and cannot tell where the interval holds the reference;
 - a claim "in" is that the number lies between reference − resolution and reference + resolution: it agrees
-  where the whole interval lies there, disagrees where all of it lies on one side, and cannot be told where it
+  where the whole interval lies there, disagrees where all of it lies on one side, and cannot tell where it
   holds one of the two ends;
 - without an error, or without a measured number, the verdict is "cannot tell".
 

@@ -37,10 +37,10 @@ class Scale:
 
     Attributes:
         model, options: the network, as `scalinglab.nets.build` takes it.
-        small: the size held fixed in the variance-limited regimes.
+        small: the size kept fixed in the variance-limited regimes.
         sizes: D or P in the resolution-limited regimes.
         large: D or P in the variance-limited regimes.
-        dual: D or P in the figure on duality, the other held at `meeting`.
+        dual: D or P in the figure on duality, the other fixed at `meeting`.
     """
 
     dataset: str
@@ -249,8 +249,8 @@ def fig_s7(scale: str) -> Reproduction:
             axis = style.loglog(
                 axes[row, column], what, "excess loss" if limit else "test loss", f"{name}\n{fit}"
             )
-            held = f"{'P' if along == 'n_data' else 'D'} = {other}"
-            draw_means(axis, x, values, color=style.PALETTE[row], label=f"{found} ({held})")
+            fixed_at = f"{'P' if along == 'n_data' else 'D'} = {other}"
+            draw_means(axis, x, values, color=style.PALETTE[row], label=f"{found} ({fixed_at})")
             law = style.through_middle(x, values.mean(0), -found.value)
             axis.plot(x, law, color=style.PALETTE[row], lw=1, ls="--")
             style.legend(axis)

@@ -156,9 +156,9 @@ def fig3(scale: str) -> Reproduction:
         symbol = "D" if regime.endswith("data") else "P"
         other = "P" if symbol == "D" else "D"
         excess = f"L(D, P) − L({other})" if limited else f"L({symbol})"
-        held = f"{other} = {s.fixed}" if limited else f"{other} = ∞"
+        fixed_at = f"{other} = {s.fixed}" if limited else f"{other} = ∞"
         style.loglog(
-            axes[place], f"{'examples D' if symbol == 'D' else 'features P'}", excess, f"{regime}, {held}"
+            axes[place], f"{'examples D' if symbol == 'D' else 'features P'}", excess, f"{regime}, {fixed_at}"
         )
         for pool, color in zip(s.pools, style.colors(s.pools)):
             theory_line = coefficients[pool][VARIANCE.index(regime)] if limited else None

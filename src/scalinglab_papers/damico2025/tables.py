@@ -173,7 +173,7 @@ def _counted(pair: Pair) -> str:
 
 
 def _absent(made: tuple[Pair, ...], published: Mapping[str, tuple[float, ...]]) -> list[Row]:
-    """A row that cannot be told for each pair of the paper that is not here."""
+    """A row without a verdict for each pair of the paper that is not here."""
     if made[0].name == STAND_IN:
         return []
     here = {pair.name for pair in made}
