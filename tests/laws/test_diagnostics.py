@@ -10,7 +10,7 @@ import scalinglab as sl
 from scalinglab.laws.fitting import bend, diagnostics, intervals, statistics
 from scalinglab.laws.fitting.bend import Bend, Family, Residuals
 from scalinglab.laws.fitting.form_error import Places
-from scalinglab.laws.fitting.intervals import parameter_profile
+from scalinglab.laws.fitting.intervals import of_parameters
 from scalinglab.laws.fitting.linear import MOST_POINTS, LinearFit, independent
 
 X = np.geomspace(100, 1e5, 32)
@@ -226,7 +226,7 @@ def test_exponents_interval_counts_with_the_noise_too():
     laws = [fitted(0.03 * autocorrelated(rng, 32)) for _ in range(40)]
     holds = lambda ends: ends["exponent"].low <= 0.4 <= ends["exponent"].high  # noqa: E731
     assert np.mean([holds(law.parameter_intervals) for law in laws]) >= 0.85
-    assert np.mean([holds(parameter_profile(law)) for law in laws[:24]]) < 0.75
+    assert np.mean([holds(of_parameters(law, method="profile")) for law in laws[:24]]) < 0.75
 
 
 def test_many_points_are_judged_in_blocks():
@@ -465,7 +465,7 @@ def test_correlation_is_judged_by_the_residuals_of_each_fit():
     assert found.correlation_pvalue > diagnostics.SUSPECTED
     assert found.noise.bent.correlation.max() == 0
     assert found.noise.average.correlation.max() > 0
-    both, line = law.parameter_intervals["exponent"], parameter_profile(law)["exponent"]
+    both, line = law.parameter_intervals["exponent"], of_parameters(law, method="profile")["exponent"]
     assert both.low < 0.1 < line.low < line.high < 0.4 < both.high  # before and after the bend
 
 

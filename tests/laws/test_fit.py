@@ -11,7 +11,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.data import rising
-from scalinglab.laws.fitting.intervals import parameter_profile
+from scalinglab.laws.fitting.intervals import of_parameters
 from tests.properties import examples
 
 X = np.geomspace(100, 1e5, 14)
@@ -43,7 +43,7 @@ def test_power_law_in_logs_is_linear_regression_with_its_interval():
     line = stats.linregress(np.log(X), np.log(y))
     half = stats.t.ppf(0.975, X.size - 2) * line.stderr
     assert law.exponent == pytest.approx(-line.slope, rel=1e-9)
-    assert parameter_profile(law)["exponent"] == pytest.approx(
+    assert of_parameters(law, method="profile")["exponent"] == pytest.approx(
         (-line.slope - half, -line.slope + half), rel=2e-3
     )
 

@@ -130,7 +130,7 @@ class Surface(NotebookResult):
             return interval_engine.interval(
                 self.law, quantity, level, drawn=self.bootstrap, form_error=form_error
             )
-        return interval_engine.interval(self.profiled, quantity, level, form_error=form_error)
+        return interval_engine.interval(self.profiled, quantity, level, "profile", form_error=form_error)
 
     @cached_property
     def bootstrap(self) -> Bootstrap:

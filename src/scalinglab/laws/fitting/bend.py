@@ -185,7 +185,10 @@ def of_sizes(residuals: Residuals, sizes: np.ndarray) -> Bend:
     if repeats < FEWEST_REPEATS or spare < 1:
         return CANNOT_TELL
     levels, _, _ = np.linalg.svd(residuals.beside(np.eye(len(different))[which]), full_matrices=False)
-    return Bend(Family(residuals, levels[None, :, :spare]).pvalue(), dof=repeats)
+    family = Family(residuals, levels[None, :, :spare])
+    if family.squares_left < repeats * ROUNDING**2:  # copies, which show no scatter
+        return CANNOT_TELL
+    return Bend(family.pvalue(), dof=repeats)
 
 
 def of_line(log_x: np.ndarray, log_y: np.ndarray) -> Bend:

@@ -143,39 +143,48 @@ def interval(
     law: Solution,
     quantity: Quantity,
     level: float = 0.95,
+    method: str = "auto",
     *,
     drawn: Bootstrap | None = None,
     measured: bool = False,
-    diagnosis: Diagnosis | None = None,
+    diagnosis: Callable[[], Diagnosis] | None = None,
     form_error: FormError | None = None,
+    **options: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The ends, each (count,), of the interval of every number; infinite (of a logarithm 0) where it is open.
 
     Args:
-        drawn: refits on resampled runs; by default profiles.
+        method: "profile" (noise even, points independent), "bootstrap" (over runs), or "auto": the bootstrap
+            where runs have several points each, else the profile averaged over what the noise may be.
+        drawn: the refits of "bootstrap", where they are kept.
         measured: whether it is the interval of one more run at the one place of each number.
-        diagnosis: tests of the residuals of a curve; by default noise is even and independent.
+        diagnosis: gives that of the law, where it is kept.
         form_error: what the form may miss; by default nothing.
+        options: of `bootstrap`.
     """
-    places = quantity.places
-    if drawn is not None:
+    if method not in ("auto", "profile", "bootstrap"):
+        raise BadInput(f"method={method!r} must be 'auto', 'profile' or 'bootstrap'")
+    places, judged = quantity.places, None
+    if drawn is not None or method == "bootstrap" or (method == "auto" and law.points.resampled):
+        drawn = drawn or bootstrap(law, **options)
         low, high = (
             quantity.inner(end) for end in drawn.ends(quantity.natural(quantity.at(drawn.values)), level)
         )
     else:
         # a parameter at its bound was not estimated, which counts for the law at a size and not for others
         threshold = law.quantile(level) if places is not None else level_quantile(level, law.dof)
+        low, high = np.full(quantity.count, -np.inf), np.full(quantity.count, np.inf)
         if np.isfinite(threshold):
             low, high = quantity.opened(*profile.along(law, quantity.value, quantity.count, threshold))
-        else:
-            low, high = np.full(quantity.count, -np.inf), np.full(quantity.count, np.inf)
+        if method == "auto":
+            judged = (diagnosis() if diagnosis is not None else diagnose(law)).noise
     centre = quantity.at(law.values[None])[0]
     if measured:
         noise = law.quantile(level) * law.residual_std
         low, high = centre - np.hypot(centre - low, noise), centre + np.hypot(high - centre, noise)
-    if diagnosis is not None and diagnosis.noise is not None:
+    if judged is not None:
         where = None if places is None else (places.sizes[0], places.weight)
-        low, high = diagnosis.noise.widened(
+        low, high = judged.widened(
             lambda values: quantity.at(values[None])[0], centre, (low, high), level, where, measured
         )
         low, high = quantity.opened(low, high)
@@ -185,49 +194,15 @@ def interval(
     return quantity.natural(low), quantity.natural(high)
 
 
-def of_quantity(
-    law: Solution,
-    quantity: Quantity,
-    level: float = 0.95,
-    method: str = "auto",
-    *,
-    measured: bool = False,
-    diagnosis: Callable[[], Diagnosis] | None = None,
-    form_error: FormError | None = None,
-    **options: Any,
-) -> tuple[np.ndarray, np.ndarray]:
-    """`interval` by a method; see `Law.interval`.
-
-    Args:
-        diagnosis: gives that of the law, where it is kept.
-        options: of `bootstrap`.
-    """
-    if method not in ("auto", "profile", "bootstrap"):
-        raise BadInput(f"method={method!r} must be 'auto', 'profile' or 'bootstrap'")
-    resampled = method == "bootstrap" or (method == "auto" and law.points.resampled)
-    judged = None
-    if method == "auto" and not resampled:
-        judged = diagnosis() if diagnosis is not None else diagnose(law)
-    return interval(
-        law,
-        quantity,
-        level,
-        drawn=bootstrap(law, **options) if resampled else None,
-        measured=measured,
-        diagnosis=judged,
-        form_error=form_error,
-    )
-
-
 def of_law(
     law: Solution, x: Any, level: float = 0.95, method: str = "auto", of: str = "law", **options: Any
 ) -> Interval:
-    """The interval of the law, or of one more measurement, at x; `options` of `of_quantity`."""
+    """The interval of the law, or of one more measurement, at x; `options` of `interval`."""
     if of not in ("law", "measurement"):
         raise BadInput(f"of={of!r} must be 'law' or 'measurement'")
     inputs = sizes_of(law.form, x)
     quantity = law_at(law, inputs.reshape(len(inputs), -1))
-    ends = of_quantity(law, quantity, level, method, measured=of == "measurement", **options)
+    ends = interval(law, quantity, level, method, measured=of == "measurement", **options)
     return shaped(*ends, inputs.shape[1:])
 
 
@@ -237,27 +212,13 @@ def shaped(low: np.ndarray, high: np.ndarray, shape: tuple[int, ...]) -> Interva
 
 
 def of_parameters(
-    law: Solution, level: float = 0.95, diagnosis: Diagnosis | None = None
+    law: Solution,
+    level: float = 0.95,
+    method: str = "auto",
+    *,
+    diagnosis: Callable[[], Diagnosis] | None = None,
 ) -> dict[str, Interval]:
     """Intervals of every free parameter, and of `exponent`; an infinite end is not determined.
-
-    The profile, averaged over what the noise may be; where runs have several points each, the bootstrap over
-    runs, from three runs on.
-    """
-    resampled = law.points.resampled
-    profiled = parameter_profile(law, level, None if resampled else diagnosis or diagnose(law))
-    if not resampled:
-        return profiled
-    low, high = interval(law, parameters_of(law), level, drawn=bootstrap(law))
-    drawn = dict(zip((*law.form.names, "exponent"), map(Interval, low.tolist(), high.tolist()), strict=False))
-    # what the profile leaves open, resampled points cannot close
-    return {n: ends if np.isinf(ends).any() else drawn.get(n, ends) for n, ends in profiled.items()}
-
-
-def parameter_profile(
-    law: Solution, level: float = 0.95, diagnosis: Diagnosis | None = None
-) -> dict[str, Interval]:
-    """Profile intervals of every free parameter, and of `exponent`; an infinite end is not determined.
 
     A parameter's end at its bound is reported as the bound; the exponent's end there is infinite, since
     the bound and not the data stopped it. An exponent that is held is its own interval.
@@ -266,10 +227,15 @@ def parameter_profile(
     known = {"exponent": Interval(exponent, exponent)} if isinstance(exponent, float) else {}
     if law.dof < 1:
         return {n: Interval(-np.inf, np.inf) for n in (*names, "exponent")} | known
-    low, high = interval(law, parameters_of(law), level, diagnosis=diagnosis)
-    found = {}
-    for p, *ends in zip(law.form.parameters, low, high, strict=False):
-        found[p.name] = Interval(float(max(ends[0], p.low)), float(min(ends[1], p.high)))
-    if has_exponent(law):
-        found["exponent"] = Interval(float(low[-1]), float(high[-1]))
-    return found | known
+    quantity = parameters_of(law)
+    if resampled := method == "auto" and law.points.resampled:
+        drawn = interval(law, quantity, level)
+        method = "profile"
+    low, high = interval(law, quantity, level, method, diagnosis=diagnosis)
+    for j, p in enumerate(law.form.parameters):
+        low[j], high[j] = max(low[j], p.low), min(high[j], p.high)
+    if resampled:  # what the profile leaves open, resampled points cannot close
+        closed = ~(np.isinf(low) | np.isinf(high))
+        low, high = np.where(closed, drawn[0], low), np.where(closed, drawn[1], high)
+    named = (*names, "exponent")[: quantity.count]
+    return dict(zip(named, map(Interval, low.tolist(), high.tolist()), strict=True)) | known

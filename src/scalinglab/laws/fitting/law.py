@@ -63,7 +63,7 @@ class Law(Solution, NotebookResult):
     @cached_property
     def parameter_intervals(self) -> dict[str, Interval]:
         """95 % interval of every parameter and of `exponent`; infinite ends are not determined."""
-        return intervals.of_parameters(self, diagnosis=self.diagnosis)
+        return intervals.of_parameters(self, diagnosis=lambda: self.diagnosis)
 
     @cached_property
     def identified(self) -> dict[str, bool]:

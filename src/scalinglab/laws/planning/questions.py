@@ -232,7 +232,7 @@ def _ratio(law: Law, both: np.ndarray, level: float) -> tuple[float, float]:
     """The interval of the ratio of the law at two sizes."""
 
     places = Places(both[None, None], np.array([[-1.0, 1.0]]))
-    low, high = intervals.of_quantity(law, intervals.sum_of_logs(law, places), level)
+    low, high = intervals.interval(law, intervals.sum_of_logs(law, places), level)
     return float(low[0]), float(high[0])
 
 
