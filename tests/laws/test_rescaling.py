@@ -185,7 +185,7 @@ def test_a_small_size_off_the_scaling_is_set_aside_and_named():
     small = table["L"] == 16
     table.loc[small, "y"] += 0.25
     found = collapse(table, x="p", y="y", size="L", by="critical")
-    assert "L = 16 set aside" in found.notes[-1]
+    assert "L = 16 left out" in found.notes[-1]
     assert found.holds.tolist() == [False, True, True, True]
     assert abs(found.critical.value - 0.593) < 4 * found.critical.stderr
 

@@ -170,7 +170,7 @@ def collapse(found: Collapse, x: str = "norm", y: str = "test error", size: str 
 def extrapolation(
     found: Extrapolation, x: Any, y: Any, *, x_label: str = "x", y_label: str = "y", title: str = ""
 ) -> Figure:
-    """The measured curve, its continuation with the interval, and what the backtests would have said."""
+    """The measured curve, its continuation with the interval, and what backtests predicted."""
     figure, axes = panels(1, 1, size=(5.2, 3.6))
     axis = loglog(axes[0, 0], x_label, y_label, title)
     single = found.backtest["cut"].is_unique  # one prediction a cut is no line

@@ -184,7 +184,7 @@ def sections(fitted: Surface, *, along: str | None = None, title: str = "", loss
     """A law of several variables along one of them, a line for each setting of the others; residuals right.
 
     Args:
-        along: the variable; default: one that varies with the others held, no size (bits, say) if possible.
+        along: the variable; default: one that varies at fixed others, no size (bits, say) if possible.
         loss: label of what was measured.
     """
     law, x, y = fitted.law, fitted.law.points.x, fitted.law.points.y

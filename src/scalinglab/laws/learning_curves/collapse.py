@@ -145,7 +145,7 @@ def _holding(family: Family, position: np.ndarray, height: np.ndarray, tolerance
     allowed = np.maximum(tolerance * np.minimum(1.0, family.descent), WITHIN * family.noise)
     for first in range(count - FEWEST + 1):
         good = (np.arange(count) >= first) & np.isfinite(position)
-        # the worst is set aside until all that stay agree
+        # the worst is left out until all others agree
         while good[first] and good.sum() >= max(FEWEST, 0.75 * (count - first)):
             far = family.deviations(position, height, np.flatnonzero(good)) / allowed
             far = np.where(good, np.where(np.isfinite(far), far, np.inf), 0.0)

@@ -4,7 +4,7 @@
 
 a, b and x_c are fitted together (`scaling_fit`). The quality is that of Houdayer and Hartmann (2004), Phys.
 Rev. B 70, 014418: points of one size against the master curve of the others. Small sizes often do not follow
-(corrections to scaling): while the quality is bad and four sizes or more are left, the smallest is set aside,
+(corrections to scaling): while the quality is bad and four sizes or more are left, the smallest is left out,
 and a note says so.
 """
 
@@ -50,7 +50,7 @@ def collapse_at_critical_point(
         first += 1
     if first:
         named = ", ".join(f"{value:g}" for value in sizes[:first])
-        notes = (*notes, f"{size} = {named} set aside: with them the sizes do not fall on one curve")
+        notes = (*notes, f"{size} = {named} left out: with them the sizes do not fall on one curve")
     centre = found.estimates[2]
     if not low <= centre.value <= high:
         notes = (*notes, f"x_c lies outside the measured {x}, {low:g} to {high:g}: measure around it")

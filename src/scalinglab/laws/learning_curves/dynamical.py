@@ -62,7 +62,6 @@ class Dynamical(NotebookResult):
         gamma_2_optimum: γ₂ from the positions of the raw optima alone, as the paper defines it.
         sigma: √(σ_pred² + σ_meas²), the scale on which the two are compared.
         collapse: the curves on one master curve, as `collapse(by="position")` gives it.
-        level_exponents: (levels, 2) the level ln u and the exponent of λ_u there: flat where eq. 5 holds.
         notes: what could not be used.
     """
 
@@ -74,7 +73,6 @@ class Dynamical(NotebookResult):
     gamma_2_optimum: Estimate
     sigma: float
     collapse: Collapse
-    level_exponents: np.ndarray
     notes: tuple[str, ...] = ()
 
     @property
@@ -107,11 +105,6 @@ class Dynamical(NotebookResult):
     def collapse_from(self) -> float | None:
         """The smallest size from which the curves fall on one master curve; None where no three do."""
         return self.collapse.holds_from
-
-    @property
-    def elbow(self) -> np.ndarray:
-        """(sizes,) the norm at which each curve leaves its power law."""
-        return self.table["elbow"].to_numpy()
 
     def notebook_table(self) -> pd.DataFrame:
         """One row an exponent."""
@@ -171,7 +164,7 @@ def laws_of(found: list[SizeCurve], notes: tuple[str, ...] = (), seed: int = 0) 
     optima = [optimum(curve, generator) for curve in found]
     windows = [power_law_window(curve) for curve in found]
     resolved = np.array([w.resolved for w in windows])
-    levels, norms = level_crossings(found, windows)
+    _, norms = level_crossings(found, windows)
     logs = np.log([curve.size for curve in found])
     early = np.array([w.slope for w in windows])[resolved]
     gamma_1 = Estimate.from_stderr(early.mean(), early.std(ddof=1) / np.sqrt(early.size), dof=early.size - 1)
@@ -210,7 +203,6 @@ def laws_of(found: list[SizeCurve], notes: tuple[str, ...] = (), seed: int = 0) 
         gamma_2_optimum=direct,
         sigma=float(np.hypot(predicted.stderr, measured.stderr)),
         collapse=collapse_at(found, position),
-        level_exponents=np.column_stack([levels, each]),
         notes=(*notes, *_drift_note(logs[resolved], early)),
     )
 

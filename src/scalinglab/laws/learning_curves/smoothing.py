@@ -34,7 +34,7 @@ class Smooth:
         values: (k,) the curve there; it is linear in between.
         noise: robust standard deviation of the points around it.
         dof: effective degrees of freedom spent.
-        hat: (k, n) the linear map from the data to `values`, weights and stiffness held fixed.
+        hat: (k, n) the linear map from the data to `values`, at fixed weights and stiffness.
         residuals: (n,) data minus curve.
     """
 
@@ -46,7 +46,7 @@ class Smooth:
     residuals: np.ndarray
 
     def __call__(self, x: np.ndarray | float) -> np.ndarray:
-        """The curve at `x`, held constant outside its range."""
+        """The curve at `x`, constant outside its range."""
         return np.interp(x, self.knots, self.values)
 
     @property
