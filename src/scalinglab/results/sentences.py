@@ -65,6 +65,41 @@ REASONS = {
         "alone does not show it (p = {parabola:.2g})"
     ),
     "no_fall_seen": "no fall is seen",
+    "few_sizes_for_a_bend": "{sizes} sizes cannot show a bend: give four or more",
+    # a curve beyond its sizes
+    "few_sizes": (
+        "{sizes} sizes do not show whether the curve flattens, so nothing can be said beyond them: measure "
+        "at least {needed} sizes, better 6, or assume a form (laws.fit, --form)"
+    ),
+    "noise_or_bend": (
+        "the {sizes} sizes scatter by {scatter:%%} around E + A x^-c: from so few, noise and a bend look "
+        "the same; repeat sizes with other seeds, measure 8 sizes or more, or assume a form (laws.fit, "
+        "--form)"
+    ),
+    "still_steepens": (
+        "the curve still steepens on log axes over its {sizes} sizes (p = {p:.2g} for a power law with or "
+        "without an offset): how far it falls beyond the largest cannot be determined; measure larger "
+        "sizes, 8 or more in all, or assume a form (laws.fit, --form)"
+    ),
+    "too_far_beyond": (
+        "the {sizes} sizes cover a factor of {covered:.2g}: how the curve goes on {beyond:.3g} times "
+        "beyond the largest cannot be determined; measure smaller sizes, too, or ask for at most "
+        "{most:.2g} times it"
+    ),
+    "value_open": (
+        "{points} points at {sizes} sizes do not determine the value at {at:.3g}, {beyond:.3g} times the "
+        "largest size: anything from {low:.2g} to {high:.2g} fits; add sizes"
+    ),
+    "short_range": (
+        "the {sizes} sizes cover a factor of {covered:.2g}, less than {least:g}: how the curve goes on "
+        "beyond the largest cannot be determined (published curves then fell faster); measure smaller "
+        "sizes, too, or assume a form (laws.fit, --form)"
+    ),
+    "smoothed": (
+        "{repeated} of the {values} values repeat the one before, and none rises: they were smoothed (a "
+        "running minimum) or rounded, and the {left} that are left do not show how the curve goes on "
+        "beyond the largest size; give the values as they were measured, or {needed} different ones"
+    ),
     # how much is needed, and what it buys
     "any_size": "any {x}, according to this form: {y} = {target:g} lies above {there:.4g} at {x} = {at:.3g}",
     "size_for": "{x} = {value:.4g} ({level:%%}: {low:.4g} … {high:.4g}) for {y} = {target:g}",
@@ -217,6 +252,13 @@ REASONS = {
     "measured_doubling": "measured, twice the {resource}: loss × {factor:.3f} (slope {slope:.2f})",
     "no_runs_beside": "{resources}: the store has no other runs that differ in {columns:or} alone",
     # a plan
+    "law_open": (
+        "these runs do not determine the law, so it does not show which run would help; add larger sizes"
+    ),
+    "plan_of_a_bend": (
+        "the points bend away from {equation} near x = {at:.3g}, and runs are chosen by this form: name "
+        "one that follows them (form=, --form broken_power_law), or measure more sizes beyond the bend"
+    ),
     "no_optimum": "these runs do not determine the compute-optimal model",
 }
 

@@ -25,7 +25,7 @@ class Status(StrEnum):
 class Reason:
     """Why something is not determined, or what to know about a result: a code and the values of its sentence.
 
-    An error carries one in place of its message: ``raise NotDetermined(Reason("few_sizes", sizes=3))``. Codes
+    An error carries one in place of its message: ``raise NotDetermined(Reason("law_open"))``. Codes
     and their sentences stand in `scalinglab.results.sentences`.
 
     >>> Reason("message", text="no runs")

@@ -20,7 +20,7 @@ from scalinglab.laws.fitting.fit import AUTO, FEWEST_FOR_AN_OFFSET, fit_points
 from scalinglab.laws.fitting.form_error import FormError
 from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.forms import registry
-from scalinglab.support.words import percent
+from scalinglab.results.types import Reason
 
 # judged by row "one variable, 6 sizes, a break" of benchmarks/coverage.py, and `coverage.py --curves`
 MOST_SCATTER = 0.05  # of ln y; larger scatter at few sizes may be a bend that the form lacks
@@ -37,18 +37,12 @@ def law_of(data: Points) -> Law:
         NotDetermined: fewer than four sizes, or a scatter that may be a bend.
     """
     if data.sizes < FEWEST_FOR_AN_OFFSET:
-        raise NotDetermined(
-            f"{data.sizes} sizes do not show whether the curve flattens, so nothing can be said beyond them: "
-            f"measure at least {FEWEST_FOR_AN_OFFSET} sizes, better 6, or assume a form (laws.fit, --form)"
-        )
+        raise NotDetermined(Reason("few_sizes", sizes=data.sizes, needed=FEWEST_FOR_AN_OFFSET))
     law = fit_points(registry.get(OFFSET_FORM), data)
     repeated = data.sizes < len(data.y) or data.error is not None
     if law.residual_std > MOST_SCATTER and not repeated:
-        raise NotDetermined(
-            f"the {data.sizes} sizes scatter by {percent(law.residual_std)} around E + A x^-c: from so few, "
-            "noise and a bend look the same; repeat sizes with other seeds, measure 8 sizes or more, or "
-            "assume a form (laws.fit, --form)"
-        )
+        scatter = float(law.residual_std)
+        raise NotDetermined(Reason("noise_or_bend", sizes=data.sizes, scatter=scatter))
     return law
 
 
@@ -74,11 +68,7 @@ def _refuse_beginnings(data: Points, at: np.ndarray) -> None:
     require_continuable(*data.means())
     found = bend.of_line(np.log(data.x), np.log(data.y))
     if found.steepens:
-        raise NotDetermined(
-            f"the curve still steepens on log axes over its {data.sizes} sizes (p = {found.pvalue:.2g} for a "
-            f"power law with or without an offset): how far it falls beyond the largest cannot be "
-            "determined; measure larger sizes, 8 or more in all, or assume a form (laws.fit, --form)"
-        )
+        raise NotDetermined(Reason("still_steepens", sizes=data.sizes, p=float(found.pvalue)))
 
 
 def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -89,20 +79,20 @@ def predict(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.
     """
     if data.sizes >= FEWEST_FOR_AN_OFFSET and at.max() > furthest(data):
         largest = data.x.max()
-        raise NotDetermined(
-            f"the {data.sizes} sizes cover a factor of {largest / data.x.min():.2g}: how the curve goes on "
-            f"{at.max() / largest:.3g} times beyond the largest cannot be determined; measure smaller sizes, "
-            f"too, or ask for at most {furthest(data) / largest:.2g} times it"
-        )
+        factors = {
+            "covered": float(largest / data.x.min()),
+            "beyond": float(at.max() / largest),
+            "most": float(furthest(data) / largest),
+        }
+        raise NotDetermined(Reason("too_far_beyond", sizes=data.sizes, **factors))
     mean, low, high = ends(data, at, level)
     ratio = np.divide(high, low, out=np.full_like(high, np.inf), where=low > 0)
     if not (ratio < WIDEST).all():
         worst = int(np.argmax(ratio))
-        raise NotDetermined(
-            f"{len(data.y)} points at {data.sizes} sizes do not determine the value at {at[worst]:.3g}, "
-            f"{at[worst] / data.x.max():.3g} times the largest size: anything from {low[worst]:.2g} to "
-            f"{high[worst]:.2g} fits; add sizes"
-        )
+        place = {"at": float(at[worst]), "beyond": float(at[worst] / data.x.max())}
+        ends_there = {"low": float(low[worst]), "high": float(high[worst])}
+        points = {"points": len(data.y), "sizes": data.sizes}
+        raise NotDetermined(Reason("value_open", **points, **place, **ends_there))
     return mean, low, high
 
 

@@ -18,6 +18,7 @@ from scalinglab.errors import NotDetermined
 from scalinglab.laws.extrapolation.bands import scatter
 from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
+from scalinglab.results.types import Reason
 
 LEAST_RANGE = 8.0  # largest over smallest size, three doublings
 TIES = 2  # equal neighbours that no continuous measurement has
@@ -36,20 +37,12 @@ def require_continuable(x: np.ndarray, y: np.ndarray) -> None:
     """
     covered = float(x[-1] / x[0])
     if covered < (1 - 1e-6) * LEAST_RANGE:
-        raise NotDetermined(
-            f"the {x.size} sizes cover a factor of {covered:.2g}, less than {LEAST_RANGE:g}: how the "
-            "curve goes on beyond the largest cannot be determined (published curves then fell faster); "
-            "measure smaller sizes, too, or assume a form (laws.fit, --form)"
-        )
+        raise NotDetermined(Reason("short_range", sizes=x.size, covered=float(covered), least=LEAST_RANGE))
     steps = np.diff(y)
     repeated = int(np.sum(steps == 0))
     if repeats_values(steps) and x.size - repeated < FEWEST_SIZES:
-        raise NotDetermined(
-            f"{repeated} of the {x.size} values repeat the one before, and none rises: they were smoothed (a "
-            f"running minimum) or rounded, and the {x.size - repeated} that are left do not show how the "
-            "curve goes on beyond the largest size; give the values as they were measured, or "
-            f"{FEWEST_SIZES} different ones"
-        )
+        counts = {"repeated": repeated, "values": x.size, "left": x.size - repeated, "needed": FEWEST_SIZES}
+        raise NotDetermined(Reason("smoothed", **counts))
 
 
 @dataclass(frozen=True)

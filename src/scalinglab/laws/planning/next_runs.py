@@ -28,6 +28,7 @@ from scalinglab.laws.planning.search import TOLERANCE, best_plan
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 from scalinglab.results import plans
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.types import Reason
 from scalinglab.support.words import counted
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def _extrapolated(
         NotDetermined: a prediction that is none, or a law without an exponent.
     """
     if law.unidentified:
-        raise NotDetermined("the law is not, so it does not tell which run would help; add larger sizes")
+        raise NotDetermined(Reason("law_open"))
     found = extrapolate(law.points.x, law.points.y, at=targets[:, 0])
     half = (found.high - found.low) / 2 / found.mean
     return _Prediction(found.mean, half, np.minimum(law.quantile(0.95) * deviations, half))
@@ -244,11 +245,8 @@ def _require_plannable(law: Law) -> None:
             "with: measure one more point, or take a form with fewer parameters"
         )
     if len(law.form.variables) == 1 and law.log and law.diagnosis.bend.located:
-        raise NotDetermined(
-            f"the points bend away from {law.form.equation} near x = {law.diagnosis.bend.place:.3g}, and "
-            "runs are chosen by this form: name one that follows them (form=, --form broken_power_law), or "
-            "measure more sizes beyond the bend"
-        )
+        place = float(law.diagnosis.bend.place)
+        raise NotDetermined(Reason("plan_of_a_bend", equation=law.form.equation, at=place))
 
 
 def _targets(

@@ -322,7 +322,7 @@ def still_power_law(
             "several points of one run: average them, or give the points of each size without runs"
         )
     if used.sizes < 4:
-        raise BadInput(f"{used.sizes} sizes cannot show a bend: give four or more")
+        raise BadInput(Reason("few_sizes_for_a_bend", sizes=used.sizes))
     notes = (*table.notes, *used.notes, *odd_run_of(table, nan_policy))
     u, v = np.log(used.x), np.log(used.y)
     found = _bend_of_line(u, v, level, matters, notes)
