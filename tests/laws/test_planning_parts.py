@@ -306,7 +306,7 @@ def test_next_runs_on_a_surface_are_the_best_of_all():
     costs = 6 * grid.prod(axis=1)
     now = left_open(fitted.law, [target])[0]
     left = np.array([left_open(fitted.law, [target], run)[0] for run in grid])
-    worth = (costs <= budget) & (now - left > 0.02 * now)
+    worth = (costs <= budget) & (now - left > 0.001 * now)
     saved = np.where(worth, now - left, 0)
     thrifty, thorough = np.argmax(saved / costs), np.argmax(saved)
     best = thorough if left[thorough] < 0.9**2 * left[thrifty] else thrifty
@@ -324,7 +324,7 @@ def test_next_runs_are_the_best_of_what_is_affordable():
     sizes = np.array([50.0, 1e3, 2e4, 4e5])
     found = plan.next_runs(LAW, budget=1e6, at=1e7, candidates=sizes, most=1, cost=lambda x: np.sqrt(x))
     now, left = left_open(LAW, [[1e7]])[0], np.array([left_open(LAW, [[1e7]], s)[0] for s in sizes])
-    saved = np.where(now - left > 0.02 * now, now - left, 0)
+    saved = np.where(now - left > 0.001 * now, now - left, 0)
     thrifty, thorough = np.argmax(saved / np.sqrt(sizes)), np.argmax(saved)
     expected = thorough if left[thorough] < 0.9**2 * left[thrifty] else thrifty
     assert found.index.tolist() == [expected]

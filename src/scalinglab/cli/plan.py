@@ -137,7 +137,7 @@ def next_runs(
     cost: float | None = None,
     most: int = 8,
     seeds: int = 3,
-    tolerance: float = 0.01,
+    tolerance: float = 5e-4,
 ) -> Output:
     """Find the runs, within a budget, that shrink the interval of a target prediction most.
 
@@ -191,7 +191,7 @@ def pool(
     space: str = "log",
     most: int = 8,
     seeds: int = 3,
-    tolerance: float = 0.01,
+    tolerance: float = 5e-4,
 ) -> Output:
     """Which runs of a pool shrink the intervals of predictions most, within a budget; for any form.
 
