@@ -11,7 +11,13 @@ from torch import nn
 from scalinglab import measure, nets
 from scalinglab.errors import NotConverged
 from scalinglab.measure.network_norms import cuda_graphs, device_reads, lanczos
-from scalinglab.measure.network_norms.cuda_graphs import Replays, aside, follow, side_by_side, turn
+from scalinglab.measure.network_norms.cuda_graphs import (
+    Replays,
+    follow,
+    measurement_stream,
+    side_by_side,
+    turn,
+)
 from scalinglab.measure.network_norms.tracker import own_state
 
 SHAPE = (3, 8, 8)
@@ -261,12 +267,12 @@ def test_a_measurement_runs_beside_the_streams_that_it_serves(streams):
         with on(stream), turn(gpu):
             follow(gpu)  # the copies of the last one are still read
             log.append(f"copies on {Paper.now.name}")
-            with contextlib.suppress(ValueError), aside(gpu, after_current=True):
+            with contextlib.suppress(ValueError), measurement_stream(gpu, after_current=True):
                 log.append(f"reads on {Paper.now.name}")
                 raise ValueError
     with on(one):
         log.append("trains on one")
-        with turn(gpu), aside(gpu, after_current=False):  # not after the training
+        with turn(gpu), measurement_stream(gpu, after_current=False):  # not after the training
             log.append(f"vectors on {Paper.now.name}")
         follow(gpu)
     assert log == [

@@ -59,7 +59,7 @@ def test_pieces_of_a_kernel_hold_at_most_so_many_numbers_and_cover_everything(mo
     monkeypatch.setattr(products, "is_cheaper", lambda *_: False)
     layers = [SimpleNamespace(shape=(7, 5), bias=None), SimpleNamespace(shape=(3, 7), bias="b")]
     anatomy = SimpleNamespace(
-        directions=[0, 1], layers=layers, rest=["w"], parameters={"w": torch.zeros(11)}
+        directions=[0, 1], layers=layers, other_parameters=["w"], parameters={"w": torch.zeros(11)}
     )  # fmt: skip
     found = products.pieces(anatomy, 4, "trace", most)
     for layer in layers:
@@ -67,7 +67,7 @@ def test_pieces_of_a_kernel_hold_at_most_so_many_numbers_and_cover_everything(mo
         assert [row for p in own for row in range(p.first, p.last)] == list(range(layer.shape[0]))
         rows = max(1, most // (4 * 2 * layer.shape[1]))
         assert len(own) == math.ceil(layer.shape[0] / rows)
-    rest = [p for p in found if isinstance(p, products.Rest)]
+    rest = [p for p in found if isinstance(p, products.GenericJacobian)]
     assert [i for p in rest for i in range(p.first, p.last)] == list(range(11))
     assert len(rest) == math.ceil(11 / max(1, most // 8))
     assert sum(isinstance(p, products.Bias) for p in found) == 1

@@ -147,7 +147,7 @@ def test_shared_weights_other_layers_and_writing_in_place_are_right():
 def test_gains_of_norms_are_known_layers_and_only_embeddings_are_left():
     for name, left in (("resnet", []), ("vit", ["body.0.class_token", "body.0.positions"])):
         model, x = build(name)
-        assert list(layers.find(model, x[:1]).rest) == left
+        assert list(layers.find(model, x[:1]).other_parameters) == left
 
 
 def test_kernel_of_a_linear_model_is_the_product_of_its_inputs():

@@ -224,7 +224,7 @@ def test_a_damaged_state_lets_the_runs_begin_anew(ending, left, tmp_path, monkey
     killed_at(12, [MLP], tmp_path, monkeypatch)
     (path,) = (tmp_path / "state").glob(f"*.{ending}")
     path.write_bytes(path.read_bytes()[:left])
-    with pytest.warns(StoreWarning, match=rf"{path.name} is damaged.*begin anew"):
+    with pytest.warns(StoreWarning, match=rf"{path.name} is damaged.*start again"):
         again = ordered(run(MLP, store=tmp_path))
     assert again.test_loss.equals(ordered(run(MLP)).test_loss)
     assert (tmp_path / "damaged" / path.name).exists()

@@ -477,11 +477,12 @@ class CompletedSpectrum(Spectrum):
         head = compress(self._eigenvalues, self._target_power, order)
         k, count = panels_of_modes(self.resolved + 1, LAST_MODE, TAIL_PANEL, TAIL_ORDER)
         value, power = self._tail(k)
-        held = power * count
-        held[-1] += max(self.power_left - float(held.sum()), 0.0)  # never learnt by any number of examples
+        powers = power * count
+        # never learnt by any number of examples
+        powers[-1] += max(self.power_left - float(powers.sum()), 0.0)
         shown = value > value[0] * np.finfo(float).tiny ** 0.5
-        held[shown.nonzero()[0][-1]] += held[~shown].sum()
-        parts = zip((head.eigenvalues, head.count, head.power), (value, count, held))
+        powers[shown.nonzero()[0][-1]] += powers[~shown].sum()
+        parts = zip((head.eigenvalues, head.count, head.power), (value, count, powers))
         return Nodes(*(np.append(one, two[shown]) for one, two in parts))
 
     def __repr__(self) -> str:

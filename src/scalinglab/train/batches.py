@@ -62,10 +62,10 @@ def _dataset(
     loaded = loaded.noise(input_noise, seed)
     loaded = loaded.label_noise(label_noise, seed) if label_noise else loaded
     if test_size is not None:
-        held = len(loaded.test_x) // loaded.parts
-        if test_size > held:
-            raise BadInput(f"test_size={test_size}: {name} has {held} test examples")
-        few = (held * np.arange(loaded.parts)[:, None] + np.arange(test_size)).ravel()
+        available = len(loaded.test_x) // loaded.parts
+        if test_size > available:
+            raise BadInput(f"test_size={test_size}: {name} has {available} test examples")
+        few = (available * np.arange(loaded.parts)[:, None] + np.arange(test_size)).ravel()
         loaded = replace(loaded, test_x=loaded.test_x[few], test_y=loaded.test_y[few])
     return loaded if test_transform == "none" else _with_transformed_test(loaded, test_transform)
 

@@ -25,9 +25,11 @@ from scalinglab.train.setting import Setting
 from scalinglab.train.training_step import evaluation_piece
 
 COPIES = 5  # weights, gradients, two moments of the optimizer, and the copy that is evaluated
-HELD = 3  # an activation, its gradient and what is made of it; a layer's input, its output and a branch
+# an activation, its gradient and what is made of it; a layer's input, its output and a branch
+ACTIVATION_COPIES = 3
 SHARE = 0.8  # of the free memory of a GPU: the rest is for libraries, and for what an estimate misses
-EVALUATED = 2 << 30  # bytes, at most, of a layer HELD times, in a GPU's evaluation that is not compiled
+# bytes, at most, of a layer's activations with their copies, in a GPU's evaluation that is not compiled
+EVALUATED = 2 << 30
 MOST_EXAMPLES = 1 << 12  # that it takes at once
 UNKNOWN = 10**6, 10**6, 10**5  # sizes of a network that cannot be built or called before its data are loaded
 ALLOCATED = 10**8  # weights of the largest network that is allocated to find its activations
@@ -37,7 +39,7 @@ def of_run(s: Setting, device: torch.device, batch: int | None = None) -> float:
     """Bytes that one run adds to a group, where batches are filled up to `batch`, if that is given."""
     weights, activations, _ = sizes(s)
     norms = sum(name.startswith("norm") for name in s.measure)  # each is read off a copy of its own
-    trained = _held(s, device) * activations * (batch or _batch(s))
+    trained = _activation_copies(s, device) * activations * (batch or _batch(s))
     fused = fused_mlp.suits(s, device)  # which updates weights and momenta where they lie
     return float(4 * ((2 if fused else COPIES) + norms) * weights + _bytes(s) * trained)
 
@@ -46,13 +48,13 @@ def of_group(settings: Sequence[Setting]) -> float:
     """Bytes that a group of runs takes on a GPU, with its evaluations."""
     s, gpu, batch = settings[0], torch.device("cuda"), max(map(_batch, settings))
     examples = _piece(s, len(settings)) or examples_at_once(s)
-    evaluated = float(_bytes(s) * _held(s, gpu) * examples * sizes(s)[2])
+    evaluated = float(_bytes(s) * _activation_copies(s, gpu) * examples * sizes(s)[2])
     return sum(of_run(run, gpu, batch) for run in settings) + evaluated
 
 
 def examples_at_once(s: Setting) -> int:
     """Examples, of all runs together, that an evaluation on a GPU takes at once: a power of two."""
-    most = EVALUATED / (_bytes(s) * HELD * sizes(s)[2])
+    most = EVALUATED / (_bytes(s) * ACTIVATION_COPIES * sizes(s)[2])
     return max(1, min(MOST_EXAMPLES, 1 << int(math.log2(max(1.0, most)))))
 
 
@@ -68,10 +70,10 @@ def _batch(s: Setting) -> int:
     return s.batch(int(s.n_data or 1))
 
 
-def _held(s: Setting, device: torch.device) -> int:
+def _activation_copies(s: Setting, device: torch.device) -> int:
     """How often activations are in memory; each captured graph has its own, and so have trials before it."""
     captured = s.graphs and device.type == "cuda"
-    return HELD * (2 if captured and not s.compile else 1)  # compiled code holds few of them
+    return ACTIVATION_COPIES * (2 if captured and not s.compile else 1)  # compiled code holds few of them
 
 
 def _bytes(s: Setting) -> int:

@@ -6,8 +6,8 @@ depend on each other runs side by side in it.
 
 A graph keeps the streams it was captured on: with them their priority, and the workspace that libraries have
 for each stream. Graphs that share a workspace must not run at the same time. Those made here are captured on
-streams that nothing else uses, and all are replayed on one of them, the stream of measurements (`aside`).
-Other work on the device, training or evaluation, runs concurrently.
+streams that nothing else uses, and all are replayed on one of them (`measurement_stream`). Other work on the
+device, training or evaluation, runs concurrently.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Replays:
     Before the capture it is called plainly once, as libraries choose and allocate then: the first call is
     that one, unless a shorter `trial` of the same operations is given. A function must not wait for the
     device, and must read nothing that changes but the contents of tensors, which have to stay where they are.
-    What it returns is overwritten by the next call. All calls are made `aside`.
+    What it returns is overwritten by the next call. All calls are made on the `measurement_stream`.
 
     Args:
         device: Where the functions compute.
@@ -165,8 +165,8 @@ def turn(device: torch.device) -> contextlib.AbstractContextManager[object]:
 
 
 @contextlib.contextmanager
-def aside(device: torch.device, after_current: bool) -> Iterator[None]:
-    """On the stream of measurements, if wanted after all that the current stream was given so far."""
+def measurement_stream(device: torch.device, after_current: bool) -> Iterator[None]:
+    """Context of the stream of measurements; optionally it first waits for the current stream."""
     if device.type != "cuda":
         yield
         return

@@ -22,8 +22,8 @@ from torch import Tensor
 from scalinglab.measure.network_norms.cuda_graphs import (
     Arriving,
     Replays,
-    aside,
     follow,
+    measurement_stream,
     side_by_side,
     wait_for_last,
 )
@@ -184,7 +184,8 @@ class Reader:
     """Reads weights of given shapes: `launch`, `numbers`, then `more` as often as needed, then `vectors`.
 
     On a GPU, weights and start vectors are first copied to where graphs read them, and everything else is
-    done `aside`: training may go on before the numbers are asked for. There is one reading at a time.
+    done on the `measurement_stream`: training may go on before the numbers are asked for. There is one
+    reading at a time.
 
     Args:
         plan: What to read.
@@ -233,9 +234,13 @@ class Reader:
 
     # --- the first block, and everything else ----------------------------------------------------------
 
-    def aside(self, after_current: bool = False) -> contextlib.AbstractContextManager[None]:
+    def measurement_stream(self, after_current: bool = False) -> contextlib.AbstractContextManager[None]:
         """Where readings are made, but for the copies."""
-        return aside(self.device, after_current) if self.replays.captures else contextlib.nullcontext()
+        return (
+            measurement_stream(self.device, after_current)
+            if self.replays.captures
+            else contextlib.nullcontext()
+        )
 
     def launch(self, stacked: Stack, state: Starts) -> None:
         """Begin a reading; iterations start from `state` where it has vectors for a form."""
@@ -256,7 +261,7 @@ class Reader:
                 for form, warm in zip(self.iterated, self.warm, strict=True)
             ]
         read = partial(self._read, stacked, starts)
-        with self.aside(after_current=True):
+        with self.measurement_stream(after_current=True):
             found = self.replays("read", partial(read, FIRST), trial=partial(read, TRIAL))
             self.arriving = Arriving(found.flat)
         self.places, self.krylovs, self.inside = found.places, list(found.krylovs), False

@@ -149,7 +149,7 @@ class NormTracker:
 
     def _collect(self, reader: Reader) -> tuple[dict[str, Floats], Layers | None]:
         """All numbers, and the norms of the layers where they are wanted."""
-        with reader.aside():
+        with reader.measurement_stream():
             numbers = reader.numbers()
             ritz = self._iterate(reader, numbers)
             self._state = reader.vectors(ritz)

@@ -22,10 +22,18 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.measure.evaluation import evaluating
 from scalinglab.measure.free_memory import free_memory
 from scalinglab.measure.tangent_kernel.layers import Anatomy, find
-from scalinglab.measure.tangent_kernel.products import Held, Piece, Rest, fill_rest, mirrored, passes, pieces
+from scalinglab.measure.tangent_kernel.products import (
+    GenericJacobian,
+    Piece,
+    Stored,
+    fill_generic,
+    mirrored,
+    passes,
+    pieces,
+)
 
 OUTPUTS = ("mean", "trace", "pseudo", "each", "full")
-MEMORY = 2**30  # bytes of Jacobians held on a CPU
+MEMORY = 2**30  # bytes of Jacobians in memory on a CPU
 SHARE = 0.3  # of a GPU's free memory
 BATCH = {"cpu": 64, "cuda": 256}  # inputs in one pass through the network
 
@@ -52,7 +60,7 @@ def ntk(
             Θ_aa, (classes, n, m); "full", (n, classes, m, classes).
         batch_size: Inputs in one pass through the network; default 64 on a CPU and 256 on a GPU, or as many
             as a quarter of the memory holds activations of.
-        memory: Bytes of Jacobians held at a time, which decides how many passes over the inputs there are;
+        memory: Bytes of Jacobians at a time, which decides how many passes over the inputs there are;
             default 1 GiB, or 30 % of what a GPU has free.
 
     Returns:
@@ -83,11 +91,11 @@ def ntk(
         n, m, directions = len(sets[0]), len(sets[-1]), len(anatomy.directions)
         shape = {"sum": (n, m), "each": (directions, n, m), "full": (n, directions, m, directions)}[kind]
         gram = torch.zeros(shape, dtype=torch.float64, device=device)
-        held = sum(map(len, sets))
+        examples = sum(map(len, sets))
         limit = _memory(device, memory) / parameter.element_size()
         most = max(1, int(limit))
         size = batch_size or max(1, min(BATCH.get(device.type, 64), int(limit / 4 / anatomy.activations())))
-        for group in passes(pieces(anatomy, held, kind, most), held, most):
+        for group in passes(pieces(anatomy, examples, kind, most), examples, most):
             tables = [_filled(anatomy, group, inputs, size, parameter) for inputs in sets]
             for place, piece in enumerate(group):
                 left, right = tables[0][place], tables[-1][place]
@@ -121,22 +129,22 @@ def _memory(device: torch.device, given: float | None) -> float:
     return SHARE * free_memory(device) if device.type == "cuda" else MEMORY
 
 
-def _filled(anatomy: Anatomy, group: list[Piece], x: Tensor, size: int, like: Tensor) -> list[Held]:
+def _filled(anatomy: Anatomy, group: list[Piece], x: Tensor, size: int, like: Tensor) -> list[Stored]:
     """What the pieces of a pass hold of all inputs."""
-    tables: list[Held] = [
+    tables: list[Stored] = [
         tuple(torch.empty((len(x), *shape), dtype=like.dtype, device=like.device) for shape in piece.shapes)
         for piece in group
     ]
     layers = list(dict.fromkeys(piece.layer for piece in group if piece.layer is not None))
-    rest = [(piece, held) for piece, held in zip(group, tables) if isinstance(piece, Rest)]
+    generic = [(piece, stored) for piece, stored in zip(group, tables) if isinstance(piece, GenericJacobian)]
     for start in range(0, len(x), size):
         rows = slice(start, min(start + size, len(x)))
         part = x[rows].to(like.device)
         if layers:
             for layer, entered, back in anatomy.factors(part, layers):
-                for piece, held in zip(group, tables):
+                for piece, stored in zip(group, tables):
                     if piece.layer is layer:
-                        piece.fill(held, rows, entered, back)  # type: ignore[attr-defined]
-        if rest:
-            fill_rest(anatomy, rest, rows, part)
+                        piece.fill(stored, rows, entered, back)  # type: ignore[attr-defined]
+        if generic:
+            fill_generic(anatomy, generic, rows, part)
     return tables

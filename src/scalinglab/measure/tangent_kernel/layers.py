@@ -78,7 +78,7 @@ class Anatomy:
 
     Attributes:
         layers: those whose Jacobian is a product.
-        rest: names of all other parameters.
+        other_parameters: names of the parameters of no known layer.
         directions: (directions, outputs): the combinations of outputs that are differentiated.
     """
 
@@ -86,7 +86,7 @@ class Anatomy:
     parameters: Named
     buffers: Named
     layers: tuple[Layer, ...]
-    rest: tuple[str, ...]
+    other_parameters: tuple[str, ...]
     directions: Tensor
 
     def activations(self) -> int:
@@ -156,8 +156,8 @@ def find(model: nn.Module, x: Tensor, directions: Tensor | None = None) -> Anato
     directions = directions.to(x.device, next(iter(parameters.values())).dtype)
     layers = _verified(whole, _candidates(whole, x), x, n_outputs)
     known = {name for layer in layers for name in (layer.weight, layer.bias)}
-    rest = tuple(name for name in parameters if name not in known)
-    return Anatomy(model, parameters, buffers, tuple(layers), rest, directions)
+    others = tuple(name for name in parameters if name not in known)
+    return Anatomy(model, parameters, buffers, tuple(layers), others, directions)
 
 
 def _candidates(whole: Anatomy, x: Tensor) -> list[Layer]:

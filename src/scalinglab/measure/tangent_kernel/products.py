@@ -24,7 +24,7 @@ TILE = 1 << 24  # numbers of an intermediate result, about
 BLOCKS = 8  # of rows, where the kernel is symmetric and half of it is computed
 ELEMENTWISE = 8  # operations of a product that one addition to the kernel takes as long as
 
-Held = tuple[Tensor, ...]
+Stored = tuple[Tensor, ...]
 
 
 class Piece(Protocol):
@@ -37,16 +37,16 @@ class Piece(Protocol):
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Shapes, without examples, of the tensors that are held for every example."""
+        """Shapes, without examples, of the tensors that are stored for every example."""
         ...
 
-    def add(self, gram: Tensor, left: Held, right: Held, kind: str) -> None:
+    def add(self, gram: Tensor, left: Stored, right: Stored, kind: str) -> None:
         """Add the share of these parameters to the kernel."""
         ...
 
 
 def numbers(piece: Piece) -> int:
-    """Numbers held for one example."""
+    """Numbers stored for one example."""
     return sum(math.prod(shape) for shape in piece.shapes)
 
 
@@ -67,12 +67,12 @@ class Written:
         """One tensor."""
         return ((self.directions, (self.last - self.first) * self.layer.shape[1]),)
 
-    def fill(self, held: Held, rows: slice, entered: Tensor, back: Tensor) -> None:
+    def fill(self, stored: Stored, rows: slice, entered: Tensor, back: Tensor) -> None:
         """Compute the Jacobian of some examples."""
         for a in range(self.directions):
-            held[0][rows, a] = written(self.layer, entered, back[:, a], slice(self.first, self.last))
+            stored[0][rows, a] = written(self.layer, entered, back[:, a], slice(self.first, self.last))
 
-    def add(self, gram: Tensor, left: Held, right: Held, kind: str) -> None:
+    def add(self, gram: Tensor, left: Stored, right: Stored, kind: str) -> None:
         """Add the share of these parameters to the kernel."""
         contract(gram, left[0], right[0], kind)
 
@@ -89,18 +89,18 @@ class Bias:
         """One tensor."""
         return ((self.directions, self.layer.shape[0]),)
 
-    def fill(self, held: Held, rows: slice, entered: Tensor, back: Tensor) -> None:
+    def fill(self, stored: Stored, rows: slice, entered: Tensor, back: Tensor) -> None:
         """Compute the Jacobian of some examples."""
         for a in range(self.directions):
-            held[0][rows, a] = self.layer.bias_multiplier * self.layer.signals(back[:, a]).sum(1)
+            stored[0][rows, a] = self.layer.bias_multiplier * self.layer.signals(back[:, a]).sum(1)
 
-    def add(self, gram: Tensor, left: Held, right: Held, kind: str) -> None:
+    def add(self, gram: Tensor, left: Stored, right: Stored, kind: str) -> None:
         """Add the share of these parameters to the kernel."""
         contract(gram, left[0], right[0], kind)
 
 
 @dataclass(frozen=True)
-class Rest:
+class GenericJacobian:
     """The Jacobian by entries of one parameter that belongs to no known layer, by `torch.func`."""
 
     name: str
@@ -114,12 +114,14 @@ class Rest:
         """One tensor."""
         return ((self.directions, self.last - self.first),)
 
-    def add(self, gram: Tensor, left: Held, right: Held, kind: str) -> None:
+    def add(self, gram: Tensor, left: Stored, right: Stored, kind: str) -> None:
         """Add the share of these parameters to the kernel."""
         contract(gram, left[0], right[0], kind)
 
 
-def fill_rest(anatomy: Anatomy, pieces: list[tuple[Rest, Held]], rows: slice, x: Tensor) -> None:
+def fill_generic(
+    anatomy: Anatomy, pieces: list[tuple[GenericJacobian, Stored]], rows: slice, x: Tensor
+) -> None:
     """Compute the Jacobian of some examples by all parameters that these pieces name."""
     wanted = {piece.name: anatomy.parameters[piece.name] for piece, _ in pieces}
 
@@ -127,8 +129,8 @@ def fill_rest(anatomy: Anatomy, pieces: list[tuple[Rest, Held]], rows: slice, x:
         return anatomy.directions @ anatomy.call({**anatomy.parameters, **some}, one[None])[0]
 
     found = vmap(jacrev(outputs), in_dims=(None, 0))(wanted, x)
-    for piece, held in pieces:
-        held[0][rows] = found[piece.name].flatten(2)[..., piece.first : piece.last]
+    for piece, stored in pieces:
+        stored[0][rows] = found[piece.name].flatten(2)[..., piece.first : piece.last]
 
 
 def contract(gram: Tensor, left: Tensor, right: Tensor, kind: str) -> None:
@@ -178,13 +180,13 @@ class Structured:
         channels, _, positions = self.layer.shape
         return (self.layer.input_shape, (self.directions, positions, channels))
 
-    def fill(self, held: Held, rows: slice, entered: Tensor, back: Tensor) -> None:
+    def fill(self, stored: Stored, rows: slice, entered: Tensor, back: Tensor) -> None:
         """Keep the factors of some examples."""
-        held[0][rows] = entered
+        stored[0][rows] = entered
         for a in range(self.directions):
-            held[1][rows, a] = self.layer.signals(back[:, a])
+            stored[1][rows, a] = self.layer.signals(back[:, a])
 
-    def add(self, gram: Tensor, left: Held, right: Held, kind: str) -> None:
+    def add(self, gram: Tensor, left: Stored, right: Stored, kind: str) -> None:
         """Add the share of these parameters to the kernel, in tiles of pairs of examples."""
         positions = self.layer.shape[2]
         size = max(1, math.isqrt(TILE) // positions)
@@ -236,9 +238,12 @@ def pieces(anatomy: Anatomy, n: int, kind: str, most: int) -> list[Piece]:
             found += [Written(layer, directions, *cut) for cut in _cuts(layer.shape[0], rows)]
         if layer.bias is not None:
             found.append(Bias(layer, directions))
-    for name in anatomy.rest:
+    for name in anatomy.other_parameters:
         columns = max(1, most // (n * directions))
-        found += [Rest(name, directions, *cut) for cut in _cuts(anatomy.parameters[name].numel(), columns)]
+        found += [
+            GenericJacobian(name, directions, *cut)
+            for cut in _cuts(anatomy.parameters[name].numel(), columns)
+        ]
     return found
 
 
@@ -257,7 +262,7 @@ def _cuts(total: int, size: int) -> Iterable[tuple[int, int]]:
 
 
 def passes(found: list[Piece], n: int, most: int) -> list[list[Piece]]:
-    """Pieces that are computed in one pass over the examples: as many as may be held."""
+    """Pieces that are computed in one pass over the examples: as many as memory allows."""
     groups: list[list[Piece]] = []
     free = 0
     for piece in found:

@@ -64,8 +64,8 @@ def free_norm(
         until: stop when every seed's norm exceeds this.
         checkpoints: how many observations, evenly spaced in ln(step).
         resume: a file that keeps the state at every checkpoint; the same call goes on from it after an
-            interruption and ends as if there had been none. It carries a checksum: a damaged one is moved
-            aside, with a warning, and descent begins anew.
+            interruption and ends as if there had been none. It carries a checksum: a damaged one is
+            quarantined, with a warning, and descent starts again.
 
     Returns:
         Curves with a run a seed: `step`, `time` (sum of learning rates), `norm` (‖w‖/√N), `test_error`,

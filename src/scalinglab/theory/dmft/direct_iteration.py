@@ -18,7 +18,7 @@ from scalinglab.spectrum import Spectrum
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """Order parameters of gradient descent at steps 0 … T, shape (T + 1, T + 1) unless said.
+    """Order parameters of gradient descent at steps 0 … T, shape (T + 1, T + 1) unless stated otherwise.
 
     Attributes:
         test: C₀(t, u), without σ²; its diagonal is the test loss.

@@ -42,14 +42,14 @@ _KERNELS: WeakKeyDictionary[Group, dict[str, KernelReading]] = WeakKeyDictionary
 
 def kernel_reading(group: Group, row: int) -> KernelReading:
     """What reads the kernels of one run; its drift counts from the initial weights, also after a resume."""
-    held, setting = _KERNELS.setdefault(group, {}), group.settings[row]
-    if setting.run not in held:
+    readings, setting = _KERNELS.setdefault(group, {}), group.settings[row]
+    if setting.run not in readings:
         data = group.resident
         part = data.test_index([group.stream.subsets[row]])
         index = slice(KERNEL_INPUTS) if part is None else part[0, :KERNEL_INPUTS]
         x, y = data.inputs(data.test_x[index]), data.test_y[index].cpu().numpy()
-        held[setting.run] = KernelReading(x, y, initial=network(setting, data).to(data.device))
-    return held[setting.run]
+        readings[setting.run] = KernelReading(x, y, initial=network(setting, data).to(data.device))
+    return readings[setting.run]
 
 
 def read(group: Group, row: int, extra: Reading | None = None) -> dict[str, Any]:

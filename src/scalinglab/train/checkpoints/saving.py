@@ -28,7 +28,7 @@ class Saving:
         self.longest = 0.0  # seconds, of one state
         self._writer: ThreadPoolExecutor | None = None
         self._last: Future[None] | None = None
-        self._held: list[Callable[[], None]] = []  # what writes that state, with its tensors
+        self._writing: list[Callable[[], None]] = []  # what writes that state, with its tensors
 
     def due(self, since: float) -> bool:
         """Whether a group whose last state is from `since` (`time.monotonic`) may write another."""
@@ -48,7 +48,7 @@ class Saving:
         pinned tensor that asks for it would fail.
         """
         self.wait()
-        self._held.append(write)
+        self._writing.append(write)
         if self._writer is None:
             self._writer = ThreadPoolExecutor(1, thread_name_prefix="scalinglab-state")
         self._last = self._writer.submit(self._timed)
@@ -56,7 +56,7 @@ class Saving:
     def _timed(self) -> None:
         start = time.monotonic()
         try:
-            self._held[0]()
+            self._writing[0]()
         finally:
             took = time.monotonic() - start
             self.spent += took
@@ -69,7 +69,7 @@ class Saving:
             if last is not None:
                 last.result()
         finally:
-            self._held.clear()
+            self._writing.clear()
 
     def close(self) -> None:
         """Let the state that is being written be finished."""

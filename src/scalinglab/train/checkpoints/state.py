@@ -1,7 +1,7 @@
 """What a killed group of runs needs to go on: one file a group beside the store, replaced as a whole.
 
 All runs of a group are kept at the same step in one file, so that they resume together, stacked as they
-were, and give the same bits. Files carry a checksum: a damaged one is moved aside and its runs begin anew.
+were, and give the same bits. Files carry a checksum: a damaged one is quarantined and its runs start again.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ def save(folder: Path, runs: Mapping[str, Mapping[str, Any]], state: dict[str, A
 
 
 def load(folder: Path, runs: Sequence[str]) -> dict[str, Any] | None:
-    """The latest state of exactly these runs; None where there is none, or a damaged one, which is said."""
+    """The latest state of exactly these runs; None if there is none or it is damaged (with a warning)."""
     path = _stem(folder, runs).with_suffix(".pt")
     try:
         return load_state(path)
     except FileNotFoundError:
         return None
     except Damaged as error:
-        _put_aside(path, error)
+        _quarantine(path, error)
         return None
 
 
-def _put_aside(path: Path, error: Damaged) -> None:
-    """Move a damaged file out of the way, so that its runs begin anew, and say so."""
+def _quarantine(path: Path, error: Damaged) -> None:
+    """Quarantine a damaged file, with a warning; its runs start again."""
     moved = quarantine(path, path.parent.parent)
-    warnings.warn(f"{error}; moved to {moved}: its runs begin anew", StoreWarning, stacklevel=2)
+    warnings.warn(f"{error}; moved to {moved}: its runs start again", StoreWarning, stacklevel=2)
 
 
 def groups(folder: Path) -> list[dict[str, dict[str, Any]]]:
@@ -58,7 +58,7 @@ def groups(folder: Path) -> list[dict[str, dict[str, Any]]]:
             try:
                 found.append(json.loads(bytes(read_checked(path))))
             except Damaged as error:
-                _put_aside(path, error)
+                _quarantine(path, error)
     return found
 
 
