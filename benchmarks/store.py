@@ -4,7 +4,7 @@ python benchmarks/store.py                 10,000 runs × 100 checkpoints × 20 
 python benchmarks/store.py 1000            fewer runs
 python benchmarks/store.py growth          starting, asking and loading from 1,000 to 50,000 runs
 python benchmarks/store.py growth 1000 10000 50000
-python benchmarks/store.py singles 2000    loading runs that have a file each, as earlier versions left them
+python benchmarks/store.py singles 2000    loading runs that have a file each
 """
 
 import os

@@ -490,7 +490,7 @@ class TestStore:
             curves = store.curves()
         assert len(curves.select(number=2)) == 2
         assert len(curves.select(number=1)) == STEPS
-        with pytest.warns(StoreWarning, match="goes on from 2 rows"):
+        with pytest.warns(StoreWarning, match="2 rows intact"):
             again, so_far = store.resume({"number": 2})
         assert len(so_far) == 2
         for row in rows({"number": 2}):

@@ -238,7 +238,7 @@ def test_too_many_open_files_is_no_fault_of_a_file(tmp_path, monkeypatch):
 
 
 def seal_without_checks(store, setting, row):
-    """A run as an older version or another tool may have sealed it."""
+    """A run as another tool may have sealed it."""
     from scalinglab.store.record import Record
 
     record = Record(run_name(setting), setting, "done", started=1.0, finished=2.0)
@@ -272,7 +272,7 @@ def test_a_run_that_no_table_can_hold_is_named_and_all_others_load(tmp_path, set
 
 
 def test_a_pack_in_which_sizes_became_text_is_read_as_numbers(tmp_path):
-    """Packs of earlier versions united 100 and "x" to text."""
+    """A pack of another tool that united 100 and "x" to text."""
     import pyarrow as pa
 
     from scalinglab.store.record import Record
