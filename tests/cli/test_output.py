@@ -12,6 +12,7 @@ from scalinglab.cli import options, output, screen, tables
 from scalinglab.cli.options import whole
 from scalinglab.cli.output import Output
 from scalinglab.errors import BadInput, NotDetermined
+from scalinglab.results import Column, Reason
 
 
 @pytest.mark.parametrize(
@@ -149,10 +150,12 @@ def test_endings_and_folders_are_tested_before_anything_is_computed(tmp_path: Pa
 
 
 def test_words_on_a_surface_speak_of_tokens_where_the_table_counts_them():
-    text = "only 2 values of n_data in run_n_data: --where n_data=100 takes one"
     tokens = tables.TableQuery(pd.DataFrame({"n_data": [1e9], "tokens": [1e9]}), "x", "y", {}, "")
-    assert tokens.worded(text) == "only 2 values of tokens in run_n_data: --where n_data=100 takes one"
-    with pytest.raises(NotDetermined, match="only 2 values of tokens in"), tokens.in_words():
-        raise NotDetermined(text)
     images = tables.TableQuery(pd.DataFrame({"n_data": [1e4]}), "x", "y", {}, "")
-    assert images.worded(text) == text
+    assert (tokens.unit, tokens.names) == ("tokens", {"n_data": "tokens"})
+    assert (images.unit, images.names) == ("examples", {})
+    for query, name in ((tokens, "tokens"), (images, "n_data")):
+        with pytest.raises(NotDetermined, match=f"different values of {name}:"), query.named():
+            raise NotDetermined(Reason("few_values", size=Column("n_data"), values=2))
+    with pytest.raises(BadInput, match="--where n_data=100 takes one"), tokens.named():
+        raise BadInput("--where n_data=100 takes one")

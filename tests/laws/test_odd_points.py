@@ -8,6 +8,7 @@ import scalinglab as sl
 from scalinglab.errors import NotDetermined
 from scalinglab.laws import surface
 from scalinglab.laws.fitting.fit import odd_point, odd_run
+from scalinglab.results import reason_of
 
 
 def grid(seed: int = 0) -> pd.DataFrame:
@@ -32,17 +33,18 @@ def test_a_wrong_row_of_a_surface_is_named_and_nothing_is_answered_from_it(colum
     others = table.drop(6)
     expected = surface.fit(others.params, others.tokens, others.loss).predict(*odd.sizes.values())
     assert odd.expected == pytest.approx(expected, rel=0.01 if column == "loss" else 0.5)
-    assert odd.sentence() in fitted.law.points.notes
+    assert odd.reason() in fitted.law.points.notes
     found = sl.answer(table)
-    assert "does not follow the others" in found["exponent"].text
+    assert [reason.code for reason in found["exponent"].reasons] == ["outlier"]
     assert found.surface is None
 
 
 def test_a_wrong_point_of_a_curve_is_named():
     table = curve()
     table.loc[3, "test_error"] *= 3
-    said = sl.answer(table)["exponent"].text
-    assert "the run at n_data = 10k does not follow the others: test_error = 0.3" in said
+    (reason,) = sl.answer(table)["exponent"].reasons
+    assert reason.details["at"] == {"n_data": table.n_data[3]}
+    assert (reason.details["y"], reason.details["measured"]) == ("test_error", table.test_error[3])
 
 
 def test_noise_a_break_and_repeats_are_no_odd_points():
@@ -60,8 +62,8 @@ def test_a_wrong_point_among_few_gets_the_same_refusal_from_every_question():
     table = pd.DataFrame({"n_data": x, "test_error": 0.05 + 3 * x**-0.4})
     table.loc[3, "test_error"] *= 1.4
     asked = {"x": "n_data", "y": "test_error"}
-    said = "the run at n_data = 19.3k does not follow the others: test_error = "
-    assert said in sl.laws.fit("auto", table, **asked).points.notes[-1]
+    note = sl.laws.fit("auto", table, **asked).points.notes[-1]
+    assert note.details["at"] == {"n_data": x[3]}
     plan = sl.laws.plan
     for question in (
         lambda: sl.laws.extrapolate(table, at=1e7, **asked),
@@ -71,13 +73,15 @@ def test_a_wrong_point_among_few_gets_the_same_refusal_from_every_question():
         lambda: plan.size_for(table, 0.06, **asked),
         lambda: plan.next_runs(table, budget=1e6, at=1e7, **asked),
     ):
-        with pytest.raises(NotDetermined, match=said):
+        with pytest.raises(NotDetermined) as refused:
             question()
+        assert reason_of(refused.value).details["at"] == {"n_data": x[3]}
     surfaces = grid()
     surfaces.loc[6, "loss"] *= 1.3
     curves = sl.read(surfaces)
-    with pytest.raises(NotDetermined, match=r"the run at n_params = 500M, n_data = 4B does not follow"):
+    with pytest.raises(NotDetermined) as refused:
         plan.next_runs(curves, budget=1e22, compute=1e23)
+    assert reason_of(refused.value).details["at"] == {"n_params": 5e8, "n_data": 4e9}
 
 
 def test_an_end_that_is_off_may_be_a_break():
@@ -87,7 +91,7 @@ def test_an_end_that_is_off_may_be_a_break():
         off = np.where(np.arange(10) == place, 0.7 * y, y)
         odd = odd_point(sl.laws.fit("power_law_offset", x, off))
         assert odd.sizes == {"x": x[place]}
-        assert ("or, if the curve breaks there, measure more sizes" in odd.sentence()) == may_break
+        assert odd.reason().code == ("outlier_at_an_end" if may_break else "outlier")
 
 
 def test_many_runs_outweigh_a_wrong_one():
@@ -95,10 +99,11 @@ def test_many_runs_outweigh_a_wrong_one():
     y = (0.05 + 3 * x**-0.4) * np.exp(0.003 * np.random.default_rng(0).standard_normal(40))
     y[20] *= 1.3
     law = sl.laws.fit("power_law_offset", x, y)
-    assert "does not follow the others" in odd_run(law, "y")[0]
+    assert [note.code for note in odd_run(law, "y")] == ["outlier"]
     few = sl.laws.fit("power_law_offset", x[::4], y[::4])
-    with pytest.raises(NotDetermined, match="does not follow the others"):
+    with pytest.raises(NotDetermined) as refused:
         odd_run(few, "y")
+    assert reason_of(refused.value).code == "outlier"
 
 
 def test_a_point_is_odd_where_three_others_and_more_determine_the_law_of_separate_runs_in_logarithms():

@@ -234,6 +234,18 @@ def test_sensitivity_shows_every_choice_in_one_table():
     assert "over all choices" in found.summary()
 
 
+def test_a_choice_that_gives_no_optimum_has_its_reason():
+    n, d = (v.ravel() for v in np.meshgrid([1e7, 1e8, 1e9], np.geomspace(1e8, 1e11, 5)))
+    noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(15))
+    found = plan.sensitivity(n, d, (1.8 + 480 * n**-0.35 + 2100 * d**-0.37) * noise, compute=1e20)
+    few = found.problems["without the smallest model"]
+    assert (few.code, few.details) == ("few_values", {"size": "n_params", "values": 2})
+    lost = found.table[found.table["problem"] != ""]
+    assert set(lost["choice"]) == set(found.problems)
+    assert lost["a"].isna().all()
+    assert few.sentence({"n_params": "sizes"}) in found.summary({"n_params": "sizes"})
+
+
 @pytest.mark.slow
 def test_sizes_on_one_line_do_not_make_a_surface():
     n, d, y = runs(0)

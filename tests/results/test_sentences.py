@@ -23,6 +23,7 @@ def test_every_code_that_is_raised_has_a_sentence_and_every_sentence_a_code():
     }
     # chosen by an expression
     used |= {"steepens", "flattens", "no_fall_in_fit", "outside", "normalized"}
+    used |= {"outlier", "outlier_at_an_end"}
     used |= {"straight", "bend_hidden", "never", "never_but_perhaps"}
     used |= {f"regime_{name}" for name in ("lazy", "rich", "worse", "unknown")}
     assert used <= set(REASONS)
@@ -76,6 +77,16 @@ def test_a_reason_within_a_reason():
     reason = Reason("no_curve", reason=Reason("nesterov"))
     assert str(reason) == "no curve: nesterov momentum is taken as the heavy ball"
     assert reason.to_dict() == {"code": "no_curve", "reason": {"code": "nesterov"}}
+
+
+def test_sizes_by_column_and_reasons_within_take_the_callers_names():
+    at = {Column("n_params"): 5e8, Column("n_data"): 4e9}
+    wrong = Reason("outlier", at=at, y=Column("loss"), measured=3.25, expected=2.5)
+    text = "the run at parameters = 500M, tokens = 4B does not follow the others: loss = 3.25, where they give 2.5"
+    assert wrong.sentence(NAMES) == f"{text}; correct its row or delete it"
+    end = Reason("outlier_at_an_end", **wrong.details)
+    assert end.sentence(NAMES).startswith(text)
+    assert Reason("no_curve", reason=wrong).sentence(NAMES) == f"no curve: {wrong.sentence(NAMES)}"
 
 
 def test_columns_are_called_by_their_names_and_other_words_are_not():

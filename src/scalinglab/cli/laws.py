@@ -212,12 +212,12 @@ def surface(
     columns = table.columns_of(chosen, var)
     query = table.query_surface(columns)
     cost: dict[str, Any] = {"flops_per_param_example": table.flops_per_param_example}
-    with query.in_words():
+    with query.named():
         fitted = surface.fit(
             query.frame, form=chosen, delta="auto" if delta is None else delta, space=space,
             bounds=bounds or {}, priors=prior or {}, tie=tie or {}, **query.points,
         )  # fmt: skip
-    text, best = query.worded(fitted.summary()), fitted.notebook_table()
+    text, best = fitted.summary(query.names), fitted.notebook_table()
     document: dict[str, Any] = {
         "form": fitted.law.form.name, "parameters": fitted.determined, "errors": fitted.errors,
         "intervals": fitted.parameter_intervals(), "objective": fitted.objective,
@@ -226,10 +226,10 @@ def surface(
         "notes": query.notes(fitted.law.points.notes),
     }  # fmt: skip
     if compute is not None:
-        with query.in_words():
+        with query.named():
             odd_run(fitted.law, query.y, **columns)  # as answer refuses it
             optimal = fitted.compute_optimal(compute, **cost)
-        text += "\n\n" + query.worded(optimal.summary(caution=False))
+        text += "\n\n" + optimal.summary(query.names, caution=False)
         best = optimal.table()
         document["compute_optimal"] = best.to_dict("records")
 

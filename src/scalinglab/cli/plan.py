@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scalinglab.readers.tables import Understood
 
 
-def _with_notes(text: str, notes: Sequence[str]) -> str:
+def _with_notes(text: str, notes: Sequence[object]) -> str:
     """A result in words, after what was done to the rows."""
     return "\n".join([*(f"note: {note}" for note in notes), text])
 
@@ -40,7 +40,7 @@ def optimal(table: Surface, compute: Numbers) -> Output:
     from scalinglab.laws.fitting.fit import odd_run
 
     query = table.query_surface()
-    with query.in_words():
+    with query.named():
         fitted = surface.fit(query.frame, **query.points)
         odd_run(fitted.law, query.y, n_params=table.n_params, n_data=table.n_data)  # as answer refuses it
         best = fitted.compute_optimal(compute, flops_per_param_example=table.flops_per_param_example)
@@ -48,7 +48,7 @@ def optimal(table: Surface, compute: Numbers) -> Output:
     document = {
         "parameters": fitted.determined, "optimal": rows.to_dict("records"), "notes": query.notes(notes)
     }  # fmt: skip
-    return Output(document, rows, _with_notes(query.worded(best.summary()), notes))
+    return Output(document, rows, _with_notes(best.summary(query.names), notes))
 
 
 @command("plan inference")
@@ -69,13 +69,13 @@ def inference(table: Surface, loss: float, used: Numbers) -> Output:
 
     query = table.query_surface()
     cost = {"flops_per_param_example": table.flops_per_param_example}
-    with query.in_words():
+    with query.named():
         fitted = surface.fit(query.frame, **query.points)
         odd_run(fitted.law, query.y, n_params=table.n_params, n_data=table.n_data)
         plans = [inference_optimal(fitted, loss, amount, **cost) for amount in used]
     rows = pd.DataFrame([vars(plan) for plan in plans]).drop(columns=["compute_optimal", "loss_interval"])
     rows[["loss_low", "loss_high"]] = [plan.loss_interval for plan in plans]
-    notes, text = fitted.law.points.notes, query.worded("\n".join(plan.summary() for plan in plans))
+    notes, text = fitted.law.points.notes, "\n".join(plan.summary(query.unit) for plan in plans)
     document = {
         "parameters": fitted.determined, "plans": rows.to_dict("records"), "notes": query.notes(notes)
     }  # fmt: skip
@@ -98,12 +98,12 @@ def approaches(table: Surface, compute: float) -> Output:
 
     cost: dict[str, Any] = {"flops_per_param_example": table.flops_per_param_example}
     query = table.query_surface()
-    with query.in_words():
+    with query.named():
         found = plan.approaches(query.frame, compute=compute, **query.points, **cost)
     centred = plan.parabola_bias(found.surface, **cost)
     drifting = plan.parabola_bias(found.surface, drift=9.0, **cost)
     text = [
-        query.worded(found.summary()), "", centred.summary(), "",
+        found.summary(query.names), "", centred.summary(), "",
         "the same with the sizes tried drifting from 1/3 of the optimum to 3 times it",
         drifting.summary(head=False),
     ]  # fmt: skip
@@ -168,7 +168,7 @@ def next_runs(
         wanted["compute"] = compute
     elif cost is not None:
         wanted["cost"] = lambda size: cost * size
-    with query.in_words():
+    with query.named():
         found = plan.next_runs(
             query.frame, budget=budget, at=at, most=most, seeds=seeds, tolerance=tolerance, **wanted,
             **query.points,
@@ -223,7 +223,7 @@ def pool(
             raise BadInput(f"no column {missing[0]!r}: name it with --var VARIABLE=COLUMN or --cost")
         return read.frame[resolved].to_numpy(float)  # type: ignore[no-any-return]
 
-    with query.in_words():
+    with query.named():
         found = plan.next_runs(
             query.frame, budget=budget, at=values(goal, columns), candidates=values(possible, columns),
             cost=values(possible, [cost])[:, 0], most=most, seeds=seeds, tolerance=tolerance,
@@ -251,9 +251,7 @@ def _plan_of(
 
 def _unit(query: TableQuery) -> str:
     """What one unit of the column of sizes is."""
-    from scalinglab.curves.columns import unit_of_data
-
-    return unit_of_data(query.frame) if query.x == "n_data" else f"units of {query.x}"
+    return query.unit if query.x == "n_data" else f"units of {query.x}"
 
 
 def _planned(query: TableQuery, found: NextRuns, **more: Any) -> Output:
@@ -269,7 +267,7 @@ def _planned(query: TableQuery, found: NextRuns, **more: Any) -> Output:
         "budget": found.budget, "unit": found.unit, "worth_it": found.worth_it, "verdict": found.verdict,
         "runs": rows.to_dict("records"), "notes": query.notes(found.notes),
     }  # fmt: skip
-    return Output(document, rows, _with_notes(query.worded(found.summary()), found.notes))
+    return Output(document, rows, _with_notes(found.summary(query.names), found.notes))
 
 
 @command("plan sensitivity")
@@ -290,14 +288,14 @@ def sensitivity(table: Surface, compute: float, flop_counts: str | None = None) 
     counted = flop_counts.split(",") if flop_counts else []
     query = replace(table, n_params=first).query_surface(more=[*others, *counted])
     n_params, n_data, *more = query.x
-    with query.in_words():
+    with query.named():
         found = plan.sensitivity(
             query.frame, compute=compute, x=((n_params, *more[: len(others)]), n_data), y=query.y,
             flop_counts=more[len(others) :], flops_per_param_example=table.flops_per_param_example,
             **query.rows,
         )  # fmt: skip
     document = {"rows": found.table.to_dict("records"), "notes": query.notes(found.notes)}
-    return Output(document, found.table, _with_notes(query.worded(found.summary()), found.notes))
+    return Output(document, found.table, _with_notes(found.summary(query.names), found.notes))
 
 
 @command("plan size-for")

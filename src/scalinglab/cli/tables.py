@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -80,25 +79,31 @@ class TableQuery:
         """The arguments beside the table: ``laws.fit(form, query.frame, **query.points)``."""
         return {"x": self.x, "y": self.y, **self.rows}
 
-    def worded(self, text: str) -> str:
-        """A text on a surface, in which n_data is called tokens where it counts these."""
+    @property
+    def unit(self) -> str:
+        """What n_data counts: tokens or examples."""
         from scalinglab.curves.columns import unit_of_data
 
-        unit, words = unit_of_data(self.frame), r"\bn_data\b(?!=)"  # not in --where n_data=…
-        text = text.replace("examples or tokens", unit)
-        return re.sub(words, "tokens", text) if unit == "tokens" else text
+        return unit_of_data(self.frame)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What columns are called in texts on a surface: n_data is tokens where it counts these."""
+        return {"n_data": "tokens"} if self.unit == "tokens" else {}
 
     @contextmanager
-    def in_words(self) -> Iterator[None]:
-        """Errors of a surface `worded`."""
+    def named(self) -> Iterator[None]:
+        """Errors of a surface with columns by their `names`."""
+        from scalinglab.results.types import reason_of
+
         try:
             yield
         except ScalinglabError as error:
-            raise type(error)(self.worded(str(error))) from error
+            raise type(error)(reason_of(error).sentence(self.names)) from error
 
-    def notes(self, notes: Sequence[str]) -> list[str]:
+    def notes(self, notes: Sequence[object]) -> list[str]:
         """What was done to the rows, for the result."""
-        return [*notes, f"read {self.line}"]
+        return [*map(str, notes), f"read {self.line}"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,7 +51,7 @@ class TwoStage(NotebookResult):
     loss: Law
     score: Law
     names: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[object, ...] = ()
 
     def predict(self, x: Any) -> Any:
         """The score at sizes x, as stage one takes them."""

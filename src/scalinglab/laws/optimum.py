@@ -9,7 +9,7 @@ for other surfaces the minimum along the line N D = C/k is searched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -88,28 +88,30 @@ class Optimal(NotebookResult):
         """`table`."""
         return self.table()
 
-    def summary(self, *, caution: bool = True) -> str:
+    def summary(self, names: Mapping[str, str] | None = None, *, caution: bool = True) -> str:
         """A table in lines, the intervals below their values.
 
         A size that is not known within a factor of ten is shown as its interval alone.
 
         Args:
+            names: what sizes are called, such as {"n_data": "tokens"}.
             caution: False leaves it out, below the summary of the surface, which has said it.
         """
-        names = ("n_params", "n_data", "loss")
-        lines = [f"{'compute':>10}" + "".join(f"{name:>23}" for name in names)]
+        called, columns = names or {}, ("n_params", "n_data", "loss")
+        lines = [f"{'compute':>10}" + "".join(f"{called.get(name, name):>23}" for name in columns)]
         for row in self.table().to_dict("records"):
-            ends = {name: (row[f"{name}_low"], row[f"{name}_high"]) for name in names}
+            ends = {name: (row[f"{name}_low"], row[f"{name}_high"]) for name in columns}
             values = "".join(
                 f"{f'{row[name]:.3g}' if _ratio(*ends[name]) <= WIDE else 'only a range:':>23}"
-                for name in names
+                for name in columns
             )
             lines.append(f"{row['compute']:>10.3g}" + values)
             if np.isfinite(list(ends.values())).all():
                 cells = (f"{f'{low:.3g} … {high:.3g}':>23}" for low, high in ends.values())
                 lines.append(f"{f'{100 * self.level:g} %':>10}" + "".join(cells))
             if _ratio(*ends["n_params"]) <= WIDE:
-                lines.append(f"{'':>10}{row['data_per_param']:.3g} n_data per parameter")
+                data = called.get("n_data", "n_data")
+                lines.append(f"{'':>10}{row['data_per_param']:.3g} {data} per parameter")
             if row["times_beyond"] > 1:
                 far = f"{row['times_beyond']:.3g} times the largest compute measured"
                 lines.append(f"{'':>10}{far}, if the exponents stay the same")

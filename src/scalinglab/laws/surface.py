@@ -309,10 +309,15 @@ class Surface(NotebookResult):
         ]  # fmt: skip
         return pd.DataFrame(rows, columns=["parameter", "value", "low", "high", "determined"])
 
-    def summary(self) -> str:
-        """The fit in lines: parameters with intervals, what is not determined, how sure the optimum is."""
-        law = self.law
-        lines = [f"{law.form.name}: L = {law.form.equation}   ({', '.join(law.form.variables)})"]
+    def summary(self, names: Mapping[str, str] | None = None) -> str:
+        """The fit in lines: parameters with intervals, what is not determined, how sure the optimum is.
+
+        Args:
+            names: what variables are called, such as {"n_data": "tokens"}.
+        """
+        law, names = self.law, names or {}
+        variables = ", ".join(names.get(name, name) for name in law.form.variables)
+        lines = [f"{law.form.name}: L = {law.form.equation}   ({variables})"]
         lines.append(f"  {len(law.points.y)} points at {law.points.sizes} sizes")
         errors, ends = self.errors, self.parameter_intervals()
         for name, value in law.parameters.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
@@ -58,17 +59,18 @@ def gain(cost: float, unit: str, before: float, after: float, quantity: str = ""
     return f"{spent} narrow {what} from ± {_percent(before)} to ± {_percent(after)}"
 
 
-def summary(plan: Runs) -> str:
-    """A table in lines, then the verdict."""
+def summary(plan: Runs, names: Mapping[str, str] | None = None) -> str:
+    """A table in lines, then the verdict; variables by their names."""
+    variables = [(names or {}).get(name, name) for name in plan.variables]
     if len(plan.target) == 1:
-        place = ", ".join(f"{n} = {v:.3g}" for n, v in zip(plan.variables, plan.target[0], strict=True))
+        place = ", ".join(f"{n} = {v:.3g}" for n, v in zip(variables, plan.target[0], strict=True))
         first = f"{_predicted(plan)} at {place}: {plan.prediction[0]:.4g} ± {_percent(plan.before)} (95 %)"
     else:
         width = f"± {_percent(plan.before)} (95 %, root mean square)"
         first = f"{_predicted(plan)} at {counted(len(plan.target), 'place')}: {width}"
     if not len(plan.runs):
         return f"{first}\nno run fits into {plan.budget:.3g} {plan.unit}, or none would help"
-    lines = [first, "".join(f"{n:>12}" for n in plan.variables) + f"{'seeds':>7}{'cost':>12} {'then ±':>10}"]
+    lines = [first, "".join(f"{n:>12}" for n in variables) + f"{'seeds':>7}{'cost':>12} {'then ±':>10}"]
     for run, seeds, cost, after in zip(plan.runs, plan.seeds, plan.cost, plan.after, strict=True):
         sizes = "".join(f"{v:>12.3g}" for v in run)
         lines.append(f"{sizes}{seeds:>7}{cost:>12.3g} {_percent(after):>10}")

@@ -6,6 +6,7 @@ with these formats as well:
     {size:count}    1.33B                       {runs:#run}     3 runs
     {share:%%}      4.2 % of 0.042              {width:two}     two digits
     {names}         a, b and c for a tuple, {names:or} a, b or c; columns by the names that the caller gives
+    {at:count}      n_params = 1.33B, n_data = 2B for sizes by column
     {error: ± .3f}  text before a number, both left out where the number is None or 0
 
 Sentences begin with a small letter and have no full stop, so that they can stand after "Not determined: ".
@@ -33,6 +34,15 @@ REASONS = {
     # rows
     "left_out_size": "left out: {points:#point} without a positive size",
     "left_out_value": "left out: {runs:#run} without a finite {y}",
+    "outlier": (
+        "the run at {at:count} does not follow the others: {y} = {measured:.4g}, where they give "
+        "{expected:.4g}; correct its row or delete it"
+    ),
+    "outlier_at_an_end": (
+        "the run at {at:count} does not follow the others: {y} = {measured:.4g}, where they give "
+        "{expected:.4g}; correct its row or delete it, or, if the curve breaks there, measure more sizes "
+        "near it"
+    ),
     # a curve
     "bends_away": (
         "no single exponent: {y} bends away from a power law, with or without a floor, near {x} = {at:count}"
@@ -298,6 +308,11 @@ class _Sentences(Formatter):
     def format_field(self, value: Any, spec: str) -> str:
         if isinstance(value, Column):
             value = self.names.get(value, str(value))
+        if isinstance(value, Mapping):
+            ends = ((self.format_field(k, ""), self.format_field(v, spec)) for k, v in value.items())
+            return ", ".join(f"{name} = {size}" for name, size in ends)
+        if hasattr(value, "sentence"):  # a reason within a reason
+            return str(value.sentence(self.names))
         if isinstance(value, (tuple, list)):
             return listed([self.format_field(each, "") for each in value], spec or "and")
         if optional := OPTIONAL.fullmatch(spec):

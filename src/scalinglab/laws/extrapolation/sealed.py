@@ -37,7 +37,8 @@ def make(found: Extrapolation, path: str | Path, what: str = "y") -> dict[str, A
     if found.at.size != 1 or found.points is None:
         raise BadInput(f"{found.at.size} sizes: one forecast is sealed at a time; give one, as in at=1e6")
     if not np.isfinite([found.low[0], found.high[0]]).all():
-        raise NotDetermined("a forecast without an interval is not sealed: " + "; ".join(found.notes))
+        why = "; ".join(map(str, found.notes))
+        raise NotDetermined(f"a forecast without an interval is not sealed: {why}")
     sizes, values = found.points.x, found.points.y
     content = {
         "format": FORMAT,
@@ -52,7 +53,7 @@ def make(found: Extrapolation, path: str | Path, what: str = "y") -> dict[str, A
         "mean": float(found.mean[0]),
         "low": float(found.low[0]),
         "high": float(found.high[0]),
-        "notes": list(found.notes),
+        "notes": [*map(str, found.notes)],
     }
     document = {**content, "sha256": _digest(content)}
     write_text_whole(target, json.dumps(document, indent=1) + "\n")

@@ -75,7 +75,7 @@ class Extrapolation(NotebookResult):
     backtest: pd.DataFrame
     level: float
     band: Band
-    notes: tuple[str, ...] = ()
+    notes: tuple[object, ...] = ()
     largest: float = float("nan")
     points: points.Points | None = None
     rises: bool = False

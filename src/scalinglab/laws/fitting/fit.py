@@ -24,6 +24,7 @@ from scalinglab.laws.fitting.odd_points import OddPoint
 from scalinglab.laws.fitting.solution import Certificate, problem_of
 from scalinglab.laws.fitting.statistics import robust_scale
 from scalinglab.laws.forms.base import Form
+from scalinglab.results.types import Reason
 
 
 def fit(
@@ -127,7 +128,7 @@ def odd_point(law: Law) -> OddPoint | None:
     return odd_points.find(law, lambda data: fit_points(law.form, data, loss="squared"))
 
 
-def odd_run(law: Law, y: str = "y", **names: str) -> tuple[str, ...]:
+def odd_run(law: Law, y: str = "y", **names: str) -> tuple[Reason, ...]:
     """The note on the run that does not follow the others; none where all do.
 
     Args:
@@ -142,7 +143,7 @@ def odd_run(law: Law, y: str = "y", **names: str) -> tuple[str, ...]:
     return note
 
 
-def odd_run_of(table: Table, nan_policy: str = "raise") -> tuple[str, ...]:
+def odd_run_of(table: Table, nan_policy: str = "raise") -> tuple[Reason, ...]:
     """`odd_run` of a table of one variable; of arrays, which have no names, the caller knows the points."""
     if not table.names:
         return ()
@@ -158,9 +159,9 @@ def odd_run_of(table: Table, nan_policy: str = "raise") -> tuple[str, ...]:
     return odd_run(law, table.measured, x=table.names[0])
 
 
-def _odd_note(law: Law, y: str, names: Mapping[str, str]) -> tuple[str, ...]:
+def _odd_note(law: Law, y: str, names: Mapping[str, str]) -> tuple[Reason, ...]:
     odd = odd_point(law)
-    return () if odd is None else (odd.sentence(y, **names),)
+    return () if odd is None else (odd.reason(y, **names),)
 
 
 # degrees of freedom: the median of fewer residuals is no scatter; judged by rows "one variable, 4 sizes" to

@@ -170,11 +170,11 @@ class Law(Solution, NotebookResult):
             "residual_std": self.residual_std,
             "points": len(self.points.y),
             "certificate": vars(self.certificate),
-            "notes": list(self.notes),
+            "notes": [*map(str, self.notes)],
         }
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[object, ...]:
         """Notes on the points, and a caution where next to nothing tells how much they scatter."""
         return (*self.points.notes, *scatter_caution(self.dof, self.points))
 

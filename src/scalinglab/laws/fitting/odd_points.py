@@ -7,7 +7,7 @@ RSS the sum of squares of all n points and RSS_i that without point i,
 
 with p parameters. The most unlikely of the points is named where even Gaussian noise gives one like it in
 less than a share `UNLIKELY` of all tables; heavy tails, or noise that changes with size, give more. An end of
-a curve may be off because the curve breaks there, which the sentence says.
+a curve may be off because the curve breaks there, which the reason says.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from scipy import stats
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.resampling import leverage
 from scalinglab.laws.fitting.solution import Solution
-from scalinglab.support.words import count
+from scalinglab.results.sentences import Column
+from scalinglab.results.types import Reason
 
 SUSPECT = 4.0  # linearised deleted residual, in standard deviations, from which on points are left out
 TRIED = 6  # points that are left out, one by one: a fit each
 UNLIKELY = 1e-4
 MOST_POINTS = 2000  # more outweigh any one
 ODD_FROM = 0.05  # of ln y: how far a point is off the others
-
-OR_A_BREAK = ", or, if the curve breaks there, measure more sizes near it"
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,11 @@ class OddPoint:
     expected: float
     end: bool = False
 
-    def sentence(self, y: str = "y", **names: str) -> str:
+    def reason(self, y: str = "y", **names: str) -> Reason:
         """What is wrong, and what to do; `names` of the variables, where they have others."""
-        at = ", ".join(f"{names.get(name, name)} = {count(value)}" for name, value in self.sizes.items())
-        return (
-            f"the run at {at} does not follow the others: {y} = {self.measured:.4g}, where they give "
-            f"{self.expected:.4g}; correct its row or delete it{OR_A_BREAK if self.end else ''}"
-        )
+        at = {Column(names.get(name, name)): value for name, value in self.sizes.items()}
+        code = "outlier_at_an_end" if self.end else "outlier"
+        return Reason(code, at=at, y=Column(y), measured=self.measured, expected=self.expected)
 
 
 def find(law: Solution, refit: Callable[[Points], Solution]) -> OddPoint | None:

@@ -14,7 +14,7 @@ bias is the larger one, the interval lies to one side of the value and ends ther
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -69,15 +69,19 @@ class Approaches:
     compute: float
     rows: tuple[Approach, ...]
     surface: Surface
-    notes: tuple[str, ...] = ()
+    notes: tuple[object, ...] = ()
 
     def __getitem__(self, index: int) -> Approach:
         return self.rows[index]
 
-    def summary(self) -> str:
-        """A table in lines."""
-        where = f"n_params at {self.compute:.3g}"
-        lines = [f"{'approach':<12} {'a, N ∝ C^a':>22} {where:>32} {'n_data':>10}"]
+    def summary(self, names: Mapping[str, str] | None = None) -> str:
+        """A table in lines.
+
+        Args:
+            names: what sizes are called, such as {"n_data": "tokens"}.
+        """
+        where, data = f"n_params at {self.compute:.3g}", (names or {}).get("n_data", "n_data")
+        lines = [f"{'approach':<12} {'a, N ∝ C^a':>22} {where:>32} {data:>10}"]
         for row in self.rows:
             a = f"{row.exponent:.3f} {_ends(row.exponent_interval, '.3f')}"
             n = f"{row.n_params:.3g} {_ends(row.n_params_interval, '.3g')}"

@@ -47,15 +47,19 @@ class InferenceOptimal:
     loss_interval: Interval
     beyond: float
 
-    def summary(self) -> str:
-        """The plan in a sentence."""
+    def summary(self, unit: str = "examples or tokens") -> str:
+        """The plan in a sentence.
+
+        Args:
+            unit: what n_data counts.
+        """
         (n, d), (low, high) = self.compute_optimal, self.loss_interval
         far = (
             f", training {self.beyond:.3g} times the largest compute measured, if the exponents stay the same"
         )
         return (
-            f"loss {self.loss:.4g} (95 %: {low:.4g} to {high:.4g}) and {self.used:.3g} examples or tokens of "
-            f"inference: {self.n_params:.3g} parameters on {self.n_data:.3g} examples or tokens, "
+            f"loss {self.loss:.4g} (95 %: {low:.4g} to {high:.4g}) and {self.used:.3g} {unit} of "
+            f"inference: {self.n_params:.3g} parameters on {self.n_data:.3g} {unit}, "
             f"{self.training + self.inference:.3g} FLOPs in all{far if self.beyond > 1 else ''}; the "
             f"compute-optimal model ({n:.3g} on {d:.3g}) would cost {100 * max(self.saved, 0.0):.1f} % more"
         )

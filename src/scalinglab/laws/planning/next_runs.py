@@ -72,7 +72,7 @@ class NextRuns(NotebookResult):
     after: np.ndarray
     budget: float
     unit: str = "FLOPs"
-    notes: tuple[str, ...] = ()
+    notes: tuple[object, ...] = ()
     quantity: str = ""
 
     @property
@@ -95,9 +95,13 @@ class NextRuns(NotebookResult):
         table = pd.DataFrame(self.runs.reshape(-1, len(self.variables)), columns=list(self.variables))
         return table.assign(seeds=self.seeds, cost=self.cost, half_width=self.after)
 
-    def summary(self) -> str:
-        """A table in lines, and whether the plan is worth its cost."""
-        return plans.summary(self)
+    def summary(self, names: Mapping[str, str] | None = None) -> str:
+        """A table in lines, and whether the plan is worth its cost.
+
+        Args:
+            names: what variables are called, such as {"n_data": "tokens"}.
+        """
+        return plans.summary(self, names)
 
 
 def next_runs(

@@ -58,7 +58,7 @@ class Answer(Estimate):
 
     reason: Reason
     form: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[object, ...] = ()
 
     @property
     def text(self) -> str:
@@ -267,7 +267,7 @@ class Bend:
     exponent_last: float
     p_value: float
     reason: Reason
-    notes: tuple[str, ...] = ()
+    notes: tuple[object, ...] = ()
 
     @property
     def steepens(self) -> bool:
@@ -336,7 +336,9 @@ def _floor(used: points.Points) -> bend.Bend:
     return bend.of_floor(*(fit_points(forms.get(name), used, loss="squared") for name in ("power_law", AUTO)))
 
 
-def _bend_of_line(u: np.ndarray, v: np.ndarray, level: float, matters: float, notes: tuple[str, ...]) -> Bend:
+def _bend_of_line(
+    u: np.ndarray, v: np.ndarray, level: float, matters: float, notes: tuple[object, ...]
+) -> Bend:
     """The answer that a parabola in the logarithms u of sizes and v of what was measured gives."""
     seen = bend.of_line(u, v)
     middle = (u.min() + u.max()) / 2

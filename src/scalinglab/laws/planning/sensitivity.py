@@ -20,6 +20,7 @@ from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.forms.surfaces import NAMES
 from scalinglab.laws.optimum import Optimal
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
+from scalinglab.results.types import Reason, reason_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,21 +30,35 @@ COLUMNS = ("E", "alpha", "beta", "a", "n_params", "n_data", "loss")
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """A table of refits; the first row is the fit as it was given."""
+    """A table of refits; the first row is the fit as it was given.
+
+    Attributes:
+        compute: FLOPs at which the optimum is compared.
+        table: one row a choice.
+        problems: why a choice gives no optimum, by its text.
+        notes: what was done to the rows.
+    """
 
     compute: float
     table: pd.DataFrame
-    notes: tuple[str, ...] = ()
+    problems: Mapping[str, Reason]
+    notes: tuple[object, ...] = ()
 
-    def summary(self) -> str:
-        """The table in lines, of the optimum only n_params, from which n_data follows."""
+    def summary(self, names: Mapping[str, str] | None = None) -> str:
+        """The table in lines, of the optimum only n_params, from which n_data follows.
+
+        Args:
+            names: what sizes are called in problems, such as {"n_data": "tokens"}.
+        """
         wide = max(map(len, self.table["choice"]))
         shown = {"E": ">6.3f", "alpha": ">7.3f", "beta": ">7.3f", "a": ">7.3f", "n_params": ">9.3g"}
         head = "".join(f"{name:{how.split('.')[0]}}" for name, how in shown.items())
         lines = [f"{'choice':<{wide}} {'points':>6}{head}"]
         for row in self.table.to_dict("records"):
-            cells = "".join(f"{row[name]:{how}}" for name, how in shown.items() if not row["problem"])
-            lines.append(f"{row['choice']:<{wide}} {row['points']:>6}{cells or '  ' + row['problem']}")
+            problem = self.problems.get(row["choice"])
+            cells = "".join(f"{row[name]:{how}}" for name, how in shown.items())
+            found = f"  {problem.sentence(names)}" if problem is not None else cells
+            lines.append(f"{row['choice']:<{wide}} {row['points']:>6}{found}")
         spread = self.table[["a", "n_params"]].agg(["min", "max"])
         lines.append(f"over all choices: a from {spread.a['min']:.3f} to {spread.a['max']:.3f}")
         lines.append(
@@ -100,6 +115,7 @@ def sensitivity(
         choices.append(Choice(f"FLOPs: {name} ({ratio:.3g} N D)", flops_per_param_example=ratio))
     choices += _other_fits(n, n * d * flops_per_param_example) + fewer_points(n, n * d, loss, given.runs)
     rows: list[dict[str, Any]] = []
+    problems: dict[str, Reason] = {}
     for choice in choices:
         keep = np.ones(len(loss), bool) if choice.keep is None else choice.keep
         size = n if choice.n_params is None else choice.n_params
@@ -115,9 +131,10 @@ def sensitivity(
         except ScalinglabError as error:
             if not rows:  # nothing to compare with: bad data, and not a choice that cannot be made
                 raise
-            row.update(dict.fromkeys(COLUMNS, np.nan) | {"problem": str(error).split(":")[0]})
+            problems[choice.text] = reason_of(error)
+            row.update(dict.fromkeys(COLUMNS, np.nan) | {"problem": str(problems[choice.text])})
         rows.append(row)
-    return Sensitivity(float(compute), pd.DataFrame(rows), given.notes)
+    return Sensitivity(float(compute), pd.DataFrame(rows), problems, given.notes)
 
 
 @dataclass(frozen=True)
@@ -129,7 +146,7 @@ class Given:
     loss: np.ndarray
     runs: np.ndarray
     flop_counts: dict[str, Any]
-    notes: tuple[str, ...] = ()
+    notes: tuple[object, ...] = ()
 
     @property
     def n(self) -> np.ndarray:

@@ -58,7 +58,7 @@ class Table:
     y: Any
     error: Any
     runs: Any
-    notes: tuple[str, ...] = ()
+    notes: tuple[object, ...] = ()
     names: tuple[str, ...] = ()
     measured: str = "y"
     beside: Any = None

@@ -43,7 +43,7 @@ class Points:
     error: np.ndarray | None
     weight: np.ndarray
     runs: np.ndarray
-    notes: tuple[str, ...]
+    notes: tuple[object, ...]
 
     @property
     def sizes(self) -> int:
