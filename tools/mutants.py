@@ -47,7 +47,7 @@ PACKAGES = ("curves", "store", "laws", "sweep", "theory", "measure")
 TESTS_ELSEWHERE = {  # tests of a package outside its own folder, mostly of the commands over it
     "answers": ("answers/test_answer.py", "answers/test_parts.py", "report/test_report.py"),
     "cli": (
-        "answers/test_answer.py", "test_deprecation.py", "data/test_fetch.py", "data/test_tables.py",
+        "answers/test_answer.py", "data/test_fetch.py", "data/test_tables.py",
         "explanations/test_stored_runs.py", "laws/test_noise.py", "sweep/test_command_line.py",
     ),
     "figures": ("cli/test_laws_cli.py", "laws/test_forms.py"),
@@ -74,7 +74,7 @@ CHILDREN = {  # files whose code runs in processes of their own, and the functio
 }
 COMMANDS_STARTED = {  # files of commands, and the tests that start these in processes of their own
     "src/scalinglab/cli/__init__.py": "tests/cli/test_cli.py::test_(exit|debug|errors|warnings|interrupt)",
-    "src/scalinglab/cli/sweep.py": "tests/sweep/test_command_line.py",
+    "src/scalinglab/cli/commands/train.py": "tests/sweep/test_command_line.py",
 }
 DEFAULTS = {"src/scalinglab/cli/": "tests/cli/test_defaults.py"}  # tests that compare defaults
 MOST_SECONDS = 20.0  # of recorded test time that one mutant may take

@@ -12,7 +12,8 @@ import typer
 from typer.testing import CliRunner
 
 from scalinglab import cli
-from scalinglab.cli import data, screen
+from scalinglab.cli import screen
+from scalinglab.cli.commands import files
 from scalinglab.cli.tables import Surface
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 from scalinglab.laws import forms
@@ -109,7 +110,7 @@ def test_forms_of_one_variable_are_listed_first():
 
 @pytest.mark.parametrize(("total", "said"), [(170_500_000, "\r12 of 170 MB"), (None, "\r12 MB")])
 def test_a_download_shows_how_much_is_there(capsys, total, said):
-    data._show_progress(12_300_000, total)
+    files._show_progress(12_300_000, total)
     assert capsys.readouterr().err == said
 
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import scalinglab as sl
 from scalinglab.cli import app
-from scalinglab.cli.train import _last, _sizes
+from scalinglab.cli.commands.train import _last, _sizes
 from scalinglab.errors import BadInput
 
 

@@ -296,7 +296,7 @@ def test_the_real_set_is_read_and_verified(name: str, n: int, shape: tuple[int, 
 
 
 def test_the_command_lists_sets() -> None:
-    from scalinglab.cli.data import list_sets
+    from scalinglab.cli.commands.files import list_sets
 
     document = list_sets().document
     assert [s["name"] for s in document["sets"]] == [*sources.SOURCES, "damico2025-curves"]

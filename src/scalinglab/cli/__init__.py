@@ -9,24 +9,7 @@ from typing import Any
 import typer
 
 from scalinglab._version import __version__
-from scalinglab.cli import (  # noqa: F401  # they register their commands
-    answer,
-    data,
-    demo,
-    laws,
-    laws_recipes,
-    noise,
-    pages,
-    plan,
-    read,
-    registry,
-    reproduce,
-    simulate,
-    store,
-    sweep,
-    theory,
-    train,
-)
+from scalinglab.cli import commands, registry  # noqa: F401  # commands registers them
 from scalinglab.errors import BadInput, NotDetermined, ScalinglabError
 
 app = typer.Typer(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from scalinglab.cli.commands.theory import dynamics_of
 from scalinglab.cli.options import Numbers
 from scalinglab.cli.output import Output
 from scalinglab.cli.registry import command
-from scalinglab.cli.theory import dynamics_of
 
 
 @command("simulate perceptron")
