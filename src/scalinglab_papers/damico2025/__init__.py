@@ -51,7 +51,7 @@ ENTRIES = listed(
     Entry("talk-norms", "the laws under other norms",
           make="robustness:norms", scales=UP_TO_PAPER, gpu_hours=3.1),
     Entry("optimum-in-time", "the optimal norm and its exponent depend on how long networks are trained",
-          make="optimum:in_time", scales=UP_TO_PAPER, gpu_hours=176),
+          make="beyond:optimal_norm_in_time", scales=UP_TO_PAPER, gpu_hours=176),
     Entry("precision", "exponents of runs in bf16 are those of runs in tf32",
           make="robustness:precision", scales=("gpu", "paper"), gpu_hours=6.2),
     Entry("resnet-rate", "the norm of a ResNet after one epoch, and its curve, at several learning rates "
