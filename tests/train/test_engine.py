@@ -610,3 +610,12 @@ def test_resident_data_are_the_inputs() -> None:
     assert np.allclose(resident.inputs(stored).numpy(), dataset.inputs()[index.numpy()])
     assert np.array_equal(y.numpy(), dataset.train_y[index.numpy()])
     assert math.isclose(float(resident.inputs(resident.test_x).std()), 1, rel_tol=0.1)
+
+
+@pytest.mark.filterwarnings("error:There is a performance drop")
+def test_stacked_resnets_are_evaluated_without_a_loop_over_runs() -> None:
+    setting = {"model": "wide_resnet", "depth": 10, "dataset": "digits", "n_data": 20, "steps": 1}
+    setting["test_size"] = 20
+    found = group(*({**setting, "seed": seed} for seed in range(2))).evaluate([0, 1])
+    alone = group({**setting, "seed": 1}).evaluate([0])
+    assert found[1] == pytest.approx(alone[0], rel=1e-4)

@@ -48,6 +48,18 @@ class Conv(nn.Conv2d):
         return scaled(self._conv_forward(input, self.weight, None), self.multiplier) + bias
 
 
+class GlobalAvgPool(nn.AdaptiveAvgPool2d):
+    """The mean over all pixels, (n, channels, 1, 1)."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Average images of shape (n, channels, height, width)."""
+        # with channels last in memory PyTorch's own has no rule for `vmap`: it loops over a stack, and warns
+        return super().forward(input.contiguous())
+
+
 class Erf(nn.Module):
     """The error function, a smooth activation."""
 

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from scalinglab.errors import BadInput
 from scalinglab.nets.convnets import image_sides
-from scalinglab.nets.layers import BatchNorm, Conv, Dense
+from scalinglab.nets.layers import BatchNorm, Conv, Dense, GlobalAvgPool
 
 
 class BasicBlock(nn.Module):
@@ -108,7 +108,7 @@ def resnet(
             stride = 2 if stage > 0 and block == 0 else 1
             layers.append(BasicBlock(n_in, n_out, stride, norm, dropout))
             n_in = n_out
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), Dense(n_in, n_classes))
+    return nn.Sequential(*layers, GlobalAvgPool(), nn.Flatten(), Dense(n_in, n_classes))
 
 
 def wide_resnet(
@@ -143,7 +143,7 @@ def wide_resnet(
             stride = 2 if group > 0 and block == 0 else 1
             layers.append(WideBlock(n_in, n_out, stride, norm, dropout))
             n_in = n_out
-    layers += [*_norm(n_in, norm), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    layers += [*_norm(n_in, norm), nn.ReLU(), GlobalAvgPool(), nn.Flatten()]
     return nn.Sequential(*layers, Dense(n_in, n_classes))
 
 
