@@ -10,7 +10,6 @@ import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.theory import bottlenecks, kernel, manifolds, perceptron
 from scalinglab.theory.dmft import OnePassSGD, sgd
-from scalinglab.theory.perceptron import rules
 
 SPECTRUM = sl.Spectrum.power_law(task_exponent=1.5, spectral_exponent=1.25, n_modes=200)
 
@@ -84,16 +83,12 @@ def test_one_pass_sgd_is_stable_up_to_the_batch_that_the_kernels_sum_gives(n_par
         assert bool(found[1]) is stable
 
 
-def test_the_kernel_of_gibbs_learning_and_its_derivative_are_integrals():
-    for overlap in (0.1, 0.5, 0.9):
-        value, slope = rules._gibbs_kernel(np.array(overlap))
+@pytest.mark.parametrize("load", [0.3, 2.0, 20.0])
+def test_the_overlap_of_gibbs_learning_solves_its_saddle_point_equation(load):
+    r = float(perceptron.gibbs(load).overlap)
 
-        def kernel_at(r):
-            def integrand(t):
-                return stats.norm.pdf(t) * math.exp(-r * t * t / 2) / stats.norm.sf(math.sqrt(r) * t)
+    def integrand(t):
+        return stats.norm.pdf(t) * math.exp(-r * t * t / 2) / stats.norm.sf(math.sqrt(r) * t)
 
-            return integrate.quad(integrand, -9, 9, epsabs=1e-12)[0]
-
-        assert float(value) == pytest.approx(kernel_at(overlap), rel=1e-8)
-        ahead, behind = (kernel_at(overlap + step) for step in (1e-4, -1e-4))
-        assert float(slope) == pytest.approx((ahead - behind) / 2e-4, rel=1e-5)
+    kernel = integrate.quad(integrand, -9, 9, epsabs=1e-12)[0]
+    assert r / math.sqrt(1 - r) == pytest.approx(load / math.pi * kernel, rel=1e-7)

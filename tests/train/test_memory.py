@@ -335,8 +335,9 @@ def test_kernels_and_graphs_of_a_gpu_count_there_alone(monkeypatch) -> None:
         assert training.memory(dict(s.identity()), "cpu") == 4 * (5 * 7000 + 3 * 500 * 32)
 
 
-@pytest.mark.parametrize(("allocated", "place"), [(10**8, "cpu"), (100, "meta")])
-def test_large_networks_are_not_allocated_to_find_their_sizes(allocated, place, monkeypatch) -> None:
+# widths that no other test has: sizes are computed once for each
+@pytest.mark.parametrize(("allocated", "place", "width"), [(10**8, "cpu", 0.23), (100, "meta", 0.27)])
+def test_large_networks_are_not_allocated_to_find_their_sizes(allocated, place, width, monkeypatch) -> None:
     seen = []
     to_empty = torch.nn.Module.to_empty
 
@@ -346,9 +347,11 @@ def test_large_networks_are_not_allocated_to_find_their_sizes(allocated, place, 
 
     monkeypatch.setattr(torch.nn.Module, "to_empty", watched)
     monkeypatch.setattr(memory, "ALLOCATED", allocated)
-    found = memory._sizes.__wrapped__("cnn", 0.25, None, "cifar10", None)
+    weights, activations, largest = memory.sizes(Setting.from_dict({**CNN, "width": width}))
     assert seen == [place]
-    assert found == memory._sizes("cnn", 0.25, None, "cifar10", None) != memory.UNKNOWN
+    network = nets.build("cnn", (3, 32, 32), 10, width=width)
+    assert weights == sum(p.numel() for p in network.parameters())
+    assert activations > largest > 32 * 32
 
 
 @pytest.mark.parametrize(
@@ -380,15 +383,11 @@ def test_weights_are_those_of_the_network_for_images_of_that_set(dataset, shape,
     assert activations > largest > shape[1] * shape[2]
 
 
-def test_only_the_latest_four_sets_stay_on_a_device(monkeypatch) -> None:
-    monkeypatch.setattr(jobs, "_RESIDENTS", {})
+def test_only_the_latest_four_sets_stay_on_a_device() -> None:
     sets = [data.load("digits").normalize("none") for _ in range(5)]
-    assert len({id(one) for one in sets}) == 5
-    for one in sets:
-        placed = jobs.resident_of(one, torch.device("cpu"))
-        assert jobs.resident_of(one, torch.device("cpu")) is placed, "placed once"
-    kept = [one for one, _ in jobs._RESIDENTS.values()]
-    assert [a is b for a, b in zip(kept, sets[1:], strict=True)] == [True] * 4
+    first, *latest = [jobs.resident_of(one, torch.device("cpu")) for one in sets]
+    assert [jobs.resident_of(one, torch.device("cpu")) for one in sets[1:]] == latest, "placed once"
+    assert jobs.resident_of(sets[0], torch.device("cpu")) is not first
 
 
 @pytest.mark.parametrize(
@@ -408,6 +407,6 @@ def test_activations_are_those_of_one_example() -> None:
     assert largest == 64
 
 
-def test_data_of_unknown_shape_are_taken_for_small_colour_images() -> None:
-    assert memory._shape("mine", 1) == (3, 32, 32)
-    assert memory._shape("mnist", 2) == (1, 14, 14)
+def test_pooled_images_are_counted_as_small_as_they_are() -> None:
+    weights, _, _ = memory.sizes(Setting.from_dict({**CNN, "dataset": "mnist", "pool": 2}))
+    assert weights == sum(p.numel() for p in nets.build("cnn", (1, 14, 14), 10).parameters())
