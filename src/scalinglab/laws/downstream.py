@@ -32,7 +32,8 @@ from scalinglab.laws.forms.base import Form
 from scalinglab.laws.surface import Surface
 from scalinglab.results.notebook import NotebookResult
 
-SECOND = {"error_from_loss": 1, "score_from_loss": -1}  # the forms of stage two: they rise or fall with L
+# defined: the forms of stage two, which rise or fall with L
+SECOND = {"error_from_loss": 1, "score_from_loss": -1}
 PAIR = ("n_params", "n_data")
 
 

@@ -26,10 +26,11 @@ from scalinglab.results.types import Reason
 if TYPE_CHECKING:
     import pandas as pd
 
-REACH = 60.0  # of ln n_params on both sides, a factor of 1e26: no optimum lies farther out
-NEAR = 100.0  # times the largest run: answered whatever the range of the runs; the report draws as far
-# intervals of a larger ratio are shown without a value: a size √10 off costs 1.6 times the compute, with the
-# exponents of Chinchilla's runs
+REACH = 60.0  # search: of ln n_params on both sides, a factor of 1e26: no optimum lies farther out
+# chosen: times the largest run; answered whatever the range of the runs; the report draws as far
+NEAR = 100.0
+# chosen: intervals of a larger ratio are shown without a value: a size √10 off costs 1.6 times the compute,
+# with the exponents of Chinchilla's runs
 WIDE = 10.0
 
 

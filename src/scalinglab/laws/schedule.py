@@ -28,15 +28,15 @@ from scalinglab.laws.forms import schedules
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.forms.schedules import Run
 
-# Huber's thresholds of ln loss: from absolute errors, which a few outlying stretches do not move, towards
-# squares. No rule says which is best for schedules to come (benchmarks/schedules.py --choices): predictions
-# are averaged over all, the first's parameters printed
+# measured: benchmarks/schedules.py --choices, where none is best for schedules to come, so that predictions
+# are averaged over all, the first's parameters printed; Huber's thresholds of ln loss: from absolute errors,
+# which a few outlying stretches do not move, towards squares
 THRESHOLDS = (5e-4, 2.5e-4, 1e-3)
-# of ln loss, against which priors count: more than a checkpoint's, since a run is wrong as a whole; it widens
-# the bands of benchmarks/schedules.py to hold runs that were left out
+# measured: benchmarks/schedules.py, whose bands it widens to hold runs that were left out; of ln loss,
+# against which priors count: more than a checkpoint's, since a run is wrong as a whole
 NOISE = 5e-3
-# pieces into which a rise and a fall of the rate are cut: sums over them agree with those over every step
-# (tests/laws/test_schedule.py, test_cells_agree_with_the_sum_over_every_step)
+# search: pieces into which a rise and a fall of the rate are cut: sums over them agree with those over every
+# step (tests/laws/test_schedule.py, test_cells_agree_with_the_sum_over_every_step)
 WARM_CELLS, DECAY_CELLS = 24, 160
 
 

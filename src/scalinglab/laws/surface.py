@@ -47,8 +47,9 @@ from scalinglab.results.types import Reason
 if TYPE_CHECKING:
     import pandas as pd
 
-UNKNOWN = 1e6  # ratio of the ends of an amplitude's interval, beyond which it is not known
-USUAL_DELTA = 1e-3  # Huber's threshold on ln loss of Hoffmann et al. (2022), usual for such fits since
+UNKNOWN = 1e6  # chosen: ratio of the ends of an amplitude's interval, beyond which it is not known
+# published: Hoffmann et al. (2022); Huber's threshold on ln loss, usual for such fits since
+USUAL_DELTA = 1e-3
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from scipy.optimize import nnls
 from scalinglab.laws.extrapolation import forecasters
 from scalinglab.laws.extrapolation.forecasters import NAMES, damped_trend, forecast, recent_line
 
-# chosen as docs/benchmarks/extrapolation-protocol.md says, as are those of `bands` and `forecasters`
+# measured: benchmarks/extrapolation.py, as docs/benchmarks/extrapolation-protocol.md says, as are those of
+# `bands` and `forecasters`
 FEWEST_BEFORE_A_CUT = 4
 MOST_CUTS = 24
 HORIZON = np.log(3.0)  # how far a backtest looks ahead, in ln x

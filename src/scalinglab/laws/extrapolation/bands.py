@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+# measured: benchmarks/extrapolation.py, as docs/benchmarks/extrapolation-protocol.md says
 RECENT_SCATTER = 1.0  # in ln x: how fast old points fade from the noise
 HIDDEN = 1.6  # how much larger than its scatter the noise of a monotone curve is
 PRIOR = 12.0  # how many cuts the prior of the drift counts for
@@ -37,7 +38,7 @@ SLOPE = 0.15  # the prior drift, as a share of the recent slope
 SLOPE_MEMORY = 0.3  # in ln x
 FEW = 4.0
 REACH = 0.75  # in ln x: how far the slope is taken as it is
-CHANGE = 0.1  # part by which the slope may change for each unit of ln x beyond
+CHANGE = 0.1  # measured: benchmarks/forecasts.py; part by which the slope may change for each unit beyond
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ from scalinglab.laws.fitting.law import Law, scatter_caution
 from scalinglab.laws.forms import registry
 from scalinglab.results.types import Reason
 
-# judged by row "one variable, 6 sizes, a break" of benchmarks/coverage.py, and `coverage.py --curves`
+# judged: row "one variable, 6 sizes, a break" of benchmarks/coverage.py, and `coverage.py --curves`
 MOST_SCATTER = 0.05  # of ln y; larger scatter at few sizes may be a bend that the form lacks
-WIDEST = 100.0  # ratio of an interval's ends beyond which it is no answer
+WIDEST = 100.0  # chosen: ratio of an interval's ends beyond which it is no answer
 OFFSET_FORM = AUTO
-FAR = 3.0  # times the largest size, beyond which few points need a caution
-MOST_AHEAD = 1.5  # how far beyond the largest size, in ranges of the sizes in ln x
+FAR = 3.0  # chosen: times the largest size, beyond which few points need a caution
+MOST_AHEAD = 1.5  # chosen: how far beyond the largest size, in ranges of the sizes in ln x
 
 
 def law_of(data: Points) -> Law:

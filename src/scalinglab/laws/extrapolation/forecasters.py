@@ -22,7 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-EXPONENTS = np.geomspace(0.01, 4.0, 48)
+# measured: benchmarks/extrapolation.py, as docs/benchmarks/extrapolation-protocol.md says
+EXPONENTS = np.geomspace(0.01, 4.0, 48)  # search: a grid
 MEMORIES = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 3.0)  # in units of ln x
 NAMES = (
     "last_value",
@@ -30,7 +31,7 @@ NAMES = (
 )
 TREND_MEMORY = 0.15  # in ln x
 DAMPING = 0.9  # ℓ, in ln x
-SMALLEST_VARIANCE = 1e-8  # of ln y: no curve is known better than to 0.01 %
+SMALLEST_VARIANCE = 1e-8  # guard: of ln y; no curve is known better than to 0.01 %
 
 
 def forecast(log_x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:

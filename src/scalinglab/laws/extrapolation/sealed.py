@@ -21,7 +21,7 @@ from scalinglab.laws.extrapolation.stacking import Extrapolation
 from scalinglab.support.whole_files import write_text_whole
 from scalinglab.support.words import percent
 
-FORMAT = 1
+FORMAT = 1  # defined: the version of the file
 
 
 def make(found: Extrapolation, path: str | Path, what: str = "y") -> dict[str, Any]:

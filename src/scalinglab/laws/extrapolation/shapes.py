@@ -20,10 +20,11 @@ from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 from scalinglab.results.types import Reason
 
-LEAST_RANGE = 8.0  # largest over smallest size, three doublings
-TIES = 2  # equal neighbours that no continuous measurement has
-RISE = 5.0  # a rise counts from so many standard deviations of the noise …
-SMALLEST_RISE = 0.01  # … and from this part of y
+# measured: benchmarks/extrapolation.py --cuts --refused; largest over smallest size, three doublings
+LEAST_RANGE = 8.0
+TIES = 2  # judged: benchmarks/extrapolation.py --minima; equal neighbours that no continuous measurement has
+RISE = 5.0  # chosen: a rise counts from so many standard deviations of the noise …
+SMALLEST_RISE = 0.01  # chosen: … and from this part of y
 
 
 def require_continuable(x: np.ndarray, y: np.ndarray) -> None:

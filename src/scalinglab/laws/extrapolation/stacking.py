@@ -206,8 +206,9 @@ def _continued(usable: points.Points, at: np.ndarray, level: float) -> Extrapola
     return _in_units(found, x_unit, y_unit)
 
 
-DECADES = 100  # between the smallest and the largest value
-ORDINARY = 1e30  # values beyond it, or below its inverse, are divided by a unit: their squares would overflow
+DECADES = 100  # guard: between the smallest and the largest value
+# guard: values beyond it, or below its inverse, are divided by a unit; squares would overflow
+ORDINARY = 1e30
 
 
 def _refuse_decades(**values: np.ndarray) -> None:

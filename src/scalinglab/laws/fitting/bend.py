@@ -29,9 +29,10 @@ from scipy import stats
 from scalinglab.laws.fitting.data.points import FEWEST_REPEATS, Points
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 
-SIGNIFICANT = 0.05  # p-value below which points bend, and residuals are not what a fit assumes: the usual one
-FEWEST_RUNS = 16  # of a surface: five parameters and three columns leave as many degrees of freedom
-DRAWS = 1000  # p-values to 0.001, with a standard error of 0.007 at 0.05
+SIGNIFICANT = 0.05  # convention: p-value below which points bend, and residuals are not what a fit assumes
+# defined: of a surface; five parameters and three columns leave as many degrees of freedom
+FEWEST_RUNS = 2 * (5 + 3)
+DRAWS = 1000  # search: p-values to 0.001, with a standard error of 0.007 at 0.05
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,12 @@ from scalinglab.laws.fitting.linear import LinearFit
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import NoiseAverage, average_over_noise
 
-TRIED_PLACES = 12  # of a hinge, over which an interval is averaged: a resolution
-# largest |γ| in noise ∝ x^γ; noise of a mean over x examples has −1/2. Judged by rows "noise that grows" and
-# "noise that falls" of benchmarks/coverage.py
+TRIED_PLACES = 12  # search: of a hinge, over which an interval is averaged
+# judged: rows "noise that grows" and "noise that falls" of benchmarks/coverage.py; largest |γ| in noise ∝
+# x^γ; noise of a mean over x examples has −1/2
 STEEPEST_NOISE = 1.0
-# p-value below which an interval counts with correlation: one that few points do not show costs more; judged
-# by rows "AR(1)" of benchmarks/coverage.py
+# judged: rows "AR(1)" of benchmarks/coverage.py; p-value below which an interval counts with correlation: one
+# that few points do not show costs more
 SUSPECTED = 0.2
 
 

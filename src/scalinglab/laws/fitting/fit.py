@@ -164,12 +164,12 @@ def _odd_note(law: Law, y: str, names: Mapping[str, str]) -> tuple[Reason, ...]:
     return () if odd is None else (odd.reason(y, **names),)
 
 
-# degrees of freedom: the median of fewer residuals is no scatter; judged by rows "one variable, 4 sizes" to
-# "6 sizes" of benchmarks/coverage.py
+# judged: rows "one variable, 4 sizes" to "6 sizes" of benchmarks/coverage.py; degrees of freedom: the median
+# of fewer residuals is no scatter
 FEWEST_TO_ESTIMATE_DELTA = 6
-LEAST_NOISE = 1e-4  # of ln y, against which priors are weighed: points on a curve would outweigh any
+LEAST_NOISE = 1e-4  # guard: of ln y, against which priors are weighed: points on a curve would outweigh any
 AUTO = "power_law_offset"  # the form of "auto": a pure power law is its case offset = 0
-FEWEST_FOR_AN_OFFSET = 4  # sizes; three determine E + A x^-c exactly and leave nothing to judge it by
+FEWEST_FOR_AN_OFFSET = 4  # defined: sizes; three determine E + A x^-c and leave nothing to judge it by
 
 
 def automatic(x: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -> str:
@@ -312,7 +312,7 @@ def fit_points(
     return _law(problem, data, _polished(problem, _followed(problem, minimum)))
 
 
-DIGITS = 11  # of the logarithms of standardised data: the same in whatever units they were given
+DIGITS = 11  # guard: of the logarithms of standardised data: the same in whatever units they were given
 
 
 def _in_standard_units(form: Form, data: Points, **options: Any) -> Law:

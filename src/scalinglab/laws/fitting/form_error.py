@@ -22,20 +22,21 @@ from functools import cached_property
 
 import numpy as np
 
+from scalinglab.laws.fitting.bend import SIGNIFICANT
 from scalinglab.laws.fitting.linear import MOST_POINTS, independent
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import HUBER, ROUNDS, level_quantile, mixture_quantile
 
-# the prior: judged by rows "smooth error", "second power" and "surface, power of a sum" of
-# benchmarks/coverage.py and by `benchmarks/extrapolation.py --form-errors`
-RANGES = (2.0, 4.0, 8.0, 16.0)  # ℓ in ln size: one to seven decades
+# judged: rows "smooth error", "second power" and "surface, power of a sum" of benchmarks/coverage.py, and
+# benchmarks/extrapolation.py --form-errors; the prior
+RANGES = (2.0, 4.0, 8.0, 16.0)  # measured: benchmarks/forecasts.py; ℓ in ln size: one to seven decades
 SLOPE_ERRORS = 0.02 * 2.0 ** np.arange(12)  # ρ beside 0, in units in which all residuals are noise
-LARGEST = 0.32  # of ρ, with the noise that δ leaves
-# probability of an error of the form, beyond which its residuals count as no noise: judged by rows "surface,
-# power of a sum" and "surface, interaction"
-RULED_OUT = 0.95
-STEP = 0.05  # of ln size, of central differences
-MATERN_SLOPE = np.sqrt(5 / 3)  # sd of the slope of a field of unit variance and ℓ = 1
+LARGEST = 0.32  # measured: benchmarks/forecasts.py; of ρ, with the noise that δ leaves
+# convention: probability of an error of the form, beyond which its residuals count as no noise; rows
+# "surface, power of a sum" and "surface, interaction" of benchmarks/coverage.py judge it
+RULED_OUT = 1 - SIGNIFICANT
+STEP = 0.05  # search: of ln size, of central differences
+MATERN_SLOPE = np.sqrt(5 / 3)  # defined: sd of the slope of a field of unit variance and ℓ = 1
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Certificate", "Interval", "Law"]
 
-FEW_DOF = 2  # degrees of freedom that hardly tell a scatter
+FEW_DOF = 2  # chosen: degrees of freedom that hardly tell a scatter
 
 
 @dataclass(frozen=True, repr=False)

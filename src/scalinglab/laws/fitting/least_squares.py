@@ -24,9 +24,10 @@ from scipy import optimize
 
 from scalinglab.laws.forms.base import Form
 
-TINY = 1e-300
-RESOLVED = 1e-9  # of the largest effect of a parameter on the residuals: what central differences resolve
-FLAT = 1e-8  # of the objective: a step that promises less to first order starts at a minimum
+TINY = 1e-300  # guard: in place of 0 where it would divide, or its logarithm be taken
+# guard: of the largest effect of a parameter on the residuals; what central differences resolve
+RESOLVED = 1e-9
+FLAT = 1e-8  # search: of the objective; a step that promises less to first order starts at a minimum
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,10 @@ import numpy as np
 
 from scalinglab.laws.fitting.solution import Solution
 
-MOST_POINTS = (
-    500  # beyond, neighbours are averaged (or left out): 1000 draws, and the cube of it, take a second
-)
-LEAST_DIRECTION = (
-    1e-6  # what rounding leaves: part of a column of the Jacobian that is not in the span of the others
-)
+# search: beyond, neighbours are averaged (or left out); 1000 draws, and the cube of it, take a second
+MOST_POINTS = 500
+# guard: what rounding leaves; part of a column of the Jacobian that is not in the span of the others
+LEAST_DIRECTION = 1e-6
 
 
 class LinearFit:

@@ -24,11 +24,13 @@ from scalinglab.laws.fitting.solution import Solution
 from scalinglab.results.sentences import Column
 from scalinglab.results.types import Reason
 
-SUSPECT = 4.0  # linearised deleted residual, in standard deviations, from which on points are left out
-TRIED = 6  # points that are left out, one by one: a fit each
-UNLIKELY = 1e-4
-MOST_POINTS = 2000  # more outweigh any one
-ODD_FROM = 0.05  # of ln y: how far a point is off the others
+# search: linearised deleted residual, in standard deviations, from which on points are left out; three points
+# of Gaussian noise have one of 4 with probability 2e-4, which is more than `UNLIKELY`
+SUSPECT = 4.0
+TRIED = 6  # search: points that are left out, one by one: a fit each
+UNLIKELY = 1e-4  # chosen: share of tables of Gaussian noise that have such a point
+MOST_POINTS = 2000  # chosen: more outweigh any one
+ODD_FROM = 0.05  # chosen: of ln y; how far a point is off the others
 
 
 @dataclass(frozen=True)

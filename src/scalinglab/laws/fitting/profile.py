@@ -20,7 +20,7 @@ from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Solution
 
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
-FARTHEST = 200.0  # in standard deviations of the linearised quantity, beyond which an end counts as infinite
+FARTHEST = 200.0  # search: in standard deviations of the linearised quantity; an end beyond is infinite
 
 
 def along(law: Solution, quantity: Quantity, count: int, threshold: float) -> tuple[np.ndarray, np.ndarray]:

@@ -18,8 +18,8 @@ from scalinglab.laws.fitting.statistics import level_quantile, robust_scale
 from scalinglab.laws.forms.base import Form
 from scalinglab.support.words import percent
 
-ROUNDING = 1e-9  # residuals of ln y: below it the last digits of a fit decide, not the data
-LEAST_VARIANCE = ROUNDING**2
+ROUNDING = 1e-9  # guard: residuals of ln y; below it the last digits of a fit decide, not the data
+LEAST_VARIANCE = ROUNDING**2  # guard: likewise
 
 
 class Interval(NamedTuple):

@@ -27,17 +27,17 @@ def robust_scale(r: np.ndarray, count: int) -> float:
 
 # --- noise that is neither independent nor of one size --------------------------------------------------
 
-# priors and resolutions of the average: judged by rows "noise that falls", "noise that grows", "AR(1)" and
-# "uneven noise" of benchmarks/coverage.py
-CORRELATIONS = 8  # between neighbours that are tried
+# judged: rows "noise that falls", "noise that grows", "AR(1)" and "uneven noise" of benchmarks/coverage.py;
+# the priors of the average
+CORRELATIONS = 8  # search: between neighbours that are tried
 LONGEST_MEMORY = 4.0  # of the noise, over the range of the points
 MOST_UNEVEN = 7.5  # largest logarithm of the ratio of the noise at the two ends
-NOISE_EXPONENTS = np.linspace(-1, 1, 17)  # over the steepest; Jeffreys' prior of γ is flat, cut here
+NOISE_EXPONENTS = np.linspace(-1, 1, 17)  # search: over the steepest; Jeffreys' prior of γ is flat, cut here
 FEWEST_LEFT = 5  # n − p below which residuals say next to nothing of γ, and it counts as …
 USUAL_NOISE = 0.4  # … Gaussian with this standard deviation, over the steepest
-HUBER = 2.0  # threshold in standard deviations: outliers are held back, Gaussian noise hardly
-ROUNDS = 20  # of reweighting
-NEGLIGIBLE = 1e-4  # share of the average below which a noise model is left out
+HUBER = 2.0  # threshold in standard deviations: outliers count less, Gaussian noise hardly
+ROUNDS = 20  # search: of reweighting
+NEGLIGIBLE = 1e-4  # search: share of the average below which a noise model is left out
 
 
 @dataclass(frozen=True)

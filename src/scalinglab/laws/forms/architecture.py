@@ -26,7 +26,7 @@ from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.registry import register_form
 from scalinglab.laws.forms.surfaces import ALPHA, BY_DATA, BY_PARAMS, COARSE, FLOOR, power
 
-SPARSE = (0.1, 0.3, 0.6)
+SPARSE = (0.1, 0.3, 0.6)  # search: starts of exponents
 COARSE_ALPHA = Parameter("alpha", 0.0, 5.0, start=COARSE)
 COARSE_BETA = Parameter("beta", 0.0, 5.0, start=COARSE)
 
@@ -75,7 +75,8 @@ def _vocabulary(
     return floor + a * power(x[0], alpha) + a_vocab * power(x[1], alpha_vocab) + b * power(x[2], beta)
 
 
-SIZES = (1e8, 3e4, 1e10)  # parameters, vocabulary and characters at which A, A_vocab and B are quoted
+# convention: parameters, vocabulary and characters at which A, A_vocab and B are quoted
+SIZES = (1e8, 3e4, 1e10)
 
 
 def _vocabulary_size(

@@ -49,6 +49,7 @@ def _decay(x: np.ndarray, _: np.ndarray) -> np.ndarray:
     return np.geomspace(0.05, 5, 12) * np.ptp(x)
 
 
+# search: starts of exponents, fewer where a form has several
 EXPONENTS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0, 1.3, 1.7, 2.2, 3.0)
 COARSE = (0.05, 0.15, 0.3, 0.5, 0.8, 1.3, 2.2)
 FEW = (0.1, 0.3, 0.7, 1.5)

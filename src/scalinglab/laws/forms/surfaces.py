@@ -26,6 +26,7 @@ import numpy as np
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.registry import register_form
 
+# search: starts of exponents, fewer where a form has several
 GRID = (0.08, 0.15, 0.22, 0.3, 0.38, 0.47, 0.6, 0.8, 1.1)
 COARSE = (0.1, 0.25, 0.4, 0.7)
 FLOOR = Parameter("E", 0.0, linear=True)

@@ -50,7 +50,7 @@ def _product_gradient(x: Any, scale: Any, by_params: Any, by_data: Any) -> tuple
     return base, scale * base * log_n, scale * base * log_d
 
 
-PLACE = (1e9, 1e11)  # n_params and n_data at which the optima of `learning_rate_batch` are quoted
+PLACE = (1e9, 1e11)  # convention: n_params and n_data at which the optima of `learning_rate_batch` are quoted
 
 
 def _rate_batch(

@@ -16,8 +16,11 @@ SCALES = {
     "exponents": "divided by the powers of the size that make the collapse best",
     "critical": "x from a critical point, powers of the size, all three fitted",
 }
-WITHIN = 3.0  # a size belongs where it deviates by at most this many times its noise: one in 400 by chance
-GOOD = 3.0  # quality above which curves differ: benchmarks/collapse.py has 1.1 or less within noise
+# convention: a size belongs that deviates by at most this many times its noise, 1 in 400 by chance
+WITHIN = 3.0
+# judged: benchmarks/collapse.py, 1.2 or less within noise but for flat minima; quality above which curves
+# differ
+GOOD = 3.0
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from scalinglab.laws.learning_curves.scaling_fit import Points, ScalingFit, mast
 from scalinglab.laws.learning_curves.smoothing import smooth
 from scalinglab.results.estimate import FEWEST
 
-# of the rms error of a curve: a point where all runs agree by chance is no better than that; lattices of
-# benchmarks/collapse.py --only percolation span all or none far from p_c, and would decide the fit
+# judged: benchmarks/collapse.py --only percolation; of the rms error of a curve: a point where all runs agree
+# by chance is no better than that; lattices span all or none far from p_c, and would decide the fit
 LEAST_NOISE = 0.3
 
 

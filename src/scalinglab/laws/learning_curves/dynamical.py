@@ -45,7 +45,7 @@ from scalinglab.results.estimate import Estimate, is_zero, product, slope, slope
 from scalinglab.results.notebook import NotebookResult
 
 WAYS = ("optimum", "collapse")
-RESOLUTION = 0.1  # of γ: the smallest difference between γ₁γ₂ and γ that matters
+RESOLUTION = 0.1  # chosen: of γ; the smallest difference between γ₁γ₂ and γ that matters
 
 
 @dataclass(frozen=True)

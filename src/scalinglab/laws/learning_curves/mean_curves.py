@@ -18,7 +18,7 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.learning_curves.smoothing import Smooth, smooth
 from scalinglab.results.estimate import FEWEST
 
-FEWEST_POINTS = 6  # of a curve: with fewer the four that smoothing takes leave no noise to speak of
+FEWEST_POINTS = 6  # chosen: of a curve; with fewer the four that smoothing takes leave no noise to speak of
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ import numpy as np
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
 from scalinglab.laws.learning_curves.shape import power_law_window
 
-GRID = 80  # places at which curves are compared, and those of a master curve: more than their knots
-# points' worth of the median noise of all curves: with it the quality in benchmarks/collapse.py is about 1
-# where curves agree within their noise
+GRID = 80  # search: places at which curves are compared, and those of a master curve: more than their knots
+# measured: benchmarks/collapse.py, whose quality is about 1 with it where curves agree within their noise;
+# points' worth of the median noise of all curves
 SHARED = 10.0
 
 

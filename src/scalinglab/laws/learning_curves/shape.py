@@ -14,9 +14,10 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.learning_curves.mean_curves import SizeCurve
 from scalinglab.results.estimate import FEWEST, Estimate, slope
 
-LEVELS = 64  # at which positions are read: about one a knot of the smoothed curve, which knows no more
-STEEP = 0.5  # the window is where the slope is at least this part of the steepest
-RESAMPLES = 200  # of a curve: an end of a Gaussian's 68 % interval is then known to 5 % of its width
+# search: at which positions are read; about one a knot of the smoothed curve, which knows no more
+LEVELS = 64
+STEEP = 0.5  # chosen: the window is where the slope is at least this part of the steepest
+RESAMPLES = 200  # search: of a curve; an end of a Gaussian's 68 % interval is then known to 5 % of its width
 
 
 @dataclass(frozen=True)

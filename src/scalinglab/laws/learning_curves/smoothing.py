@@ -17,11 +17,11 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 
-KNOTS = 65  # of a curve: more than its degrees of freedom ever are, so that stiffness alone decides
-STIFFNESS = 10.0 ** np.arange(-3.0, 9.5, 0.5)  # a search, from interpolation to a parabola
-COUNTED = 1.4  # degrees of freedom that each one counts in the cross-validation: Kim and Gu (2004)
-# of reweighting by Huber's rule: sines of 60 points with noise of 0.03 and five spikes then lie within an rms
-# of 0.003 of where 16 rounds bring them
+KNOTS = 65  # search: of a curve; more than its degrees of freedom ever are, so that stiffness alone decides
+STIFFNESS = 10.0 ** np.arange(-3.0, 9.5, 0.5)  # search: from interpolation to a parabola
+COUNTED = 1.4  # published: Kim and Gu (2004); degrees of freedom that each one counts in the cross-validation
+# search: of reweighting by Huber's rule; sines of 60 points with noise of 0.03 and five spikes then lie
+# within an rms of 0.003 of where 16 rounds bring them
 ROBUST_ROUNDS = 4
 
 

@@ -13,7 +13,7 @@ from scalinglab.errors import BadInput, nearest
 from scalinglab.laws.noise.selection import Search, search
 
 NORMALIZED = "normalized_noise_scale"
-TRAINED_ABOVE = 0.2  # accuracy of ten classes, park2019 section 3.1
+TRAINED_ABOVE = 0.2  # published: park2019, section 3.1; accuracy of ten classes
 FACTORS = (
     "learning_rate", "batch_size", "n_data", "momentum", "optimizer", "parameterization", "initialization",
     "model", "width", "model_options",
@@ -22,8 +22,8 @@ UNITS = {
     "widening_factor": "that of park2019: units of a hidden layer of an mlp, width of lenet and wide_resnet",
     "width": "as the table counts it; in runs of scalinglab a multiple of the family's base width",
 }
-# the paper's power of the optimum in w, by what was searched and by scheme, everything else being fixed:
-# ḡ_opt ∝ w, and ḡ ∝ ε/B (NTK) or w ε/B (standard)
+# published: park2019; the power of the optimum in w, by what was searched and by scheme, everything else
+# being fixed: ḡ_opt ∝ w, and ḡ ∝ ε/B (NTK) or w ε/B (standard)
 CLAIMS = {
     "normalized_noise_scale": {"ntk": 1.0, "standard": 1.0}, "noise_scale": {"ntk": 1.0, "standard": 0.0},
     "learning_rate": {"ntk": 1.0, "standard": 0.0}, "batch_size": {"ntk": -1.0, "standard": 0.0},

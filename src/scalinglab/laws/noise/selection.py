@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-TRAINED_SHARE = 0.75  # of the runs of a level: park2019, section 3.1, has at least 15 trained runs of 20
-DRAWS = 2000  # of resampled runs: an end of a Gaussian's 95 % interval is then known to 1.5 % of its width
+# published: park2019, section 3.1, at least 15 trained runs of 20; of the runs of a level
+TRAINED_SHARE = 0.75
+DRAWS = 2000  # search: of resampled runs; an end of a Gaussian's 95 % interval is known to 1.5 % of its width
 
 
 @dataclass(frozen=True)

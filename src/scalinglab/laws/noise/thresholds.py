@@ -28,7 +28,7 @@ from scalinglab.laws.noise.runs import TRAINED_ABOVE, UNITS, Ends, ends
 from scalinglab.laws.noise.selection import DRAWS, Search, resampled
 from scalinglab.results.estimate import FEWEST, Estimate
 
-# both by the second table of benchmarks/noise.py, whose 95 % intervals hold the truth with them
+# measured: benchmarks/noise.py, second table, whose 95 % intervals hold the truth with both
 SHARP = 6.0  # standard errors of a level, their median, in the rise at least: else its best is mostly chance
 BETWEEN = 0.15  # of a step of the search: what interpolation between two levels may miss
 

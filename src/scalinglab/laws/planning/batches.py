@@ -23,8 +23,8 @@ from scalinglab.laws.planning.posterior import after_fit, before_fit
 from scalinglab.laws.planning.search import best_plan
 from scalinglab.support.words import percent
 
-# of the budget that is left, spent between two refits, and of all of it, at most, before the first fit: with
-# these the results of benchmarks/next_run.py were measured
+# judged: benchmarks/next_run.py, measured with these; of the budget that is left, spent between two refits,
+# and of all of it, at most, before the first fit
 SHARE, PILOT_SHARE = 0.25, 0.5
 TOLERANCE = 0.01  # of the standard deviation: the loop ends where no experiment saves as much
 

@@ -17,11 +17,11 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.optimum import best_split
 
 SIZES = ("n_params", "n_data", "step", "compute", "non_vocab_params", "n_chars", "n_tuned")
-# candidates lie within this factor of the n_params that is best for their compute: a size √10 off costs 1.6
-# times the compute with the exponents of Chinchilla's runs
+# chosen: candidates lie within this factor of the n_params that is best for their compute: a size √10 off
+# costs 1.6 times the compute with the exponents of Chinchilla's runs
 PLAUSIBLE = 10.0
-BEYOND = 4.0  # times the largest size at hand; a convention, not measured
-MOST_SETTINGS = 200  # that were tried and are tried again: a limit on time and memory
+BEYOND = 4.0  # chosen: times the largest size at hand
+MOST_SETTINGS = 200  # search: that were tried and are tried again; a limit on time and memory
 
 
 def price_of(names: tuple[str, ...], flops_per_param_example: float) -> tuple[Callable[..., Any], str]:

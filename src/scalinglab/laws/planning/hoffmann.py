@@ -29,9 +29,7 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.planning.fitted import law_or_surface
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
-from scalinglab.results.estimate import slope
-
-FEWEST_OPTIMA = 3  # computes with an optimal size: two determine the line, a third can contradict it
+from scalinglab.results.estimate import FEWEST, slope
 
 
 @dataclass(frozen=True)
@@ -223,7 +221,7 @@ def vertex(n_params: np.ndarray, loss: np.ndarray) -> float:
 def _line(compute: np.ndarray, best: np.ndarray) -> tuple[float, float]:
     """Slope and intercept of ln best against ln compute."""
     known = np.isfinite(best)
-    if known.sum() < FEWEST_OPTIMA:
+    if known.sum() < FEWEST:
         raise BadInput(
             f"an optimal size is seen at {known.sum()} of {len(best)} computes: fewer than three. Give runs "
             "on both sides of the optimum at several computes, or use the surface alone"
@@ -248,7 +246,7 @@ def _refits(
     found = np.full((len(losses), 2), np.nan)
     for k, loss in enumerate(losses):
         best = np.array([pick(*p) for p in isoflop(n, spent, loss, grid)])
-        if np.isfinite(best).sum() >= FEWEST_OPTIMA:
+        if np.isfinite(best).sum() >= FEWEST:
             found[k] = _at(compute, *_line(grid, best))
     return found
 

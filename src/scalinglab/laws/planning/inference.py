@@ -17,8 +17,8 @@ from scalinglab.laws.fitting.data.points import positive
 from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.surface import FLOPS_PER_PARAM_EXAMPLE, Surface
 
-FLOPS_OF_USE = 2.0  # per parameter and example: a forward pass
-REACH = 12.0  # of ln n_params below the mean of the runs, and three times as far above
+FLOPS_OF_USE = 2.0  # convention: per parameter and example: a forward pass
+REACH = 12.0  # search: of ln n_params below the mean of the runs, and three times as far above
 
 
 @dataclass(frozen=True)

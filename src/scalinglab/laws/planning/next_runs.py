@@ -34,9 +34,9 @@ from scalinglab.support.words import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-# A plan is worth it that narrows the interval by a fifth and by 0.1 % of the prediction, to below ± 100 %: a
-# reader's threshold, not a measured one.
-WORTH, NOTICEABLE, USELESS = 0.8, 1e-3, 1.0
+# chosen: a plan is worth it that narrows the interval by a fifth and by 0.1 % of the prediction
+WORTH, NOTICEABLE = 0.8, 1e-3
+USELESS = 1.0  # defined: an interval of ± 100 % of the prediction reaches 0
 
 
 @dataclass(frozen=True)

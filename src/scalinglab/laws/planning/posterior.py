@@ -24,11 +24,11 @@ from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import LEAST_VARIANCE
 from scalinglab.laws.forms.base import Form
 
-# eigenvalues of M with unit diagonal below this are rounding (its entries have 16 digits, its square root 8):
-# the runs do not determine that direction
+# guard: eigenvalues of M with unit diagonal below this are rounding (its entries have 16 digits, its square
+# root 8): the runs do not determine that direction
 ROUNDING = 1e-10
-# variance of a run before any fit, where the plane and the smooth part have 1 each: a run that scatters by a
-# tenth of what is not known; with it the results of benchmarks/next_run.py were measured
+# judged: benchmarks/next_run.py, measured with it; variance of a run before any fit, where the plane and the
+# smooth part have 1 each: a run that scatters by a tenth of what is not known
 PILOT_NOISE = 1e-2
 
 

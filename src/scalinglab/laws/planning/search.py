@@ -14,9 +14,11 @@ import numpy as np
 
 from scalinglab.laws.planning.posterior import Posterior
 
-NARROWER = 0.9  # by which factor a more expensive plan has to narrow the interval, as measured in next_run.py
-# of the standard deviation at the targets, that a run has to save: small, since many cheap runs may narrow an
-# interval as much as a few that cost far more
+# judged: benchmarks/next_run.py, measured with it; factor by which a more expensive plan has to narrow the
+# interval
+NARROWER = 0.9
+# chosen: of the standard deviation at the targets, that a run has to save; small, since many cheap runs may
+# narrow an interval as much as a few that cost far more
 TOLERANCE = 5e-4
 
 

@@ -21,11 +21,10 @@ from scalinglab.laws.noise import OptimalNoise
 from scalinglab.laws.noise.optimum import from_ends, powers
 from scalinglab.laws.noise.runs import Ends, ends
 from scalinglab.laws.noise.selection import resampled
+from scalinglab.laws.optimum import WIDE
 from scalinglab.results.estimate import Estimate, slopes
 
-# conventions, not measured: no advice beyond so many times the largest width of the runs, nor of an optimum
-# that is not known within such a factor
-FARTHEST, WIDEST_INTERVAL = 8.0, 10.0
+FARTHEST = 8.0  # chosen: no advice beyond so many times the largest width of the runs
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ def noise(
         )
     scale, power = _lines(found)
     optimum = _power_law(scale, power, w)
-    if not optimum.high < WIDEST_INTERVAL * optimum.low:
+    if not optimum.high < WIDE * optimum.low:
         raise BadInput(
             f"no advice for width {width:g}: its optimal noise lies anywhere in [{optimum.low:.3g}, "
             f"{optimum.high:.3g}] (p in [{found.power.low:.2f}, {found.power.high:.2f}]); repeat the runs "

@@ -13,15 +13,16 @@ from scalinglab.results.types import Reason
 from scalinglab.support.validation import real_array
 from scalinglab.support.words import counted
 
-STRAIGHT = 0.01  # of ln size: sizes that stray less from a line, or from a value, lie on it
-# of anything whose scatter is asked for: runs to resample, repeats of sizes, recipes; two leave one degree of
-# freedom, whose Student quantile is 13
+STRAIGHT = 0.01  # chosen: of ln size; sizes that stray less from a line, or from a value, lie on it
+# chosen: of anything whose scatter is asked for; runs to resample, repeats of sizes, recipes; two leave one
+# degree of freedom, whose Student quantile is 13
 FEWEST_REPEATS = 3
-# from which on residuals and backtests tell anything of a curve; below, one law predicts it. Both sides are
-# measured in docs/benchmarks/extrapolation.md (by number of points) and by `benchmarks/coverage.py --curves`
+# measured: benchmarks/extrapolation.py --cuts and benchmarks/coverage.py --curves, on both sides of it; sizes
+# from which on residuals and backtests tell anything of a curve; below, one law predicts it
 FEWEST_SIZES = 8
-# runs a parameter, from which on they tell their noise and outweigh a wrong one; intervals of fewer are
-# profiles (rows "surface, 3 × 3 runs" to "5 × 5 runs" of benchmarks/coverage.py), those of more resample runs
+# judged: rows "surface, 3 × 3 runs" to "5 × 5 runs" of benchmarks/coverage.py; runs a parameter, from which
+# on they tell their noise and outweigh a wrong one: intervals of fewer are profiles, those of more resample
+# runs
 MANY = 10
 
 

@@ -23,7 +23,7 @@ from scalinglab.laws.fitting.data.rows import cost, rises
 from scalinglab.support.words import counted
 
 RECIPE = ("optimizer", "learning_rate", "batch_size", "momentum", "weight_decay")
-SIGNIFICANT = 0.05 / 3  # of each of three tests: 5 % in all
+SIGNIFICANT = 0.05 / 3  # convention: of each of three tests, 5 % in all
 
 
 def best_recipes(frame: pd.DataFrame, names: list[str], y: str, fixed: list[str]) -> tuple[pd.DataFrame, str]:

@@ -13,7 +13,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.points import Points
 
 ENDLESS = ("power_law", "power_law_offset")  # forms that rise without end where they rise
-RISES = 0.5  # Kendall's τ of y against x beyond which a curve rises
+RISES = 0.5  # chosen: Kendall's τ of y against x beyond which a curve rises
 
 
 def rises(x: np.ndarray, y: np.ndarray) -> bool:

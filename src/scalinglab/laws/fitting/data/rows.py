@@ -13,9 +13,9 @@ from scalinglab.curves.columns import is_seed, standard_name
 from scalinglab.errors import BadInput, nearest
 from scalinglab.support.words import counted
 
-DIGITS_OF_COPIES = 5  # from which on two runs do not measure the same by chance
+DIGITS_OF_COPIES = 5  # chosen: digits from which on two runs do not measure the same by chance
 MODEL_AND_DATA = ("n_params", "n_data")
-SAME_SIZE = 0.03  # sizes that differ by less, as a share, are one
+SAME_SIZE = 0.03  # chosen: sizes that differ by less, as a share, are one
 
 
 def select(frame: pd.DataFrame, where: Mapping[str, str]) -> pd.DataFrame:
