@@ -23,10 +23,13 @@ from scalinglab.results import Command, Reason, Status
 MORE = Command("report")
 NAMES = {"n_params": "parameters", "n_data": "tokens"}
 
+FEW = Reason("no_freedom_left", points=3, parameters=3)
+OPEN = Reason("exponent_of_any_size")
+
 
 def law(y: Any = (4.0, 2.0, 1.0, 0.5), **more: Any) -> Any:
     usual = {
-        "points": SimpleNamespace(x=np.array([1.0, 2, 4, 8]), y=np.array(y), sizes=4), "unidentified": "",
+        "points": SimpleNamespace(x=np.array([1.0, 2, 4, 8]), y=np.array(y), sizes=4), "unidentified": None,
         "diagnosis": SimpleNamespace(bend=bends.CANNOT_TELL),
         "parameters": {"exponent": 0.5},
         "parameter_intervals": {"exponent": (0.4, 0.6), "offset": (0.1, 0.2)},
@@ -54,9 +57,9 @@ SCATTER, UNKNOWN = (1.0, 1.2, 0.9, 1.1), Reason("message", text="three sizes")
         (law(parameters=FLOOR), UNKNOWN, ["exponent", "offset"], []),
         (law(parameters=FLOOR, parameter_intervals={"exponent": (0.4, 0.6), "offset": (0.1, np.inf)}),
          UNKNOWN, ["exponent"], ["floor_open"]),
-        (law(unidentified="three sizes"), UNKNOWN, [], ["exponent_open"]),
-        (law(SCATTER, unidentified="three sizes"), UNKNOWN, [], ["no_fall"]),
-        (law((1.0,) * 4, unidentified="flat"), UNKNOWN, [], ["no_fall"]),
+        (law(unidentified=FEW), UNKNOWN, [], ["exponent_open"]),
+        (law(SCATTER, unidentified=FEW), UNKNOWN, [], ["no_fall"]),
+        (law((1.0,) * 4, unidentified=OPEN), UNKNOWN, [], ["no_fall"]),
         (law(diagnosis=BENT_LAW), UNKNOWN, [], ["bends_away"]),
         (law(), bend(False, steepens=True), [], ["falls_faster"]),
         (law(), bend(False), ["exponent"], ["floor_assumed"]),
@@ -75,8 +78,8 @@ def test_an_exponent_is_given_or_a_reason(fitted: Any, bent: Any, values: list[s
     ("fitted", "bent", "verdict", "code"),
     [
         (law(), UNKNOWN, "unknown", "message"),
-        (law(SCATTER, unidentified="flat"), bend(None), "unknown", "no_fall_seen"),
-        (law(unidentified="flat"), bend(None), "unknown", "bend_hidden"),
+        (law(SCATTER, unidentified=OPEN), bend(None), "unknown", "no_fall_seen"),
+        (law(unidentified=OPEN), bend(None), "unknown", "bend_hidden"),
         (law(), bend(False), "no", "flattens"),
         (law(parameters=FLOOR), bend(False), "with a floor", "flattens"),
         (law(parameters=FLOOR, parameter_intervals={"offset": (0.0, 0.2)}), bend(False),

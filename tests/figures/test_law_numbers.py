@@ -9,6 +9,7 @@ from matplotlib.collections import LineCollection
 
 from scalinglab.figures import laws, noise, results
 from scalinglab.figures.style import MUTED, PALETTE, PlainTicks, colors, panels
+from scalinglab.results import Reason
 from tests.figures.test_drawn_numbers import bars, estimate, legend, line, search, title
 
 X = np.array([1e3, 1e4, 1e5])
@@ -19,7 +20,7 @@ def power_law(y: Any = (0.4, 0.2, 0.1), error: Any = None, log: bool = True, **m
     usual = {
         "points": SimpleNamespace(x=X, y=np.array(y), error=error),
         "residuals": np.array([-0.02, 0.01, 0.04]),
-        "predict": lambda x: 0.4 * (x / 1e3) ** -0.3, "log": log, "unidentified": "", "exponent": 0.3,
+        "predict": lambda x: 0.4 * (x / 1e3) ** -0.3, "log": log, "unidentified": None, "exponent": 0.3,
         "interval": lambda x, level: (np.full_like(x, -np.inf), np.full_like(x, np.inf)),
         "form": SimpleNamespace(name="power_law", exponent="exponent"),
         "parameter_intervals": {"exponent": (0.2, 0.45)},
@@ -72,7 +73,7 @@ def test_predictions_have_their_intervals_and_residuals_the_errors_of_the_points
 
 
 def test_several_laws_name_their_slopes_and_a_law_of_the_complement_brings_its_points():
-    other = power_law(y=(0.6, 0.8, 0.9), unidentified="five parameters, three points")
+    other = power_law(y=(0.6, 0.8, 0.9), unidentified=Reason("no_freedom_left", points=3, parameters=5))
     top, below = laws.law(power_law(), other).axes
     assert legend(top) == [
         "power law, exponent 0.300 [0.200, 0.450]", "power law, exponent not identified", "measured",

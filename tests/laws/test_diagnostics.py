@@ -204,7 +204,7 @@ def test_robust_average_ignores_an_outlier():
 def test_few_points_are_not_tested_but_averaged_over_noise(count):
     x = np.geomspace(1e3, 1e5, count)
     law = sl.laws.fit("power_law", x, law_of(x) * np.exp(0.02 * np.arange(count) % 0.03))
-    assert not law.diagnosis.sentences
+    assert not law.diagnosis.reasons
     assert np.isnan(law.diagnosis.noise_pvalue)
     low, high = law.interval(1e6)
     assert low < law.predict(1e6) < high

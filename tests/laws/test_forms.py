@@ -170,8 +170,8 @@ def test_a_held_exponent_is_what_it_was_held_at(form: str, held: dict[str, float
     low, high = law.parameter_intervals["amplitude"]
     assert low < 3 < high
     assert len(re.findall("held", law.summary())) == len(held)
-    assert "NOT IDENTIFIED" not in law.summary()
-    assert figures.law(law).axes[0].texts[0].get_text() == "exponent 0.400, held"
+    assert law.unidentified is None
+    assert figures.law(law).axes[0].texts[0].get_text() == "exponent 0.400, fixed"
 
 
 def test_a_fit_with_nothing_left_to_fit_is_refused():

@@ -123,7 +123,7 @@ def test_no_freedom_means_no_interval():
     law = sl.laws.fit("power_law", X[:2], truth(X[:2]))
     assert law.interval(1e6) == (0.0, np.inf)
     assert np.isnan(law.exponent)
-    assert "no degrees of freedom are left" in law.unidentified
+    assert law.unidentified.code == "no_freedom_left"
 
 
 def test_level_orders_intervals_and_wrong_levels_are_refused():

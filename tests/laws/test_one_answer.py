@@ -17,6 +17,7 @@ from scalinglab.laws import plan
 from scalinglab.laws.extrapolation.continuation import continuation
 from scalinglab.laws.fitting import fit as fitting
 from scalinglab.laws.fitting.data.from_curves import points_of
+from scalinglab.results import Reason
 
 
 def curve(x):
@@ -165,7 +166,7 @@ def test_accuracy_is_predicted_as_one_minus_the_error(count):
     falling, rising = sl.laws.extrapolate(x, y, at=1e6), sl.laws.extrapolate(x, 1 - y, at=1e6)
     assert rising.mean == pytest.approx(1 - falling.mean)
     assert (rising.low[0], rising.high[0]) == pytest.approx((1 - falling.high[0], 1 - falling.low[0]))
-    assert any("1 - y is modelled" in note for note in rising.notes)
+    assert Reason("complement") in rising.notes
 
 
 def test_a_reward_is_refused_with_the_way_out():
@@ -240,7 +241,10 @@ def test_every_answer_from_few_sizes_says_what_tells_their_scatter(
     places = [law.summary(), " ".join(law.to_dict()["notes"])]
     if error is None:
         frame = pd.DataFrame({"n_data": x, "test_error": y})
-        places += [sl.laws.extrapolate(x, y, at=2 * x.max()).summary(), " ".join(sl.answer(frame).notes)]
+        places += [
+            sl.laws.extrapolate(x, y, at=2 * x.max()).summary(),
+            " ".join(map(str, sl.answer(frame).notes)),
+        ]
     for place in places:
         assert ("for the scatter" in place) == bool(told)
         assert told in place

@@ -228,13 +228,14 @@ def test_questions_that_cannot_be_asked_have_no_answers():
 
 def size_law(**more: Any) -> Any:
     fitted = SimpleNamespace(
-        form=SimpleNamespace(equation="a x^-b"), unidentified="", parameters={"b": 0.4},
+        form=SimpleNamespace(equation="a x^-b"), unidentified=None, parameters={"b": 0.4},
         parameter_intervals={"b": (0.3, 0.5)}, undetermined=(), notes=("rounded",),
-        diagnosis=SimpleNamespace(sentences=("no bend",), bend=Bend()),
+        diagnosis=SimpleNamespace(reasons=(Reason("no_fall_seen"),), bend=Bend()),
     )  # fmt: skip
     grid = np.array([100.0, 1000])
     usual = {
-        "size": "n_data", "y": "test_loss", "law": fitted, "problem": "", "lost": 0, "diverged": 0, "runs": 9,
+        "size": "n_data", "y": "test_loss", "law": fitted, "problem": None, "lost": 0, "diverged": 0,
+        "runs": 9,
         "others": [], "table": pd.DataFrame({"n_data": grid, "mean": [0.4, 0.2], "error": [0.01, 0.02]}),
         "curve": lambda: (grid, np.array([0.41, 0.19]), np.array([0.3, 0.1]), np.array([0.5, 0.3])),
     }  # fmt: skip
@@ -253,7 +254,7 @@ def test_the_law_of_size_is_drawn_over_its_points_and_listed(monkeypatch):
     assert named(figure, "a x^-b").y.tolist() == [0.41, 0.19]
     assert named(figure, "95 % interval").y.tolist() == [0.5, 0.3, 0.1, 0.3]
     assert [caption for caption, _ in section.tables] == ["The law", "The points"]
-    assert section.paragraphs[1:] == ["no bend", "Note: rounded."]
+    assert section.paragraphs[1:] == ["No fall is seen.", "Note: rounded."]
 
 
 @pytest.mark.parametrize(
@@ -271,11 +272,11 @@ def test_what_counts_in_the_law_of_size_is_said(monkeypatch, more, said):
 
 def test_a_law_that_bends_has_no_parameters_and_one_that_failed_has_its_reason(monkeypatch):
     bent = size_law().law
-    bent.diagnosis.bend, bent.unidentified = Bend(0.01, place=1e3), "three points"
+    bent.diagnosis.bend, bent.unidentified = Bend(0.01, place=1e3), Reason("message", text="three points")
     section = written(monkeypatch, law=bent)
     assert [caption for caption, _ in section.tables] == ["The points"]
     assert "The exponent is not determined by these points: three points." in section.paragraphs
-    failed = written(monkeypatch, law=None, problem="too few sizes")
+    failed = written(monkeypatch, law=None, problem=Reason("message", text="too few sizes"))
     assert failed.paragraphs == ["No law was fitted: too few sizes."]
     assert [trace.name for trace in failed.plots[0].figure.data] == ["best of each size"]
 

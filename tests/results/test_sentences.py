@@ -51,7 +51,13 @@ def test_details_are_written_by_their_formats():
         "1 run, 1,200 runs, 1.33B, 1.2 %, 0.012, 0.01"
     )
     assert fill("{columns}", details, NAMES) == "tokens and lr"
-    assert fill("{columns}", {"columns": tuple("abc")}) == "a, b and c"
+    assert (
+        fill("{columns}; {columns:,}; {columns:;}", {"columns": tuple("abc")})
+        == "a, b and c; a, b, c; a; b; c"
+    )
+    assert fill("{p:p}", {"p": 0.01234}) == "p = 0.012"
+    assert fill("{p:p}", {"p": 0.001}) == "p = 0.001"
+    assert fill("{p:p}", {"p": 0.0}) == "p < 0.001"
 
 
 def test_a_number_that_is_not_known_takes_its_words_with_it():
@@ -76,7 +82,8 @@ def test_an_end_that_is_open_has_no_bound():
 def test_a_reason_within_a_reason():
     reason = Reason("no_curve", reason=Reason("nesterov"))
     assert str(reason) == "no curve: nesterov momentum is taken as the heavy ball"
-    assert reason.to_dict() == {"code": "no_curve", "reason": {"code": "nesterov"}}
+    within = {"code": "nesterov", "text": str(Reason("nesterov"))}
+    assert reason.to_dict() == {"code": "no_curve", "text": str(reason), "reason": within}
 
 
 def test_sizes_by_column_and_reasons_within_take_the_callers_names():

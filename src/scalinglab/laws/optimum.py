@@ -47,7 +47,7 @@ class Optimal(NotebookResult):
         method: "profile" or "bootstrap"; empty without intervals.
         beyond: `compute` over the largest compute of the runs behind the surface.
         below: the smallest compute of these runs over `compute`.
-        caution: what the form is seen to miss, for which intervals allow; empty where nothing is.
+        caution: what the form is seen to miss, for which intervals allow; None where nothing is.
     """
 
     compute: Any
@@ -61,7 +61,7 @@ class Optimal(NotebookResult):
     level: float
     method: str = ""
     beyond: Any = np.nan
-    caution: str = ""
+    caution: Reason | None = None
     below: Any = np.nan
 
     @property

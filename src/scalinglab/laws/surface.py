@@ -244,7 +244,7 @@ class Surface(NotebookResult):
         return Optimal(
             _like(total, flat), n_params, n_data, loss, ends[0], ends[1], ends[2], exponent, level,
             self.method if intervals else "", _like(total, flat / spent.max()),
-            _caution(self.bend) if intervals else "", _like(total, spent.min() / flat),
+            _caution(self.bend) if intervals else None, _like(total, spent.min() / flat),
         )  # fmt: skip
 
     def allocation_exponent(self, level: float = 0.95) -> tuple[float, Interval]:
@@ -340,19 +340,14 @@ class Surface(NotebookResult):
         lines.append(f"  convergence    {c.summary()}")
         if c.at_bound:
             lines.append(f"  at a bound     {', '.join(c.at_bound)}: not determined by these data")
-        if said := _caution(self.bend):
-            lines.append(f"  Lack of fit: {said}")
+        if caution := _caution(self.bend):
+            lines.append(f"  lack of fit: {caution}")
         return "\n".join([*lines, *(f"  note: {note}" for note in law.points.notes)])
 
 
-def _caution(bend: Bend) -> str:
-    """What a reader of the intervals should know; empty where no bend is seen."""
-    if not bend.seen:
-        return ""
-    return (
-        f"residuals bend with size (p = {bend.pvalue:.1g}), which the form does not; intervals of the loss "
-        "and of the optimum allow for it, those of the parameters assume the form"
-    )
+def _caution(bend: Bend) -> Reason | None:
+    """What a reader of the intervals should know; None where no bend is seen."""
+    return Reason("residuals_bend", p=bend.pvalue) if bend.seen else None
 
 
 def _closed(parameter: Any, low: float, high: float) -> Interval:

@@ -30,6 +30,7 @@ from scalinglab.report.plots import (
     worded,
 )
 from scalinglab.report.size_law import size_column, size_law_of
+from scalinglab.results.findings import paragraph
 from scalinglab.support.words import counted as number_of
 
 LISTED = 200  # rows of a table of runs or points
@@ -145,7 +146,8 @@ def size_law(curves: Curves) -> Section | None:
         said.append(f"At each size the {', '.join(map(label, found.others))} with the lowest mean counts.")
     if law.unidentified:
         said.append(f"The exponent is not determined by these points: {law.unidentified}.")
-    said += [*law.diagnosis.sentences, *(f"Note: {note}." for note in law.notes)]
+    said += [paragraph(str(reason)) for reason in law.diagnosis.reasons]
+    said += [f"Note: {note}." for note in law.notes]
     plots = [Plot(finish(legend_above(figure)), f"{title}, with the fitted law and its 95 % interval.")]
     listed = "The points" if len(table) <= LISTED else f"The points, the first {LISTED} of {len(table)}"
     tables = [(listed, table.head(LISTED))]
@@ -180,7 +182,7 @@ def in_words(found: Dynamical) -> Section:
     )
     said = [
         *reading.of_dynamical(found, data_unit()),
-        *(f"{note[0].upper()}{note[1:]}." for note in found.notes),
+        *(paragraph(note) for note in found.notes),
     ]
     return Section("In words", said, tables=[("Exponents", table)])
 

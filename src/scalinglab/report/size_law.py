@@ -13,6 +13,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.from_curves import Table
 from scalinglab.laws.fitting.fit import automatic, fit, odd_run
 from scalinglab.laws.fitting.law import Law
+from scalinglab.results.types import Reason, reason_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class SizeLaw:
     table: pd.DataFrame
     others: list[str]
     law: Law | None
-    problem: str
+    problem: Reason | None
     runs: int
     lost: int
     diverged: int
@@ -75,7 +76,7 @@ def size_law_of(curves: Curves) -> SizeLaw | None:
     if others:  # a mean over learning rates, say, would be the law of no network
         table = table.loc[table.groupby(by)["mean"].idxmin()].reset_index(drop=True)
     law: Law | None = None
-    problem = ""
+    problem: Reason | None = None
     try:
         # every run counts, as in `laws fit`: a mean of means would hide how many stand behind it
         chosen = best.frame.merge(table[[by, *others]], on=[by, *others])
@@ -85,7 +86,7 @@ def size_law_of(curves: Curves) -> SizeLaw | None:
         if law.dof < 1:
             problem, law = law.unidentified, None
     except BadInput as reason:
-        problem, law = str(reason), None
+        problem, law = reason_of(reason), None
     diverged = {*curves.frame.loc[curves.has_diverged, "run"]} & {*best.runs}
     lost = len(curves.runs) - len(best.runs)
     return SizeLaw(by, y, table, others, law, problem, len(curves.runs), lost, len(diverged))

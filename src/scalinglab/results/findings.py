@@ -78,7 +78,7 @@ def summary(findings: Iterable[Finding], notes: Iterable[object], table: Sequenc
     return "\n".join([*lines, *(f"note: {note}" for note in notes)])
 
 
-def _join(*sentences: str) -> str:
+def paragraph(*sentences: str) -> str:
     """Sentences with a capital and a full stop each."""
     return " ".join(f"{s[0].upper()}{s[1:]}." for s in sentences if s)
 
@@ -94,7 +94,7 @@ def _why(found: Finding) -> str:
 def _plain(found: Finding) -> str:
     """A question without a sentence of its own: its values, then its reasons."""
     values = "; ".join(f"{name} = {value}{f' {value.unit}'.rstrip()}" for name, value in found.values.items())
-    return _join(": ".join(filter(None, [values or f"{found.status}", _why(found)])))
+    return paragraph(": ".join(filter(None, [values or f"{found.status}", _why(found)])))
 
 
 def _read(found: Finding) -> str:
@@ -111,14 +111,14 @@ def _read(found: Finding) -> str:
         one_pass = " in one pass over them" if f["units"]["n_data"] == "examples" else ""
         spent = f"{f['compute'][0]:.2g} to {f['compute'][1]:.2g} FLOPs{one_pass}"
         runs = f"{counted(f['runs'], 'run')} of {sizes}, {spent}"
-    return " ".join([f"{runs}; {y}.", *filter(None, [_join(*_reasons(found))])])
+    return " ".join([f"{runs}; {y}.", *filter(None, [paragraph(*_reasons(found))])])
 
 
 def _exponent(found: Finding) -> str:
     """facts: y, the column of each exponent (`along`) and the name of the floor."""
     f = found.facts
     if not found.values:
-        refused = _join(*_reasons(found))
+        refused = paragraph(*_reasons(found))
         return refused if f.get("y") else f"Not determined: {_why(found)}."
     powers = [
         f"{value.value:.3f} in {found.names.get(x, x)} (95 %: {value.low:.3f} to {value.high:.3f})"
@@ -128,7 +128,7 @@ def _exponent(found: Finding) -> str:
     text = f"{f['y']} falls with exponent {' and '.join(powers)}"
     if (floor := found.values.get(f["floor"])) is not None:
         text += f", towards {_floor(floor)}, if the form holds"
-    return " ".join([f"{text}.", *filter(None, [_join(*_reasons(found))])])
+    return " ".join([f"{text}.", *filter(None, [paragraph(*_reasons(found))])])
 
 
 def _floor(floor: Estimate) -> str:
@@ -148,7 +148,7 @@ VERDICTS = {
 def _power_law(found: Finding) -> str:
     """facts: the verdict, one of `VERDICTS`."""
     verdict = VERDICTS[found.facts["verdict"]]
-    return f"A power law? {_join(f'{verdict}: {_why(found)}')}"
+    return f"A power law? {paragraph(f'{verdict}: {_why(found)}')}"
 
 
 def _ten_times(found: Finding) -> str:
@@ -164,7 +164,7 @@ def _ten_times(found: Finding) -> str:
         return f"{text}, if the exponents stay the same."
     text = f"Ten times as much, {sized(f['at'], f['unit'], f['x'])}: {y} = {value.value:.4g} "
     text += f"(95 % of such runs: {ends}), if the trend continues."
-    return " ".join([text, *filter(None, [_join(*_reasons(found))])])
+    return " ".join([text, *filter(None, [paragraph(*_reasons(found))])])
 
 
 def _compute_optimal(found: Finding) -> str:
@@ -172,7 +172,7 @@ def _compute_optimal(found: Finding) -> str:
     f = found.facts
     refused = f"Not determined: {_why(found)}." if found.status is Status.NOT_DETERMINED else ""
     if not found.values:
-        return refused or _join(*_reasons(found))
+        return refused or paragraph(*_reasons(found))
     far = f", {f['beyond']:.3g} times the largest run" if f["beyond"] > 1 else ""
     if f["below"] > 1:
         far = f", {f['below']:.3g} times less than the smallest run"
@@ -208,8 +208,8 @@ def _next_run(found: Finding) -> str:
     left = len(f["runs"]) - len(named)
     runs = listed([*named, *([counted(left, "more run")] if left else [])])
     if f["worth_it"]:
-        return _join(f"next, run {runs}", f"worth it: {change}")
-    return _join(f"no next run is worth it: {change}", f"the best would be {runs}")
+        return paragraph(f"next, run {runs}", f"worth it: {change}")
+    return paragraph(f"no next run is worth it: {change}", f"the best would be {runs}")
 
 
 def sized(value: float, unit: str, name: str) -> str:

@@ -6,6 +6,8 @@ with these formats as well:
     {size:count}    1.33B                       {runs:#run}     3 runs
     {share:%%}      4.2 % of 0.042              {width:two}     two digits
     {names}         a, b and c for a tuple, {names:or} a, b or c; columns by the names that the caller gives
+    {p:p}           p = 0.012, or p < 0.001 below what tests by draws resolve
+    {notes:;}       a; b; c for a tuple, {names:,} a, b, c
     {at:count}      n_params = 1.33B, n_data = 2B for sizes by column
     {error: ± .3f}  text before a number, both left out where the number is None or 0
 
@@ -43,6 +45,7 @@ REASONS = {
         "{expected:.4g}; correct its row or delete it, or, if the curve breaks there, measure more sizes "
         "near it"
     ),
+    "complement": "y rises with x and lies between 0 and 1: 1 - y is modelled, as of an accuracy",
     # a curve
     "bends_away": (
         "no single exponent: {y} bends away from a power law, with or without a floor, near {x} = {at:count}"
@@ -57,6 +60,38 @@ REASONS = {
     "few_freedom": (
         "{runs:#run} leave {dof:#degree} of freedom for their scatter: repeat sizes with other seeds "
         "before you rely on a narrow interval"
+    ),
+    # a law
+    "no_exponent": "{form} has no exponent",
+    "no_freedom_left": "{points} points for {parameters} parameters: no degrees of freedom are left",
+    "exponent_from": (
+        "exponents from {low:.3g} fit within the noise; take a simpler form, or points over a wider range"
+    ),
+    "exponent_up_to": (
+        "exponents up to {high:.3g} fit within the noise; take a simpler form, or points over a wider range"
+    ),
+    "exponent_of_any_size": (
+        "exponents of any size fit within the noise; take a simpler form, or points over a wider range"
+    ),
+    "bends_off_the_form": (
+        "lack of fit: the points bend away from the form near x = {at:.3g} ({p:p}); intervals allow for "
+        "both continuations"
+    ),
+    "means_off_the_form": (
+        "lack of fit: the means of repeated sizes do not follow the form ({p:p}); intervals that assume it "
+        "are too narrow"
+    ),
+    "correlated": (
+        "lack of fit: residuals are correlated across sizes ({p:p}); intervals allow for a correlation of "
+        "{correlation:.2g} between neighbours"
+    ),
+    "noise_changes": (
+        "noise changes with size, about as x^{power:.2g} ({p:p}); intervals allow for it; give error= where "
+        "it is known"
+    ),
+    "residuals_bend": (
+        "residuals bend with size (p = {p:.1g}), which the form does not; intervals of the loss and of the "
+        "optimum allow for it, those of the parameters assume the form"
     ),
     # a bend of a curve
     "straight": (
@@ -298,6 +333,7 @@ def fill(template: str, details: Mapping[str, Any], names: Mapping[str, str] | N
     return _Sentences(names or {}).vformat(template, (), details)
 
 
+LEAST_P = 1 / 1000  # of tests whose distribution is drawn, by `laws.fitting.bend.DRAWS`
 OPTIONAL = re.compile(r"(.*[^+.0-9])(\.\d[efg])")  # text, then the format of a number
 
 
@@ -314,13 +350,16 @@ class _Sentences(Formatter):
         if hasattr(value, "sentence"):  # a reason within a reason
             return str(value.sentence(self.names))
         if isinstance(value, (tuple, list)):
-            return listed([self.format_field(each, "") for each in value], spec or "and")
+            words = [self.format_field(each, "") for each in value]
+            return f"{spec} ".join(words) if spec in (",", ";") else listed(words, spec or "and")
         if optional := OPTIONAL.fullmatch(spec):
             return f"{optional[1]}{value:{optional[2]}}" if value else ""
         if isinstance(value, float) and math.isinf(value):
             return "no bound"
         if spec.startswith("#"):
             return counted(int(value), spec[1:])
+        if spec == "p":
+            return f"p = {value:.2g}" if value >= LEAST_P else f"p < {LEAST_P:g}"
         if spec == "%%":
             return f"{two_digits(100 * value)} %"
         formats = {"count": count, "two": two_digits}

@@ -45,8 +45,7 @@ class Reason:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        plain = {k: v.to_dict() if isinstance(v, Reason) else v for k, v in self.details.items()}
-        return {"code": self.code, **plain}
+        return {"code": self.code, "text": str(self), **{k: _plain(v) for k, v in self.details.items()}}
 
     def __str__(self) -> str:
         return self.sentence()
@@ -59,6 +58,12 @@ class Reason:
 
     def __hash__(self) -> int:
         return hash((self.code, *self.details))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return [_plain(each) for each in value]
+    return value.to_dict() if isinstance(value, Reason) else value
 
 
 def reason_of(error: Exception) -> Reason:

@@ -116,19 +116,12 @@ def _predicted(law: Law, query: TableQuery | None, x: str, at: np.ndarray, level
     if query is None:
         low, high = law.interval(at, level)
         values = law.predict(at)
-        if _is_of_complement(law):
+        if law.points.complement:  # "auto" fits 1 - y of an accuracy, other forms y as it is
             values, low, high = 1 - values, 1 - high, 1 - low
     else:
         found = sl.laws.extrapolate(query.frame, at=at, level=level, **query.points)
         values, low, high = found.mean, found.low, found.high
     return pd.DataFrame({x: at, "value": values, "low": low, "high": high, "beyond": at / law.points.x.max()})
-
-
-def _is_of_complement(law: Law) -> bool:
-    """Whether the law is of 1 - y: "auto" fits that of an accuracy, other forms y as it is."""
-    from scalinglab.laws.fitting.data import rising
-
-    return rising.NOTE in law.points.notes
 
 
 def _prediction_lines(frame: pd.DataFrame, x: str, y: str, level: float, assumed: str) -> list[str]:
@@ -144,7 +137,7 @@ def _fit_figure(laws: list[Law], rows: list[pd.DataFrame], x: str, y: str, level
     """Laws over their points, with the predictions; those of a law of 1 - y as the law is."""
     from scalinglab.figures import laws as figures
 
-    complements = [_is_of_complement(law) for law in laws]
+    complements = [law.points.complement for law in laws]
     predicted = []
     for frame, complement in zip(rows, complements, strict=False):  # no rows without --at
         at, value, low, high = frame[[x, y, "low", "high"]].to_numpy().T

@@ -30,6 +30,7 @@ from scalinglab.laws.fitting.data.points import FEWEST_SIZES
 from scalinglab.laws.fitting.linear import LinearFit
 from scalinglab.laws.fitting.solution import ROUNDING, Solution
 from scalinglab.laws.fitting.statistics import NoiseAverage, average_over_noise
+from scalinglab.results.types import Reason
 
 TRIED_PLACES = 12  # search: of a hinge, over which an interval is averaged
 # judged: rows "noise that grows" and "noise that falls" of benchmarks/coverage.py; largest |γ| in noise ∝
@@ -66,30 +67,17 @@ class Diagnosis:
         return self.noise.best.mean_noise_exponent if self.noise is not None else 0.0
 
     @property
-    def sentences(self) -> tuple[str, ...]:
-        """What is not as the fit assumes, in plain sentences."""
+    def reasons(self) -> tuple[Reason, ...]:
+        """What is not as the fit assumes."""
         found = []
         if self.bend.located:
-            found.append(
-                f"Lack of fit: the points bend away from the form near x = {self.bend.place:.3g} "
-                f"({_p(self.bend.pvalue)}); intervals allow for both continuations."
-            )
+            found.append(Reason("bends_off_the_form", at=float(self.bend.place), p=self.bend.pvalue))
         elif self.bend.seen:
-            found.append(
-                f"Lack of fit: the means of repeated sizes do not follow the form ({_p(self.bend.pvalue)}); "
-                "intervals that assume it are too narrow."
-            )
-        if self.correlation_pvalue < SIGNIFICANT:
-            found.append(
-                f"Lack of fit: residuals are correlated across sizes ({_p(self.correlation_pvalue)}); "
-                f"intervals allow for a correlation of {self.correlation:.2g} between neighbours."
-            )
-        if self.noise_pvalue < SIGNIFICANT:
-            found.append(
-                f"Noise {'grows' if self.noise_exponent > 0 else 'falls'} with size, about as "
-                f"x^{self.noise_exponent:.2g} ({_p(self.noise_pvalue)}); intervals count with it. "
-                "Give error= where it is known."
-            )
+            found.append(Reason("means_off_the_form", p=self.bend.pvalue))
+        if (p := self.correlation_pvalue) < SIGNIFICANT:
+            found.append(Reason("correlated", correlation=self.correlation, p=p))
+        if (p := self.noise_pvalue) < SIGNIFICANT:
+            found.append(Reason("noise_changes", power=self.noise_exponent, p=p))
         return tuple(found)
 
 
@@ -285,7 +273,3 @@ def _with(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """(designs, n, p + 1): the rows (n, p) with each of the columns (designs, n) added."""
     several = np.broadcast_to(rows, (len(columns), *rows.shape))
     return np.concatenate([several, columns[..., None]], axis=-1)
-
-
-def _p(value: float) -> str:
-    return f"p = {value:.2g}" if value >= 1 / bend.DRAWS else f"p < {1 / bend.DRAWS:g}"

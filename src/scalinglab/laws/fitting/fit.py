@@ -103,7 +103,7 @@ def fit(
         table.x, table.y, names=found.variables, zeros=found.zeros, error=table.error, weights=weights,
         runs=table.runs, log=space == "log", nan_policy=nan_policy,
     )  # fmt: skip
-    usable = replace(usable, notes=(*notes, *usable.notes))
+    usable = replace(usable, notes=(*notes, *usable.notes), complement=table.is_complement)
     _enough(found, usable)
     law = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
     names = dict(zip(law.form.variables, table.names, strict=False))  # arrays have none

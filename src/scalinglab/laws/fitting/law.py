@@ -12,6 +12,7 @@ from scalinglab.laws.fitting import intervals
 from scalinglab.laws.fitting.diagnostics import Diagnosis, diagnose
 from scalinglab.laws.fitting.solution import Certificate, Interval, Solution, open_ended
 from scalinglab.results.notebook import NotebookResult
+from scalinglab.results.types import Reason
 from scalinglab.support.words import counted
 
 if TYPE_CHECKING:
@@ -84,26 +85,21 @@ class Law(Solution, NotebookResult):
         return open_ended(self.parameter_intervals)
 
     @cached_property
-    def unidentified(self) -> str:
-        """Why the data do not identify the exponent; empty where they do."""
+    def unidentified(self) -> Reason | None:
+        """Why the data do not identify the exponent; None where they do."""
         if self.form.exponent is None:
-            return f"{self.form.name} has no exponent"
+            return Reason("no_exponent", form=self.form.name)
         if isinstance(self.form.exponent, float):
-            return ""  # it was not asked for
+            return None  # it was not asked for
         if self.dof < 1:
-            count = len(self.form.parameters)
-            return f"{len(self.points.y)} points for {count} parameters: no degrees of freedom are left"
+            counts = {"points": len(self.points.y), "parameters": len(self.form.parameters)}
+            return Reason("no_freedom_left", **counts)
         low, high = self.parameter_intervals["exponent"]
-        if np.isfinite(low) and np.isfinite(high):
-            return ""
-        ends = (
-            f"from {low:.3g}"
-            if np.isfinite(low)
-            else f"up to {high:.3g}"
-            if np.isfinite(high)
-            else "of any size"
-        )
-        return f"exponents {ends} fit within the noise; take a simpler form, or points over a wider range"
+        if np.isfinite(low):
+            return None if np.isfinite(high) else Reason("exponent_from", low=float(low))
+        if np.isfinite(high):
+            return Reason("exponent_up_to", high=float(high))
+        return Reason("exponent_of_any_size")
 
     def summary(self) -> str:
         """Parameters with intervals, quality of the fit and warnings, as text."""
@@ -136,7 +132,7 @@ class Law(Solution, NotebookResult):
         lines.append(f"  convergence    {c.summary()}")
         if c.at_bound:
             lines.append(f"  at a bound     {', '.join(c.at_bound)}")
-        lines += [f"  {sentence}" for sentence in self.diagnosis.sentences]
+        lines += [f"  {reason}" for reason in self.diagnosis.reasons]
         if self.form.exponent is not None and self.unidentified:
             lines.append(f"  NOT IDENTIFIED: {self.unidentified}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
@@ -163,9 +159,9 @@ class Law(Solution, NotebookResult):
             "exponent": self.exponent,
             "identified": not self.unidentified,
             "identified_parameters": self.identified,
-            "problem": self.unidentified,
+            "problem": None if self.unidentified is None else self.unidentified.to_dict(),
             "lack_of_fit_pvalue": self.diagnosis.bend.pvalue,
-            "diagnosis": list(self.diagnosis.sentences),
+            "diagnosis": [reason.to_dict() for reason in self.diagnosis.reasons],
             "derived": self.derived,
             "residual_std": self.residual_std,
             "points": len(self.points.y),

@@ -16,7 +16,6 @@ import numpy as np
 
 from scalinglab.errors import BadInput, NotDetermined
 from scalinglab.laws.extrapolation.stacking import extrapolate
-from scalinglab.laws.fitting.data import rising
 from scalinglab.laws.fitting.data.from_curves import Rows, is_table
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.solution import check_sizes
@@ -178,7 +177,7 @@ def next_runs(
     return NextRuns(
         names, places[plan.index], plan.index, plan.seeds, prices[plan.index] * plan.seeds, targets,
         stated.prediction, stated.before, stated.after(plan.after / plan.before), float(budget), unit,
-        law.notes, "1 - y" if rising.NOTE in law.points.notes else "",
+        law.notes, "1 - y" if law.points.complement else "",
     )  # fmt: skip
 
 

@@ -52,6 +52,7 @@ class Table:
         notes: what was done to the rows.
         names, measured: what x (one or several) and y are called; arrays have no names.
         beside: (n,) another measurement of the same rows, where one was asked for.
+        is_complement: whether y is 1 - y of what was measured.
     """
 
     x: Any
@@ -62,6 +63,7 @@ class Table:
     names: tuple[str, ...] = ()
     measured: str = "y"
     beside: Any = None
+    is_complement: bool = False
 
     def keep(self, chosen: np.ndarray) -> Table:
         """Only the points that are chosen by a mask, (n,)."""
@@ -72,7 +74,8 @@ class Table:
 
     def complement(self) -> Table:
         """The points of 1 - y."""
-        return replace(self, y=1 - np.asarray(self.y, float), measured=f"1 - {self.measured}")
+        values = 1 - np.asarray(self.y, float)
+        return replace(self, y=values, measured=f"1 - {self.measured}", is_complement=True)
 
     def usable(self, names: Sequence[str]) -> Table:
         """Only the points that a surface of these variables can be fitted to; the notes count the others."""

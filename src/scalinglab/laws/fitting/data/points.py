@@ -37,6 +37,7 @@ class Points:
         weight: (n,), how often a point counts.
         runs: (n,), which run every point comes from; points of one run are not independent.
         notes: what a reader should know about the data.
+        complement: whether y is 1 - y of what was measured, as of an accuracy.
     """
 
     x: np.ndarray
@@ -45,6 +46,7 @@ class Points:
     weight: np.ndarray
     runs: np.ndarray
     notes: tuple[object, ...]
+    complement: bool = False
 
     @property
     def sizes(self) -> int:

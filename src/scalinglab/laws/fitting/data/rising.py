@@ -11,6 +11,7 @@ from scipy import stats
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.data.points import Points
+from scalinglab.results.types import Reason
 
 ENDLESS = ("power_law", "power_law_offset")  # forms that rise without end where they rise
 RISES = 0.5  # chosen: Kendall's τ of y against x beyond which a curve rises
@@ -53,7 +54,7 @@ def refuse(x: np.ndarray, y: np.ndarray, names: tuple[str, str] = ("x", "y")) ->
     )
 
 
-NOTE = "y rises with x and lies between 0 and 1: 1 - y is modelled, as of an accuracy"
+NOTE = Reason("complement")
 
 
 def refuse_beyond_one(form: str, points: Points, x: str = "x", y: str = "y") -> None:
@@ -64,7 +65,7 @@ def refuse_beyond_one(form: str, points: Points, x: str = "x", y: str = "y") -> 
         points: that it was fitted to.
         x, y: what their columns are called.
     """
-    if form not in ENDLESS or NOTE in points.notes or not rises(points.x, points.y):
+    if form not in ENDLESS or points.complement or not rises(points.x, points.y):
         return
     if (points.y < 1).all():
         raise BadInput(
