@@ -211,7 +211,7 @@ def test_rates_are_judged_by_the_first_norm_and_the_curve(tmp_path: Path, monkey
     pair = pairs.analysed("ResNet CIFAR10", pairs.PUBLISHED, pairs.AS_PUBLISHED, theirs)
     monkeypatch.setattr(robustness, "published", lambda: (pair,))
     with storing_in(tmp_path / "curves.parquet"):
-        made = robustness.resnet_rate("gpu")
+        made = robustness.published_settings("gpu")
     found = {row.quantity: row.measured for row in made.table}
     for rate in study.RATES["ResNet CIFAR10"][1]["learning_rate"]:
         for batch, label in ((128, ""), (512, ", batch 512")):

@@ -54,8 +54,9 @@ ENTRIES = listed(
           make="beyond:optimal_norm_in_time", scales=UP_TO_PAPER, gpu_hours=176),
     Entry("precision", "exponents of runs in bf16 are those of runs in tf32",
           make="robustness:precision", scales=("gpu", "paper"), gpu_hours=6.2),
-    Entry("resnet-rate", "the norm of a ResNet after one epoch, and its curve, at several learning rates "
-          "and batch sizes", make="robustness:resnet_rate", scales=("gpu",)),
+    Entry("published-settings", "norms after one epoch and curves at the settings behind the published ones: "
+          "learning rates, batch sizes, initial scales",
+          make="robustness:published_settings", scales=("gpu",)),
     Entry("fixed-complexity", "beyond the paper: networks trained at a fixed complexity",
           make="beyond:fixed_complexity", scales=UP_TO_GPU),
     Entry("width", "beyond the paper: a master curve over widths at fixed data",

@@ -250,26 +250,28 @@ def _shift(low: Pair, high: Pair, norm: str) -> Row:
     )  # fmt: skip
 
 
-# --- the rate of the ResNet ------------------------------------------------------------------------------
+# --- the settings behind published curves ----------------------------------------------------------------
 
 
-def resnet_rate(scale: str) -> Reproduction:
-    """ResNets at several learning rates and batch sizes beside the published curves.
+def published_settings(scale: str) -> Reproduction:
+    """Networks at several learning rates, batch sizes and initial scales beside the published curves.
 
     What the authors' code computes of a ResNet is ‖W‖_σ ‖W‖_{2,1} of its last layer W, drawn with deviation
     0.01: on CIFAR-10 about 4 before training, whatever the rate. A published curve begins after one epoch.
     """
-    names = [f"{pair}, rate" for pair in study.RATES]
+    names = [*(f"{pair}, rate" for pair in study.RATES), *study.AS_AUTHORS]
     study.train(scale, trained.run_storage(), names)
     frames, rows = [], []
-    for name, pair in zip(names, study.RATES, strict=True):
+    for name in names:
+        pair = name.split(",")[0]
         runs = study.trained(scale, trained.run_storage(), name, finished=False)  # cut off: shorter
         theirs = next((one for one in published() if one.name == pair), None)
         if runs is not None and theirs is not None:
             frame = runs.frame.assign(norm=runs.frame["norm_as_published"], experiment=name)
             frames.append((frame, theirs))
             for (batch, rate), part in frame.groupby(["batch_size", "learning_rate"]):
-                rows += _rate_rows(f"{pair}, {_setting(rate, batch)}", part, theirs)
+                label = name.removesuffix(", rate")
+                rows += _rate_rows(f"{label}, {_setting(rate, batch)}", part, theirs)
     if not frames:
         raise BadInput(
             f"this needs runs of '{names[0]}' (train them, or give --store) and the published curves "
@@ -321,10 +323,14 @@ def against_published(run: pd.DataFrame, theirs: Pair) -> tuple[float, float | N
 
 def _rates_figure(frames: list[tuple[pd.DataFrame, Pair]]) -> Figure:
     """One panel a pair and size: published curve in ink, ours coloured by rate, dashed at other batches."""
-    shown = [(pair, size, part) for frame, pair in frames for size, part in frame.groupby("n_data")]
+    shown = [
+        (f"{frame['experiment'].iloc[0].removesuffix(', rate')}, P = {size:,}", pair, size, part)
+        for frame, pair in frames
+        for size, part in frame.groupby("n_data")
+    ]
     figure, axes = panels_for(len(shown), 2, size=(4.2, 3.4))
-    for axis, (pair, size, part) in zip(axes, shown, strict=True):
-        loglog(axis, "norm as published", "test error", f"{pair.name}, P = {size:,}")
+    for axis, (title, pair, size, part) in zip(axes, shown, strict=True):
+        loglog(axis, "norm as published", "test error", title)
         for curve in (curve for curve in pair.runs if curve.size == size):
             axis.plot(np.exp(curve.x), np.exp(curve.y), "-", color=INK, linewidth=1.5, label="published")
         rates = sorted(part["learning_rate"].unique())
