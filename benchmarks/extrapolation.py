@@ -188,7 +188,8 @@ def form_errors(curves: list[Curve]) -> None:
         for c in (c for c in curves if c.domain == domain):
             x, y = np.append(c.x, c.at), np.append(c.y, c.truth)
             kept = np.unique(np.linspace(0, x.size - 1, 60).round().astype(int))
-            found.append(form_error.FormError(sl.laws.fit("power_law_offset", x[kept], y[kept])).chance)
+            law = sl.laws.fit("power_law_offset", x[kept], y[kept])
+            found.append(form_error.FormError(law.solution).chance)
         print(f"{title:<12}{len(found):>4} curves: {np.mean(found):.2f}", flush=True)
 
 

@@ -70,7 +70,8 @@ def chinchilla() -> None:
     found = surface.fit(*columns)
     print("Chinchilla, 240 points, Huber δ = 1e-3 on ln L")
     print(f"  objective                 {found.objective:.7e} (known optimum 1.018274e-03)")
-    agree = f"{100 * found.certificate.agree:.0f} % of {found.certificate.starts} starts agree"
+    certificate = found.law.certificate
+    agree = f"{100 * certificate.agree:.0f} % of {certificate.starts} starts agree"
     print(f"  time                      {seconds:8.3f} s; {agree}")
 
 
@@ -90,7 +91,9 @@ def exactness() -> None:
         start = time.perf_counter()
         law = sl.laws.fit(form, x, y)
         seconds = time.perf_counter() - start
-        print(f"  {name:<22} {np.max(np.abs(law.values / np.array(values) - 1)):8.1e} {seconds:8.3f} s")
+        print(
+            f"  {name:<22} {np.max(np.abs(law.solution.values / np.array(values) - 1)):8.1e} {seconds:8.3f} s"
+        )
 
 
 if __name__ == "__main__":

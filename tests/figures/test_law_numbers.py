@@ -20,7 +20,8 @@ def power_law(y: Any = (0.4, 0.2, 0.1), error: Any = None, log: bool = True, **m
     usual = {
         "points": SimpleNamespace(x=X, y=np.array(y), error=error),
         "residuals": np.array([-0.02, 0.01, 0.04]),
-        "predict": lambda x: 0.4 * (x / 1e3) ** -0.3, "log": log, "unidentified": None, "exponent": 0.3,
+        "predict": lambda x: 0.4 * (x / 1e3) ** -0.3, "unidentified": None, "exponent": 0.3,
+        "solution": SimpleNamespace(log=log),
         "interval": lambda x, level: (np.full_like(x, -np.inf), np.full_like(x, np.inf)),
         "form": SimpleNamespace(name="power_law", exponent="exponent"),
         "parameter_intervals": {"exponent": (0.2, 0.45)},
@@ -105,7 +106,10 @@ def several(bits: Any, losses: float = 10.0, log: bool = True) -> Any:
     y = np.geomspace(1, losses, x.shape[1])
     form = SimpleNamespace(name="precision", variables=("n_params", "n_data", "bits"))
     law = SimpleNamespace(
-        points=SimpleNamespace(x=x, y=y), form=form, log=log, residuals=np.full(len(y), 0.01)
+        points=SimpleNamespace(x=x, y=y),
+        form=form,
+        solution=SimpleNamespace(log=log),
+        residuals=np.full(len(y), 0.01),
     )
     return SimpleNamespace(law=law, predict=lambda n, d, p: n / 1e8 + d / 1e9 + p)
 

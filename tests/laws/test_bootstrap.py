@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import scalinglab as sl
-from scalinglab.laws.fitting.resampling import bootstrap, leverage, redrawn
+from scalinglab.laws.fitting.resampling import leverage, redrawn
 
 
 @pytest.mark.parametrize("runs", [4, 6, 15])
@@ -16,7 +16,7 @@ def test_interval_of_a_mean_of_few_runs_is_students(runs: int):
     law = sl.laws.fit(
         "power_law", x, np.exp(logs)[which], runs=which, bounds={"exponent": (0.0, 0.0)}, loss="squared"
     )
-    found = bootstrap(law, draws=20_000, scheme="resample")
+    found = sl.laws.bootstrap(law, draws=20_000, scheme="resample")
     low, high = np.log(found.interval(10.0, 0.9))
     half = stats.t.ppf(0.95, runs - 1) * np.std(logs, ddof=1) / np.sqrt(runs)
     # the percentiles of so few values are not exactly Gaussian; without the widening the ratio is
@@ -43,8 +43,8 @@ def test_residuals_of_a_run_are_flipped_together():
     x = np.tile(np.geomspace(100, 1e5, 8), 3)
     y = 3 * x**-0.4 * np.exp(0.03 * rng.standard_normal(24))
     law = sl.laws.fit("power_law", x, y, runs=np.repeat([0, 1, 2], 8))
-    moved, runs = np.log(redrawn(law, 60, rng) / law.predict(law.points.x)), law.points.runs
-    signs = moved / (law.residuals / np.sqrt(1 - leverage(law)))
+    moved, runs = np.log(redrawn(law.solution, 60, rng) / law.predict(law.points.x)), law.points.runs
+    signs = moved / (law.residuals / np.sqrt(1 - leverage(law.solution)))
     assert np.abs(signs) == pytest.approx(1, abs=1e-6)
     assert all(np.ptp(signs[:, runs == run], axis=1).max() < 1e-6 for run in runs)
     assert len(np.unique(np.round(signs), axis=0)) == 8, "every choice of signs of three runs"

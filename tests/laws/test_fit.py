@@ -43,7 +43,7 @@ def test_power_law_in_logs_is_linear_regression_with_its_interval():
     line = stats.linregress(np.log(X), np.log(y))
     half = stats.t.ppf(0.975, X.size - 2) * line.stderr
     assert law.exponent == pytest.approx(-line.slope, rel=1e-9)
-    assert of_parameters(law, method="profile")["exponent"] == pytest.approx(
+    assert of_parameters(law.solution, method="profile")["exponent"] == pytest.approx(
         (-line.slope - half, -line.slope + half), rel=2e-3
     )
 
@@ -119,15 +119,15 @@ def test_a_law_with_more_than_the_data_can_tell_says_so():
     low, high = law.parameter_intervals["break"]
     assert low == 0
     assert high == np.inf
-    assert law.identified["break"] is False
-    assert law.identified["width"] is False
+    assert law.to_dict()["identified_parameters"]["break"] is False
+    assert law.to_dict()["identified_parameters"]["width"] is False
     assert "break          95 % [0, inf]  not identified" in law.summary()
     assert np.isnan(law.to_dict()["parameters"]["break"])
     assert law.notebook_table().set_index("parameter")["value"].isna().to_dict()["break"]
     assert {n for n, v in law.to_dict()["parameters"].items() if np.isnan(v)} == {*law.undetermined} & {
         *law.parameters
     }
-    assert all(sl.laws.fit("power_law_offset", X, noisy(0)).identified.values())
+    assert all(sl.laws.fit("power_law_offset", X, noisy(0)).to_dict()["identified_parameters"].values())
 
 
 def test_waves_in_the_residuals_are_noticed():
@@ -210,7 +210,7 @@ def test_a_batch_gives_what_single_fits_give():
     start = problem.to_coordinates(np.array([0.05, 3, 0.4]))
     together = problem.to_parameters(least_squares.minimise(problem, np.tile(start, (5, 1))).z)
     for row, values in zip(y, together, strict=True):
-        assert sl.laws.fit(form, X, row, loss="squared").values == pytest.approx(values, rel=1e-5)
+        assert sl.laws.fit(form, X, row, loss="squared").solution.values == pytest.approx(values, rel=1e-5)
 
 
 @examples(15)
@@ -232,7 +232,7 @@ def test_units_of_raw_losses_do_not_matter_either(y_unit: float):
     y = noisy(3)
     plain, scaled = (sl.laws.fit("power_law_offset", X, unit * y, space="raw") for unit in (1.0, y_unit))
     assert scaled.parameters["exponent"] == pytest.approx(plain.parameters["exponent"], rel=1e-4)
-    assert np.isfinite(scaled.delta)
+    assert np.isfinite(scaled.solution.delta)
     assert np.array(scaled.interval(1e6)) / y_unit == pytest.approx(np.array(plain.interval(1e6)), rel=1e-2)
 
 
@@ -272,8 +272,8 @@ def test_the_scatter_around_a_fit_counts_outliers_and_degrees_of_freedom():
     y[3] *= 2
     law = sl.laws.fit("power_law", X, y)
     r = np.log(y / law.predict(X))
-    assert law.rms_residual == pytest.approx(np.sqrt(r @ r / (X.size - 2)))
-    assert law.rms_residual > 1.9 * law.residual_std, "which is robust"
+    assert law.solution.rms_residual == pytest.approx(np.sqrt(r @ r / (X.size - 2)))
+    assert law.solution.rms_residual > 1.9 * law.residual_std, "which is robust"
 
 
 def test_a_curve_rises_where_most_pairs_do_and_its_last_size_lies_above_its_first():

@@ -59,7 +59,7 @@ def gradient(law, x: np.ndarray) -> np.ndarray:
 
 def test_every_model_is_kriging_by_generalised_least_squares(law):
     """Against the textbook's formulas, whose parameters are fitted anew with each covariance of δ."""
-    error = FormError(law)
+    error = FormError(law.solution)
     asked = Places.values(FAR)
     x = np.concatenate([law.points.x, FAR], axis=1)
     design = gradient(law, x)
@@ -106,8 +106,8 @@ def test_every_model_is_kriging_by_generalised_least_squares(law):
 
 def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
     """ln L + s ln n_params has its minimum where −s/(d² ln f/dt²) says, for small s."""
-    best = best_split(law.form, law.values[None], np.array([1e21, 1e23]))[0]
-    asked = FormError(law).optimum(best[:2])
+    best = best_split(law.form, law.solution.values[None], np.array([1e21, 1e23]))[0]
+    asked = FormError(law.solution).optimum(best[:2])
     s = 1e-4
     linear = np.sum(asked.weight * s * np.log(asked.sizes[0]), axis=1)[:2]
     assert np.sum(asked.weight[2:] * np.log(law.predict(tuple(asked.sizes[:, 2:]))), axis=1) == pytest.approx(
@@ -122,7 +122,7 @@ def test_the_best_split_moves_as_a_search_on_the_changed_surface_finds(law):
 def test_ends_are_those_of_the_average_of_student_distributions(law):
     """By scanning its distribution; of an interval twice the linearised one the fit counts twice, of one half
     as wide the error of the form counts half, too."""
-    error, asked = FormError(law), Places.values(FAR)
+    error, asked = FormError(law.solution), Places.values(FAR)
     assert error.chance < RULED_OUT, "so that no end is nearer than that of the form"
     shares = error._shares(asked)
     fit, quantile = np.sum(shares**2, axis=1), stats.t.ppf(0.975, error.dof)
@@ -162,7 +162,7 @@ def test_the_level_asked_for_does_not_decide_whether_the_form_is_ruled_out(power
     """A form that errs more likely than not, but not surely, keeps the width that takes misfit for noise."""
     noise = np.exp(0.002 * np.random.default_rng(0).standard_normal(N.size))
     truth = 1.5 + (1.2 * (N / 1e8) ** (-0.3 / power) + 0.9 * (D / 2e9) ** (-0.25 / power)) ** power
-    error = FormError(sl.laws.fit("chinchilla", (N, D), truth * noise, loss="squared"))
+    error = FormError(sl.laws.fit("chinchilla", (N, D), truth * noise, loss="squared").solution)
     assert error.chance > 0.5
     assert (error.chance > 0.95) == ruled_out
     asked = Places.values(np.array([[1e9, 2e10], [2e10, 4e11]]))
@@ -183,7 +183,7 @@ def test_an_outlier_is_no_error_of_the_form_and_a_bend_is_no_outlier():
         ("squares", spoilt, "squared"),
         ("bent", bent, "huber"),
     ):
-        error = FormError(sl.laws.fit("chinchilla", (N, D), y, loss=loss))
+        error = FormError(sl.laws.fit("chinchilla", (N, D), y, loss=loss).solution)
         found[name] = np.sqrt(error.run_variance)
         assert (error.chance > RULED_OUT) == (name == "bent")
     assert found["bent"] == pytest.approx(0.002, rel=0.35)
@@ -196,9 +196,9 @@ def test_exact_runs_and_few_runs_are_not_widened():
     nearly = surface.fit(
         N, D, losses(N, D) * np.exp(1e-12 * np.random.default_rng(1).standard_normal(N.size))
     )
-    assert nearly.form_error.chance == 0, "rounding is no noise"
+    assert FormError(nearly.law.solution).chance == 0, "rounding is no noise"
     many = surface.fit(N, D, losses(N, D), space="raw")
-    assert FormError(many.law).chance == 0
+    assert FormError(many.law.solution).chance == 0
 
 
 def test_runs_of_a_table_hold_in_forecasts_of_ten_times_the_compute():

@@ -59,7 +59,7 @@ def test_chinchilla_refit_reaches_the_known_optimum():
     table = pd.read_csv(data_folder() / "hoffmann2022" / "chinchilla.csv").nsmallest(240, "loss")
     found = surface.fit(table.n_params, table.n_data, table.loss)
     assert found.objective <= 1.0183e-3
-    assert found.certificate.agree == 1.0
+    assert found.law.certificate.agree == 1.0
     values = (found.E, found.A, found.B, found.alpha, found.beta)
     assert values == pytest.approx((1.81722, 477.83, 2143.4, 0.34731, 0.36717), rel=1e-4)
 
@@ -86,7 +86,7 @@ def test_search_agrees_with_the_closed_form(exact):
     form = exact.law.form
     product = np.geomspace(1e17, 1e23, 5)
     closed, searched = (
-        optimum.best_split(f, exact.law.values[None], product)[0, 0]
+        optimum.best_split(f, exact.law.solution.values[None], product)[0, 0]
         for f in (form, replace(form, name="other"))
     )
     assert searched == pytest.approx(closed, rel=1e-6)

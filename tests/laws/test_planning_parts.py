@@ -1,6 +1,6 @@
 """Plans and comparisons, each against a second way to the same number."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -59,7 +59,7 @@ class Tenth(sl.laws.Law):
 
 
 def with_tenths(law):
-    return Tenth(**{field.name: getattr(law, field.name) for field in fields(law)})
+    return Tenth(law.solution)
 
 
 def inverse(law, y):
@@ -185,17 +185,18 @@ def left_open(law, targets, made=()):
 
     The error of the form has the kernel and the noise of `FormError`; derivatives are by differences.
     """
-    error, points, targets = FormError(law), np.atleast_2d(law.points.x).T, np.atleast_2d(targets)
+    error, points, targets = FormError(law.solution), np.atleast_2d(law.points.x).T, np.atleast_2d(targets)
     known = np.vstack([points, np.reshape(made, (-1, points.shape[1]))])
 
     def log_law(values, x):
         return np.log(law.form.function(x if x.shape[0] > 1 else x[0], *values))
 
     def slopes(x):
-        steps = 1e-6 * np.maximum(np.abs(law.values), 1e-3)
+        at = law.solution.values
+        steps = 1e-6 * np.maximum(np.abs(at), 1e-3)
         moves = np.diag(steps)
         return np.array([
-            (log_law(law.values + m, x.T) - log_law(law.values - m, x.T)) / (2 * m.sum()) for m in moves
+            (log_law(at + m, x.T) - log_law(at - m, x.T)) / (2 * m.sum()) for m in moves
         ])  # fmt: skip
 
     trend, there = slopes(known), slopes(targets)
@@ -253,7 +254,7 @@ def test_a_plan_counts_a_parameter_at_its_bound_as_its_law_does():
     held = sl.laws.fit("power_law_offset", X, 3 * X**-0.4 * np.exp(0.03 * NOISE))
     assert held.certificate.at_bound == ("offset",)
     student = stats.t.ppf(0.975, held.dof + 1) * np.sqrt(held.dof / (held.dof + 1))
-    assert held.quantile(0.95) == pytest.approx(student)
+    assert held.solution.quantile(0.95) == pytest.approx(student)
     found = plan.next_runs(held, budget=3e6, at=1e7, most=1)
     low, high = held.interval(1e7)
     assert found.before == pytest.approx((high - low) / 2 / held.predict(1e7))
@@ -270,7 +271,7 @@ def test_a_plan_without_a_form_narrows_the_printed_prediction_by_what_runs_tell(
     assert found.before == pytest.approx((printed.high - printed.low)[0] / 2 / printed.mean[0])
     law = sl.laws.fit("power_law_offset", X, y)
     now, then = left_open(law, [[1e6]]), left_open(law, [[1e6]], made_by(found))
-    narrowed = min(law.quantile(0.95) * np.sqrt(now[0]), found.before)
+    narrowed = min(law.solution.quantile(0.95) * np.sqrt(now[0]), found.before)
     saved = narrowed**2 * (1 - then[0] / now[0])
     assert found.before**2 - found.after[-1] ** 2 == pytest.approx(saved, rel=1e-3)
 

@@ -10,7 +10,6 @@ from scipy import stats
 import scalinglab as sl
 from scalinglab.errors import BadInput
 from scalinglab.laws import surface
-from scalinglab.laws.fitting import resampling
 from scalinglab.laws.fitting import uncertainty_budget as budget
 from scalinglab.laws.fitting.data import from_curves
 from scalinglab.laws.fitting.solution import Interval
@@ -142,13 +141,13 @@ def test_intervals_come_from_resampled_runs_from_ten_runs_a_parameter_on():
     n, d, loss = grid(7, 7)
     few, many = surface.fit(n, d, loss), surface.fit(*(np.append(v, v[0] * 1.01) for v in (n, d, loss)))
     assert (few.method, many.method) == ("profile", "bootstrap")
+    drawn = sl.laws.bootstrap(many.law, draws=400)
     low, high = many.interval(1e9, 1e10)
     assert low < many.predict(1e9, 1e10) < high
-    assert many.errors == many.bootstrap.errors()
+    assert many.errors == drawn.errors()
     ends = many.parameter_intervals(0.9)
-    expected = np.quantile(many.bootstrap.values[:, 3], many.bootstrap.tails(0.9))
+    expected = np.quantile(drawn.values[:, 3], drawn.tails(0.9))
     assert ends["alpha"] == pytest.approx(tuple(expected))
-    assert many.bootstrap.values.shape == (400, 5)
     assert "bootstrap over runs" in many.summary()
 
 
@@ -157,13 +156,13 @@ def test_points_of_one_run_are_not_independent():
     n, d, loss = (np.tile(v, 3) for v in grid(4, 4))
     loss = loss * np.exp(0.001 * np.random.default_rng(1).standard_normal(48))
     alone, runs = surface.fit(n, d, loss), surface.fit(n, d, loss, runs=np.tile(np.arange(16), 3))
-    law = runs.profiled
-    assert (alone.profiled.dof, law.dof) == (48 - 5, 16 - 5)
+    solved, law = (surface.profiled(fitted.law.solution) for fitted in (alone, runs))
+    assert (solved.dof, law.dof) == (48 - 5, 16 - 5)
     rest = np.clip(law.residuals, -law.delta, law.delta)
     sums = pd.Series(rest).groupby(law.points.runs).sum()
     effect = (sums**2).sum() / (rest**2).sum()
     assert effect > 2
-    assert law.scale == pytest.approx(alone.profiled.scale * effect, rel=1e-6)
+    assert law.scale == pytest.approx(solved.scale * effect, rel=1e-6)
 
 
 # --- rows of a table ---------------------------------------------------------------------------------------
@@ -331,7 +330,7 @@ def test_three_runs_can_be_resampled_and_two_cannot():
     x = np.geomspace(100, 1e4, 8)
     y = 3 * x**-0.4 * np.exp(0.02 * np.random.default_rng(0).standard_normal((3, 8)))
     three = sl.laws.fit("power_law", np.tile(x, 3), y.ravel(), runs=np.repeat(np.arange(3), 8))
-    assert resampling.bootstrap(three, draws=20).values.shape == (20, 2)
+    assert sl.laws.bootstrap(three, draws=20).values.shape == (20, 2)
     two = sl.laws.fit("power_law", np.tile(x, 2), y[:2].ravel(), runs=np.repeat(np.arange(2), 8))
     with pytest.raises(BadInput, match="at least 3 runs, these points come from 2"):
-        resampling.bootstrap(two)
+        sl.laws.bootstrap(two)

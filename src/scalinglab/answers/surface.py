@@ -143,7 +143,7 @@ def find_exponents(fitted: Surface, y: str, names: dict[str, str], command: Comm
 
 def find_shape(fitted: Surface, command: Command) -> Finding:
     """Whether a sum of two power laws follows the runs."""
-    points, scatter, p = fitted.law.points, float(fitted.law.rms_residual), fitted.bend.pvalue
+    points, scatter, p = fitted.law.points, float(fitted.law.solution.rms_residual), fitted.bend.pvalue
     spread = float(np.std(np.log(points.y)))
     ends = fitted.parameter_intervals()
     wide = any(

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from scalinglab.laws.downstream import two_stage
     from scalinglab.laws.extrapolation.stacking import extrapolate
     from scalinglab.laws.fitting.fit import fit
-    from scalinglab.laws.fitting.law import Law
-    from scalinglab.laws.fitting.resampling import bootstrap
+    from scalinglab.laws.fitting.law import Law, bootstrap
     from scalinglab.laws.fitting.solution import Certificate, Interval
     from scalinglab.laws.fitting.uncertainty_budget import sources
     from scalinglab.laws.forms.base import Form, Parameter
@@ -39,7 +38,7 @@ __getattr__, __dir__ = lazily(
     __name__,
     {
         "Certificate": "fitting.solution", "Form": "forms.base", "Interval": "fitting.solution",
-        "Law": "fitting.law", "Parameter": "forms.base", "bootstrap": "fitting.resampling",
+        "Law": "fitting.law", "Parameter": "forms.base", "bootstrap": "fitting.law",
         "collapse": "learning_curves.collapse", "dynamical": "learning_curves.dynamical",
         "extrapolate": "extrapolation.stacking", "fit": "fitting.fit", "optimal_noise": "noise",
         "optimum_in_time": "learning_curves.optimum_in_time",

@@ -16,8 +16,7 @@ import numpy as np
 from scalinglab.errors import BadInput
 from scalinglab.laws.fitting.fit import best, fit, scores
 from scalinglab.laws.fitting.intervals import Quantity, interval
-from scalinglab.laws.fitting.law import Interval, Law
-from scalinglab.laws.fitting.resampling import bootstrap
+from scalinglab.laws.fitting.law import Interval, Law, bootstrap
 from scalinglab.laws.forms.base import Form, Parameter
 from scalinglab.laws.forms.one_variable import COARSE
 from scalinglab.results.estimate import FEWEST
@@ -157,14 +156,14 @@ def speedup(
     factor = Quantity(lambda parameters, _: parameters @ weights, np.array([True]))
     # drawing runs may leave a recipe without any; flipping their residuals does not
     drawn = bootstrap(law, draws, seed, scheme="wild") if law.points.resampled else None
-    (low,), (high,) = interval(law, factor, level, drawn=drawn)
+    (low,), (high,) = interval(law.solution, factor, level, drawn=drawn)
     first, last = compute.min(), compute.max()
     notes: tuple[str, ...] = ()
     if min(place) < first or max(place) > last:
         notes = (
             f"the runs cover {first:.3g} … {last:.3g}: beyond them the answer rests on the form of the law",
         )
-    value = float(np.exp(law.values @ weights))
+    value = float(np.exp(law.solution.values @ weights))
     return Speedup(value, float(low), float(high), level, place, law, parallel, notes)
 
 

@@ -26,8 +26,7 @@ from scalinglab.errors import BadInput
 from scalinglab.laws import forms
 from scalinglab.laws.fitting.data.from_curves import is_table, points_from
 from scalinglab.laws.fitting.fit import fit
-from scalinglab.laws.fitting.law import Interval, Law
-from scalinglab.laws.fitting.resampling import bootstrap
+from scalinglab.laws.fitting.law import Interval, Law, bootstrap
 from scalinglab.laws.forms.base import Form
 from scalinglab.laws.surface import Surface
 from scalinglab.results.notebook import NotebookResult
@@ -65,7 +64,7 @@ class TwoStage(NotebookResult):
         random = np.random.default_rng(seed)
         losses = bootstrap(self.loss, draws=draws, seed=seed).predict(x)
         scatter = random.standard_normal(losses.shape) * self.loss.residual_std
-        losses = losses * np.exp(scatter) if self.loss.log else losses + scatter
+        losses = losses * np.exp(scatter) if self.loss.solution.log else losses + scatter
         scored = bootstrap(self.score, draws=draws, seed=seed + 1)
         second = scored.values[random.permutation(draws)]
         columns = (second[:, j].reshape(-1, *(1,) * (losses.ndim - 1)) for j in range(second.shape[1]))

@@ -17,7 +17,8 @@ import numpy as np
 
 from scalinglab.errors import BadInput
 from scalinglab.laws.extrapolation.few_points import MOST_AHEAD
-from scalinglab.laws.fitting.solution import Interval, Solution
+from scalinglab.laws.fitting.law import Law
+from scalinglab.laws.fitting.solution import Interval
 from scalinglab.laws.forms.base import Form
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.sentences import Column
@@ -137,7 +138,7 @@ def too_far(compute: Any, spent: np.ndarray) -> Reason | None:
     return Reason("too_far", smallest=smallest, largest=largest, compute=float(far[0]), reach=reach)
 
 
-def why_no_optimum(law: Solution, lost: Sequence[str]) -> Reason:
+def why_no_optimum(law: Law, lost: Sequence[str]) -> Reason:
     """Why runs that leave these exponents open have no best use of compute, and what to do."""
     for i, size in enumerate(law.form.variables[:2]):
         if rises_with(law, i):
@@ -146,7 +147,7 @@ def why_no_optimum(law: Solution, lost: Sequence[str]) -> Reason:
     return Reason("optimum_open", runs=runs, parameters=tuple(lost), equation=law.form.equation, sizes=sizes)
 
 
-def rises_with(law: Solution, variable: int) -> bool:
+def rises_with(law: Law, variable: int) -> bool:
     """Whether y rises with one variable where the other is held: slopes of a plane in logarithms.
 
     Runs count, not their checkpoints, which move together.

@@ -274,8 +274,8 @@ class ScheduleLaw:
         return schedules.bind(kernel, [run], shifts=False), np.arange(1, len(at) + 1)
 
     def _covariance(self) -> np.ndarray:
-        problem = self.law.problem
-        jacobian = problem.jacobian(self.law.coordinates[None])[0]
+        solution = self.law.solution
+        jacobian = solution.problem.jacobian(solution.coordinates[None])[0]
         size = np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300)
         inverse = np.linalg.pinv((jacobian / size).T @ (jacobian / size))
         return np.asarray(NOISE**2 * inverse / np.outer(size, size))
@@ -340,7 +340,7 @@ def _fit(name: str, runs: Sequence[Run], data: points.Points, threshold: float) 
     start = None
     if len(groups) > 1:
         start = _joined(name, form, runs, data, groups, threshold)
-    return fit_points(form, data, delta=threshold, starts=4, noise=NOISE, start=start)
+    return Law(fit_points(form, data, delta=threshold, starts=4, noise=NOISE, start=start))
 
 
 def _joined(

@@ -77,11 +77,6 @@ class Surface(NotebookResult):
         """Σ w ρ(r) at the optimum."""
         return self.law.objective
 
-    @property
-    def certificate(self) -> Any:
-        """How sure the fit is of its optimum."""
-        return self.law.certificate
-
     def predict(self, *variables: Any) -> Any:
         """The loss at (n_params, n_data, …), arrays that broadcast."""
         return self.law.predict(_pair(self.law.form, variables))
@@ -92,7 +87,7 @@ class Surface(NotebookResult):
     def bend(self) -> Bend:
         """Whether residuals bend with size in a way that the form lacks."""
         law = self.law
-        return of_surface(law.points, lambda: fit_points(law.form, law.points, log=law.log))
+        return of_surface(law.points, lambda: fit_points(law.form, law.points, log=law.solution.log))
 
     @property
     def method(self) -> str:
@@ -101,9 +96,9 @@ class Surface(NotebookResult):
         return "bootstrap" if len(np.unique(self.law.points.runs)) >= enough else "profile"
 
     @cached_property
-    def form_error(self) -> FormError:
+    def _form_error(self) -> FormError:
         """What the form may miss, by how the residuals move together."""
-        return FormError(self.law)
+        return FormError(self.law.solution)
 
     def interval(
         self, *variables: Any, level: float = 0.95, of: str = "law", assume_form: bool = False, **options: Any
@@ -116,11 +111,13 @@ class Surface(NotebookResult):
             options: `method` and others of `Law.interval`, instead of the surface's own `method`.
         """
         x = _pair(self.law.form, variables)
-        form_error = None if assume_form else self.form_error
+        form_error = None if assume_form else self._form_error
         if options or of != "law":
-            return interval_engine.of_law(self.law, x, level, of=of, form_error=form_error, **options)
+            return interval_engine.of_law(
+                self.law.solution, x, level, of=of, form_error=form_error, **options
+            )
         inputs = sizes_of(self.law.form, x)
-        quantity = interval_engine.law_at(self.law, inputs.reshape(len(inputs), -1))
+        quantity = interval_engine.law_at(self.law.solution, inputs.reshape(len(inputs), -1))
         return interval_engine.shaped(*self._ends(quantity, level, form_error), inputs.shape[1:])
 
     def _ends(
@@ -129,31 +126,18 @@ class Surface(NotebookResult):
         """The ends of the interval of every number, by the surface's `method`."""
         if self.method == "bootstrap":
             return interval_engine.interval(
-                self.law, quantity, level, drawn=self.bootstrap, form_error=form_error
+                self.law.solution, quantity, level, drawn=self._bootstrap, form_error=form_error
             )
-        return interval_engine.interval(self.profiled, quantity, level, "profile", form_error=form_error)
+        return interval_engine.interval(self._profiled, quantity, level, "profile", form_error=form_error)
 
     @cached_property
-    def bootstrap(self) -> Bootstrap:
+    def _bootstrap(self) -> Bootstrap:
         """400 refits on resampled runs."""
-        return bootstrap(self.law, draws=400, seed=self.seed)
+        return bootstrap(self.law.solution, draws=400, seed=self.seed)
 
     @cached_property
-    def profiled(self) -> Solution:
-        """The law whose profiles are the intervals of few runs.
-
-        Squares or Huber's function with a threshold above the scatter: a fit of absolute values (a smaller
-        threshold) has no scale to judge a profile by when it passes through five of nine points. Several
-        points of a run are not independent: the scale grows by what their residuals have in common, and
-        runs, not points, count as degrees of freedom.
-        """
-        law: Solution = self.law
-        if law.delta < law.residual_std:
-            law = fit_points(law.form, law.points, log=law.log)
-        if not law.points.blocked:
-            return law
-        dof = len(np.unique(law.points.runs)) - len(law.form.parameters)
-        return replace(law, scale=law.scale * _design_effect(law), dof=min(law.dof, dof))
+    def _profiled(self) -> Solution:
+        return profiled(self.law.solution)
 
     def parameter_intervals(self, level: float = 0.95) -> dict[str, Interval]:
         """The interval of every free parameter; an infinite end is not determined by the runs."""
@@ -166,9 +150,9 @@ class Surface(NotebookResult):
 
     def _parameter_intervals(self, level: float) -> dict[str, Interval]:
         parameters = self.law.form.parameters
-        if self.method == "profile" and self.profiled.dof < 1:
+        if self.method == "profile" and self._profiled.dof < 1:
             return {p.name: Interval(-np.inf, np.inf) for p in parameters}
-        low, high = self._ends(interval_engine.parameters_of(self.law), level)
+        low, high = self._ends(interval_engine.parameters_of(self.law.solution), level)
         return {p.name: _closed(p, *ends) for p, *ends in zip(parameters, low, high, strict=False)}
 
     @cached_property
@@ -191,7 +175,7 @@ class Surface(NotebookResult):
         Of a profile that of a Gaussian with the same 95 % interval, whatever the degrees of freedom.
         """
         if self.method == "bootstrap":
-            return self.bootstrap.errors()
+            return self._bootstrap.errors()
         width = 2 * level_quantile(0.95, np.inf)
         return {n: float((high - low) / width) for n, (low, high) in self.parameter_intervals().items()}
 
@@ -223,12 +207,13 @@ class Surface(NotebookResult):
         positive(compute=compute, flops_per_param_example=flops_per_param_example)
         total = np.asarray(compute, float)
         flat = total.ravel()
-        best = best_split(self.law.form, self.law.values[None], flat / flops_per_param_example)[0]
+        product, values = flat / flops_per_param_example, self.law.solution.values[None]
+        best = best_split(self.law.form, values, product)[0]
         if (np.abs(np.log(best[0] / best[1])) > 1.9 * REACH).any():
             idle = int(best[0, 0] > best[1, 0])
             code = "loss_rises" if rises_with(self.law, idle) else "no_fall_in_fit"
             raise NotDetermined(Reason(code, size=Column(self.law.form.variables[idle])))
-        nearby = best_split(self.law.form, self.law.values[None], flat / flops_per_param_example * 1.01)[0]
+        nearby = best_split(self.law.form, values, product * 1.01)[0]
         low = high = np.full_like(best, np.nan)
         spent = flops_per_param_example * self.law.points.x[0] * self.law.points.x[1]
         if intervals or self.method == "profile":  # of few runs the profiles take no time
@@ -236,7 +221,7 @@ class Surface(NotebookResult):
         if intervals:
             if far := too_far(flat, spent):
                 raise NotDetermined(far)
-            low, high = self._optimum_ends(best, None if assume_form else self.form_error, level)
+            low, high = self._optimum_ends(best, None if assume_form else self._form_error, level)
         shaped = [_like(total, v) for v in (*best, *low, *high)]
         exponent = _like(total, np.log(nearby[0] / best[0]) / np.log(1.01))
         ends = [Interval(shaped[3 + i], shaped[6 + i]) for i in range(3)]
@@ -258,13 +243,13 @@ class Surface(NotebookResult):
         def quantity(parameters: np.ndarray, _: np.ndarray) -> np.ndarray:
             return np.asarray(parameters[:, beta] / (parameters[:, alpha] + parameters[:, beta]))
 
-        value = float(quantity(self.law.values[None], np.zeros(1))[0])
+        value = float(quantity(self.law.solution.values[None], np.zeros(1))[0])
         self._require_scatter()
         low, high = self._ends(Quantity(quantity, np.zeros(1, bool)), level)
         return value, Interval(float(low[0]), float(high[0]))
 
     def _require_scatter(self) -> None:
-        if self.method == "profile" and self.profiled.dof < 1:
+        if self.method == "profile" and self._profiled.dof < 1:
             raise NotDetermined(self._few_runs())
 
     def _few_runs(self) -> Reason:
@@ -293,7 +278,7 @@ class Surface(NotebookResult):
                 found[rows] = np.where(which[rows] < count, split[:, 0], split[:, 1])
             return found
 
-        quantity = Quantity(value, np.ones(2 * count, bool), self.form_error.optimum(best[:2]))
+        quantity = Quantity(value, np.ones(2 * count, bool), self._form_error.optimum(best[:2]))
         low, high = (end.reshape(2, count) for end in self._ends(quantity, level, form_error))
         if not (low[0] > 0).all() or not np.isfinite(high[0]).all():
             raise NotDetermined(Reason("any_size_fits", size=Column("n_params")))
@@ -334,7 +319,7 @@ class Surface(NotebookResult):
                 )
         c = law.certificate
         source = "profile likelihood" if self.method == "profile" else "bootstrap over runs"
-        few = self.method == "profile" and self.profiled.dof < 1
+        few = self.method == "profile" and self._profiled.dof < 1
         lines.append(f"  intervals      {self._few_runs() if few else source}")
         lines.append(f"  objective      {c.objective:.7g}")
         lines.append(f"  convergence    {c.summary()}")
@@ -367,6 +352,22 @@ def _range(low: float, high: float) -> str:
     if np.isfinite([low, high]).all():
         return f"anything from {low:.3g} to {high:.3g}"
     return f"at most {high:.3g}" if not np.isfinite(low) else f"at least {low:.3g}"
+
+
+def profiled(law: Solution) -> Solution:
+    """The solution whose profiles are the intervals of few runs.
+
+    Squares or Huber's function with a threshold above the scatter: a fit of absolute values (a smaller
+    threshold) has no scale to judge a profile by when it passes through five of nine points. Several points
+    of a run are not independent: the scale grows by what their residuals have in common, and runs, not
+    points, count as degrees of freedom.
+    """
+    if law.delta < law.residual_std:
+        law = fit_points(law.form, law.points, log=law.log)
+    if not law.points.blocked:
+        return law
+    dof = len(np.unique(law.points.runs)) - len(law.form.parameters)
+    return replace(law, scale=law.scale * _design_effect(law), dof=min(law.dof, dof))
 
 
 def _design_effect(law: Solution) -> float:

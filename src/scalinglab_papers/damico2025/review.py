@@ -18,7 +18,7 @@ from scalinglab.curves import Curves
 from scalinglab.data.sources import VARIABLE, search_path
 from scalinglab.errors import BadInput
 from scalinglab.figures import style
-from scalinglab.laws import surface
+from scalinglab.laws import bootstrap, surface
 from scalinglab.results.estimate import slope
 from scalinglab.studies import verdict
 from scalinglab.studies.registry import Reproduction
@@ -118,7 +118,7 @@ def rosenfeld(scale: str) -> Reproduction:
     axis.legend()
     off = verdict.mean(np.log(loss[large] / predicted[large]))
     # errors of one fit are shared by all points: the fit's own error at them comes on top
-    draws = fitted.bootstrap.predict((n[large], d[large]))
+    draws = bootstrap(fitted.law, draws=400).predict((n[large], d[large]))
     shared = float(np.log(draws).mean(axis=-1).std(ddof=1))
     row = Row(
         "mean ln(loss/predicted) of the 30 % of points with most compute", off.value,

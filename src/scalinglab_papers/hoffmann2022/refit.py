@@ -19,7 +19,7 @@ from scalinglab.data.sources import search_path
 from scalinglab.errors import BadInput
 from scalinglab.figures.style import MUTED, PALETTE, loglog, panels, points
 from scalinglab.laws import plan, surface
-from scalinglab.laws.fitting import resampling
+from scalinglab.laws.fitting.law import bootstrap
 from scalinglab.laws.surface import Surface
 from scalinglab.studies import verdict
 from scalinglab.studies.registry import Reproduction
@@ -97,7 +97,7 @@ def minimised(n: np.ndarray, d: np.ndarray, loss: np.ndarray) -> dict[str, float
 
 def _rows(fitted: Surface, found: Any, again: dict[str, float]) -> tuple[Row, ...]:
     n = len(fitted.law.points.y)
-    drawn = resampling.bootstrap(fitted.law, draws=DRAWS)
+    drawn = bootstrap(fitted.law, draws=DRAWS)
     errors, draws = drawn.errors(), len(drawn.values)
     rows = []
     for name, (value, error) in REFIT.items():

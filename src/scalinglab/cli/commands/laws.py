@@ -214,7 +214,7 @@ def surface(
     document: dict[str, Any] = {
         "form": fitted.law.form.name, "parameters": fitted.determined, "errors": fitted.errors,
         "intervals": fitted.parameter_intervals(), "objective": fitted.objective,
-        "certificate": vars(fitted.certificate), "points": len(fitted.law.points.y),
+        "certificate": vars(fitted.law.certificate), "points": len(fitted.law.points.y),
         "not_determined": list(fitted.undetermined), "interval_method": fitted.method,
         "notes": query.notes(fitted.law.points.notes),
     }  # fmt: skip

@@ -38,7 +38,7 @@ def law_of(data: Points) -> Law:
     """
     if data.sizes < FEWEST_FOR_AN_OFFSET:
         raise NotDetermined(Reason("few_sizes", sizes=data.sizes, needed=FEWEST_FOR_AN_OFFSET))
-    law = fit_points(registry.get(OFFSET_FORM), data)
+    law = Law(fit_points(registry.get(OFFSET_FORM), data))
     repeated = data.sizes < len(data.y) or data.error is not None
     if law.residual_std > MOST_SCATTER and not repeated:
         scatter = float(law.residual_std)
@@ -50,7 +50,7 @@ def ends(data: Points, at: np.ndarray, level: float) -> tuple[np.ndarray, np.nda
     """The law at `at` and the ends of the interval of one more run, each (at,); open ends 0 and infinity."""
     law = law_of(data)
     _refuse_beginnings(data, at)
-    low, high = law.interval(at, level, of="measurement", form_error=FormError(law))
+    low, high = law.interval(at, level, of="measurement", form_error=FormError(law.solution))
     determined = at <= furthest(data)
     return np.asarray(law.predict(at)), np.where(determined, low, 0.0), np.where(determined, high, np.inf)
 

@@ -21,7 +21,7 @@ from scalinglab.laws.fitting.data.from_curves import Table, points_from
 from scalinglab.laws.fitting.data.points import Points
 from scalinglab.laws.fitting.law import Law
 from scalinglab.laws.fitting.odd_points import OddPoint
-from scalinglab.laws.fitting.solution import Certificate, problem_of
+from scalinglab.laws.fitting.solution import Certificate, Solution, problem_of
 from scalinglab.laws.fitting.statistics import robust_scale
 from scalinglab.laws.forms.base import Form
 from scalinglab.results.types import Reason
@@ -105,9 +105,10 @@ def fit(
     )  # fmt: skip
     usable = replace(usable, notes=(*notes, *usable.notes), complement=table.is_complement)
     _enough(found, usable)
-    law = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
-    names = dict(zip(law.form.variables, table.names, strict=False))  # arrays have none
-    return replace(law, points=replace(usable, notes=(*usable.notes, *_odd_note(law, table.measured, names))))
+    solved = fit_points(found, usable, loss=loss, delta=delta, log=space == "log", starts=starts, noise=noise)
+    names = dict(zip(solved.form.variables, table.names, strict=False))  # arrays have none
+    notes = (*usable.notes, *_odd_note(solved, table.measured, names))
+    return Law(replace(solved, points=replace(usable, notes=notes)))
 
 
 def _check_options(loss: str, space: str, delta: float | None, starts: int, noise: float | None) -> None:
@@ -123,7 +124,7 @@ def _check_options(loss: str, space: str, delta: float | None, starts: int, nois
         raise BadInput(f"noise={noise!r} must be positive: the standard deviation of one residual")
 
 
-def odd_point(law: Law) -> OddPoint | None:
+def odd_point(law: Solution) -> OddPoint | None:
     """The point that does not follow the others, or None."""
     return odd_points.find(law, lambda data: fit_points(law.form, data, loss="squared"))
 
@@ -137,7 +138,7 @@ def odd_run(law: Law, y: str = "y", **names: str) -> tuple[Reason, ...]:
     Raises:
         NotDetermined: the others are too few to outweigh it.
     """
-    note = _odd_note(law, y, names)
+    note = _odd_note(law.solution, y, names)
     if note and len(np.unique(law.points.runs)) < points.MANY * len(law.form.parameters):
         raise NotDetermined(note[0])
     return note
@@ -153,13 +154,13 @@ def odd_run_of(table: Table, nan_policy: str = "raise") -> tuple[Reason, ...]:
         data = points.check(table.x, table.y, runs=table.runs, nan_policy=nan_policy)
         form = forms.get(automatic(data.x))
         _enough(form, data)
-        law = fit_points(form, data)
+        law = Law(fit_points(form, data))
     except ScalinglabError:  # without a law there is none to follow
         return ()
     return odd_run(law, table.measured, x=table.names[0])
 
 
-def _odd_note(law: Law, y: str, names: Mapping[str, str]) -> tuple[Reason, ...]:
+def _odd_note(law: Solution, y: str, names: Mapping[str, str]) -> tuple[Reason, ...]:
     odd = odd_point(law)
     return () if odd is None else (odd.reason(y, **names),)
 
@@ -205,10 +206,10 @@ def _why(name: str, table: Table, options: Mapping[str, Any]) -> str:
     except ScalinglabError:
         return f"form: {name}"
     low, high = pure.parameter_intervals["exponent"]
+    scatter = 100 * pure.solution.rms_residual
     return (
         f"form: {name}, which contains power_law (offset = 0); without an offset the exponent would be "
-        f"{pure.parameters['exponent']:.3f} [{low:.3f}, {high:.3f}] at {100 * pure.rms_residual:.2g} % "
-        "scatter"
+        f"{pure.parameters['exponent']:.3f} [{low:.3f}, {high:.3f}] at {scatter:.2g} % scatter"
     )
 
 
@@ -243,7 +244,7 @@ def scores(candidates: Sequence[str | Form], x: Any, y: Any, **options: Any) -> 
             problems.append(error)
             continue
         n, k = len(law.points.y), len(law.form.parameters) + 1
-        squares = 2 * max(law.objective, 1e-28 * law.unit**2)
+        squares = 2 * max(law.objective, 1e-28 * law.solution.unit**2)
         penalty = 2 * k + 2 * k * (k + 1) / (n - k - 1) if n > k + 1 else np.inf
         found[law.form.name] = n * np.log(squares / n) + penalty
     if not found:
@@ -271,8 +272,8 @@ def fit_points(
     starts: int = 8,
     noise: float | None = None,
     start: np.ndarray | None = None,
-) -> Law:
-    """`fit` for points that are already checked.
+) -> Solution:
+    """The solution of `fit` for points that are already checked.
 
     Args:
         start: (starts, parameters), values to start from instead of the form's grid.
@@ -309,13 +310,13 @@ def fit_points(
                 minimum = least_squares.minimise(problem, minimum.z)
     if not np.any(np.isfinite(minimum.objective)):
         raise NotConverged(f"{form.name} is not finite at any start: check the data's range and the bounds")
-    return _law(problem, data, _polished(problem, _followed(problem, minimum)))
+    return _solution(problem, data, _polished(problem, _followed(problem, minimum)))
 
 
 DIGITS = 11  # guard: of the logarithms of standardised data: the same in whatever units they were given
 
 
-def _in_standard_units(form: Form, data: Points, **options: Any) -> Law:
+def _in_standard_units(form: Form, data: Points, **options: Any) -> Solution:
     """Fit y/b over x/a, with a and b the geometric means, and turn the parameters back.
 
     Forms with valleys that the data hardly close (m4, broken power laws) come to rest at places that depend
@@ -361,7 +362,7 @@ def _polished(problem: least_squares.Problem, minimum: least_squares.Minimum) ->
     return least_squares.Minimum(z, objective, converged)
 
 
-def _law(problem: least_squares.Problem, data: Points, minimum: least_squares.Minimum) -> Law:
+def _solution(problem: least_squares.Problem, data: Points, minimum: least_squares.Minimum) -> Solution:
     index = int(np.argmin(minimum.objective))
     z, objective = minimum.z[index], float(minimum.objective[index])
     form = problem.form
@@ -380,7 +381,7 @@ def _law(problem: least_squares.Problem, data: Points, minimum: least_squares.Mi
     dof = len(data.y) - len(form.parameters) + len(problem.priors)
     parameters = dict(zip(form.names, map(float, values), strict=True))
     scale = _scale(problem, z, dof)
-    return Law(
+    return Solution(
         form, form.expand(parameters), data, certificate, problem.log, problem.delta, scale, dof,
         problem.noise,
     )  # fmt: skip

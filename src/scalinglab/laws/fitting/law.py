@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalinglab.laws.fitting import intervals
+from scalinglab.laws.fitting import intervals, resampling
 from scalinglab.laws.fitting.diagnostics import Diagnosis, diagnose
+from scalinglab.laws.fitting.resampling import Bootstrap
 from scalinglab.laws.fitting.solution import Certificate, Interval, Solution, open_ended
 from scalinglab.results.notebook import NotebookResult
 from scalinglab.results.types import Reason
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scalinglab.laws.fitting.data.points import Points
+    from scalinglab.laws.forms.base import Form
 
 __all__ = ["Certificate", "Interval", "Law"]
 
@@ -26,8 +28,58 @@ FEW_DOF = 2  # chosen: degrees of freedom that hardly tell a scatter
 
 
 @dataclass(frozen=True, repr=False)
-class Law(Solution, NotebookResult):
-    """A fitted form with its uncertainty; made by `fit`."""
+class Law(NotebookResult):
+    """A fitted form with its uncertainty; made by `fit`.
+
+    Attributes:
+        solution: the numbers of the fit that intervals and plans are made from.
+    """
+
+    solution: Solution
+
+    @property
+    def form(self) -> Form:
+        """The family of curves."""
+        return self.solution.form
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The fitted values by name."""
+        return self.solution.parameters
+
+    @property
+    def points(self) -> Points:
+        """What was fitted."""
+        return self.solution.points
+
+    @property
+    def certificate(self) -> Certificate:
+        """Evidence that the optimum was found."""
+        return self.solution.certificate
+
+    @property
+    def dof(self) -> int:
+        """Points minus parameters, those with a prior not counted."""
+        return self.solution.dof
+
+    @property
+    def objective(self) -> float:
+        """Σ w ρ(r) at the optimum."""
+        return self.solution.objective
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """Measured minus law, of logarithms where the fit is in logs; not weighted."""
+        return self.solution.residuals
+
+    @property
+    def residual_std(self) -> float:
+        """The standard deviation of one (weighted) residual; robust where the loss is."""
+        return self.solution.residual_std
+
+    def predict(self, x: Any) -> Any:
+        """The law at x (an array, or a pair of arrays for a surface)."""
+        return self.solution.predict(x)
 
     @property
     def exponent(self) -> float:
@@ -54,20 +106,22 @@ class Law(Solution, NotebookResult):
                 that depends on size or is correlated along the curve (`diagnosis`).
             of: "law" (where the curve is) or "measurement" (where one more point would fall).
         """
-        return intervals.of_law(self, x, level, method, of, diagnosis=lambda: self.diagnosis, **options)
+        return intervals.of_law(
+            self.solution, x, level, method, of, diagnosis=lambda: self.diagnosis, **options
+        )
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
         """Whether residuals are what the fit assumes: independent, without a break, of one size."""
-        return diagnose(self)
+        return diagnose(self.solution)
 
     @cached_property
     def parameter_intervals(self) -> dict[str, Interval]:
         """95 % interval of every parameter and of `exponent`; infinite ends are not determined."""
-        return intervals.of_parameters(self, diagnosis=lambda: self.diagnosis)
+        return intervals.of_parameters(self.solution, diagnosis=lambda: self.diagnosis)
 
     @cached_property
-    def identified(self) -> dict[str, bool]:
+    def _identified(self) -> dict[str, bool]:
         """For every free parameter whether the data, and not its bounds, close its 95 % interval.
 
         A natural zero (of an offset, say) may be an end; the two ends of a scale may not be open.
@@ -116,7 +170,7 @@ class Law(Solution, NotebookResult):
             else:
                 ends = _ends(self.parameter_intervals[name])
                 said = "" if name in self.undetermined else f"{value:<12.6g} "
-                doubt = "" if self.identified[name] else "  not identified"
+                doubt = "" if self._identified[name] else "  not identified"
                 lines.append(f"  {name:<14} {said}95 % {ends}{doubt}")
         if callable(self.form.exponent):
             ends = _ends(self.parameter_intervals["exponent"])
@@ -124,7 +178,7 @@ class Law(Solution, NotebookResult):
         for name, value in self.derived.items():
             if name not in self.parameters:
                 lines.append(f"  {name:<14} {value:.6g}")
-        unit = "of ln y" if self.log else "of y"
+        unit = "of ln y" if self.solution.log else "of y"
         dof = f"{counted(self.dof, 'degree')} of freedom"
         lines.append(f"  residual std   {self.residual_std:.3g} {unit} with {dof}")
         c = self.certificate
@@ -143,9 +197,9 @@ class Law(Solution, NotebookResult):
 
         ends = self.parameter_intervals
         rows = [
-            (n, v, *ends[n], "yes" if self.identified[n] else "no")
+            (n, v, *ends[n], "yes" if self._identified[n] else "no")
             for n, v in known_parameters(self).items()
-            if n in ends and n in self.identified
+            if n in ends and n in self._identified
         ]
         return pd.DataFrame(rows, columns=["parameter", "value", "low", "high", "determined"])
 
@@ -158,7 +212,7 @@ class Law(Solution, NotebookResult):
             "intervals": {n: list(ends) for n, ends in self.parameter_intervals.items()},
             "exponent": self.exponent,
             "identified": not self.unidentified,
-            "identified_parameters": self.identified,
+            "identified_parameters": self._identified,
             "problem": None if self.unidentified is None else self.unidentified.to_dict(),
             "lack_of_fit_pvalue": self.diagnosis.bend.pvalue,
             "diagnosis": [reason.to_dict() for reason in self.diagnosis.reasons],
@@ -177,6 +231,20 @@ class Law(Solution, NotebookResult):
     def __repr__(self) -> str:
         values = ", ".join(f"{n}={v:.6g}" for n, v in self.parameters.items())
         return f"Law({self.form.name}: {values})"
+
+
+def bootstrap(law: Law, draws: int = 1000, seed: int = 0, scheme: str = "auto") -> Bootstrap:
+    """Refit the law to resampled runs, all at once.
+
+    Args:
+        draws: how many refits.
+        seed: of the resampling.
+        scheme: "resample" draws whole runs with replacement, for runs that cover several sizes each;
+            "wild" keeps every size and flips the residuals of whole runs at random (with their leverage
+            corrected), for runs that sit at one size each, where drawing runs would lose sizes; "auto"
+            takes the one that fits. With ten runs a parameter and more, sizes are not lost.
+    """
+    return resampling.bootstrap(law.solution, draws, seed, scheme)
 
 
 def known_parameters(law: Law) -> dict[str, float]:

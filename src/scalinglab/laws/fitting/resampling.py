@@ -64,16 +64,7 @@ class Bootstrap:
 
 
 def bootstrap(law: Solution, draws: int = 1000, seed: int = 0, scheme: str = "auto") -> Bootstrap:
-    """Refit the law to resampled runs, all at once.
-
-    Args:
-        draws: how many refits.
-        seed: of the resampling.
-        scheme: "resample" draws whole runs with replacement, for runs that cover several sizes each;
-            "wild" keeps every size and flips the residuals of whole runs at random (with their leverage
-            corrected), for runs that sit at one size each, where drawing runs would lose sizes; "auto"
-            takes the one that fits. With ten runs a parameter and more, sizes are not lost.
-    """
+    """Refit to resampled runs, all at once; arguments as in `law.bootstrap`."""
     data = law.points
     labels, which = np.unique(data.runs, return_inverse=True)
     if draws < 2:

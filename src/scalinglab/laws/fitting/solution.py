@@ -1,6 +1,6 @@
 """Solution: a form with fitted parameters, before anything is said about how sure they are.
 
-`intervals` asks this much of a law; a `Law` adds what `intervals` answers.
+Intervals, tests of residuals and plans are made from it; a `Law` is what a user reads of it, with intervals.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def next_runs(
         raise BadInput(
             f"no candidate costs {budget:.3g} {unit} or less; the cheapest candidate costs {prices.min():.3g}"
         )
-    posterior = after_fit(law, places, targets)
+    posterior = after_fit(law.solution, places, targets)
     plan = best_plan([posterior], prices, budget, seeds=seeds, most=most, tolerance=tolerance)
     deviations = np.sqrt(np.maximum(posterior.own[len(places) :], 0.0))
     extrapolates = is_table(given) and named is None and len(names) == 1
@@ -220,7 +220,7 @@ def _extrapolated(
         raise NotDetermined(Reason("law_open"))
     found = extrapolate(law.points.x, law.points.y, at=targets[:, 0])
     half = (found.high - found.low) / 2 / found.mean
-    return _Prediction(found.mean, half, np.minimum(law.quantile(0.95) * deviations, half))
+    return _Prediction(found.mean, half, np.minimum(law.solution.quantile(0.95) * deviations, half))
 
 
 def _of_the_form(fitted: Law | Surface, law: Law, targets: np.ndarray, deviations: np.ndarray) -> _Prediction:
@@ -228,11 +228,11 @@ def _of_the_form(fitted: Law | Surface, law: Law, targets: np.ndarray, deviation
     columns = tuple(targets.T)
     prediction = np.ravel(law.predict(columns if len(columns) > 1 else columns[0]))
     # values of logarithms are relative already; raw ones may have any sign, and few of many be near 0
-    scale = prediction if law.log else np.sqrt(np.mean(prediction**2))
-    half = law.quantile(0.95) * deviations / (1.0 if law.log else scale)
+    scale = prediction if law.solution.log else np.sqrt(np.mean(prediction**2))
+    half = law.solution.quantile(0.95) * deviations / (1.0 if law.solution.log else scale)
     if len(columns) == 1 or isinstance(fitted, Surface):
         low, high = (np.ravel(end) for end in fitted.interval(*columns))
-        closed = np.isfinite(low) & np.isfinite(high) & ((low > 0) | (not law.log))
+        closed = np.isfinite(low) & np.isfinite(high) & ((low > 0) | (not law.solution.log))
         half = np.where(closed, (high - low) / 2 / scale, half)
     return _Prediction(prediction, half, half)
 
@@ -247,7 +247,7 @@ def _require_plannable(law: Law) -> None:
             f"{len(law.points.y)} points for {len(law.form.parameters)} parameters leave no noise to plan "
             "with: measure one more point, or take a form with fewer parameters"
         )
-    if len(law.form.variables) == 1 and law.log and law.diagnosis.bend.located:
+    if len(law.form.variables) == 1 and law.solution.log and law.diagnosis.bend.located:
         place = float(law.diagnosis.bend.place)
         raise NotDetermined(Reason("plan_of_a_bend", equation=law.form.equation, at=place))
 

@@ -20,8 +20,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from scalinglab.laws.fitting import least_squares
 from scalinglab.laws.fitting.form_error import FormError, matern
-from scalinglab.laws.fitting.law import Law
-from scalinglab.laws.fitting.solution import LEAST_VARIANCE
+from scalinglab.laws.fitting.solution import LEAST_VARIANCE, Solution
 from scalinglab.laws.forms.base import Form
 
 # guard: eigenvalues of M with unit diagonal below this are rounding (its entries have 16 digits, its square
@@ -69,7 +68,7 @@ class Posterior:
         return replace(self, cross=cross, own=self.own - factor**2, factors=(*self.factors, factor))
 
 
-def after_fit(law: Law, candidates: np.ndarray, targets: np.ndarray) -> Posterior:
+def after_fit(law: Solution, candidates: np.ndarray, targets: np.ndarray) -> Posterior:
     """What a fitted law leaves open at candidates (n, variables) and targets (m, variables).
 
     Of several points of a run, which move together, the last counts. Parameters that ended at a bound are
@@ -120,7 +119,7 @@ def before_fit(form: Form, candidates: np.ndarray, targets: np.ndarray) -> Poste
     return Posterior(lambda i: covariance(u, u[:, [i]])[:, 0], cross, own, PILOT_NOISE)
 
 
-def derivatives(law: Law, sizes: np.ndarray) -> np.ndarray:
+def derivatives(law: Solution, sizes: np.ndarray) -> np.ndarray:
     """(n, parameters) of ln f (or f) at sizes (n, variables), by the coordinates in which the fit steps."""
     x = sizes.T if sizes.shape[1] > 1 else sizes[:, 0]
     ones = np.ones((1, len(sizes)))

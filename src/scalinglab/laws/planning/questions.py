@@ -230,9 +230,8 @@ def _continued_ratio(curve: Continuation, both: np.ndarray, level: float) -> tup
 
 def _ratio(law: Law, both: np.ndarray, level: float) -> tuple[float, float]:
     """The interval of the ratio of the law at two sizes."""
-
     places = Places(both[None, None], np.array([[-1.0, 1.0]]))
-    low, high = intervals.interval(law, intervals.sum_of_logs(law, places), level)
+    low, high = intervals.interval(law.solution, intervals.sum_of_logs(law.solution, places), level)
     return float(low[0]), float(high[0])
 
 
